@@ -1,0 +1,35 @@
+package endpoints
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"triplane/generic/admission"
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/registry/rest"
+)
+
+// APIGroupVersion is one version of an API group, ready to be installed: which
+// storage answers each resource and subresource, and what all of its handlers
+// share.
+type APIGroupVersion struct {
+	// Root is "/api" for the core group, else "/apis".
+	Root         string
+	GroupVersion schema.GroupVersion
+	// Storage by resource ("pods") and subresource ("pods/status").
+	Storage map[string]rest.Storage
+	// Scheme knows the Go types of kinds whose storage brings no codec, and of
+	// options.
+	Scheme *runtime.Scheme
+	// TypeConverter gives the schema of kinds for managed fields; it is called
+	// on the first write.
+	TypeConverter func() (managedfields.TypeConverter, error)
+
+	Admission  admission.Chain
+	Authorizer authorizer.Authorizer
+	// MaxRequestBodyBytes bounds bodies; larger ones are answered 413.
+	MaxRequestBodyBytes int64
+	// MinRequestTimeout is the lower bound of a watch's random duration.
+	MinRequestTimeoutSeconds int
+}

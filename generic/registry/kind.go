@@ -1,0 +1,180 @@
+package registry
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry/rest"
+)
+
+// Object is what a kind's Go type must be: a pointer to a k8s.io/api struct, or
+// *unstructured.Unstructured.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Kind declares a resource in one place: its names, what its defaults are, what
+// a write may change and must satisfy, how it is shown. NewStore makes a
+// rest.Storage of it. Nil functions mean nothing special.
+//
+// What holds for every kind is not declared here but done by Store: object
+// metadata rules, generateName, UIDs and times, finalizers, preconditions,
+// graceful deletion's bookkeeping, managed fields of system-set fields.
+type Kind[T Object] struct {
+	// Hub is the kind in its storage version, e.g. apps/v1 Deployment. Group
+	// and Plural name the resource.
+	Hub        schema.GroupVersionKind
+	Plural     string // "deployments"
+	Singular   string // "deployment"
+	ShortNames []string
+	Categories []string
+	Namespaced bool
+	// Prefix is the key below the etcd prefix, without slashes at its ends; ""
+	// means Plural. Services are at "services/specs".
+	Prefix string
+	// TTL of the object's key, 0 for ever (events).
+	TTL func(T) time.Duration
+
+	New     func() T
+	NewList func() runtime.Object // typed list of the hub version
+
+	// Default completes an object that a client sent, in the hub version; it is
+	// also run on objects read from etcd where DefaultOnRead is set.
+	Default       func(T)
+	DefaultOnRead bool
+
+	// ValidateName judges metadata.name (or the generateName prefix, with
+	// prefix true) and returns what is wrong, in the wording of
+	// k8s.io/apimachinery/pkg/api/validation. nil means DNS subdomain.
+	ValidateName func(name string, prefix bool) []string
+
+	// PrepareForCreate drops what a client may not set at creation (status) and
+	// sets what the server decides. PrepareForUpdate puts back what an update of
+	// the main resource may not change (status) and raises the generation when
+	// the spec changed: see IncrementGeneration.
+	PrepareForCreate func(ctx context.Context, obj T)
+	PrepareForUpdate func(ctx context.Context, obj, old T)
+	// Validate judges a new object, ValidateUpdate a change (it calls Validate
+	// itself where the whole object is judged again). Metadata is validated by
+	// Store beforehand.
+	Validate       func(ctx context.Context, obj T) field.ErrorList
+	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
+	// Warnings for the client, on create (old is nil) and update.
+	Warnings func(ctx context.Context, obj, old T) []string
+
+	// BeginCreate and BeginUpdate reserve what the object needs outside itself
+	// (a cluster IP), after validation of metadata and before Validate. finish is called once: with true
+	// after the write succeeded, with false when it did not and the reservation
+	// is to be given back. dryRun reserves nothing durable.
+	BeginCreate func(ctx context.Context, obj T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
+	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
+	// AfterDelete is told that the object is gone from storage (not on dry run).
+	AfterDelete func(ctx context.Context, obj T)
+
+	// AllowCreateOnUpdate lets PUT create; AllowUnconditionalUpdate lets PUT
+	// without resourceVersion overwrite.
+	AllowCreateOnUpdate      bool
+	AllowUnconditionalUpdate bool
+	// CheckGracefulDelete, where set, makes deletion graceful: it settles
+	// opts.GracePeriodSeconds and tells whether the object has to linger.
+	CheckGracefulDelete func(ctx context.Context, obj T, opts *metav1.DeleteOptions) bool
+	// DefaultOrphan is true for kinds whose dependents are orphaned unless the
+	// client says otherwise (replication controllers, jobs).
+	DefaultGarbageCollection GarbageCollection
+	// DeleteReturnsObject answers a finished deletion with the object instead of
+	// a Status (pods, services, namespaces...).
+	DeleteReturnsObject bool
+	// HoldDeletion tells that a marked object must stay although its metadata
+	// holds no finalizers (namespaces with spec.finalizers).
+	HoldDeletion func(T) bool
+
+	// Columns of the table; nil means Name and Created At.
+	Columns []Column
+	// Cells fills the cells behind Columns, in order. conditions and so on that
+	// kubectl's table rows know go in row.
+	Cells func(obj T) []any
+	// Rows, where set, adds conditions to a row (a completed pod).
+	RowConditions func(obj T) []metav1.TableRowCondition
+
+	// Fields are the selectable fields beside metadata.name and
+	// metadata.namespace.
+	Fields []SelectableField[T]
+	// IndexField is a selectable field that many single-valued watches use
+	// (spec.nodeName of pods): the cache wakes only the watchers it concerns.
+	IndexField string
+
+	// ResetFields of the main resource; see rest.ResetFieldsProvider.
+	ResetFields rest.ResetFields
+	// Status, where set, adds the subresource "status".
+	Status *StatusSubresource[T]
+	// Scale, where set, adds the subresource "scale".
+	Scale *ScaleSubresource[T]
+
+	// Versions are served versions other than Hub's, with their conversions.
+	Versions []Version[T]
+}
+
+// GarbageCollection is what happens to dependents when a client does not say.
+type GarbageCollection string
+
+const (
+	DeleteDependents GarbageCollection = ""
+	OrphanDependents GarbageCollection = "Orphan"
+	// Unsupported makes propagation of no effect (events).
+	Unsupported GarbageCollection = "Unsupported"
+)
+
+// Column is a column of a kind's table. Priority above 0 is for "-o wide".
+type Column struct {
+	Name, Type, Format, Description string
+	Priority                        int32
+}
+
+// SelectableField is a field that field selectors may name.
+type SelectableField[T Object] struct {
+	Path string // "spec.nodeName"
+	Get  func(T) string
+}
+
+// StatusSubresource declares what an update of "status" may change and must
+// satisfy.
+type StatusSubresource[T Object] struct {
+	// PrepareForUpdate puts back everything that is not status.
+	PrepareForUpdate func(ctx context.Context, obj, old T)
+	ValidateUpdate   func(ctx context.Context, obj, old T) field.ErrorList
+	ResetFields      rest.ResetFields
+}
+
+// ScaleSubresource declares how autoscaling/v1 Scale reads and writes the kind.
+type ScaleSubresource[T Object] struct {
+	Get func(T) (*Scale, error)
+	// Set writes the wanted replicas.
+	Set func(obj T, replicas int32)
+	// ReplicasPath is the field that a scale's managed fields map to in the
+	// object, by apiVersion: "spec.replicas" unless given.
+	ReplicasPath []string
+}
+
+// Scale is the part of an autoscaling/v1 Scale that differs by kind.
+type Scale struct {
+	Replicas       int32
+	StatusReplicas int32
+	Selector       string
+}
+
+// Version is another served version of a kind.
+type Version[T Object] struct {
+	Kind    schema.GroupVersionKind
+	New     func() runtime.Object
+	NewList func() runtime.Object
+	// Default runs before ToHub.
+	Default func(runtime.Object)
+	ToHub   func(runtime.Object) (T, error)
+	FromHub func(T) (runtime.Object, error)
+}

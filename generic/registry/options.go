@@ -1,0 +1,40 @@
+package registry
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/storage"
+)
+
+// RESTOptions is what a Store needs of the server's storage.
+type RESTOptions struct {
+	Backend storage.Backend
+	// Cache makes (or finds) the cache of the resource whose keys are below
+	// prefix.
+	Cache func(CacheConfig) storage.Cache
+	// Prefix is the absolute key prefix of the server, "/registry".
+	Prefix string
+	// Budget bounds encoded forms.
+	Budget *storage.Budget
+	// DeleteCollectionWorkers is how many objects a deletecollection deletes at
+	// once.
+	DeleteCollectionWorkers int
+	// EventTTL is how long events are kept.
+	EventTTL time.Duration
+}
+
+// CacheConfig describes a resource's cache.
+type CacheConfig struct {
+	Resource   schema.GroupResource
+	Prefix     string // absolute, with a trailing slash
+	Namespaced bool
+	Attributes func(*storage.Record) (storage.Attributes, error)
+	IndexField string // see Kind.IndexField
+}
+
+// RESTOptionsGetter hands out the storage of a resource.
+type RESTOptionsGetter interface {
+	GetRESTOptions(resource schema.GroupResource) (RESTOptions, error)
+}

@@ -1,0 +1,84 @@
+package rest
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// MediaType is a serialization of objects.
+type MediaType uint8
+
+const (
+	JSON MediaType = iota
+	YAML
+	Protobuf
+	CBOR
+)
+
+// Codec is how the objects of one resource travel in one served version. It is
+// safe for concurrent use.
+type Codec interface {
+	// Kind is the kind as it is named on the wire.
+	Kind() schema.GroupVersionKind
+	// New returns an empty object of this version.
+	New() runtime.Object
+	// Decode parses a body into a new object of this version. The returned kind
+	// is what the body itself says, which the caller compares; the body may also
+	// be of another served version of the same kind, whose object is returned
+	// then. strict lists unknown and duplicate fields, one error each, if asked
+	// for. Custom resources are pruned on the way.
+	Decode(body []byte, mt MediaType, strict bool) (obj runtime.Object, kind *schema.GroupVersionKind, strictErrs []error, err error)
+	// Default fills in what the version's defaults say.
+	Default(obj runtime.Object)
+	// ToHub converts from this version, FromHub to it. They may return their
+	// argument, or share parts of it.
+	ToHub(obj runtime.Object) (runtime.Object, error)
+	FromHub(obj runtime.Object) (runtime.Object, error)
+	// Encode writes an object of this version, with its kind and apiVersion, as
+	// kube-apiserver does; no trailing newline. nil dst allocates.
+	Encode(dst []byte, obj runtime.Object, mt MediaType) ([]byte, error)
+	// Supports tells whether the kind can travel so; custom resources have no
+	// protobuf.
+	Supports(mt MediaType) bool
+}
+
+// Stored is an object that is still the bytes which storage holds. It stands
+// for the object in answers to reads and is immutable.
+type Stored interface {
+	runtime.Object
+	// Wire returns the object encoded for a served version. The bytes are
+	// shared and must not be changed. For JSON they begin with
+	// {"kind":"K","apiVersion":"V", and end without a newline.
+	Wire(gv schema.GroupVersion, mt MediaType) ([]byte, error)
+	// Decode returns a copy of its own in the hub version.
+	Decode() (runtime.Object, error)
+	// ResourceVersion is the revision as the API tells it.
+	ResourceVersion() string
+}
+
+// ItemWriter is implemented by Stored objects that know the shorter form that
+// items of a list have: built-in kinds leave out kind and apiVersion in JSON,
+// and the protobuf envelope.
+type ItemWriter interface {
+	WireItem(gv schema.GroupVersion, mt MediaType) ([]byte, error)
+}
+
+// StoredList is a list whose items are still bytes. The embedded object kind is
+// that of the list in the hub version.
+type StoredList struct {
+	Items              []Stored
+	Kind               schema.GroupVersionKind // of the list, hub version
+	ResourceVersion    string
+	Continue           string
+	RemainingItemCount *int64
+}
+
+// GetObjectKind makes a StoredList a runtime.Object.
+func (l *StoredList) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject returns the list itself: it is immutable.
+func (l *StoredList) DeepCopyObject() runtime.Object { return l }
+
+// ResetFields maps an apiVersion to the fields that an endpoint resets.
+type ResetFields map[schema.GroupVersion]*fieldpath.Set

@@ -1,0 +1,183 @@
+// Package rest is the contract between the endpoint handlers and what answers
+// them. A resource is a value that implements Storage and, of the verbs'
+// interfaces below, those that it supports: the APIInstaller asks for each and
+// registers a route for those it finds.
+//
+// Objects cross this boundary in the resource's hub version: the k8s.io/api type
+// of the storage version for built-in kinds, *unstructured.Unstructured for
+// custom resources. Reads may hand out Stored objects instead, which stay bytes
+// until somebody decodes them. The namespace travels in the context
+// (request.NamespaceFrom), as does the user.
+package rest
+
+import (
+	"context"
+	"net/http"
+
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Storage is what every resource and subresource is.
+type Storage interface {
+	// New returns an empty object of the kind that requests carry, in the hub
+	// version.
+	New() runtime.Object
+}
+
+// Scoper tells whether the resource lives in namespaces. Subresources take it
+// from their parent.
+type Scoper interface{ NamespaceScoped() bool }
+
+// NameProvider gives the names that discovery shows beside the plural.
+type NameProvider interface {
+	SingularName() string
+	ShortNames() []string
+	Categories() []string
+}
+
+// KindProvider overrides the kind that requests carry where it is not of the
+// group version that is being installed, as for autoscaling/v1 Scale.
+type KindProvider interface {
+	Kind(containing schema.GroupVersion) schema.GroupVersionKind
+}
+
+// CodecProvider gives the Codec for a served version of the resource; without
+// it the APIInstaller makes one from the group's scheme.
+type CodecProvider interface {
+	CodecFor(gv schema.GroupVersion) (Codec, error)
+}
+
+// ValidateObjectFunc judges an object before it is created or deleted, e.g. by
+// validating admission.
+type ValidateObjectFunc func(ctx context.Context, obj runtime.Object) error
+
+// ValidateObjectUpdateFunc judges an update.
+type ValidateObjectUpdateFunc func(ctx context.Context, obj, old runtime.Object) error
+
+// Getter serves get.
+type Getter interface {
+	Get(ctx context.Context, name string, opts *metav1.GetOptions) (runtime.Object, error)
+}
+
+// GetterWithOptions serves get for subresources whose query carries more.
+type GetterWithOptions interface {
+	GetWithOptions(ctx context.Context, name string, opts runtime.Object) (runtime.Object, error)
+	// NewGetOptions returns the empty options object of the query.
+	NewGetOptions() runtime.Object
+}
+
+// Lister serves list. The result is a *StoredList, or a typed list.
+type Lister interface {
+	NewList() runtime.Object
+	List(ctx context.Context, opts *metainternalversion.ListOptions) (runtime.Object, error)
+	TableConvertor
+}
+
+// TableConvertor shows objects as a table.
+type TableConvertor interface {
+	// ConvertToTable takes a decoded object, or list, in the hub version.
+	ConvertToTable(ctx context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error)
+}
+
+// Creater serves create.
+type Creater interface {
+	Create(ctx context.Context, obj runtime.Object, validate ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error)
+}
+
+// NamedCreater serves create on a subresource of a named object, as for
+// pods/eviction.
+type NamedCreater interface {
+	CreateNamed(ctx context.Context, name string, obj runtime.Object, validate ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error)
+}
+
+// UpdatedObjectInfo computes the new object from the present one. It may be
+// asked several times, when writers race.
+type UpdatedObjectInfo interface {
+	// Preconditions that the present object must meet, nil for none.
+	Preconditions() *metav1.Preconditions
+	// UpdatedObject returns the new object; old is empty where the object does
+	// not exist and is not to be changed.
+	UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error)
+}
+
+// Updater serves update, patch and apply. created tells that the object did not
+// exist before. forceAllowCreate lets apply create where the kind does not allow
+// create on update.
+type Updater interface {
+	Update(ctx context.Context, name string, info UpdatedObjectInfo, validateCreate ValidateObjectFunc,
+		validateUpdate ValidateObjectUpdateFunc, forceAllowCreate bool, opts *metav1.UpdateOptions) (obj runtime.Object, created bool, err error)
+}
+
+// Patcher is what patch needs.
+type Patcher interface {
+	Getter
+	Updater
+}
+
+// GracefulDeleter serves delete. deleted tells that the object is gone now,
+// rather than marked; the result is the object, or a Status.
+type GracefulDeleter interface {
+	Delete(ctx context.Context, name string, validate ValidateObjectFunc, opts *metav1.DeleteOptions) (obj runtime.Object, deleted bool, err error)
+}
+
+// MayReturnFullObject is implemented by deleters that answer with the object
+// itself where it is gone, rather than a Status.
+type MayReturnFullObject interface {
+	DeleteReturnsDeletedObject() bool
+}
+
+// CollectionDeleter serves deletecollection.
+type CollectionDeleter interface {
+	DeleteCollection(ctx context.Context, validate ValidateObjectFunc, opts *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error)
+}
+
+// Watcher serves watch.
+type Watcher interface {
+	Watch(ctx context.Context, opts *metainternalversion.ListOptions) (EventStream, error)
+}
+
+// Event is one event of a watch. Object is Stored, a Status for Error, or for a
+// Bookmark an empty object of the kind with its resourceVersion (and
+// annotations) set.
+type Event struct {
+	Type   watch.EventType
+	Object runtime.Object
+}
+
+// EventStream is a running watch. It belongs to one goroutine.
+type EventStream interface {
+	// Next blocks until there are events and returns those at hand. An API
+	// status error ends the stream and is told to the client as an Error event;
+	// ctx.Err() and io.EOF end it silently.
+	Next(ctx context.Context) ([]Event, error)
+	Stop()
+}
+
+// Connecter serves subresources that take over the connection, or proxy.
+type Connecter interface {
+	// Connect returns the handler that answers this request. Errors go through
+	// responder.
+	Connect(ctx context.Context, name string, opts runtime.Object, responder Responder) (http.Handler, error)
+	// NewConnectOptions returns the empty options object of the query (nil for
+	// none), whether the rest of the path belongs to it, and its parameter.
+	NewConnectOptions() (opts runtime.Object, subpath bool, subpathKey string)
+	ConnectMethods() []string
+}
+
+// Responder writes the answer of a Connecter that does not write it itself.
+type Responder interface {
+	Object(status int, obj runtime.Object)
+	Error(err error)
+}
+
+// ResetFieldsProvider tells, by version ("apps/v1"), which fields managed fields
+// forget because the endpoint resets them (status on the main resource, all but
+// status on the status subresource). Values are *fieldpath.Set in
+// ResetFields.
+type ResetFieldsProvider interface {
+	GetResetFields() ResetFields
+}

@@ -1,0 +1,28 @@
+package request
+
+// Info is what the path and the method of a request say about what it wants.
+// It is parsed once, by the requestinfo filter.
+type Info struct {
+	// IsResourceRequest is false for paths like /healthz and /version.
+	IsResourceRequest bool
+	Path              string
+	// Verb is the API verb for resources (get, list, watch, create, update,
+	// patch, delete, deletecollection, proxy) and the lower-case method else.
+	Verb string
+
+	APIPrefix  string // "api" or "apis"
+	APIGroup   string // "" for the core group
+	APIVersion string
+	Namespace  string
+	// Resource is the plural, Subresource e.g. "status"; Parts are the path
+	// elements from the resource on.
+	Resource    string
+	Subresource string
+	Name        string
+	Parts       []string
+
+	// FieldSelector and LabelSelector are the raw selectors of list, watch and
+	// deletecollection, for authorization.
+	FieldSelector string
+	LabelSelector string
+}

@@ -1,0 +1,50 @@
+package storage
+
+import (
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Attributes are what selectors look at.
+type Attributes struct {
+	Labels labels.Set
+	Fields fields.Set // metadata.name, metadata.namespace and the kind's own
+}
+
+// Record is one revision of one object: the bytes that etcd holds, and what has
+// been derived from them so far. It is never changed otherwise, and is shared by
+// the cache, all lists and all watchers.
+type Record struct {
+	Key      string
+	Value    []byte
+	Revision int64
+
+	attributes atomic.Pointer[Attributes]
+	forms      atomic.Pointer[form]
+}
+
+// FormID names one wire form of a resource's objects: a version, a media type
+// and a shape. The registry's Store hands the numbers out.
+type FormID uint16
+
+// form is a node of the record's short list of encoded forms.
+type form struct {
+	id    FormID
+	bytes []byte
+	next  *form
+}
+
+// Attributes returns what selectors look at, computing it on first demand.
+func (r *Record) Attributes(compute func(*Record) (Attributes, error)) (Attributes, error) {
+	if a := r.attributes.Load(); a != nil {
+		return *a, nil
+	}
+	a, err := compute(r)
+	if err != nil {
+		return Attributes{}, err
+	}
+	r.attributes.Store(&a)
+	return a, nil
+}
