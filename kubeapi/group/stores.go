@@ -1,0 +1,106 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+)
+
+// Stores finds the storage of a server's built-in resources. Groups and
+// admission plugins share one; it fills while the groups are built. It is safe
+// for concurrent use.
+type Stores struct {
+	mu     sync.RWMutex
+	byName map[schema.GroupResource]rest.Storage
+}
+
+// NewStores returns an empty directory.
+func NewStores() *Stores {
+	return &Stores{byName: map[schema.GroupResource]rest.Storage{}}
+}
+
+// Put enters the storage of a resource.
+func (s *Stores) Put(gr schema.GroupResource, st rest.Storage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byName[gr] = st
+}
+
+// Find returns the storage of a resource, nil if it is not (yet) there.
+func (s *Stores) Find(gr schema.GroupResource) rest.Storage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.byName[gr]
+}
+
+// Consistent reads what was written before the call, Cached whatever the watch
+// cache holds.
+const (
+	Consistent = ""
+	Cached     = "0"
+)
+
+// Get reads an object of another group: resourceVersion is Consistent or Cached.
+// The object is the caller's own.
+func Get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name, resourceVersion string) (T, error) {
+	var none T
+	getter, ok := s.Find(gr).(rest.Getter)
+	if !ok {
+		return none, fmt.Errorf("no storage for %s", gr)
+	}
+	obj, err := getter.Get(request.WithNamespace(ctx, namespace), name, &metav1.GetOptions{ResourceVersion: resourceVersion})
+	if err != nil {
+		return none, err
+	}
+	return as[T](obj)
+}
+
+// List reads all objects of a namespace ("" for all) that the selector of opts
+// matches. The objects are the caller's own.
+func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string, opts *metainternalversion.ListOptions) ([]T, error) {
+	lister, ok := s.Find(gr).(rest.Lister)
+	if !ok {
+		return nil, fmt.Errorf("no storage for %s", gr)
+	}
+	obj, err := lister.List(request.WithNamespace(ctx, namespace), opts)
+	if err != nil {
+		return nil, err
+	}
+	stored, ok := obj.(*rest.StoredList)
+	if !ok {
+		return nil, fmt.Errorf("%s: unexpected list %T", gr, obj)
+	}
+	out := make([]T, 0, len(stored.Items))
+	for _, it := range stored.Items {
+		t, err := as[T](it)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func as[T registry.Object](obj runtime.Object) (T, error) {
+	var none T
+	if st, ok := obj.(rest.Stored); ok {
+		var err error
+		if obj, err = st.Decode(); err != nil {
+			return none, err
+		}
+	}
+	t, ok := obj.(T)
+	if !ok {
+		return none, fmt.Errorf("unexpected object %T, expected %T", obj, none)
+	}
+	return t, nil
+}
