@@ -1,0 +1,52 @@
+package check
+
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"triplane/generic/registry/rest"
+)
+
+// Generation raises the generation of obj beyond old's if changed, and else
+// keeps it.
+func Generation(obj, old metav1.Object, changed bool) {
+	g := old.GetGeneration()
+	if changed {
+		g++
+	}
+	obj.SetGeneration(g)
+}
+
+// Differs tells whether two values differ for the API; nil and empty do not.
+func Differs(a, b any) bool { return !equality.Semantic.DeepEqual(a, b) }
+
+// Reset names the fields that an endpoint resets, in one version.
+func Reset(gv schema.GroupVersion, fields ...string) rest.ResetFields {
+	set := fieldpath.NewSet()
+	for _, f := range fields {
+		set.Insert(fieldpath.MakePathOrDie(f))
+	}
+	return rest.ResetFields{gv: set}
+}
+
+// Path is a nested field for ResetPaths.
+type Path []any
+
+// ResetPaths is Reset for nested fields.
+func ResetPaths(gv schema.GroupVersion, paths ...Path) rest.ResetFields {
+	set := fieldpath.NewSet()
+	for _, p := range paths {
+		set.Insert(fieldpath.MakePathOrDie([]any(p)...))
+	}
+	return rest.ResetFields{gv: set}
+}
+
+// Also adds the fields that are reset in another version.
+func Also(r rest.ResetFields, more rest.ResetFields) rest.ResetFields {
+	for gv, s := range more {
+		r[gv] = s
+	}
+	return r
+}
