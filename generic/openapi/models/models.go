@@ -1,0 +1,132 @@
+// Package models holds the OpenAPI models of the built-in kinds.
+//
+// They are generated from the Go types of k8s.io/* (see hack/openapi) and kept
+// compressed in the binary. Nothing is decoded before it is asked for, and then
+// only what the asked-for models refer to.
+package models
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"weak"
+
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+//go:embed models.json.gz
+var compressed []byte
+
+// entry is a model as it is stored: references are "@" and a model's name.
+type entry struct {
+	Schema       json.RawMessage `json:"schema"`
+	V2Schema     json.RawMessage `json:"v2Schema"`
+	Dependencies []string        `json:"dependencies"`
+}
+
+// Models are the decompressed models. They are safe for concurrent use and
+// dropped by the garbage collector when nobody holds them.
+type Models struct {
+	entries map[string]entry
+}
+
+// Source hands out the Models, decompressing them when they are not in memory.
+// The zero value is ready for use.
+type Source struct {
+	mu     sync.Mutex
+	loaded weak.Pointer[Models]
+}
+
+// Models returns the decompressed models.
+func (s *Source) Models() (*Models, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.loaded.Value(); m != nil {
+		return m, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, fmt.Errorf("openapi models: %w", err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("openapi models: %w", err)
+	}
+	m := &Models{}
+	if err := json.Unmarshal(data, &m.entries); err != nil {
+		return nil, fmt.Errorf("openapi models: %w", err)
+	}
+	s.loaded = weak.Make(m)
+	return m, nil
+}
+
+// Has tells whether there is a model of the name.
+func (m *Models) Has(name string) bool {
+	_, ok := m.entries[name]
+	return ok
+}
+
+// Closure returns the named models and all that they refer to, directly or not.
+func (m *Models) Closure(names ...string) map[string]bool {
+	seen := map[string]bool{}
+	for len(names) > 0 {
+		name := names[len(names)-1]
+		names = names[:len(names)-1]
+		if e, ok := m.entries[name]; ok && !seen[name] {
+			seen[name] = true
+			names = append(names, e.Dependencies...)
+		}
+	}
+	return seen
+}
+
+// Definitions returns the named models as kube-openapi's builders want them,
+// with references as ref makes them.
+func (m *Models) Definitions(names map[string]bool, ref common.ReferenceCallback) (map[string]common.OpenAPIDefinition, error) {
+	out := make(map[string]common.OpenAPIDefinition, len(names))
+	for name := range names {
+		e := m.entries[name]
+		d := common.OpenAPIDefinition{Dependencies: e.Dependencies}
+		if err := decode(e.Schema, ref, &d.Schema); err != nil {
+			return nil, fmt.Errorf("openapi model %s: %w", name, err)
+		}
+		if e.V2Schema != nil {
+			var v2 spec.Schema
+			if err := decode(e.V2Schema, ref, &v2); err != nil {
+				return nil, fmt.Errorf("openapi model %s: %w", name, err)
+			}
+			d.Schema.AddExtension(common.ExtensionV2Schema, v2)
+		}
+		out[name] = d
+	}
+	runtime.KeepAlive(m)
+	return out, nil
+}
+
+// All returns the names of all models.
+func (m *Models) All() map[string]bool {
+	all := make(map[string]bool, len(m.entries))
+	for name := range m.entries {
+		all[name] = true
+	}
+	return all
+}
+
+// refKey is how a reference to a model looks in the stored JSON.
+var refKey = []byte(`"$ref":"@`)
+
+// decode parses a stored schema, with the prefix that ref puts before names.
+func decode(raw json.RawMessage, ref common.ReferenceCallback, into *spec.Schema) error {
+	if bytes.Contains(raw, refKey) {
+		r := ref("@")
+		prefix := bytes.TrimSuffix([]byte(r.String()), []byte("@"))
+		raw = bytes.ReplaceAll(raw, refKey, append([]byte(`"$ref":"`), prefix...))
+	}
+	return into.UnmarshalJSON(raw)
+}
