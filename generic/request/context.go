@@ -1,5 +1,3 @@
-// Package request is what travels with a request through the rooms: who makes
-// it, what its path says, and the warnings collected for its answer.
 package request
 
 import (
@@ -14,6 +12,8 @@ const (
 	infoKey key = iota
 	userKey
 	namespaceKey
+	stateKey
+	warningKey
 )
 
 // WithInfo returns a context that carries the parsed request.

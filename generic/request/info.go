@@ -25,4 +25,7 @@ type Info struct {
 	// deletecollection, for authorization.
 	FieldSelector string
 	LabelSelector string
+
+	// parts is where the path's elements live, unless there are more.
+	parts [10]string
 }

@@ -5,8 +5,6 @@ import (
 	"sync"
 )
 
-const warningKey key = 100
-
 // Warnings collects what the answer's Warning headers shall say (RFC 7234,
 // code 299), each text once, in order.
 type Warnings struct {
@@ -36,9 +34,12 @@ func AddWarning(ctx context.Context, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// Texts returns what was collected so far.
+// Texts returns what was collected so far, nil where there is nothing.
 func (w *Warnings) Texts() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.texts) == 0 {
+		return nil
+	}
 	return append([]string(nil), w.texts...)
 }

@@ -1,0 +1,126 @@
+package request
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"triplane/generic/authentication/user"
+)
+
+// State is a request's context and all that the filter chain found out about
+// the request. The filters set its fields on the way in; behind the chain they
+// are read-only.
+//
+// Its deadline is armed lazily: a request that never waits (a read from the
+// cache) never calls Done and so never pays for a timer.
+type State struct {
+	parent context.Context
+
+	Info *Info
+	User *user.Info
+	// AuditID names the request in logs, audit events and the Audit-Id header.
+	AuditID string
+	// Received is when the request reached the filter chain.
+	Received time.Time
+	// Warnings of the answer; the filter chain writes them as headers.
+	Warnings Warnings
+
+	deadline time.Time
+
+	mu     sync.Mutex
+	armed  context.Context
+	cancel context.CancelFunc
+}
+
+// Init makes s a context below parent. It is called once, before anything else.
+func (s *State) Init(parent context.Context) { s.parent = parent }
+
+// StateFrom returns the state of the request that ctx belongs to, nil where
+// there is none.
+func StateFrom(ctx context.Context) *State {
+	s, _ := ctx.Value(stateKey).(*State)
+	return s
+}
+
+// SetDeadline bounds the request. It must be called before the first Done.
+func (s *State) SetDeadline(t time.Time) { s.deadline = t }
+
+// Finish releases the timer, if one was armed; contexts below end.
+func (s *State) Finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil {
+		s.cancel()
+	}
+}
+
+// Deadline implements context.Context.
+func (s *State) Deadline() (time.Time, bool) {
+	d, ok := s.parent.Deadline()
+	if s.deadline.IsZero() || (ok && d.Before(s.deadline)) {
+		return d, ok
+	}
+	return s.deadline, true
+}
+
+// Done implements context.Context.
+func (s *State) Done() <-chan struct{} {
+	if s.deadline.IsZero() {
+		return s.parent.Done()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.armed == nil {
+		s.armed, s.cancel = context.WithDeadline(s.parent, s.deadline)
+	}
+	return s.armed.Done()
+}
+
+// Err implements context.Context.
+func (s *State) Err() error {
+	if s.deadline.IsZero() {
+		return s.parent.Err()
+	}
+	s.mu.Lock()
+	armed := s.armed
+	s.mu.Unlock()
+	if armed != nil {
+		return armed.Err()
+	}
+	if err := s.parent.Err(); err != nil {
+		return err
+	}
+	if !time.Now().Before(s.deadline) {
+		// A context that says it is over must have a closed Done.
+		<-s.Done()
+		return s.armed.Err()
+	}
+	return nil
+}
+
+// Value implements context.Context.
+func (s *State) Value(k any) any {
+	if own, ok := k.(key); ok {
+		switch own {
+		case stateKey:
+			return s
+		case infoKey:
+			return s.Info
+		case userKey:
+			return s.User
+		case warningKey:
+			return &s.Warnings
+		}
+		return s.parent.Value(k)
+	}
+	// Package context looks for its own cancellation behind a private key: it
+	// must find the armed context's, or it starts a goroutine for each child.
+	s.mu.Lock()
+	armed := s.armed
+	s.mu.Unlock()
+	if armed != nil {
+		return armed.Value(k)
+	}
+	return s.parent.Value(k)
+}
