@@ -1,0 +1,140 @@
+package podspec
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// RoundResources rounds quantities up to what is kept: a thousandth.
+func RoundResources(l corev1.ResourceList) {
+	for k, v := range l {
+		v.RoundUp(-3)
+		l[k] = v
+	}
+}
+
+// requestsFromLimits sets the request of each resource that has a limit only.
+func requestsFromLimits(cs []corev1.Container) {
+	for i := range cs {
+		r := &cs[i].Resources
+		for k, v := range r.Limits {
+			if _, ok := r.Requests[k]; ok {
+				continue
+			}
+			if r.Requests == nil {
+				r.Requests = corev1.ResourceList{}
+			}
+			r.Requests[k] = v.DeepCopy()
+		}
+	}
+}
+
+// defaultPodLevelResources completes the pod's own resources, where it has some,
+// from its containers' and from its limits.
+func defaultPodLevelResources(s *corev1.PodSpec) {
+	r := s.Resources
+	if len(r.Limits) == 0 && len(r.Requests) == 0 {
+		return
+	}
+	for k, v := range sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }) {
+		if _, ok := r.Limits[k]; !ok && strings.HasPrefix(string(k), corev1.ResourceHugePagesPrefix) {
+			if r.Limits == nil {
+				r.Limits = corev1.ResourceList{}
+			}
+			r.Limits[k] = v
+		}
+	}
+	if len(r.Limits) == 0 {
+		return
+	}
+	if r.Requests == nil {
+		r.Requests = corev1.ResourceList{}
+	}
+	for _, from := range []corev1.ResourceList{
+		sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }),
+		r.Limits,
+	} {
+		for k, v := range from {
+			if _, ok := r.Requests[k]; !ok && PodLevelResource(k) {
+				r.Requests[k] = v.DeepCopy()
+			}
+		}
+	}
+}
+
+// PodLevelResource tells the resources that a pod can ask for as a whole.
+func PodLevelResource(name corev1.ResourceName) bool {
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory ||
+		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+// sum is what a pod needs of its containers at once: all containers and
+// restartable init containers together, or any init container with the
+// restartable ones started before it, whichever is more.
+func sum(s *corev1.PodSpec, of func(*corev1.Container) corev1.ResourceList) corev1.ResourceList {
+	total, sidecars, initial := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
+	for i := range s.Containers {
+		add(total, of(&s.Containers[i]))
+	}
+	for i := range s.InitContainers {
+		c := &s.InitContainers[i]
+		need := corev1.ResourceList{}
+		add(need, of(c))
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			add(total, of(c))
+			add(sidecars, of(c))
+			need = sidecars
+		} else {
+			add(need, sidecars)
+		}
+		raise(initial, need)
+	}
+	raise(total, initial)
+	return total
+}
+
+// Requests is what a pod requests: of its containers, or of itself where it says
+// so, with the overhead of its runtime.
+func Requests(s *corev1.PodSpec) corev1.ResourceList {
+	return effective(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests }, true)
+}
+
+// Limits is what a pod is limited to, counted as Requests.
+func Limits(s *corev1.PodSpec) corev1.ResourceList {
+	return effective(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits }, false)
+}
+
+func effective(s *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.ResourceList, overheadCounts bool) corev1.ResourceList {
+	total := sum(s, func(c *corev1.Container) corev1.ResourceList { return of(&c.Resources) })
+	if s.Resources != nil {
+		for k, v := range of(s.Resources) {
+			if PodLevelResource(k) {
+				total[k] = v.DeepCopy()
+			}
+		}
+	}
+	for k, v := range s.Overhead {
+		if q, ok := total[k]; ok || overheadCounts {
+			q.Add(v)
+			total[k] = q
+		}
+	}
+	return total
+}
+
+func add(to, from corev1.ResourceList) {
+	for k, v := range from {
+		q := to[k].DeepCopy()
+		q.Add(v)
+		to[k] = q
+	}
+}
+
+func raise(to, from corev1.ResourceList) {
+	for k, v := range from {
+		if q, ok := to[k]; !ok || v.Cmp(q) > 0 {
+			to[k] = v.DeepCopy()
+		}
+	}
+}
