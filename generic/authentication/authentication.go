@@ -1,4 +1,10 @@
-// Package authentication finds out who makes a request.
+// Package authentication finds out who makes a request, one file an
+// authenticator. Service account tokens have a package of their own below.
+//
+// An authenticator that finds no credential of its kind has no opinion (nil,
+// nil), so that the next may look; one that finds a wrong credential returns an
+// error, and a request that no authenticator accepted while one refused is
+// answered 401 – it never becomes anonymous.
 package authentication
 
 import (
@@ -24,4 +30,52 @@ type Request interface {
 // Token authenticates bearer tokens.
 type Token interface {
 	AuthenticateToken(ctx context.Context, token string) (*Response, error)
+}
+
+// RequestFunc is a function that authenticates requests.
+type RequestFunc func(r *http.Request) (*Response, error)
+
+// AuthenticateRequest implements Request.
+func (f RequestFunc) AuthenticateRequest(r *http.Request) (*Response, error) { return f(r) }
+
+// TokenFunc is a function that authenticates tokens.
+type TokenFunc func(ctx context.Context, token string) (*Response, error)
+
+// AuthenticateToken implements Token.
+func (f TokenFunc) AuthenticateToken(ctx context.Context, token string) (*Response, error) {
+	return f(ctx, token)
+}
+
+type contextKey int
+
+const (
+	audiencesKey contextKey = iota
+	loopbackKey
+)
+
+// WithAudiences returns a context in which tokens have to be good for one of
+// the audiences (TokenReview). Without it each authenticator uses the API
+// server's own.
+func WithAudiences(ctx context.Context, audiences []string) context.Context {
+	return context.WithValue(ctx, audiencesKey, audiences)
+}
+
+// AudiencesFrom returns the audiences that WithAudiences set.
+func AudiencesFrom(ctx context.Context) ([]string, bool) {
+	a, ok := ctx.Value(audiencesKey).([]string)
+	return a, ok
+}
+
+// Intersect returns those of wanted that are among offered.
+func Intersect(wanted, offered []string) []string {
+	var both []string
+	for _, w := range wanted {
+		for _, o := range offered {
+			if w == o {
+				both = append(both, w)
+				break
+			}
+		}
+	}
+	return both
 }

@@ -1,0 +1,103 @@
+package authentication
+
+import (
+	"context"
+	"net/http"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"triplane/generic/authentication/user"
+)
+
+type unionRequest struct {
+	all       []Request
+	failFirst bool
+}
+
+// Union asks authenticators in order until one accepts. What refused is
+// reported only where none accepts.
+func Union(all ...Request) Request { return unionRequest{all: all} }
+
+// UnionFailFirst asks authenticators in order until one accepts or refuses.
+func UnionFailFirst(all ...Request) Request { return unionRequest{all: all, failFirst: true} }
+
+// AuthenticateRequest implements Request.
+func (u unionRequest) AuthenticateRequest(r *http.Request) (*Response, error) {
+	var errs []error
+	for _, each := range u.all {
+		response, err := each.AuthenticateRequest(r)
+		if response != nil {
+			return response, nil
+		}
+		if err != nil {
+			if u.failFirst {
+				return nil, err
+			}
+			errs = append(errs, err)
+		}
+	}
+	return nil, utilerrors.NewAggregate(errs)
+}
+
+type unionToken []Token
+
+// UnionToken asks token authenticators in order until one accepts.
+func UnionToken(all ...Token) Token { return unionToken(all) }
+
+// AuthenticateToken implements Token.
+func (u unionToken) AuthenticateToken(ctx context.Context, token string) (*Response, error) {
+	var errs []error
+	for _, each := range u {
+		response, err := each.AuthenticateToken(ctx, token)
+		if response != nil {
+			return response, nil
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return nil, utilerrors.NewAggregate(errs)
+}
+
+// AuthenticatedGroup adds system:authenticated to whom inner accepts, unless
+// they are known to be nobody.
+func AuthenticatedGroup(inner Request) Request {
+	return RequestFunc(func(r *http.Request) (*Response, error) {
+		response, err := inner.AuthenticateRequest(r)
+		if response == nil || err != nil {
+			return nil, err
+		}
+		return withAuthenticated(response), nil
+	})
+}
+
+// AuthenticatedTokenGroup does the same for tokens.
+func AuthenticatedTokenGroup(inner Token) Token {
+	return TokenFunc(func(ctx context.Context, token string) (*Response, error) {
+		response, err := inner.AuthenticateToken(ctx, token)
+		if response == nil || err != nil {
+			return nil, err
+		}
+		return withAuthenticated(response), nil
+	})
+}
+
+// withAuthenticated never changes the response it is given, which may be a
+// cached one.
+func withAuthenticated(response *Response) *Response {
+	u := response.User
+	if u.Name == user.Anonymous {
+		return response
+	}
+	for _, g := range u.Groups {
+		if g == user.AllAuthenticated || g == user.AllUnauthenticated {
+			return response
+		}
+	}
+	groups := make([]string, 0, len(u.Groups)+1)
+	groups = append(append(groups, u.Groups...), user.AllAuthenticated)
+	return &Response{
+		User:      &user.Info{Name: u.Name, UID: u.UID, Groups: groups, Extra: u.Extra},
+		Audiences: response.Audiences,
+	}
+}
