@@ -103,6 +103,8 @@ var (
 	ErrCompacted = errors.New("storage: revision has been compacted")
 	// ErrFutureRevision says that the asked-for revision has not happened yet.
 	ErrFutureRevision = errors.New("storage: revision is in the future")
+	// ErrTooLarge says that the backend does not take a value of that size.
+	ErrTooLarge = errors.New("etcdserver: request is too large")
 )
 
 // ConflictError says that a key was not at the expected revision.

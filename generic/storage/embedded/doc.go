@@ -1,0 +1,16 @@
+// Package embedded runs etcd inside this process, as the only member of its
+// cluster, and is a storage.Backend on it.
+//
+// Nothing listens: requests are function calls on the etcd server, reads go to
+// its multi-version store, and the watch hangs on that store directly. Since
+// every write of the data directory passes through this process and is applied
+// before it is acknowledged, the store's current revision is always one that is
+// consistent: Revision costs a lock, and reads need no agreement.
+//
+// The files are those of any etcd member: with the server stopped, the directory
+// can be opened by an etcd of the same version, and moved into a cluster. A write
+// is acknowledged when it is in the write-ahead log, synced to the disk.
+//
+// One process at a time may use a directory; Start says so at once when another
+// has it. Several servers with directories of their own run side by side.
+package embedded

@@ -1,0 +1,66 @@
+package embedded
+
+import (
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+)
+
+// newLogger passes etcd's warnings and errors on to klog. What etcd calls fatal
+// panics instead of ending the process without a word from us.
+func newLogger() *zap.Logger {
+	return zap.New(klogCore{}, zap.WithFatalHook(zapcore.WriteThenPanic))
+}
+
+// klogCore is a zapcore.Core that writes to klog.
+type klogCore struct{ fields []zapcore.Field }
+
+func (klogCore) Enabled(level zapcore.Level) bool { return level >= zapcore.WarnLevel }
+
+func (c klogCore) With(fields []zapcore.Field) zapcore.Core {
+	return klogCore{fields: append(c.fields[:len(c.fields):len(c.fields)], fields...)}
+}
+
+func (c klogCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(e.Level) && wanted(e) {
+		return checked.AddCore(e, c)
+	}
+	return checked
+}
+
+// expected are messages about what is meant to be so in a member that is alone,
+// or that etcd puts right by itself a moment later.
+var expected = map[string]bool{
+	"simple token is not cryptographically signed": true,
+	"check file permission":                        true,
+	"Failed to detect schema version":              true,
+	"failed to update storage version":             true,
+}
+
+// wanted tells whether a message is of use to whoever runs the server. Raft's own
+// warnings are about elections, of which there are none.
+func wanted(e zapcore.Entry) bool {
+	return !expected[e.Message] && (e.LoggerName != "raft" || e.Level >= zapcore.ErrorLevel)
+}
+
+func (c klogCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	enc := zapcore.NewMapObjectEncoder()
+	for _, f := range c.fields {
+		f.AddTo(enc)
+	}
+	for _, f := range fields {
+		f.AddTo(enc)
+	}
+	pairs := make([]any, 0, 2*len(enc.Fields))
+	for k, v := range enc.Fields {
+		pairs = append(pairs, k, v)
+	}
+	if e.Level >= zapcore.ErrorLevel {
+		klog.ErrorS(nil, "etcd: "+e.Message, pairs...)
+	} else {
+		klog.InfoS("etcd: "+e.Message, pairs...)
+	}
+	return nil
+}
+
+func (klogCore) Sync() error { return nil }

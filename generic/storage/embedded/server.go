@@ -1,0 +1,125 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"go.etcd.io/etcd/server/v3/config"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+// startTimeout bounds what Start waits for: the replay of the log.
+const startTimeout = time.Minute
+
+// Server is a running etcd member.
+type Server struct {
+	etcd    *etcdserver.EtcdServer
+	lock    *fileutil.LockedFile
+	backend *Backend
+	closing sync.Once
+}
+
+// Start opens or creates the data directory and returns when the member serves.
+// The context bounds the start only; Close ends the server.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	lg := newLogger()
+	sc, err := serverConfig(cfg, lg)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{lock: lock}
+	if s.etcd, err = newServer(sc); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
+	}
+	s.etcd.Start()
+	if err := s.lead(ctx); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
+	}
+	s.backend = newBackend(s.etcd, cfg.Leases)
+	return s, nil
+}
+
+// Backend is the server's key space; it is good until Close.
+func (s *Server) Backend() *Backend { return s.backend }
+
+// Done is closed when the server has stopped, by Close or by a failure of its
+// own.
+func (s *Server) Done() <-chan struct{} { return s.etcd.StopNotify() }
+
+// Close stops the server and frees the data directory. Watches end. It is safe
+// to call twice.
+func (s *Server) Close() error {
+	var err error
+	s.closing.Do(func() {
+		s.etcd.Stop()
+		err = s.lock.Close()
+	})
+	return err
+}
+
+// lockDir makes the directory and takes it for this process.
+func lockDir(dir string) (*fileutil.LockedFile, error) {
+	if err := fileutil.TouchDirAll(newLogger(), dir); err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", dir, err)
+	}
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, fileutil.PrivateFileMode)
+	if errors.Is(err, fileutil.ErrLocked) {
+		return nil, fmt.Errorf("data directory %s is in use by another process", dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", dir, err)
+	}
+	return lock, nil
+}
+
+// lead makes the member the leader of itself and waits until everything that was
+// acknowledged before the last stop is applied.
+//
+// Raft would wait for an election timeout first, in case there is a leader
+// already. A member that is alone need not: it is told to campaign at once, as a
+// leader that hands over tells its successor. It ignores that while the log's
+// configuration changes are not applied yet, so the message is repeated.
+func (s *Server) lead(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	id := uint64(s.etcd.MemberID())
+	pause := time.NewTicker(time.Millisecond)
+	defer pause.Stop()
+	for uint64(s.etcd.Leader()) != id {
+		now := raftpb.Message{Type: raftpb.MsgTimeoutNow, From: id, To: id, Term: s.etcd.Term()}
+		if err := s.etcd.Process(ctx, now); err != nil {
+			return err
+		}
+		select {
+		case <-pause.C:
+		case <-s.etcd.StopNotify():
+			return errors.New("stopped while it started")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return s.etcd.LinearizableReadNotify(ctx)
+}
+
+// newServer turns what etcd considers fatal about a directory into an error.
+func newServer(sc config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			server, err = nil, fmt.Errorf("cannot be opened: %v", r)
+		}
+	}()
+	return etcdserver.NewServer(sc)
+}

@@ -1,0 +1,125 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+
+	"triplane/generic/storage"
+)
+
+// Watch implements storage.Backend.
+func (b *Backend) Watch(ctx context.Context, prefix string, from int64) (storage.ChangeStream, error) {
+	return b.WatchSelective(ctx, prefix, from, func(string) bool { return true })
+}
+
+// WatchSelective is Watch for a caller who knows the previous values of most
+// keys: only where needPrevious says so are they read.
+//
+// The stream watches all keys, and passes on those under prefix: so each write
+// moves its progress, and it is never behind the store's revision for longer
+// than it takes to receive what is there.
+func (b *Backend) WatchSelective(ctx context.Context, prefix string, from int64, needPrevious func(key string) bool) (storage.ChangeStream, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ws := b.server.Watchable().NewWatchStream()
+	if _, err := ws.Watch(clientv3.AutoWatchID, []byte{0}, []byte{}, from+1); err != nil {
+		ws.Close()
+		return nil, err
+	}
+	return &stream{
+		ws: ws, kv: b.server.KV(), stopped: b.server.StoppingNotify(), ctx: ctx,
+		prefix: []byte(prefix), progress: from, needPrevious: needPrevious,
+	}, nil
+}
+
+// stream is a storage.ChangeStream on the store's watch.
+type stream struct {
+	ws           mvcc.WatchStream
+	kv           mvcc.KV
+	stopped      <-chan struct{}
+	ctx          context.Context
+	prefix       []byte
+	progress     int64
+	needPrevious func(string) bool
+	changes      []storage.Change
+	closing      sync.Once
+}
+
+// Close implements storage.ChangeStream.
+func (s *stream) Close() { s.closing.Do(s.ws.Close) }
+
+// Next implements storage.ChangeStream. The changes are valid until the next
+// call. All that is at hand is returned together.
+func (s *stream) Next(ctx context.Context) ([]storage.Change, int64, error) {
+	s.changes = s.changes[:0]
+	select {
+	case resp, ok := <-s.ws.Chan():
+		return s.gather(resp, ok)
+	case <-s.stopped:
+		return nil, s.progress, storage.ErrStopped
+	case <-s.ctx.Done():
+		return nil, s.progress, s.ctx.Err()
+	case <-ctx.Done():
+		return nil, s.progress, ctx.Err()
+	}
+}
+
+func (s *stream) gather(resp mvcc.WatchResponse, ok bool) ([]storage.Change, int64, error) {
+	for {
+		if !ok {
+			return nil, s.progress, storage.ErrStopped
+		}
+		if resp.CompactRevision != 0 {
+			return nil, s.progress, storage.ErrCompacted
+		}
+		s.take(resp)
+		select {
+		case resp, ok = <-s.ws.Chan():
+		default:
+			return s.changes, s.progress, nil
+		}
+	}
+}
+
+func (s *stream) take(resp mvcc.WatchResponse) {
+	for i := range resp.Events {
+		e := &resp.Events[i]
+		s.progress = max(s.progress, e.Kv.ModRevision)
+		if bytes.HasPrefix(e.Kv.Key, s.prefix) {
+			s.changes = append(s.changes, s.change(e))
+		}
+	}
+}
+
+func (s *stream) change(e *mvccpb.Event) storage.Change {
+	c := storage.Change{Key: string(e.Kv.Key), Revision: e.Kv.ModRevision}
+	if e.Type == mvccpb.PUT {
+		c.Value = e.Kv.Value
+		if c.Value == nil {
+			c.Value = []byte{}
+		}
+		if e.Kv.Version == 1 {
+			return c // created: there is no value before
+		}
+	}
+	if s.needPrevious(c.Key) {
+		c.Previous, c.PrevRev = s.previous(e.Kv)
+	}
+	return c
+}
+
+// previous reads what a key was just before its change; nothing if that has been
+// compacted.
+func (s *stream) previous(kv *mvccpb.KeyValue) ([]byte, int64) {
+	r, err := s.kv.Range(context.Background(), kv.Key, nil, mvcc.RangeOptions{Rev: kv.ModRevision - 1})
+	if err != nil || len(r.KVs) == 0 {
+		return nil, 0
+	}
+	return r.KVs[0].Value, r.KVs[0].ModRevision
+}

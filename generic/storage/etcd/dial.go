@@ -1,0 +1,138 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"k8s.io/klog/v2"
+)
+
+// Config says how to reach an etcd cluster.
+type Config struct {
+	Endpoints []string // "https://host:2379"
+	// CAFile, CertFile and KeyFile are PEM files; empty ones are not used.
+	CAFile, CertFile, KeyFile string
+	// Timeout is how long Dial tries before it gives up; 20 seconds unless set.
+	Timeout time.Duration
+	Leases  LeaseOptions
+}
+
+const (
+	defaultTimeout = 20 * time.Second
+	attemptTimeout = 5 * time.Second
+	firstPause     = 50 * time.Millisecond
+	longestPause   = 2 * time.Second
+	keepAlive      = 30 * time.Second
+	keepAliveLimit = 10 * time.Second
+	// A list's answer may be as large as the data.
+	maxReceive = 2<<30 - 1
+	maxSend    = 2<<30 - 1
+)
+
+// Dial connects to etcd and waits until it answers. It logs what is wrong while
+// it tries, and returns an error that names the endpoints when it gives up.
+func Dial(ctx context.Context, cfg Config) (*Backend, error) {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	client, err := newClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	b := New(client, cfg.Leases)
+	if err := b.await(ctx, cfg); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// await asks for the current revision until it is told.
+func (b *Backend) await(ctx context.Context, cfg Config) error {
+	deadline := time.Now().Add(cfg.Timeout)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	pause := firstPause
+	for {
+		attempt, done := context.WithTimeout(ctx, attemptTimeout)
+		_, err := b.currentRevision(attempt)
+		done()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			klog.InfoS("Waiting for etcd", "endpoints", cfg.Endpoints, "err", err)
+		}
+		select {
+		case <-time.After(pause):
+			pause = min(2*pause, longestPause)
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return ctx.Err()
+			}
+			return fmt.Errorf("etcd at %s cannot be reached within %v: %w", strings.Join(cfg.Endpoints, ","), cfg.Timeout, err)
+		}
+	}
+}
+
+func newClient(cfg Config) (*clientv3.Client, error) {
+	if len(cfg.Endpoints) == 0 {
+		return nil, errors.New("no etcd endpoints given")
+	}
+	conf := clientv3.Config{
+		Endpoints:            cfg.Endpoints,
+		DialKeepAliveTime:    keepAlive,
+		DialKeepAliveTimeout: keepAliveLimit,
+		MaxCallRecvMsgSize:   maxReceive,
+		MaxCallSendMsgSize:   maxSend,
+		Logger:               zap.NewNop(),
+		DialOptions:          []grpc.DialOption{grpc.WithUserAgent("triplane")},
+	}
+	if err := secure(&conf, cfg); err != nil {
+		return nil, err
+	}
+	client, err := clientv3.New(conf)
+	if err != nil {
+		return nil, fmt.Errorf("etcd client for %s: %w", strings.Join(cfg.Endpoints, ","), err)
+	}
+	return client, nil
+}
+
+// secure sets TLS up where files are given or an endpoint asks for it.
+func secure(conf *clientv3.Config, cfg Config) error {
+	for _, file := range []string{cfg.CAFile, cfg.CertFile, cfg.KeyFile} {
+		if file == "" {
+			continue
+		}
+		if _, err := os.ReadFile(file); err != nil {
+			return fmt.Errorf("etcd TLS: %w", err)
+		}
+	}
+	info := transport.TLSInfo{CertFile: cfg.CertFile, KeyFile: cfg.KeyFile, TrustedCAFile: cfg.CAFile}
+	if info.Empty() && cfg.CAFile == "" && !anyHTTPS(cfg.Endpoints) {
+		return nil
+	}
+	tlsConfig, err := info.ClientConfig()
+	if err != nil {
+		return fmt.Errorf("etcd TLS: %w", err)
+	}
+	conf.TLS = tlsConfig
+	return nil
+}
+
+func anyHTTPS(endpoints []string) bool {
+	for _, e := range endpoints {
+		if strings.HasPrefix(e, "https://") || strings.HasPrefix(e, "unixs://") {
+			return true
+		}
+	}
+	return false
+}

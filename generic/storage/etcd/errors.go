@@ -1,0 +1,36 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+
+	"triplane/generic/storage"
+)
+
+// translate gives an error of etcd its name in package storage. The end of the
+// caller's context is told as such, however etcd's client put it.
+func translate(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return ctxErr
+	}
+	err = rpctypes.Error(err)
+	switch {
+	case errors.Is(err, rpctypes.ErrCompacted):
+		return storage.ErrCompacted
+	case errors.Is(err, rpctypes.ErrFutureRev):
+		return storage.ErrFutureRevision
+	case errors.Is(err, rpctypes.ErrRequestTooLarge):
+		return storage.ErrTooLarge
+	}
+	var etcdErr rpctypes.EtcdError
+	if errors.As(err, &etcdErr) && etcdErr.Code() == codes.DeadlineExceeded {
+		return context.DeadlineExceeded
+	}
+	return err
+}

@@ -1,0 +1,15 @@
+package etcd
+
+import "context"
+
+// Revision implements storage.Backend with one linearizable read. Calls that
+// arrive while one is under way share the next one: each gets an answer to a
+// question that was asked after its own call.
+func (b *Backend) Revision(ctx context.Context) (int64, error) {
+	return b.revisions.do(ctx)
+}
+
+// RequestProgress implements storage.Backend.
+func (b *Backend) RequestProgress(ctx context.Context) error {
+	return translate(ctx, b.client.RequestProgress(watchContext(ctx)))
+}

@@ -1,0 +1,20 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+)
+
+// DatabaseSize implements storage.Backend with the size that the first member
+// that answers tells.
+func (b *Backend) DatabaseSize(ctx context.Context) (int64, error) {
+	err := errors.New("etcd has no endpoints")
+	for _, endpoint := range b.client.Endpoints() {
+		status, statusErr := b.client.Status(ctx, endpoint)
+		if statusErr == nil {
+			return status.DbSize, nil
+		}
+		err = translate(ctx, statusErr)
+	}
+	return 0, err
+}

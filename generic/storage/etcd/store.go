@@ -1,0 +1,59 @@
+package etcd
+
+import (
+	"context"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+// KV is the part of etcd's v3 API that reads and writes keys. The answers' slices
+// are owned by the caller.
+type KV interface {
+	Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error)
+	Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error)
+	Compact(ctx context.Context, r *pb.CompactionRequest) (*pb.CompactionResponse, error)
+	LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error)
+}
+
+// StoreOptions tune a Store; the zero value is right for a client.
+type StoreOptions struct {
+	// Serializable reads from the member that is asked, without agreement with
+	// the others. Only right where that member is the only one and everybody
+	// asks it.
+	Serializable bool
+	Leases       LeaseOptions
+}
+
+// Store does the operations of a storage.Backend that are one request.
+type Store struct {
+	kv           KV
+	serializable bool
+	leases       *leases
+}
+
+// NewStore returns a Store over kv.
+func NewStore(kv KV, opts StoreOptions) *Store {
+	return &Store{kv: kv, serializable: opts.Serializable, leases: newLeases(kv, opts.Leases)}
+}
+
+// equals compares a key's modification revision; 0 means that it does not exist.
+func equals(key []byte, revision int64) []*pb.Compare {
+	return []*pb.Compare{{
+		Result:      pb.Compare_EQUAL,
+		Target:      pb.Compare_MOD,
+		Key:         key,
+		TargetUnion: &pb.Compare_ModRevision{ModRevision: revision},
+	}}
+}
+
+func opPut(key, value []byte, lease int64) []*pb.RequestOp {
+	return []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{
+		RequestPut: &pb.PutRequest{Key: key, Value: value, Lease: lease},
+	}}}
+}
+
+func opGet(key []byte) []*pb.RequestOp {
+	return []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{
+		RequestRange: &pb.RangeRequest{Key: key},
+	}}}
+}

@@ -1,0 +1,44 @@
+package etcd
+
+import (
+	"context"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"triplane/generic/storage"
+)
+
+// Update implements storage.Backend. A ttl of 0 frees the key from its lease.
+func (s *Store) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error) {
+	lease, err := s.leases.get(ctx, ttl)
+	if err != nil {
+		return 0, err
+	}
+	k := []byte(key)
+	return s.replace(ctx, key, expected, &pb.TxnRequest{
+		Compare: equals(k, expected),
+		Success: opPut(k, value, lease),
+		Failure: opGet(k),
+	})
+}
+
+// replace runs a transaction that changes a key at its expected revision and
+// returns the revision of the change.
+func (s *Store) replace(ctx context.Context, key string, expected int64, txn *pb.TxnRequest) (int64, error) {
+	resp, err := s.kv.Txn(ctx, txn)
+	if err != nil {
+		return 0, translate(ctx, err)
+	}
+	if resp.Succeeded {
+		return resp.Header.Revision, nil
+	}
+	conflict := &storage.ConflictError{Key: key, Expected: expected}
+	if len(resp.Responses) == 1 {
+		if found := resp.Responses[0].GetResponseRange(); found != nil && len(found.Kvs) == 1 {
+			current := keyValue(found.Kvs[0])
+			conflict.Current = &current
+		}
+	}
+	return 0, conflict
+}
