@@ -155,9 +155,6 @@ func DependentNameWarnings(name string) []string {
 	if name == "" || len(msgs) == 0 {
 		return nil
 	}
-	if strings.Contains(name, ".") {
-		msgs = []string{"must not contain dots"}
-	}
 	return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", msgs)}
 }
 

@@ -1,0 +1,89 @@
+package apps
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+func controllerRevisionKind() registry.Kind[*appsv1.ControllerRevision] {
+	return registry.Kind[*appsv1.ControllerRevision]{
+		Hub: kind("ControllerRevision"), Plural: "controllerrevisions", Singular: "controllerrevision", Namespaced: true,
+		New:      func() *appsv1.ControllerRevision { return &appsv1.ControllerRevision{} },
+		NewList:  func() runtime.Object { return &appsv1.ControllerRevisionList{} },
+		Validate: func(_ context.Context, r *appsv1.ControllerRevision) field.ErrorList { return validateRevision(r) },
+		ValidateUpdate: func(_ context.Context, r, old *appsv1.ControllerRevision) field.ErrorList {
+			errs := check.NonNegative(r.Revision, field.NewPath("revision"))
+			if !bytes.Equal(compact(r.Data.Raw), compact(old.Data.Raw)) {
+				errs = append(errs, field.Invalid(field.NewPath("data"), rawValue(r.Data.Raw), check.ImmutableMsg))
+			}
+			return errs
+		},
+		AllowUnconditionalUpdate: true,
+		Columns: []registry.Column{
+			show.Name(),
+			show.Text("Controller", "Controller of the object"),
+			show.Text("Revision", show.Doc(appsv1.ControllerRevision{}, "revision")),
+			show.Age(),
+		},
+		Cells: func(r *appsv1.ControllerRevision) []any {
+			return []any{r.Name, controllerName(r), r.Revision, show.Since(r.CreationTimestamp)}
+		},
+	}
+}
+
+func validateRevision(r *appsv1.ControllerRevision) field.ErrorList {
+	var errs field.ErrorList
+	if data := bytes.TrimSpace(r.Data.Raw); len(data) == 0 || bytes.Equal(data, []byte("null")) {
+		errs = append(errs, field.Required(field.NewPath("data"), "data is mandatory"))
+	} else if data[0] != '{' || !json.Valid(data) {
+		errs = append(errs, field.Required(field.NewPath("data"), "data must be a valid JSON object"))
+	}
+	return append(errs, check.NonNegative(r.Revision, field.NewPath("revision"))...)
+}
+
+// compact makes two spellings of the same document comparable.
+func compact(raw []byte) []byte {
+	if len(raw) == 0 {
+		return []byte("null")
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return raw
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+func rawValue(raw []byte) json.RawMessage { return json.RawMessage(compact(raw)) }
+
+func controllerName(r *appsv1.ControllerRevision) string {
+	owner := metav1.GetControllerOf(r)
+	if owner == nil {
+		return "<none>"
+	}
+	gv, err := schema.ParseGroupVersion(owner.APIVersion)
+	if err != nil {
+		return "<none>"
+	}
+	kind := strings.ToLower(owner.Kind)
+	if gv.Group != "" {
+		kind += "." + gv.Group
+	}
+	return fmt.Sprintf("%s/%s", kind, owner.Name)
+}

@@ -1,0 +1,178 @@
+package apps
+
+import (
+	"context"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/show"
+)
+
+func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
+	return registry.Kind[*appsv1.DaemonSet]{
+		Hub: kind("DaemonSet"), Plural: "daemonsets", Singular: "daemonset",
+		ShortNames: []string{"ds"}, Categories: []string{"all"}, Namespaced: true,
+		New:     func() *appsv1.DaemonSet { return &appsv1.DaemonSet{} },
+		NewList: func() runtime.Object { return &appsv1.DaemonSetList{} },
+		Default: defaultDaemonSet,
+		PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
+			d.Status = appsv1.DaemonSetStatus{}
+			d.Generation = 1
+			setTemplateGeneration(d, max(templateGeneration(d), 1))
+		},
+		PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
+			d.Status = old.Status
+			g := templateGeneration(old)
+			if check.Differs(d.Spec.Template, old.Spec.Template) {
+				g++
+			}
+			setTemplateGeneration(d, g)
+			check.Generation(d, old, check.Differs(d.Spec, old.Spec))
+		},
+		Validate: func(ctx context.Context, d *appsv1.DaemonSet) field.ErrorList {
+			return validateDaemonSetSpec(ctx, d, nil)
+		},
+		ValidateUpdate: func(ctx context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
+			errs := validateDaemonSetSpec(ctx, d, old)
+			return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+		},
+		Warnings: func(ctx context.Context, d, old *appsv1.DaemonSet) []string {
+			if old == nil {
+				return podtemplate.Warnings(ctx, &d.Spec.Template, nil, templatePath())
+			}
+			if d.Generation == old.Generation {
+				return nil
+			}
+			return podtemplate.Warnings(ctx, &d.Spec.Template, &old.Spec.Template, templatePath())
+		},
+		AllowUnconditionalUpdate: true,
+		Columns: append(append([]registry.Column{
+			show.Name(),
+			show.Int("Desired", show.Doc(appsv1.DaemonSetStatus{}, "desiredNumberScheduled")),
+			show.Int("Current", show.Doc(appsv1.DaemonSetStatus{}, "currentNumberScheduled")),
+			show.Int("Ready", show.Doc(appsv1.DaemonSetStatus{}, "numberReady")),
+			show.Int("Up-to-date", show.Doc(appsv1.DaemonSetStatus{}, "updatedNumberScheduled")),
+			show.Int("Available", show.Doc(appsv1.DaemonSetStatus{}, "numberAvailable")),
+			show.Text("Node Selector", show.Doc(corev1.PodSpec{}, "nodeSelector")),
+			show.Age(),
+		}, containerColumns()...), selectorColumn(show.Doc(appsv1.DaemonSetSpec{}, "selector"))),
+		Cells: func(d *appsv1.DaemonSet) []any {
+			names, images := show.Containers(d.Spec.Template.Spec.Containers)
+			s := &d.Status
+			return []any{d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
+				int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
+				show.Since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
+		},
+		ResetFields: check.Reset(v1, "status"),
+		Status: &registry.StatusSubresource[*appsv1.DaemonSet]{
+			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
+				d.Spec = old.Spec
+				setTemplateGeneration(d, templateGeneration(old))
+			},
+			ValidateUpdate: validateDaemonSetStatus,
+			ResetFields:    check.Reset(v1, "spec"),
+		},
+	}
+}
+
+// templateGeneration counts the changes of the template; it survives in an
+// annotation from the time when it was a field.
+func templateGeneration(d *appsv1.DaemonSet) int64 {
+	g, _ := strconv.ParseInt(d.Annotations[appsv1.DeprecatedTemplateGeneration], 10, 64)
+	return g
+}
+
+func setTemplateGeneration(d *appsv1.DaemonSet, g int64) {
+	if d.Annotations == nil {
+		d.Annotations = map[string]string{}
+	}
+	d.Annotations[appsv1.DeprecatedTemplateGeneration] = strconv.FormatInt(g, 10)
+}
+
+func defaultDaemonSet(d *appsv1.DaemonSet) {
+	podtemplate.Default(&d.Spec.Template)
+	setDefault(&d.Spec.RevisionHistoryLimit, 10)
+	s := &d.Spec.UpdateStrategy
+	if s.Type == "" {
+		s.Type = appsv1.RollingUpdateDaemonSetStrategyType
+	}
+	if s.Type == appsv1.RollingUpdateDaemonSetStrategyType {
+		setDefault(&s.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+		setDefault(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		setDefault(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+	}
+}
+
+func validateDaemonSetSpec(ctx context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
+	s, path := &d.Spec, field.NewPath("spec")
+	errs := metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))
+	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil && !selector.Matches(labels.Set(s.Template.Labels)) {
+		errs = append(errs, mismatch(&s.Template, path))
+	}
+	if s.Selector != nil && len(s.Selector.MatchLabels)+len(s.Selector.MatchExpressions) == 0 {
+		errs = append(errs, field.Invalid(path.Child("selector"), s.Selector, "empty selector is invalid for daemonset"))
+	}
+	oldTemplate := before(old, func(o *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &o.Spec.Template })
+	errs = append(errs, podtemplate.Validate(ctx, &s.Template, oldTemplate, path.Child("template"))...)
+	errs = append(errs, validatePodsRunForEver(&s.Template, "DaemonSet", path)...)
+	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
+	errs = append(errs, validateDaemonSetStrategy(&s.UpdateStrategy, path.Child("updateStrategy"))...)
+	return append(errs, check.NonNegativePtr(s.RevisionHistoryLimit, path.Child("revisionHistoryLimit"))...)
+}
+
+func validateDaemonSetStrategy(s *appsv1.DaemonSetUpdateStrategy, path *field.Path) field.ErrorList {
+	switch s.Type {
+	case appsv1.OnDeleteDaemonSetStrategyType:
+		return nil
+	case appsv1.RollingUpdateDaemonSetStrategyType:
+		if s.RollingUpdate == nil {
+			return field.ErrorList{field.Required(path.Child("rollingUpdate"), "")}
+		}
+		return validateDaemonSetRolling(s.RollingUpdate, path.Child("rollingUpdate"))
+	}
+	return field.ErrorList{field.NotSupported(path, check.GoNames(*s),
+		[]appsv1.DaemonSetUpdateStrategyType{appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
+}
+
+func validateDaemonSetRolling(r *appsv1.RollingUpdateDaemonSet, path *field.Path) field.ErrorList {
+	unavailable, surge := ptr.Deref(r.MaxUnavailable, intstr.IntOrString{}), ptr.Deref(r.MaxSurge, intstr.IntOrString{})
+	var errs field.ErrorList
+	for _, v := range []struct {
+		value intstr.IntOrString
+		name  string
+	}{{unavailable, "maxUnavailable"}, {surge, "maxSurge"}} {
+		errs = append(errs, check.NonNegativeIntOrPercent(v.value, path.Child(v.name))...)
+		errs = append(errs, check.AtMost100Percent(v.value, path.Child(v.name))...)
+	}
+	hasUnavailable, hasSurge := check.IntOrPercentValue(unavailable) != 0, check.IntOrPercentValue(surge) != 0
+	switch {
+	case hasUnavailable && hasSurge:
+		errs = append(errs, field.Invalid(path.Child("maxSurge"), r.MaxSurge, "may not be set when maxUnavailable is non-zero"))
+	case !hasUnavailable && !hasSurge:
+		errs = append(errs, field.Required(path.Child("maxUnavailable"), "cannot be 0 when maxSurge is 0"))
+	}
+	return errs
+}
+
+func validateDaemonSetStatus(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
+	s, path := &d.Status, field.NewPath("status")
+	errs := nonNegativeCounts(path,
+		count{"currentNumberScheduled", int64(s.CurrentNumberScheduled)}, count{"numberMisscheduled", int64(s.NumberMisscheduled)},
+		count{"desiredNumberScheduled", int64(s.DesiredNumberScheduled)}, count{"numberReady", int64(s.NumberReady)},
+		count{"observedGeneration", s.ObservedGeneration}, count{"updatedNumberScheduled", int64(s.UpdatedNumberScheduled)},
+		count{"numberAvailable", int64(s.NumberAvailable)}, count{"numberUnavailable", int64(s.NumberUnavailable)})
+	errs = append(errs, check.NonNegativePtr(s.CollisionCount, path.Child("collisionCount"))...)
+	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+}

@@ -1,0 +1,177 @@
+package apps
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/show"
+)
+
+func deploymentKind() registry.Kind[*appsv1.Deployment] {
+	return registry.Kind[*appsv1.Deployment]{
+		Hub: kind("Deployment"), Plural: "deployments", Singular: "deployment",
+		ShortNames: []string{"deploy"}, Categories: []string{"all"}, Namespaced: true,
+		New:     func() *appsv1.Deployment { return &appsv1.Deployment{} },
+		NewList: func() runtime.Object { return &appsv1.DeploymentList{} },
+		Default: defaultDeployment,
+		PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
+			d.Status = appsv1.DeploymentStatus{}
+			d.Generation = 1
+		},
+		PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
+			d.Status = old.Status
+			check.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
+		},
+		Validate: func(ctx context.Context, d *appsv1.Deployment) field.ErrorList {
+			return validateDeploymentSpec(ctx, d, nil)
+		},
+		ValidateUpdate: func(ctx context.Context, d, old *appsv1.Deployment) field.ErrorList {
+			errs := validateDeploymentSpec(ctx, d, old)
+			return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+		},
+		Warnings: func(ctx context.Context, d, old *appsv1.Deployment) []string {
+			if old == nil {
+				return append(check.DependentNameWarnings(d.Name), podtemplate.Warnings(ctx, &d.Spec.Template, nil, templatePath())...)
+			}
+			if d.Generation == old.Generation {
+				return nil
+			}
+			return podtemplate.Warnings(ctx, &d.Spec.Template, &old.Spec.Template, templatePath())
+		},
+		AllowUnconditionalUpdate: true,
+		Columns: append(append([]registry.Column{
+			show.Name(),
+			show.Text("Ready", "Number of the pod with ready state"),
+			show.Text("Up-to-date", show.Doc(appsv1.DeploymentStatus{}, "updatedReplicas")),
+			show.Text("Available", show.Doc(appsv1.DeploymentStatus{}, "availableReplicas")),
+			show.Age(),
+		}, containerColumns()...), selectorColumn(show.Doc(appsv1.DeploymentSpec{}, "selector"))),
+		Cells:       deploymentCells,
+		ResetFields: check.Reset(v1, "status"),
+		Status: &registry.StatusSubresource[*appsv1.Deployment]{
+			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
+				d.Spec, d.Labels = old.Spec, old.Labels
+			},
+			ValidateUpdate: validateDeploymentStatus,
+			ResetFields:    check.ResetPaths(v1, check.Path{"spec"}, check.Path{"metadata", "labels"}),
+		},
+		Scale: &registry.ScaleSubresource[*appsv1.Deployment]{
+			Get: func(d *appsv1.Deployment) (*registry.Scale, error) {
+				s, err := scaleSelector(d.Spec.Selector)
+				return &registry.Scale{Replicas: ptr.Deref(d.Spec.Replicas, 0), StatusReplicas: d.Status.Replicas, Selector: s}, err
+			},
+			Set: func(d *appsv1.Deployment, n int32) { d.Spec.Replicas = &n },
+		},
+	}
+}
+
+func templatePath() *field.Path { return field.NewPath("spec", "template") }
+
+func defaultDeployment(d *appsv1.Deployment) {
+	podtemplate.Default(&d.Spec.Template)
+	setDefault(&d.Spec.Replicas, 1)
+	setDefault(&d.Spec.RevisionHistoryLimit, 10)
+	setDefault(&d.Spec.ProgressDeadlineSeconds, 600)
+	s := &d.Spec.Strategy
+	if s.Type == "" {
+		s.Type = appsv1.RollingUpdateDeploymentStrategyType
+	}
+	if s.Type == appsv1.RollingUpdateDeploymentStrategyType {
+		setDefault(&s.RollingUpdate, appsv1.RollingUpdateDeployment{})
+		setDefault(&s.RollingUpdate.MaxUnavailable, percentOrNumber("25%"))
+		setDefault(&s.RollingUpdate.MaxSurge, percentOrNumber("25%"))
+	}
+}
+
+func validateDeploymentSpec(ctx context.Context, d, old *appsv1.Deployment) field.ErrorList {
+	s, path := &d.Spec, field.NewPath("spec")
+	oldTemplate := before(old, func(o *appsv1.Deployment) *corev1.PodTemplateSpec { return &o.Spec.Template })
+	errs := check.NonNegativePtr(s.Replicas, path.Child("replicas"))
+	errs = append(errs, validateSelector(s.Selector, "deployment", path)...)
+	errs = append(errs, validateReplicatedTemplate(ctx, s.Selector, &s.Template, oldTemplate, "ReplicaSet", path)...)
+	errs = append(errs, validateDeploymentStrategy(&s.Strategy, path.Child("strategy"))...)
+	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
+	errs = append(errs, check.NonNegativePtr(s.RevisionHistoryLimit, path.Child("revisionHistoryLimit"))...)
+	if p := s.ProgressDeadlineSeconds; p != nil {
+		errs = append(errs, check.NonNegative(int64(*p), path.Child("progressDeadlineSeconds"))...)
+		if *p <= s.MinReadySeconds {
+			errs = append(errs, field.Invalid(path.Child("progressDeadlineSeconds"), *p, "must be greater than minReadySeconds"))
+		}
+	}
+	return errs
+}
+
+// validateReplicatedTemplate judges the template of Deployments and ReplicaSets.
+func validateReplicatedTemplate(ctx context.Context, s *metav1.LabelSelector, t, old *corev1.PodTemplateSpec, kind string, path *field.Path) field.ErrorList {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return field.ErrorList{field.Invalid(path.Child("selector"), s, "invalid label selector")}
+	}
+	var errs field.ErrorList
+	if !selector.Empty() && !selector.Matches(labels.Set(t.Labels)) {
+		errs = append(errs, mismatch(t, path))
+	}
+	errs = append(errs, podtemplate.Validate(ctx, t, old, path.Child("template"))...)
+	return append(errs, validatePodsRunForEver(t, kind, path)...)
+}
+
+func validateDeploymentStrategy(s *appsv1.DeploymentStrategy, path *field.Path) field.ErrorList {
+	switch s.Type {
+	case appsv1.RecreateDeploymentStrategyType:
+		if s.RollingUpdate != nil {
+			return field.ErrorList{field.Forbidden(path.Child("rollingUpdate"), "may not be specified when strategy `type` is '"+string(s.Type)+"'")}
+		}
+	case appsv1.RollingUpdateDeploymentStrategyType:
+		if s.RollingUpdate == nil {
+			return field.ErrorList{field.Required(path.Child("rollingUpdate"), "this should be defaulted and never be nil")}
+		}
+		return validateRollingUpdate(s.RollingUpdate, path.Child("rollingUpdate"))
+	default:
+		return field.ErrorList{field.NotSupported(path, check.GoNames(*s), []string{string(appsv1.RecreateDeploymentStrategyType), string(appsv1.RollingUpdateDeploymentStrategyType)})}
+	}
+	return nil
+}
+
+func validateRollingUpdate(r *appsv1.RollingUpdateDeployment, path *field.Path) field.ErrorList {
+	unavailable, surge := ptr.Deref(r.MaxUnavailable, intstr.IntOrString{}), ptr.Deref(r.MaxSurge, intstr.IntOrString{})
+	errs := check.NonNegativeIntOrPercent(unavailable, path.Child("maxUnavailable"))
+	errs = append(errs, check.NonNegativeIntOrPercent(surge, path.Child("maxSurge"))...)
+	if check.IntOrPercentValue(unavailable) == 0 && check.IntOrPercentValue(surge) == 0 {
+		errs = append(errs, field.Invalid(path.Child("maxUnavailable"), unavailable, "may not be 0 when `maxSurge` is 0"))
+	}
+	return append(errs, check.AtMost100Percent(unavailable, path.Child("maxUnavailable"))...)
+}
+
+func validateDeploymentStatus(_ context.Context, d, old *appsv1.Deployment) field.ErrorList {
+	s, path := &d.Status, field.NewPath("status")
+	errs := nonNegativeCounts(path,
+		count{"observedGeneration", s.ObservedGeneration}, count{"replicas", int64(s.Replicas)},
+		count{"updatedReplicas", int64(s.UpdatedReplicas)}, count{"readyReplicas", int64(s.ReadyReplicas)},
+		count{"availableReplicas", int64(s.AvailableReplicas)}, count{"unavailableReplicas", int64(s.UnavailableReplicas)})
+	errs = append(errs, check.NonNegativePtr(s.TerminatingReplicas, path.Child("terminatingReplicas"))...)
+	errs = append(errs, check.NonNegativePtr(s.CollisionCount, path.Child("collisionCount"))...)
+	errs = append(errs, notAbove(s.UpdatedReplicas, s.Replicas, path.Child("updatedReplicas"), "status.replicas")...)
+	errs = append(errs, notAbove(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), "status.replicas")...)
+	errs = append(errs, notAbove(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), "status.replicas")...)
+	errs = append(errs, notAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
+	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+}
+
+func deploymentCells(d *appsv1.Deployment) []any {
+	names, images := show.Containers(d.Spec.Template.Spec.Containers)
+	selector, _ := scaleSelector(d.Spec.Selector)
+	return []any{d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, ptr.Deref(d.Spec.Replicas, 0)),
+		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), show.Since(d.CreationTimestamp), names, images, selector}
+}

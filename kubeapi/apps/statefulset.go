@@ -1,0 +1,256 @@
+package apps
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/show"
+)
+
+func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
+	return registry.Kind[*appsv1.StatefulSet]{
+		Hub: kind("StatefulSet"), Plural: "statefulsets", Singular: "statefulset",
+		ShortNames: []string{"sts"}, Categories: []string{"all"}, Namespaced: true,
+		New:          func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
+		NewList:      func() runtime.Object { return &appsv1.StatefulSetList{} },
+		Default:      defaultStatefulSet,
+		ValidateName: validation.NameIsDNSLabel,
+		PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
+			s.Status = appsv1.StatefulSetStatus{}
+			s.Generation = 1
+			dropClaimStatus(s)
+		},
+		PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
+			s.Status = old.Status
+			dropClaimStatus(s)
+			check.Generation(s, old, check.Differs(s.Spec, old.Spec))
+		},
+		Validate: func(ctx context.Context, s *appsv1.StatefulSet) field.ErrorList {
+			return validateStatefulSetSpec(ctx, s, nil)
+		},
+		ValidateUpdate:           validateStatefulSetUpdate,
+		Warnings:                 statefulSetWarnings,
+		AllowUnconditionalUpdate: true,
+		Columns: append([]registry.Column{
+			show.Name(),
+			show.Text("Ready", "Number of the pod with ready state"),
+			show.Age(),
+		}, containerColumns()...),
+		Cells: func(s *appsv1.StatefulSet) []any {
+			names, images := show.Containers(s.Spec.Template.Spec.Containers)
+			return []any{s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)),
+				show.Since(s.CreationTimestamp), names, images}
+		},
+		ResetFields: check.Reset(v1, "status"),
+		Status: &registry.StatusSubresource[*appsv1.StatefulSet]{
+			PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) { s.Spec = old.Spec },
+			ValidateUpdate:   validateStatefulSetStatus,
+			ResetFields:      check.Reset(v1, "spec"),
+		},
+		Scale: &registry.ScaleSubresource[*appsv1.StatefulSet]{
+			Get: func(s *appsv1.StatefulSet) (*registry.Scale, error) {
+				selector, err := scaleSelector(s.Spec.Selector)
+				return &registry.Scale{Replicas: ptr.Deref(s.Spec.Replicas, 0), StatusReplicas: s.Status.Replicas, Selector: selector}, err
+			},
+			Set: func(s *appsv1.StatefulSet, n int32) { s.Spec.Replicas = &n },
+		},
+	}
+}
+
+func dropClaimStatus(s *appsv1.StatefulSet) {
+	for i := range s.Spec.VolumeClaimTemplates {
+		s.Spec.VolumeClaimTemplates[i].Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+	}
+}
+
+func defaultStatefulSet(s *appsv1.StatefulSet) {
+	podtemplate.Default(&s.Spec.Template)
+	for i := range s.Spec.VolumeClaimTemplates {
+		podtemplate.DefaultClaim(&s.Spec.VolumeClaimTemplates[i])
+	}
+	if s.Spec.PodManagementPolicy == "" {
+		s.Spec.PodManagementPolicy = appsv1.OrderedReadyPodManagement
+	}
+	u := &s.Spec.UpdateStrategy
+	if u.Type == "" {
+		u.Type = appsv1.RollingUpdateStatefulSetStrategyType
+	}
+	if u.Type == appsv1.RollingUpdateStatefulSetStrategyType {
+		setDefault(&u.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+		setDefault(&u.RollingUpdate.Partition, 0)
+	}
+	setDefault(&s.Spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	for _, p := range []*appsv1.PersistentVolumeClaimRetentionPolicyType{
+		&s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, &s.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled} {
+		if *p == "" {
+			*p = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+		}
+	}
+	setDefault(&s.Spec.Replicas, 1)
+	setDefault(&s.Spec.RevisionHistoryLimit, 10)
+}
+
+func validateStatefulSetSpec(ctx context.Context, set, old *appsv1.StatefulSet) field.ErrorList {
+	s, path := &set.Spec, field.NewPath("spec")
+	errs := validateStatefulSetPolicies(s, path)
+	errs = append(errs, check.NonNegativePtr(s.Replicas, path.Child("replicas"))...)
+	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
+	if s.Ordinals != nil {
+		errs = append(errs, check.NonNegative(int64(s.Ordinals.Start), path.Child("ordinals", "start"))...)
+	}
+	errs = append(errs, validateSelector(s.Selector, "statefulset", path)...)
+	selector, err := metav1.LabelSelectorAsSelector(s.Selector)
+	if err != nil {
+		errs = append(errs, field.Invalid(path.Child("selector"), s.Selector, ""))
+	} else {
+		if !selector.Empty() && !selector.Matches(labels.Set(s.Template.Labels)) {
+			errs = append(errs, mismatch(&s.Template, path))
+		}
+		oldTemplate := before(old, claimsAsVolumes)
+		errs = append(errs, podtemplate.Validate(ctx, claimsAsVolumes(set), oldTemplate, path.Child("template"))...)
+	}
+	if s.ServiceName != "" && old == nil {
+		errs = append(errs, check.Label(s.ServiceName, path.Child("serviceName"))...)
+	}
+	errs = append(errs, validatePodsRunForEver(&s.Template, "StatefulSet", path)...)
+	for i := range s.VolumeClaimTemplates {
+		if old == nil {
+			errs = append(errs, podtemplate.ValidateClaim(&s.VolumeClaimTemplates[i], path.Child("volumeClaimTemplates").Index(i))...)
+		}
+	}
+	return errs
+}
+
+// claimsAsVolumes is the template as its pods will have it: each claim template
+// becomes a volume, instead of one of the same name.
+func claimsAsVolumes(s *appsv1.StatefulSet) *corev1.PodTemplateSpec {
+	if len(s.Spec.VolumeClaimTemplates) == 0 {
+		return &s.Spec.Template
+	}
+	t := s.Spec.Template.DeepCopy()
+	volumes := make([]corev1.Volume, 0, len(t.Spec.Volumes)+len(s.Spec.VolumeClaimTemplates))
+	claimed := map[string]bool{}
+	for _, c := range s.Spec.VolumeClaimTemplates {
+		claimed[c.Name] = true
+		volumes = append(volumes, corev1.Volume{Name: c.Name, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name}}})
+	}
+	for _, v := range t.Spec.Volumes {
+		if !claimed[v.Name] {
+			volumes = append(volumes, v)
+		}
+	}
+	t.Spec.Volumes = volumes
+	return t
+}
+
+func validateStatefulSetPolicies(s *appsv1.StatefulSetSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch s.PodManagementPolicy {
+	case "":
+		errs = append(errs, field.Required(path.Child("podManagementPolicy"), ""))
+	case appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement:
+	default:
+		errs = append(errs, field.Invalid(path.Child("podManagementPolicy"), s.PodManagementPolicy, "must be 'OrderedReady' or 'Parallel'"))
+	}
+	errs = append(errs, validateStatefulSetStrategy(&s.UpdateStrategy, path.Child("updateStrategy"))...)
+	if p := s.PersistentVolumeClaimRetentionPolicy; p != nil {
+		path := path.Child("persistentVolumeClaimRetentionPolicy")
+		retain, del := appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+		errs = append(errs, check.OneOf(p.WhenDeleted, path.Child("whenDeleted"), retain, del)...)
+		errs = append(errs, check.OneOf(p.WhenScaled, path.Child("whenScaled"), retain, del)...)
+	}
+	return errs
+}
+
+func validateStatefulSetStrategy(u *appsv1.StatefulSetUpdateStrategy, path *field.Path) field.ErrorList {
+	switch u.Type {
+	case "":
+		return field.ErrorList{field.Required(path, "")}
+	case appsv1.OnDeleteStatefulSetStrategyType:
+		if u.RollingUpdate != nil {
+			return field.ErrorList{field.Invalid(path.Child("rollingUpdate"), check.GoNames(*u.RollingUpdate), "only allowed for updateStrategy '"+string(appsv1.RollingUpdateStatefulSetStrategyType)+"'")}
+		}
+	case appsv1.RollingUpdateStatefulSetStrategyType:
+		return validateStatefulSetRolling(u.RollingUpdate, path.Child("rollingUpdate"))
+	default:
+		return field.ErrorList{field.Invalid(path, check.GoNames(*u), "must be 'RollingUpdate' or 'OnDelete'")}
+	}
+	return nil
+}
+
+func validateStatefulSetRolling(r *appsv1.RollingUpdateStatefulSetStrategy, path *field.Path) field.ErrorList {
+	if r == nil {
+		return nil
+	}
+	errs := check.NonNegativePtr(r.Partition, path.Child("partition"))
+	if m := r.MaxUnavailable; m != nil {
+		path := path.Child("maxUnavailable")
+		errs = append(errs, check.NonNegativeIntOrPercent(*m, path)...)
+		if check.IntOrPercentValue(*m) == 0 {
+			errs = append(errs, field.Invalid(path, *m, "cannot be 0"))
+		}
+		errs = append(errs, check.AtMost100Percent(*m, path)...)
+	}
+	return errs
+}
+
+func validateStatefulSetUpdate(ctx context.Context, s, old *appsv1.StatefulSet) field.ErrorList {
+	errs := validateStatefulSetSpec(ctx, s, old)
+	fixed := s.DeepCopy()
+	fixed.Spec.Replicas = old.Spec.Replicas
+	fixed.Spec.Template = old.Spec.Template
+	fixed.Spec.UpdateStrategy = old.Spec.UpdateStrategy
+	fixed.Spec.MinReadySeconds = old.Spec.MinReadySeconds
+	fixed.Spec.Ordinals = old.Spec.Ordinals
+	fixed.Spec.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
+	fixed.Spec.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
+	if check.Differs(fixed.Spec, old.Spec) {
+		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"))
+	}
+	return errs
+}
+
+func statefulSetWarnings(ctx context.Context, s, old *appsv1.StatefulSet) []string {
+	var warnings []string
+	if old == nil || s.Generation != old.Generation {
+		oldTemplate := before(old, func(o *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &o.Spec.Template })
+		warnings = podtemplate.Warnings(ctx, &s.Spec.Template, oldTemplate, templatePath())
+		for i := range s.Spec.VolumeClaimTemplates {
+			warnings = append(warnings, podtemplate.ClaimWarnings(&s.Spec.VolumeClaimTemplates[i], field.NewPath("spec", "volumeClaimTemplates").Index(i))...)
+		}
+	}
+	if ptr.Deref(s.Spec.RevisionHistoryLimit, 0) < 0 {
+		warnings = append(warnings, "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended")
+	}
+	return warnings
+}
+
+func validateStatefulSetStatus(_ context.Context, set, old *appsv1.StatefulSet) field.ErrorList {
+	s, path := &set.Status, field.NewPath("status")
+	errs := nonNegativeCounts(path,
+		count{"replicas", int64(s.Replicas)}, count{"readyReplicas", int64(s.ReadyReplicas)},
+		count{"currentReplicas", int64(s.CurrentReplicas)}, count{"updatedReplicas", int64(s.UpdatedReplicas)},
+		count{"availableReplicas", int64(s.AvailableReplicas)}, count{"observedGeneration", s.ObservedGeneration})
+	errs = append(errs, check.NonNegativePtr(s.CollisionCount, path.Child("collisionCount"))...)
+	for _, c := range []struct {
+		name  string
+		value int32
+	}{{"readyReplicas", s.ReadyReplicas}, {"currentReplicas", s.CurrentReplicas}, {"updatedReplicas", s.UpdatedReplicas}, {"availableReplicas", s.AvailableReplicas}} {
+		errs = append(errs, notAbove(c.value, s.Replicas, path.Child(c.name), "status.replicas")...)
+	}
+	errs = append(errs, notAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "status.readyReplicas")...)
+	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+}
