@@ -1,5 +1,10 @@
 // Package filters is the HTTP filter chain: what every request passes before a
 // server's Director sees it, one file a filter.
+//
+// All that the filters find out about a request is in one exchange, which is
+// also the request's context (request.State) and watches the response; it is
+// the only allocation that every request pays for. A filter that does not
+// apply, as its option is not set, is left out of the chain.
 package filters
 
 import (
@@ -14,10 +19,17 @@ import (
 
 // Options is what the filters need.
 type Options struct {
+	// Authentication says who makes a request; nil makes everybody
+	// system:anonymous.
 	Authentication authentication.Request
+	// APIAudiences are what credentials that name audiences must be good for,
+	// one of them; empty means any.
+	APIAudiences []string
+	// Authorization decides what they may; nil allows everything.
 	Authorization  authorizer.Authorizer
 	RequestTimeout time.Duration
-	// LongRunning tells the requests without a deadline.
+	// LongRunning tells the requests without a deadline; nil means LongRunning
+	// of this package.
 	LongRunning                 func(r *http.Request, info *request.Info) bool
 	MaxRequestsInFlight         int
 	MaxMutatingRequestsInFlight int
@@ -32,8 +44,35 @@ type Options struct {
 	Terminating <-chan struct{}
 }
 
-// WaitGroup counts requests in flight and refuses new ones once waiting began.
-type WaitGroup struct{}
-
 // Chain wraps the director in all filters, outermost first as listed here.
-func Chain(director http.Handler, o Options) http.Handler { return director }
+// CORSAllowedOrigins must be valid regular expressions (see CompileOrigins).
+func Chain(director http.Handler, o Options) http.Handler {
+	if o.LongRunning == nil {
+		o.LongRunning = LongRunning
+	}
+	filters := []func(http.Handler) http.Handler{
+		withExchange,
+		withPanicRecovery(o.Metrics),
+		withAuditID,
+		withGoaway(o.GoawayChance),
+		withRequestInfo(o.LongRunning),
+		withMetrics(o.Metrics),
+		withWaitGroup(o.InFlight),
+		withTermination(o.Terminating),
+		withDeadline(o.RequestTimeout),
+		withHSTS(o.HSTSDirectives),
+		withCORS(o.CORSAllowedOrigins),
+		withAuthentication(o.Authentication, o.APIAudiences, o.Metrics),
+		withImpersonation(o.Authorization),
+		withInFlightLimits(o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight, o.Metrics),
+		withAuthorization(o.Authorization, o.Metrics),
+	}
+	handler := director
+	for i := len(filters) - 1; i >= 0; i-- {
+		handler = filters[i](handler)
+	}
+	return handler
+}
+
+// unchanged is a filter that is left out.
+func unchanged(next http.Handler) http.Handler { return next }

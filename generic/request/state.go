@@ -33,7 +33,8 @@ type State struct {
 	cancel context.CancelFunc
 }
 
-// Init makes s a context below parent. It is called once, before anything else.
+// Init makes s a context below parent. Only the filter chain calls it, before
+// anybody else knows of s.
 func (s *State) Init(parent context.Context) { s.parent = parent }
 
 // StateFrom returns the state of the request that ctx belongs to, nil where
@@ -124,3 +125,6 @@ func (s *State) Value(k any) any {
 	}
 	return s.parent.Value(k)
 }
+
+// Parent is the context that Init was given.
+func (s *State) Parent() context.Context { return s.parent }

@@ -1,0 +1,48 @@
+package filters
+
+import (
+	"encoding/hex"
+	"math/rand/v2"
+	"net/http"
+)
+
+const (
+	auditIDHeader = "Audit-Id"
+	maxAuditID    = 64
+)
+
+// withAuditID gives each request a name, which the client may have chosen, and
+// tells it in the response.
+func withAuditID(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(auditIDHeader)
+		if id == "" {
+			id = newID()
+		}
+		exchangeOf(r).AuditID = id
+		if len(id) > maxAuditID {
+			id = id[:maxAuditID]
+		}
+		w.Header()[auditIDHeader] = []string{id}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// newID returns a random UUID. It has to be unique, not secret.
+func newID() string {
+	var raw [16]byte
+	hi, lo := rand.Uint64(), rand.Uint64()
+	for i := range 8 {
+		raw[i], raw[8+i] = byte(hi>>(8*i)), byte(lo>>(8*i))
+	}
+	raw[6] = raw[6]&0x0f | 0x40
+	raw[8] = raw[8]&0x3f | 0x80
+	var text [36]byte
+	hex.Encode(text[0:8], raw[0:4])
+	hex.Encode(text[9:13], raw[4:6])
+	hex.Encode(text[14:18], raw[6:8])
+	hex.Encode(text[19:23], raw[8:10])
+	hex.Encode(text[24:36], raw[10:16])
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	return string(text[:])
+}

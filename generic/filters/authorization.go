@@ -1,0 +1,73 @@
+package filters
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/authorization"
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/metrics"
+)
+
+// withAuthorization lets pass what the user may do and answers 403 else.
+func withAuthorization(authz authorizer.Authorizer, m *metrics.Registry) func(http.Handler) http.Handler {
+	if authz == nil {
+		return unchanged
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			var a authorizer.Attributes
+			authorization.AttributesOf(&e.info, e.User, &a)
+			start := time.Now()
+			decision, reason, err := authz.Authorize(e, &a)
+			if m != nil {
+				m.Auth.Decided(decision == authorizer.Allow, decision == authorizer.Deny, err, time.Since(start))
+			}
+			switch {
+			case decision == authorizer.Allow:
+				next.ServeHTTP(w, r)
+			case err != nil:
+				internalError(w, r, err)
+			default:
+				forbidden(w, r, &a, reason)
+			}
+		})
+	}
+}
+
+func forbidden(w http.ResponseWriter, r *http.Request, a *authorizer.Attributes, reason string) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	writeStatus(w, r, forbiddenError(a, reason))
+}
+
+func forbiddenError(a *authorizer.Attributes, reason string) *apierrors.StatusError {
+	message := forbiddenMessage(a)
+	if reason != "" {
+		message += ": " + reason
+	}
+	return apierrors.NewForbidden(schema.GroupResource{Group: a.APIGroup, Resource: a.Resource}, a.Name, errors.New(message))
+}
+
+func forbiddenMessage(a *authorizer.Attributes) string {
+	name := ""
+	if a.User != nil {
+		name = a.User.Name
+	}
+	if !a.ResourceRequest {
+		return fmt.Sprintf("User %q cannot %s path %q", name, a.Verb, a.Path)
+	}
+	resource := a.Resource
+	if a.Subresource != "" {
+		resource += "/" + a.Subresource
+	}
+	if a.Namespace != "" {
+		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", name, a.Verb, resource, a.APIGroup, a.Namespace)
+	}
+	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", name, a.Verb, resource, a.APIGroup)
+}

@@ -1,0 +1,65 @@
+package filters
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+
+	"k8s.io/klog/v2"
+)
+
+// CompileOrigins checks --cors-allowed-origins: regular expressions over the
+// Origin header.
+func CompileOrigins(patterns []string) ([]*regexp.Regexp, error) {
+	compiled := make([]*regexp.Regexp, 0, len(patterns))
+	for _, p := range patterns {
+		re, err := regexp.Compile(p)
+		if err != nil {
+			return nil, fmt.Errorf("invalid CORS origin %q: %w", p, err)
+		}
+		compiled = append(compiled, re)
+	}
+	return compiled, nil
+}
+
+// withCORS lets browsers use the API from pages of other origins. Options are
+// validated with CompileOrigins; should one still be wrong, no origin is let in.
+func withCORS(origins []string) func(http.Handler) http.Handler {
+	if len(origins) == 0 {
+		return unchanged
+	}
+	allowed, err := CompileOrigins(origins)
+	if err != nil {
+		klog.ErrorS(err, "CORS stays off")
+		return unchanged
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			origin := r.Header.Get("Origin")
+			if origin == "" || !matchesAny(allowed, origin) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			h := w.Header()
+			h.Set("Access-Control-Allow-Origin", origin)
+			h.Set("Access-Control-Allow-Methods", "POST, GET, OPTIONS, PUT, DELETE, PATCH")
+			h.Set("Access-Control-Allow-Headers", "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since")
+			h.Set("Access-Control-Expose-Headers", "Date")
+			h.Set("Access-Control-Allow-Credentials", "true")
+			if r.Method == http.MethodOptions {
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+func matchesAny(allowed []*regexp.Regexp, origin string) bool {
+	for _, re := range allowed {
+		if re.MatchString(origin) {
+			return true
+		}
+	}
+	return false
+}

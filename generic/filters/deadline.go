@@ -1,0 +1,60 @@
+package filters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"triplane/generic/request"
+)
+
+// withDeadline bounds how long a request may take: the server's limit, or less
+// where ?timeout= says so. Handlers honour the context; where one gave up
+// without an answer, the answer is 504.
+func withDeadline(limit time.Duration) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			if e.longRunning {
+				next.ServeHTTP(w, r)
+				return
+			}
+			timeout, err := timeoutOf(r, limit)
+			if err != nil {
+				writeStatus(w, r, apierrors.NewBadRequest(err.Error()))
+				return
+			}
+			if timeout > 0 {
+				e.SetDeadline(e.Received.Add(timeout))
+			}
+			next.ServeHTTP(w, r)
+			if e.status == 0 && !e.hijacked && timeout > 0 && errors.Is(e.Err(), context.DeadlineExceeded) {
+				writeStatus(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
+			}
+		})
+	}
+}
+
+// timeoutOf returns the shorter of the client's timeout and the limit; 0 means
+// none.
+func timeoutOf(r *http.Request, limit time.Duration) (time.Duration, error) {
+	if r.URL.RawQuery == "" {
+		return limit, nil
+	}
+	text, _ := request.QueryValue(r.URL.RawQuery, "timeout")
+	if text == "" {
+		return limit, nil
+	}
+	wanted, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("invalid timeout specified in the request URL - %v", err)
+	}
+	if wanted > 0 && (limit <= 0 || wanted < limit) {
+		return wanted, nil
+	}
+	return limit, nil
+}

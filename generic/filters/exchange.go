@@ -1,0 +1,33 @@
+package filters
+
+import (
+	"net/http"
+	"time"
+
+	"triplane/generic/request"
+)
+
+// exchange is all that the chain keeps of a request while it is answered.
+type exchange struct {
+	request.State
+	info request.Info
+	responseWriter
+	longRunning bool
+}
+
+// exchangeOf finds the exchange behind the chain's own requests.
+func exchangeOf(r *http.Request) *exchange { return r.Context().(*exchange) }
+
+// withExchange begins an exchange for each request.
+func withExchange(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e := &exchange{}
+		e.State.Init(r.Context())
+		e.Received = time.Now()
+		e.responseWriter.ResponseWriter = w
+		e.responseWriter.state = &e.State
+		// Contexts below must not outlive the request.
+		defer e.Finish()
+		next.ServeHTTP(e.responseWriter.shaped(), r.WithContext(e))
+	})
+}

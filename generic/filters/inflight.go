@@ -1,0 +1,75 @@
+package filters
+
+import (
+	"net/http"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"triplane/generic/authentication/user"
+	"triplane/generic/metrics"
+)
+
+// lane is the requests of one kind that may be answered at the same time.
+type lane struct {
+	limit   int64 // 0 is no limit
+	current atomic.Int64
+	gauge   prometheus.Gauge
+}
+
+func (l *lane) enter() bool {
+	if n := l.current.Add(1); l.limit > 0 && n > l.limit {
+		l.current.Add(-1)
+		return false
+	}
+	if l.gauge != nil {
+		l.gauge.Inc()
+	}
+	return true
+}
+
+func (l *lane) leave() {
+	l.current.Add(-1)
+	if l.gauge != nil {
+		l.gauge.Dec()
+	}
+}
+
+// withInFlightLimits answers 429 when too many requests that read, or too many
+// that write, are being answered. Long-running requests do not count, and
+// system:masters always get in.
+func withInFlightLimits(readOnly, mutating int, m *metrics.Registry) func(http.Handler) http.Handler {
+	reads, writes := &lane{limit: int64(readOnly)}, &lane{limit: int64(mutating)}
+	if m != nil {
+		reads.gauge, writes.gauge = m.Requests.InFlight("readOnly"), m.Requests.InFlight("mutating")
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			if e.longRunning {
+				next.ServeHTTP(w, r)
+				return
+			}
+			l := writes
+			switch e.info.Verb {
+			case "get", "list", "watch":
+				l = reads
+			}
+			if l.enter() {
+				defer l.leave()
+			} else if e.User == nil || !e.User.InGroup(user.SystemPrivileged) {
+				tooManyRequests(w, r, m)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+func tooManyRequests(w http.ResponseWriter, r *http.Request, m *metrics.Registry) {
+	if m != nil {
+		m.Requests.Terminated(seriesOf(r, &exchangeOf(r).info), http.StatusTooManyRequests)
+	}
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+}

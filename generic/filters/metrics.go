@@ -1,0 +1,116 @@
+package filters
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"triplane/generic/authentication"
+	"triplane/generic/metrics"
+	"triplane/generic/request"
+)
+
+// withMetrics counts requests and measures how long they take.
+func withMetrics(m *metrics.Registry) func(http.Handler) http.Handler {
+	if m == nil {
+		return unchanged
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			series := seriesOf(r, &e.info)
+			if authentication.IsLoopback(r.Context()) {
+				m.Requests.Self(series)
+			}
+			client := systemClient(r.UserAgent())
+			panicked := true
+			defer func() {
+				code := e.status
+				switch {
+				case code != 0:
+				case panicked:
+					code = http.StatusInternalServerError // the recovery answers
+				default:
+					code = http.StatusOK // net/http answers
+				}
+				m.Requests.Observe(&metrics.Done{
+					Series: series, Code: code, Bytes: e.bytes, Duration: time.Since(e.Received),
+					DryRun: isDryRun(r, &e.info), Client: client, LongRunning: e.longRunning,
+				})
+			}()
+			if e.longRunning {
+				running := m.Requests.LongRunning(series)
+				running.Inc()
+				defer running.Dec()
+			}
+			next.ServeHTTP(w, r)
+			panicked = false
+		})
+	}
+}
+
+// seriesOf tells which kind of request it is, in the words of the metrics.
+func seriesOf(r *http.Request, info *request.Info) metrics.Series {
+	if !info.IsResourceRequest {
+		return metrics.Series{Verb: methodVerb(r.Method)}
+	}
+	s := metrics.Series{
+		Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
+		Scope: "cluster",
+	}
+	switch {
+	case info.Name != "" || info.Verb == "create":
+		s.Scope = "resource"
+	case info.Namespace != "":
+		s.Scope = "namespace"
+	}
+	switch info.Verb {
+	case "list":
+		s.Verb = "LIST"
+	case "watch":
+		s.Verb = "WATCH"
+	case "deletecollection":
+		s.Verb = "DELETECOLLECTION"
+	case "patch":
+		s.Verb = "PATCH"
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
+			s.Verb = "APPLY"
+		}
+	case "proxy":
+		s.Verb = "CONNECT"
+	default:
+		s.Verb = methodVerb(r.Method)
+	}
+	switch info.Subresource {
+	case "exec", "attach", "portforward", "proxy":
+		s.Verb = "CONNECT"
+	}
+	return s
+}
+
+// methodVerb keeps invented methods out of the labels.
+func methodVerb(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodHead, http.MethodOptions, http.MethodConnect:
+		return method
+	}
+	return "OTHER"
+}
+
+func isDryRun(r *http.Request, info *request.Info) bool {
+	switch info.Verb {
+	case "get", "list", "watch":
+		return false
+	}
+	v, _ := request.QueryValue(r.URL.RawQuery, "dryRun")
+	return v == "All"
+}
+
+func systemClient(userAgent string) string {
+	name, _, _ := strings.Cut(userAgent, "/")
+	switch name {
+	case "kube-controller-manager", "kube-scheduler":
+		return name
+	}
+	return ""
+}

@@ -1,0 +1,138 @@
+package filters
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"strings"
+
+	"triplane/generic/request"
+)
+
+// responseWriter watches a response go by and writes the headers that are only
+// known when the response begins.
+type responseWriter struct {
+	http.ResponseWriter
+	state    *request.State
+	status   int
+	bytes    int64
+	hijacked bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *responseWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 || status == http.StatusSwitchingProtocols {
+		w.begin(status)
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *responseWriter) begin(status int) {
+	w.status = status
+	h := w.Header()
+	if texts := w.state.Warnings.Texts(); texts != nil {
+		addWarnings(h, texts)
+	}
+	if _, set := h["Cache-Control"]; !set {
+		h["Cache-Control"] = cacheControl
+	}
+}
+
+// cacheControl keeps what depends on who asks out of shared caches.
+var cacheControl = []string{"no-cache, private"}
+
+// Write implements http.ResponseWriter.
+func (w *responseWriter) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.begin(http.StatusOK)
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController find what the connection can do.
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// shaped returns w as a writer that has Flush and Hijack exactly where the
+// connection's writer has them: handlers ask for them.
+func (w *responseWriter) shaped() http.ResponseWriter {
+	_, flushes := w.ResponseWriter.(http.Flusher)
+	_, hijacks := w.ResponseWriter.(http.Hijacker)
+	switch {
+	case flushes && hijacks:
+		return hijackFlushWriter{flushWriter{w}}
+	case flushes:
+		return flushWriter{w}
+	}
+	return w
+}
+
+type flushWriter struct{ *responseWriter }
+
+// Flush implements http.Flusher.
+func (w flushWriter) Flush() {
+	if w.status == 0 {
+		w.begin(http.StatusOK)
+	}
+	w.ResponseWriter.(http.Flusher).Flush()
+}
+
+type hijackFlushWriter struct{ flushWriter }
+
+// Hijack implements http.Hijacker.
+func (w hijackFlushWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, rw, err := w.ResponseWriter.(http.Hijacker).Hijack()
+	if err == nil {
+		w.hijacked = true
+		if w.status == 0 {
+			w.status = http.StatusSwitchingProtocols
+		}
+	}
+	return c, rw, err
+}
+
+// maxWarnings bounds the bytes of warnings in a response's headers; when they
+// are more, each is cut short, and what still does not fit is left out.
+const (
+	maxWarnings    = 4 * 1024
+	maxWarningText = 256
+)
+
+func addWarnings(h http.Header, texts []string) {
+	total := 0
+	for _, t := range texts {
+		total += len(t)
+	}
+	written := 0
+	for _, t := range texts {
+		if total > maxWarnings && len(t) > maxWarningText {
+			t = strings.ToValidUTF8(t[:maxWarningText], "")
+		}
+		if written += len(t); written > maxWarnings {
+			return
+		}
+		h.Add("Warning", "299 - "+quoteWarning(t))
+	}
+}
+
+// quoteWarning makes an RFC 7230 quoted string of a text; control characters
+// would end the header and are left out.
+func quoteWarning(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r == '"' || r == '\\' || r < ' ' || r == 0x7f }) {
+		return `"` + text + `"`
+	}
+	b := make([]byte, 0, len(text)+8)
+	b = append(b, '"')
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n' || c == '\t':
+			b = append(b, ' ')
+		case c >= ' ' && c != 0x7f:
+			b = append(b, c)
+		}
+	}
+	return string(append(b, '"'))
+}

@@ -1,0 +1,72 @@
+package filters
+
+import (
+	"context"
+	"net/http"
+	"sync"
+)
+
+// termination ends long-running requests when the server shuts down. One
+// goroutine waits for that as long as there are such requests, and none else.
+type termination struct {
+	terminating <-chan struct{}
+
+	mu      sync.Mutex
+	next    uint64
+	cancels map[uint64]context.CancelFunc
+	idle    chan struct{} // closed when the last request left
+}
+
+// withTermination gives long-running requests a context that ends with the
+// server.
+func withTermination(terminating <-chan struct{}) func(http.Handler) http.Handler {
+	if terminating == nil {
+		return unchanged
+	}
+	t := &termination{terminating: terminating, cancels: map[uint64]context.CancelFunc{}}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			if e.longRunning {
+				ctx, cancel := context.WithCancel(e.Parent())
+				defer cancel()
+				defer t.enter(cancel)()
+				e.Init(ctx)
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// enter has cancel called at termination; the returned function ends that.
+func (t *termination) enter(cancel context.CancelFunc) (leave func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.next++
+	id := t.next
+	t.cancels[id] = cancel
+	if len(t.cancels) == 1 {
+		t.idle = make(chan struct{})
+		go t.watch(t.idle)
+	}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.cancels, id)
+		if len(t.cancels) == 0 {
+			close(t.idle)
+		}
+	}
+}
+
+func (t *termination) watch(idle <-chan struct{}) {
+	select {
+	case <-idle:
+	case <-t.terminating:
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for _, cancel := range t.cancels {
+			cancel()
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package metrics
+
+import (
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Auth is what is counted about authentication and authorization.
+type Auth struct {
+	users *prometheus.CounterVec
+
+	authenticated, unauthenticated, refused outcomeMetrics
+	allowed, denied, undecided, failed      outcomeMetrics
+}
+
+// outcomeMetrics is one result of a question: how often, and how long it took.
+type outcomeMetrics struct {
+	count prometheus.Counter
+	took  prometheus.Observer
+}
+
+func (o outcomeMetrics) observe(took time.Duration) {
+	o.count.Inc()
+	o.took.Observe(took.Seconds())
+}
+
+func newAuth(r prometheus.Registerer) *Auth {
+	buckets := prometheus.ExponentialBuckets(0.001, 2, 15)
+	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_attempts",
+		Help: "Attempts to authenticate, by result."}, []string{"result"})
+	authentication := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_duration_seconds", Buckets: buckets,
+		Help: "Seconds that authentication took, by result."}, []string{"result"})
+	decisions := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authorization_attempts_total",
+		Help: "Questions for authorization, by result."}, []string{"result"})
+	authorization := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authorization_duration_seconds", Buckets: buckets,
+		Help: "Seconds that authorization took, by result."}, []string{"result"})
+	users := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authenticated_user_requests",
+		Help: "Authenticated requests, by well-known user."}, []string{"username"})
+	r.MustRegister(attempts, authentication, decisions, authorization, users)
+	who := func(result string) outcomeMetrics {
+		return outcomeMetrics{attempts.WithLabelValues(result), authentication.WithLabelValues(result)}
+	}
+	may := func(result string) outcomeMetrics {
+		return outcomeMetrics{decisions.WithLabelValues(result), authorization.WithLabelValues(result)}
+	}
+	return &Auth{
+		users:         users,
+		authenticated: who("success"), unauthenticated: who("failure"), refused: who("error"),
+		allowed: may("allowed"), denied: may("denied"), undecided: may("no-opinion"), failed: may("error"),
+	}
+}
+
+// Authenticated counts an attempt that found out who it is.
+func (a *Auth) Authenticated(name string, took time.Duration) {
+	a.authenticated.observe(took)
+	a.users.WithLabelValues(wellKnown(name)).Inc()
+}
+
+// Unauthenticated counts an attempt that found nobody, or, with an error, a
+// credential that is wrong.
+func (a *Auth) Unauthenticated(err error, took time.Duration) {
+	if err != nil {
+		a.refused.observe(took)
+		return
+	}
+	a.unauthenticated.observe(took)
+}
+
+// Decided counts an authorizer's answer.
+func (a *Auth) Decided(allowed, denied bool, err error, took time.Duration) {
+	switch {
+	case allowed:
+		a.allowed.observe(took)
+	case err != nil:
+		a.failed.observe(took)
+	case denied:
+		a.denied.observe(took)
+	default:
+		a.undecided.observe(took)
+	}
+}
+
+// wellKnown keeps the number of series small.
+func wellKnown(name string) string {
+	switch name {
+	case "admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default":
+		return name
+	}
+	if strings.Contains(name, "@") {
+		return "email_id"
+	}
+	return "other"
+}

@@ -1,0 +1,69 @@
+package metrics
+
+import (
+	"strconv"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// lazy holds an observer from its first use on. Two first users may both make
+// it: the vectors of package prometheus give both the same.
+type lazy[T any] struct{ p atomic.Pointer[T] }
+
+func (l *lazy[T]) get(create func() T) T {
+	if p := l.p.Load(); p != nil {
+		return *p
+	}
+	v := create()
+	l.p.Store(&v)
+	return v
+}
+
+func (s *series) makeDuration() prometheus.Observer { return s.durationOf("") }
+
+func (s *series) makeDryRun() prometheus.Observer { return s.durationOf("All") }
+
+func (s *series) durationOf(dryRun string) prometheus.Observer {
+	k := &s.key
+	return s.owner.duration.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, dryRun, component)
+}
+
+func (s *series) makeSLI() prometheus.Observer {
+	k := &s.key
+	return s.owner.sli.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
+}
+
+func (s *series) makeSizes() prometheus.Observer {
+	k := &s.key
+	return s.owner.sizes.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
+}
+
+func (s *series) makeRunning() prometheus.Gauge {
+	k := &s.key
+	return s.owner.longRunning.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
+}
+
+// counter finds the counter of a request's outcome.
+func (s *series) counter(d *Done) prometheus.Counter {
+	for {
+		known := s.outcomes.Load()
+		for i := range *known {
+			o := &(*known)[i]
+			if o.code == d.Code && o.dryRun == d.DryRun && o.client == d.Client {
+				return o.counter
+			}
+		}
+		dryRun := ""
+		if d.DryRun {
+			dryRun = "All"
+		}
+		k := &s.key
+		c := s.owner.total.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope,
+			dryRun, component, strconv.Itoa(d.Code), d.Client)
+		more := append(append(make([]outcome, 0, len(*known)+1), *known...), outcome{d.Code, d.DryRun, d.Client, c})
+		if s.outcomes.CompareAndSwap(known, &more) {
+			return c
+		}
+	}
+}
