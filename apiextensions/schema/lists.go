@@ -1,0 +1,86 @@
+package schema
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateLists finds entries of sets, and keys of list maps, that are there
+// twice.
+func ValidateLists(path *field.Path, s *Schema, v any) field.ErrorList {
+	if s == nil || !s.lists {
+		return nil
+	}
+	var errs field.ErrorList
+	switch x := v.(type) {
+	case map[string]any:
+		for name, v := range x {
+			if p, ok := s.Properties[name]; ok {
+				errs = append(errs, ValidateLists(path.Child(name), p, v)...)
+			} else if s.Additional != nil {
+				errs = append(errs, ValidateLists(path.Key(name), s.Additional, v)...)
+			}
+		}
+	case []any:
+		switch s.ListType {
+		case "set":
+			errs = append(errs, duplicates(path, x, func(v any) any { return v })...)
+		case "map":
+			errs = append(errs, duplicates(path, x, s.keysOf)...)
+		}
+		for i, v := range x {
+			errs = append(errs, ValidateLists(path.Index(i), s.Items, v)...)
+		}
+	}
+	return errs
+}
+
+// keysOf is the part of a list map's entry that has to be unique.
+func (s *Schema) keysOf(v any) any {
+	entry, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	keys := make(map[string]any, len(s.ListMapKeys))
+	for _, k := range s.ListMapKeys {
+		if v, found := entry[k]; found {
+			keys[k] = v
+		}
+	}
+	return keys
+}
+
+// duplicates reports the second of equal identities, and not the third and so
+// on.
+func duplicates(path *field.Path, items []any, identity func(any) any) field.ErrorList {
+	if len(items) < 2 {
+		return nil
+	}
+	var errs field.ErrorList
+	seen := make(map[string]int, len(items))
+	for i, item := range items {
+		id := identity(item)
+		key := identityKey(id)
+		seen[key]++
+		if seen[key] == 2 {
+			errs = append(errs, field.Duplicate(path.Index(i), id))
+		}
+	}
+	return errs
+}
+
+func identityKey(v any) string {
+	switch x := v.(type) {
+	case string:
+		return "s" + x
+	case int64:
+		return "i" + strconv.FormatInt(x, 10)
+	}
+	b, err := json.Marshal(v) // sorts keys, so equal values have equal bytes
+	if err != nil {
+		return ""
+	}
+	return "j" + string(b)
+}

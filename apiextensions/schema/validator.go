@@ -1,0 +1,102 @@
+package schema
+
+import (
+	"encoding/json"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+)
+
+// Validator judges values by an OpenAPI schema.
+type Validator struct {
+	schema  *spec.Schema
+	openapi *validate.SchemaValidator
+}
+
+// NewValidator compiles a schema.
+func NewValidator(props *apiextensionsv1.JSONSchemaProps) (*Validator, error) {
+	s, err := ToOpenAPI(props, func(s *spec.Schema) {
+		if !KnownFormat(s.Format) {
+			s.Format = ""
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return &Validator{}, nil
+	}
+	return &Validator{schema: s, openapi: validate.NewSchemaValidator(s, nil, "", strfmt.Default)}, nil
+}
+
+// Validate returns what is wrong with a value at the path.
+func (v *Validator) Validate(path *field.Path, value any) field.ErrorList {
+	if v.openapi == nil {
+		return nil
+	}
+	result := v.openapi.Validate(value)
+	if result.IsValid() {
+		return nil
+	}
+	errs := make(field.ErrorList, 0, len(result.Errors))
+	for _, err := range result.Errors {
+		errs = append(errs, toFieldError(path, err))
+	}
+	return errs
+}
+
+// toFieldError says a finding of the OpenAPI validator in the API's own terms.
+func toFieldError(path *field.Path, err error) *field.Error {
+	e, ok := err.(*openapierrors.Validation)
+	if !ok {
+		return field.Invalid(path, "", err.Error())
+	}
+	if e.Name != "" && e.Name != "." {
+		path = path.Child(strings.TrimPrefix(e.Name, "."))
+	}
+	value := e.Value
+	if value == nil {
+		value = ""
+	}
+	switch e.Code() {
+	case openapierrors.RequiredFailCode:
+		return field.Required(path, "")
+	case openapierrors.EnumFailCode:
+		return field.NotSupported(path, e.Value, enumNames(e.Values))
+	case openapierrors.TooLongFailCode:
+		return field.TooLong(path, value, int(count(e.Valid)))
+	case openapierrors.MaxItemsFailCode, openapierrors.TooManyPropertiesCode:
+		return field.TooMany(path, int(count(e.Value)), int(count(e.Valid)))
+	case openapierrors.InvalidTypeCode:
+		return field.TypeInvalid(path, value, e.Error())
+	}
+	return field.Invalid(path, value, e.Error())
+}
+
+func count(v any) int64 {
+	if n, ok := v.(int64); ok {
+		return n
+	}
+	return -1
+}
+
+func enumNames(values []any) []string {
+	names := make([]string, 0, len(values))
+	for _, v := range values {
+		if s, ok := v.(string); ok {
+			names = append(names, s)
+			continue
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			continue
+		}
+		names = append(names, string(b))
+	}
+	return names
+}

@@ -1,0 +1,162 @@
+package validation
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// recognizedBefore tells whether a changed CRD has to name a review version
+// that the server knows: not where the old one did without.
+func recognizedBefore(old *apiextensionsv1.CustomResourceDefinition) bool {
+	if old == nil || old.Spec.Conversion == nil || old.Spec.Conversion.Webhook == nil {
+		return true
+	}
+	versions := old.Spec.Conversion.Webhook.ConversionReviewVersions
+	return len(versions) == 0 || recognizes(versions)
+}
+
+func recognizes(versions []string) bool {
+	return sets.New(versions...).HasAny("v1", "v1beta1")
+}
+
+func validateConversion(c *apiextensionsv1.CustomResourceConversion, mustRecognize bool, path *field.Path) field.ErrorList {
+	if c == nil {
+		return nil
+	}
+	errs := enum(path.Child("strategy"), string(c.Strategy), string(apiextensionsv1.NoneConverter), string(apiextensionsv1.WebhookConverter))
+	var client *apiextensionsv1.WebhookClientConfig
+	var versions []string
+	if c.Webhook != nil {
+		client, versions = c.Webhook.ClientConfig, c.Webhook.ConversionReviewVersions
+	}
+	clientAt, versionsAt := path.Child("webhookClientConfig"), path.Child("conversionReviewVersions")
+	if c.Strategy != apiextensionsv1.WebhookConverter {
+		const not = "should not be set when strategy is not set to Webhook"
+		if client != nil {
+			errs = append(errs, field.Forbidden(clientAt, not))
+		}
+		if len(versions) > 0 {
+			errs = append(errs, field.Forbidden(versionsAt, not))
+		}
+		return errs
+	}
+	if client == nil {
+		errs = append(errs, field.Required(clientAt, "required when strategy is set to Webhook"))
+	} else {
+		errs = append(errs, validateClient(client, clientAt)...)
+	}
+	return append(errs, validateReviewVersions(versions, mustRecognize, versionsAt)...)
+}
+
+func validateReviewVersions(versions []string, mustRecognize bool, path *field.Path) field.ErrorList {
+	if len(versions) == 0 {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i, v := range versions {
+		if seen.Has(v) {
+			errs = append(errs, field.Invalid(path.Index(i), v, "duplicate version"))
+			continue
+		}
+		seen.Insert(v)
+		for _, msg := range utilvalidation.IsDNS1035Label(v) {
+			errs = append(errs, field.Invalid(path.Index(i), v, msg))
+		}
+	}
+	if mustRecognize && !recognizes(versions) {
+		errs = append(errs, field.Invalid(path, versions, "must include at least one of v1, v1beta1"))
+	}
+	return errs
+}
+
+func validateClient(c *apiextensionsv1.WebhookClientConfig, path *field.Path) field.ErrorList {
+	switch {
+	case (c.URL == nil) == (c.Service == nil):
+		return field.ErrorList{field.Required(path, "exactly one of url or service is required")}
+	case c.URL != nil:
+		return validateURL(*c.URL, path.Child("url"))
+	}
+	return validateService(c.Service, path.Child("service"))
+}
+
+func validateURL(text string, path *field.Path) field.ErrorList {
+	const form = "; desired format: https://host[/path]"
+	u, err := url.Parse(text)
+	if err != nil {
+		return field.ErrorList{field.Required(path, "url must be a valid URL: "+err.Error()+form)}
+	}
+	var errs field.ErrorList
+	if u.Scheme != "https" {
+		errs = append(errs, field.Invalid(path, u.Scheme, "'https' is the only allowed URL scheme"+form))
+	}
+	if u.Host == "" {
+		errs = append(errs, field.Invalid(path, u.Host, "host must be specified"+form))
+	}
+	if u.User != nil {
+		errs = append(errs, field.Invalid(path, u.User.String(), "user information is not permitted in the URL"))
+	}
+	if u.Fragment != "" {
+		errs = append(errs, field.Invalid(path, u.Fragment, "fragments are not permitted in the URL"))
+	}
+	if u.RawQuery != "" {
+		errs = append(errs, field.Invalid(path, u.RawQuery, "query parameters are not permitted in the URL"))
+	}
+	return errs
+}
+
+func validateService(s *apiextensionsv1.ServiceReference, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	// The two names are told crosswise; clients have come to know it so.
+	if s.Name == "" {
+		errs = append(errs, field.Required(path.Child("namespace"), ""))
+	}
+	if s.Namespace == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	}
+	port := int32(443)
+	if s.Port != nil {
+		port = *s.Port
+	}
+	if msgs := utilvalidation.IsValidPortNum(int(port)); len(msgs) > 0 {
+		errs = append(errs, field.Invalid(path.Child("port"), port, "port is not valid: "+strings.Join(msgs, ", ")))
+	}
+	if s.Path == nil {
+		return errs
+	}
+	return append(errs, validateURLPath(*s.Path, path.Child("path"))...)
+}
+
+func validateURLPath(p string, path *field.Path) field.ErrorList {
+	if p == "/" || p == "" {
+		return nil
+	}
+	if p == "//" {
+		return field.ErrorList{field.Invalid(path, p, "segment[0] may not be empty")}
+	}
+	var errs field.ErrorList
+	if !strings.HasPrefix(p, "/") {
+		errs = append(errs, field.Invalid(path, p, "must start with a '/'"))
+	}
+	trimmed := strings.TrimSuffix(p, "/")
+	steps := strings.Split(trimmed, "/")[1:]
+	if !strings.HasPrefix(p, "/") {
+		steps = append([]string{""}, steps...)
+	}
+	for i, step := range steps {
+		if step == "" {
+			errs = append(errs, field.Invalid(path, p, fmt.Sprintf("segment[%d] may not be empty", i)))
+			continue
+		}
+		for _, msg := range utilvalidation.IsDNS1123Subdomain(step) {
+			errs = append(errs, field.Invalid(path, p, fmt.Sprintf("segment[%d]: %v", i, msg)))
+		}
+	}
+	return errs
+}

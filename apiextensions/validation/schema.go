@@ -1,0 +1,345 @@
+package validation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/apiextensions/schema"
+)
+
+// schema judges the schema of a version, or of all. Rules are looked at only
+// where the schema is structural.
+func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path) field.ErrorList {
+	if cv == nil || cv.OpenAPIV3Schema == nil {
+		return nil
+	}
+	props, at := cv.OpenAPIV3Schema, path.Child("openAPIV3Schema")
+	var errs field.ErrorList
+	if status {
+		errs = append(errs, validateStatusRoot(props, path)...)
+	}
+	if props.Nullable {
+		errs = append(errs, field.Forbidden(path.Child("openAPIV3Schema.nullable"), "nullable cannot be true at the root"))
+	}
+	structural, unreadable := readStructural(props)
+	sound := false
+	if unreadable == nil {
+		if more := schema.Check(at, structural); len(more) > 0 {
+			errs = append(errs, more...)
+		} else if more, err := schema.CheckDefaults(at, structural); err != nil {
+			errs = append(errs, field.Invalid(at, "", fmt.Sprintf("failed to validate defaults: %v", err)))
+		} else {
+			sound = true
+			errs = append(errs, more...)
+		}
+	}
+	errs = append(errs, validateNode(at, props, place{root: true})...)
+	if unreadable != nil && len(errs) == 0 {
+		errs = append(errs, field.Invalid(at, "", unreadable.Error()))
+	}
+	if sound && v.Rules != nil {
+		errs = append(errs, v.Rules(ctx, at, structural)...)
+	}
+	if len(errs) == 0 {
+		if _, err := schema.NewValidator(props); err != nil {
+			errs = append(errs, field.Invalid(path, "", fmt.Sprintf("error building validator: %v", err)))
+		}
+	}
+	return errs
+}
+
+// readStructural reads the skeleton and refuses what it has no place for.
+func readStructural(props *apiextensionsv1.JSONSchemaProps) (*schema.Schema, error) {
+	if err := unsupported(props); err != nil {
+		return nil, err
+	}
+	return schema.New(props)
+}
+
+func unsupported(p *apiextensionsv1.JSONSchemaProps) error {
+	for _, f := range []struct {
+		set  bool
+		name string
+	}{
+		{p.ID != "", "id"}, {p.Schema != "", "schema"}, {p.Ref != nil, "$ref"},
+		{len(p.PatternProperties) > 0, "patternProperties"}, {p.AdditionalItems != nil, "additionalItems"},
+		{len(p.Definitions) > 0, "definitions"}, {len(p.Dependencies) > 0, "dependencies"},
+	} {
+		if f.set {
+			return fmt.Errorf("OpenAPIV3Schema '%s' is not supported", f.name)
+		}
+	}
+	return eachChild(nil, p, func(_ *field.Path, c *apiextensionsv1.JSONSchemaProps) error { return unsupported(c) })
+}
+
+// eachChild calls f for the schemas within a schema, with their paths.
+func eachChild(path *field.Path, p *apiextensionsv1.JSONSchemaProps, f func(*field.Path, *apiextensionsv1.JSONSchemaProps) error) error {
+	if p.Items != nil && p.Items.Schema != nil {
+		if err := f(path.Child("items"), p.Items.Schema); err != nil {
+			return err
+		}
+	}
+	if p.AdditionalProperties != nil && p.AdditionalProperties.Schema != nil {
+		if err := f(path.Child("additionalProperties"), p.AdditionalProperties.Schema); err != nil {
+			return err
+		}
+	}
+	names := make([]string, 0, len(p.Properties))
+	for name := range p.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		c := p.Properties[name]
+		if err := f(path.Child("properties").Key(name), &c); err != nil {
+			return err
+		}
+	}
+	for _, l := range []struct {
+		name string
+		list []apiextensionsv1.JSONSchemaProps
+	}{{"allOf", p.AllOf}, {"anyOf", p.AnyOf}, {"oneOf", p.OneOf}} {
+		for i := range l.list {
+			if err := f(path.Child(l.name).Index(i), &l.list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Not != nil {
+		return f(path.Child("not"), p.Not)
+	}
+	return nil
+}
+
+// statusRootFields may stand at the root of a schema whose status is a
+// subresource.
+var statusRootFields = []string{
+	"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum",
+	"MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required",
+	"Items", "Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations",
+}
+
+func validateStatusRoot(p *apiextensionsv1.JSONSchemaProps, path *field.Path) field.ErrorList {
+	if p.Type != "object" {
+		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema.type"), p.Type,
+			`only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
+	}
+	rest := *p
+	for _, zero := range []func(){
+		func() { rest.Description, rest.Type, rest.Format, rest.Title, rest.Pattern = "", "", "", "", "" },
+		func() { rest.Maximum, rest.Minimum, rest.MultipleOf = nil, nil, nil },
+		func() { rest.ExclusiveMaximum, rest.ExclusiveMinimum, rest.UniqueItems = false, false, false },
+		func() { rest.MaxLength, rest.MinLength, rest.MaxItems, rest.MinItems = nil, nil, nil, nil },
+		func() { rest.Required, rest.Items, rest.Properties = nil, nil, nil },
+		func() {
+			rest.ExternalDocs, rest.Example, rest.XPreserveUnknownFields, rest.XValidations = nil, nil, nil, nil
+		},
+		// Said by its own rule.
+		func() { rest.Nullable = false },
+	} {
+		zero()
+	}
+	if schema.IsZero(&rest) {
+		return nil
+	}
+	var shown apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(p, &shown, nil); err != nil {
+		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema"), "", err.Error())}
+	}
+	return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema"), shown, fmt.Sprintf(
+		"only %v fields are allowed at the root of the schema if the status subresource is enabled", statusRootFields))}
+}
+
+// place is where in the tree a node is.
+type place struct {
+	root   bool
+	inMeta bool
+	// noDefaults says why no default may be here, "" where it may.
+	noDefaults string
+}
+
+func validateNode(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) field.ErrorList {
+	errs := forbidden(path, p, at)
+	if a := p.AdditionalProperties; a != nil {
+		if !a.Allows && a.Schema == nil {
+			errs = append(errs, field.Forbidden(path.Child("additionalProperties"), "additionalProperties cannot be set to false"))
+		}
+		if len(p.Properties) > 0 {
+			errs = append(errs, field.Forbidden(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
+		}
+	}
+	_ = eachChild(path, p, func(cp *field.Path, c *apiextensionsv1.JSONSchemaProps) error {
+		errs = append(errs, validateNode(cp, c, at.down(p, path, cp))...)
+		return nil
+	})
+	errs = append(errs, validateExtensions(path, p)...)
+	return append(errs, validateListMapKeys(path, p)...)
+}
+
+// down is the context of a child of p.
+func (at place) down(p *apiextensionsv1.JSONSchemaProps, path, child *field.Path) place {
+	step := child.String()[len(path.String()):]
+	next := place{inMeta: at.inMeta, noDefaults: at.noDefaults}
+	switch {
+	case at.inMeta && step == ".additionalProperties":
+		next.noDefaults = "inside additionalProperties applying to object metadata"
+	case (at.root || p.XEmbeddedResource) && (step == ".properties[metadata]" || step == ".properties[kind]" || step == ".properties[apiVersion]"):
+		next.inMeta = true
+		if at.root {
+			next.noDefaults = "in top-level " + step[len(".properties["):len(step)-1]
+		}
+	}
+	return next
+}
+
+func forbidden(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) field.ErrorList {
+	var errs field.ErrorList
+	no := func(bad bool, name, detail string) {
+		if bad {
+			errs = append(errs, field.Forbidden(path.Child(name), detail))
+		}
+	}
+	if p.Default != nil && at.noDefaults != "" {
+		no(true, "default", "must not be set "+at.noDefaults)
+	}
+	no(p.ID != "", "id", "id is not supported")
+	no(p.AdditionalItems != nil, "additionalItems", "additionalItems is not supported")
+	no(len(p.PatternProperties) != 0, "patternProperties", "patternProperties is not supported")
+	no(len(p.Definitions) != 0, "definitions", "definitions is not supported")
+	no(p.Dependencies != nil, "dependencies", "dependencies is not supported")
+	no(p.Ref != nil, "$ref", "$ref is not supported")
+	no(p.Type == "null", "type", "type cannot be set to null, use nullable as an alternative")
+	no(p.Items != nil && len(p.Items.JSONSchemas) != 0, "items", "items must be a schema object and not an array")
+	no(p.UniqueItems, "uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
+	if types := []string{"array", "boolean", "integer", "number", "object", "string"}; p.Type != "" && p.Type != "null" && !slices.Contains(types, p.Type) {
+		errs = append(errs, field.NotSupported(path.Child("type"), p.Type, types))
+	}
+	return errs
+}
+
+func validateExtensions(path *field.Path, p *apiextensionsv1.JSONSchemaProps) field.ErrorList {
+	var errs field.ErrorList
+	typed := func(want, ext string) {
+		must := "must be " + want + " if " + ext + " is specified"
+		if p.Type == "" {
+			errs = append(errs, field.Required(path.Child("type"), must))
+		} else if p.Type != want {
+			errs = append(errs, field.Invalid(path.Child("type"), p.Type, must))
+		}
+	}
+	if p.XPreserveUnknownFields != nil && !*p.XPreserveUnknownFields {
+		errs = append(errs, field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), false, "must be true or undefined"))
+	}
+	if p.XMapType != nil {
+		typed("object", "x-kubernetes-map-type")
+		if !slices.Contains([]string{"atomic", "granular"}, *p.XMapType) {
+			errs = append(errs, field.NotSupported(path.Child("x-kubernetes-map-type"), *p.XMapType, []string{"atomic", "granular"}))
+		}
+	}
+	if p.XListType != nil {
+		typed("array", "x-kubernetes-list-type")
+		if p.Type == "array" && !slices.Contains([]string{"atomic", "set", "map"}, *p.XListType) {
+			errs = append(errs, field.NotSupported(path.Child("x-kubernetes-list-type"), *p.XListType, []string{"atomic", "set", "map"}))
+		}
+		if *p.XListType == "set" {
+			errs = append(errs, validateSetItems(path, p)...)
+		}
+	}
+	return append(errs, validateListMap(path, p)...)
+}
+
+func validateSetItems(path *field.Path, p *apiextensionsv1.JSONSchemaProps) field.ErrorList {
+	if p.Items == nil || p.Items.Schema == nil {
+		return nil
+	}
+	const must = "must be atomic as item of a list with x-kubernetes-list-type=set"
+	switch item := p.Items.Schema; item.Type {
+	case "array":
+		if item.XListType != nil && *item.XListType != "atomic" {
+			return field.ErrorList{field.Invalid(path.Child("items", "x-kubernetes-list-type"), item.XListType, must)}
+		}
+	case "object":
+		if item.XMapType == nil || *item.XMapType != "atomic" {
+			return field.ErrorList{field.Invalid(path.Child("items", "x-kubernetes-map-type"), item.XMapType, must)}
+		}
+	}
+	return nil
+}
+
+func validateListMap(path *field.Path, p *apiextensionsv1.JSONSchemaProps) field.ErrorList {
+	var errs field.ErrorList
+	keysAt, typeAt := path.Child("x-kubernetes-list-map-keys"), path.Child("x-kubernetes-list-type")
+	if len(p.XListMapKeys) > 0 {
+		const must = "must be map if x-kubernetes-list-map-keys is non-empty"
+		if p.XListType == nil {
+			errs = append(errs, field.Required(typeAt, must))
+		} else if *p.XListType != "map" {
+			errs = append(errs, field.Invalid(typeAt, *p.XListType, must))
+		}
+	}
+	if p.XListType == nil || *p.XListType != "map" {
+		return errs
+	}
+	if len(p.XListMapKeys) == 0 {
+		return append(errs, field.Required(keysAt, "must not be empty if x-kubernetes-list-type is map"))
+	}
+	if p.Items == nil || p.Items.Schema == nil {
+		return append(errs, field.Required(path.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
+	}
+	item := p.Items.Schema
+	if item.Type != "object" {
+		return append(errs, field.Invalid(path.Child("items", "type"), item.Type, "must be object if parent array's x-kubernetes-list-type is map"))
+	}
+	seen := map[string]bool{}
+	for _, key := range p.XListMapKeys {
+		prop, ok := item.Properties[key]
+		switch {
+		case !ok:
+			errs = append(errs, field.Invalid(keysAt, p.XListMapKeys, "entries must all be names of item properties"))
+		case prop.Type == "array" || prop.Type == "object":
+			errs = append(errs, field.Invalid(path.Child("items", "properties").Key(key).Child("type"), prop.Type,
+				"must be a scalar type if parent array's x-kubernetes-list-type is map"))
+		}
+		if seen[key] {
+			errs = append(errs, field.Invalid(keysAt, p.XListMapKeys, "must not contain duplicate entries"))
+		}
+		seen[key] = true
+	}
+	return errs
+}
+
+// validateListMapKeys sees to it that entries of sets and maps have identity.
+func validateListMapKeys(path *field.Path, p *apiextensionsv1.JSONSchemaProps) field.ErrorList {
+	if p.Items == nil || p.Items.Schema == nil || p.XListType == nil || *p.XListType != "set" && *p.XListType != "map" {
+		return nil
+	}
+	var errs field.ErrorList
+	item, at := p.Items.Schema, path.Child("items")
+	if item.Nullable {
+		errs = append(errs, field.Forbidden(at.Child("nullable"), "cannot be nullable when x-kubernetes-list-type is "+*p.XListType))
+	}
+	if *p.XListType != "map" {
+		return errs
+	}
+	for _, key := range p.XListMapKeys {
+		prop, ok := item.Properties[key]
+		if !ok {
+			continue
+		}
+		keyAt := at.Child("properties").Key(key)
+		if !slices.Contains(item.Required, key) && prop.Default == nil {
+			errs = append(errs, field.Required(keyAt.Child("default"),
+				"this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"))
+		}
+		if prop.Nullable {
+			errs = append(errs, field.Forbidden(keyAt.Child("nullable"),
+				"this property is in x-kubernetes-list-map-keys, so it cannot be nullable"))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,92 @@
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/apiextensions/schema"
+)
+
+// maxSelectableFields bounds the fields that selectors may name.
+const maxSelectableFields = 8
+
+func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion, path *field.Path) field.ErrorList {
+	if len(version.SelectableFields) == 0 {
+		return nil
+	}
+	var errs field.ErrorList
+	var root *schema.Schema
+	if version.Schema != nil {
+		root, _ = schema.New(version.Schema.OpenAPIV3Schema)
+	}
+	seen := sets.New[string]()
+	for i := range version.SelectableFields {
+		at, p := path.Index(i).Child("jsonPath"), version.SelectableFields[i].JSONPath
+		if p == "" {
+			errs = append(errs, field.Required(at, ""))
+			continue
+		}
+		names, err := ParseFieldPath(p)
+		if err != nil {
+			errs = append(errs, field.Invalid(at, p, "is an invalid path: "+err.Error()))
+			continue
+		}
+		if seen.Has(p) {
+			errs = append(errs, field.Duplicate(at, p))
+		}
+		seen.Insert(p)
+		s := root
+		if len(names) > 0 && (names[0] == "metadata" || names[0] == "kind" || names[0] == "apiVersion") {
+			s = nil
+		}
+		if s = s.At(names); s == nil {
+			errs = append(errs, field.Invalid(at, p, "is an invalid path: does not refer to a valid field"))
+			continue
+		}
+		if s.IntOrString || s.Type != "string" && s.Type != "boolean" && s.Type != "integer" {
+			errs = append(errs, field.Invalid(at, p,
+				"must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."))
+		}
+	}
+	if n := len(version.SelectableFields); n > maxSelectableFields {
+		errs = append(errs, field.TooMany(path, n, maxSelectableFields))
+	}
+	return errs
+}
+
+// ParseFieldPath splits a path of names after dots; names that are no
+// identifiers stand in brackets and quotes: ".spec['a-b']".
+func ParseFieldPath(p string) ([]string, error) {
+	var names []string
+	for rest := p; rest != ""; {
+		switch rest[0] {
+		case '.':
+			rest = rest[1:]
+			end := strings.IndexAny(rest, ".[")
+			if end < 0 {
+				end = len(rest)
+			}
+			names, rest = append(names, rest[:end]), rest[end:]
+		case '[':
+			if !strings.HasPrefix(rest, "['") {
+				return nil, fmt.Errorf("array notation is not allowed")
+			}
+			end := strings.Index(rest, "']")
+			if end < 0 {
+				return nil, fmt.Errorf("unterminated name: %s", rest)
+			}
+			names, rest = append(names, strings.ReplaceAll(rest[2:end], `\'`, `'`)), rest[end+2:]
+		default:
+			word := rest
+			if end := strings.IndexAny(rest, ".["); end >= 0 {
+				word = rest[:end]
+			}
+			return nil, fmt.Errorf("expected [ or . but got: %s", word)
+		}
+	}
+	return names, nil
+}
