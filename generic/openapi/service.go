@@ -64,6 +64,14 @@ func (s *Service) Remove(path string) {
 	s.v2 = nil
 }
 
+// Is tells whether a path has a source of which what is true.
+func (s *Service) Is(path string, what func(source any) bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	src, ok := s.sources[path]
+	return ok && what(src)
+}
+
 // paths returns the paths of all documents, in order.
 func (s *Service) paths() []string {
 	s.mu.Lock()

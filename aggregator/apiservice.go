@@ -1,0 +1,225 @@
+package aggregator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+)
+
+// apiServiceKind declares apiregistration.k8s.io/v1 APIService.
+func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
+	gv := apiregistrationv1.SchemeGroupVersion
+	meta := metav1.ObjectMeta{}.SwaggerDoc()
+	return &registry.Kind[*apiregistrationv1.APIService]{
+		Hub:         gv.WithKind("APIService"),
+		Plural:      "apiservices",
+		Singular:    "apiservice",
+		Categories:  []string{"api-extensions"},
+		Prefix:      gv.Group + "/apiservices",
+		StoreAsJSON: true,
+		New:         func() *apiregistrationv1.APIService { return &apiregistrationv1.APIService{} },
+		NewList:     func() runtime.Object { return &apiregistrationv1.APIServiceList{} },
+
+		Default:      defaultAPIService,
+		ValidateName: func(string, bool) []string { return nil }, // validateSpec compares it
+		PrepareForCreate: func(_ context.Context, s *apiregistrationv1.APIService) {
+			s.Status = apiregistrationv1.APIServiceStatus{}
+			if s.Spec.Service == nil {
+				setAvailable(s, localCondition())
+			}
+		},
+		PrepareForUpdate: func(_ context.Context, s, old *apiregistrationv1.APIService) { s.Status = old.Status },
+		Validate: func(_ context.Context, s *apiregistrationv1.APIService) field.ErrorList {
+			return validateSpec(s)
+		},
+		ValidateUpdate: func(_ context.Context, s, _ *apiregistrationv1.APIService) field.ErrorList {
+			return validateSpec(s)
+		},
+		AllowUnconditionalUpdate: false,
+
+		Columns: []registry.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: meta["name"]},
+			{Name: "Service", Type: "string", Description: "The reference to the service that hosts this API endpoint."},
+			{Name: "Available", Type: "string", Description: "Whether this service is available."},
+			{Name: "Age", Type: "string", Description: meta["creationTimestamp"]},
+		},
+		Cells: func(s *apiregistrationv1.APIService) []any {
+			return []any{s.Name, serviceCell(s), availableCell(s), age(s.CreationTimestamp)}
+		},
+		ResetFields: rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
+		Status: &registry.StatusSubresource[*apiregistrationv1.APIService]{
+			PrepareForUpdate: func(_ context.Context, s, old *apiregistrationv1.APIService) {
+				s.Spec, s.Labels, s.Annotations = old.Spec, old.Labels, old.Annotations
+				s.Finalizers, s.OwnerReferences = old.Finalizers, old.OwnerReferences
+			},
+			ValidateUpdate: func(_ context.Context, s, _ *apiregistrationv1.APIService) field.ErrorList {
+				return validateStatus(s)
+			},
+			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata"))},
+		},
+	}
+}
+
+func defaultAPIService(s *apiregistrationv1.APIService) {
+	if s.Spec.Service != nil && s.Spec.Service.Port == nil {
+		s.Spec.Service.Port = ptr.To[int32](443)
+	}
+}
+
+func validateSpec(s *apiregistrationv1.APIService) field.ErrorList {
+	var errs field.ErrorList
+	if want := s.Spec.Version + "." + s.Spec.Group; s.Name != want {
+		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), s.Name, fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q", want)))
+	}
+	spec := field.NewPath("spec")
+	if s.Spec.Group != "" {
+		errs = append(errs, invalidAll(spec.Child("group"), s.Spec.Group, utilvalidation.IsDNS1123Subdomain(s.Spec.Group))...)
+	}
+	errs = append(errs, invalidAll(spec.Child("version"), s.Spec.Version, utilvalidation.IsDNS1035Label(s.Spec.Version))...)
+	if p := s.Spec.GroupPriorityMinimum; p <= 0 || p > 20000 {
+		errs = append(errs, field.Invalid(spec.Child("groupPriorityMinimum"), p, "must be positive and less than 20000"))
+	}
+	if p := s.Spec.VersionPriority; p <= 0 || p > 1000 {
+		errs = append(errs, field.Invalid(spec.Child("versionPriority"), p, "must be positive and less than 1000"))
+	}
+	if s.Spec.Service == nil {
+		return append(errs, validateLocal(s, spec)...)
+	}
+	return append(errs, validateRemote(s, spec)...)
+}
+
+func validateLocal(s *apiregistrationv1.APIService, spec *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if n := len(s.Spec.CABundle); n > 0 {
+		errs = append(errs, field.Invalid(spec.Child("caBundle"), fmt.Sprintf("%d bytes", n), "local APIServices may not have a caBundle"))
+	}
+	if s.Spec.InsecureSkipTLSVerify {
+		errs = append(errs, field.Invalid(spec.Child("insecureSkipTLSVerify"), true, "local APIServices may not have insecureSkipTLSVerify"))
+	}
+	return errs
+}
+
+func validateRemote(s *apiregistrationv1.APIService, spec *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	service := spec.Child("service")
+	if s.Spec.Service.Namespace == "" {
+		errs = append(errs, field.Required(service.Child("namespace"), ""))
+	}
+	if s.Spec.Service.Name == "" {
+		errs = append(errs, field.Required(service.Child("name"), ""))
+	}
+	if p := ptr.Deref(s.Spec.Service.Port, 443); len(utilvalidation.IsValidPortNum(int(p))) > 0 {
+		errs = append(errs, field.Invalid(service.Child("port"), p, "port is not valid: "+strings.Join(utilvalidation.IsValidPortNum(int(p)), ", ")))
+	}
+	if s.Spec.InsecureSkipTLSVerify && len(s.Spec.CABundle) > 0 {
+		errs = append(errs, field.Invalid(spec.Child("insecureSkipTLSVerify"), true, "may not be true if caBundle is present"))
+	}
+	return errs
+}
+
+func validateStatus(s *apiregistrationv1.APIService) field.ErrorList {
+	var errs field.ErrorList
+	known := []string{string(apiregistrationv1.ConditionFalse), string(apiregistrationv1.ConditionTrue), string(apiregistrationv1.ConditionUnknown)}
+	for i, c := range s.Status.Conditions {
+		switch c.Status {
+		case apiregistrationv1.ConditionTrue, apiregistrationv1.ConditionFalse, apiregistrationv1.ConditionUnknown:
+		default:
+			errs = append(errs, field.NotSupported(field.NewPath("status", "conditions").Index(i).Child("status"), string(c.Status), known))
+		}
+	}
+	return errs
+}
+
+func invalidAll(path *field.Path, value string, messages []string) field.ErrorList {
+	var errs field.ErrorList
+	for _, m := range messages {
+		errs = append(errs, field.Invalid(path, value, m))
+	}
+	return errs
+}
+
+func localCondition() apiregistrationv1.APIServiceCondition {
+	return apiregistrationv1.APIServiceCondition{
+		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue,
+		Reason: "Local", Message: "Local APIServices are always available",
+	}
+}
+
+// setAvailable puts the Available condition into the status, keeping the time of
+// the last transition where its status stays. It tells whether anything changed.
+func setAvailable(s *apiregistrationv1.APIService, c apiregistrationv1.APIServiceCondition) bool {
+	c.LastTransitionTime = metav1.Now()
+	for i := range s.Status.Conditions {
+		have := &s.Status.Conditions[i]
+		if have.Type != c.Type {
+			continue
+		}
+		if have.Status == c.Status {
+			c.LastTransitionTime = have.LastTransitionTime
+		}
+		if apiequality.Semantic.DeepEqual(*have, c) {
+			return false
+		}
+		*have = c
+		return true
+	}
+	s.Status.Conditions = append(s.Status.Conditions, c)
+	return true
+}
+
+// isAvailable tells whether the Available condition is true.
+func isAvailable(s *apiregistrationv1.APIService) bool {
+	for _, c := range s.Status.Conditions {
+		if c.Type == apiregistrationv1.Available {
+			return c.Status == apiregistrationv1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func serviceCell(s *apiregistrationv1.APIService) string {
+	if s.Spec.Service == nil {
+		return "Local"
+	}
+	return s.Spec.Service.Namespace + "/" + s.Spec.Service.Name
+}
+
+func availableCell(s *apiregistrationv1.APIService) string {
+	for _, c := range s.Status.Conditions {
+		if c.Type != apiregistrationv1.Available {
+			continue
+		}
+		if c.Status == apiregistrationv1.ConditionTrue {
+			return string(c.Status)
+		}
+		return fmt.Sprintf("%s (%s)", c.Status, c.Reason)
+	}
+	return string(apiregistrationv1.ConditionUnknown)
+}
+
+// groupVersion is what an APIService stands for.
+func groupVersion(s *apiregistrationv1.APIService) schema.GroupVersion {
+	return schema.GroupVersion{Group: s.Spec.Group, Version: s.Spec.Version}
+}
+
+func age(t metav1.Time) string {
+	if t.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(time.Since(t.Time))
+}

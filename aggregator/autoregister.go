@@ -1,0 +1,218 @@
+package aggregator
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
+	apiregistrationlisters "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
+
+	"triplane/generic/discovery"
+)
+
+const (
+	// automanagedLabel marks the APIServices that register themselves.
+	automanagedLabel = "kube-aggregator.kubernetes.io/automanaged"
+	// onStart is its value for what is built in, always for what comes and goes
+	// with CRDs.
+	onStart = "onstart"
+	always  = "true"
+
+	autoregisterWorkers = 8
+)
+
+var everything = labels.Everything()
+
+// autoregister keeps an APIService for each group version that the delegates
+// serve.
+type autoregister struct {
+	client   apiregistrationclient.APIServicesGetter
+	services apiregistrationlisters.APIServiceLister
+	local    *discovery.Groups
+	// complete is closed when local tells of all CRDs that existed at the start;
+	// until then nothing is taken for gone.
+	complete <-chan struct{}
+	queue    workqueue.TypedRateLimitingInterface[schema.GroupVersion]
+	// done is closed when everything local has been registered once.
+	done chan struct{}
+}
+
+func newAutoregister(client apiregistrationclient.APIServicesGetter, services apiregistrationlisters.APIServiceLister,
+	local *discovery.Groups, complete <-chan struct{}) *autoregister {
+	return &autoregister{
+		client: client, services: services, local: local, complete: complete, done: make(chan struct{}),
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[schema.GroupVersion](5*time.Millisecond, time.Minute)),
+	}
+}
+
+// run works until ctx ends. The lister has to be synced.
+func (a *autoregister) run(ctx context.Context) {
+	sub := a.local.Subscribe()
+	defer sub.Stop()
+	if first, err := sub.Next(ctx); err == nil {
+		a.registerAll(ctx, first)
+		close(a.done)
+	}
+	var wg sync.WaitGroup
+	for range autoregisterWorkers {
+		wg.Go(func() {
+			for a.work(ctx) {
+			}
+		})
+	}
+	wg.Go(func() { a.forgetStale(ctx) })
+	for {
+		changed, err := sub.Next(ctx)
+		if err != nil {
+			break
+		}
+		for _, gv := range changed {
+			a.queue.Add(gv)
+		}
+	}
+	a.queue.ShutDown()
+	wg.Wait()
+}
+
+// registerAll registers what is there at the start. What fails is tried again
+// from the queue.
+func (a *autoregister) registerAll(ctx context.Context, all []schema.GroupVersion) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, autoregisterWorkers)
+	for _, gv := range all {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if err := a.sync(ctx, gv); err != nil {
+				a.queue.AddRateLimited(gv)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// forgetStale looks, once all CRDs are known, at the APIServices that an earlier
+// server registered and nobody serves any more.
+func (a *autoregister) forgetStale(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-a.complete:
+	}
+	all, err := a.services.List(everything)
+	if err != nil {
+		return
+	}
+	for _, s := range all {
+		a.changed(s)
+	}
+}
+
+// changed asks for a look at a managed APIService that somebody changed.
+func (a *autoregister) changed(s *apiregistrationv1.APIService) {
+	gv := groupVersion(s)
+	if _, served := a.local.Get(gv); served || s.Labels[automanagedLabel] != "" {
+		a.queue.Add(gv)
+	}
+}
+
+func (a *autoregister) work(ctx context.Context) bool {
+	gv, shutdown := a.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer a.queue.Done(gv)
+	if err := a.sync(ctx, gv); err != nil {
+		if ctx.Err() == nil {
+			klog.V(2).InfoS("Cannot register a local APIService, will retry", "groupVersion", gv, "err", err)
+		}
+		a.queue.AddRateLimited(gv)
+		return true
+	}
+	a.queue.Forget(gv)
+	return true
+}
+
+// sync brings the APIService of a group version in line with what is served.
+func (a *autoregister) sync(ctx context.Context, gv schema.GroupVersion) error {
+	if gv.Group == apiregistrationv1.GroupName {
+		return nil // the aggregator itself needs no registration
+	}
+	have, err := a.services.Get(apiServiceName(gv))
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	_, served := a.local.Get(gv)
+	switch {
+	case apierrors.IsNotFound(err) && served:
+		_, err := a.client.APIServices().Create(ctx, localAPIService(gv), metav1.CreateOptions{})
+		return ignore(err, apierrors.IsAlreadyExists) // another replica was faster
+	case apierrors.IsNotFound(err) || have.Labels[automanagedLabel] == "":
+		return nil // somebody's own
+	case !served:
+		return a.remove(ctx, have)
+	}
+	want := localAPIService(gv)
+	if have.Spec.Service == nil && have.Spec.GroupPriorityMinimum == want.Spec.GroupPriorityMinimum &&
+		have.Spec.VersionPriority == want.Spec.VersionPriority {
+		return nil
+	}
+	s := have.DeepCopy()
+	s.Spec = want.Spec
+	_, err = a.client.APIServices().Update(ctx, s, metav1.UpdateOptions{})
+	return ignore(err, apierrors.IsNotFound)
+}
+
+func (a *autoregister) remove(ctx context.Context, s *apiregistrationv1.APIService) error {
+	select {
+	case <-a.complete:
+	default:
+		return nil
+	}
+	err := a.client.APIServices().Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})
+	return ignore(err, apierrors.IsNotFound)
+}
+
+func ignore(err error, what func(error) bool) error {
+	if what(err) {
+		return nil
+	}
+	return err
+}
+
+// check is the health check "autoregister-completion".
+func (a *autoregister) check() error {
+	select {
+	case <-a.done:
+		return nil
+	default:
+		return errors.New("local APIServices are not registered yet")
+	}
+}
+
+func apiServiceName(gv schema.GroupVersion) string { return gv.Version + "." + gv.Group }
+
+// localAPIService is the APIService of a local group version.
+func localAPIService(gv schema.GroupVersion) *apiregistrationv1.APIService {
+	group, version := discovery.DefaultPriority(gv)
+	label := onStart
+	if group == discovery.CustomGroupPriority {
+		label = always
+	}
+	return &apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: apiServiceName(gv), Labels: map[string]string{automanagedLabel: label}},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: group, VersionPriority: version,
+		},
+	}
+}

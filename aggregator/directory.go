@@ -1,0 +1,139 @@
+package aggregator
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"triplane/generic/discovery"
+)
+
+// directory is what the APIServices make of the paths below /apis: which group
+// version is proxied where, and what discovery tells of all of them. It is safe
+// for concurrent use.
+type directory struct {
+	local  *discovery.Groups // what the delegates serve
+	public *discovery.Groups // what clients are told
+
+	newProxy func() *proxyHandler
+	cert     ClientCertificate
+
+	mu        sync.RWMutex
+	services  map[schema.GroupVersion]*apiregistrationv1.APIService
+	proxies   map[schema.GroupVersion]*proxyHandler
+	resources map[schema.GroupVersion][]metav1.APIResource // of external servers
+}
+
+func newDirectory(local, public *discovery.Groups, newProxy func() *proxyHandler, cert ClientCertificate) *directory {
+	return &directory{
+		local: local, public: public, newProxy: newProxy, cert: cert,
+		services:  map[schema.GroupVersion]*apiregistrationv1.APIService{},
+		proxies:   map[schema.GroupVersion]*proxyHandler{},
+		resources: map[schema.GroupVersion][]metav1.APIResource{},
+	}
+}
+
+// set enters an APIService, or its change.
+func (d *directory) set(s *apiregistrationv1.APIService) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	gv := groupVersion(s)
+	d.services[gv] = s
+	if s.Spec.Service == nil {
+		d.unproxy(gv)
+	} else {
+		if d.proxies[gv] == nil {
+			d.proxies[gv] = d.newProxy()
+		}
+		d.proxies[gv].update(s, d.cert)
+	}
+	d.tell(gv)
+}
+
+// remove takes an APIService out.
+func (d *directory) remove(s *apiregistrationv1.APIService) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	gv := groupVersion(s)
+	delete(d.services, gv)
+	d.unproxy(gv)
+	d.tell(gv)
+}
+
+func (d *directory) unproxy(gv schema.GroupVersion) {
+	if p := d.proxies[gv]; p != nil {
+		p.close()
+	}
+	delete(d.proxies, gv)
+	delete(d.resources, gv)
+}
+
+// learn notes what an external server says it has.
+func (d *directory) learn(gv schema.GroupVersion, resources []metav1.APIResource) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.proxies[gv] != nil {
+		d.resources[gv] = resources
+		d.tell(gv)
+	}
+}
+
+// localChanged follows a change of what the delegates serve.
+func (d *directory) localChanged(gv schema.GroupVersion) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tell(gv)
+}
+
+// tell brings discovery in line for one group version.
+func (d *directory) tell(gv schema.GroupVersion) {
+	v, served := d.local.Get(gv)
+	s := d.services[gv]
+	switch {
+	case gv.Group == apiregistrationv1.GroupName:
+		return // it is in public by itself
+	case s == nil:
+		d.public.Remove(gv)
+		return
+	case s != nil && s.Spec.Service != nil:
+		v = discovery.Version{GroupVersion: gv, Resources: d.resources[gv], Stale: !isAvailable(s)}
+	case !served:
+		v = discovery.Version{GroupVersion: gv, Stale: true}
+	}
+	v.GroupPriority, v.VersionPriority = s.Spec.GroupPriorityMinimum, s.Spec.VersionPriority
+	d.public.Set(v)
+}
+
+// handler answers the paths below /apis that belong to APIServices, and hands
+// all others on.
+func (d *directory) handler(delegate http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		group, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/apis/"), "/")
+		if rest == "" {
+			d.public.GroupHandler(group, delegate).ServeHTTP(w, r)
+			return
+		}
+		version, _, _ := strings.Cut(rest, "/")
+		d.mu.RLock()
+		p := d.proxies[schema.GroupVersion{Group: group, Version: version}]
+		d.mu.RUnlock()
+		if p != nil {
+			p.ServeHTTP(w, r)
+			return
+		}
+		delegate.ServeHTTP(w, r)
+	})
+}
+
+// close lets go of all connections to external servers.
+func (d *directory) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range d.proxies {
+		p.close()
+	}
+}

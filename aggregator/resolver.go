@@ -1,0 +1,122 @@
+package aggregator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	discoverylisters "k8s.io/client-go/listers/discovery/v1"
+	"k8s.io/utils/ptr"
+)
+
+// ServiceResolver finds where to reach a Service. It is safe for concurrent use.
+type ServiceResolver interface {
+	// ResolveEndpoint returns the URL of host and port for a port of a Service;
+	// a NotFound or ServiceUnavailable error says why there is none.
+	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
+}
+
+// NewClusterIPResolver resolves Services to their cluster IP, as where
+// kube-proxy is at work. ExternalName Services resolve to that name.
+func NewClusterIPResolver(services corelisters.ServiceLister) ServiceResolver {
+	return &clusterIPResolver{services}
+}
+
+type clusterIPResolver struct{ services corelisters.ServiceLister }
+
+func (r *clusterIPResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+	svc, err := r.services.Services(namespace).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case svc.Spec.Type == corev1.ServiceTypeExternalName:
+		return hostURL(svc.Spec.ExternalName, port), nil
+	case svc.Spec.ClusterIP == corev1.ClusterIPNone || svc.Spec.ClusterIP == "":
+		return nil, errors.NewServiceUnavailable(fmt.Sprintf("cannot route to service with ClusterIP %q", svc.Spec.ClusterIP))
+	}
+	if _, err := servicePort(svc, port); err != nil {
+		return nil, err
+	}
+	return hostURL(svc.Spec.ClusterIP, port), nil
+}
+
+// NewEndpointResolver resolves Services to one of their ready endpoints, picked
+// at random: no kube-proxy is needed (--enable-aggregator-routing).
+func NewEndpointResolver(services corelisters.ServiceLister, slices discoverylisters.EndpointSliceLister) ServiceResolver {
+	return &endpointResolver{services, slices}
+}
+
+type endpointResolver struct {
+	services corelisters.ServiceLister
+	slices   discoverylisters.EndpointSliceLister
+}
+
+func (r *endpointResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+	svc, err := r.services.Services(namespace).Get(name)
+	if err != nil {
+		return nil, err
+	}
+	if svc.Spec.Type == corev1.ServiceTypeExternalName {
+		return hostURL(svc.Spec.ExternalName, port), nil
+	}
+	sp, err := servicePort(svc, port)
+	if err != nil {
+		return nil, err
+	}
+	slices, err := slicesOf(r.slices, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	addresses := readyAddresses(slices, sp.Name)
+	if len(addresses) == 0 {
+		return nil, errors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
+	}
+	return &url.URL{Scheme: "https", Host: addresses[rand.IntN(len(addresses))]}, nil
+}
+
+func hostURL(host string, port int32) *url.URL {
+	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(int(port)))}
+}
+
+func servicePort(svc *corev1.Service, port int32) (*corev1.ServicePort, error) {
+	for i := range svc.Spec.Ports {
+		if svc.Spec.Ports[i].Port == port {
+			return &svc.Spec.Ports[i], nil
+		}
+	}
+	return nil, errors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", port, svc.Name))
+}
+
+// slicesOf returns the EndpointSlices of a Service.
+func slicesOf(lister discoverylisters.EndpointSliceLister, namespace, name string) ([]*discoveryv1.EndpointSlice, error) {
+	return lister.EndpointSlices(namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: name}))
+}
+
+// readyAddresses returns host:port of the ready endpoints behind a port's name.
+func readyAddresses(slices []*discoveryv1.EndpointSlice, portName string) []string {
+	var out []string
+	for _, slice := range slices {
+		for _, p := range slice.Ports {
+			if ptr.Deref(p.Name, "") != portName || p.Port == nil {
+				continue
+			}
+			for _, e := range slice.Endpoints {
+				if !ptr.Deref(e.Conditions.Ready, true) {
+					continue
+				}
+				for _, a := range e.Addresses {
+					out = append(out, net.JoinHostPort(a, strconv.Itoa(int(*p.Port))))
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package aggregator
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"triplane/generic/authentication/user"
+)
+
+// ClientCertificate returns the front-proxy client certificate that external API
+// servers know this server by; nil where none is configured. It is asked at each
+// handshake, so that a renewed one is used.
+type ClientCertificate func() (*tls.Certificate, error)
+
+// newTransport returns the transport to the external API server of an
+// APIService. It speaks HTTP/1.1 where upgrade is set, which connection upgrades
+// need.
+func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate, upgrade bool) (*http.Transport, error) {
+	config := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: s.Spec.InsecureSkipTLSVerify,
+		ServerName:         s.Spec.Service.Name + "." + s.Spec.Service.Namespace + ".svc",
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			if cert == nil {
+				return &tls.Certificate{}, nil
+			}
+			return cert()
+		},
+	}
+	if len(s.Spec.CABundle) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(s.Spec.CABundle) {
+			return nil, errors.New("unable to load root certificates: unable to parse bytes as PEM block")
+		}
+	}
+	t := &http.Transport{
+		TLSClientConfig:     config,
+		TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: 25,
+		IdleConnTimeout:     90 * time.Second,
+		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DisableCompression:  true,
+		ForceAttemptHTTP2:   !upgrade,
+	}
+	return t, nil
+}
+
+// errUnavailable is what an external API server is as long as it is not found in
+// order.
+var errUnavailable = errors.New("service unavailable")
+
+// withTimeout bounds the background requests to external API servers.
+func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, 5*time.Second)
+}
+
+// maxDocument bounds what is read of an external server's documents.
+const maxDocument = 16 << 20
+
+// aggregatorUser is who asks external servers for their documents.
+var aggregatorUser = &user.Info{Name: "system:kube-aggregator", Groups: []string{user.SystemPrivileged}}
