@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -10,17 +11,23 @@ import (
 	"triplane/generic/admission"
 	"triplane/generic/authentication"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/discovery"
+	"triplane/generic/filters"
 	"triplane/generic/metrics"
+	"triplane/generic/openapi"
 	"triplane/generic/registry"
 	"triplane/generic/request"
 )
 
 // Config is what a generic server is made of. The three servers of a chain share
-// most of it; cmd/triplane copies it for each.
+// most of it; cmd/triplane copies it for each. Make one with NewConfig.
 type Config struct {
 	// Authentication says who makes a request; nil lets everybody in as
 	// system:anonymous.
 	Authentication authentication.Request
+	// APIAudiences are what credentials that name audiences must be good for, one
+	// of them; empty means any.
+	APIAudiences []string
 	// Authorization decides what they may; nil allows everything.
 	Authorization authorizer.Authorizer
 	// RuleResolver lists a user's rules; nil where no authorizer can.
@@ -30,38 +37,118 @@ type Config struct {
 	// RESTOptionsGetter gives resources their storage.
 	RESTOptionsGetter registry.RESTOptionsGetter
 
-	// Serving is how the outermost server listens.
+	// Serving is how the outermost server listens; nil where it is only called
+	// through its handler, as in tests.
 	Serving *SecureServing
 	// LoopbackClientConfig is for clients inside this process: it is privileged
 	// and its transport calls the outermost server's handler chain. NewConfig
-	// sets it; it answers from the time PrepareRun has been called.
+	// sets it; it answers from the time PrepareRun has been called, requests
+	// before that wait.
 	LoopbackClientConfig *restclient.Config
 	// ExternalAddress is the host:port that clients are told.
 	ExternalAddress string
 
-	RequestTimeout                      time.Duration
-	MinRequestTimeout                   time.Duration
-	ShutdownDelayDuration               time.Duration
+	RequestTimeout    time.Duration
+	MinRequestTimeout time.Duration
+	// ShutdownDelayDuration is how long the server goes on serving after
+	// readiness began to fail.
+	ShutdownDelayDuration time.Duration
+	// ShutdownWatchTerminationGracePeriod bounds the wait for watches to end.
 	ShutdownWatchTerminationGracePeriod time.Duration
-	ShutdownSendRetryAfter              bool
-	LivezGracePeriod                    time.Duration
-	MaxRequestsInFlight                 int
-	MaxMutatingRequestsInFlight         int
-	MaxRequestBodyBytes                 int64
-	GoawayChance                        float64
-	EnableProfiling                     bool
-	EnableContentionProfiling           bool
-	CORSAllowedOrigins                  []string
-	HSTSDirectives                      []string
+	// ShutdownSendRetryAfter keeps the listener open while requests drain; new
+	// ones are answered 429.
+	ShutdownSendRetryAfter bool
+	// LivezGracePeriod is how long after the start unfinished hooks do not count
+	// against /livez.
+	LivezGracePeriod            time.Duration
+	MaxRequestsInFlight         int
+	MaxMutatingRequestsInFlight int
+	MaxRequestBodyBytes         int64
+	GoawayChance                float64
+	EnableProfiling             bool
+	EnableContentionProfiling   bool
+	CORSAllowedOrigins          []string
+	HSTSDirectives              []string
 	// LongRunning tells the requests without a deadline: watches, proxies, exec.
 	LongRunning func(r *http.Request, info *request.Info) bool
 	Version     *version.Info
 
-	// HealthChecks are further checks for /healthz, /livez and /readyz.
+	// HealthChecks are further checks for /healthz, /livez and /readyz;
+	// ReadyChecks are for /readyz alone.
 	HealthChecks []HealthChecker
+	ReadyChecks  []HealthChecker
 	// Metrics collects what /metrics tells; one registry a process's server.
 	Metrics *metrics.Registry
+	// Discovery makes the documents at /api and /apis. The servers of a chain
+	// share it, so that it tells of all groups served in this process.
+	Discovery *discovery.Groups
+	// EnableDiscovery serves Discovery at /apis. A server that makes a document
+	// of its own there, as the aggregator does, turns it off.
+	EnableDiscovery bool
+	// OpenAPI answers /openapi/v2 and /openapi/v3; nil where they are not served.
+	OpenAPI *openapi.Service
+
+	loopback *loopbackTransport
 }
 
-// SecureServing is the TLS listener; see serving.go.
-type SecureServing struct{}
+// NewConfig returns a configuration with kube-apiserver's defaults and the
+// loopback client.
+func NewConfig() *Config {
+	lb := newLoopbackTransport()
+	return &Config{
+		LoopbackClientConfig:        lb.clientConfig(),
+		RequestTimeout:              time.Minute,
+		MinRequestTimeout:           30 * time.Minute,
+		MaxRequestsInFlight:         400,
+		MaxMutatingRequestsInFlight: 200,
+		MaxRequestBodyBytes:         3 * 1024 * 1024,
+		EnableProfiling:             true,
+		LongRunning:                 filters.LongRunning,
+		Version:                     DefaultVersion(),
+		Metrics:                     metrics.New(),
+		Discovery:                   discovery.NewGroups(),
+		EnableDiscovery:             true,
+		loopback:                    lb,
+	}
+}
+
+// CompletedConfig is a configuration that New accepts.
+type CompletedConfig struct{ *completedConfig }
+
+type completedConfig struct{ Config }
+
+// Complete fills in what was left open, on a copy.
+func (c *Config) Complete() CompletedConfig {
+	done := &completedConfig{Config: *c}
+	if done.loopback == nil {
+		done.loopback = newLoopbackTransport()
+		done.LoopbackClientConfig = done.loopback.clientConfig()
+	}
+	if done.LongRunning == nil {
+		done.LongRunning = filters.LongRunning
+	}
+	if done.Version == nil {
+		done.Version = DefaultVersion()
+	}
+	if done.Metrics == nil {
+		done.Metrics = metrics.New()
+	}
+	if done.Discovery == nil {
+		done.Discovery = discovery.NewGroups()
+	}
+	if done.RequestTimeout <= 0 {
+		done.RequestTimeout = time.Minute
+	}
+	if done.ExternalAddress == "" && done.Serving != nil {
+		done.ExternalAddress = done.Serving.Address()
+	}
+	return CompletedConfig{done}
+}
+
+// New makes a server in front of a delegate.
+func (c CompletedConfig) New(name string, delegate DelegationTarget) (*GenericAPIServer, error) {
+	if delegate == nil {
+		return nil, errors.New("a server needs a delegate; EmptyDelegate() ends the chain")
+	}
+	return newServer(name, c, delegate)
+}

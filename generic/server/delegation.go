@@ -10,11 +10,23 @@ type DelegationTarget interface {
 	// authorization, which the outermost server has done.
 	UnprotectedHandler() http.Handler
 	// PostStartHooks, PreShutdownHooks, HealthChecks and ListedPaths include
-	// those of the targets behind.
-	PostStartHooks() map[string]PostStartHookFunc
-	PreShutdownHooks() map[string]PreShutdownHookFunc
-	HealthChecks() []HealthChecker
+	// those of the targets behind, which come first.
+	PostStartHooks() []PostStartHook
+	PreShutdownHooks() []PreShutdownHook
+	HealthChecks() HealthChecks
 	ListedPaths() []string
 	// NextDelegate is the target behind this one, nil at the end.
 	NextDelegate() DelegationTarget
 }
+
+// EmptyDelegate ends the chain: it answers 404 to everything.
+func EmptyDelegate() DelegationTarget { return emptyDelegate{} }
+
+type emptyDelegate struct{}
+
+func (emptyDelegate) UnprotectedHandler() http.Handler    { return http.HandlerFunc(http.NotFound) }
+func (emptyDelegate) PostStartHooks() []PostStartHook     { return nil }
+func (emptyDelegate) PreShutdownHooks() []PreShutdownHook { return nil }
+func (emptyDelegate) HealthChecks() HealthChecks          { return HealthChecks{} }
+func (emptyDelegate) ListedPaths() []string               { return nil }
+func (emptyDelegate) NextDelegate() DelegationTarget      { return nil }

@@ -7,4 +7,19 @@
 // chain to the EmptyDelegate, which answers 404. Only the outermost server is
 // prepared and run: it wraps the chain in the filters, serves it over TLS, and
 // runs the hooks and health checks of all.
+//
+// # Starting
+//
+// Run opens the listener's gate, then starts every PostStartHook in a goroutine
+// of its own. The server is ready (/readyz) when all of them have returned and
+// every health check passes. A hook that fails ends Run with its error.
+//
+// # Stopping
+//
+// When Run's context ends, /readyz fails at once and the PreShutdownHooks run,
+// while the server goes on answering for ShutdownDelayDuration. Then it stops
+// accepting connections, tells long-running requests to end, waits for requests
+// in flight (at most RequestTimeout), ends the context of hooks and of Go's
+// goroutines and waits for those. When Run has returned nothing of the server
+// runs any more, so its storage may be closed.
 package server

@@ -1,9 +1,177 @@
 package server
 
-import "net/http"
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+)
 
 // HealthChecker is a named check of /healthz, /livez and /readyz.
 type HealthChecker interface {
 	Name() string
+	// Check returns what is wrong, nil if nothing. The text is for the log.
 	Check(*http.Request) error
+}
+
+// NamedCheck makes a HealthChecker of a function.
+func NamedCheck(name string, check func() error) HealthChecker {
+	return namedCheck{name, check}
+}
+
+type namedCheck struct {
+	name  string
+	check func() error
+}
+
+func (c namedCheck) Name() string              { return c.name }
+func (c namedCheck) Check(*http.Request) error { return c.check() }
+
+// HealthChecks are the checks of each endpoint, in the order in which they are
+// listed.
+type HealthChecks struct{ Healthz, Livez, Readyz []HealthChecker }
+
+// AddHealthChecks adds checks to all three endpoints.
+func (s *GenericAPIServer) AddHealthChecks(checks ...HealthChecker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checks.Healthz = append(s.checks.Healthz, checks...)
+	s.checks.Livez = append(s.checks.Livez, checks...)
+	s.checks.Readyz = append(s.checks.Readyz, checks...)
+}
+
+// AddReadyzChecks adds checks to /readyz alone.
+func (s *GenericAPIServer) AddReadyzChecks(checks ...HealthChecker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checks.Readyz = append(s.checks.Readyz, checks...)
+}
+
+// pingHealth always passes: whoever asks was answered.
+var pingHealth = NamedCheck("ping", func() error { return nil })
+
+// logHealth passes while the log can be written.
+var logHealth = NamedCheck("log", func() error {
+	klog.Flush()
+	return nil
+})
+
+// delayed gives a check a grace period from the start of the server, in which
+// its failure does not count.
+func delayed(c HealthChecker, until *atomic.Int64, grace time.Duration) HealthChecker {
+	return NamedCheck(c.Name(), func() error {
+		started := until.Load()
+		if started == 0 || time.Since(time.Unix(0, started)) < grace {
+			return nil
+		}
+		return c.Check(nil)
+	})
+}
+
+// healthEndpoint answers at /NAME and /NAME/CHECK.
+type healthEndpoint struct {
+	name   string
+	checks []HealthChecker
+	// log keeps the failures of a check from being told at every probe.
+	mu     sync.Mutex
+	failed map[string]string
+}
+
+func newHealthEndpoint(name string, checks []HealthChecker) *healthEndpoint {
+	var unique []HealthChecker
+	for _, c := range checks {
+		if !slices.ContainsFunc(unique, func(u HealthChecker) bool { return u.Name() == c.Name() }) {
+			unique = append(unique, c)
+		}
+	}
+	return &healthEndpoint{name: name, checks: unique, failed: map[string]string{}}
+}
+
+func (e *healthEndpoint) install(mux *PathRecorderMux) {
+	mux.Handle("/"+e.name, http.HandlerFunc(e.serveAll))
+	for _, c := range e.checks {
+		mux.Handle("/"+e.name+"/"+c.Name(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { e.serveOne(w, r, c) }))
+	}
+}
+
+func (e *healthEndpoint) serveOne(w http.ResponseWriter, r *http.Request, c HealthChecker) {
+	if err := c.Check(r); err != nil {
+		http.Error(w, fmt.Sprintf("internal server error: %v", err), http.StatusInternalServerError)
+		return
+	}
+	writeText(w, "ok")
+}
+
+// serveAll runs all checks but the excluded ones. Why a check failed is for the
+// log, not for whoever asks.
+func (e *healthEndpoint) serveAll(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	excluded := sets.New(query["exclude"]...)
+	_, verbose := query["verbose"]
+	var out bytes.Buffer
+	var failed []string
+	for _, c := range e.checks {
+		if excluded.Has(c.Name()) {
+			excluded.Delete(c.Name())
+			fmt.Fprintf(&out, "[+]%s excluded: ok\n", c.Name())
+			continue
+		}
+		err := c.Check(r)
+		e.note(c.Name(), err)
+		if err != nil {
+			fmt.Fprintf(&out, "[-]%s failed: reason withheld\n", c.Name())
+			failed = append(failed, c.Name())
+			continue
+		}
+		fmt.Fprintf(&out, "[+]%s ok\n", c.Name())
+	}
+	if excluded.Len() > 0 {
+		fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %s\n", quoted(sets.List(excluded)))
+	}
+	if len(failed) > 0 {
+		http.Error(w, fmt.Sprintf("%s%s check failed", out.String(), e.name), http.StatusInternalServerError)
+		return
+	}
+	if !verbose {
+		writeText(w, "ok")
+		return
+	}
+	fmt.Fprintf(&out, "%s check passed\n", e.name)
+	writeText(w, out.String())
+}
+
+// note logs a check's failure when it begins, changes or ends.
+func (e *healthEndpoint) note(name string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := e.failed[name]
+	switch {
+	case err == nil && before != "":
+		delete(e.failed, name)
+		klog.V(2).InfoS("Health check passes again", "endpoint", e.name, "check", name)
+	case err != nil && before != err.Error():
+		e.failed[name] = err.Error()
+		klog.V(2).InfoS("Health check failed", "endpoint", e.name, "check", name, "err", err)
+	}
+}
+
+func quoted(names []string) string {
+	q := make([]string, len(names))
+	for i, n := range names {
+		q[i] = fmt.Sprintf("%q", n)
+	}
+	return strings.Join(q, ", ")
+}
+
+func writeText(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	fmt.Fprint(w, text)
 }

@@ -1,0 +1,166 @@
+package discovery
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// Version is a version of a group as discovery tells of it. The group "" is the
+// core group, which is told of at /api.
+type Version struct {
+	GroupVersion schema.GroupVersion
+	// GroupPriority orders groups, the highest of a group's versions counts;
+	// VersionPriority orders the versions of a group. Higher is earlier.
+	GroupPriority, VersionPriority int32
+	// Resources and subresources, in the order of the version's document.
+	Resources []metav1.APIResource
+	// Aggregated is what the aggregated form tells; nil derives it from
+	// Resources.
+	Aggregated []apidiscoveryv2.APIResourceDiscovery
+	// Stale says that the version's server did not answer lately.
+	Stale bool
+	// FullKinds fills in the group and version of kinds in the aggregated form
+	// where they are those of the resource, as is done for custom resources.
+	FullKinds bool
+}
+
+// Groups is the set of served group versions. It is safe for concurrent use;
+// what was handed to Set must not be changed afterwards.
+type Groups struct {
+	mu      sync.Mutex
+	groups  map[string]*group
+	changed chan struct{}
+	changes changes
+	// documents made since the last change of any group
+	documents map[documentKey]*document
+}
+
+// group is one group with what was made from it since it changed.
+type group struct {
+	name     string
+	versions map[string]Version
+	ordered  []Version // nil after a change
+
+	plain, aggregated part
+}
+
+// NewGroups returns an empty set.
+func NewGroups() *Groups {
+	return &Groups{groups: map[string]*group{}, changed: make(chan struct{}), documents: map[documentKey]*document{}}
+}
+
+// Set enters a version, or replaces it.
+func (g *Groups) Set(v Version) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.groups[v.GroupVersion.Group]
+	if e == nil {
+		e = &group{name: v.GroupVersion.Group, versions: map[string]Version{}}
+		g.groups[e.name] = e
+	}
+	e.versions[v.GroupVersion.Version] = v
+	g.touch(e)
+	g.changes.add(v.GroupVersion)
+}
+
+// Remove takes a version out, and the group with its last one. It returns
+// whether it was there.
+func (g *Groups) Remove(gv schema.GroupVersion) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.groups[gv.Group]
+	if e == nil {
+		return false
+	}
+	if _, ok := e.versions[gv.Version]; !ok {
+		return false
+	}
+	delete(e.versions, gv.Version)
+	if len(e.versions) == 0 {
+		delete(g.groups, gv.Group)
+	}
+	g.touch(e)
+	g.changes.add(gv)
+	return true
+}
+
+// Get returns a version.
+func (g *Groups) Get(gv schema.GroupVersion) (Version, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.groups[gv.Group]
+	if e == nil {
+		return Version{}, false
+	}
+	v, ok := e.versions[gv.Version]
+	return v, ok
+}
+
+// Versions returns all versions in the order of the documents, the core group
+// first.
+func (g *Groups) Versions() []Version {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var all []Version
+	if core := g.groups[""]; core != nil {
+		all = append(all, core.order()...)
+	}
+	for _, e := range g.order() {
+		all = append(all, e.order()...)
+	}
+	return all
+}
+
+// Changed returns a channel that is closed at the next change.
+func (g *Groups) Changed() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.changed
+}
+
+func (g *Groups) touch(e *group) {
+	e.ordered, e.plain, e.aggregated = nil, part{}, part{}
+	clear(g.documents)
+	close(g.changed)
+	g.changed = make(chan struct{})
+}
+
+// order returns the groups below /apis.
+func (g *Groups) order() []*group {
+	all := make([]*group, 0, len(g.groups))
+	for name, e := range g.groups {
+		if name != "" {
+			all = append(all, e)
+		}
+	}
+	slices.SortFunc(all, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.name, b.name))
+	})
+	return all
+}
+
+func (e *group) priority() int32 {
+	var p int32
+	for _, v := range e.versions {
+		p = max(p, v.GroupPriority)
+	}
+	return p
+}
+
+// order returns the versions of the group.
+func (e *group) order() []Version {
+	if e.ordered == nil {
+		e.ordered = slices.SortedFunc(maps.Values(e.versions), func(a, b Version) int {
+			return cmp.Or(cmp.Compare(b.VersionPriority, a.VersionPriority),
+				version.CompareKubeAwareVersionStrings(b.GroupVersion.Version, a.GroupVersion.Version))
+		})
+	}
+	return e.ordered
+}

@@ -1,0 +1,38 @@
+package discovery
+
+import (
+	"net/http"
+
+	"github.com/emicklei/go-restful/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/endpoints/negotiation"
+)
+
+// RootWebService is the route of /apis.
+func (g *Groups) RootWebService() *restful.WebService {
+	return webService("/apis", "get available API versions", "getAPIVersions", metav1.APIGroupList{}, g.RootHandler())
+}
+
+// LegacyWebService is the route of /api.
+func (g *Groups) LegacyWebService(prefix, address string) *restful.WebService {
+	return webService(prefix, "get available API versions", "getAPIVersions", metav1.APIVersions{}, g.LegacyHandler(address))
+}
+
+// GroupWebService is the route of /apis/GROUP.
+func (g *Groups) GroupWebService(name string) *restful.WebService {
+	return webService("/apis/"+name, "get information of a group", "getAPIGroup", metav1.APIGroup{},
+		g.GroupHandler(name, http.HandlerFunc(http.NotFound)))
+}
+
+func webService(path, doc, operation string, writes any, h http.Handler) *restful.WebService {
+	mediaTypes := negotiation.MediaTypes(true)
+	ws := new(restful.WebService)
+	ws.Path(path).Doc(doc).Produces(mediaTypes...).Consumes(mediaTypes...)
+	ws.Route(ws.GET("/").
+		To(func(req *restful.Request, resp *restful.Response) { h.ServeHTTP(resp.ResponseWriter, req.Request) }).
+		Doc(doc).Operation(operation).
+		Returns(http.StatusOK, "OK", writes).
+		Writes(writes))
+	return ws
+}

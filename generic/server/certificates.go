@@ -1,0 +1,169 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// CertificateFiles names a certificate chain and its key, in PEM. Names are the
+// server names that it is for, "*.example.com" among them; none means those in
+// the certificate.
+type CertificateFiles struct {
+	CertFile, KeyFile string
+	Names             []string
+}
+
+// Certificates offers the server's certificates by the name that a client asks
+// for. The files are looked at again, at most once a second and only when
+// somebody connects, and read again when they changed; files that cannot be read
+// leave the former certificate in place.
+type Certificates struct {
+	files    []*certificate // the first is the default
+	interval time.Duration
+	checked  atomic.Int64 // Unix nanoseconds
+	mu       sync.Mutex   // of who checks
+	names    atomic.Pointer[map[string]*certificate]
+}
+
+type certificate struct {
+	CertificateFiles
+	loaded atomic.Pointer[tls.Certificate]
+	stamp  [2]fileStamp
+}
+
+type fileStamp struct {
+	modified time.Time
+	size     int64
+}
+
+// NewCertificates reads the default certificate and those for server names. It
+// fails where one of them cannot be used.
+func NewCertificates(def CertificateFiles, sni ...CertificateFiles) (*Certificates, error) {
+	c := &Certificates{interval: time.Second}
+	for _, f := range append([]CertificateFiles{def}, sni...) {
+		cert := &certificate{CertificateFiles: f}
+		if _, err := cert.load(); err != nil {
+			return nil, err
+		}
+		c.files = append(c.files, cert)
+	}
+	c.index()
+	c.checked.Store(time.Now().UnixNano())
+	return c, nil
+}
+
+// load reads the files if they changed since the last time.
+func (c *certificate) load() (changed bool, err error) {
+	var stamp [2]fileStamp
+	for i, name := range []string{c.CertFile, c.KeyFile} {
+		info, err := os.Stat(name)
+		if err != nil {
+			return false, fmt.Errorf("certificate: %w", err)
+		}
+		stamp[i] = fileStamp{info.ModTime(), info.Size()}
+	}
+	if c.loaded.Load() != nil && stamp == c.stamp {
+		return false, nil
+	}
+	cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+	if err != nil {
+		return false, fmt.Errorf("certificate %s with key %s: %w", c.CertFile, c.KeyFile, err)
+	}
+	if cert.Leaf == nil {
+		if cert.Leaf, err = x509.ParseCertificate(cert.Certificate[0]); err != nil {
+			return false, fmt.Errorf("certificate %s: %w", c.CertFile, err)
+		}
+	}
+	c.stamp = stamp
+	c.loaded.Store(&cert)
+	return true, nil
+}
+
+// index finds out which names each certificate is for; earlier ones win.
+func (c *Certificates) index() {
+	names := map[string]*certificate{}
+	for i, cert := range c.files {
+		for _, n := range cert.names(i == 0) {
+			if n = strings.ToLower(n); names[n] == nil {
+				names[n] = cert
+			}
+		}
+	}
+	c.names.Store(&names)
+}
+
+// names of the default certificate are not indexed: it is for all others.
+func (c *certificate) names(def bool) []string {
+	if len(c.Names) > 0 || def {
+		return c.Names
+	}
+	leaf := c.loaded.Load().Leaf
+	names := append([]string(nil), leaf.DNSNames...)
+	if len(leaf.DNSNames)+len(leaf.IPAddresses) == 0 && leaf.Subject.CommonName != "" {
+		names = append(names, leaf.Subject.CommonName)
+	}
+	for _, ip := range leaf.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return names
+}
+
+// get implements tls.Config.GetCertificate.
+func (c *Certificates) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.refresh()
+	names := *c.names.Load()
+	if len(names) > 0 {
+		name := strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))
+		if name == "" && hello.Conn != nil {
+			name = hostOf(hello.Conn.LocalAddr().String())
+		}
+		if cert := names[name]; cert != nil {
+			return cert.loaded.Load(), nil
+		}
+		if _, domain, ok := strings.Cut(name, "."); ok {
+			if cert := names["*."+domain]; cert != nil {
+				return cert.loaded.Load(), nil
+			}
+		}
+	}
+	return c.files[0].loaded.Load(), nil
+}
+
+// refresh reads changed files, when the last look is long enough ago.
+func (c *Certificates) refresh() {
+	if time.Since(time.Unix(0, c.checked.Load())) < c.interval || !c.mu.TryLock() {
+		return
+	}
+	defer c.mu.Unlock()
+	c.checked.Store(time.Now().UnixNano())
+	reindex := false
+	for _, cert := range c.files {
+		changed, err := cert.load()
+		if err != nil {
+			klog.ErrorS(err, "A serving certificate could not be read again; the former one stays")
+			continue
+		}
+		reindex = reindex || changed
+		if changed {
+			klog.InfoS("Read a serving certificate again", "file", cert.CertFile)
+		}
+	}
+	if reindex {
+		c.index()
+	}
+}
+
+func hostOf(address string) string {
+	if i := strings.LastIndexByte(address, ':'); i >= 0 {
+		address = address[:i]
+	}
+	return strings.Trim(address, "[]")
+}

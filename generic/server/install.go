@@ -1,0 +1,88 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/emicklei/go-restful/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/discovery"
+	"triplane/generic/endpoints"
+)
+
+// InstallLegacyAPIGroup installs the core group below prefix, "/api".
+func (s *GenericAPIServer) InstallLegacyAPIGroup(prefix string, info *APIGroupInfo) error {
+	if err := s.installVersions(prefix, info); err != nil {
+		return err
+	}
+	s.Handler.GoRestfulContainer.Add(s.config.Discovery.LegacyWebService(prefix, s.config.ExternalAddress))
+	return nil
+}
+
+// InstallAPIGroups installs groups at "/apis/GROUP", each with a document of its
+// versions.
+func (s *GenericAPIServer) InstallAPIGroups(infos ...*APIGroupInfo) error {
+	for _, info := range infos {
+		if len(info.PrioritizedVersions) == 0 {
+			return fmt.Errorf("an API group without versions cannot be installed")
+		}
+		group := info.PrioritizedVersions[0].Group
+		if group == "" {
+			return fmt.Errorf("the core group is installed with InstallLegacyAPIGroup")
+		}
+		if err := s.installVersions("/apis", info); err != nil {
+			return err
+		}
+		s.Handler.GoRestfulContainer.Add(s.config.Discovery.GroupWebService(group))
+	}
+	return nil
+}
+
+func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) error {
+	for _, gv := range info.PrioritizedVersions {
+		storage := info.VersionedResourcesStorageMap[gv.Version]
+		if len(storage) == 0 {
+			continue
+		}
+		v := &endpoints.APIGroupVersion{
+			Root:                     root,
+			GroupVersion:             gv,
+			Storage:                  storage,
+			Scheme:                   info.Scheme,
+			TypeConverter:            info.TypeConverter,
+			Admission:                s.config.Admission,
+			Authorizer:               s.config.Authorization,
+			MaxRequestBodyBytes:      s.config.MaxRequestBodyBytes,
+			MinRequestTimeoutSeconds: int(s.config.MinRequestTimeout.Seconds()),
+		}
+		resources, err := v.Install(s.Handler.GoRestfulContainer)
+		if err != nil {
+			return fmt.Errorf("API group version %q: %w", gv, err)
+		}
+		s.announce(gv, resources)
+	}
+	s.Handler.Refresh()
+	return nil
+}
+
+// announce enters a version into discovery with the priority it has by default.
+func (s *GenericAPIServer) announce(gv schema.GroupVersion, resources []metav1.APIResource) {
+	group, version := discovery.DefaultPriority(gv)
+	s.config.Discovery.Set(discovery.Version{
+		GroupVersion:    gv,
+		GroupPriority:   group,
+		VersionPriority: version,
+		Resources:       resources,
+	})
+}
+
+// AddWebService adds routes of other kinds to the container.
+func (h *APIServerHandler) AddWebService(ws *restful.WebService) {
+	h.GoRestfulContainer.Add(ws)
+	h.Refresh()
+}
+
+// Refresh makes the Director see services that were added to, or removed from,
+// the container after it began to answer.
+func (h *APIServerHandler) Refresh() { h.router.forget() }

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"sync"
+
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/authentication"
+)
+
+// loopbackTransport sends requests of this process's own clients to the handler
+// chain: no socket, no TLS. The handler runs in a goroutine of its own and its
+// answer streams through a pipe, so that watches work as they do over HTTP.
+type loopbackTransport struct {
+	ready   chan struct{}
+	once    sync.Once
+	handler http.Handler
+}
+
+func newLoopbackTransport() *loopbackTransport {
+	return &loopbackTransport{ready: make(chan struct{})}
+}
+
+// serve lets requests go to the handler, those that wait for it first.
+func (t *loopbackTransport) serve(h http.Handler) {
+	t.once.Do(func() {
+		t.handler = h
+		close(t.ready)
+	})
+}
+
+// clientConfig is a client configuration with no limit on its rate: there is no
+// network to protect, and the server's own limits hold.
+func (t *loopbackTransport) clientConfig() *restclient.Config {
+	return &restclient.Config{
+		Host:      "http://loopback.invalid",
+		Transport: t,
+		QPS:       -1,
+		UserAgent: "triplane-loopback",
+		ContentConfig: restclient.ContentConfig{
+			ContentType:        "application/vnd.kubernetes.protobuf",
+			AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
+		},
+	}
+}
+
+// RoundTrip calls the handler and returns when it has written the header.
+func (t *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	select {
+	case <-t.ready:
+	case <-req.Context().Done():
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, req.Context().Err()
+	}
+	ctx, cancel := context.WithCancel(authentication.WithLoopback(req.Context()))
+	in := req.Clone(ctx)
+	in.RequestURI = in.URL.RequestURI()
+	in.RemoteAddr = "127.0.0.1:0"
+	in.Host = req.URL.Host
+	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/2.0", 2, 0
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+
+	pr, pw := io.Pipe()
+	w := &pipeResponse{header: http.Header{}, body: pw, wrote: make(chan struct{})}
+	stop := context.AfterFunc(ctx, func() { pr.CloseWithError(context.Cause(ctx)) })
+	go func() {
+		defer cancel()
+		defer stop()
+		defer in.Body.Close()
+		defer w.finish()
+		t.handler.ServeHTTP(w, in)
+	}()
+
+	select {
+	case <-w.wrote:
+	case <-ctx.Done():
+		select {
+		case <-w.wrote: // the handler was done before its context ended
+		default:
+			cancel()
+			return nil, context.Cause(ctx)
+		}
+	}
+	return &http.Response{
+		Status:        fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
+		StatusCode:    w.status,
+		Proto:         "HTTP/2.0",
+		ProtoMajor:    2,
+		Header:        w.sent,
+		Body:          &pipeBody{PipeReader: pr, cancel: cancel},
+		ContentLength: -1,
+		Request:       req,
+	}, nil
+}
+
+// pipeResponse is the ResponseWriter of a loopback request. Header and status
+// belong to the handler's goroutine until wrote is closed.
+type pipeResponse struct {
+	header http.Header
+	sent   http.Header // what header held when the status was written
+	status int
+	body   *io.PipeWriter
+	wrote  chan struct{}
+}
+
+func (w *pipeResponse) Header() http.Header { return w.header }
+
+func (w *pipeResponse) WriteHeader(status int) {
+	if w.status != 0 || status < 200 {
+		return
+	}
+	w.status = status
+	w.sent = w.header.Clone()
+	close(w.wrote)
+}
+
+func (w *pipeResponse) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return w.body.Write(p)
+}
+
+// Flush sends the header; the body is never buffered.
+func (w *pipeResponse) Flush() { w.WriteHeader(http.StatusOK) }
+
+// finish ends the answer after the handler returned or panicked.
+func (w *pipeResponse) finish() {
+	p := recover()
+	if p == nil {
+		w.WriteHeader(http.StatusOK)
+		w.body.Close()
+		return
+	}
+	if p != http.ErrAbortHandler {
+		klog.ErrorS(fmt.Errorf("%v", p), "A handler panicked on a loopback request", "stack", string(debug.Stack()))
+	}
+	w.WriteHeader(http.StatusInternalServerError)
+	w.body.CloseWithError(errors.New("the handler aborted the answer"))
+}
+
+// pipeBody ends the handler's context when the client closes it, as closing a
+// connection does.
+type pipeBody struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+}
+
+func (b *pipeBody) Close() error {
+	b.cancel()
+	return b.PipeReader.Close()
+}

@@ -1,0 +1,160 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tidwall/btree"
+)
+
+// PathRecorderMux serves paths that are no API resources: exact ones, and
+// everything below a prefix. Paths come and go while it serves; a lookup takes
+// no lock, and costs the depth of the path however many there are. It remembers
+// the paths to list at the index. A path that is registered twice panics: it is
+// a mistake in the program.
+type PathRecorderMux struct {
+	name string
+
+	mu    sync.Mutex // of writers
+	table atomic.Pointer[pathTable]
+}
+
+// pathTable is never changed once it is published. Its maps are copy-on-write
+// trees: a change copies a few nodes, so that thousands of paths can come one by
+// one.
+type pathTable struct {
+	exact    *btree.Map[string, route]
+	prefixes *btree.Map[string, route] // keys end in "/"
+	notFound http.Handler
+}
+
+type route struct {
+	handler http.Handler
+	listed  bool
+}
+
+// NewPathRecorderMux returns a mux without paths that answers 404.
+func NewPathRecorderMux(name string) *PathRecorderMux {
+	m := &PathRecorderMux{name: name}
+	m.table.Store(&pathTable{
+		exact:    new(btree.Map[string, route]),
+		prefixes: new(btree.Map[string, route]),
+		notFound: http.HandlerFunc(http.NotFound),
+	})
+	return m
+}
+
+// Handle serves exactly this path and lists it.
+func (m *PathRecorderMux) Handle(path string, h http.Handler) { m.add(path, h, false, true) }
+
+// HandleFunc is Handle for a function.
+func (m *PathRecorderMux) HandleFunc(path string, h http.HandlerFunc) { m.Handle(path, h) }
+
+// UnlistedHandle serves exactly this path.
+func (m *PathRecorderMux) UnlistedHandle(path string, h http.Handler) { m.add(path, h, false, false) }
+
+// UnlistedHandleFunc is UnlistedHandle for a function.
+func (m *PathRecorderMux) UnlistedHandleFunc(path string, h http.HandlerFunc) {
+	m.UnlistedHandle(path, h)
+}
+
+// HandlePrefix serves everything below the path, which ends in "/", and lists
+// it. The longest prefix wins, and exact paths win over prefixes.
+func (m *PathRecorderMux) HandlePrefix(path string, h http.Handler) { m.add(path, h, true, true) }
+
+// UnlistedHandlePrefix is HandlePrefix without the listing.
+func (m *PathRecorderMux) UnlistedHandlePrefix(path string, h http.Handler) {
+	m.add(path, h, true, false)
+}
+
+// NotFoundHandler answers what no path matches.
+func (m *PathRecorderMux) NotFoundHandler(h http.Handler) {
+	m.change(func(t *pathTable) { t.notFound = h })
+}
+
+// Unregister removes an exact path and a prefix of that name; it does nothing
+// where there is none. Requests that are being served are not disturbed.
+func (m *PathRecorderMux) Unregister(path string) {
+	m.change(func(t *pathTable) {
+		t.exact.Delete(path)
+		t.prefixes.Delete(path)
+	})
+}
+
+// ListedPaths returns the listed paths, sorted.
+func (m *PathRecorderMux) ListedPaths() []string {
+	var paths []string
+	collect := func(path string, r route) bool {
+		if r.listed {
+			paths = append(paths, path)
+		}
+		return true
+	}
+	t := m.table.Load()
+	t.exact.Scan(collect)
+	t.prefixes.Scan(collect)
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// Serves tells whether a path, exact or prefix, is registered.
+func (m *PathRecorderMux) Serves(path string) bool {
+	t := m.table.Load()
+	if _, ok := t.exact.Get(path); ok {
+		return true
+	}
+	_, ok := t.prefixes.Get(path)
+	return ok
+}
+
+// ServeHTTP dispatches to the exact path, else the longest prefix, else the
+// not-found handler.
+func (m *PathRecorderMux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.table.Load().find(r.URL.Path).ServeHTTP(w, r)
+}
+
+func (t *pathTable) find(path string) http.Handler {
+	if r, ok := t.exact.Get(path); ok {
+		return r.handler
+	}
+	if t.prefixes.Len() > 0 {
+		for i := strings.LastIndexByte(path, '/'); i >= 0; i = strings.LastIndexByte(path[:i], '/') {
+			if r, ok := t.prefixes.Get(path[:i+1]); ok {
+				return r.handler
+			}
+		}
+	}
+	return t.notFound
+}
+
+func (m *PathRecorderMux) add(path string, h http.Handler, prefix, listed bool) {
+	if !strings.HasPrefix(path, "/") || prefix && !strings.HasSuffix(path, "/") {
+		panic(fmt.Sprintf("%s: %q is not a path that can be registered", m.name, path))
+	}
+	if h == nil {
+		panic(fmt.Sprintf("%s: no handler for %q", m.name, path))
+	}
+	m.change(func(t *pathTable) {
+		into := t.exact
+		if prefix {
+			into = t.prefixes
+		}
+		if _, taken := into.Set(path, route{handler: h, listed: listed}); taken {
+			panic(fmt.Sprintf("%s: %q is registered already", m.name, path))
+		}
+	})
+}
+
+// change publishes a changed copy of the table.
+func (m *PathRecorderMux) change(f func(*pathTable)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old := m.table.Load()
+	t := &pathTable{exact: old.exact.Copy(), prefixes: old.prefixes.Copy(), notFound: old.notFound}
+	f(t)
+	m.table.Store(t)
+}

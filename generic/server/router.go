@@ -1,0 +1,233 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/emicklei/go-restful/v3"
+)
+
+// router selects the route of a request for the go-restful container. It finds
+// the service by its root path and the route by walking the path's elements, so
+// that the cost of a request does not grow with the number of resources. What
+// it does not find right away, the library's own router judges: it knows which
+// status a wrong method or media type has.
+//
+// Services are looked up in a snapshot of the container, taken at the first
+// request and after each forget.
+type router struct {
+	mu       sync.Mutex // of those who take the snapshot
+	snapshot atomic.Pointer[map[string]*service]
+}
+
+// service is a WebService with its routes by path, indexed on first use.
+type service struct {
+	ws    *restful.WebService
+	index func() *node
+}
+
+// node is a path element below a service's root. Its children are literal
+// elements, a parameter, or a parameter that takes the rest of the path.
+type node struct {
+	literal map[string]*node
+	param   *node
+	rest    *node
+	routes  map[string]*restful.Route // by method
+}
+
+func newRouter() *router { return &router{} }
+
+// forget makes the next request look at the container anew.
+func (r *router) forget() { r.snapshot.Store(nil) }
+
+// claims tells whether a service of the container is rooted at the path or
+// above it.
+func (r *router) claims(c *restful.Container, path string) bool {
+	s := r.snapshot.Load()
+	if s == nil {
+		s = r.look(c)
+	}
+	_, root := findService(*s, path)
+	return root != ""
+}
+
+func (r *router) look(c *restful.Container) *map[string]*service {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.snapshot.Load(); s != nil {
+		return s
+	}
+	services := map[string]*service{}
+	for _, ws := range c.RegisteredWebServices() {
+		services[strings.TrimSuffix(ws.RootPath(), "/")] = &service{ws: ws, index: sync.OnceValue(func() *node { return indexRoutes(ws) })}
+	}
+	r.snapshot.Store(&services)
+	return &services
+}
+
+// findService returns the service with the longest root that the path is at or
+// below. Roots have at most three elements, as "/apis/GROUP/VERSION" has. The
+// list of groups at "/apis" claims nothing below it: groups that are not here
+// may be served behind.
+func findService(services map[string]*service, path string) (*service, string) {
+	var found *service
+	var root string
+	for i, elements := 1, 0; i < len(path) && elements < 3; elements++ {
+		end := strings.IndexByte(path[i:], '/')
+		if end < 0 {
+			end = len(path)
+		} else {
+			end += i
+		}
+		if s, ok := services[path[:end]]; ok && (path[:end] != "/apis" || len(path)-end <= 1) {
+			found, root = s, path[:end]
+		}
+		i = end + 1
+	}
+	return found, root
+}
+
+// SelectRoute is asked by the container, which holds its lock.
+func (r *router) SelectRoute(all []*restful.WebService, req *http.Request) (*restful.WebService, *restful.Route, error) {
+	s := r.snapshot.Load()
+	if s == nil {
+		return restful.CurlyRouter{}.SelectRoute(all, req)
+	}
+	svc, root := findService(*s, req.URL.Path)
+	if svc == nil {
+		return nil, nil, restful.NewError(http.StatusNotFound, "404: Page Not Found")
+	}
+	if route := svc.index().find(strings.Trim(req.URL.Path[len(root):], "/"), req.Method); route != nil && accepts(route, req) {
+		return svc.ws, route, nil
+	}
+	return restful.CurlyRouter{}.SelectRoute([]*restful.WebService{svc.ws}, req)
+}
+
+// ExtractParameters names the elements of the path that stand for the route's
+// parameters.
+func (r *router) ExtractParameters(route *restful.Route, _ *restful.WebService, path string) map[string]string {
+	if strings.IndexByte(route.Path, '{') < 0 {
+		return nil
+	}
+	params := make(map[string]string, 3)
+	template, path := strings.Trim(route.Path, "/"), strings.Trim(path, "/")
+	for template != "" {
+		var t, p string
+		rest := path
+		t, template, _ = strings.Cut(template, "/")
+		p, path, _ = strings.Cut(path, "/")
+		if !strings.HasPrefix(t, "{") {
+			continue
+		}
+		name, pattern, _ := strings.Cut(strings.Trim(t, "{}"), ":")
+		if pattern == "*" {
+			params[name] = rest
+			break
+		}
+		params[name] = p
+	}
+	return params
+}
+
+func indexRoutes(ws *restful.WebService) *node {
+	root := &node{}
+	routes := ws.Routes()
+	for i := range routes {
+		n := root
+		for _, element := range strings.Split(strings.Trim(strings.TrimPrefix(routes[i].Path, strings.TrimSuffix(ws.RootPath(), "/")), "/"), "/") {
+			if element != "" {
+				n = n.child(element)
+			}
+		}
+		if n.routes == nil {
+			n.routes = map[string]*restful.Route{}
+		}
+		if n.routes[routes[i].Method] == nil {
+			n.routes[routes[i].Method] = &routes[i]
+		}
+	}
+	return root
+}
+
+func (n *node) child(element string) *node {
+	into := &n.param
+	switch {
+	case strings.HasSuffix(element, ":*}"):
+		into = &n.rest
+	case !strings.HasPrefix(element, "{"):
+		if n.literal == nil {
+			n.literal = map[string]*node{}
+		}
+		c := n.literal[element]
+		if c == nil {
+			c = &node{}
+			n.literal[element] = c
+		}
+		return c
+	}
+	if *into == nil {
+		*into = &node{}
+	}
+	return *into
+}
+
+// find returns the route of the method at the path, literal elements before
+// parameters; nil where there is none.
+func (n *node) find(path, method string) *restful.Route {
+	if path == "" {
+		return n.routes[method]
+	}
+	element, rest, _ := strings.Cut(path, "/")
+	if c := n.literal[element]; c != nil {
+		if r := c.find(rest, method); r != nil {
+			return r
+		}
+	}
+	if n.param != nil {
+		if r := n.param.find(rest, method); r != nil {
+			return r
+		}
+	}
+	if n.rest != nil {
+		return n.rest.routes[method]
+	}
+	return nil
+}
+
+// accepts tells whether the request plainly fits the media types of a route.
+func accepts(route *restful.Route, req *http.Request) bool {
+	if len(route.If) > 0 {
+		return false
+	}
+	if len(route.Consumes) > 0 {
+		ct, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
+		if !mediaTypeIn(route.Consumes, strings.TrimSpace(ct)) && !(ct == "" && req.Method == http.MethodGet) {
+			return false
+		}
+	}
+	accept := req.Header.Get("Accept")
+	if accept == "" || len(route.Produces) == 0 {
+		return accept == ""
+	}
+	for accept != "" {
+		var clause string
+		clause, accept, _ = strings.Cut(accept, ",")
+		mediaType, _, _ := strings.Cut(clause, ";")
+		mediaType = strings.Trim(mediaType, " ")
+		if mediaType == "*/*" || mediaTypeIn(route.Produces, mediaType) {
+			return true
+		}
+	}
+	return false
+}
+
+func mediaTypeIn(types []string, mediaType string) bool {
+	for _, t := range types {
+		if t == mediaType || t == "*/*" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,192 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/authentication"
+	"triplane/generic/filters"
+)
+
+// PreparedServer is the outermost server of a chain, ready to run.
+type PreparedServer struct {
+	*GenericAPIServer
+
+	inFlight *filters.WaitGroup
+	started  atomic.Int64 // Unix nanoseconds
+	stopping atomic.Bool
+}
+
+var errStopping = errors.New("process is shutting down")
+
+// PrepareRun makes the server the outermost of its chain: it installs what is
+// there once (health checks, the index, /version, /metrics, profiles), wraps the
+// Director in the filters and lets loopback requests in. Hooks and checks cannot
+// be added afterwards. It must be called once.
+func (s *GenericAPIServer) PrepareRun() *PreparedServer {
+	s.mu.Lock()
+	if s.prepared {
+		s.mu.Unlock()
+		panic("PrepareRun was called twice")
+	}
+	s.prepared = true
+	s.mu.Unlock()
+
+	p := &PreparedServer{GenericAPIServer: s, inFlight: new(filters.WaitGroup)}
+	p.installHealth()
+	s.installIndex()
+	s.installVersion()
+	s.installMetrics()
+	s.installProfiling()
+	s.installOpenAPI()
+
+	c := &s.config
+	authn := c.Authentication
+	if authn == nil {
+		authn = authentication.Anonymous()
+	}
+	s.Handler.FullHandlerChain = filters.Chain(s.Handler.Director, filters.Options{
+		Authentication:              authentication.UnionFailFirst(authentication.Loopback(string(uuid.NewUUID())), authn),
+		APIAudiences:                c.APIAudiences,
+		Authorization:               c.Authorization,
+		RequestTimeout:              c.RequestTimeout,
+		LongRunning:                 c.LongRunning,
+		MaxRequestsInFlight:         c.MaxRequestsInFlight,
+		MaxMutatingRequestsInFlight: c.MaxMutatingRequestsInFlight,
+		CORSAllowedOrigins:          c.CORSAllowedOrigins,
+		HSTSDirectives:              c.HSTSDirectives,
+		GoawayChance:                c.GoawayChance,
+		Metrics:                     c.Metrics,
+		InFlight:                    p.inFlight,
+		Terminating:                 s.terminating,
+	})
+	c.loopback.serve(s.Handler.FullHandlerChain)
+	return p
+}
+
+// Run serves until ctx ends, then shuts down gracefully, as the package comment
+// says. It returns nil after a shutdown that was asked for, else what went
+// wrong: a listener that broke, a hook that failed. It must be called once.
+func (p *PreparedServer) Run(ctx context.Context) error {
+	p.started.Store(time.Now().UnixNano())
+	failed := make(chan error, 1)
+	fail := func(err error) {
+		select {
+		case failed <- err:
+		default:
+		}
+	}
+
+	var listening *httpServer
+	if p.config.Serving != nil {
+		var err error
+		if listening, err = p.config.Serving.serve(p.Handler, fail); err != nil {
+			p.end()
+			return err
+		}
+	}
+	p.startHooks(fail)
+
+	var result error
+	select {
+	case <-ctx.Done():
+	case result = <-failed:
+		klog.ErrorS(result, "The server stops")
+	}
+	return utilerrors.NewAggregate([]error{result, p.shutdown(listening)})
+}
+
+func (p *PreparedServer) startHooks(fail func(error)) {
+	for _, h := range p.PostStartHooks() {
+		p.life.start(func(ctx context.Context) {
+			if err := h.run(HookContext{Context: ctx, LoopbackClientConfig: p.LoopbackClientConfig}); err != nil && ctx.Err() == nil {
+				fail(err)
+			}
+		})
+	}
+}
+
+func (p *PreparedServer) shutdown(listening *httpServer) error {
+	p.stopping.Store(true)
+	hooks := p.runPreShutdownHooks()
+	if d := p.config.ShutdownDelayDuration; d > 0 {
+		time.Sleep(d)
+	}
+	err := <-hooks
+
+	if !p.config.ShutdownSendRetryAfter && listening != nil {
+		listening.stopAccepting()
+	}
+	for _, s := range p.chain() {
+		s.terminate()
+	}
+	limit := max(p.config.RequestTimeout, p.config.ShutdownWatchTerminationGracePeriod)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	p.drain(ctx)
+	if listening != nil {
+		listening.shutdown(ctx)
+	}
+	p.end()
+	return err
+}
+
+// runPreShutdownHooks runs the hooks side by side; their errors come through
+// the channel when all are done.
+func (p *PreparedServer) runPreShutdownHooks() <-chan error {
+	hooks := p.PreShutdownHooks()
+	errs := make([]error, len(hooks))
+	var all sync.WaitGroup
+	for i, h := range hooks {
+		all.Go(func() { errs[i] = h.run() })
+	}
+	done := make(chan error, 1)
+	go func() {
+		all.Wait()
+		done <- utilerrors.NewAggregate(errs)
+	}()
+	return done
+}
+
+// end stops the goroutines of all servers of the chain.
+func (p *PreparedServer) end() {
+	servers := p.chain()
+	for _, s := range servers {
+		s.terminate()
+		s.life.cancel()
+	}
+	for _, s := range servers {
+		s.life.stop()
+	}
+}
+
+func (s *GenericAPIServer) terminate() { s.terminateOnce.Do(func() { close(s.terminating) }) }
+
+// Started tells when Run was called; the zero time before.
+func (p *PreparedServer) Started() time.Time {
+	if n := p.started.Load(); n != 0 {
+		return time.Unix(0, n)
+	}
+	return time.Time{}
+}
+
+// ServeHTTP answers through the filters, without a listener.
+func (p *PreparedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.Handler.ServeHTTP(w, r)
+}
+
+// drain waits for the requests in flight.
+func (p *PreparedServer) drain(ctx context.Context) {
+	if err := p.inFlight.Wait(ctx); err != nil {
+		klog.InfoS("Requests were still in flight when the time for them was over", "err", fmt.Sprint(err))
+	}
+}

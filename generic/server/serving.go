@@ -1,0 +1,198 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http2"
+	"k8s.io/klog/v2"
+)
+
+// SecureServing is the TLS listener of the outermost server.
+type SecureServing struct {
+	// Listener accepts the connections; Listen makes one.
+	Listener net.Listener
+	// Certificates are offered by server name; see NewCertificates.
+	Certificates *Certificates
+	// ClientCAs are named to clients as those whose certificates are welcome; nil
+	// names none. Certificates are asked for, never demanded: authentication
+	// judges them.
+	ClientCAs *x509.CertPool
+
+	MinTLSVersion    uint16 // 0 means TLS 1.2
+	CipherSuites     []uint16
+	CurvePreferences []tls.CurveID
+
+	DisableHTTP2 bool
+	// HTTP2MaxStreamsPerConnection of 0 means 100 for HTTP/2 requests and 1000
+	// where clients share connections a lot: 1000.
+	HTTP2MaxStreamsPerConnection int
+}
+
+const (
+	// defaultMaxStreams lets an informer factory of a large client hold all of
+	// its watches on one connection.
+	defaultMaxStreams = 1000
+	// maxFrame holds most objects in one frame.
+	maxFrame = 128 * 1024
+	// readHeaderTimeout bounds how long a client may take to say what it wants.
+	readHeaderTimeout = 32 * time.Second
+	// idleTimeout closes connections that nobody uses.
+	idleTimeout = 90 * time.Second
+	// maxHeaderBytes bounds the header of a request.
+	maxHeaderBytes = 1 << 20
+)
+
+// Address is where the server listens, as host:port; "" before it does.
+func (s *SecureServing) Address() string {
+	if s == nil || s.Listener == nil {
+		return ""
+	}
+	return s.Listener.Addr().String()
+}
+
+// Port is the port of the listener, 0 without one.
+func (s *SecureServing) Port() int {
+	if s == nil || s.Listener == nil {
+		return 0
+	}
+	if a, ok := s.Listener.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return 0
+}
+
+// httpServer is a running listener.
+type httpServer struct {
+	server   *http.Server
+	listener net.Listener
+	done     chan struct{}
+}
+
+// serve accepts connections until shutdown; fail is told of a listener that
+// breaks.
+func (s *SecureServing) serve(h http.Handler, fail func(error)) (*httpServer, error) {
+	if s.Listener == nil || s.Certificates == nil {
+		return nil, errors.New("secure serving needs a listener and certificates")
+	}
+	run := &httpServer{
+		server: &http.Server{
+			Handler:           h,
+			ReadHeaderTimeout: readHeaderTimeout,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			TLSConfig:         s.tlsConfig(),
+			ErrorLog:          log.New(quietLog{}, "", 0),
+		},
+		listener: s.Listener,
+		done:     make(chan struct{}),
+	}
+	if !s.DisableHTTP2 {
+		if err := http2.ConfigureServer(run.server, s.http2()); err != nil {
+			return nil, fmt.Errorf("HTTP/2: %w", err)
+		}
+	}
+	listener := tls.NewListener(keepAlive{s.Listener}, run.server.TLSConfig)
+	go func() {
+		defer close(run.done)
+		if err := run.server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			fail(fmt.Errorf("serving on %s: %w", s.Address(), err))
+		}
+	}()
+	return run, nil
+}
+
+func (s *SecureServing) tlsConfig() *tls.Config {
+	c := &tls.Config{
+		MinVersion:       max(s.MinTLSVersion, tls.VersionTLS12),
+		CipherSuites:     s.CipherSuites,
+		CurvePreferences: s.CurvePreferences,
+		ClientAuth:       tls.RequestClientCert,
+		ClientCAs:        s.ClientCAs,
+		GetCertificate:   s.Certificates.get,
+		NextProtos:       []string{"h2", "http/1.1"},
+	}
+	if s.MinTLSVersion != 0 {
+		c.MinVersion = s.MinTLSVersion
+	}
+	if s.DisableHTTP2 {
+		c.NextProtos = []string{"http/1.1"}
+	}
+	return c
+}
+
+func (s *SecureServing) http2() *http2.Server {
+	streams := s.HTTP2MaxStreamsPerConnection
+	if streams <= 0 {
+		streams = defaultMaxStreams
+	}
+	return &http2.Server{
+		IdleTimeout:          idleTimeout,
+		MaxConcurrentStreams: uint32(streams),
+		MaxReadFrameSize:     maxFrame,
+		// Windows for bodies that clients send: most are smaller than a frame, and
+		// a connection carries a few at a time.
+		MaxUploadBufferPerStream:     256 * 1024,
+		MaxUploadBufferPerConnection: 2 * 1024 * 1024,
+	}
+}
+
+// stopAccepting closes the listener; connections that are open stay.
+func (h *httpServer) stopAccepting() {
+	h.listener.Close()
+	<-h.done
+}
+
+// shutdown waits for open requests until ctx ends, then cuts what is left.
+func (h *httpServer) shutdown(ctx context.Context) {
+	if err := h.server.Shutdown(ctx); err != nil {
+		klog.InfoS("Connections were cut at shutdown", "err", err)
+		h.server.Close()
+	}
+	<-h.done
+}
+
+// Listen opens a TCP listener; port 0 lets the kernel choose one.
+func Listen(ctx context.Context, address string, control ListenControl) (net.Listener, error) {
+	lc := net.ListenConfig{Control: control}
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
+	}
+	return l, nil
+}
+
+// keepAlive has dead peers noticed within minutes.
+type keepAlive struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l keepAlive) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if tc, ok := c.(*net.TCPConn); ok && err == nil {
+		tc.SetKeepAlivePeriod(3 * time.Minute)
+	}
+	return c, err
+}
+
+// quietLog takes what net/http has to say. Handshakes that fail are the
+// business of who makes them: load balancers probe with bare connections.
+type quietLog struct{}
+
+// Write implements io.Writer.
+func (quietLog) Write(p []byte) (int, error) {
+	text := strings.TrimSpace(string(p))
+	if strings.Contains(text, "TLS handshake error") {
+		klog.V(5).InfoS(text)
+	} else {
+		klog.V(1).InfoS(text)
+	}
+	return len(p), nil
+}
