@@ -1,0 +1,193 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	_ "time/tzdata" // time zones are the same on every machine
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/show"
+)
+
+// maxCronJobName leaves room for the time that the names of its jobs end with.
+const maxCronJobName = 52
+
+const zoneInSchedule = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+
+func cronJobKind() registry.Kind[*batchv1.CronJob] {
+	return registry.Kind[*batchv1.CronJob]{
+		Hub: kind("CronJob"), Plural: "cronjobs", Singular: "cronjob",
+		ShortNames: []string{"cj"}, Categories: []string{"all"}, Namespaced: true,
+		New:     func() *batchv1.CronJob { return &batchv1.CronJob{} },
+		NewList: func() runtime.Object { return &batchv1.CronJobList{} },
+		Default: defaultCronJob,
+		PrepareForCreate: func(_ context.Context, c *batchv1.CronJob) {
+			c.Status = batchv1.CronJobStatus{}
+			c.Generation = 1
+		},
+		PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) {
+			c.Status = old.Status
+			check.Generation(c, old, check.Differs(c.Spec, old.Spec))
+		},
+		Validate: func(ctx context.Context, c *batchv1.CronJob) field.ErrorList {
+			errs := validateCronJobSpec(ctx, &c.Spec, nil, field.NewPath("spec"))
+			if len(c.Name) > maxCronJobName {
+				errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
+			}
+			return errs
+		},
+		ValidateUpdate: func(ctx context.Context, c, old *batchv1.CronJob) field.ErrorList {
+			return validateCronJobSpec(ctx, &c.Spec, &old.Spec, field.NewPath("spec"))
+		},
+		Warnings:                 cronJobWarnings,
+		AllowUnconditionalUpdate: true,
+		Columns: []registry.Column{
+			show.Name(),
+			show.Text("Schedule", show.Doc(batchv1.CronJobSpec{}, "schedule")),
+			show.Text("Timezone", show.Doc(batchv1.CronJobSpec{}, "timeZone")),
+			show.Bool("Suspend", show.Doc(batchv1.CronJobSpec{}, "suspend")),
+			show.Int("Active", show.Doc(batchv1.CronJobStatus{}, "active")),
+			show.Text("Last Schedule", show.Doc(batchv1.CronJobStatus{}, "lastScheduleTime")),
+			show.Age(),
+			show.Wide(show.Text("Containers", "Names of each container in the template.")),
+			show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
+			show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
+		},
+		Cells:       cronJobCells,
+		ResetFields: check.Reset(v1, "status"),
+		Status: &registry.StatusSubresource[*batchv1.CronJob]{
+			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) { c.Spec = old.Spec },
+			ResetFields:      check.Reset(v1, "spec"),
+		},
+	}
+}
+
+func defaultCronJob(c *batchv1.CronJob) {
+	s := &c.Spec
+	podtemplate.Default(&s.JobTemplate.Spec.Template)
+	defaultPodFailurePolicy(s.JobTemplate.Spec.PodFailurePolicy)
+	if s.ConcurrencyPolicy == "" {
+		s.ConcurrencyPolicy = batchv1.AllowConcurrent
+	}
+	if s.Suspend == nil {
+		s.Suspend = ptr.To(false)
+	}
+	if s.SuccessfulJobsHistoryLimit == nil {
+		s.SuccessfulJobsHistoryLimit = ptr.To[int32](3)
+	}
+	if s.FailedJobsHistoryLimit == nil {
+		s.FailedJobsHistoryLimit = ptr.To[int32](1)
+	}
+}
+
+func validateCronJobSpec(ctx context.Context, s, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.Schedule == "" {
+		errs = append(errs, field.Required(path.Child("schedule"), ""))
+	} else {
+		errs = append(errs, validateSchedule(s, old, path.Child("schedule"))...)
+	}
+	errs = append(errs, check.NonNegativePtr(s.StartingDeadlineSeconds, path.Child("startingDeadlineSeconds"))...)
+	if s.TimeZone != nil && (old == nil || check.Differs(s.TimeZone, old.TimeZone)) {
+		errs = append(errs, validateTimeZone(*s.TimeZone, path.Child("timeZone"))...)
+	}
+	if s.ConcurrencyPolicy == "" {
+		errs = append(errs, field.Required(path.Child("concurrencyPolicy"), ""))
+	} else {
+		errs = append(errs, check.OneOf(s.ConcurrencyPolicy, path.Child("concurrencyPolicy"), batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)...)
+	}
+	var oldJob *batchv1.JobSpec
+	if old != nil {
+		oldJob = &old.JobTemplate.Spec
+	}
+	job := path.Child("jobTemplate", "spec")
+	errs = append(errs, validateJobTemplateSpec(ctx, &s.JobTemplate.Spec, oldJob, job)...)
+	if sel := s.JobTemplate.Spec.Selector; sel != nil {
+		errs = append(errs, field.Invalid(job.Child("selector"), sel, "`selector` will be auto-generated"))
+	}
+	if ptr.Deref(s.JobTemplate.Spec.ManualSelector, false) {
+		errs = append(errs, field.NotSupported(job.Child("manualSelector"), true, []string{"nil", "false"}))
+	}
+	errs = append(errs, check.NonNegativePtr(s.SuccessfulJobsHistoryLimit, path.Child("successfulJobsHistoryLimit"))...)
+	return append(errs, check.NonNegativePtr(s.FailedJobsHistoryLimit, path.Child("failedJobsHistoryLimit"))...)
+}
+
+func validateSchedule(s, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if err := checkSchedule(s.Schedule); err != nil {
+		errs = append(errs, field.Invalid(path, s.Schedule, err.Error()))
+	}
+	if !strings.Contains(s.Schedule, "TZ") {
+		return errs
+	}
+	if old == nil || !strings.Contains(old.Schedule, "TZ") {
+		return append(errs, field.Invalid(path, s.Schedule, zoneInSchedule))
+	}
+	if s.TimeZone != nil {
+		errs = append(errs, field.Invalid(path, s.Schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
+	}
+	return errs
+}
+
+func validateTimeZone(zone string, path *field.Path) field.ErrorList {
+	if zone == "" {
+		return field.ErrorList{field.Invalid(path, zone, "timeZone must be nil or non-empty string")}
+	}
+	var errs field.ErrorList
+	if strings.EqualFold(zone, "Local") {
+		errs = append(errs, field.Invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
+	}
+	wellFormed := regexp.MustCompile(`^[A-Za-z.\-_0-9+]+(/[A-Za-z.\-_0-9+]+)*$`)
+	if !wellFormed.MatchString(zone) || strings.Contains(zone, "..") {
+		return append(errs, field.Invalid(path, zone, "unknown time zone "+zone))
+	}
+	if _, err := time.LoadLocation(zone); err != nil {
+		errs = append(errs, field.Invalid(path, zone, err.Error()))
+	}
+	return errs
+}
+
+func cronJobWarnings(ctx context.Context, c, old *batchv1.CronJob) []string {
+	path := field.NewPath("spec", "jobTemplate", "spec", "template")
+	t := &c.Spec.JobTemplate.Spec.Template
+	if old == nil {
+		return append(check.DependentNameWarnings(c.Name), podtemplate.Warnings(ctx, t, nil, path)...)
+	}
+	var warnings []string
+	if c.Generation != old.Generation {
+		warnings = podtemplate.Warnings(ctx, t, &old.Spec.JobTemplate.Spec.Template, path)
+	}
+	if strings.Contains(c.Spec.Schedule, "TZ") {
+		warnings = append(warnings, "spec.schedule: "+zoneInSchedule)
+	}
+	return warnings
+}
+
+func cronJobCells(c *batchv1.CronJob) []any {
+	last, zone, suspend := "<none>", "<none>", "False"
+	if t := c.Status.LastScheduleTime; t != nil {
+		last = show.Since(*t)
+	}
+	if z := c.Spec.TimeZone; z != nil {
+		zone = *z
+	}
+	switch {
+	case c.Spec.Suspend == nil:
+		suspend = "<unset>"
+	case *c.Spec.Suspend:
+		suspend = "True"
+	}
+	job := &c.Spec.JobTemplate.Spec
+	names, images := show.Containers(job.Template.Spec.Containers)
+	return []any{c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, show.Since(c.CreationTimestamp), names, images, show.Selector(job.Selector)}
+}

@@ -1,0 +1,2 @@
+// Package batch declares the kinds of the group batch/v1, Job and CronJob.
+package batch

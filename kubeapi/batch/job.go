@@ -1,0 +1,228 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/generic/request"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/show"
+)
+
+// The labels that tie pods to their job, and the names they had before they got
+// a domain.
+const (
+	legacyJobName       = "job-name"
+	legacyControllerUID = "controller-uid"
+)
+
+func jobKind() registry.Kind[*batchv1.Job] {
+	return registry.Kind[*batchv1.Job]{
+		Hub: kind("Job"), Plural: "jobs", Singular: "job", Categories: []string{"all"}, Namespaced: true,
+		New:     func() *batchv1.Job { return &batchv1.Job{} },
+		NewList: func() runtime.Object { return &batchv1.JobList{} },
+		Default: defaultJob,
+		PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
+			j.Status = batchv1.JobStatus{}
+			j.Generation = 1
+			generateSelector(j)
+			if len(j.Labels) == 0 {
+				j.Labels = maps.Clone(j.Spec.Template.Labels)
+			}
+		},
+		PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
+			j.Status = old.Status
+			check.Generation(j, old, check.Differs(j.Spec, old.Spec))
+		},
+		Validate:                 validateJob,
+		ValidateUpdate:           validateJobUpdate,
+		Warnings:                 jobWarnings,
+		CheckGracefulDelete:      warnOfOrphans,
+		DefaultGarbageCollection: registry.OrphanDependents,
+		Columns: []registry.Column{
+			show.Name(),
+			show.Text("Status", "Status of the job."),
+			show.Text("Completions", show.Doc(batchv1.JobStatus{}, "succeeded")),
+			show.Text("Duration", "Time required to complete the job."),
+			show.Age(),
+			show.Wide(show.Text("Containers", "Names of each container in the template.")),
+			show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
+			show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
+		},
+		Cells: jobCells,
+		Fields: []registry.SelectableField[*batchv1.Job]{
+			{Path: "status.successful", Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
+		},
+		ResetFields: check.Reset(v1, "status"),
+		Status: &registry.StatusSubresource[*batchv1.Job]{
+			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) { j.Spec = old.Spec },
+			ValidateUpdate:   validateJobStatusUpdate,
+			ResetFields:      check.Reset(v1, "spec"),
+		},
+	}
+}
+
+func defaultJob(j *batchv1.Job) {
+	s := &j.Spec
+	podtemplate.Default(&s.Template)
+	if s.Completions == nil && s.Parallelism == nil {
+		s.Completions = ptr.To[int32](1)
+	}
+	if s.Parallelism == nil {
+		s.Parallelism = ptr.To[int32](1)
+	}
+	if s.BackoffLimit == nil {
+		s.BackoffLimit = ptr.To[int32](6)
+		if s.BackoffLimitPerIndex != nil {
+			s.BackoffLimit = ptr.To[int32](math.MaxInt32)
+		}
+	}
+	if s.CompletionMode == nil {
+		s.CompletionMode = ptr.To(batchv1.NonIndexedCompletion)
+	}
+	if s.Suspend == nil {
+		s.Suspend = ptr.To(false)
+	}
+	if s.ManualSelector == nil {
+		s.ManualSelector = ptr.To(false)
+	}
+	defaultPodFailurePolicy(s.PodFailurePolicy)
+	if s.PodReplacementPolicy == nil {
+		s.PodReplacementPolicy = ptr.To(batchv1.TerminatingOrFailed)
+		if s.PodFailurePolicy != nil {
+			s.PodReplacementPolicy = ptr.To(batchv1.Failed)
+		}
+	}
+	if len(j.Labels) == 0 && len(s.Template.Labels) > 0 {
+		j.Labels = s.Template.Labels // the labels generated later belong to both
+	}
+}
+
+func defaultPodFailurePolicy(p *batchv1.PodFailurePolicy) {
+	if p == nil {
+		return
+	}
+	for i := range p.Rules {
+		for k := range p.Rules[i].OnPodConditions {
+			if c := &p.Rules[i].OnPodConditions[k]; c.Status == "" {
+				c.Status = corev1.ConditionTrue
+			}
+		}
+	}
+}
+
+// generateSelector ties the pods of the job to it by labels that hold its UID,
+// unless the client takes care of the selector.
+func generateSelector(j *batchv1.Job) {
+	if ptr.Deref(j.Spec.ManualSelector, false) {
+		return
+	}
+	t := &j.Spec.Template
+	if t.Labels == nil {
+		t.Labels = map[string]string{}
+	}
+	for label, value := range map[string]string{
+		legacyJobName: j.Name, batchv1.JobNameLabel: j.Name,
+		legacyControllerUID: string(j.UID), batchv1.ControllerUidLabel: string(j.UID),
+	} {
+		if _, ok := t.Labels[label]; !ok {
+			t.Labels[label] = value
+		}
+	}
+	if j.Spec.Selector == nil {
+		j.Spec.Selector = &metav1.LabelSelector{}
+	}
+	if j.Spec.Selector.MatchLabels == nil {
+		j.Spec.Selector.MatchLabels = map[string]string{}
+	}
+	if _, ok := j.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel]; !ok {
+		j.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel] = string(j.UID)
+	}
+}
+
+// warnOfOrphans tells clients that say nothing about dependents what happens to
+// them; the deletion itself is never graceful.
+func warnOfOrphans(ctx context.Context, _ *batchv1.Job, opts *metav1.DeleteOptions) bool {
+	if opts != nil && opts.PropagationPolicy == nil && opts.OrphanDependents == nil { //nolint:staticcheck // the old option counts as well
+		request.AddWarning(ctx, "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
+	}
+	return false
+}
+
+func jobWarnings(ctx context.Context, j, old *batchv1.Job) []string {
+	path := field.NewPath("spec", "template")
+	if old == nil {
+		warnings := check.DependentNameWarnings(j.Name)
+		if indexed(&j.Spec) && ptr.Deref(j.Spec.Completions, 0) > maxLimitedFailures && ptr.Deref(j.Spec.Parallelism, 0) > maxParallelWithoutIndexLimit {
+			warnings = append(warnings, "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
+		}
+		return append(warnings, podtemplate.Warnings(ctx, &j.Spec.Template, nil, path)...)
+	}
+	if j.Generation == old.Generation {
+		return nil
+	}
+	return podtemplate.Warnings(ctx, &j.Spec.Template, &old.Spec.Template, path)
+}
+
+func jobCells(j *batchv1.Job) []any {
+	var took string
+	switch s := &j.Status; {
+	case s.StartTime == nil:
+	case s.CompletionTime == nil:
+		took = duration.HumanDuration(time.Since(s.StartTime.Time))
+	default:
+		took = duration.HumanDuration(s.CompletionTime.Sub(s.StartTime.Time))
+	}
+	names, images := show.Containers(j.Spec.Template.Spec.Containers)
+	return []any{j.Name, jobState(j), jobCompletions(j), took, show.Since(j.CreationTimestamp), names, images, show.Selector(j.Spec.Selector)}
+}
+
+func jobState(j *batchv1.Job) string {
+	for _, c := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed} {
+		if hasCondition(j.Status.Conditions, c) {
+			return string(c)
+		}
+	}
+	if j.DeletionTimestamp != nil {
+		return "Terminating"
+	}
+	for _, c := range []batchv1.JobConditionType{batchv1.JobSuspended, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
+		if hasCondition(j.Status.Conditions, c) {
+			return string(c)
+		}
+	}
+	return "Running"
+}
+
+func jobCompletions(j *batchv1.Job) string {
+	if j.Spec.Completions != nil {
+		return fmt.Sprintf("%d/%d", j.Status.Succeeded, *j.Spec.Completions)
+	}
+	if p := ptr.Deref(j.Spec.Parallelism, 0); p > 1 {
+		return fmt.Sprintf("%d/1 of %d", j.Status.Succeeded, p)
+	}
+	return fmt.Sprintf("%d/1", j.Status.Succeeded)
+}
+
+func hasCondition(cs []batchv1.JobCondition, t batchv1.JobConditionType) bool {
+	for i := range cs {
+		if cs[i].Type == t && cs[i].Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}

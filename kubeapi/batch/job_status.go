@@ -1,0 +1,146 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/kubeapi/check"
+)
+
+func validateJobStatusUpdate(_ context.Context, j, old *batchv1.Job) field.ErrorList {
+	path := field.NewPath("status")
+	errs := validateJobCounts(&j.Status, path)
+	errs = append(errs, validateJobConditions(j, path)...)
+	errs = append(errs, validateJobIndexes(j, path)...)
+	return append(errs, validateJobProgress(j, old, path)...)
+}
+
+func validateJobCounts(s *batchv1.JobStatus, path *field.Path) field.ErrorList {
+	errs := check.NonNegative(int64(s.Active), path.Child("active"))
+	errs = append(errs, check.NonNegative(int64(s.Succeeded), path.Child("succeeded"))...)
+	errs = append(errs, check.NonNegative(int64(s.Failed), path.Child("failed"))...)
+	errs = append(errs, check.NonNegativePtr(s.Ready, path.Child("ready"))...)
+	errs = append(errs, check.NonNegativePtr(s.Terminating, path.Child("terminating"))...)
+	if u := s.UncountedTerminatedPods; u != nil {
+		seen := map[types.UID]bool{}
+		errs = append(errs, validateUncounted(u.Succeeded, seen, path.Child("uncountedTerminatedPods", "succeeded"))...)
+		errs = append(errs, validateUncounted(u.Failed, seen, path.Child("uncountedTerminatedPods", "failed"))...)
+	}
+	return errs
+}
+
+func validateUncounted(uids []types.UID, seen map[types.UID]bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, uid := range uids {
+		if uid == "" {
+			errs = append(errs, field.Invalid(path.Index(i), uid, "must not be empty"))
+		} else if seen[uid] {
+			errs = append(errs, field.Duplicate(path.Index(i), uid))
+		}
+		seen[uid] = true
+	}
+	return errs
+}
+
+func validateJobConditions(j *batchv1.Job, path *field.Path) field.ErrorList {
+	s := &j.Status
+	has := func(t batchv1.JobConditionType) bool { return hasCondition(s.Conditions, t) }
+	complete, failed := has(batchv1.JobComplete), has(batchv1.JobFailed)
+	target, criterion := has(batchv1.JobFailureTarget), has(batchv1.JobSuccessCriteriaMet)
+	var errs field.ErrorList
+	refuse := func(wrong bool, message string) {
+		if wrong {
+			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, message))
+		}
+	}
+	refuse(complete && failed, "cannot set Complete=True and Failed=true conditions")
+	refuse(complete && target, "cannot set Complete=True and FailureTarget=true conditions")
+	completion := path.Child("completionTime")
+	switch {
+	case s.CompletionTime != nil && !complete:
+		errs = append(errs, field.Invalid(completion, s.CompletionTime, "cannot set completionTime when there is no Complete=True condition"))
+	case complete && s.CompletionTime == nil:
+		errs = append(errs, field.Required(completion, "completionTime is required for Complete jobs"))
+	}
+	if s.CompletionTime != nil && s.StartTime != nil && s.CompletionTime.Before(s.StartTime) {
+		errs = append(errs, field.Invalid(completion, s.CompletionTime, "must be equal to or after `startTime`"))
+	}
+	refuse(failed && !target, "cannot set Failed=True condition without the FailureTarget=true condition")
+	refuse(complete && !criterion, "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
+	if complete || failed {
+		if s.Active > 0 {
+			errs = append(errs, field.Invalid(path.Child("active"), s.Active, "active>0 is invalid for finished job"))
+		}
+		if ptr.Deref(s.Terminating, 0) > 0 {
+			errs = append(errs, field.Invalid(path.Child("terminating"), s.Terminating, "terminating>0 is invalid for finished job"))
+		}
+		if u := s.UncountedTerminatedPods; u != nil && len(u.Failed)+len(u.Succeeded) > 0 {
+			errs = append(errs, field.Invalid(path.Child("uncountedTerminatedPods"), check.GoNames(*u), "must be empty for finished job"))
+		}
+	}
+	if s.Ready != nil && *s.Ready > s.Active {
+		errs = append(errs, field.Invalid(path.Child("ready"), *s.Ready, "cannot set more ready pods than active"))
+	}
+	refuse(criterion && target, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+	refuse(criterion && failed, "cannot set SuccessCriteriaMet=True and Failed=true conditions")
+	return errs
+}
+
+func validateJobIndexes(j *batchv1.Job, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	s := &j.Status
+	n := ptr.Deref(j.Spec.Completions, 0)
+	if !indexed(&j.Spec) && s.CompletedIndexes != "" {
+		errs = append(errs, field.Invalid(path.Child("completedIndexes"), s.CompletedIndexes, "cannot set non-empty completedIndexes when non-indexed completion mode"))
+	}
+	if j.Spec.BackoffLimitPerIndex == nil && s.FailedIndexes != nil {
+		errs = append(errs, field.Invalid(path.Child("failedIndexes"), *s.FailedIndexes, "cannot set non-null failedIndexes when backoffLimitPerIndex is null"))
+	}
+	if !indexed(&j.Spec) {
+		return errs
+	}
+	completed, _, err := parseIndexes(s.CompletedIndexes, n)
+	if err != nil {
+		errs = append(errs, field.Invalid(path.Child("completedIndexes"), s.CompletedIndexes, fmt.Sprintf("error parsing completedIndexes: %s", err)))
+	}
+	if s.FailedIndexes == nil {
+		return errs
+	}
+	failed, _, failedErr := parseIndexes(*s.FailedIndexes, n)
+	if failedErr != nil {
+		errs = append(errs, field.Invalid(path.Child("failedIndexes"), *s.FailedIndexes, fmt.Sprintf("error parsing failedIndexes: %s", failedErr)))
+	}
+	if i, ok := overlap(completed, failed); ok && err == nil && failedErr == nil {
+		errs = append(errs, field.Invalid(path.Child("failedIndexes"), *s.FailedIndexes, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", i)))
+	}
+	return errs
+}
+
+// validateJobProgress refuses a status that goes back.
+func validateJobProgress(j, old *batchv1.Job, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	s, o := &j.Status, &old.Status
+	if s.Failed < o.Failed {
+		errs = append(errs, field.Invalid(path.Child("failed"), s.Failed, "cannot decrease the failed counter"))
+	}
+	if s.Succeeded < o.Succeeded {
+		errs = append(errs, field.Invalid(path.Child("succeeded"), s.Succeeded, "cannot decrease the succeeded counter"))
+	}
+	for _, t := range []batchv1.JobConditionType{batchv1.JobFailed, batchv1.JobComplete, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
+		if hasCondition(o.Conditions, t) && !hasCondition(s.Conditions, t) {
+			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, fmt.Sprintf("cannot disable the terminal %s=True condition", t)))
+		}
+	}
+	if o.CompletionTime != nil && s.CompletionTime != nil {
+		errs = append(errs, check.Immutable(s.CompletionTime, o.CompletionTime, path.Child("completionTime"))...)
+	}
+	if o.StartTime != nil && !ptr.Deref(j.Spec.Suspend, false) && !o.StartTime.Equal(s.StartTime) {
+		errs = append(errs, field.Invalid(path.Child("startTime"), s.StartTime, "field is immutable for unsuspended job once set"))
+	}
+	return errs
+}
