@@ -93,6 +93,11 @@ type Kind[T Object] struct {
 	// HoldDeletion tells that a marked object must stay although its metadata
 	// holds no finalizers (namespaces with spec.finalizers).
 	HoldDeletion func(T) bool
+	// MarkDeletion, where set, begins the deletion of an object that is not
+	// marked yet: it changes the object (a Terminating phase) and tells that the
+	// object is to be marked and kept, whatever its finalizers, until a later
+	// deletion or update finds nothing that holds it. It sees a copy of its own.
+	MarkDeletion func(ctx context.Context, obj T) bool
 
 	// Columns of the table; nil means Name and Created At.
 	Columns []Column
@@ -105,6 +110,8 @@ type Kind[T Object] struct {
 	// Fields are the selectable fields beside metadata.name and
 	// metadata.namespace.
 	Fields []SelectableField[T]
+	// FieldAliases are other names of selectable fields, e.g. "spec.host".
+	FieldAliases map[string]string
 	// IndexField is a selectable field that many single-valued watches use
 	// (spec.nodeName of pods): the cache wakes only the watchers it concerns.
 	IndexField string
@@ -113,11 +120,68 @@ type Kind[T Object] struct {
 	ResetFields rest.ResetFields
 	// Status, where set, adds the subresource "status".
 	Status *StatusSubresource[T]
+	// Subresources are further ways to update the object ("finalize",
+	// "approval", "ephemeralcontainers"), by name.
+	Subresources map[string]*UpdateSubresource[T]
 	// Scale, where set, adds the subresource "scale".
 	Scale *ScaleSubresource[T]
 
 	// Versions are served versions other than Hub's, with their conversions.
 	Versions []Version[T]
+
+	// Without lists verbs that the main resource does not have, of create,
+	// delete, deletecollection, update and watch ("patch" goes with update).
+	Without []string
+	// StoreAsJSON keeps objects as JSON rather than protobuf, as Go types
+	// without protobuf always are.
+	StoreAsJSON bool
+	// Storage, where set, replaces how objects are written to and read from
+	// storage (custom resources, CustomResourceDefinitions).
+	Storage StorageCodec
+	// CodecFor, where set, gives the codec of a served version instead of one
+	// made from the scheme; the store then takes the served versions from
+	// ServedVersions.
+	CodecFor func(gv schema.GroupVersion) (rest.Codec, error)
+	// ServedVersions are the versions besides Hub's and Versions' that CodecFor
+	// knows.
+	ServedVersions []schema.GroupVersion
+	// MetadataOnUpdate says how often an update judges the metadata, which
+	// shows in the causes of the error.
+	MetadataOnUpdate MetadataValidation
+	// AnyFinalizer allows finalizers without a slash besides the standard ones
+	// (leases, custom resources).
+	AnyFinalizer bool
+}
+
+// MetadataValidation is how the metadata of an update is judged. The rules are
+// the same; kube-apiserver's kinds differ in which causes they tell twice.
+type MetadataValidation uint8
+
+const (
+	// MetadataWhole judges the metadata as in a create, and the change, each
+	// twice: kinds that validate the whole object again on update.
+	MetadataWhole MetadataValidation = iota
+	// MetadataChange judges the change twice, the metadata itself once.
+	MetadataChange
+	// MetadataOnce judges everything once.
+	MetadataOnce
+)
+
+// StorageCodec is how the objects of a kind are kept in storage.
+type StorageCodec interface {
+	// EncodeStored returns the value for storage of an object of the hub
+	// version whose resourceVersion and selfLink are empty.
+	EncodeStored(obj runtime.Object) ([]byte, error)
+	// DecodeStored parses a value into a new object of the hub version, without
+	// a resourceVersion.
+	DecodeStored(value []byte) (runtime.Object, error)
+}
+
+// StorageTranscoder is implemented by StorageCodecs that can turn a stored
+// value into its wire form without a decoded object in between. ok is false
+// where they cannot.
+type StorageTranscoder interface {
+	Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt rest.MediaType) (wire []byte, ok bool, err error)
 }
 
 // GarbageCollection is what happens to dependents when a client does not say.
@@ -142,14 +206,23 @@ type SelectableField[T Object] struct {
 	Get  func(T) string
 }
 
+// UpdateSubresource declares a subresource that reads and updates the whole
+// object under rules of its own.
+type UpdateSubresource[T Object] struct {
+	// PrepareForUpdate puts back what the subresource may not change.
+	PrepareForUpdate func(ctx context.Context, obj, old T)
+	// ValidateUpdate judges the change; metadata is judged beforehand.
+	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
+	// Warnings for the client.
+	Warnings    func(ctx context.Context, obj, old T) []string
+	ResetFields rest.ResetFields
+	// UpdateOnly leaves out get and patch (namespaces/finalize).
+	UpdateOnly bool
+}
+
 // StatusSubresource declares what an update of "status" may change and must
 // satisfy.
-type StatusSubresource[T Object] struct {
-	// PrepareForUpdate puts back everything that is not status.
-	PrepareForUpdate func(ctx context.Context, obj, old T)
-	ValidateUpdate   func(ctx context.Context, obj, old T) field.ErrorList
-	ResetFields      rest.ResetFields
-}
+type StatusSubresource[T Object] = UpdateSubresource[T]
 
 // ScaleSubresource declares how autoscaling/v1 Scale reads and writes the kind.
 type ScaleSubresource[T Object] struct {

@@ -82,3 +82,9 @@ func (l *StoredList) DeepCopyObject() runtime.Object { return l }
 
 // ResetFields maps an apiVersion to the fields that an endpoint resets.
 type ResetFields map[schema.GroupVersion]*fieldpath.Set
+
+// ItemAppender is an ItemWriter that writes into the caller's buffer, which
+// saves a copy of each item.
+type ItemAppender interface {
+	AppendItem(dst []byte, gv schema.GroupVersion, mt MediaType) ([]byte, error)
+}

@@ -1,0 +1,3 @@
+package registry
+
+func (s *Store[T]) asStored(obj T) {}

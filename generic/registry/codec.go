@@ -1,0 +1,206 @@
+package registry
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"triplane/generic/registry/rest"
+)
+
+// CodecOptions completes a typed codec. Nil functions mean nothing to do.
+type CodecOptions struct {
+	// New returns an empty object; nil asks the scheme.
+	New     func() runtime.Object
+	Default func(runtime.Object)
+	ToHub   func(runtime.Object) (runtime.Object, error)
+	FromHub func(runtime.Object) (runtime.Object, error)
+}
+
+// typedCodec is the codec of a Go type that the scheme knows.
+type typedCodec struct {
+	kind     schema.GroupVersionKind
+	scheme   *runtime.Scheme
+	options  CodecOptions
+	decoders map[decoderKey]runtime.Decoder
+	cbor     cbor.Serializer
+	protobuf bool
+}
+
+type decoderKey struct {
+	mt     rest.MediaType
+	strict bool
+}
+
+// NewTypedCodec returns the codec of a kind whose Go types are registered in
+// the scheme.
+func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, o CodecOptions) (rest.Codec, error) {
+	if o.New == nil {
+		if !scheme.Recognizes(kind) {
+			return nil, fmt.Errorf("registry: %s is not in the scheme", kind)
+		}
+		o.New = func() runtime.Object {
+			obj, err := scheme.New(kind)
+			if err != nil { // the scheme recognized it above, and never forgets
+				return &runtime.Unknown{}
+			}
+			return obj
+		}
+	}
+	c := &typedCodec{kind: kind, scheme: scheme, options: o, cbor: cbor.NewSerializer(scheme, scheme)}
+	_, c.protobuf = o.New().(runtime.ProtobufMarshaller)
+	c.decoders = map[decoderKey]runtime.Decoder{
+		{rest.CBOR, false}: c.cbor,
+		{rest.CBOR, true}:  cbor.NewSerializer(scheme, scheme, cbor.Strict(true)),
+	}
+	for _, strict := range []bool{false, true} {
+		for _, mt := range []rest.MediaType{rest.JSON, rest.YAML} {
+			c.decoders[decoderKey{mt, strict}] = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory,
+				scheme, scheme, jsonserializer.SerializerOptions{Yaml: mt == rest.YAML, Strict: strict})
+		}
+		// Protobuf has no unknown fields to be strict about.
+		c.decoders[decoderKey{rest.Protobuf, strict}] = protobuf.NewSerializer(scheme, scheme)
+	}
+	return c, nil
+}
+
+func (c *typedCodec) Kind() schema.GroupVersionKind { return c.kind }
+
+func (c *typedCodec) New() runtime.Object { return c.options.New() }
+
+func (c *typedCodec) Supports(mt rest.MediaType) bool { return mt != rest.Protobuf || c.protobuf }
+
+func (c *typedCodec) Default(obj runtime.Object) {
+	if c.options.Default != nil {
+		c.options.Default(obj)
+	}
+}
+
+func (c *typedCodec) ToHub(obj runtime.Object) (runtime.Object, error) {
+	if c.options.ToHub == nil {
+		return obj, nil
+	}
+	return c.options.ToHub(obj)
+}
+
+func (c *typedCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
+	if c.options.FromHub == nil {
+		return obj, nil
+	}
+	return c.options.FromHub(obj)
+}
+
+func (c *typedCodec) Decode(body []byte, mt rest.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+	if mt == rest.JSON {
+		if obj, errs, ok := c.decodeJSON(body, strict); ok {
+			kind := c.kind
+			return obj, &kind, errs, nil
+		}
+	}
+	decoder, ok := c.decoders[decoderKey{mt, strict}]
+	if !ok || !c.Supports(mt) {
+		return nil, nil, nil, fmt.Errorf("registry: %s cannot travel as media type %d", c.kind.Kind, mt)
+	}
+	obj, kind, err := decoder.Decode(body, &c.kind, nil)
+	if runtime.IsStrictDecodingError(err) && obj != nil {
+		s, _ := runtime.AsStrictDecodingError(err)
+		return obj, kind, s.Errors(), nil
+	}
+	return obj, kind, nil, err
+}
+
+// decodeJSON is the short way for bodies that are well-formed and say exactly
+// what is expected. All else takes the serializer's way, for its errors and its
+// handling of missing kinds.
+func (c *typedCodec) decodeJSON(body []byte, strict bool) (obj runtime.Object, strictErrs []error, ok bool) {
+	obj = c.options.New()
+	var err error
+	if strict {
+		strictErrs, err = kjson.UnmarshalStrict(body, obj)
+	} else {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(body, obj)
+	}
+	if err != nil || obj.GetObjectKind().GroupVersionKind() != c.kind {
+		return nil, nil, false
+	}
+	return obj, strictErrs, true
+}
+
+// Encode sets the object's kind and apiVersion, unless they are right already:
+// an object that others read at the same time has to bring them.
+func (c *typedCodec) Encode(dst []byte, obj runtime.Object, mt rest.MediaType) ([]byte, error) {
+	if k := obj.GetObjectKind(); k.GroupVersionKind() != c.kind {
+		k.SetGroupVersionKind(c.kind)
+	}
+	return c.encode(dst, obj, mt)
+}
+
+// encode writes an object with the kind that it has.
+func (c *typedCodec) encode(dst []byte, obj runtime.Object, mt rest.MediaType) ([]byte, error) {
+	switch mt {
+	case rest.JSON:
+		return appendJSON(dst, obj)
+	case rest.YAML:
+		b, err := yaml.Marshal(obj)
+		return append(dst, bytes.TrimSuffix(b, []byte("\n"))...), err
+	case rest.Protobuf:
+		return appendProtobuf(dst, c.kind, obj)
+	case rest.CBOR:
+		w := &appender{b: dst}
+		err := c.cbor.Encode(obj, w)
+		return w.b, err
+	}
+	return nil, fmt.Errorf("registry: unknown media type %d", mt)
+}
+
+// appender is an io.Writer onto a slice.
+type appender struct{ b []byte }
+
+func (a *appender) Write(p []byte) (int, error) {
+	a.b = append(a.b, p...)
+	return len(p), nil
+}
+
+// appendJSON encodes as kube-apiserver does, HTML escapes included, but for the
+// newline at the end.
+func appendJSON(dst []byte, obj any) ([]byte, error) {
+	w := &appender{b: dst}
+	if err := json.NewEncoder(w).Encode(obj); err != nil {
+		return nil, err
+	}
+	return w.b[:len(w.b)-1], nil
+}
+
+// protobufPrefix begins every protobuf value: what follows is a runtime.Unknown.
+const protobufPrefix = "k8s\x00"
+
+// appendProtobuf encodes an object in its envelope.
+func appendProtobuf(dst []byte, kind schema.GroupVersionKind, obj runtime.Object) ([]byte, error) {
+	m, ok := obj.(runtime.ProtobufMarshaller)
+	if !ok {
+		return nil, fmt.Errorf("registry: %T has no protobuf encoding", obj)
+	}
+	var envelope runtime.Unknown
+	envelope.APIVersion, envelope.Kind = kind.ToAPIVersionAndKind()
+	size := m.Size()
+	// The envelope adds a tag and at most ten bytes of length for the object.
+	room := len(protobufPrefix) + envelope.Size() + size + 11
+	start := len(dst)
+	if cap(dst)-start < room {
+		dst = append(make([]byte, 0, start+room), dst...)
+	}
+	dst = append(dst, protobufPrefix...)
+	n, err := envelope.NestedMarshalTo(dst[len(dst):len(dst)+room-len(protobufPrefix)], m, uint64(size))
+	if err != nil {
+		return nil, err
+	}
+	return dst[:len(dst)+n], nil
+}

@@ -1,0 +1,72 @@
+package registry
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// continueToken tells where a list in pages goes on. Its form is
+// kube-apiserver's, so that clients can change servers between pages.
+type continueToken struct {
+	APIVersion      string `json:"v"`
+	ResourceVersion int64  `json:"rv"`
+	StartKey        string `json:"start"`
+}
+
+const continueVersion = "meta.k8s.io/v1"
+
+// anyRevision in a token goes on with the present state.
+const anyRevision = -1
+
+// encodeContinue makes a token that goes on behind the last key.
+func encodeContinue(last, prefix string, revision int64) (string, error) {
+	rest, ok := strings.CutPrefix(last, prefix)
+	if !ok {
+		return "", fmt.Errorf("registry: key %q is not below %q", last, prefix)
+	}
+	b, err := json.Marshal(continueToken{APIVersion: continueVersion, ResourceVersion: revision, StartKey: rest + "\x00"})
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(b), nil
+}
+
+// decodeContinue reads a token: the key to go on behind, which is below prefix,
+// and the revision.
+func decodeContinue(token, prefix string) (after string, revision int64, err error) {
+	data, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return "", 0, fmt.Errorf("continue key is not valid: %w", err)
+	}
+	var c continueToken
+	if err := json.Unmarshal(data, &c); err != nil {
+		return "", 0, fmt.Errorf("continue key is not valid: %w", err)
+	}
+	if c.APIVersion != continueVersion {
+		return "", 0, fmt.Errorf("continue key is not valid: server does not recognize this encoded version %q", c.APIVersion)
+	}
+	if c.ResourceVersion == 0 {
+		return "", 0, errors.New("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+	}
+	if c.StartKey == "" {
+		return "", 0, errors.New("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
+	}
+	// The key may not lead out of the list.
+	key := c.StartKey
+	if !strings.HasPrefix(key, "/") {
+		key = "/" + key
+	}
+	if cleaned := path.Clean(key); cleaned != key {
+		return "", 0, fmt.Errorf("continue key is not valid: %s", c.StartKey)
+	}
+	if c.ResourceVersion < 0 {
+		c.ResourceVersion = anyRevision
+	}
+	// Tokens name the first key that is wanted, which is the one right behind
+	// the last that was sent.
+	return prefix + strings.TrimSuffix(key[1:], "\x00"), c.ResourceVersion, nil
+}

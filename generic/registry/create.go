@@ -1,0 +1,172 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/generic/storage"
+)
+
+// Create implements rest.Creater. Where the name is generated, several are tried
+// before an object that has it already is an error.
+func (s *Store[T]) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
+	obj, ok := object.(T)
+	if !ok {
+		return nil, errNotOfKind(object, s.kind.Hub)
+	}
+	dryRun := opts != nil && isDryRun(opts.DryRun)
+	if obj.GetName() != "" || obj.GetGenerateName() == "" {
+		return answer(s.create(ctx, obj, validate, dryRun))
+	}
+	var err error
+	for range nameAttempts {
+		attempt, _ := obj.DeepCopyObject().(T)
+		attempt.SetName(generateName(obj.GetGenerateName()))
+		var created T
+		if created, err = s.create(ctx, attempt, validate, dryRun); !apierrors.IsAlreadyExists(err) {
+			return answer(created, err)
+		}
+		err = apierrors.NewGenerateNameConflict(s.resource(), attempt.GetName(), 1)
+	}
+	return nil, err
+}
+
+// answer keeps a nil object out of the interface.
+func answer[T Object](obj T, err error) (runtime.Object, error) {
+	if err != nil {
+		return nil, err
+	}
+	return obj, nil
+}
+
+// create writes an object that has its name.
+func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObjectFunc, dryRun bool) (T, error) {
+	var none T
+	finish, err := s.prepareCreate(ctx, obj, validate, dryRun)
+	if err != nil {
+		return none, err
+	}
+	ok := false
+	defer func() { finish(ctx, ok) }()
+
+	key, err := s.key(obj.GetNamespace(), obj.GetName())
+	if err != nil {
+		return none, err
+	}
+	if v := obj.GetResourceVersion(); v != "" && v != "0" {
+		return none, errVersionOnCreate
+	}
+	revision, err := s.insert(ctx, key, obj, dryRun)
+	if errors.Is(err, storage.ErrExists) {
+		return none, s.alreadyExists(ctx, key, obj.GetName())
+	}
+	if err != nil {
+		return none, err
+	}
+	ok = true
+	if revision != 0 {
+		obj.SetResourceVersion(formatRevision(revision))
+	}
+	s.asStored(obj)
+	return obj, nil
+}
+
+// insert writes a key that must not exist, or looks whether it does.
+func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (int64, error) {
+	if dryRun {
+		p, err := s.read(ctx, key)
+		if err == nil && p.exists() {
+			err = storage.ErrExists
+		}
+		return 0, err
+	}
+	obj.SetResourceVersion("")
+	value, err := s.encodeStored(obj)
+	if err != nil {
+		return 0, err
+	}
+	return s.options.Backend.Create(ctx, key, value, s.ttl(obj))
+}
+
+func (s *Store[T]) ttl(obj T) time.Duration {
+	if s.kind.TTL == nil {
+		return 0
+	}
+	return s.kind.TTL(obj)
+}
+
+// alreadyExists tells whether what is there is about to go.
+func (s *Store[T]) alreadyExists(ctx context.Context, key, name string) error {
+	exists := apierrors.NewAlreadyExists(s.resource(), name)
+	p, err := s.read(ctx, key)
+	if err != nil || !p.exists() {
+		return exists
+	}
+	if obj, err := s.decodeValue(p.value, p.revision); err == nil && obj.GetDeletionTimestamp() != nil {
+		exists.ErrStatus.Message = "object is being deleted: " + exists.ErrStatus.Message
+	}
+	return exists
+}
+
+// finishFunc gives back, or confirms, what an object reserved.
+type finishFunc func(ctx context.Context, ok bool)
+
+func finishNothing(context.Context, bool) {}
+
+// prepareCreate makes an object ready to be written and judges it. The finish
+// function is to be called if there is no error.
+func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.ValidateObjectFunc, dryRun bool) (finishFunc, error) {
+	k := s.kind
+	fillSystemMetadata(obj)
+	if err := s.ensureNamespace(ctx, obj); err != nil {
+		return nil, err
+	}
+	if k.PrepareForCreate != nil {
+		k.PrepareForCreate(ctx, obj)
+	}
+	errs := s.validateMetadata(obj)
+	finish := finishFunc(finishNothing)
+	if k.BeginCreate != nil && len(errs) == 0 {
+		begun, err := k.BeginCreate(ctx, obj, dryRun)
+		if err != nil {
+			return nil, err
+		}
+		if begun != nil {
+			finish = begun
+		}
+	}
+	if k.Validate != nil {
+		errs = append(errs, k.Validate(ctx, obj)...)
+	}
+	if len(errs) == 0 {
+		errs = s.validatePathMetadata(obj)
+	}
+	if len(errs) > 0 {
+		finish(ctx, false)
+		return nil, apierrors.NewInvalid(k.Hub.GroupKind(), obj.GetName(), errs)
+	}
+	if k.Warnings != nil {
+		var none T
+		addWarnings(ctx, k.Warnings(ctx, obj, none))
+	}
+	if validate != nil {
+		if err := validate(ctx, obj); err != nil {
+			finish(ctx, false)
+			return nil, err
+		}
+	}
+	return finish, nil
+}
+
+func addWarnings(ctx context.Context, texts []string) {
+	for _, t := range texts {
+		request.AddWarning(ctx, t)
+	}
+}

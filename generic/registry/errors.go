@@ -1,0 +1,85 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/storage"
+)
+
+const optimisticLockMessage = "the object has been modified; please apply your changes to the latest version and try again"
+
+// errVersionOnCreate has no reason of the API, as with kube-apiserver.
+var errVersionOnCreate = errors.New("resourceVersion should not be set on objects to be created")
+
+// errNotOfKind says that an object is not of the store's Go type.
+func errNotOfKind(obj any, kind schema.GroupVersionKind) error {
+	return apierrors.NewInternalError(fmt.Errorf("%T is not what %s is kept as", obj, kind))
+}
+
+// readError turns a cache's error into the API's.
+func readError(err error) error {
+	var large *storage.TooLargeError
+	var old *storage.TooOldError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &large):
+		return tooLarge(large)
+	case errors.As(err, &old):
+		return apierrors.NewResourceExpired(old.Error())
+	case errors.Is(err, storage.ErrCompacted):
+		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	}
+	return err
+}
+
+// tooLarge asks the client to try again when the revision may have happened.
+func tooLarge(err *storage.TooLargeError) error {
+	status := apierrors.NewTimeoutError(err.Error(), 1)
+	status.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type:    metav1.CauseTypeResourceVersionTooLarge,
+		Message: "Too large resource version",
+	}}
+	return status
+}
+
+// preconditionFailed is what a write answers whose preconditions do not hold.
+func preconditionFailed(r schema.GroupResource, name, key, what string, wanted, found any) error {
+	return apierrors.NewConflict(r, name, fmt.Errorf(
+		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s in precondition: %v, %s in object meta: %v",
+		key, what, wanted, what, found))
+}
+
+// key is where an object is stored.
+func (s *Store[T]) key(namespace, name string) (string, error) {
+	if s.kind.Namespaced && namespace == "" {
+		return "", apierrors.NewBadRequest("Namespace parameter required.")
+	}
+	if name == "" {
+		return "", apierrors.NewBadRequest("Name parameter required.")
+	}
+	if s.kind.Namespaced {
+		if msgs := path.IsValidPathSegmentName(namespace); len(msgs) > 0 {
+			return "", apierrors.NewBadRequest(fmt.Sprintf("Namespace parameter invalid: %q: %s", namespace, strings.Join(msgs, ";")))
+		}
+	}
+	if msgs := path.IsValidPathSegmentName(name); len(msgs) > 0 {
+		return "", apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, strings.Join(msgs, ";")))
+	}
+	if s.kind.Namespaced {
+		return s.prefix + namespace + "/" + name, nil
+	}
+	return s.prefix + name, nil
+}
+
+// notFound says that an object does not exist.
+func (s *Store[T]) notFound(name string) error {
+	return apierrors.NewNotFound(s.resource(), name)
+}

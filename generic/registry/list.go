@@ -1,0 +1,192 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/generic/storage"
+)
+
+const (
+	continueExpired = "The provided continue parameter is too old " +
+		"to display a consistent list result. You can start a new list without the continue parameter."
+	continueInconsistent = "The provided continue parameter is too old " +
+		"to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response " +
+		"to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+// List implements rest.Lister. The result is a *rest.StoredList.
+func (s *Store[T]) List(ctx context.Context, opts *metainternalversion.ListOptions) (runtime.Object, error) {
+	list, err := s.list(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func (s *Store[T]) list(ctx context.Context, opts *metainternalversion.ListOptions) (*rest.StoredList, error) {
+	if opts == nil {
+		opts = &metainternalversion.ListOptions{}
+	}
+	o, err := s.listOptions(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.cache.List(ctx, o)
+	if err != nil {
+		return nil, listError(err, o, opts.Continue != "")
+	}
+	return s.storedList(l, o.Prefix)
+}
+
+// storedList wraps the records of a list.
+func (s *Store[T]) storedList(l storage.List, prefix string) (*rest.StoredList, error) {
+	out := &rest.StoredList{
+		Items:           make([]rest.Stored, len(l.Records)),
+		Kind:            s.kind.Hub.GroupVersion().WithKind(s.kind.Hub.Kind + "List"),
+		ResourceVersion: formatRevision(l.Revision),
+	}
+	items := make([]stored[T], len(l.Records))
+	for i, r := range l.Records {
+		items[i] = stored[T]{s, r}
+		out.Items[i] = &items[i]
+	}
+	if l.Last == "" {
+		return out, nil
+	}
+	if l.Remaining >= 0 {
+		remaining := l.Remaining
+		out.RemainingItemCount = &remaining
+	}
+	var err error
+	out.Continue, err = encodeContinue(l.Last, prefix, l.Revision)
+	return out, err
+}
+
+// listOptions reads the options of a list.
+func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.ListOptions) (storage.ListOptions, error) {
+	o := storage.ListOptions{Prefix: s.listPrefix(ctx), Limit: opts.Limit}
+	var err error
+	if o.Key, o.Labels, o.Fields, err = s.selection(ctx, opts); err != nil {
+		return o, err
+	}
+	if opts.Continue != "" {
+		return continued(o, opts)
+	}
+	match := storage.NotOlderThan
+	switch {
+	case opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact:
+		match = storage.Exact
+	case opts.ResourceVersionMatch == "" && opts.Limit > 0:
+		// What clients of old expect who ask for a page and a version.
+		match = storage.Exact
+	}
+	if o.Freshness, err = freshness(opts.ResourceVersion, match); err != nil {
+		return o, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
+	}
+	if o.Match == storage.Any || o.Limit < 0 {
+		// Whoever takes anything takes all at once: there is no revision that
+		// further pages could be read at.
+		o.Limit = 0
+	}
+	return o, nil
+}
+
+// continued sets where a list goes on.
+func continued(o storage.ListOptions, opts *metainternalversion.ListOptions) (storage.ListOptions, error) {
+	if opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
+		return o, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+	}
+	after, revision, err := decodeContinue(opts.Continue, o.Prefix)
+	if err != nil {
+		return o, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", err))
+	}
+	o.After = after
+	if revision != anyRevision {
+		o.Freshness = storage.Freshness{Match: storage.Exact, Revision: revision}
+	}
+	if o.Limit < 0 {
+		o.Limit = 0
+	}
+	return o, nil
+}
+
+// listError tells a client whose page is gone how to go on.
+func listError(err error, o storage.ListOptions, paged bool) error {
+	if !paged || !errors.Is(err, storage.ErrCompacted) {
+		return readError(err)
+	}
+	token, tokenErr := encodeContinue(o.After, o.Prefix, anyRevision)
+	if tokenErr != nil {
+		return apierrors.NewResourceExpired(continueExpired)
+	}
+	expired := apierrors.NewResourceExpired(continueInconsistent)
+	expired.ErrStatus.Continue = token
+	return expired
+}
+
+// listPrefix is below which keys the request's namespace is.
+func (s *Store[T]) listPrefix(ctx context.Context) string {
+	if ns := request.NamespaceFrom(ctx); s.kind.Namespaced && ns != "" {
+		return s.prefix + ns + "/"
+	}
+	return s.prefix
+}
+
+// selection reads the selectors. Where they can match one name alone, key is its
+// key.
+func (s *Store[T]) selection(ctx context.Context, opts *metainternalversion.ListOptions) (key string, l labels.Selector, f fields.Selector, err error) {
+	if opts.LabelSelector != nil && !opts.LabelSelector.Empty() {
+		l = opts.LabelSelector
+	}
+	if opts.FieldSelector == nil || opts.FieldSelector.Empty() {
+		return "", l, nil, nil
+	}
+	if f, err = opts.FieldSelector.Transform(s.convertField); err != nil {
+		return "", nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	if f.Empty() {
+		return "", l, nil, nil
+	}
+	if name, ok := f.RequiresExactMatch("metadata.name"); ok {
+		ns := request.NamespaceFrom(ctx)
+		if ns == "" && s.kind.Namespaced {
+			ns, _ = f.RequiresExactMatch("metadata.namespace")
+		}
+		if key, err = s.key(ns, name); err != nil {
+			key = "" // no object has such a name, which the selector finds out
+		}
+	}
+	return key, l, f, nil
+}
+
+// convertField tells which fields selectors may name, in the words of the kinds
+// that have fields of their own, or of those that have none.
+func (s *Store[T]) convertField(label, value string) (string, string, error) {
+	if alias, ok := s.kind.FieldAliases[label]; ok {
+		label = alias
+	}
+	own := len(s.kind.Fields) > 0 || s.kind.CodecFor != nil
+	if label == "metadata.name" || label == "metadata.namespace" && (s.kind.Namespaced || !own) {
+		return label, value, nil
+	}
+	for i := range s.kind.Fields {
+		if s.kind.Fields[i].Path == label {
+			return label, value, nil
+		}
+	}
+	if own {
+		return "", "", fmt.Errorf("field label not supported: %s", label)
+	}
+	return "", "", fmt.Errorf("%q is not a known field selector: only %q, %q", label, "metadata.name", "metadata.namespace")
+}

@@ -1,0 +1,150 @@
+package registry
+
+import (
+	"context"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/request"
+)
+
+const (
+	generatedSuffix  = 5
+	maxGeneratedBase = 63 - generatedSuffix
+	// nameAttempts is how many generated names are tried.
+	nameAttempts = 8
+)
+
+// generateName makes a name of a prefix.
+func generateName(prefix string) string {
+	if len(prefix) > maxGeneratedBase {
+		prefix = prefix[:maxGeneratedBase]
+	}
+	return prefix + rand.String(generatedSuffix)
+}
+
+// fillSystemMetadata sets what the server decides about a new object and drops
+// what clients may not set.
+func fillSystemMetadata(obj metav1.Object) {
+	obj.SetCreationTimestamp(metav1.Now())
+	obj.SetUID(uuid.NewUUID())
+	obj.SetDeletionTimestamp(nil)
+	obj.SetDeletionGracePeriodSeconds(nil)
+	if obj.GetSelfLink() != "" {
+		obj.SetSelfLink("")
+	}
+}
+
+// ensureNamespace takes over the request's namespace, which an object may not
+// contradict; cluster-scoped objects have none.
+func (s *Store[T]) ensureNamespace(ctx context.Context, obj metav1.Object) error {
+	want := ""
+	if s.kind.Namespaced {
+		if want = request.NamespaceFrom(ctx); want == "" {
+			return apierrors.NewBadRequest("Namespace parameter required.")
+		}
+	}
+	switch got := obj.GetNamespace(); {
+	case got == want:
+	case got == "" || want == "":
+		obj.SetNamespace(want)
+	default:
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	return nil
+}
+
+// nameRule is how the kind judges names.
+func (s *Store[T]) nameRule() apivalidation.ValidateNameFunc {
+	if s.kind.ValidateName != nil {
+		return s.kind.ValidateName
+	}
+	return apivalidation.NameIsDNSSubdomain
+}
+
+var metadataPath = field.NewPath("metadata")
+
+// validateMetadata judges metadata as the kind does.
+func (s *Store[T]) validateMetadata(obj metav1.Object) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaAccessor(obj, s.kind.Namespaced, s.nameRule(), metadataPath)
+	if s.kind.AnyFinalizer || s.kind.CodecFor != nil {
+		return errs
+	}
+	for i, f := range obj.GetFinalizers() {
+		if !strings.Contains(f, "/") && !standardFinalizer(f) {
+			errs = append(errs, field.Invalid(metadataPath.Child("finalizers").Index(i), f,
+				"name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
+}
+
+// validatePathMetadata judges metadata by the rules that hold for every kind.
+func (s *Store[T]) validatePathMetadata(obj metav1.Object) field.ErrorList {
+	return apivalidation.ValidateObjectMetaAccessor(obj, s.kind.Namespaced, path.ValidatePathSegmentName, metadataPath)
+}
+
+func standardFinalizer(f string) bool {
+	return f == "kubernetes" || f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
+}
+
+// validateMetadataUpdate judges the metadata of an update. The generic rules and
+// the kind's are both told, as kube-apiserver does, which repeats causes.
+func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object) field.ErrorList {
+	errs := s.validatePathMetadata(obj)
+	change := apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)
+	errs = append(errs, change...)
+	if s.kind.MetadataOnUpdate == MetadataOnce {
+		return errs
+	}
+	errs = append(errs, change...)
+	if s.kind.MetadataOnUpdate == MetadataWhole {
+		errs = append(errs, s.validateMetadata(obj)...)
+	}
+	return errs
+}
+
+// keepSystemMetadata puts back the metadata that an update may not change, or
+// may leave out.
+func keepSystemMetadata(obj, old metav1.Object) {
+	if obj.GetUID() == "" {
+		obj.SetUID(old.GetUID())
+	}
+	if created := old.GetCreationTimestamp(); !created.IsZero() {
+		obj.SetCreationTimestamp(created)
+	}
+	if deleted := old.GetDeletionTimestamp(); !deleted.IsZero() {
+		obj.SetDeletionTimestamp(deleted)
+	}
+	if grace := old.GetDeletionGracePeriodSeconds(); grace != nil && obj.GetDeletionGracePeriodSeconds() == nil {
+		obj.SetDeletionGracePeriodSeconds(grace)
+	}
+	if obj.GetSelfLink() != "" {
+		obj.SetSelfLink("")
+	}
+}
+
+// onlyTimesDiffer tells that managed fields are the same but for their times.
+func onlyTimesDiffer(a, b []metav1.ManagedFieldsEntry) bool {
+	if len(a) != len(b) || len(a) == 0 {
+		return false
+	}
+	for i := range a {
+		x, y := &a[i], &b[i]
+		if x.Manager != y.Manager || x.Operation != y.Operation || x.APIVersion != y.APIVersion ||
+			x.Subresource != y.Subresource || x.FieldsType != y.FieldsType {
+			return false
+		}
+		if (x.FieldsV1 == nil) != (y.FieldsV1 == nil) || x.FieldsV1 != nil && string(x.FieldsV1.Raw) != string(y.FieldsV1.Raw) {
+			return false
+		}
+	}
+	return true
+}

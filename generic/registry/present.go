@@ -1,0 +1,77 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/storage"
+)
+
+// present is what a write starts from: the value that storage holds for a key,
+// nil with revision 0 where there is none.
+type present struct {
+	value    []byte
+	revision int64
+	// fresh tells that it was read from the backend for this write: an error
+	// that follows from it is final.
+	fresh bool
+}
+
+func (p *present) exists() bool { return p.revision != 0 }
+
+// peek starts from what the cache holds, which may be stale; nothing there is
+// looked up.
+func (s *Store[T]) peek(ctx context.Context, key string) (present, error) {
+	r, err := s.cache.Peek(ctx, key)
+	if err != nil || r == nil {
+		return s.read(ctx, key)
+	}
+	return present{value: r.Value, revision: r.Revision}, nil
+}
+
+// read asks the backend.
+func (s *Store[T]) read(ctx context.Context, key string) (present, error) {
+	kv, err := s.options.Backend.Get(ctx, key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return present{fresh: true}, nil
+	}
+	if err != nil {
+		return present{}, err
+	}
+	return present{value: kv.Value, revision: kv.Revision, fresh: true}, nil
+}
+
+// after is what a failed transaction found.
+func after(c *storage.ConflictError) present {
+	if c.Current == nil {
+		return present{fresh: true}
+	}
+	return present{value: c.Current.Value, revision: c.Current.Revision, fresh: true}
+}
+
+// refresh reads again what an outcome was computed from. changed is false where
+// it was right after all.
+func (s *Store[T]) refresh(ctx context.Context, key string, p present) (now present, changed bool, err error) {
+	if p.fresh {
+		return p, false, nil
+	}
+	now, err = s.read(ctx, key)
+	return now, now.revision != p.revision, err
+}
+
+// maxWriteAttempts bounds how often a write starts again because another one was
+// faster.
+const maxWriteAttempts = 1000
+
+// errContended gives up a write that others always outrun.
+func errContended(r schema.GroupResource) error {
+	return apierrors.NewServerTimeout(r, "write", 1)
+}
+
+// isDryRun tells that nothing is to be written.
+func isDryRun(flags []string) bool { return slices.Contains(flags, metav1.DryRunAll) }

@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/registry/rest"
+)
+
+const nameDescription = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
+
+const createdDescription = "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+
+// defaultColumns are those of kinds that declare none.
+var defaultColumns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: nameDescription},
+	{Name: "Created At", Type: "date", Description: createdDescription},
+}
+
+// ConvertToTable implements rest.TableConvertor, for an object, a typed list, or
+// a *rest.StoredList. Rows carry the decoded object.
+func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+	table := &metav1.Table{}
+	if opts == nil || !opts.NoHeaders {
+		table.ColumnDefinitions = s.columns()
+	}
+	add := func(obj runtime.Object) error {
+		row, err := s.row(obj)
+		if err == nil {
+			table.Rows = append(table.Rows, row)
+		}
+		return err
+	}
+	if list, ok := object.(*rest.StoredList); ok {
+		table.ResourceVersion, table.Continue, table.RemainingItemCount = list.ResourceVersion, list.Continue, list.RemainingItemCount
+		table.Rows = make([]metav1.TableRow, 0, len(list.Items))
+		for _, item := range list.Items {
+			if err := add(item); err != nil {
+				return nil, err
+			}
+		}
+		return table, nil
+	}
+	if meta.IsListType(object) {
+		if m, err := meta.ListAccessor(object); err == nil {
+			table.ResourceVersion, table.Continue, table.RemainingItemCount = m.GetResourceVersion(), m.GetContinue(), m.GetRemainingItemCount()
+		}
+		table.Rows = []metav1.TableRow{}
+		return table, meta.EachListItem(object, add)
+	}
+	if m, ok := object.(metav1.Object); ok {
+		table.ResourceVersion = m.GetResourceVersion()
+	} else if st, ok := object.(rest.Stored); ok {
+		table.ResourceVersion = st.ResourceVersion()
+	}
+	return table, add(object)
+}
+
+func (s *Store[T]) columns() []metav1.TableColumnDefinition {
+	if s.kind.Columns == nil {
+		return defaultColumns
+	}
+	out := make([]metav1.TableColumnDefinition, len(s.kind.Columns))
+	for i, c := range s.kind.Columns {
+		out[i] = metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description, Priority: c.Priority}
+	}
+	return out
+}
+
+// row is one object's line.
+func (s *Store[T]) row(object runtime.Object) (metav1.TableRow, error) {
+	if st, ok := object.(rest.Stored); ok {
+		decoded, err := st.Decode()
+		if err != nil {
+			return metav1.TableRow{}, err
+		}
+		object = decoded
+	}
+	obj, ok := object.(T)
+	if !ok {
+		return metav1.TableRow{}, errNotOfKind(object, s.kind.Hub)
+	}
+	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}}
+	if s.kind.Columns == nil {
+		row.Cells = []any{obj.GetName(), obj.GetCreationTimestamp().UTC().Format(time.RFC3339)}
+	} else if s.kind.Cells != nil {
+		row.Cells = s.kind.Cells(obj)
+	}
+	if s.kind.RowConditions != nil {
+		row.Conditions = s.kind.RowConditions(obj)
+	}
+	return row, nil
+}

@@ -1,0 +1,87 @@
+package registry
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/registry/rest"
+)
+
+// typedStorage keeps objects of Go types as kube-apiserver does: protobuf in
+// its envelope, or JSON with a newline at the end.
+type typedStorage struct {
+	hub    rest.Codec
+	others []versionCodec
+	json   bool
+}
+
+func newTypedStorage(hub rest.Codec, others []versionCodec, json bool) *typedStorage {
+	return &typedStorage{hub: hub, others: others, json: json}
+}
+
+func (t *typedStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
+	if !t.json {
+		return t.hub.Encode(nil, obj, rest.Protobuf)
+	}
+	b, err := t.hub.Encode(nil, obj, rest.JSON)
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}
+
+// unmarshaler is what Go types with a protobuf encoding have.
+type unmarshaler interface {
+	Reset()
+	Unmarshal([]byte) error
+}
+
+func (t *typedStorage) DecodeStored(value []byte) (runtime.Object, error) {
+	if obj, ok, err := t.decodeProtobuf(value); ok {
+		return obj, err
+	}
+	mt := rest.JSON
+	if len(value) >= len(protobufPrefix) && string(value[:len(protobufPrefix)]) == protobufPrefix {
+		mt = rest.Protobuf
+	}
+	obj, kind, _, err := t.hub.Decode(value, mt, false)
+	if err != nil {
+		return nil, err
+	}
+	hub := t.hub.Kind()
+	if kind == nil || *kind == hub {
+		obj.GetObjectKind().SetGroupVersionKind(hub)
+		return obj, nil
+	}
+	for i := range t.others {
+		if codec := t.others[i].codec; codec.Kind() == *kind {
+			codec.Default(obj)
+			return codec.ToHub(obj)
+		}
+	}
+	return nil, fmt.Errorf("registry: storage holds %s where %s is kept", kind, hub)
+}
+
+// decodeProtobuf is the short way for values of the hub version.
+func (t *typedStorage) decodeProtobuf(value []byte) (runtime.Object, bool, error) {
+	e, ok := openEnvelope(value)
+	if !ok {
+		return nil, false, nil
+	}
+	hub := t.hub.Kind()
+	apiVersion, kind := hub.ToAPIVersionAndKind()
+	if string(e.apiVersion) != apiVersion || string(e.kind) != kind {
+		return nil, false, nil
+	}
+	obj := t.hub.New()
+	u, ok := obj.(unmarshaler)
+	if !ok {
+		return nil, false, nil
+	}
+	if err := u.Unmarshal(e.raw); err != nil {
+		return nil, true, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(hub)
+	return obj, true, nil
+}

@@ -1,0 +1,298 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
+)
+
+// Update implements rest.Updater.
+func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, validateCreate rest.ValidateObjectFunc,
+	validateUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, opts *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	u := &update[T]{
+		store: s, name: name, info: info, validateCreate: validateCreate, validateUpdate: validateUpdate,
+		allowCreate: s.kind.AllowCreateOnUpdate || forceAllowCreate,
+		dryRun:      opts != nil && isDryRun(opts.DryRun),
+	}
+	return u.run(ctx)
+}
+
+// update is one request that changes an object, by the rules of the main
+// resource or of a subresource.
+type update[T Object] struct {
+	store          *Store[T]
+	sub            *UpdateSubresource[T] // nil for the main resource
+	name, key      string
+	info           rest.UpdatedObjectInfo
+	validateCreate rest.ValidateObjectFunc
+	validateUpdate rest.ValidateObjectUpdateFunc
+	allowCreate    bool
+	dryRun         bool
+}
+
+// run tries, from what the cache holds at first, until the write meets the
+// state that it was computed from. An error that follows from what may be stale
+// is not told before the state has been read from the backend.
+func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
+	s := u.store
+	var err error
+	if u.key, err = s.requestKey(ctx, u.name); err != nil {
+		return nil, false, err
+	}
+	from, err := s.peek(ctx, u.key)
+	if err != nil {
+		return nil, false, err
+	}
+	for range maxWriteAttempts {
+		obj, created, err := u.attempt(ctx, from)
+		var conflict *storage.ConflictError
+		switch {
+		case err == nil:
+			return obj, created, nil
+		case errors.As(err, &conflict):
+			from = after(conflict)
+			continue
+		case errors.Is(err, storage.ErrExists):
+			from = present{}
+		}
+		now, changed, readErr := s.refresh(ctx, u.key, from)
+		if readErr != nil {
+			return nil, false, readErr
+		}
+		if !changed && !errors.Is(err, errUnsure) {
+			return nil, false, err
+		}
+		from = now
+	}
+	return nil, false, errContended(s.resource())
+}
+
+// errUnsure asks for another attempt on a state that is surely the present one.
+var errUnsure = errors.New("registry: the present state is not known to be fresh")
+
+// attempt computes the new object from a state and writes it.
+func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, bool, error) {
+	s := u.store
+	old := s.kind.New()
+	if from.exists() {
+		var err error
+		if old, err = s.decodeValue(from.value, from.revision); err != nil {
+			return nil, false, err
+		}
+	}
+	if err := u.checkPreconditions(old); err != nil {
+		return nil, false, err
+	}
+	if !from.exists() && !u.allowCreate {
+		return nil, false, s.notFound(u.name)
+	}
+	updated, err := u.info.UpdatedObject(ctx, old)
+	if err != nil {
+		return nil, false, err
+	}
+	obj, ok := updated.(T)
+	if !ok {
+		return nil, false, errNotOfKind(updated, s.kind.Hub)
+	}
+	if !from.exists() {
+		obj, err = u.create(ctx, obj)
+		return obj, true, err
+	}
+	if err := u.checkVersion(obj, old); err != nil {
+		return nil, false, err
+	}
+	finish, err := u.prepare(ctx, obj, old)
+	if err != nil {
+		return nil, false, err
+	}
+	done := false
+	defer func() { finish(ctx, done) }()
+	if s.releasedBy(obj, old) {
+		err = u.remove(ctx, obj, from)
+	} else {
+		err = u.write(ctx, obj, old, from)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	done = true
+	s.asStored(obj)
+	return obj, false, nil
+}
+
+func (u *update[T]) checkPreconditions(old T) error {
+	p := u.info.Preconditions()
+	if p == nil {
+		return nil
+	}
+	r := u.store.resource()
+	if p.UID != nil && *p.UID != old.GetUID() {
+		return preconditionFailed(r, u.name, u.key, "UID", *p.UID, old.GetUID())
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
+		return preconditionFailed(r, u.name, u.key, "ResourceVersion", *p.ResourceVersion, old.GetResourceVersion())
+	}
+	return nil
+}
+
+// create writes an object that an update may create.
+func (u *update[T]) create(ctx context.Context, obj T) (T, error) {
+	s := u.store
+	var none T
+	finish, err := s.prepareCreate(ctx, obj, u.validateCreate, u.dryRun)
+	if err != nil {
+		return none, err
+	}
+	done := false
+	defer func() { finish(ctx, done) }()
+	obj.SetResourceVersion("")
+	revision, err := s.insert(ctx, u.key, obj, u.dryRun)
+	if err != nil {
+		return none, err
+	}
+	done = true
+	if revision != 0 {
+		obj.SetResourceVersion(formatRevision(revision))
+	}
+	s.asStored(obj)
+	return obj, nil
+}
+
+// checkVersion holds the update against the revision that the client has seen.
+func (u *update[T]) checkVersion(obj, old T) error {
+	s := u.store
+	version := obj.GetResourceVersion()
+	if version == "" || version == "0" {
+		if s.kind.AllowUnconditionalUpdate {
+			obj.SetResourceVersion(old.GetResourceVersion())
+			return nil
+		}
+		r := s.resource()
+		return apierrors.NewInvalid(schema.GroupKind{Group: r.Group, Kind: r.Resource}, u.name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
+	}
+	if version == old.GetResourceVersion() {
+		return nil
+	}
+	if _, err := strconv.ParseUint(version, 10, 64); err != nil {
+		return invalidVersion(version, err)
+	}
+	return apierrors.NewConflict(s.resource(), u.name, errors.New(optimisticLockMessage))
+}
+
+// prepare makes the new object ready to be written and judges the change.
+func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error) {
+	s, k := u.store, u.store.kind
+	if err := s.ensureNamespace(ctx, obj); err != nil {
+		return nil, err
+	}
+	obj.SetGeneration(old.GetGeneration())
+	prepare, validate, warnings := k.PrepareForUpdate, k.ValidateUpdate, k.Warnings
+	if u.sub != nil {
+		prepare, validate, warnings = u.sub.PrepareForUpdate, u.sub.ValidateUpdate, u.sub.Warnings
+	}
+	if prepare != nil {
+		prepare(ctx, obj, old)
+	}
+	keepSystemMetadata(obj, old)
+	errs := s.validateMetadataUpdate(obj, old)
+	finish := finishFunc(finishNothing)
+	if u.sub == nil && k.BeginUpdate != nil && len(errs) == 0 {
+		begun, err := k.BeginUpdate(ctx, obj, old, u.dryRun)
+		if err != nil {
+			return nil, err
+		}
+		if begun != nil {
+			finish = begun
+		}
+	}
+	if validate != nil {
+		errs = append(errs, validate(ctx, obj, old)...)
+	}
+	if len(errs) > 0 {
+		finish(ctx, false)
+		return nil, apierrors.NewInvalid(k.Hub.GroupKind(), obj.GetName(), errs)
+	}
+	if warnings != nil {
+		addWarnings(ctx, warnings(ctx, obj, old))
+	}
+	if u.validateUpdate != nil {
+		if err := u.validateUpdate(ctx, obj, old); err != nil {
+			finish(ctx, false)
+			return nil, err
+		}
+	}
+	return finish, nil
+}
+
+// releasedBy tells that the update takes away what held a terminating object.
+func (s *Store[T]) releasedBy(obj, old T) bool {
+	if len(obj.GetFinalizers()) > 0 || old.GetDeletionTimestamp() == nil {
+		return false
+	}
+	if grace := old.GetDeletionGracePeriodSeconds(); grace != nil && *grace != 0 {
+		return false
+	}
+	return s.kind.HoldDeletion == nil || !s.kind.HoldDeletion(obj)
+}
+
+// remove deletes the object instead of updating it. The client gets the object
+// as it would have been.
+func (u *update[T]) remove(ctx context.Context, obj T, from present) error {
+	if u.dryRun {
+		return nil
+	}
+	if _, err := u.store.options.Backend.Delete(ctx, u.key, from.revision); err != nil {
+		return err
+	}
+	if u.store.kind.AfterDelete != nil {
+		u.store.kind.AfterDelete(ctx, obj)
+	}
+	return nil
+}
+
+// write replaces the object, unless that would change nothing.
+func (u *update[T]) write(ctx context.Context, obj, old T, from present) error {
+	s := u.store
+	value, same, err := s.encodeChange(obj, old, from.value)
+	if err != nil {
+		return err
+	}
+	if same && !from.fresh {
+		return errUnsure
+	}
+	revision := from.revision
+	if !same && !u.dryRun {
+		if revision, err = s.options.Backend.Update(ctx, u.key, value, from.revision, s.ttl(obj)); err != nil {
+			return err
+		}
+	}
+	obj.SetResourceVersion(formatRevision(revision))
+	return nil
+}
+
+// encodeChange returns the new value, and whether it is what storage holds
+// already. A change of nothing but the times of managed fields is none.
+func (s *Store[T]) encodeChange(obj, old T, held []byte) (value []byte, same bool, err error) {
+	fields := obj.GetManagedFields()
+	before := old.GetManagedFields()
+	if onlyTimesDiffer(fields, before) {
+		obj.SetManagedFields(before)
+		if value, err = s.encodeStored(obj); err != nil || bytes.Equal(value, held) {
+			return value, err == nil, err
+		}
+		obj.SetManagedFields(fields)
+	}
+	value, err = s.encodeStored(obj)
+	return value, err == nil && bytes.Equal(value, held), err
+}
