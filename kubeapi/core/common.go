@@ -1,0 +1,93 @@
+package core
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var v1 = schema.GroupVersion{Version: "v1"}
+
+func kind(name string) schema.GroupVersionKind { return v1.WithKind(name) }
+
+func resource(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
+
+func ptr[V any](v V) *V { return &v }
+
+// immutableFlag judges the immutable field of config maps and secrets, and what
+// it protects: same tells that a protected field is unchanged.
+func immutableFlag(now, before *bool, protected map[string]bool, order ...string) field.ErrorList {
+	const msg = "field is immutable when `immutable` is set"
+	if before == nil || !*before {
+		return nil
+	}
+	var errs field.ErrorList
+	if now == nil || !*now {
+		errs = append(errs, field.Forbidden(field.NewPath("immutable"), msg))
+	}
+	for _, name := range order {
+		if !protected[name] {
+			errs = append(errs, field.Forbidden(field.NewPath(name), msg))
+		}
+	}
+	return errs
+}
+
+// configKeys judges the keys of a config map or secret.
+func configKey(key string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, msg := range utilvalidation.IsConfigMapKey(key) {
+		errs = append(errs, field.Invalid(path.Key(key), key, msg))
+	}
+	return errs
+}
+
+// accessModes shows access modes in kubectl's short form.
+func accessModes(modes []corev1.PersistentVolumeAccessMode) string {
+	short := []struct {
+		mode corev1.PersistentVolumeAccessMode
+		text string
+	}{
+		{corev1.ReadWriteOnce, "RWO"}, {corev1.ReadOnlyMany, "ROX"},
+		{corev1.ReadWriteMany, "RWX"}, {corev1.ReadWriteOncePod, "RWOP"},
+	}
+	have := sets.New(modes...)
+	var out []string
+	for _, s := range short {
+		if have.Has(s.mode) {
+			out = append(out, s.text)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// standardFinalizers are the names that need no domain.
+var standardFinalizers = sets.New("kubernetes", "orphan", "foregroundDeletion")
+
+// finalizerName judges an element of a finalizer list.
+func finalizerName(name string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, msg := range utilvalidation.IsQualifiedName(name) {
+		errs = append(errs, field.Invalid(path, name, msg))
+	}
+	if !strings.Contains(name, "/") && !standardFinalizers.Has(name) {
+		errs = append(errs, field.Invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified"))
+	}
+	return errs
+}
+
+func quoted(values []string) string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = fmt.Sprintf("%q", v)
+	}
+	return strings.Join(out, ", ")
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

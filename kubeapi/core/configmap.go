@@ -1,0 +1,55 @@
+package core
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/show"
+)
+
+// configMapKind declares config maps.
+func configMapKind() registry.Kind[*corev1.ConfigMap] {
+	return registry.Kind[*corev1.ConfigMap]{
+		Hub: kind("ConfigMap"), Plural: "configmaps", Singular: "configmap", ShortNames: []string{"cm"}, Namespaced: true,
+		New:                      func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
+		NewList:                  func() runtime.Object { return &corev1.ConfigMapList{} },
+		AllowUnconditionalUpdate: true,
+		Validate:                 func(_ context.Context, c *corev1.ConfigMap) field.ErrorList { return validateConfigMap(c) },
+		ValidateUpdate: func(_ context.Context, c, old *corev1.ConfigMap) field.ErrorList {
+			errs := immutableFlag(c.Immutable, old.Immutable, map[string]bool{
+				"data":       equality.Semantic.DeepEqual(c.Data, old.Data),
+				"binaryData": equality.Semantic.DeepEqual(c.BinaryData, old.BinaryData),
+			}, "data", "binaryData")
+			return append(errs, validateConfigMap(c)...)
+		},
+		Columns: []registry.Column{show.Name(), show.Text("Data", show.Doc(corev1.ConfigMap{}, "data")), show.Age()},
+		Cells: func(c *corev1.ConfigMap) []any {
+			return []any{c.Name, int64(len(c.Data) + len(c.BinaryData)), show.Since(c.CreationTimestamp)}
+		},
+	}
+}
+
+func validateConfigMap(c *corev1.ConfigMap) field.ErrorList {
+	var errs field.ErrorList
+	size := 0
+	for k, v := range c.Data {
+		errs = append(errs, configKey(k, field.NewPath("data"))...)
+		if _, both := c.BinaryData[k]; both {
+			errs = append(errs, field.Invalid(field.NewPath("data").Key(k), k, "duplicate of key present in binaryData"))
+		}
+		size += len(v)
+	}
+	for k, v := range c.BinaryData {
+		errs = append(errs, configKey(k, field.NewPath("binaryData"))...)
+		size += len(v)
+	}
+	if size > corev1.MaxSecretSize {
+		errs = append(errs, field.TooLong(field.NewPath(""), "", corev1.MaxSecretSize))
+	}
+	return errs
+}

@@ -1,0 +1,103 @@
+package core
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+// namespaceKind declares namespaces. They go in two steps: a deletion marks
+// them, and whoever empties them takes its name from spec.finalizers through
+// the subresource finalize.
+func namespaceKind() registry.Kind[*corev1.Namespace] {
+	return registry.Kind[*corev1.Namespace]{
+		Hub: kind("Namespace"), Plural: "namespaces", Singular: "namespace", ShortNames: []string{"ns"},
+		New:                      func() *corev1.Namespace { return &corev1.Namespace{} },
+		NewList:                  func() runtime.Object { return &corev1.NamespaceList{} },
+		ValidateName:             validation.NameIsDNSLabel,
+		AllowUnconditionalUpdate: true,
+		DeleteReturnsObject:      true,
+		Default:                  labelWithName,
+		PrepareForCreate: func(_ context.Context, n *corev1.Namespace) {
+			n.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
+			for _, f := range n.Spec.Finalizers {
+				if f == corev1.FinalizerKubernetes {
+					return
+				}
+			}
+			n.Spec.Finalizers = append(n.Spec.Finalizers, corev1.FinalizerKubernetes)
+		},
+		// A generated name is known only now.
+		BeginCreate: func(_ context.Context, n *corev1.Namespace, _ bool) (func(context.Context, bool), error) {
+			labelWithName(n)
+			return nil, nil
+		},
+		PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) {
+			n.Spec.Finalizers, n.Status = old.Spec.Finalizers, old.Status
+		},
+		Validate: func(_ context.Context, n *corev1.Namespace) field.ErrorList { return namespaceFinalizers(n) },
+		HoldDeletion: func(n *corev1.Namespace) bool {
+			if n.DeletionTimestamp != nil {
+				n.Status.Phase = corev1.NamespaceTerminating
+			}
+			return len(n.Spec.Finalizers) > 0
+		},
+		ResetFields: check.Reset(v1, "status"),
+		Status: &registry.StatusSubresource[*corev1.Namespace]{
+			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Spec = old.Spec },
+			ValidateUpdate:   func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespacePhase(n) },
+			ResetFields:      check.Reset(v1, "spec"),
+		},
+		Subresources: map[string]*registry.StatusSubresource[*corev1.Namespace]{
+			"finalize": {
+				PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Status = old.Status },
+				ValidateUpdate:   func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespaceFinalizers(n) },
+				ResetFields:      check.Reset(v1, "status"),
+			},
+		},
+		Columns: []registry.Column{show.Name(), show.Text("Status", "The status of the namespace"), show.Age()},
+		Cells: func(n *corev1.Namespace) []any {
+			return []any{n.Name, string(n.Status.Phase), show.Since(n.CreationTimestamp)}
+		},
+		Fields: []registry.SelectableField[*corev1.Namespace]{
+			{Path: "status.phase", Get: func(n *corev1.Namespace) string { return string(n.Status.Phase) }},
+		},
+	}
+}
+
+// labelWithName lets selectors of namespaces select by name.
+func labelWithName(n *corev1.Namespace) {
+	if n.Name == "" {
+		return
+	}
+	if n.Labels == nil {
+		n.Labels = map[string]string{}
+	}
+	n.Labels[corev1.LabelMetadataName] = n.Name
+}
+
+func namespaceFinalizers(n *corev1.Namespace) field.ErrorList {
+	var errs field.ErrorList
+	for _, f := range n.Spec.Finalizers {
+		errs = append(errs, finalizerName(string(f), field.NewPath("spec", "finalizers"))...)
+	}
+	return errs
+}
+
+func namespacePhase(n *corev1.Namespace) field.ErrorList {
+	path := field.NewPath("status", "Phase")
+	switch {
+	case n.DeletionTimestamp == nil && n.Status.Phase != corev1.NamespaceActive:
+		return field.ErrorList{field.Invalid(path, n.Status.Phase, "may only be 'Active' if `deletionTimestamp` is empty")}
+	case n.DeletionTimestamp != nil && n.Status.Phase != corev1.NamespaceTerminating:
+		return field.ErrorList{field.Invalid(path, n.Status.Phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")}
+	}
+	return nil
+}

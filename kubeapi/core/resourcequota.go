@@ -1,0 +1,166 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/show"
+)
+
+// resourceQuotaKind declares resource quotas.
+func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
+	return registry.Kind[*corev1.ResourceQuota]{
+		Hub: kind("ResourceQuota"), Plural: "resourcequotas", Singular: "resourcequota", ShortNames: []string{"quota"}, Namespaced: true,
+		New:                      func() *corev1.ResourceQuota { return &corev1.ResourceQuota{} },
+		NewList:                  func() runtime.Object { return &corev1.ResourceQuotaList{} },
+		AllowUnconditionalUpdate: true,
+		DeleteReturnsObject:      true,
+		Default: func(q *corev1.ResourceQuota) {
+			podspec.RoundResources(q.Spec.Hard)
+			podspec.RoundResources(q.Status.Hard)
+			podspec.RoundResources(q.Status.Used)
+		},
+		PrepareForCreate: func(_ context.Context, q *corev1.ResourceQuota) { q.Status = corev1.ResourceQuotaStatus{} },
+		PrepareForUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) { q.Status = old.Status },
+		Validate:         func(_ context.Context, q *corev1.ResourceQuota) field.ErrorList { return quotaSpec(&q.Spec) },
+		ValidateUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) field.ErrorList {
+			return append(quotaSpec(&q.Spec), quotaScopesKept(q, old)...)
+		},
+		ResetFields: check.Reset(v1, "status"),
+		Status: &registry.StatusSubresource[*corev1.ResourceQuota]{
+			PrepareForUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) { q.Spec = old.Spec },
+			ValidateUpdate:   func(_ context.Context, q, _ *corev1.ResourceQuota) field.ErrorList { return quotaStatus(&q.Status) },
+			ResetFields:      check.Reset(v1, "spec"),
+		},
+		Columns: []registry.Column{
+			show.Name(),
+			show.Text("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
+			show.Text("Limit", "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."),
+			show.Age(),
+		},
+		Cells: func(q *corev1.ResourceQuota) []any {
+			requests, limits := quotaCells(q)
+			return []any{q.Name, requests, limits, show.Since(q.CreationTimestamp)}
+		},
+	}
+}
+
+func quotaCells(q *corev1.ResourceQuota) (requests, limits string) {
+	var r, l []string
+	for _, name := range sortedNames(q.Status.Hard) {
+		used, hard := q.Status.Used[name], q.Status.Hard[name]
+		text := fmt.Sprintf("%s: %s/%s", name, used.String(), hard.String())
+		if strings.HasPrefix(string(name), "limits") {
+			l = append(l, text)
+		} else {
+			r = append(r, text)
+		}
+	}
+	return strings.Join(r, ", "), strings.Join(l, ", ")
+}
+
+func sortedNames(l corev1.ResourceList) []corev1.ResourceName {
+	names := make([]corev1.ResourceName, 0, len(l))
+	for k := range l {
+		names = append(names, k)
+	}
+	sort.Slice(names, func(i, j int) bool { return names[i] < names[j] })
+	return names
+}
+
+func quotaAmounts(l corev1.ResourceList, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range sortedNames(l) {
+		p, value := path.Key(string(name)), l[name]
+		errs = append(errs, podspec.ResourceName(string(name), p)...)
+		errs = append(errs, podspec.Quantity(string(name), &value, p)...)
+	}
+	return errs
+}
+
+func quotaStatus(s *corev1.ResourceQuotaStatus) field.ErrorList {
+	errs := quotaAmounts(s.Hard, field.NewPath("status", "hard"))
+	return append(errs, quotaAmounts(s.Used, field.NewPath("status", "used"))...)
+}
+
+var (
+	podScopes = sets.New(corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating,
+		corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort,
+		corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeCrossNamespacePodAffinity)
+	scopes = podScopes.Union(sets.New(corev1.ResourceQuotaScopeVolumeAttributesClass))
+
+	podResources = sets.New[corev1.ResourceName]("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory", "pods")
+)
+
+func quotaSpec(s *corev1.ResourceQuotaSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := quotaAmounts(s.Hard, path.Child("hard"))
+	given := sets.New(s.Scopes...)
+	for _, sc := range s.Scopes {
+		if !scopes.Has(sc) {
+			errs = append(errs, field.Invalid(path.Child("scopes"), s.Scopes, "unsupported scope"))
+		}
+		for _, name := range sortedNames(s.Hard) {
+			if sc == corev1.ResourceQuotaScopeBestEffort && name != corev1.ResourcePods && isQuotaPodResource(name) {
+				errs = append(errs, field.Invalid(path.Child("scopes"), s.Scopes, "unsupported scope applied to resource"))
+			}
+		}
+	}
+	for _, pair := range [][2]corev1.ResourceQuotaScope{
+		{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort},
+		{corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating},
+	} {
+		if given.HasAll(pair[:]...) {
+			errs = append(errs, field.Invalid(path.Child("scopes"), s.Scopes, "conflicting scopes"))
+		}
+	}
+	return append(errs, quotaScopeSelector(s, path.Child("scopeSelector"))...)
+}
+
+func isQuotaPodResource(name corev1.ResourceName) bool { return podResources.Has(name) }
+
+func quotaScopeSelector(s *corev1.ResourceQuotaSpec, path *field.Path) field.ErrorList {
+	if s.ScopeSelector == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	exprs := path.Child("matchExpressions")
+	for i := range s.ScopeSelector.MatchExpressions {
+		r := &s.ScopeSelector.MatchExpressions[i]
+		if !scopes.Has(r.ScopeName) {
+			errs = append(errs, field.Invalid(exprs.Child("scopeName"), r.ScopeName, "unsupported scope"))
+		}
+		switch r.Operator {
+		case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:
+			if len(r.Values) == 0 {
+				errs = append(errs, field.Required(exprs.Child("values"), "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"))
+			}
+		case corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist:
+			if len(r.Values) != 0 {
+				errs = append(errs, field.Invalid(exprs.Child("values"), r.Values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"))
+			}
+		default:
+			errs = append(errs, field.Invalid(exprs.Child("operator"), r.Operator, "not a valid selector operator"))
+		}
+	}
+	return errs
+}
+
+// quotaScopesKept refuses a change of what a quota counts.
+func quotaScopesKept(q, old *corev1.ResourceQuota) field.ErrorList {
+	now, before := sets.New(q.Spec.Scopes...), sets.New(old.Spec.Scopes...)
+	if now.Equal(before) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("spec", "scopes"), q.Spec.Scopes, check.ImmutableMsg)}
+}

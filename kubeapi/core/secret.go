@@ -1,0 +1,121 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+// secretKind declares secrets.
+func secretKind() registry.Kind[*corev1.Secret] {
+	return registry.Kind[*corev1.Secret]{
+		Hub: kind("Secret"), Plural: "secrets", Singular: "secret", Namespaced: true,
+		New:                      func() *corev1.Secret { return &corev1.Secret{} },
+		NewList:                  func() runtime.Object { return &corev1.SecretList{} },
+		AllowUnconditionalUpdate: true,
+		Default:                  defaultSecret,
+		PrepareForUpdate: func(_ context.Context, s, old *corev1.Secret) {
+			// A client that does not know types keeps the type.
+			if s.Type == "" {
+				s.Type = old.Type
+			}
+		},
+		Validate: func(_ context.Context, s *corev1.Secret) field.ErrorList { return validateSecret(s) },
+		ValidateUpdate: func(_ context.Context, s, old *corev1.Secret) field.ErrorList {
+			errs := check.Immutable(s.Type, old.Type, field.NewPath("type"))
+			errs = append(errs, immutableFlag(s.Immutable, old.Immutable, map[string]bool{
+				"data": equality.Semantic.DeepEqual(s.Data, old.Data),
+			}, "data")...)
+			return append(errs, validateSecret(s)...)
+		},
+		Columns: []registry.Column{
+			show.Name(), show.Text("Type", show.Doc(corev1.Secret{}, "type")),
+			show.Text("Data", show.Doc(corev1.Secret{}, "data")), show.Age(),
+		},
+		Cells: func(s *corev1.Secret) []any {
+			return []any{s.Name, string(s.Type), int64(len(s.Data)), show.Since(s.CreationTimestamp)}
+		},
+		Fields: []registry.SelectableField[*corev1.Secret]{
+			{Path: "type", Get: func(s *corev1.Secret) string { return string(s.Type) }},
+		},
+	}
+}
+
+// defaultSecret moves what was given as text to the data, and sets the type.
+func defaultSecret(s *corev1.Secret) {
+	if len(s.StringData) > 0 && s.Data == nil {
+		s.Data = make(map[string][]byte, len(s.StringData))
+	}
+	for k, v := range s.StringData {
+		s.Data[k] = []byte(v)
+	}
+	s.StringData = nil
+	if s.Type == "" {
+		s.Type = corev1.SecretTypeOpaque
+	}
+}
+
+func validateSecret(s *corev1.Secret) field.ErrorList {
+	var errs field.ErrorList
+	data := field.NewPath("data")
+	size := 0
+	for k, v := range s.Data {
+		errs = append(errs, configKey(k, data)...)
+		size += len(v)
+	}
+	if size > corev1.MaxSecretSize {
+		errs = append(errs, field.TooLong(data, "", corev1.MaxSecretSize))
+	}
+	required := func(keys ...string) {
+		for _, k := range keys {
+			if _, ok := s.Data[k]; !ok {
+				errs = append(errs, field.Required(data.Key(k), ""))
+			}
+		}
+	}
+	switch s.Type {
+	case corev1.SecretTypeServiceAccountToken:
+		if s.Annotations[corev1.ServiceAccountNameKey] == "" {
+			errs = append(errs, field.Required(field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), ""))
+		}
+	case corev1.SecretTypeDockercfg:
+		errs = append(errs, jsonKey(s, corev1.DockerConfigKey)...)
+	case corev1.SecretTypeDockerConfigJson:
+		errs = append(errs, jsonKey(s, corev1.DockerConfigJsonKey)...)
+	case corev1.SecretTypeBasicAuth:
+		_, user := s.Data[corev1.BasicAuthUsernameKey]
+		_, password := s.Data[corev1.BasicAuthPasswordKey]
+		if !user && !password {
+			required(corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
+		}
+	case corev1.SecretTypeSSHAuth:
+		if len(s.Data[corev1.SSHAuthPrivateKey]) == 0 {
+			errs = append(errs, field.Required(data.Key(corev1.SSHAuthPrivateKey), ""))
+		}
+	case corev1.SecretTypeTLS:
+		required(corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+	}
+	return errs
+}
+
+// jsonKey judges the key that a docker configuration must be at. The value
+// itself is kept out of the message.
+func jsonKey(s *corev1.Secret, key string) field.ErrorList {
+	path := field.NewPath("data").Key(key)
+	raw, ok := s.Data[key]
+	if !ok {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	if err := json.Unmarshal(raw, &map[string]any{}); err != nil {
+		return field.ErrorList{field.Invalid(path, "<secret contents redacted>", err.Error())}
+	}
+	return nil
+}
