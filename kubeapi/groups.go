@@ -1,7 +1,13 @@
 package kubeapi
 
 import (
+	"triplane/kubeapi/apps"
+	"triplane/kubeapi/batch"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/node"
+	"triplane/kubeapi/policy"
+	"triplane/kubeapi/rbac"
+	"triplane/kubeapi/scheduling"
 )
 
 // legacyGroup is the core group, at /api.
@@ -11,19 +17,20 @@ func groups() []group.Func {
 		// authentication.k8s.io
 		// authorization.k8s.io
 		// autoscaling
-		// batch
+		batch.Group,
 		// certificates.k8s.io
 		// coordination.k8s.io
 		// discovery.k8s.io
 		// networking.k8s.io
-		// node.k8s.io
-		// policy
-		// rbac.authorization.k8s.io
-		// scheduling.k8s.io
+		node.Group,
+		policy.Group,
+		rbac.Group,
+		scheduling.Group,
 		// storage.k8s.io
 		// flowcontrol.apiserver.k8s.io
 		// apps: behind all others, so that its kinds win over what other groups
 		// served before (extensions)
+		apps.Group,
 		// admissionregistration.k8s.io
 		// events.k8s.io
 		// resource.k8s.io

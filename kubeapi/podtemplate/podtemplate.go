@@ -31,3 +31,6 @@ func ValidateClaim(c *corev1.PersistentVolumeClaim, path *field.Path) field.Erro
 
 // ClaimWarnings tells what is unwise about a claim template.
 func ClaimWarnings(c *corev1.PersistentVolumeClaim, path *field.Path) []string { return nil }
+
+// ValidateTolerations judges tolerations.
+func ValidateTolerations(ts []corev1.Toleration, path *field.Path) field.ErrorList { return nil }

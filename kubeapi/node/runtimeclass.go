@@ -1,0 +1,75 @@
+package node
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/generic/server"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/show"
+)
+
+// Group builds node.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, nodev1.GroupName, "v1")
+	group.Add(b, runtimeClassKind())
+	return b.Info()
+}
+
+func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
+	return registry.Kind[*nodev1.RuntimeClass]{
+		Hub: nodev1.SchemeGroupVersion.WithKind("RuntimeClass"), Plural: "runtimeclasses", Singular: "runtimeclass",
+		New:      func() *nodev1.RuntimeClass { return &nodev1.RuntimeClass{} },
+		NewList:  func() runtime.Object { return &nodev1.RuntimeClassList{} },
+		Default:  defaultRuntimeClass,
+		Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c) },
+		ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
+			return check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))
+		},
+		AllowUnconditionalUpdate: false,
+		Columns: []registry.Column{
+			show.Name(), show.Text("Handler", show.Doc(nodev1.RuntimeClass{}, "handler")), show.Age(),
+		},
+		Cells: func(c *nodev1.RuntimeClass) []any {
+			return []any{c.Name, c.Handler, show.Since(c.CreationTimestamp)}
+		},
+	}
+}
+
+func defaultRuntimeClass(c *nodev1.RuntimeClass) {
+	if c.Scheduling == nil {
+		return
+	}
+	for i := range c.Scheduling.Tolerations {
+		if t := &c.Scheduling.Tolerations[i]; t.Operator == "" {
+			t.Operator = corev1.TolerationOpEqual
+		}
+	}
+}
+
+func validate(c *nodev1.RuntimeClass) field.ErrorList {
+	errs := check.Label(c.Handler, field.NewPath("handler"))
+	if c.Overhead != nil {
+		path := field.NewPath("overhead", "podFixed")
+		for name, q := range c.Overhead.PodFixed {
+			if q.Cmp(resource.Quantity{}) < 0 {
+				errs = append(errs, field.Invalid(path.Key(string(name)), q.String(), "must be greater than or equal to 0"))
+			}
+		}
+	}
+	if s := c.Scheduling; s != nil {
+		path := field.NewPath("scheduling")
+		errs = append(errs, metavalidation.ValidateLabels(s.NodeSelector, path.Child("nodeSelector"))...)
+		errs = append(errs, podtemplate.ValidateTolerations(s.Tolerations, path.Child("tolerations"))...)
+	}
+	return errs
+}

@@ -1,0 +1,107 @@
+package policy
+
+import (
+	"context"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/generic/server"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/show"
+)
+
+var v1 = policyv1.SchemeGroupVersion
+
+// Group builds policy/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, policyv1.GroupName, "v1")
+	group.Add(b, disruptionBudgetKind())
+	return b.Info()
+}
+
+func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
+	return registry.Kind[*policyv1.PodDisruptionBudget]{
+		Hub: v1.WithKind("PodDisruptionBudget"), Plural: "poddisruptionbudgets", Singular: "poddisruptionbudget",
+		ShortNames: []string{"pdb"}, Namespaced: true,
+		New:     func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
+		NewList: func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
+		PrepareForCreate: func(_ context.Context, b *policyv1.PodDisruptionBudget) {
+			b.Status = policyv1.PodDisruptionBudgetStatus{}
+			b.Generation = 1
+		},
+		PrepareForUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) {
+			b.Status = old.Status
+			check.Generation(b, old, check.Differs(b.Spec, old.Spec))
+		},
+		Validate: func(_ context.Context, b *policyv1.PodDisruptionBudget) field.ErrorList {
+			return validateSpec(&b.Spec, false)
+		},
+		ValidateUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) field.ErrorList {
+			return validateSpec(&b.Spec, old.Spec.Selector != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
+		},
+		Columns: []registry.Column{
+			show.Name(),
+			show.Text("Min Available", "The minimum number of pods that must be available."),
+			show.Text("Max Unavailable", "The maximum number of pods that may be unavailable."),
+			show.Int("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time."),
+			show.Age(),
+		},
+		Cells: func(b *policyv1.PodDisruptionBudget) []any {
+			return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), show.Since(b.CreationTimestamp)}
+		},
+		ResetFields: check.Reset(v1, "status"),
+		Status: &registry.StatusSubresource[*policyv1.PodDisruptionBudget]{
+			PrepareForUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) { b.Spec = old.Spec },
+			ValidateUpdate: func(_ context.Context, b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
+				return validateStatus(&b.Status, field.NewPath("status"))
+			},
+			ResetFields: check.Reset(v1, "spec"),
+		},
+	}
+}
+
+func amount(v *intstr.IntOrString) string {
+	if v == nil {
+		return "N/A"
+	}
+	return v.String()
+}
+
+func validateSpec(s *policyv1.PodDisruptionBudgetSpec, allowInvalidValues bool) field.ErrorList {
+	var errs field.ErrorList
+	path := field.NewPath("spec")
+	if s.MinAvailable != nil && s.MaxUnavailable != nil {
+		errs = append(errs, field.Invalid(path, check.GoNames(*s), "minAvailable and maxUnavailable cannot be both set"))
+	}
+	if v := s.MinAvailable; v != nil {
+		errs = append(errs, check.NonNegativeIntOrPercent(*v, path.Child("minAvailable"))...)
+		errs = append(errs, check.AtMost100Percent(*v, path.Child("minAvailable"))...)
+	}
+	if v := s.MaxUnavailable; v != nil {
+		errs = append(errs, check.NonNegativeIntOrPercent(*v, path.Child("maxUnavailable"))...)
+		errs = append(errs, check.AtMost100Percent(*v, path.Child("maxUnavailable"))...)
+	}
+	errs = append(errs, metavalidation.ValidateLabelSelector(s.Selector,
+		metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalidValues}, path.Child("selector"))...)
+	if p := s.UnhealthyPodEvictionPolicy; p != nil {
+		errs = append(errs, check.OneOf(*p, path.Child("unhealthyPodEvictionPolicy"), policyv1.IfHealthyBudget, policyv1.AlwaysAllow)...)
+	}
+	return errs
+}
+
+func validateStatus(s *policyv1.PodDisruptionBudgetStatus, path *field.Path) field.ErrorList {
+	errs := metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))
+	for _, c := range []struct {
+		name  string
+		value int32
+	}{{"disruptionsAllowed", s.DisruptionsAllowed}, {"currentHealthy", s.CurrentHealthy}, {"desiredHealthy", s.DesiredHealthy}, {"expectedPods", s.ExpectedPods}} {
+		errs = append(errs, check.NonNegative(int64(c.value), path.Child(c.name))...)
+	}
+	return errs
+}

@@ -1,0 +1,67 @@
+package rbac
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+)
+
+func clusterRoleKind(g *guard) registry.Kind[*rbacv1.ClusterRole] {
+	return registry.Kind[*rbacv1.ClusterRole]{
+		Hub: v1.WithKind("ClusterRole"), Plural: "clusterroles", Singular: "clusterrole",
+		New:          func() *rbacv1.ClusterRole { return &rbacv1.ClusterRole{} },
+		NewList:      func() runtime.Object { return &rbacv1.ClusterRoleList{} },
+		ValidateName: check.PathSegmentName,
+		Validate:     func(_ context.Context, r *rbacv1.ClusterRole) field.ErrorList { return validateClusterRole(r) },
+		ValidateUpdate: func(_ context.Context, r, _ *rbacv1.ClusterRole) field.ErrorList {
+			return validateClusterRole(r)
+		},
+		BeginCreate: func(ctx context.Context, r *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
+			return done, grantClusterRole(ctx, g, r, r.AggregationRule != nil)
+		},
+		BeginUpdate: func(ctx context.Context, r, old *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
+			same := !check.Differs(r.Rules, old.Rules) && !check.Differs(r.AggregationRule, old.AggregationRule)
+			if metadataOnly(r, old, same) {
+				return done, nil
+			}
+			return done, grantClusterRole(ctx, g, r, r.AggregationRule != nil || old.AggregationRule != nil)
+		},
+		AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+	}
+}
+
+func grantClusterRole(ctx context.Context, g *guard, r *rbacv1.ClusterRole, aggregates bool) error {
+	if err := g.grantRole(ctx, "clusterroles", r, r.Rules); err != nil || !aggregates {
+		return err
+	}
+	if g.may(ctx, "escalate", "", "clusterroles", r.Name) {
+		return nil
+	}
+	return g.grantAggregation(ctx, r.Name)
+}
+
+func validateClusterRole(r *rbacv1.ClusterRole) field.ErrorList {
+	errs := validateRules(r.Rules, false)
+	if r.AggregationRule == nil {
+		return errs
+	}
+	path := field.NewPath("aggregationRule", "clusterRoleSelectors")
+	if len(r.AggregationRule.ClusterRoleSelectors) == 0 {
+		errs = append(errs, field.Required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil"))
+	}
+	for i := range r.AggregationRule.ClusterRoleSelectors {
+		s := &r.AggregationRule.ClusterRoleSelectors[i]
+		errs = append(errs, metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, path.Index(i))...)
+		if selector, err := metav1.LabelSelectorAsSelector(s); err != nil {
+			errs = append(errs, field.Invalid(path.Index(i), selector, "invalid label selector."))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,81 @@
+package rbac
+
+import (
+	"context"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/generic/request"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {
+	validate := func(b *rbacv1.RoleBinding) field.ErrorList {
+		return validateBinding(b.RoleRef, b.Subjects, true, "Role", "ClusterRole")
+	}
+	return registry.Kind[*rbacv1.RoleBinding]{
+		Hub: v1.WithKind("RoleBinding"), Plural: "rolebindings", Singular: "rolebinding", Namespaced: true,
+		New:          func() *rbacv1.RoleBinding { return &rbacv1.RoleBinding{} },
+		NewList:      func() runtime.Object { return &rbacv1.RoleBindingList{} },
+		ValidateName: check.PathSegmentName,
+		Default:      func(b *rbacv1.RoleBinding) { defaultBinding(&b.RoleRef, b.Subjects, b.Namespace) },
+		Validate:     func(_ context.Context, b *rbacv1.RoleBinding) field.ErrorList { return validate(b) },
+		ValidateUpdate: func(_ context.Context, b, old *rbacv1.RoleBinding) field.ErrorList {
+			return append(validate(b), validateRoleRefUpdate(b.RoleRef, old.RoleRef)...)
+		},
+		BeginCreate: func(ctx context.Context, b *rbacv1.RoleBinding, _ bool) (func(context.Context, bool), error) {
+			return done, g.grantBinding(ctx, "rolebindings", inNamespace(ctx, b), b.RoleRef)
+		},
+		BeginUpdate: func(ctx context.Context, b, old *rbacv1.RoleBinding, _ bool) (func(context.Context, bool), error) {
+			same := b.RoleRef == old.RoleRef && !check.Differs(b.Subjects, old.Subjects)
+			if metadataOnly(b, old, same) {
+				return done, nil
+			}
+			return done, g.grantBinding(ctx, "rolebindings", inNamespace(ctx, b), b.RoleRef)
+		},
+		AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
+		Columns: bindingColumns(show.Doc(rbacv1.RoleBinding{}, "roleRef"), "roleBinding"),
+		Cells: func(b *rbacv1.RoleBinding) []any {
+			users, groups, accounts := bindingSubjects(b.Subjects)
+			return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, show.Since(b.CreationTimestamp), users, groups, accounts}
+		},
+	}
+}
+
+// inNamespace fills in the namespace of the request where the object has none.
+func inNamespace(ctx context.Context, b *rbacv1.RoleBinding) *rbacv1.RoleBinding {
+	if b.Namespace == "" {
+		b.Namespace = request.NamespaceFrom(ctx)
+	}
+	return b
+}
+
+func bindingColumns(roleDoc, kind string) []registry.Column {
+	return []registry.Column{
+		show.Name(),
+		show.Text("Role", roleDoc),
+		show.Age(),
+		show.Wide(show.Text("Users", "Users in the "+kind)),
+		show.Wide(show.Text("Groups", "Groups in the "+kind)),
+		show.Wide(show.Text("ServiceAccounts", "ServiceAccounts in the "+kind)),
+	}
+}
+
+func bindingSubjects(subjects []rbacv1.Subject) (users, groups, accounts string) {
+	var u, g, a []string
+	for _, s := range subjects {
+		switch s.Kind {
+		case rbacv1.UserKind:
+			u = append(u, s.Name)
+		case rbacv1.GroupKind:
+			g = append(g, s.Name)
+		case rbacv1.ServiceAccountKind:
+			a = append(a, s.Namespace+"/"+s.Name)
+		}
+	}
+	return joined(u), joined(g), joined(a)
+}

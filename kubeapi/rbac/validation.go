@@ -1,0 +1,99 @@
+package rbac
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/check"
+)
+
+func validateRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
+	var errs field.ErrorList
+	for i := range rules {
+		errs = append(errs, validateRule(&rules[i], namespaced, field.NewPath("rules").Index(i))...)
+	}
+	return errs
+}
+
+func validateRule(r *rbacv1.PolicyRule, namespaced bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(r.Verbs) == 0 {
+		errs = append(errs, field.Required(path.Child("verbs"), "verbs must contain at least one value"))
+	}
+	if len(r.NonResourceURLs) > 0 {
+		if namespaced {
+			errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), r.NonResourceURLs, "namespaced rules cannot apply to non-resource URLs"))
+		}
+		if len(r.APIGroups)+len(r.Resources)+len(r.ResourceNames) > 0 {
+			errs = append(errs, field.Invalid(path.Child("nonResourceURLs"), r.NonResourceURLs, "rules cannot apply to both regular resources and non-resource URLs"))
+		}
+		return errs
+	}
+	if len(r.APIGroups) == 0 {
+		errs = append(errs, field.Required(path.Child("apiGroups"), "resource rules must supply at least one api group"))
+	}
+	if len(r.Resources) == 0 {
+		errs = append(errs, field.Required(path.Child("resources"), "resource rules must supply at least one resource"))
+	}
+	return errs
+}
+
+// validateBinding judges a binding; kinds are those that roleRef may name.
+func validateBinding(ref rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool, kinds ...string) field.ErrorList {
+	path := field.NewPath("roleRef")
+	errs := check.OneOf(ref.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)
+	errs = append(errs, check.OneOf(ref.Kind, path.Child("kind"), kinds...)...)
+	if ref.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	} else {
+		errs = append(errs, check.PathSegment(ref.Name, path.Child("name"))...)
+	}
+	for i, s := range subjects {
+		errs = append(errs, validateSubject(s, namespaced, field.NewPath("subjects").Index(i))...)
+	}
+	return errs
+}
+
+func validateSubject(s rbacv1.Subject, namespaced bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	}
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		if s.Name != "" {
+			errs = append(errs, check.Subdomain(s.Name, path.Child("name"))...)
+		}
+		errs = append(errs, check.OneOf(s.APIGroup, path.Child("apiGroup"), "")...)
+		if !namespaced && s.Namespace == "" {
+			errs = append(errs, field.Required(path.Child("namespace"), ""))
+		}
+	case rbacv1.UserKind, rbacv1.GroupKind:
+		errs = append(errs, check.OneOf(s.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
+	default:
+		errs = append(errs, field.NotSupported(path.Child("kind"), s.Kind, []string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}))
+	}
+	return errs
+}
+
+func validateRoleRefUpdate(ref, old rbacv1.RoleRef) field.ErrorList {
+	if ref == old {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), check.GoNames(ref), "cannot change roleRef")}
+}
+
+func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject, namespace string) {
+	if ref.APIGroup == "" {
+		ref.APIGroup = rbacv1.GroupName
+	}
+	for i := range subjects {
+		s := &subjects[i]
+		if s.APIGroup == "" && (s.Kind == rbacv1.UserKind || s.Kind == rbacv1.GroupKind) {
+			s.APIGroup = rbacv1.GroupName
+		}
+		if s.Kind == rbacv1.ServiceAccountKind && s.Namespace == "" {
+			s.Namespace = namespace
+		}
+	}
+}

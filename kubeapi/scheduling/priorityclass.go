@@ -1,0 +1,114 @@
+package scheduling
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/generic/server"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/show"
+)
+
+const (
+	// systemPrefix begins the names of the classes that the system reserves.
+	systemPrefix = "system-"
+	// maxUserPriority is the highest value that others may have.
+	maxUserPriority = 1000000000
+	// systemCritical is the base of the system's own values.
+	systemCritical = 2 * maxUserPriority
+)
+
+// Group builds scheduling.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, schedulingv1.GroupName, "v1")
+	group.Add(b, priorityClassKind())
+	return b.Info()
+}
+
+// SystemClasses are the classes that every cluster has.
+func SystemClasses() []*schedulingv1.PriorityClass {
+	class := func(name string, value int32, description string) *schedulingv1.PriorityClass {
+		c := &schedulingv1.PriorityClass{Value: value, Description: description, PreemptionPolicy: ptr.To(corev1.PreemptLowerPriority)}
+		c.Name, c.Generation = name, 1
+		return c
+	}
+	return []*schedulingv1.PriorityClass{
+		class("system-node-critical", systemCritical+1000, "Used for system critical pods that must not be moved from their current node."),
+		class("system-cluster-critical", systemCritical, "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."),
+	}
+}
+
+func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
+	return registry.Kind[*schedulingv1.PriorityClass]{
+		Hub: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), Plural: "priorityclasses", Singular: "priorityclass",
+		ShortNames: []string{"pc"},
+		New:        func() *schedulingv1.PriorityClass { return &schedulingv1.PriorityClass{} },
+		NewList:    func() runtime.Object { return &schedulingv1.PriorityClassList{} },
+		Default: func(c *schedulingv1.PriorityClass) {
+			if c.PreemptionPolicy == nil {
+				c.PreemptionPolicy = ptr.To(corev1.PreemptLowerPriority)
+			}
+		},
+		PrepareForCreate: func(_ context.Context, c *schedulingv1.PriorityClass) { c.Generation = 1 },
+		Validate:         func(_ context.Context, c *schedulingv1.PriorityClass) field.ErrorList { return validate(c) },
+		ValidateUpdate: func(_ context.Context, c, old *schedulingv1.PriorityClass) field.ErrorList {
+			var errs field.ErrorList
+			if c.Value != old.Value {
+				errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
+			}
+			return append(errs, check.Immutable(c.PreemptionPolicy, old.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+		},
+		AllowUnconditionalUpdate: true,
+		Columns: []registry.Column{
+			show.Name(),
+			show.Int("Value", show.Doc(schedulingv1.PriorityClass{}, "value")),
+			show.Bool("Global-Default", show.Doc(schedulingv1.PriorityClass{}, "globalDefault")),
+			show.Age(),
+			show.Text("PreemptionPolicy", show.Doc(schedulingv1.PriorityClass{}, "preemptionPolicy")),
+		},
+		Cells: func(c *schedulingv1.PriorityClass) []any {
+			return []any{c.Name, int64(c.Value), c.GlobalDefault, show.Since(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, ""))}
+		},
+	}
+}
+
+func validate(c *schedulingv1.PriorityClass) field.ErrorList {
+	var errs field.ErrorList
+	if strings.HasPrefix(c.Name, systemPrefix) {
+		if reason := notSystem(c); reason != "" {
+			errs = append(errs, field.Forbidden(field.NewPath("metadata", "name"),
+				"priority class names with '"+systemPrefix+"' prefix are reserved for system use only. error: "+reason))
+		}
+	} else if c.Value > maxUserPriority {
+		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %v", maxUserPriority)))
+	}
+	if c.PreemptionPolicy != nil {
+		errs = append(errs, check.OneOf(*c.PreemptionPolicy, field.NewPath("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+	}
+	return errs
+}
+
+// notSystem tells why a class is not one of the system's.
+func notSystem(c *schedulingv1.PriorityClass) string {
+	for _, s := range SystemClasses() {
+		switch {
+		case s.Name != c.Name:
+			continue
+		case s.Value != c.Value:
+			return fmt.Sprintf("value of %v PriorityClass must be %v", s.Name, s.Value)
+		case s.GlobalDefault != c.GlobalDefault:
+			return fmt.Sprintf("globalDefault of %v PriorityClass must be %v", s.Name, s.GlobalDefault)
+		}
+		return ""
+	}
+	return fmt.Sprintf("%v is not a known system priority class", c.Name)
+}
