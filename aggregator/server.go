@@ -3,7 +3,6 @@ package aggregator
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -214,7 +213,8 @@ func (s *Server) addHooks() error {
 			return err
 		}
 	}
-	return g.AddReadyChecks(server.NamedCheck("autoregister-completion", func(*http.Request) error { return s.register.check() }))
+	g.AddHealthChecks(server.NamedCheck("autoregister-completion", s.register.check))
+	return nil
 }
 
 // followLocal tells discovery what changes at the delegates.

@@ -1,0 +1,50 @@
+// Package harness builds and runs the real programs of the end-to-end tests: the
+// server, kubectl, etcd, and an external API server.
+package harness
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+)
+
+// Programs are the paths of the built programs.
+type Programs struct {
+	Triplane, Kubectl, Etcd, SampleAPIServer string
+}
+
+var built = sync.OnceValues(build)
+
+// Build builds the programs, once a process, and returns their paths. The Go
+// build cache makes it quick the second time.
+func Build() (Programs, error) { return built() }
+
+func build() (Programs, error) {
+	_, file, _, _ := runtime.Caller(0)
+	e2e := filepath.Dir(filepath.Dir(file))
+	bin := filepath.Join(e2e, ".bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return Programs{}, err
+	}
+	p := Programs{
+		Triplane: filepath.Join(bin, "triplane"), Kubectl: filepath.Join(bin, "kubectl"),
+		Etcd: filepath.Join(bin, "etcd"), SampleAPIServer: filepath.Join(bin, "sample-apiserver"),
+	}
+	tools := filepath.Join(e2e, "tools")
+	for _, b := range []struct{ dir, out, pkg string }{
+		{filepath.Dir(e2e), p.Triplane, "./cmd/triplane"},
+		{tools, p.Kubectl, "./kubectl"},
+		{tools, p.Etcd, "go.etcd.io/etcd/server/v3"},
+		{tools, p.SampleAPIServer, "k8s.io/sample-apiserver"},
+	} {
+		cmd := exec.Command("go", "build", "-o", b.out, b.pkg)
+		cmd.Dir = b.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return Programs{}, fmt.Errorf("go build %s: %w\n%s", b.pkg, err, out)
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,133 @@
+package harness
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Process is a program that runs until it is stopped.
+type Process struct {
+	cmd    *exec.Cmd
+	output lockedBuffer
+	exited chan struct{}
+	err    error
+}
+
+// startProcess runs a program. The test's end kills it; a failed test prints
+// what it wrote.
+func startProcess(t testing.TB, program string, args ...string) *Process {
+	t.Helper()
+	p := &Process{cmd: exec.Command(program, args...), exited: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("%s printed:\n%s", program, tail(p.output.String(), 8000))
+		}
+	})
+	return p
+}
+
+// PID of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Output is all that the process printed so far.
+func (p *Process) Output() string { return p.output.String() }
+
+// Kill ends the process as a power failure would.
+func (p *Process) Kill() {
+	p.cmd.Process.Signal(syscall.SIGKILL)
+	<-p.exited
+}
+
+// Terminate asks the process to end and returns how it did.
+func (p *Process) Terminate(t testing.TB) error {
+	t.Helper()
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	return p.Wait(t, 30*time.Second)
+}
+
+// Wait returns how the process ended.
+func (p *Process) Wait(t testing.TB, timeout time.Duration) error {
+	t.Helper()
+	select {
+	case <-p.exited:
+		return p.err
+	case <-time.After(timeout):
+		t.Fatalf("the process did not end within %v", timeout)
+		return nil
+	}
+}
+
+// ExitCode of a process that has ended, -1 where a signal ended it.
+func (p *Process) ExitCode() int {
+	<-p.exited
+	var exit *exec.ExitError
+	if errors.As(p.err, &exit) {
+		return exit.ExitCode()
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// ResidentBytes is the memory that the process has in RAM.
+func (p *Process) ResidentBytes() (int64, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/statm")
+	if err != nil {
+		return 0, err
+	}
+	pages, err := strconv.ParseInt(string(bytes.Fields(b)[1]), 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}
+
+// FreePort returns a loopback port that the kernel chose and nobody has now.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+var _ io.Writer = (*lockedBuffer)(nil)
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func tail(s string, n int) string {
+	if len(s) > n {
+		return "…" + s[len(s)-n:]
+	}
+	return s
+}

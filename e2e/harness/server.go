@@ -1,0 +1,142 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Server is a running triplane with its own data directory and port.
+type Server struct {
+	*Process
+	Programs   Programs
+	DataDir    string
+	Port       int
+	Kubeconfig string
+	// Config is the administrator's, for client-go.
+	Config *rest.Config
+
+	args []string
+}
+
+// Start builds and starts the server with extra flags and waits until it is
+// ready.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	p, err := Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Programs: p, DataDir: t.TempDir(), Port: FreePort(t), args: args}
+	s.Kubeconfig = filepath.Join(s.DataDir, "admin.kubeconfig")
+	s.Restart(t)
+	return s
+}
+
+// Restart starts the server again on the same data directory and port, after it
+// was terminated or killed.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	args := append([]string{"--data-dir", s.DataDir, "--secure-port", strconv.Itoa(s.Port), "--bind-address", "127.0.0.1"}, s.args...)
+	s.Process = startProcess(t, s.Programs.Triplane, args...)
+	s.waitReady(t)
+}
+
+func (s *Server) waitReady(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		err := s.ready(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-s.exited:
+			t.Fatalf("triplane ended: %v\n%s", s.err, s.Output())
+		case <-ctx.Done():
+			t.Fatalf("triplane is not ready: %v\n%s", err, s.Output())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Server) ready(ctx context.Context) error {
+	if s.Config == nil {
+		config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+		if err != nil {
+			return err
+		}
+		config.QPS, config.Burst = -1, 0
+		s.Config = config
+	}
+	client, err := kubernetes.NewForConfig(s.Config)
+	if err != nil {
+		return err
+	}
+	return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+}
+
+// Kubectl runs kubectl as the administrator and returns what it prints. It fails
+// the test if kubectl fails.
+func (s *Server) Kubectl(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := s.TryKubectl(t, "", args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// KubectlIn runs kubectl with standard input.
+func (s *Server) KubectlIn(t testing.TB, stdin string, args ...string) string {
+	t.Helper()
+	out, err := s.TryKubectl(t, stdin, args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// TryKubectl runs kubectl and returns what it prints, and its failure.
+func (s *Server) TryKubectl(t testing.TB, stdin string, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.Programs.Kubectl, append([]string{"--kubeconfig", s.Kubeconfig, "--cache-dir", filepath.Join(s.DataDir, "kubectl-cache")}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Env = append(os.Environ(), "HOME="+s.DataDir)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// StartEtcd starts an etcd process and returns its client URL.
+func StartEtcd(t testing.TB) string {
+	t.Helper()
+	p, err := Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := fmt.Sprintf("http://127.0.0.1:%d", FreePort(t))
+	peer := fmt.Sprintf("http://127.0.0.1:%d", FreePort(t))
+	startProcess(t, p.Etcd, "--data-dir", t.TempDir(), "--log-level", "error",
+		"--listen-client-urls", client, "--advertise-client-urls", client,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
+	return client
+}
+
+// StartProgram runs any program until the test ends.
+func StartProgram(t testing.TB, program string, args ...string) *Process {
+	t.Helper()
+	return startProcess(t, program, args...)
+}

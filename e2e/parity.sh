@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Replays recorded exchanges with kube-apiserver against a fresh server, with the
+# flags that the reference had. PARITY names the folder of the recordings and
+# their runner; the arguments are the runner's (-only core/configmap -v).
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+parity=$(cd "${PARITY:-$root/../shared/parity}" && pwd)
+work=$(mktemp -d)
+server=
+cleanup() {
+	if [ -n "$server" ]; then
+		kill "$server" 2>/dev/null || true
+		wait "$server" 2>/dev/null || true
+	fi
+	rm -rf "$work"
+}
+trap cleanup EXIT
+
+go build -C "$root" -o "$work/triplane" ./cmd/triplane
+go build -C "$parity" -o "$work/parity" .
+"$work/triplane" --data-dir "$work/data" --bind-address 127.0.0.1 --secure-port 0 \
+	--token-auth-file="$parity/tokens.csv" --authorization-mode=Node,RBAC --anonymous-auth=true \
+	--service-cluster-ip-range=10.0.0.0/16 --allow-privileged=true \
+	--service-account-issuer=https://kubernetes.default.svc \
+	--requestheader-allowed-names=aggregator \
+	--requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
+	--requestheader-extra-headers-prefix=X-Remote-Extra- --enable-bootstrap-token-auth >"$work/log" 2>&1 &
+server=$!
+for _ in $(seq 300); do
+	url=$(sed -n 's/^ *server: //p' "$work/data/admin.kubeconfig" 2>/dev/null || true)
+	if [ -n "$url" ] && curl -sfk -o /dev/null "$url/readyz"; then
+		break
+	fi
+	if ! kill -0 "$server" 2>/dev/null; then
+		break
+	fi
+	sleep 0.1
+done
+if [ -z "${url:-}" ] || ! curl -sfk -o /dev/null "$url/readyz"; then
+	echo "the server is not ready:" >&2
+	tail -50 "$work/log" >&2
+	exit 1
+fi
+status=0
+(cd "$parity" && "$work/parity" -server "$url" "$@") || status=$?
+if grep -n 'panic' "$work/log"; then
+	echo "the server logged a panic" >&2
+	status=1
+fi
+exit $status
