@@ -1,0 +1,98 @@
+package authentication
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"triplane/generic/authentication/user"
+)
+
+// RequestHeaderConfig names the headers in which a front proxy says for whom it
+// asks, most important first.
+type RequestHeaderConfig struct {
+	UsernameHeaders     []string
+	UIDHeaders          []string
+	GroupHeaders        []string
+	ExtraHeaderPrefixes []string
+	// AllowedNames are the common names of proxies; empty means any that the
+	// bundle's authorities certify.
+	AllowedNames []string
+}
+
+// RequestHeader believes a front proxy that proves itself with a certificate.
+// Its headers are taken away afterwards.
+func RequestHeader(bundle *CABundle, c RequestHeaderConfig) Request {
+	v := &certificateVerifier{bundle: bundle}
+	v.known.limit = maxKnownCertificates
+	allowed := map[string]bool{}
+	for _, n := range c.AllowedNames {
+		allowed[n] = true
+	}
+	proxy := func(cert *x509.Certificate) (*Response, error) {
+		if name := cert.Subject.CommonName; len(allowed) > 0 && !allowed[name] {
+			return nil, fmt.Errorf("x509: subject with cn=%s is not in the allowed list", name)
+		}
+		return &Response{}, nil
+	}
+	return RequestFunc(func(r *http.Request) (*Response, error) {
+		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+			return nil, nil
+		}
+		if _, err := v.verify(r.TLS.PeerCertificates, proxy); err != nil {
+			return nil, err
+		}
+		return c.user(r.Header), nil
+	})
+}
+
+func (c *RequestHeaderConfig) user(h http.Header) *Response {
+	name := first(h, c.UsernameHeaders)
+	if name == "" {
+		return nil
+	}
+	u := &user.Info{Name: name, UID: first(h, c.UIDHeaders)}
+	for _, header := range c.GroupHeaders {
+		u.Groups = append(u.Groups, h.Values(header)...)
+	}
+	u.Extra = c.extra(h)
+	for _, headers := range [][]string{c.UsernameHeaders, c.UIDHeaders, c.GroupHeaders} {
+		for _, header := range headers {
+			h.Del(header)
+		}
+	}
+	return &Response{User: u}
+}
+
+func first(h http.Header, names []string) string {
+	for _, n := range names {
+		if v := h.Get(n); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// extra collects the headers with the extra prefixes and takes them away.
+func (c *RequestHeaderConfig) extra(h http.Header) map[string][]string {
+	var extra map[string][]string
+	for _, prefix := range c.ExtraHeaderPrefixes {
+		for header, values := range h {
+			if len(header) < len(prefix) || !strings.EqualFold(header[:len(prefix)], prefix) {
+				continue
+			}
+			key := strings.ToLower(header[len(prefix):])
+			if plain, err := url.PathUnescape(key); err == nil {
+				key = plain
+			}
+			if extra == nil {
+				extra = map[string][]string{}
+			}
+			extra[key] = append(extra[key], values...)
+			delete(h, header)
+		}
+	}
+	return extra
+}

@@ -1,0 +1,87 @@
+package serviceaccount
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/authentication/user"
+)
+
+// deletionGrace is how long a token outlives the mark of deletion on what it is
+// bound to: pods use their tokens while they shut down.
+const deletionGrace = time.Minute
+
+// Keys of what a user's extra tells about the token.
+const (
+	podNameKey  = "authentication.kubernetes.io/pod-name"
+	podUIDKey   = "authentication.kubernetes.io/pod-uid"
+	nodeNameKey = "authentication.kubernetes.io/node-name"
+	nodeUIDKey  = "authentication.kubernetes.io/node-uid"
+)
+
+// checkBound looks whether the account and the bound object are still those of
+// the token.
+func (a *Authenticator) checkBound(ctx context.Context, b *Bound) error {
+	account, err := a.config.Getter.GetServiceAccount(ctx, b.Namespace, b.ServiceAccount.Name)
+	if err != nil {
+		return err
+	}
+	if !a.lives(account, b.ServiceAccount.UID) {
+		return errInvalidated
+	}
+	switch {
+	case b.Secret != nil:
+		secret, err := a.config.Getter.GetSecret(ctx, b.Namespace, b.Secret.Name)
+		if err != nil || !a.lives(secret, b.Secret.UID) {
+			return errInvalidated
+		}
+	case b.Pod != nil:
+		pod, err := a.config.Getter.GetPod(ctx, b.Namespace, b.Pod.Name)
+		if err != nil || !a.lives(pod, b.Pod.UID) {
+			return errInvalidated
+		}
+	case b.Node != nil:
+		node, err := a.config.Getter.GetNode(ctx, b.Node.Name)
+		if err != nil || !a.lives(node, b.Node.UID) {
+			return errInvalidated
+		}
+	}
+	return nil
+}
+
+func (a *Authenticator) lives(o metav1.Object, uid string) bool {
+	if string(o.GetUID()) != uid {
+		return false
+	}
+	deleted := o.GetDeletionTimestamp()
+	return deleted == nil || a.now().Before(deleted.Add(deletionGrace))
+}
+
+func userOf(c *claims) *user.Info {
+	b := &c.Kubernetes
+	u := &user.Info{
+		Name:   user.ServiceAccountName(b.Namespace, b.ServiceAccount.Name),
+		UID:    b.ServiceAccount.UID,
+		Groups: []string{user.AllServiceAccounts, user.ServiceAccountGroup + b.Namespace},
+		Extra:  map[string][]string{},
+	}
+	if b.Pod != nil {
+		u.Extra[podNameKey] = []string{b.Pod.Name}
+		u.Extra[podUIDKey] = []string{b.Pod.UID}
+	}
+	if b.Node != nil {
+		u.Extra[nodeNameKey] = []string{b.Node.Name}
+		if b.Node.UID != "" {
+			u.Extra[nodeUIDKey] = []string{b.Node.UID}
+		}
+	}
+	if c.ID != "" {
+		u.Extra[user.CredentialIDKey] = []string{"JTI=" + c.ID}
+	}
+	if len(u.Extra) == 0 {
+		u.Extra = nil
+	}
+	return u
+}

@@ -1,0 +1,97 @@
+package serviceaccount
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"sort"
+
+	"github.com/emicklei/go-restful/v3"
+	jose "github.com/go-jose/go-jose/v4"
+)
+
+// Paths of the OpenID discovery documents.
+const (
+	ConfigurationPath = "/.well-known/openid-configuration"
+	JWKSPath          = "/openid/v1/jwks"
+)
+
+// Discovery is the two OpenID documents, rendered once.
+type Discovery struct {
+	Configuration []byte
+	JWKS          []byte
+}
+
+// NewDiscovery renders the documents of an issuer. jwksURI is where relying
+// parties find the keys, "" being JWKSPath at externalAddress (host:port). An
+// error means that the issuer is no https URL, so that no discovery is possible.
+func NewDiscovery(issuer, jwksURI, externalAddress string, keys []PublicKey) (*Discovery, error) {
+	u, err := url.Parse(issuer)
+	if err != nil {
+		return nil, fmt.Errorf("issuer URL is invalid: %w", err)
+	}
+	if u.Scheme != "https" {
+		return nil, fmt.Errorf("issuer URL must use https scheme, got: %s", issuer)
+	}
+	if u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("issuer URL may not include a user, query or fragment: %s", issuer)
+	}
+	if jwksURI == "" {
+		jwksURI = (&url.URL{Scheme: "https", Host: externalAddress, Path: JWKSPath}).String()
+	}
+	set, algs, err := keySet(keys)
+	if err != nil {
+		return nil, err
+	}
+	d := &Discovery{}
+	if d.JWKS, err = json.Marshal(set); err != nil {
+		return nil, err
+	}
+	d.Configuration, err = json.Marshal(struct {
+		Issuer        string   `json:"issuer"`
+		JWKSURI       string   `json:"jwks_uri"`
+		ResponseTypes []string `json:"response_types_supported"`
+		SubjectTypes  []string `json:"subject_types_supported"`
+		SigningAlgs   []string `json:"id_token_signing_alg_values_supported"`
+	}{issuer, jwksURI, []string{"id_token"}, []string{"public"}, algs})
+	return d, err
+}
+
+func keySet(keys []PublicKey) (jose.JSONWebKeySet, []string, error) {
+	var set jose.JSONWebKeySet
+	var algs []string
+	seen := map[string]bool{}
+	for _, k := range keys {
+		alg, err := algorithm(k.Key)
+		if err != nil {
+			return set, nil, err
+		}
+		if seen[k.ID] {
+			continue
+		}
+		seen[k.ID] = true
+		set.Keys = append(set.Keys, jose.JSONWebKey{Key: k.Key, KeyID: k.ID, Algorithm: string(alg), Use: "sig"})
+		if !seen[string(alg)] {
+			seen[string(alg)] = true
+			algs = append(algs, string(alg))
+		}
+	}
+	sort.Strings(algs)
+	return set, algs, nil
+}
+
+// Install adds the two documents to a container.
+func (d *Discovery) Install(c *restful.Container) {
+	c.Add(document(ConfigurationPath, restful.MIME_JSON, d.Configuration))
+	c.Add(document(JWKSPath, "application/jwk-set+json", d.JWKS))
+}
+
+func document(path, mime string, body []byte) *restful.WebService {
+	ws := new(restful.WebService).Path(path)
+	ws.Route(ws.GET("").Produces(mime).To(func(_ *restful.Request, r *restful.Response) {
+		r.Header().Set("Content-Type", mime)
+		r.Header().Set("Cache-Control", "public, max-age=3600")
+		_, _ = r.ResponseWriter.Write(body) // the client is gone, or not
+	}))
+	return ws
+}

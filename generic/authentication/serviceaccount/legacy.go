@@ -1,0 +1,66 @@
+package serviceaccount
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+
+	"triplane/generic/authentication"
+	"triplane/generic/authentication/user"
+)
+
+// acceptLegacy checks a token that is stored in a Secret: it lives as long as
+// the Secret holds it.
+func (a *Authenticator) acceptLegacy(ctx context.Context, token string, payload []byte) (*authentication.Response, error) {
+	var c legacyClaims
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return nil, errors.New("service account token claims could not be parsed")
+	}
+	// These tokens name no audience: they are for the API server.
+	offered := []string(c.Audience)
+	if len(offered) == 0 {
+		offered = a.config.Audiences
+	}
+	audiences, err := a.audiences(ctx, offered)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.checkTimes(&c.Claims); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Subject == "" || c.Subject != user.ServiceAccountName(c.Namespace, c.Account):
+		return nil, errors.New("sub claim is invalid")
+	case c.Namespace == "" || c.Secret == "" || c.Account == "" || c.UID == "":
+		return nil, errors.New("claims are missing from the service account token")
+	}
+	if a.config.Lookup {
+		if err := a.lookupLegacy(ctx, &c, token); err != nil {
+			return nil, err
+		}
+	}
+	return &authentication.Response{Audiences: audiences, User: &user.Info{
+		Name:   c.Subject,
+		UID:    c.UID,
+		Groups: []string{user.AllServiceAccounts, user.ServiceAccountGroup + c.Namespace},
+	}}, nil
+}
+
+func (a *Authenticator) lookupLegacy(ctx context.Context, c *legacyClaims, token string) error {
+	secret, err := a.config.Getter.GetSecret(ctx, c.Namespace, c.Secret)
+	if err != nil {
+		return errInvalidated
+	}
+	if secret.DeletionTimestamp != nil || subtle.ConstantTimeCompare(secret.Data["token"], []byte(token)) != 1 {
+		return errInvalidated
+	}
+	account, err := a.config.Getter.GetServiceAccount(ctx, c.Namespace, c.Account)
+	if err != nil {
+		return err
+	}
+	if account.DeletionTimestamp != nil || string(account.UID) != c.UID {
+		return errInvalidated
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package authentication
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"triplane/generic/authentication/user"
+)
+
+// TokenFile knows the tokens of a file that is read once.
+type TokenFile map[string]*Response
+
+// ReadTokenFile reads --token-auth-file: lines of
+//
+//	token,user name,user UID,"group,group"
+//
+// where the groups may be left out. Lines without a token are skipped.
+func ReadTokenFile(file string) (TokenFile, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	return parseTokens(f, file)
+}
+
+func parseTokens(r io.Reader, file string) (TokenFile, error) {
+	lines := csv.NewReader(r)
+	lines.FieldsPerRecord = -1
+	tokens := TokenFile{}
+	for number := 1; ; number++ {
+		fields, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			return tokens, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(fields) < 3 {
+			return nil, fmt.Errorf("token file '%s' must have at least 3 columns (token, user name, user uid), found %d", file, len(fields))
+		}
+		if fields[0] == "" {
+			klog.InfoS("Token file has an empty token", "file", file, "record", number)
+			continue
+		}
+		if _, twice := tokens[fields[0]]; twice {
+			klog.InfoS("Token file has a token twice; the last counts", "file", file, "record", number)
+		}
+		u := &user.Info{Name: fields[1], UID: fields[2]}
+		if len(fields) >= 4 && fields[3] != "" {
+			u.Groups = strings.Split(fields[3], ",")
+		}
+		tokens[fields[0]] = &Response{User: u}
+	}
+}
+
+// AuthenticateToken implements Token.
+func (t TokenFile) AuthenticateToken(_ context.Context, token string) (*Response, error) {
+	return t[token], nil
+}
