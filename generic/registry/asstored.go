@@ -1,3 +1,131 @@
 package registry
 
-func (s *Store[T]) asStored(obj T) {}
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// asStored makes an object that has just been written what a reader of storage
+// will see: protobuf does not tell an empty list or map from none, and JSON
+// would show the difference where the field is not left out when empty.
+func (s *Store[T]) asStored(obj T) {
+	if s.empties != nil {
+		s.empties.clear(reflect.ValueOf(obj).Elem())
+	}
+}
+
+// empties is where, in a Go type, lists and maps are that JSON shows although
+// they are empty. It is found out once a kind, so that writes of most kinds have
+// nothing to look at.
+type empties struct {
+	fields []emptiesField
+}
+
+type emptiesField struct {
+	index []int
+	inner *empties // of the struct, or the elements; nil for the list or map itself
+}
+
+// emptiesOf looks through a kind's Go type; nil where there are none.
+func emptiesOf(t reflect.Type) *empties {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	return findEmpties(t, map[reflect.Type]bool{})
+}
+
+var marshaler = reflect.TypeFor[json.Marshaler]()
+
+func findEmpties(t reflect.Type, within map[reflect.Type]bool) *empties {
+	if within[t] || t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler) {
+		return nil
+	}
+	within[t] = true
+	defer delete(within, t)
+	var e empties
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		ft := f.Type
+		switch ft.Kind() {
+		case reflect.Slice:
+			if ft.Elem().Kind() == reflect.Uint8 {
+				continue // bytes keep the difference
+			}
+			e.add(f.Index, shown(f), structOf(ft.Elem()), within)
+		case reflect.Map:
+			e.add(f.Index, shown(f), nil, within)
+		case reflect.Pointer, reflect.Struct:
+			e.add(f.Index, false, structOf(ft), within)
+		}
+	}
+	if len(e.fields) == 0 {
+		return nil
+	}
+	return &e
+}
+
+func (e *empties) add(index []int, shown bool, inner reflect.Type, within map[reflect.Type]bool) {
+	if shown {
+		e.fields = append(e.fields, emptiesField{index: index})
+	}
+	if inner == nil {
+		return
+	}
+	if in := findEmpties(inner, within); in != nil {
+		e.fields = append(e.fields, emptiesField{index: index, inner: in})
+	}
+}
+
+// structOf returns the struct that a type is or points to.
+func structOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Struct {
+		return t
+	}
+	return nil
+}
+
+// shown tells that JSON shows a field although it is empty.
+func shown(f reflect.StructField) bool {
+	tag := f.Tag.Get("json")
+	return tag != "-" && !strings.Contains(tag, ",omitempty") && !strings.Contains(tag, ",inline")
+}
+
+// clear makes empty lists and maps nil.
+func (e *empties) clear(v reflect.Value) {
+	for _, f := range e.fields {
+		field := v.FieldByIndex(f.index)
+		if f.inner == nil {
+			if field.Len() == 0 && !field.IsNil() {
+				field.SetZero()
+			}
+			continue
+		}
+		if field.Kind() != reflect.Slice {
+			f.inner.clearPointed(field)
+			continue
+		}
+		for i := range field.Len() {
+			f.inner.clearPointed(field.Index(i))
+		}
+	}
+}
+
+func (e *empties) clearPointed(v reflect.Value) {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return
+		}
+		v = v.Elem()
+	}
+	e.clear(v)
+}

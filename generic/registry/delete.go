@@ -1,19 +1,337 @@
 package registry
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
 
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
 )
 
+// Delete implements rest.GracefulDeleter.
 func (s *Store[T]) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	return nil, false, nil
+	key, err := s.requestKey(ctx, name)
+	if err != nil {
+		return nil, false, err
+	}
+	if opts == nil {
+		opts = metav1.NewDeleteOptions(0)
+	}
+	d := &deletion[T]{store: s, name: name, key: key, validate: validate, given: opts, dryRun: isDryRun(opts.DryRun)}
+	return d.run(ctx)
 }
 
-func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
-	return nil, nil
+// deletion is one request that deletes an object.
+type deletion[T Object] struct {
+	store     *Store[T]
+	name, key string
+	validate  rest.ValidateObjectFunc
+	given     *metav1.DeleteOptions
+	dryRun    bool
+	// last is the state that this deletion has written itself: the object may be
+	// gone from then on.
+	last    T
+	written bool
+}
+
+// run tries, as update.run does, until the write meets the state that it was
+// decided on.
+func (d *deletion[T]) run(ctx context.Context) (runtime.Object, bool, error) {
+	s := d.store
+	from, err := s.peek(ctx, d.key)
+	if err != nil {
+		return nil, false, err
+	}
+	for range maxWriteAttempts {
+		obj, deleted, err := d.attempt(ctx, from)
+		var conflict *storage.ConflictError
+		if errors.As(err, &conflict) {
+			from = after(conflict)
+			continue
+		}
+		if err == nil {
+			return obj, deleted, nil
+		}
+		now, changed, readErr := s.refresh(ctx, d.key, from)
+		if readErr != nil {
+			return nil, false, readErr
+		}
+		if !changed && !errors.Is(err, errUnsure) {
+			return nil, false, err
+		}
+		from = now
+	}
+	return nil, false, errContended(s.resource())
+}
+
+// attempt decides what the deletion means for a state, and does it.
+func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object, bool, error) {
+	s := d.store
+	if !from.exists() {
+		if d.written {
+			return d.answer(d.last), true, nil
+		}
+		return nil, false, s.notFound(d.name)
+	}
+	obj, err := s.decodeValue(from.value, from.revision)
+	if err != nil {
+		return nil, false, err
+	}
+	opts := d.given.DeepCopy()
+	if !d.written {
+		if err := d.check(obj, opts); err != nil {
+			return nil, false, err
+		}
+	}
+	if s.kind.MarkDeletion != nil {
+		if done, out, err := d.markOwn(ctx, obj, opts, from); done {
+			return out, false, err
+		}
+	}
+	g, err := d.grace(ctx, obj, opts)
+	if err != nil {
+		return nil, false, err
+	}
+	if g.pending {
+		if !from.fresh {
+			return nil, false, errUnsure
+		}
+		return d.answer(obj), false, nil
+	}
+	if d.validate != nil && !d.written {
+		if err := d.validate(ctx, obj); err != nil {
+			return nil, false, err
+		}
+	}
+	return d.carryOut(ctx, obj, opts, g, from)
+}
+
+// carryOut marks the object, or removes it where nothing holds it.
+func (d *deletion[T]) carryOut(ctx context.Context, obj T, opts *metav1.DeleteOptions, g graceful, from present) (runtime.Object, bool, error) {
+	if finalizers, changed := d.store.deletionFinalizers(obj, opts); changed {
+		obj.SetFinalizers(finalizers)
+	}
+	held := len(obj.GetFinalizers()) > 0
+	if !g.graceful && !held {
+		return d.remove(ctx, obj, from)
+	}
+	if g.graceful {
+		g.apply(obj)
+	} else {
+		markDeleting(obj, time.Now())
+	}
+	now, err := d.write(ctx, obj, from)
+	if err != nil {
+		return nil, false, err
+	}
+	if held || g.graceful && g.seconds > 0 {
+		return obj, false, nil
+	}
+	if d.dryRun {
+		return obj, true, nil
+	}
+	d.last, d.written = obj, true
+	return d.remove(ctx, obj, now)
+}
+
+// check holds the options against the rules and the object.
+func (d *deletion[T]) check(obj T, opts *metav1.DeleteOptions) error {
+	if errs := validation.ValidateDeleteOptions(opts); len(errs) > 0 {
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	}
+	s := d.store
+	if p := opts.Preconditions; p != nil {
+		uid, version := obj.GetUID(), obj.GetResourceVersion()
+		if s.kind.MarkDeletion != nil {
+			if p.UID != nil && *p.UID != uid {
+				return apierrors.NewConflict(s.resource(), d.name,
+					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid))
+			}
+			if p.ResourceVersion != nil && *p.ResourceVersion != version {
+				return apierrors.NewConflict(s.resource(), d.name,
+					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, version))
+			}
+		}
+		kind := schema.GroupResource{Group: s.kind.Hub.Group, Resource: s.kind.Hub.Kind}
+		if p.UID != nil && *p.UID != uid {
+			return apierrors.NewConflict(kind, d.name, fmt.Errorf(
+				"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, uid))
+		}
+		if p.ResourceVersion != nil && *p.ResourceVersion != version {
+			return apierrors.NewConflict(kind, d.name, fmt.Errorf(
+				"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, version))
+		}
+	}
+	return nil
+}
+
+// markOwn begins the deletion of kinds that mark objects in a way of their own,
+// and keeps what they hold. done is false where the deletion goes on as that of
+// other kinds.
+func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions, from present) (done bool, out runtime.Object, err error) {
+	s := d.store
+	if obj.GetDeletionTimestamp() != nil {
+		if s.kind.HoldDeletion == nil || !s.kind.HoldDeletion(obj) {
+			return false, nil, nil
+		}
+		if !from.fresh {
+			return true, nil, errUnsure
+		}
+		return true, obj, nil
+	}
+	if d.validate != nil {
+		if err := d.validate(ctx, obj); err != nil {
+			return true, nil, err
+		}
+	}
+	marked, ok := obj.DeepCopyObject().(T)
+	if !ok || !s.kind.MarkDeletion(ctx, marked) {
+		return false, nil, nil
+	}
+	now := metav1.Now()
+	marked.SetDeletionTimestamp(&now)
+	if finalizers, changed := s.deletionFinalizers(marked, opts); changed {
+		marked.SetFinalizers(finalizers)
+	}
+	if _, err := d.write(ctx, marked, from); err != nil {
+		return true, nil, err
+	}
+	return true, marked, nil
+}
+
+// write stores the marked object, unless it is marked so already.
+func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, error) {
+	s := d.store
+	value, err := s.encodeStored(obj)
+	if err != nil {
+		return from, err
+	}
+	if bytes.Equal(value, from.value) {
+		if !from.fresh {
+			return from, errUnsure
+		}
+		return from, nil
+	}
+	if d.dryRun {
+		return from, nil
+	}
+	revision, err := s.options.Backend.Update(ctx, d.key, value, from.revision, s.ttl(obj))
+	if err != nil {
+		return from, err
+	}
+	obj.SetResourceVersion(formatRevision(revision))
+	s.asStored(obj)
+	return present{value: value, revision: revision, fresh: true}, nil
+}
+
+// remove takes the object out of storage.
+func (d *deletion[T]) remove(ctx context.Context, obj T, from present) (runtime.Object, bool, error) {
+	s := d.store
+	if d.dryRun {
+		if !from.fresh {
+			return nil, false, errUnsure
+		}
+		return d.answer(obj), true, nil
+	}
+	revision, err := s.options.Backend.Delete(ctx, d.key, from.revision)
+	if err != nil {
+		return nil, false, err
+	}
+	obj.SetResourceVersion(formatRevision(revision))
+	if s.kind.AfterDelete != nil {
+		s.kind.AfterDelete(ctx, obj)
+	}
+	return d.answer(obj), true, nil
+}
+
+// answer is what the client gets of an object that is, or soon will be, gone.
+func (d *deletion[T]) answer(obj T) runtime.Object {
+	if d.store.kind.DeleteReturnsObject {
+		return obj
+	}
+	r := d.store.resource()
+	return &metav1.Status{
+		Status:  metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: d.name, Group: r.Group, Kind: r.Resource, UID: obj.GetUID()},
+	}
+}
+
+// markDeleting marks an object that finalizers hold: its grace is over.
+func markDeleting(obj metav1.Object, now time.Time) {
+	deleted := obj.GetDeletionTimestamp()
+	if deleted == nil && obj.GetGeneration() > 0 {
+		obj.SetGeneration(obj.GetGeneration() + 1)
+	}
+	if deleted == nil || deleted.After(now) {
+		at := metav1.NewTime(now)
+		obj.SetDeletionTimestamp(&at)
+	}
+	zero := int64(0)
+	obj.SetDeletionGracePeriodSeconds(&zero)
+}
+
+// deletionFinalizers returns the finalizers that the garbage collector needs for
+// the wanted propagation, and whether they differ from the present ones.
+func (s *Store[T]) deletionFinalizers(obj metav1.Object, opts *metav1.DeleteOptions) ([]string, bool) {
+	present := obj.GetFinalizers()
+	orphan, foreground := s.propagation(present, opts)
+	wanted := make([]string, 0, len(present)+1)
+	for _, f := range present {
+		if f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents {
+			wanted = append(wanted, f)
+		}
+	}
+	if orphan {
+		wanted = append(wanted, metav1.FinalizerOrphanDependents)
+	}
+	if foreground {
+		wanted = append(wanted, metav1.FinalizerDeleteDependents)
+	}
+	return wanted, !sameSet(present, wanted)
+}
+
+func sameSet(a, b []string) bool {
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			return false
+		}
+	}
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// propagation is what happens to the dependents: what the client says, else what
+// the finalizers say, else the kind's default.
+func (s *Store[T]) propagation(finalizers []string, opts *metav1.DeleteOptions) (orphan, foreground bool) {
+	switch {
+	case s.kind.DefaultGarbageCollection == Unsupported:
+		return false, false
+	case opts.OrphanDependents != nil:
+		return *opts.OrphanDependents, false
+	case opts.PropagationPolicy != nil:
+		return *opts.PropagationPolicy == metav1.DeletePropagationOrphan, *opts.PropagationPolicy == metav1.DeletePropagationForeground
+	}
+	for _, f := range finalizers {
+		switch f {
+		case metav1.FinalizerOrphanDependents:
+			return true, false
+		case metav1.FinalizerDeleteDependents:
+			return false, true
+		}
+	}
+	return s.kind.DefaultGarbageCollection == OrphanDependents, false
 }

@@ -151,6 +151,8 @@ type Kind[T Object] struct {
 	// AnyFinalizer allows finalizers without a slash besides the standard ones
 	// (leases, custom resources).
 	AnyFinalizer bool
+	// Deprecation, where set, is a warning that every request of the kind gets.
+	Deprecation string
 }
 
 // MetadataValidation is how the metadata of an update is judged. The rules are

@@ -1,11 +1,236 @@
 package registry
 
 import (
+	"context"
+	"fmt"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 )
 
 var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
-func (s *Store[T]) Scale() rest.Storage { return nil }
+// scaleStorage serves the subresource "scale": an autoscaling/v1 Scale that
+// shows, and sets, the replicas of an object.
+type scaleStorage[T Object] struct {
+	store *Store[T]
+	codec rest.Codec
+}
+
+var (
+	_ rest.Patcher        = (*scaleStorage[Object])(nil)
+	_ rest.KindProvider   = (*scaleStorage[Object])(nil)
+	_ rest.CodecProvider  = (*scaleStorage[Object])(nil)
+	_ rest.TableConvertor = (*scaleStorage[Object])(nil)
+)
+
+// Scale returns the storage of the subresource "scale", nil where the kind has
+// none.
+func (s *Store[T]) Scale() rest.Storage {
+	if s.kind.Scale == nil {
+		return nil
+	}
+	return &scaleStorage[T]{store: s, codec: s.scale}
+}
+
+func (r *scaleStorage[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
+
+func (r *scaleStorage[T]) NamespaceScoped() bool { return r.store.NamespaceScoped() }
+
+func (r *scaleStorage[T]) Kind(schema.GroupVersion) schema.GroupVersionKind { return scaleKind }
+
+func (r *scaleStorage[T]) CodecFor(schema.GroupVersion) (rest.Codec, error) { return r.codec, nil }
+
+// Get implements rest.Getter.
+func (r *scaleStorage[T]) Get(ctx context.Context, name string, opts *metav1.GetOptions) (runtime.Object, error) {
+	object, err := r.store.Get(ctx, name, opts)
+	if err != nil {
+		return nil, err
+	}
+	st, ok := object.(*stored[T])
+	if !ok {
+		return nil, errNotOfKind(object, r.store.kind.Hub)
+	}
+	obj, err := r.store.decode(st.record)
+	if err != nil {
+		return nil, err
+	}
+	scale, err := r.scaleOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	return scale, nil
+}
+
+// scaleOf shows an object's scale.
+func (r *scaleStorage[T]) scaleOf(obj T) (*autoscalingv1.Scale, error) {
+	part, err := r.store.kind.Scale.Get(obj)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return &autoscalingv1.Scale{
+		TypeMeta: metav1.TypeMeta{Kind: scaleKind.Kind, APIVersion: "autoscaling/v1"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              obj.GetName(),
+			Namespace:         obj.GetNamespace(),
+			UID:               obj.GetUID(),
+			ResourceVersion:   obj.GetResourceVersion(),
+			CreationTimestamp: obj.GetCreationTimestamp(),
+		},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: part.Replicas},
+		Status: autoscalingv1.ScaleStatus{Replicas: part.StatusReplicas, Selector: part.Selector},
+	}, nil
+}
+
+// Update implements rest.Updater: the scale's change becomes one of the object,
+// by the rules of the main resource.
+func (r *scaleStorage[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, _ rest.ValidateObjectFunc,
+	validate rest.ValidateObjectUpdateFunc, _ bool, opts *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	u := &update[T]{store: r.store, name: name, info: &scaleUpdate[T]{storage: r, info: info},
+		dryRun: opts != nil && isDryRun(opts.DryRun)}
+	if validate != nil {
+		u.validateUpdate = r.validateAsScale(validate)
+	}
+	updated, _, err := u.run(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	obj, ok := updated.(T)
+	if !ok {
+		return nil, false, errNotOfKind(updated, r.store.kind.Hub)
+	}
+	scale, err := r.scaleOf(obj)
+	if err != nil {
+		return nil, false, err
+	}
+	return scale, false, nil
+}
+
+// validateAsScale lets admission judge the scales instead of the objects.
+func (r *scaleStorage[T]) validateAsScale(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+	return func(ctx context.Context, object, oldObject runtime.Object) error {
+		obj, ok := object.(T)
+		old, oldOK := oldObject.(T)
+		if !ok || !oldOK {
+			return errNotOfKind(object, r.store.kind.Hub)
+		}
+		scale, err := r.scaleOf(obj)
+		if err != nil {
+			return err
+		}
+		oldScale, err := r.scaleOf(old)
+		if err != nil {
+			return err
+		}
+		return validate(ctx, scale, oldScale)
+	}
+}
+
+// scaleUpdate computes the object from what a request makes of its scale.
+type scaleUpdate[T Object] struct {
+	storage *scaleStorage[T]
+	info    rest.UpdatedObjectInfo
+}
+
+func (u *scaleUpdate[T]) Preconditions() *metav1.Preconditions { return u.info.Preconditions() }
+
+func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Object) (runtime.Object, error) {
+	s := u.storage.store
+	obj, ok := object.DeepCopyObject().(T)
+	if !ok {
+		return nil, errNotOfKind(object, s.kind.Hub)
+	}
+	before, err := u.storage.scaleOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	handler := managedfields.NewScaleHandler(obj.GetManagedFields(), u.storage.parentVersion(ctx), u.storage.replicasPaths())
+	if before.ManagedFields, err = handler.ToSubresource(); err != nil {
+		return nil, err
+	}
+	updated, err := u.info.UpdatedObject(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	scale, ok := updated.(*autoscalingv1.Scale)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("expected input object type to be Scale, but %T", updated))
+	}
+	if errs := validateScale(scale, s.kind.Namespaced); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(scaleKind.GroupKind(), obj.GetName(), errs)
+	}
+	if scale.UID != "" && scale.UID != obj.GetUID() {
+		r := s.resource()
+		r.Resource += "/scale"
+		return nil, apierrors.NewConflict(r, obj.GetName(),
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID()))
+	}
+	s.kind.Scale.Set(obj, scale.Spec.Replicas)
+	obj.SetResourceVersion(scale.ResourceVersion)
+	entries, err := handler.ToParent(scale.ManagedFields)
+	if err != nil {
+		return nil, err
+	}
+	obj.SetManagedFields(entries)
+	return obj, nil
+}
+
+func validateScale(scale *autoscalingv1.Scale, namespaced bool) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaAccessor(scale, namespaced, apivalidation.NameIsDNSSubdomain, metadataPath)
+	if scale.Spec.Replicas < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas, apivalidation.IsNegativeErrorMsg))
+	}
+	return errs
+}
+
+// parentVersion is the version of the object's own managed fields that scaling
+// shows in: the requested one.
+func (r *scaleStorage[T]) parentVersion(ctx context.Context) schema.GroupVersion {
+	if i := request.InfoFrom(ctx); i != nil && i.IsResourceRequest {
+		gv := schema.GroupVersion{Group: i.APIGroup, Version: i.APIVersion}
+		if _, err := r.store.version(gv); err == nil {
+			return gv
+		}
+	}
+	return r.store.kind.Hub.GroupVersion()
+}
+
+// replicasPaths is where each version of the object has its replicas.
+func (r *scaleStorage[T]) replicasPaths() managedfields.ResourcePathMappings {
+	path := fieldpath.MakePathOrDie("spec", "replicas")
+	if p := r.store.kind.Scale.ReplicasPath; len(p) > 0 {
+		path = make(fieldpath.Path, len(p))
+		for i := range p {
+			path[i] = fieldpath.PathElement{FieldName: &p[i]}
+		}
+	}
+	m := managedfields.ResourcePathMappings{}
+	for i := range r.store.codecs {
+		m[r.store.codecs[i].gv.String()] = path
+	}
+	return m
+}
+
+// ConvertToTable implements rest.TableConvertor.
+func (r *scaleStorage[T]) ConvertToTable(_ context.Context, object runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+	scale, ok := object.(*autoscalingv1.Scale)
+	if !ok {
+		return nil, errNotOfKind(object, scaleKind)
+	}
+	table := &metav1.Table{ListMeta: metav1.ListMeta{ResourceVersion: scale.ResourceVersion}}
+	if opts == nil || !opts.NoHeaders {
+		table.ColumnDefinitions = defaultColumns
+	}
+	table.Rows = []metav1.TableRow{{Cells: defaultCells(scale), Object: runtime.RawExtension{Object: scale}}}
+	return table, nil
+}

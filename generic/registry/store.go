@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,7 @@ type Store[T Object] struct {
 	storage StorageCodec
 	codecs  []versionCodec
 	scale   rest.Codec
+	empties *empties // see asStored
 }
 
 // versionCodec is a served version and the wire forms that it has.
@@ -56,6 +58,9 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 	s.prefix = opts.Prefix + "/" + path + "/"
 	if err := s.makeCodecs(scheme); err != nil {
 		return nil, err
+	}
+	if t, ok := s.storage.(*typedStorage); ok && !t.json {
+		s.empties = emptiesOf(reflect.TypeFor[T]())
 	}
 	s.cache = opts.Cache(CacheConfig{
 		Resource:   s.resource(),
@@ -97,6 +102,15 @@ func (s *Store[T]) Storage(gv schema.GroupVersion) map[string]rest.Storage {
 	return m
 }
 
+// Status returns the storage of the subresource "status", nil where the kind has
+// none.
+func (s *Store[T]) Status() rest.Storage {
+	if s.kind.Status == nil {
+		return nil
+	}
+	return s.Subresource(s.kind.Status)
+}
+
 // New returns an empty object.
 func (s *Store[T]) New() runtime.Object { return s.kind.New() }
 
@@ -125,6 +139,9 @@ func (s *Store[T]) GetResetFields() rest.ResetFields { return s.kind.ResetFields
 
 // DeleteReturnsDeletedObject implements rest.MayReturnFullObject.
 func (s *Store[T]) DeleteReturnsDeletedObject() bool { return s.kind.DeleteReturnsObject }
+
+// DeprecationWarning implements rest.Deprecated.
+func (s *Store[T]) DeprecationWarning() string { return s.kind.Deprecation }
 
 // CodecFor implements rest.CodecProvider.
 func (s *Store[T]) CodecFor(gv schema.GroupVersion) (rest.Codec, error) {

@@ -86,7 +86,7 @@ func (s *Store[T]) row(object runtime.Object) (metav1.TableRow, error) {
 	}
 	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}}
 	if s.kind.Columns == nil {
-		row.Cells = []any{obj.GetName(), obj.GetCreationTimestamp().UTC().Format(time.RFC3339)}
+		row.Cells = defaultCells(obj)
 	} else if s.kind.Cells != nil {
 		row.Cells = s.kind.Cells(obj)
 	}
@@ -94,4 +94,9 @@ func (s *Store[T]) row(object runtime.Object) (metav1.TableRow, error) {
 		row.Conditions = s.kind.RowConditions(obj)
 	}
 	return row, nil
+}
+
+// defaultCells fill the default columns.
+func defaultCells(obj metav1.Object) []any {
+	return []any{obj.GetName(), obj.GetCreationTimestamp().UTC().Format(time.RFC3339)}
 }

@@ -14,6 +14,7 @@ type common interface {
 	rest.CodecProvider
 	rest.ResetFieldsProvider
 	rest.MayReturnFullObject
+	rest.Deprecated
 	rest.Getter
 	rest.Lister
 }

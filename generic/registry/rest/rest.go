@@ -12,6 +12,7 @@ package rest
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -50,6 +51,10 @@ type KindProvider interface {
 type CodecProvider interface {
 	CodecFor(gv schema.GroupVersion) (Codec, error)
 }
+
+// Deprecated is implemented by resources all of whose requests are answered with
+// a warning; "" is none.
+type Deprecated interface{ DeprecationWarning() string }
 
 // ValidateObjectFunc judges an object before it is created or deleted, e.g. by
 // validating admission.
@@ -181,3 +186,16 @@ type Responder interface {
 type ResetFieldsProvider interface {
 	GetResetFields() ResetFields
 }
+
+// Streamer is what Get may return instead of an object: bytes of another kind,
+// as a pod's log.
+type Streamer interface {
+	runtime.Object
+	// InputStream opens the bytes. flush asks to send each piece at once; a nil
+	// stream is answered 204.
+	InputStream(ctx context.Context, apiVersion, accept string) (stream io.ReadCloser, flush bool, contentType string, err error)
+}
+
+// ObjectMetaPreserver is implemented by NamedCreaters that need the system-set
+// metadata (uid) which clients send, as pods/binding does.
+type ObjectMetaPreserver interface{ PreserveObjectMeta() bool }

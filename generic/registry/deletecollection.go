@@ -1,0 +1,77 @@
+package registry
+
+import (
+	"context"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/generic/storage"
+)
+
+// DeleteCollection implements rest.CollectionDeleter. The result is the list of
+// the objects as they were. The first error ends it; what is deleted by then
+// stays deleted.
+func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
+	found, err := s.list(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	if opts == nil {
+		opts = metav1.NewDeleteOptions(0)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	var wg sync.WaitGroup
+	work := make(chan *storage.Record)
+	for range min(max(1, s.options.DeleteCollectionWorkers), len(found.Items)) {
+		wg.Go(func() {
+			for r := range work {
+				if err := s.deleteRecord(ctx, r, validate, opts); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+feed:
+	for _, item := range found.Items {
+		if st, ok := item.(*stored[T]); ok {
+			select {
+			case work <- st.record:
+			case <-ctx.Done():
+				break feed
+			}
+		}
+	}
+	close(work)
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// deleteRecord deletes an object of a list; that it is gone is no error.
+func (s *Store[T]) deleteRecord(ctx context.Context, r *storage.Record, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	a, err := r.Attributes(s.attributes)
+	if err != nil {
+		return err
+	}
+	if s.kind.Namespaced {
+		ctx = request.WithNamespace(ctx, a.Fields.Get("metadata.namespace"))
+	}
+	_, _, err = s.Delete(ctx, a.Fields.Get("metadata.name"), validate, opts.DeepCopy())
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
