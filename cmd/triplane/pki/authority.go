@@ -1,0 +1,115 @@
+package pki
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"net"
+	"slices"
+	"time"
+)
+
+// authority signs certificates.
+type authority struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// ensureAuthority reads an authority, or makes a new one where it is missing or
+// at its end. Files that are there and cannot be used are an error, never
+// overwritten: somebody may still need them.
+func ensureAuthority(certFile, keyFile, name string) (*authority, error) {
+	certs, key, err := readPair(certFile, keyFile)
+	if err != nil {
+		return nil, err
+	}
+	if key != nil && due(certs[0]) == nil {
+		return &authority{cert: certs[0], key: key}, nil
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: name},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageCertSign,
+		DNSNames:              []string{name},
+	}
+	a := &authority{}
+	signer, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	a.key = signer
+	a.cert, err = sign(template, template, signer.Public(), signer, authorityLife)
+	if err != nil {
+		return nil, err
+	}
+	return a, writePair(certFile, keyFile, a.cert, a.key)
+}
+
+// ensure makes a certificate that is missing, due, not signed by the authority,
+// or not for what the template says.
+func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate) error {
+	certs, key, err := readPair(certFile, keyFile)
+	if err != nil {
+		return err
+	}
+	if key != nil && due(certs[0]) == nil && certs[0].CheckSignatureFrom(a.cert) == nil && covers(certs[0], template) {
+		return nil
+	}
+	signer, err := newKey()
+	if err != nil {
+		return err
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment
+	cert, err := sign(template, a.cert, signer.Public(), a.key, leafLife)
+	if err != nil {
+		return err
+	}
+	return writePair(certFile, keyFile, cert, signer)
+}
+
+// due says that a certificate has to be replaced.
+func due(c *x509.Certificate) error {
+	if left := time.Until(c.NotAfter); left < renewBefore {
+		return fmt.Errorf("certificate %q ends in %v", c.Subject.CommonName, left)
+	}
+	return nil
+}
+
+// covers tells whether a certificate is for all that is wanted, in names,
+// addresses and groups.
+func covers(have, want *x509.Certificate) bool {
+	for _, n := range want.DNSNames {
+		if !slices.Contains(have.DNSNames, n) {
+			return false
+		}
+	}
+	for _, ip := range want.IPAddresses {
+		if !slices.ContainsFunc(have.IPAddresses, func(h net.IP) bool { return h.Equal(ip) }) {
+			return false
+		}
+	}
+	return have.Subject.CommonName == want.Subject.CommonName && slices.Equal(have.Subject.Organization, want.Subject.Organization)
+}
+
+func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+
+func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer, life time.Duration) (*x509.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 126))
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	template.SerialNumber = serial
+	template.NotBefore, template.NotAfter = now.Add(-backdate).UTC(), now.Add(life).UTC()
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
+}

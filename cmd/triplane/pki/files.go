@@ -1,0 +1,123 @@
+package pki
+
+import (
+	"crypto"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+)
+
+// readPair returns certificates and key, nothing where one of the files does not
+// exist, and an error where they cannot be used.
+func readPair(certFile, keyFile string) ([]*x509.Certificate, crypto.Signer, error) {
+	certPEM, err := readIfThere(certFile)
+	if certPEM == nil {
+		return nil, nil, err
+	}
+	keyPEM, err := readIfThere(keyFile)
+	if keyPEM == nil {
+		return nil, nil, err
+	}
+	certs, err := certutil.ParseCertsPEM(certPEM)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s cannot be used, remove it to have a new one made: %w", certFile, err)
+	}
+	key, err := keyutil.ParsePrivateKeyPEM(keyPEM)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s cannot be used, remove it to have a new one made: %w", keyFile, err)
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, nil, fmt.Errorf("%s holds no signing key", keyFile)
+	}
+	return certs, signer, nil
+}
+
+func readIfThere(name string) ([]byte, error) {
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// writePair writes the key first: a certificate without its key would be of no
+// use.
+func writePair(certFile, keyFile string, cert *x509.Certificate, key crypto.Signer) error {
+	if err := writeKey(keyFile, key); err != nil {
+		return err
+	}
+	return WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw}), 0o644)
+}
+
+func writeKey(name string, key crypto.Signer) error {
+	b, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		return err
+	}
+	return WriteFile(name, b, 0o600)
+}
+
+// ensureServiceAccountKey keeps the key that signs tokens, and its public half
+// for those who verify them.
+func ensureServiceAccountKey(keyFile, pubFile string) error {
+	b, err := readIfThere(keyFile)
+	if err != nil {
+		return err
+	}
+	var signer crypto.Signer
+	if b != nil {
+		key, err := keyutil.ParsePrivateKeyPEM(b)
+		if err != nil {
+			return fmt.Errorf("%s cannot be used, remove it to have a new one made (tokens of service accounts end then): %w", keyFile, err)
+		}
+		signer, _ = key.(crypto.Signer)
+	}
+	if signer == nil {
+		k, err := newKey()
+		if err != nil {
+			return err
+		}
+		if err := writeKey(keyFile, k); err != nil {
+			return err
+		}
+		signer = k
+	} else if _, err := os.Stat(pubFile); err == nil {
+		return nil
+	}
+	der, err := x509.MarshalPKIXPublicKey(signer.Public())
+	if err != nil {
+		return err
+	}
+	return WriteFile(pubFile, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), 0o644)
+}
+
+// WriteFile replaces a file at once: whoever reads it sees the old content or
+// the new, whole.
+func WriteFile(name string, content []byte, mode os.FileMode) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(tmp.Name())
+		}
+	}()
+	if err := errors.Join(tmp.Chmod(mode), write(tmp, content), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
+}
+
+func write(f *os.File, content []byte) error {
+	_, err := f.Write(content)
+	return err
+}

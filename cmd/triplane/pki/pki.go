@@ -1,0 +1,102 @@
+package pki
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Files are the paths of what Ensure keeps.
+type Files struct {
+	Dir string
+
+	CACert, CAKey                             string
+	ServingCert, ServingKey                   string
+	AdminCert, AdminKey                       string
+	ServiceAccountKey, ServiceAccountPub      string
+	FrontProxyCACert, FrontProxyCAKey         string
+	FrontProxyClientCert, FrontProxyClientKey string
+}
+
+// Config is what the serving certificate is for.
+type Config struct {
+	Names []string
+	IPs   []net.IP
+}
+
+// FrontProxyName is the common name of the front-proxy client certificate.
+const FrontProxyName = "front-proxy-client"
+
+const (
+	authorityLife = 10 * 365 * 24 * time.Hour
+	leafLife      = 365 * 24 * time.Hour
+	// renewBefore is how long before its end a certificate is replaced.
+	renewBefore = 60 * 24 * time.Hour
+	// backdate forgives clocks that are behind.
+	backdate = 5 * time.Minute
+)
+
+// In returns the paths below a directory.
+func In(dir string) Files {
+	p := func(name string) string { return filepath.Join(dir, name) }
+	return Files{
+		Dir:    dir,
+		CACert: p("ca.crt"), CAKey: p("ca.key"),
+		ServingCert: p("apiserver.crt"), ServingKey: p("apiserver.key"),
+		AdminCert: p("admin.crt"), AdminKey: p("admin.key"),
+		ServiceAccountKey: p("sa.key"), ServiceAccountPub: p("sa.pub"),
+		FrontProxyCACert: p("front-proxy-ca.crt"), FrontProxyCAKey: p("front-proxy-ca.key"),
+		FrontProxyClientCert: p("front-proxy-client.crt"), FrontProxyClientKey: p("front-proxy-client.key"),
+	}
+}
+
+// Ensure makes what is missing or due below dir, which is created if need be.
+// Only one process may do so at a time.
+func Ensure(dir string, cfg Config) (Files, error) {
+	f := In(dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return f, fmt.Errorf("key directory: %w", err)
+	}
+	ca, err := ensureAuthority(f.CACert, f.CAKey, "triplane-ca")
+	if err != nil {
+		return f, err
+	}
+	front, err := ensureAuthority(f.FrontProxyCACert, f.FrontProxyCAKey, "triplane-front-proxy-ca")
+	if err != nil {
+		return f, err
+	}
+	for _, leaf := range []struct {
+		by        *authority
+		cert, key string
+		template  *x509.Certificate
+	}{
+		{ca, f.ServingCert, f.ServingKey, serving(cfg)},
+		{ca, f.AdminCert, f.AdminKey, client("triplane-admin", "system:masters")},
+		{front, f.FrontProxyClientCert, f.FrontProxyClientKey, client(FrontProxyName)},
+	} {
+		if err := leaf.by.ensure(leaf.cert, leaf.key, leaf.template); err != nil {
+			return f, err
+		}
+	}
+	return f, ensureServiceAccountKey(f.ServiceAccountKey, f.ServiceAccountPub)
+}
+
+func serving(cfg Config) *x509.Certificate {
+	return &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "triplane"},
+		DNSNames:    cfg.Names,
+		IPAddresses: cfg.IPs,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+}
+
+func client(name string, groups ...string) *x509.Certificate {
+	return &x509.Certificate{
+		Subject:     pkix.Name{CommonName: name, Organization: groups},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+}
