@@ -149,3 +149,13 @@ type TooLargeError struct{ Requested, Current int64 }
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("Too large resource version: %d, current: %d", e.Requested, e.Current)
 }
+
+// Expecter is implemented by caches that can take over a writer's record.
+type Expecter interface {
+	// Expect announces a record that has just been written. When the watch
+	// brings it, the cache keeps this Record, with the forms it has, instead of
+	// making one of its own: so the answer to the writer, the cache and all
+	// watchers share the bytes. If the watch was faster, its record takes over
+	// the forms.
+	Expect(*Record)
+}

@@ -29,13 +29,6 @@ type Record struct {
 // and a shape. The registry's Store hands the numbers out.
 type FormID uint16
 
-// form is a node of the record's short list of encoded forms.
-type form struct {
-	id    FormID
-	bytes []byte
-	next  *form
-}
-
 // Attributes returns what selectors look at, computing it on first demand.
 func (r *Record) Attributes(compute func(*Record) (Attributes, error)) (Attributes, error) {
 	if a := r.attributes.Load(); a != nil {

@@ -2,29 +2,152 @@ package cache
 
 import (
 	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
 
 	"triplane/generic/storage"
 )
 
-// Hub feeds the caches of a server from one watch of its backend.
+// Hub feeds the caches of a server from one watch of its backend. Its methods
+// are safe for concurrent use.
 type Hub struct {
-	backend storage.Backend
-	prefix  string
+	backend  storage.Backend
+	prefix   string // with a trailing slash
+	progress *progress
+	clock    *wheel
+	counts   hubCounts
+
+	started chan struct{}   // closed when the first revision is known
+	stopped chan struct{}   // closed when Run returns
+	fills   sync.WaitGroup  // goroutines that fill caches
+	ctx     context.Context // of Run, once started is closed
+
+	// mu is held for reading while a batch is applied, so that a cache is
+	// registered between two batches.
+	mu     sync.RWMutex
+	caches map[string]*Cache // by the prefix below the hub's own
+	ended  bool
 }
 
-// NewHub returns a Hub for the keys below prefix ("/registry").
+type hubCounts struct {
+	events, batches, reconnects, rebuilds atomic.Int64
+}
+
+// HubStats are numbers since the hub was made.
+type HubStats struct {
+	Revision   int64 // up to which all caches are current
+	Events     int64 // received from the backend
+	Batches    int64 // in which they came
+	Reconnects int64 // watches that were opened again
+	Rebuilds   int64 // times that the caches began anew since history was lost
+	Caches     int   // registered now
+}
+
+// NewHub returns a Hub for the keys below prefix ("/registry"). Caches can be
+// registered at once; their reads wait until Run has begun.
 func NewHub(backend storage.Backend, prefix string) *Hub {
-	return &Hub{backend: backend, prefix: prefix}
+	h := &Hub{
+		backend:  backend,
+		prefix:   strings.TrimSuffix(prefix, "/") + "/",
+		progress: newProgress(),
+		clock:    newWheel(),
+		started:  make(chan struct{}),
+		stopped:  make(chan struct{}),
+		caches:   map[string]*Cache{},
+	}
+	if b, ok := backend.(current); ok {
+		h.progress.quiet = b.AlwaysCurrent()
+	}
+	return h
 }
 
-// Run holds the watch until ctx ends.
-func (h *Hub) Run(ctx context.Context) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
+// current is a backend whose watch needs no progress requests.
+type current interface{ AlwaysCurrent() bool }
 
 // Cache returns the cache of the keys below cfg.Prefix, making it on first use.
-func (h *Hub) Cache(cfg Config) storage.Cache { return nil }
+// When there is one already, the rest of cfg is not looked at.
+func (h *Hub) Cache(cfg Config) *Cache {
+	route := strings.TrimPrefix(cfg.Prefix, h.prefix)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.caches[route]; c != nil {
+		return c
+	}
+	c := newCache(h, cfg)
+	if h.ended {
+		c.stop()
+		return c
+	}
+	h.caches[route] = c
+	return c
+}
 
-// Drop ends the cache of prefix: its watches end with storage.ErrStopped.
-func (h *Hub) Drop(prefix string) {}
+// Drop ends the cache of prefix, if there is one: its watches and reads end with
+// storage.ErrStopped. A later Cache with the prefix makes a new one.
+func (h *Hub) Drop(prefix string) {
+	route := strings.TrimPrefix(prefix, h.prefix)
+	h.mu.Lock()
+	c := h.caches[route]
+	delete(h.caches, route)
+	h.mu.Unlock()
+	if c != nil {
+		c.stop()
+	}
+}
+
+// Progress is the revision up to which all caches are current; 0 before Run has
+// begun.
+func (h *Hub) Progress() int64 { return h.progress.load() }
+
+// Started is closed when the hub has begun and reads are answered.
+func (h *Hub) Started() <-chan struct{} { return h.started }
+
+// Stats returns the hub's numbers.
+func (h *Hub) Stats() HubStats {
+	h.mu.RLock()
+	n := len(h.caches)
+	h.mu.RUnlock()
+	return HubStats{
+		Revision:   h.progress.load(),
+		Events:     h.counts.events.Load(),
+		Batches:    h.counts.batches.Load(),
+		Reconnects: h.counts.reconnects.Load(),
+		Rebuilds:   h.counts.rebuilds.Load(),
+		Caches:     n,
+	}
+}
+
+// Each calls f with every registered cache, in no particular order.
+func (h *Hub) Each(f func(*Cache)) {
+	h.mu.RLock()
+	all := make([]*Cache, 0, len(h.caches))
+	for _, c := range h.caches {
+		all = append(all, c)
+	}
+	h.mu.RUnlock()
+	for _, c := range all {
+		f(c)
+	}
+}
+
+// route finds the cache of a key. A resource's keys are below its plural, or its
+// group and plural: one or two segments below the hub's prefix. h.mu is held.
+func (h *Hub) route(key string) *Cache {
+	if len(key) <= len(h.prefix) {
+		return nil
+	}
+	below := key[len(h.prefix):]
+	first := strings.IndexByte(below, '/') + 1
+	if first == 0 {
+		return nil
+	}
+	if c := h.caches[below[:first]]; c != nil {
+		return c
+	}
+	second := strings.IndexByte(below[first:], '/') + 1
+	if second == 0 {
+		return nil
+	}
+	return h.caches[below[:first+second]]
+}

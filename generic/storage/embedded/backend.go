@@ -31,6 +31,9 @@ func newBackend(server *etcdserver.EtcdServer, leases etcd.LeaseOptions) *Backen
 // the store's own revision is at least that of any acknowledged one.
 func (b *Backend) Revision(context.Context) (int64, error) { return b.server.KV().Rev(), nil }
 
+// AlwaysCurrent tells that a watch follows every write by itself.
+func (b *Backend) AlwaysCurrent() bool { return true }
+
 // RequestProgress implements storage.Backend: the watch is always current.
 func (b *Backend) RequestProgress(context.Context) error { return nil }
 

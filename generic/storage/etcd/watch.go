@@ -35,8 +35,7 @@ type stream struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	progress int64
-	// partial is set while the answers of one revision are split.
-	changes []storage.Change
+	changes  []storage.Change
 }
 
 // Close implements storage.ChangeStream.

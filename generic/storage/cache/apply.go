@@ -1,0 +1,132 @@
+package cache
+
+import (
+	"triplane/generic/storage"
+)
+
+// apply takes changes that follow one another. It reports whether watches have
+// to be woken that did not have to before. All changes of one revision come in
+// one call, so that no reader sees half of them.
+func (c *Cache) apply(changes []storage.Change) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return false
+	}
+	clean := len(c.watchers.dirty) == 0
+	c.counts.events.Add(int64(len(changes)))
+	for i := range changes {
+		e := c.event(&changes[i])
+		if e == nil {
+			continue
+		}
+		if c.filled.Load() {
+			c.store(e)
+		}
+		c.history.add(e)
+		c.dispatch(e)
+		c.last = changes[i].Revision
+	}
+	return clean && len(c.watchers.dirty) > 0
+}
+
+// event makes the shared event of a change; nil when it changes nothing that
+// anybody could have seen.
+func (c *Cache) event(change *storage.Change) *event {
+	previous := c.previous(change)
+	e := &event{at: c.hub.clock.now(), previous: previous}
+	switch {
+	case !change.Deleted():
+		e.kind, e.record = storage.Modified, c.record(change)
+		if previous == nil {
+			e.kind = storage.Added
+		}
+	case previous != nil:
+		e.kind = storage.Deleted
+		e.record = &storage.Record{Key: change.Key, Value: previous.Value, Revision: change.Revision}
+	case c.filled.Load():
+		return nil // deleted before it was ever seen
+	default:
+		// What was deleted cannot be told any more: nobody may watch from
+		// before.
+		c.history.reset(change.Revision)
+		c.last = change.Revision
+		c.watchers.end(storage.ErrStopped)
+		return nil
+	}
+	return e
+}
+
+// previous is the record before a change, nil if there was none.
+func (c *Cache) previous(change *storage.Change) *storage.Record {
+	if c.filled.Load() {
+		r, _ := c.tree.Get(change.Key)
+		return r
+	}
+	if change.PrevRev == 0 {
+		return nil
+	}
+	return &storage.Record{Key: change.Key, Value: change.Previous, Revision: change.PrevRev}
+}
+
+// store puts an event into the tree.
+func (c *Cache) store(e *event) {
+	if c.snapshot != nil {
+		c.snapshot.next = e.revision()
+		c.snapshot = nil
+	}
+	if e.kind == storage.Deleted {
+		c.tree.Delete(e.record.Key)
+		return
+	}
+	c.tree.Set(e.record.Key, e.record)
+}
+
+// dispatch queues an event with the watches it may concern.
+func (c *Cache) dispatch(e *event) {
+	w := &c.watchers
+	if w.count == 0 {
+		return
+	}
+	key := e.record.Key
+	w.push(w.all, e)
+	if len(w.byNamespace) > 0 {
+		w.push(w.byNamespace[c.namespace(key)], e)
+	}
+	if len(w.byKey) > 0 {
+		w.push(w.byKey[key], e)
+	}
+	if len(w.byValue) > 0 {
+		value, previous := c.value(e.record), c.value(e.previous)
+		w.push(w.byValue[value], e)
+		if e.previous != nil && previous != value {
+			w.push(w.byValue[previous], e)
+		}
+	}
+}
+
+// value is what a record has in the index field.
+func (c *Cache) value(r *storage.Record) string {
+	if r == nil {
+		return ""
+	}
+	attributes, err := r.Attributes(c.cfg.Attributes)
+	if err != nil {
+		return ""
+	}
+	return attributes.Fields[c.cfg.IndexField]
+}
+
+// wake tells the watches that got events in the batch. Only the hub's goroutine
+// calls it.
+func (c *Cache) wake() {
+	c.mu.Lock()
+	dirty := c.watchers.dirty
+	c.watchers.dirty = c.watchers.spare[:0]
+	c.mu.Unlock()
+	for i, w := range dirty {
+		w.signal()
+		dirty[i] = nil
+	}
+	c.watchers.spare = dirty
+}

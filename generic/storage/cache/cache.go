@@ -1,0 +1,135 @@
+package cache
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tidwall/btree"
+
+	"triplane/generic/storage"
+)
+
+// Cache is the cache of one resource; a Hub makes it.
+type Cache struct {
+	hub *Hub
+	cfg Config
+
+	filled atomic.Bool // the tree holds everything; written under mu
+	counts cacheCounts
+
+	mu       sync.RWMutex
+	stopped  bool
+	epoch    int // counts resets, so that a fill notices one
+	filling  *filling
+	tree     *btree.Map[string, *storage.Record]
+	last     int64 // revision of the latest event; before any, where the history begins
+	snapshot *snapshot
+	kept     []*snapshot
+	history  history
+	watchers index
+	expected map[string]*storage.Record
+}
+
+type cacheCounts struct {
+	events, fills, lists, gets atomic.Int64
+}
+
+// Stats are a cache's numbers since it was made.
+type Stats struct {
+	Prefix   string
+	Filled   bool
+	Records  int   // held, 0 while not filled
+	Events   int64 // received
+	Fills    int64
+	Gets     int64
+	Lists    int64
+	Watches  int // running
+	History  int // events kept
+	Capacity int // room for events before the history grows
+	Oldest   int64
+}
+
+func newCache(h *Hub, cfg Config) *Cache {
+	now := h.progress.load()
+	return &Cache{hub: h, cfg: cfg, tree: newTree(), last: now, history: history{from: now}}
+}
+
+func newTree() *btree.Map[string, *storage.Record] {
+	return btree.NewMap[string, *storage.Record](0)
+}
+
+var _ storage.Cache = (*Cache)(nil)
+
+// reset begins anew: nothing is known before the revision. Watches end.
+func (c *Cache) reset(revision int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.epoch++
+	c.clear(revision)
+	c.watchers.end(storage.ErrStopped)
+}
+
+// clear forgets all records and the history.
+func (c *Cache) clear(revision int64) {
+	c.filled.Store(false)
+	c.tree = newTree()
+	c.snapshot, c.kept, c.expected = nil, nil, nil
+	c.history.reset(revision)
+	c.last = revision
+}
+
+// stop ends the cache for good.
+func (c *Cache) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+	c.epoch++
+	c.clear(0)
+	c.watchers.end(storage.ErrStopped)
+}
+
+// Count implements storage.Cache. A cache that is not filled asks the backend.
+func (c *Cache) Count(ctx context.Context) (int64, error) {
+	c.mu.RLock()
+	n, filled := c.tree.Len(), c.filled.Load()
+	c.mu.RUnlock()
+	if filled {
+		return int64(n), nil
+	}
+	r, err := c.hub.backend.Range(ctx, storage.RangeOptions{Prefix: c.cfg.Prefix, CountOnly: true})
+	return r.Count, err
+}
+
+// Stats returns the cache's numbers.
+func (c *Cache) Stats() Stats {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return Stats{
+		Prefix:   c.cfg.Prefix,
+		Filled:   c.filled.Load(),
+		Records:  c.tree.Len(),
+		Events:   c.counts.events.Load(),
+		Fills:    c.counts.fills.Load(),
+		Gets:     c.counts.gets.Load(),
+		Lists:    c.counts.lists.Load(),
+		Watches:  c.watchers.count,
+		History:  c.history.count,
+		Capacity: len(c.history.ring),
+		Oldest:   c.history.from,
+	}
+}
+
+// namespace returns the part of a key that a list or watch of its namespace has
+// as its Prefix; "" if the resource has no namespaces.
+func (c *Cache) namespace(key string) string {
+	if !c.cfg.Namespaced || len(key) < len(c.cfg.Prefix) {
+		return ""
+	}
+	i := strings.IndexByte(key[len(c.cfg.Prefix):], '/')
+	if i < 0 {
+		return ""
+	}
+	return key[:len(c.cfg.Prefix)+i+1]
+}

@@ -1,0 +1,110 @@
+package cache
+
+import (
+	"context"
+	"errors"
+
+	"triplane/generic/storage"
+)
+
+// exact lists the state at a revision: from the present one if nothing has
+// changed since, from a snapshot that was kept for it, or else from the backend.
+func (c *Cache) exact(ctx context.Context, opts storage.ListOptions) (storage.List, error) {
+	if err := c.fill(ctx); err != nil {
+		return storage.List{}, err
+	}
+	if err := c.happened(ctx, opts.Revision); err != nil {
+		return storage.List{}, err
+	}
+	if s := c.find(opts.Revision); s != nil {
+		list := c.page(s, opts.Revision, opts)
+		if list.Last != "" {
+			c.keep(s)
+		}
+		return list, nil
+	}
+	return c.fromBackend(ctx, opts, opts.Revision)
+}
+
+// happened waits for a revision that the backend has, and refuses one that it
+// has not.
+func (c *Cache) happened(ctx context.Context, revision int64) error {
+	if c.hub.progress.load() >= revision {
+		return nil
+	}
+	now, err := c.hub.backend.Revision(ctx)
+	if err != nil {
+		return err
+	}
+	if revision > now {
+		return &storage.TooLargeError{Requested: revision, Current: now}
+	}
+	err = c.await(ctx, revision, errBehind)
+	if errors.Is(err, errBehind) {
+		return nil // the backend answers then
+	}
+	return err
+}
+
+// fromBackend lists from the backend at a revision, or at the current one for 0.
+func (c *Cache) fromBackend(ctx context.Context, opts storage.ListOptions, revision int64) (storage.List, error) {
+	f := c.filter(opts.Labels, opts.Fields)
+	r := storage.RangeOptions{Prefix: opts.Prefix, After: opts.After, Limit: fillPage, Revision: revision}
+	if opts.Key != "" {
+		return c.singleFromBackend(ctx, opts, revision)
+	}
+	if opts.Limit > 0 && f == nil {
+		r.Limit = opts.Limit
+	}
+	var list storage.List
+	for {
+		page, err := c.hub.backend.Range(ctx, r)
+		if errors.Is(err, storage.ErrFutureRevision) {
+			return storage.List{}, &storage.TooLargeError{Requested: revision, Current: c.hub.progress.load()}
+		}
+		if err != nil {
+			return storage.List{}, err
+		}
+		list.Revision, r.Revision = page.Revision, page.Revision
+		for i := range page.Items {
+			record := newRecord(&page.Items[i])
+			if !f.matches(record) {
+				continue
+			}
+			list.Records = append(list.Records, record)
+			if opts.Limit > 0 && int64(len(list.Records)) == opts.Limit {
+				return endPage(list, record.Key, page.Count-int64(i)-1, f), nil
+			}
+		}
+		if !page.More || len(page.Items) == 0 {
+			return list, nil
+		}
+		r.After = page.Items[len(page.Items)-1].Key
+	}
+}
+
+// endPage ends a list behind its last record, if anything is left.
+func endPage(list storage.List, last string, left int64, f *filter) storage.List {
+	if left <= 0 {
+		return list
+	}
+	list.Last, list.Remaining = last, left
+	if f != nil {
+		list.Remaining = -1
+	}
+	return list
+}
+
+func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions, revision int64) (storage.List, error) {
+	page, err := c.hub.backend.Range(ctx, storage.RangeOptions{Prefix: opts.Key, Limit: 1, Revision: revision})
+	if err != nil {
+		return storage.List{}, err
+	}
+	list := storage.List{Revision: page.Revision}
+	if len(page.Items) == 1 && page.Items[0].Key == opts.Key && opts.Key > opts.After {
+		if r := newRecord(&page.Items[0]); c.filter(opts.Labels, opts.Fields).matches(r) {
+			list.Records = []*storage.Record{r}
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,154 @@
+package cache
+
+import (
+	"context"
+
+	"github.com/tidwall/btree"
+
+	"triplane/generic/storage"
+)
+
+const (
+	// fillPage is how many keys are read at once when a cache is filled.
+	fillPage = 5_000
+	// fillAttempts bounds how often a fill begins anew because the hub did.
+	fillAttempts = 5
+)
+
+// filling is a fill under way, which all readers wait for.
+type filling struct {
+	done chan struct{}
+	err  error
+}
+
+// fill makes sure that the tree holds everything. Readers that come while it is
+// filled share the work; it goes on when they give up.
+func (c *Cache) fill(ctx context.Context) error {
+	if c.filled.Load() {
+		return nil
+	}
+	select {
+	case <-c.hub.started:
+	case <-c.hub.stopped:
+		return storage.ErrStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	f, err := c.joinFill()
+	if f == nil {
+		return err
+	}
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// joinFill returns the fill under way, beginning one if there is none; nil if
+// there is nothing to wait for.
+func (c *Cache) joinFill() (*filling, error) {
+	c.hub.mu.RLock() // no fill begins once the hub has ended
+	defer c.hub.mu.RUnlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.stopped || c.hub.ended:
+		return nil, storage.ErrStopped
+	case c.filled.Load():
+		return nil, nil
+	case c.filling != nil:
+		return c.filling, nil
+	}
+	f := &filling{done: make(chan struct{})}
+	c.filling = f
+	c.hub.fills.Go(func() {
+		f.err = c.runFill(c.hub.ctx)
+		c.mu.Lock()
+		c.filling = nil
+		c.history.pinned = false
+		c.mu.Unlock()
+		close(f.done)
+	})
+	c.history.pinned = true
+	return f, nil
+}
+
+func (c *Cache) runFill(ctx context.Context) (err error) {
+	c.counts.fills.Add(1)
+	for range fillAttempts {
+		var done bool
+		if done, err = c.tryFill(ctx); done {
+			return nil
+		}
+		if ctx.Err() != nil || c.isStopped() {
+			return storage.ErrStopped
+		}
+	}
+	if err == nil {
+		err = storage.ErrCompacted
+	}
+	return err
+}
+
+func (c *Cache) isStopped() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.stopped
+}
+
+// tryFill lists everything, waits until the hub has come to the list's revision,
+// and puts the events behind it on top.
+func (c *Cache) tryFill(ctx context.Context) (bool, error) {
+	c.mu.RLock()
+	epoch := c.epoch
+	c.mu.RUnlock()
+	tree, revision, err := c.load(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := c.hub.progress.wait(ctx, revision); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.epoch != epoch {
+		return false, nil
+	}
+	behind, err := c.history.after(revision)
+	if err != nil {
+		return false, err
+	}
+	c.tree = tree
+	for i := behind; i < c.history.count; i++ {
+		c.store(c.history.at(i))
+	}
+	c.filled.Store(true)
+	return true, nil
+}
+
+// load reads all records at one revision.
+func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], int64, error) {
+	tree := newTree()
+	opts := storage.RangeOptions{Prefix: c.cfg.Prefix, Limit: fillPage}
+	for {
+		page, err := c.hub.backend.Range(ctx, opts)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range page.Items {
+			r := newRecord(&page.Items[i])
+			tree.Load(r.Key, r)
+		}
+		opts.Revision = page.Revision
+		if !page.More || len(page.Items) == 0 {
+			return tree, page.Revision, nil
+		}
+		opts.After = page.Items[len(page.Items)-1].Key
+	}
+}
+
+func newRecord(kv *storage.KeyValue) *storage.Record {
+	return &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision}
+}

@@ -1,0 +1,56 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"triplane/generic/storage"
+)
+
+// freshWait is how long a read waits for a revision that has not arrived.
+const freshWait = 3 * time.Second
+
+// errBehind says that the watch does not come to a revision that the backend has.
+var errBehind = errors.New("storage: the cache is behind the backend")
+
+// freshen waits until the cache is as new as a read wants it.
+func (c *Cache) freshen(ctx context.Context, fresh storage.Freshness) error {
+	if err := c.fill(ctx); err != nil {
+		return err
+	}
+	switch fresh.Match {
+	case storage.Consistent:
+		revision, err := c.hub.backend.Revision(ctx)
+		if err != nil {
+			return err
+		}
+		if c.hub.progress.load() >= revision {
+			return nil
+		}
+		return c.await(ctx, revision, errBehind)
+	case storage.NotOlderThan:
+		if c.hub.progress.load() >= fresh.Revision {
+			return nil
+		}
+		return c.await(ctx, fresh.Revision, nil)
+	}
+	return nil
+}
+
+// await waits for a revision for a while, and then returns late, or a
+// *storage.TooLargeError if that is nil.
+func (c *Cache) await(ctx context.Context, revision int64, late error) error {
+	bounded, cancel := context.WithTimeout(ctx, freshWait)
+	defer cancel()
+	if err := c.hub.progress.wait(bounded, revision); err == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if late != nil {
+		return late
+	}
+	return &storage.TooLargeError{Requested: revision, Current: c.hub.progress.load()}
+}

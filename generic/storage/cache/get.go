@@ -1,0 +1,50 @@
+package cache
+
+import (
+	"context"
+	"errors"
+
+	"triplane/generic/storage"
+)
+
+// Get implements storage.Cache.
+func (c *Cache) Get(ctx context.Context, key string, fresh storage.Freshness) (*storage.Record, error) {
+	c.counts.gets.Add(1)
+	err := c.freshen(ctx, fresh)
+	if errors.Is(err, errBehind) {
+		return c.getFromBackend(ctx, key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.mu.RLock()
+	r, ok := c.tree.Get(key)
+	filled, stopped := c.filled.Load(), c.stopped
+	c.mu.RUnlock()
+	switch {
+	case ok:
+		return r, nil
+	case stopped:
+		return nil, storage.ErrStopped
+	case !filled: // it began anew in between
+		return c.getFromBackend(ctx, key)
+	}
+	return nil, storage.ErrNotFound
+}
+
+// getFromBackend serves a get while the watch does not keep up.
+func (c *Cache) getFromBackend(ctx context.Context, key string) (*storage.Record, error) {
+	kv, err := c.hub.backend.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return newRecord(&kv), nil
+}
+
+// Peek implements storage.Cache.
+func (c *Cache) Peek(_ context.Context, key string) (*storage.Record, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	r, _ := c.tree.Get(key)
+	return r, nil
+}

@@ -1,0 +1,118 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"triplane/generic/storage"
+)
+
+// List implements storage.Cache.
+func (c *Cache) List(ctx context.Context, opts storage.ListOptions) (storage.List, error) {
+	c.counts.lists.Add(1)
+	if opts.Prefix == "" {
+		opts.Prefix = c.cfg.Prefix
+	}
+	if opts.Match == storage.Exact {
+		return c.exact(ctx, opts)
+	}
+	err := c.freshen(ctx, opts.Freshness)
+	if err == nil {
+		var s *snapshot
+		var revision int64
+		if s, revision, err = c.take(); err == nil {
+			list := c.page(s, revision, opts)
+			if list.Last != "" {
+				c.keep(s)
+			}
+			return list, nil
+		}
+	}
+	if errors.Is(err, errBehind) {
+		return c.fromBackend(ctx, opts, 0)
+	}
+	return storage.List{}, err
+}
+
+// page picks the records of a list from a snapshot.
+func (c *Cache) page(s *snapshot, revision int64, opts storage.ListOptions) storage.List {
+	if opts.Key != "" {
+		return c.single(s, revision, opts)
+	}
+	p := pager{list: storage.List{Revision: revision}, opts: &opts, filter: c.filter(opts.Labels, opts.Fields)}
+	start := opts.Prefix
+	if opts.After > start {
+		start = opts.After + "\x00"
+	}
+	end := 0 // rank behind the last key of the list
+	if opts.Limit > 0 || p.filter == nil {
+		first := s.rank(start)
+		end = s.rank(prefixEnd(opts.Prefix))
+		if p.filter == nil && end > first {
+			n := end - first
+			if opts.Limit > 0 {
+				n = int(min(int64(n), opts.Limit))
+			}
+			p.list.Records = make([]*storage.Record, 0, n)
+		}
+	}
+	s.tree.Ascend(start, p.add)
+	if p.list.Last == "" {
+		return p.list
+	}
+	left := end - s.rank(p.list.Last) - 1
+	switch {
+	case left <= 0:
+		p.list.Last = ""
+	case p.filter != nil:
+		p.list.Remaining = -1
+	default:
+		p.list.Remaining = int64(left)
+	}
+	return p.list
+}
+
+// pager gathers records in key order until the limit.
+type pager struct {
+	list   storage.List
+	opts   *storage.ListOptions
+	filter *filter
+}
+
+func (p *pager) add(key string, r *storage.Record) bool {
+	if !strings.HasPrefix(key, p.opts.Prefix) {
+		return false
+	}
+	if p.filter != nil && !p.filter.matches(r) {
+		return true
+	}
+	p.list.Records = append(p.list.Records, r)
+	if p.opts.Limit > 0 && int64(len(p.list.Records)) == p.opts.Limit {
+		p.list.Last = key
+		return false
+	}
+	return true
+}
+
+// single is a list that is narrowed to one record.
+func (c *Cache) single(s *snapshot, revision int64, opts storage.ListOptions) storage.List {
+	list := storage.List{Revision: revision}
+	if opts.Key <= opts.After {
+		return list
+	}
+	if r, ok := s.tree.Get(opts.Key); ok && c.filter(opts.Labels, opts.Fields).matches(r) {
+		list.Records = []*storage.Record{r}
+	}
+	return list
+}
+
+// prefixEnd is the first string behind all that begin with prefix.
+func prefixEnd(prefix string) string {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] < 0xff {
+			return prefix[:i] + string([]byte{prefix[i] + 1})
+		}
+	}
+	return "\xff\xff\xff\xff"
+}

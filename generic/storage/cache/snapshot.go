@@ -1,0 +1,108 @@
+package cache
+
+import (
+	"math"
+
+	"github.com/tidwall/btree"
+
+	"triplane/generic/storage"
+)
+
+// keptMax bounds the snapshots that are kept for the pages of lists to come.
+const keptMax = 8
+
+// snapshot is the tree as it was at all revisions from since up to, but without,
+// next. It is not changed any more, but for next, which Cache.mu guards.
+type snapshot struct {
+	tree  *btree.Map[string, *storage.Record]
+	since int64
+	next  int64
+}
+
+// take returns the present state and the revision that it may be called by. All
+// readers share one snapshot until an event comes.
+func (c *Cache) take() (*snapshot, int64, error) {
+	// The progress is read first: the tree then holds all of it, and perhaps
+	// more, up to the cache's latest event.
+	revision := c.hub.progress.load()
+	c.mu.RLock()
+	s, last, err := c.snapshot, c.last, c.readable()
+	c.mu.RUnlock()
+	if s != nil || err != nil {
+		return s, max(revision, last), err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.readable(); err != nil {
+		return nil, 0, err
+	}
+	return c.share(), max(revision, c.last), nil
+}
+
+// readable tells whether the tree holds everything. c.mu is held.
+func (c *Cache) readable() error {
+	switch {
+	case c.stopped:
+		return storage.ErrStopped
+	case !c.filled.Load():
+		return errBehind // it began anew
+	}
+	return nil
+}
+
+// share returns the snapshot of the present state. c.mu is held for writing.
+func (c *Cache) share() *snapshot {
+	if c.snapshot == nil {
+		c.snapshot = &snapshot{tree: c.tree.Copy(), since: c.last, next: math.MaxInt64}
+	}
+	return c.snapshot
+}
+
+// keep keeps a snapshot for the pages to come.
+func (c *Cache) keep(s *snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.kept {
+		if k == s {
+			return
+		}
+	}
+	if len(c.kept) == keptMax {
+		c.kept[0] = nil
+		c.kept = c.kept[1:]
+	}
+	c.kept = append(c.kept, s)
+}
+
+// find returns a snapshot of the state at a revision that the hub has come to;
+// nil if there is none.
+func (c *Cache) find(revision int64) *snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.readable() != nil {
+		return nil
+	}
+	if c.last <= revision {
+		return c.share()
+	}
+	for _, k := range c.kept {
+		if k.since <= revision && revision < k.next {
+			return k
+		}
+	}
+	return nil
+}
+
+// rank is the number of keys below key.
+func (s *snapshot) rank(key string) int {
+	low, high := 0, s.tree.Len()
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		if k, _, _ := s.tree.GetAt(middle); k < key {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}

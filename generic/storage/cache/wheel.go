@@ -1,0 +1,124 @@
+package cache
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// wheel keeps the time for all watches: one goroutine wakes those whose bookmark
+// is due in a second. There is nothing to do, and no timer, while no watch wants
+// bookmarks.
+type wheel struct {
+	base time.Time
+
+	mu    sync.Mutex
+	slots map[int64][]*watch // by the second after base
+	added chan struct{}      // one slot
+}
+
+func newWheel() *wheel {
+	return &wheel{base: time.Now(), slots: map[int64][]*watch{}, added: make(chan struct{}, 1)}
+}
+
+// now is the time since the wheel was made, in nanoseconds.
+func (w *wheel) now() int64 { return int64(time.Since(w.base)) }
+
+// add lets a watch be told when the second of t has come.
+func (w *wheel) add(t time.Time, watch *watch) {
+	second := int64(t.Sub(w.base) / time.Second)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.slots) == 0 {
+		select {
+		case w.added <- struct{}{}:
+		default:
+		}
+	}
+	w.slots[second] = append(w.slots[second], watch)
+}
+
+// due takes the watches out whose second has come.
+func (w *wheel) due(now time.Time) (watches []*watch, empty bool) {
+	second := int64(now.Sub(w.base) / time.Second)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for s, list := range w.slots {
+		if s <= second {
+			watches = append(watches, list...)
+			delete(w.slots, s)
+		}
+	}
+	return watches, len(w.slots) == 0
+}
+
+const (
+	bookmarkEvery = time.Minute
+	// bookmarkBefore is how long before a watch's deadline its last bookmark is
+	// sent.
+	bookmarkBefore = 2 * time.Second
+	trimEvery      = time.Minute
+)
+
+// keepTime tells watches of their bookmarks and trims the histories.
+func (h *Hub) keepTime(ctx context.Context) {
+	trim := time.NewTicker(trimEvery)
+	defer trim.Stop()
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	second.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-trim.C:
+			h.Each(func(c *Cache) { c.trim(h.clock.now()) })
+		case <-h.clock.added:
+			second.Reset(time.Second)
+		case now := <-second.C:
+			watches, empty := h.clock.due(now)
+			for _, w := range watches {
+				w.bookmarkDue(now)
+			}
+			if empty {
+				second.Stop()
+				h.clock.resume()
+			}
+		}
+	}
+}
+
+// resume makes up for a watch that was added while the ticker was stopped.
+func (w *wheel) resume() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.slots) > 0 {
+		select {
+		case w.added <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (c *Cache) trim(now int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.history.trim(now)
+}
+
+// nextBookmark is when a watch's next bookmark is due: about a minute from now,
+// but before its deadline. There is none when that has passed.
+func nextBookmark(now, deadline time.Time) (time.Time, bool) {
+	next := now.Add(bookmarkEvery)
+	if deadline.IsZero() {
+		return next, true
+	}
+	last := deadline.Add(-bookmarkBefore)
+	if !last.After(now) {
+		return time.Time{}, false
+	}
+	if last.Before(next) {
+		next = last
+	}
+	return next, true
+}
