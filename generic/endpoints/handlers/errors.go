@@ -1,8 +1,120 @@
 package handlers
 
-import "net/http"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/registry/rest"
+)
+
+// StatusOf is the Status that tells an error to a client. Errors that are not
+// API statuses are internal errors whose text is the message.
+func StatusOf(err error) *metav1.Status {
+	if s, ok := err.(apierrors.APIStatus); ok {
+		status := s.Status()
+		if status.Status == "" {
+			status.Status = metav1.StatusFailure
+		}
+		if status.Code == 0 {
+			status.Code = http.StatusInternalServerError
+			if status.Status == metav1.StatusSuccess {
+				status.Code = http.StatusOK
+			}
+		}
+		status.Kind, status.APIVersion = "Status", "v1"
+		return &status
+	}
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure,
+		Code:     http.StatusInternalServerError,
+		Message:  err.Error(),
+	}
+}
 
 // WriteError answers with an error as a Status, in the media type that the
-// client accepts; JSON where it accepts none of the server's.
-func WriteError(w http.ResponseWriter, r *http.Request, err error) {}
+// client accepts; indented JSON where it accepts none of the server's.
+func WriteError(w http.ResponseWriter, r *http.Request, err error) { writeError(w, r, err, true) }
 
+// fail is WriteError in a media type that the scope serves.
+func (s *RequestScope) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() != nil {
+		err = apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", r.Context().Err()), 0)
+	}
+	writeError(w, r, err, s.Codec.Supports(rest.Protobuf))
+}
+
+func writeError(w http.ResponseWriter, r *http.Request, err error, protobuf bool) {
+	status := StatusOf(err)
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	if status.Code == http.StatusNoContent {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	writeStatus(w, r, status, protobuf)
+}
+
+func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status, protobuf bool) {
+	o, err := negotiation.Negotiate(r, negotiation.Rules{Protobuf: protobuf})
+	if err != nil {
+		o = negotiation.Output{MediaType: rest.JSON, Pretty: true}
+		if status.Code < http.StatusBadRequest {
+			status = StatusOf(err)
+		}
+	}
+	b, err := encodeStatus(status, o.MediaType)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	writeBody(w, r, int(status.Code), o, b)
+}
+
+// encodeStatus writes a Status, which every version of every group has alike.
+func encodeStatus(status *metav1.Status, mt rest.MediaType) ([]byte, error) {
+	if status.Kind == "" {
+		status.Kind, status.APIVersion = "Status", "v1"
+	}
+	switch mt {
+	case rest.Protobuf:
+		return marshalProtobuf(status)
+	case rest.YAML:
+		return yaml.Marshal(status)
+	}
+	return json.Marshal(status)
+}
+
+// marshalProtobuf writes an object that knows its kind, in the envelope that
+// Kubernetes gives to protobuf.
+func marshalProtobuf(obj runtime.Object) ([]byte, error) {
+	m, ok := obj.(interface{ Marshal() ([]byte, error) })
+	if !ok {
+		return nil, negotiation.NotConvertible(fmt.Sprintf("object %T does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message", obj))
+	}
+	raw, err := m.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	u := runtime.Unknown{Raw: raw}
+	u.APIVersion, u.Kind = obj.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+	b, err := u.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(protobufPrefix), b...), nil
+}
+
+// protobufPrefix begins every protobuf object.
+const protobufPrefix = "k8s\x00"

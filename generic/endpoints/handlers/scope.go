@@ -1,14 +1,21 @@
 package handlers
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/admission"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 )
 
 // DefaultMaxRequestBodyBytes is the bound on bodies where a scope gives none.
@@ -23,14 +30,22 @@ type RequestScope struct {
 	Subresource string
 	// Kind is the kind that requests carry in this version.
 	Kind schema.GroupVersionKind
+	// ListKind is the kind of lists; "" means Kind with "List" behind it.
+	ListKind string
 	// Namespaced tells whether the path names a namespace.
 	Namespaced bool
 
 	// Codec reads and writes the objects in the served version.
 	Codec rest.Codec
-	// Options, where set, reads the bodies of deletions and the queries of
-	// subresources; nil takes those of meta.k8s.io/v1.
-	Options OptionsDecoder
+	// Hub names the kind in the version that objects have behind the handlers;
+	// only messages show it. Zero means Kind.
+	Hub schema.GroupVersionKind
+	// SchemeName is how messages about unknown kinds call the scheme; "" means
+	// that of the built-in kinds.
+	SchemeName string
+	// FieldLabel, where set, judges the labels of field selectors and translates
+	// them to the hub version's; nil leaves them to the storage.
+	FieldLabel func(label, value string) (string, string, error)
 
 	// FieldManager tracks who owns which field. It is called on the first write
 	// and caches its result; nil, or a nil result, leaves managed fields alone.
@@ -51,9 +66,8 @@ type RequestScope struct {
 	// MinRequestTimeout is the lower bound of the random duration of a watch
 	// that does not say how long it wants to last; 0 means 30 minutes.
 	MinRequestTimeout time.Duration
-	// RequestTimeout bounds requests that ask for a timeout themselves; 0 means a
-	// minute.
-	RequestTimeout time.Duration
+	// Deprecation, where not empty, is a warning for every client of the kind.
+	Deprecation string
 	// Terminating, where not nil, is closed when watches have to end because the
 	// server shuts down.
 	Terminating <-chan struct{}
@@ -61,3 +75,60 @@ type RequestScope struct {
 
 // resource is the group resource of error messages.
 func (s *RequestScope) resource() schema.GroupResource { return s.Resource.GroupResource() }
+
+// listKind is the kind of lists in the served version.
+func (s *RequestScope) listKind() schema.GroupVersionKind {
+	kind := s.ListKind
+	if kind == "" {
+		kind = s.Kind.Kind + "List"
+	}
+	return s.Kind.GroupVersion().WithKind(kind)
+}
+
+// rules are what the resource's answers can look like.
+func (s *RequestScope) rules() negotiation.Rules {
+	return negotiation.Rules{Protobuf: s.Codec.Supports(rest.Protobuf), Transforms: true, Table: s.Table != nil}
+}
+
+// goName is how messages call the kind's Go type, which kube-apiserver names by
+// its internal package.
+func (s *RequestScope) goName() string {
+	kind := s.Hub
+	if kind.Kind == "" {
+		kind = s.Kind
+	}
+	if s.unstructured() {
+		return "unstructured.Unstructured"
+	}
+	group, _, _ := strings.Cut(kind.Group, ".")
+	if group == "" || kind.Group == "events.k8s.io" {
+		group = "core"
+	}
+	return group + "." + kind.Kind
+}
+
+// unstructured tells whether the kind has no Go type.
+func (s *RequestScope) unstructured() bool {
+	_, ok := s.Codec.New().(runtime.Unstructured)
+	return ok
+}
+
+// target reads what the path names, and puts the namespace in the context for
+// the storage.
+func (s *RequestScope) target(r *http.Request) (ctx context.Context, namespace, name string, err error) {
+	ctx = r.Context()
+	info := request.InfoFrom(ctx)
+	if info == nil {
+		return nil, "", "", errors.New("no RequestInfo found in the context")
+	}
+	if s.Deprecation != "" {
+		request.AddWarning(ctx, s.Deprecation)
+	}
+	if s.Namespaced {
+		namespace = info.Namespace
+	}
+	if namespace != "" {
+		ctx = request.WithNamespace(ctx, namespace)
+	}
+	return ctx, namespace, info.Name, nil
+}

@@ -1,0 +1,168 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+)
+
+// readBody reads a body up to the scope's limit; a larger one is a 413 status.
+func (s *RequestScope) readBody(r *http.Request) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	limit := s.MaxRequestBodyBytes
+	if limit <= 0 {
+		limit = DefaultMaxRequestBodyBytes
+	}
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		// One byte more, or the buffer grows to find the end.
+		b.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	n, err := b.ReadFrom(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		var max *http.MaxBytesError
+		if errors.As(err, &max) {
+			return nil, tooLarge(limit)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return nil, err
+	}
+	if n > limit {
+		return nil, tooLarge(limit)
+	}
+	return b.Bytes(), nil
+}
+
+func tooLarge(limit int64) error {
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", limit))
+}
+
+// fieldValidation is what happens about unknown and duplicate fields; clients
+// that do not say are warned.
+func fieldValidation(directive string) string {
+	if directive == "" {
+		return metav1.FieldValidationWarn
+	}
+	return directive
+}
+
+// decode parses a body into an object of the hub version.
+func (s *RequestScope) decode(r *http.Request, body []byte, mt rest.MediaType, directive string) (runtime.Object, error) {
+	directive = fieldValidation(directive)
+	obj, kind, strictErrs, err := s.Codec.Decode(body, mt, directive != metav1.FieldValidationIgnore)
+	if err != nil {
+		return nil, s.decodeError(err, kind, body)
+	}
+	if len(strictErrs) > 0 {
+		if directive == metav1.FieldValidationStrict {
+			return nil, s.decodeError(runtime.NewStrictDecodingError(strictErrs), kind, body)
+		}
+		warnStrict(r, strictErrs)
+	}
+	if err := s.checkKind(obj, kind); err != nil {
+		return nil, s.decodeError(err, kind, body)
+	}
+	if kind != nil && kind.GroupVersion() != s.Kind.GroupVersion() {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+			kind.GroupVersion(), s.Kind.GroupVersion()))
+	}
+	s.Codec.Default(obj)
+	hub, err := s.Codec.ToHub(obj)
+	if err != nil {
+		return nil, s.decodeError(err, kind, body)
+	}
+	return hub, nil
+}
+
+// checkKind refuses an object of another kind than the resource's.
+func (s *RequestScope) checkKind(obj runtime.Object, kind *schema.GroupVersionKind) error {
+	if kind == nil || kind.GroupKind() == s.Kind.GroupKind() {
+		return nil
+	}
+	return fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.goName())
+}
+
+// versionedGoName is how messages call the Go type of a served version.
+func versionedGoName(kind schema.GroupVersionKind) string { return kind.Version + "." + kind.Kind }
+
+// decodeError is the 400 status for a body that cannot be read as the kind.
+func (s *RequestScope) decodeError(err error, kind *schema.GroupVersionKind, body []byte) error {
+	if _, ok := err.(apierrors.APIStatus); ok {
+		return err
+	}
+	if kind != nil && kind.Kind != "" {
+		if runtime.IsNotRegisteredError(err) {
+			err = runtime.NewNotRegisteredErrForKind(s.schemeName(), *kind)
+		}
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, s.Kind.Kind, err))
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", s.Kind.Kind, err, summary(body)))
+}
+
+// builtinScheme is what kube-apiserver calls the scheme of the built-in kinds.
+const builtinScheme = "pkg/api/legacyscheme/scheme.go:30"
+
+func (s *RequestScope) schemeName() string {
+	if s.SchemeName == "" {
+		return builtinScheme
+	}
+	return s.SchemeName
+}
+
+// summary is the beginning of a body, in hexadecimal unless it looks like JSON.
+func summary(body []byte) string {
+	const most = 30
+	if len(body) == 0 {
+		return "<empty>"
+	}
+	text := func(b []byte) string { return hex.EncodeToString(b) }
+	if body[0] == '{' {
+		text = func(b []byte) string { return string(b) }
+	}
+	if len(body) > most {
+		return text(body[:most]) + " ..."
+	}
+	return text(body)
+}
+
+// warnStrict tells the client about unknown and duplicate fields. A YAML parser
+// reports several in one error, a line each.
+func warnStrict(r *http.Request, errs []error) {
+	for _, err := range errs {
+		for _, line := range splitYAMLErrors(err.Error()) {
+			request.AddWarning(r.Context(), line)
+		}
+	}
+}
+
+func splitYAMLErrors(text string) []string {
+	lines := bytes.Split([]byte(text), []byte("\n"))
+	if len(lines) < 2 || !bytes.HasSuffix(lines[0], []byte("yaml: unmarshal errors:")) {
+		return []string{text}
+	}
+	var out []string
+	for _, l := range lines[1:] {
+		if l = bytes.TrimSpace(l); len(l) > 0 {
+			out = append(out, string(l))
+		}
+	}
+	return out
+}

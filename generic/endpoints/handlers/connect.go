@@ -1,0 +1,92 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/admission"
+	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+)
+
+// Connect serves subresources that take over the connection.
+func Connect(scope *RequestScope, r rest.Connecter) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		ctx, namespace, name, err := scope.target(req)
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		opts, subpath, key := r.NewConnectOptions()
+		if opts != nil {
+			if err := DecodeQuery(scope.connectQuery(req, subpath, key), opts); err != nil {
+				scope.fail(w, req, apierrors.NewBadRequest(err.Error()))
+				return
+			}
+		}
+		if scope.Admission.Handles(admission.Connect) {
+			a := scope.operation(ctx, scope.admissionNamespace(namespace, name), name, nil).attributes(admission.Connect, opts, nil, nil)
+			if err = scope.Admission.Admit(ctx, a); err == nil {
+				err = scope.Admission.Validate(ctx, a)
+			}
+			if err != nil {
+				scope.fail(w, req, err)
+				return
+			}
+		}
+		h, err := r.Connect(ctx, name, opts, &responder{scope: scope, w: w, r: req})
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		h.ServeHTTP(w, req.WithContext(ctx))
+	}
+}
+
+// connectQuery is the query, with the rest of the path under its own name.
+func (s *RequestScope) connectQuery(req *http.Request, subpath bool, key string) url.Values {
+	query := req.URL.Query()
+	info := request.InfoFrom(req.Context())
+	if !subpath || info == nil {
+		return query
+	}
+	first := 2 // behind the resource and the name
+	if s.Subresource != "" {
+		first = 3
+	}
+	var p string
+	if len(info.Parts) > first {
+		p = "/" + strings.TrimPrefix(strings.Join(info.Parts[first:], "/"), "/")
+	}
+	if strings.HasSuffix(info.Path, "/") && !strings.HasSuffix(p, "/") {
+		p += "/"
+	}
+	query[key] = []string{p}
+	return query
+}
+
+// responder answers for a Connecter.
+type responder struct {
+	scope *RequestScope
+	w     http.ResponseWriter
+	r     *http.Request
+}
+
+// Object implements rest.Responder.
+func (r *responder) Object(status int, obj runtime.Object) {
+	out, err := negotiation.Negotiate(r.r, r.scope.rules())
+	if err != nil {
+		r.Error(err)
+		return
+	}
+	a := answer{scope: r.scope, w: r.w, r: r.r, out: out}
+	a.respond(status, obj)
+}
+
+// Error implements rest.Responder.
+func (r *responder) Error(err error) { r.scope.fail(r.w, r.r, err) }

@@ -1,0 +1,139 @@
+package handlers
+
+import (
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/registry/rest"
+)
+
+// Delete serves delete.
+func Delete(scope *RequestScope, r rest.GracefulDeleter) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		ctx, namespace, name, err := scope.target(req)
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		out, err := negotiation.Negotiate(req, scope.rules())
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		opts, err := scope.deleteOptions(req)
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		op := scope.operation(ctx, scope.admissionNamespace(namespace, name), name, opts.DryRun)
+		obj, deleted, err := r.Delete(ctx, name, op.validateDelete(opts), opts)
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		code := http.StatusOK
+		// Clients that asked for a cascade in the old way wait for it.
+		if !deleted && opts.OrphanDependents != nil && !*opts.OrphanDependents { //nolint:staticcheck
+			code = http.StatusAccepted
+		}
+		if obj == nil {
+			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: int32(code), Details: &metav1.StatusDetails{Name: name, Kind: scope.Kind.Kind}}
+		}
+		a := answer{scope: scope, w: w, r: req, out: out}
+		a.respond(code, obj)
+	}
+}
+
+// DeleteCollection serves deletecollection.
+func DeleteCollection(scope *RequestScope, r rest.CollectionDeleter) http.HandlerFunc {
+	lister, _ := r.(rest.Lister)
+	return func(w http.ResponseWriter, req *http.Request) {
+		ctx, namespace, _, err := scope.target(req)
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		out, err := negotiation.Negotiate(req, scope.rules())
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		list, err := scope.listOptions(req, "")
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		opts, err := scope.deleteOptions(req)
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		op := scope.operation(ctx, namespace, "", opts.DryRun)
+		obj, err := r.DeleteCollection(ctx, op.validateDelete(opts), opts, list)
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		if obj == nil {
+			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusOK, Details: &metav1.StatusDetails{Kind: scope.Kind.Kind}}
+		}
+		a := answer{scope: scope, w: w, r: req, out: out}
+		if lister != nil {
+			a.newList = lister.NewList
+		}
+		a.respond(http.StatusOK, obj)
+	}
+}
+
+// deleteOptions reads the options of a deletion from the body, and if there is
+// none from the query.
+func (s *RequestScope) deleteOptions(req *http.Request) (*metav1.DeleteOptions, error) {
+	opts := &metav1.DeleteOptions{}
+	body, err := s.readBody(req)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > 0 {
+		if opts, err = decodeDeleteOptions(req, body); err != nil {
+			return nil, err
+		}
+	} else if req.URL.RawQuery != "" {
+		if err := decodeOptions(req.URL.Query(), opts); err != nil {
+			return nil, err
+		}
+	}
+	if errs := validation.ValidateDeleteOptions(opts); len(errs) > 0 {
+		return nil, invalidOptions("DeleteOptions", errs)
+	}
+	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
+	return opts, nil
+}
+
+func decodeDeleteOptions(req *http.Request, body []byte) (*metav1.DeleteOptions, error) {
+	mt, err := negotiation.NegotiateInput(req, true)
+	if err != nil {
+		return nil, err
+	}
+	codecs := metainternalscheme.Codecs
+	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), negotiation.Name(mt))
+	if !ok {
+		return nil, negotiation.UnsupportedMediaType(negotiation.MediaTypes(true))
+	}
+	kind := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
+	opts := &metav1.DeleteOptions{}
+	obj, _, err := codecs.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode(body, &kind, opts)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	got, ok := obj.(*metav1.DeleteOptions)
+	if !ok {
+		return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
+	}
+	return got, nil
+}

@@ -1,0 +1,91 @@
+package handlers
+
+import (
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metainternalvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/registry/rest"
+)
+
+// List serves list, and watch where the query asks for it; w may be nil.
+func List(scope *RequestScope, r rest.Lister, w rest.Watcher) http.HandlerFunc {
+	return scope.list(r, w, false)
+}
+
+// Watch serves the paths under /watch/, which need no query to be a watch.
+func Watch(scope *RequestScope, w rest.Watcher) http.HandlerFunc {
+	return scope.list(nil, w, true)
+}
+
+func (s *RequestScope) list(lister rest.Lister, watcher rest.Watcher, always bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		ctx, _, name, err := s.target(req)
+		if err != nil {
+			s.fail(w, req, err)
+			return
+		}
+		out, err := negotiation.Negotiate(req, s.rules())
+		if err != nil {
+			s.fail(w, req, err)
+			return
+		}
+		opts, err := s.listOptions(req, name)
+		if err != nil {
+			s.fail(w, req, err)
+			return
+		}
+		if opts.Watch || always {
+			if watcher == nil {
+				s.fail(w, req, apierrors.NewMethodNotSupported(s.resource(), "watch"))
+				return
+			}
+			s.watch(ctx, w, req, watcher, opts)
+			return
+		}
+		obj, err := lister.List(ctx, opts)
+		if err != nil {
+			s.fail(w, req, err)
+			return
+		}
+		a := answer{scope: s, w: w, r: req, out: out, newList: lister.NewList}
+		a.respond(http.StatusOK, obj)
+	}
+}
+
+// listOptions reads and judges the options of list, watch and deletecollection.
+// A name in the path stands for a field selector.
+func (s *RequestScope) listOptions(req *http.Request, name string) (*internalversion.ListOptions, error) {
+	opts := &internalversion.ListOptions{}
+	if req.URL.RawQuery != "" {
+		if err := decodeOptions(req.URL.Query(), opts); err != nil {
+			return nil, err
+		}
+	}
+	internalversion.SetListOptionsDefaults(opts, true)
+	if errs := metainternalvalidation.ValidateListOptions(opts, true); len(errs) > 0 {
+		return nil, invalidOptions("ListOptions", errs)
+	}
+	if opts.FieldSelector != nil && s.FieldLabel != nil {
+		selector, err := opts.FieldSelector.Transform(s.FieldLabel)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		opts.FieldSelector = selector
+	}
+	if name == "" {
+		return opts, nil
+	}
+	if opts.FieldSelector == nil || opts.FieldSelector.Empty() {
+		opts.FieldSelector = fields.OneTermEqualSelector("metadata.name", name)
+		return opts, nil
+	}
+	if selected, ok := opts.FieldSelector.RequiresExactMatch("metadata.name"); !ok || selected != name {
+		return nil, apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
+	}
+	return opts, nil
+}

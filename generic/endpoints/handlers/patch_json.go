@@ -1,0 +1,169 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	kjson "sigs.k8s.io/json"
+
+	"triplane/generic/registry/rest"
+)
+
+const (
+	// maxJSONPatchOperations bounds the operations of one JSON patch.
+	maxJSONPatchOperations = 10000
+	// maxJSONPatchCopy bounds the bytes that the copies of one JSON patch may
+	// add, which could else double the object with each operation.
+	maxJSONPatchCopy = 3 * 1024 * 1024
+)
+
+// limitCopies sets the library's bound, which is the process's. Every server
+// wants the same one.
+var limitCopies = sync.OnceFunc(func() { jsonpatch.AccumulatedCopySizeLimit = maxJSONPatchCopy })
+
+// jsonPatchOp is an operation of a JSON patch, for strict decoding. Its name
+// shows in errors.
+type jsonPatchOp struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
+}
+
+// jsonPatch applies a JSON patch or merge patch to the JSON of the object.
+func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
+	s := p.op.scope
+	versioned, err := s.Codec.FromHub(old)
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.Codec.Encode(nil, withKind(versioned, s.Kind), rest.JSON)
+	if err != nil {
+		return nil, err
+	}
+	after, strictErrs, err := p.patchJSON(before)
+	if err != nil {
+		return nil, err
+	}
+	obj, more, err := p.decodePatched(after)
+	if err != nil {
+		return nil, invalidPatch(string(after), err.Error())
+	}
+	if err := p.strictness(string(after), append(strictErrs, more...)); err != nil {
+		return nil, err
+	}
+	return p.owned(old, obj), nil
+}
+
+// patchJSON returns the patched document and what strict decoding says about the
+// patch itself.
+func (p *patch) patchJSON(doc []byte) (patched []byte, strictErrs []error, err error) {
+	if p.kind == types.MergePatchType {
+		return p.mergeJSON(doc)
+	}
+	if p.wantsStrict() {
+		var ops []jsonPatchOp
+		if strictErrs, err = kjson.UnmarshalStrict(p.body, &ops); err != nil {
+			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
+		for i, e := range strictErrs {
+			strictErrs[i] = fmt.Errorf("json patch %w", e)
+		}
+	}
+	ops, err := jsonpatch.DecodePatch(p.body)
+	if err != nil {
+		return nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	if len(ops) > maxJSONPatchOperations {
+		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(ops)))
+	}
+	if patched, err = applyOps(ops, doc); err != nil {
+		return nil, nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+	}
+	return patched, strictErrs, nil
+}
+
+// applyOps is the library's Apply, which panics on some operations that make no
+// sense.
+func applyOps(ops jsonpatch.Patch, doc []byte) (patched []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the patch cannot be applied: %v", r)
+		}
+	}()
+	return ops.Apply(doc)
+}
+
+func (p *patch) mergeJSON(doc []byte) (patched []byte, strictErrs []error, err error) {
+	if p.wantsStrict() {
+		v := map[string]any{}
+		if strictErrs, err = kjson.UnmarshalStrict(p.body, &v); err != nil {
+			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
+	}
+	patched, err = jsonpatch.MergePatch(doc, p.body)
+	if err == jsonpatch.ErrBadJSONPatch {
+		return nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	return patched, strictErrs, err
+}
+
+// decodePatched parses the patched document into an object of the hub version.
+func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
+	s := p.op.scope
+	if !s.unstructured() {
+		if obj, errs, ok := p.versionless(doc); ok {
+			return obj, errs, nil
+		}
+	}
+	obj, kind, strictErrs, err := s.Codec.Decode(doc, rest.JSON, p.wantsStrict())
+	if err != nil {
+		if runtime.IsNotRegisteredError(err) && kind != nil {
+			err = runtime.NewNotRegisteredErrForKind(s.schemeName(), *kind)
+		}
+		return nil, nil, err
+	}
+	if err := s.checkKind(obj, kind); err != nil {
+		return nil, nil, err
+	}
+	s.Codec.Default(obj)
+	hub, err := s.Codec.ToHub(obj)
+	return hub, strictErrs, err
+}
+
+// versionless handles a document whose apiVersion the patch took away:
+// kube-apiserver then knows none of its fields.
+func (p *patch) versionless(doc []byte) (runtime.Object, []error, bool) {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+	}
+	if kjson.UnmarshalCaseSensitivePreserveInts(doc, &head) != nil || head.APIVersion != "" {
+		return nil, nil, false
+	}
+	var top map[string]any
+	if kjson.UnmarshalCaseSensitivePreserveInts(doc, &top) != nil {
+		return nil, nil, false
+	}
+	names := make([]string, 0, len(top))
+	for name := range top {
+		if name != "kind" && name != "apiVersion" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var errs []error
+	if p.wantsStrict() {
+		for _, name := range names {
+			errs = append(errs, fmt.Errorf("unknown field %q", name))
+		}
+	}
+	hub, err := p.op.scope.Codec.ToHub(p.op.scope.Codec.New())
+	return hub, errs, err == nil
+}

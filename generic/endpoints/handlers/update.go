@@ -1,0 +1,164 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"triplane/generic/admission"
+	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/registry/rest"
+)
+
+// Update serves update.
+func Update(scope *RequestScope, r rest.Updater) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		obj, created, out, err := scope.doUpdate(req, r)
+		if err != nil {
+			scope.fail(w, req, err)
+			return
+		}
+		code := http.StatusOK
+		if created {
+			code = http.StatusCreated
+		}
+		a := answer{scope: scope, w: w, r: req, out: out}
+		a.respond(code, obj)
+	}
+}
+
+func (s *RequestScope) doUpdate(req *http.Request, r rest.Updater) (_ runtime.Object, created bool, out negotiation.Output, err error) {
+	ctx, namespace, name, err := s.target(req)
+	if err != nil {
+		return nil, false, out, err
+	}
+	if out, err = negotiation.Negotiate(req, s.rules()); err != nil {
+		return nil, false, out, err
+	}
+	body, err := s.readBody(req)
+	if err != nil {
+		return nil, false, out, err
+	}
+	opts, err := updateOptions(req)
+	if err != nil {
+		return nil, false, out, err
+	}
+	mt, err := negotiation.NegotiateInput(req, s.Codec.Supports(rest.Protobuf))
+	if err != nil {
+		return nil, false, out, err
+	}
+	obj, err := s.decode(req, body, mt, opts.FieldValidation)
+	if err != nil {
+		return nil, false, out, err
+	}
+	if m, err := meta.Accessor(obj); err == nil {
+		if err := matchNamespace(m, namespace); err != nil {
+			return nil, false, out, err
+		}
+	}
+	if err := checkName(obj, name); err != nil {
+		return nil, false, out, err
+	}
+	dedupOwners(ctx, obj, "")
+	fm, err := s.fieldManager()
+	if err != nil {
+		return nil, false, out, err
+	}
+	op := s.operation(ctx, s.admissionNamespace(namespace, name), name, opts.DryRun)
+	u := &update{op: op, obj: obj, opts: opts, fields: fm, manager: manager(opts.FieldManager, req.UserAgent())}
+	validateCreate := op.authorizedCreate(req, op.validateCreate(toCreateOptions(opts)))
+	store := func() (runtime.Object, error) {
+		result, wasCreated, err := r.Update(ctx, name, u, validateCreate, op.validateUpdate(opts), false, opts)
+		created = wasCreated
+		return result, err
+	}
+	result, err := store()
+	if isTooLarge(err) && u.fields != nil {
+		if m, metaErr := meta.Accessor(obj); metaErr == nil {
+			m.SetManagedFields(nil)
+			u.fields = nil
+			result, err = store()
+		}
+	}
+	return result, created, out, err
+}
+
+// admissionNamespace is the namespace that admission sees: namespaces are in
+// themselves.
+func (s *RequestScope) admissionNamespace(namespace, name string) string {
+	if s.isNamespaces() {
+		return name
+	}
+	return namespace
+}
+
+// update is the rest.UpdatedObjectInfo of a PUT.
+type update struct {
+	op      *operation
+	obj     runtime.Object
+	opts    *metav1.UpdateOptions
+	fields  *managedfields.FieldManager
+	manager string
+}
+
+// Preconditions implements rest.UpdatedObjectInfo: an object that has a UID must
+// replace just that one.
+func (u *update) Preconditions() *metav1.Preconditions {
+	m, err := meta.Accessor(u.obj)
+	if err != nil || m.GetUID() == "" {
+		return nil
+	}
+	uid := m.GetUID()
+	return &metav1.Preconditions{UID: &uid}
+}
+
+// UpdatedObject implements rest.UpdatedObjectInfo.
+func (u *update) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+	obj := u.obj.DeepCopyObject()
+	if u.fields != nil {
+		obj = u.fields.UpdateNoErrors(old, obj, u.manager)
+	}
+	if err := u.op.admitWrite(ctx, obj, old, u.opts); err != nil {
+		return nil, err
+	}
+	dedupOwners(ctx, obj, afterAdmission)
+	return obj, nil
+}
+
+// admitWrite is mutating admission of an update that may turn out to create.
+func (o *operation) admitWrite(ctx context.Context, obj, old runtime.Object, opts *metav1.UpdateOptions) error {
+	exists, err := hasUID(old)
+	if err != nil {
+		return err
+	}
+	if !exists {
+		return o.admit(ctx, admission.Create, obj, nil, toCreateOptions(opts))
+	}
+	return o.admit(ctx, admission.Update, obj, old, opts)
+}
+
+func updateOptions(req *http.Request) (*metav1.UpdateOptions, error) {
+	opts := &metav1.UpdateOptions{}
+	if req.URL.RawQuery != "" {
+		if err := decodeOptions(req.URL.Query(), opts); err != nil {
+			return nil, err
+		}
+	}
+	if errs := validation.ValidateUpdateOptions(opts); len(errs) > 0 {
+		return nil, invalidOptions("UpdateOptions", errs)
+	}
+	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("UpdateOptions"))
+	return opts, nil
+}
+
+// toCreateOptions are the options of the creation that an update can be.
+func toCreateOptions(opts *metav1.UpdateOptions) *metav1.CreateOptions {
+	o := &metav1.CreateOptions{DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation}
+	o.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("CreateOptions"))
+	return o
+}

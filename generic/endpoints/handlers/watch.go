@@ -1,0 +1,151 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/util/httpstream/wsstream"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/registry/rest"
+)
+
+// defaultMinRequestTimeout is how long watches last at least that do not say.
+const defaultMinRequestTimeout = 30 * time.Minute
+
+// watch serves the events of a resource until the client goes, the time is up
+// or the server ends.
+func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, watcher rest.Watcher, opts *internalversion.ListOptions) {
+	timeout := s.watchTimeout(opts)
+	if opts.TimeoutSeconds == nil {
+		// The storage sends a last bookmark shortly before the end, so it has to
+		// know when that is.
+		seconds := int64(timeout / time.Second)
+		opts.TimeoutSeconds = &seconds
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if s.Terminating != nil {
+		stop := context.AfterFunc(terminating{s.Terminating}, cancel)
+		defer stop()
+	}
+	stream, err := watcher.Watch(ctx, opts)
+	if err != nil {
+		s.fail(w, req, err)
+		return
+	}
+	defer stream.Stop()
+	out, err := negotiation.NegotiateStream(req, s.rules())
+	if err != nil {
+		s.fail(w, req, err)
+		return
+	}
+	enc, err := newEventEncoder(s, req, out)
+	if err != nil {
+		s.fail(w, req, err)
+		return
+	}
+	if wsstream.IsWebSocketRequest(req) {
+		serveWebSocket(ctx, w, req, stream, enc)
+		return
+	}
+	w.Header().Set("Content-Type", negotiation.StreamName(out.MediaType))
+	w.WriteHeader(http.StatusOK)
+	flusher := http.NewResponseController(w)
+	if flusher.Flush() != nil {
+		return
+	}
+	pump(ctx, stream, enc, func(batch []byte) error {
+		if _, err := w.Write(batch); err != nil {
+			return err
+		}
+		return flusher.Flush()
+	})
+}
+
+// watchTimeout is how long a watch lasts: as the client says, else a random
+// time, so that not all of them come back at once.
+func (s *RequestScope) watchTimeout(opts *internalversion.ListOptions) time.Duration {
+	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
+		// Longer than a few hundred years is not representable.
+		return time.Duration(min(*opts.TimeoutSeconds, int64(1<<62/time.Second))) * time.Second
+	}
+	least := s.MinRequestTimeout
+	if least <= 0 {
+		least = defaultMinRequestTimeout
+	}
+	opts.TimeoutSeconds = nil
+	return time.Duration(float64(least) * (rand.Float64() + 1))
+}
+
+// terminating is a channel as a context, for context.AfterFunc.
+type terminating struct{ done <-chan struct{} }
+
+func (t terminating) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (t terminating) Done() <-chan struct{}       { return t.done }
+func (t terminating) Value(any) any               { return nil }
+func (t terminating) Err() error {
+	select {
+	case <-t.done:
+		return context.Canceled
+	default:
+		return nil
+	}
+}
+
+// maxBatch is the size in bytes at which a batch of events is sent even though
+// more are at hand, so that the first ones of many do not wait, nor fill memory.
+const maxBatch = 256 << 10
+
+// pump moves events from the stream to the client, one send a batch.
+func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send func([]byte) error) {
+	var buf []byte
+	for {
+		events, err := stream.Next(ctx)
+		buf = buf[:0]
+		for i := range events {
+			var encErr error
+			if buf, encErr = enc.append(buf, events[i].Type, events[i].Object); encErr != nil {
+				buf = enc.appendError(buf, apierrors.NewInternalError(encErr))
+				err = errEncoding
+				break
+			}
+			if len(buf) >= maxBatch {
+				if send(buf) != nil {
+					return
+				}
+				buf = buf[:0]
+			}
+			if events[i].Type == apiwatch.Error {
+				err = io.EOF
+				break
+			}
+		}
+		if err != nil && !silent(ctx, err) && !errors.Is(err, errEncoding) {
+			buf = enc.appendError(buf, err)
+		}
+		if len(buf) > 0 && send(buf) != nil {
+			return
+		}
+		if err != nil {
+			return
+		}
+		if cap(buf) > 4*maxBatch {
+			buf = nil
+		}
+	}
+}
+
+var errEncoding = errors.New("an event could not be encoded")
+
+// silent tells the ends of a watch that clients are not told: they come back.
+func silent(ctx context.Context, err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil
+}

@@ -1,0 +1,121 @@
+package handlers
+
+import (
+	"encoding/binary"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/registry/rest"
+)
+
+// eventEncoder writes the events of one watch. It belongs to one goroutine.
+type eventEncoder struct {
+	answer
+	table *metav1.TableOptions
+	// text leaves out the framing, which WebSockets bring.
+	unframed bool
+}
+
+func newEventEncoder(s *RequestScope, req *http.Request, out negotiation.Output) (*eventEncoder, error) {
+	e := &eventEncoder{answer: answer{scope: s, r: req, out: out}}
+	if out.Transform == negotiation.Table {
+		opts, err := e.tableOptions()
+		if err != nil {
+			return nil, err
+		}
+		e.table = opts
+	}
+	return e, nil
+}
+
+// append writes one event behind dst. Objects that are bytes are copied, and
+// nothing else is done.
+func (e *eventEncoder) append(dst []byte, t apiwatch.EventType, obj runtime.Object) ([]byte, error) {
+	b, err := e.object(t, obj)
+	if err != nil {
+		return dst, err
+	}
+	return e.frame(dst, string(t), b), nil
+}
+
+// object is the encoded object of an event.
+func (e *eventEncoder) object(t apiwatch.EventType, obj runtime.Object) ([]byte, error) {
+	if status, ok := obj.(*metav1.Status); ok {
+		return encodeStatus(status.DeepCopy(), e.out.MediaType)
+	}
+	if e.out.Transform == negotiation.None {
+		return e.scope.encode(obj, e.out.MediaType)
+	}
+	obj, err := decoded(obj)
+	if err != nil {
+		return nil, err
+	}
+	if e.out.Transform == negotiation.Table {
+		return e.tableEvent(obj)
+	}
+	if e.out.Transform == negotiation.PartialObjectMetadataList {
+		return nil, negotiation.NotConvertible("you requested PartialObjectMetadataList, but the requested object is not a list (*" + e.scope.goName() + ")")
+	}
+	p, err := partialOf(obj, e.out.Version)
+	if err != nil {
+		return nil, err
+	}
+	return marshal(p, e.out.MediaType)
+}
+
+// tableEvent is a table of one row. Only the first one has the columns.
+func (e *eventEncoder) tableEvent(obj runtime.Object) ([]byte, error) {
+	t, err := e.answer.table(obj, e.table)
+	if err != nil {
+		return nil, err
+	}
+	if e.table.NoHeaders {
+		t.ColumnDefinitions = nil
+	}
+	e.table.NoHeaders = true
+	return marshal(t, e.out.MediaType)
+}
+
+// appendError writes the event that tells why a watch ends.
+func (e *eventEncoder) appendError(dst []byte, err error) []byte {
+	if _, ok := err.(apierrors.APIStatus); !ok {
+		err = apierrors.NewInternalError(err)
+	}
+	b, encErr := encodeStatus(StatusOf(err), e.out.MediaType)
+	if encErr != nil {
+		return dst
+	}
+	return e.frame(dst, string(apiwatch.Error), b)
+}
+
+// frame puts the event around an encoded object.
+func (e *eventEncoder) frame(dst []byte, t string, obj []byte) []byte {
+	if e.out.MediaType == rest.Protobuf {
+		return e.frameProtobuf(dst, t, obj)
+	}
+	dst = append(append(append(dst, `{"type":"`...), t...), `","object":`...)
+	dst = append(append(dst, obj...), '}')
+	if !e.unframed {
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+// frameProtobuf writes a WatchEvent (1: type, 2: RawExtension with 1: raw) behind
+// its length.
+func (e *eventEncoder) frameProtobuf(dst []byte, t string, obj []byte) []byte {
+	raw := 1 + varintSize(len(obj)) + len(obj)
+	if !e.unframed {
+		size := 1 + varintSize(len(t)) + len(t) + 1 + varintSize(raw) + raw
+		dst = binary.BigEndian.AppendUint32(dst, uint32(size))
+	}
+	dst = appendTag(dst, 1, len(t))
+	dst = append(dst, t...)
+	dst = appendTag(dst, 2, raw)
+	return appendBytesField(dst, 1, obj)
+}

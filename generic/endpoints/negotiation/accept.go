@@ -1,0 +1,174 @@
+package negotiation
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/munnerz/goautoneg"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/registry/rest"
+)
+
+// Transform is a shape of the answer other than the object itself.
+type Transform uint8
+
+const (
+	None Transform = iota
+	Table
+	PartialObjectMetadata
+	PartialObjectMetadataList
+)
+
+// Output is the negotiated form of an answer.
+type Output struct {
+	MediaType rest.MediaType
+	Transform Transform
+	// Version of meta.k8s.io that the transformed object has ("v1", "v1beta1").
+	Version string
+	// Pretty asks for indented JSON.
+	Pretty bool
+}
+
+// Kind is the kind of the transformed answer.
+func (o Output) Kind() schema.GroupVersionKind {
+	kind := schema.GroupVersionKind{Group: metav1.GroupName, Version: o.Version}
+	switch o.Transform {
+	case Table:
+		kind.Kind = "Table"
+	case PartialObjectMetadata:
+		kind.Kind = "PartialObjectMetadata"
+	case PartialObjectMetadataList:
+		kind.Kind = "PartialObjectMetadataList"
+	}
+	return kind
+}
+
+// Rules are what an endpoint can serve.
+type Rules struct {
+	// Protobuf tells whether objects can travel as protobuf.
+	Protobuf bool
+	// Transforms tells whether metadata, and with Table tables, can be asked for.
+	Transforms bool
+	Table      bool
+}
+
+// Negotiate finds the form of the answer to a request. The error is a 406
+// status.
+func Negotiate(r *http.Request, rules Rules) (Output, error) {
+	o, ok := negotiateAccept(r.Header.Get("Accept"), rules)
+	if !ok {
+		return Output{}, NotAcceptable(rules.mediaTypes())
+	}
+	o.Pretty = o.Pretty || pretty(r)
+	return o, nil
+}
+
+// NegotiateStream is Negotiate for watches, which travel as JSON or protobuf.
+func NegotiateStream(r *http.Request, rules Rules) (Output, error) {
+	o, err := Negotiate(r, rules)
+	if err != nil {
+		return Output{}, err
+	}
+	if o.MediaType == rest.YAML {
+		return Output{}, NotAcceptable(rules.streamTypes())
+	}
+	return o, nil
+}
+
+// jsonOutput are the answers to the headers that nearly all clients send.
+var common = map[string]Output{
+	"":                                    {MediaType: rest.JSON},
+	"*/*":                                 {MediaType: rest.JSON},
+	"application/json":                    {MediaType: rest.JSON},
+	"application/json, */*":               {MediaType: rest.JSON},
+	"application/json;stream=watch":       {MediaType: rest.JSON},
+	"application/vnd.kubernetes.protobuf": {MediaType: rest.Protobuf},
+	"application/vnd.kubernetes.protobuf,application/json": {MediaType: rest.Protobuf},
+	"application/vnd.kubernetes.protobuf, */*":             {MediaType: rest.Protobuf},
+	"application/vnd.kubernetes.protobuf;stream=watch":     {MediaType: rest.Protobuf},
+}
+
+func negotiateAccept(header string, rules Rules) (Output, bool) {
+	if o, ok := common[header]; ok && (o.MediaType == rest.JSON || rules.Protobuf) {
+		return o, true
+	}
+	for _, clause := range goautoneg.ParseAccept(header) {
+		for _, mt := range rules.supported() {
+			if !matches(clause, mt) {
+				continue
+			}
+			if o, ok := accept(clause.Params, mt, rules); ok {
+				return o, true
+			}
+		}
+	}
+	return Output{}, false
+}
+
+func matches(c goautoneg.Accept, mt rest.MediaType) bool {
+	if c.Type == "*" {
+		return c.SubType == "*"
+	}
+	return c.Type == "application" && (c.SubType == "*" || "application/"+c.SubType == Name(mt))
+}
+
+func accept(params map[string]string, mt rest.MediaType, rules Rules) (Output, bool) {
+	o := Output{MediaType: mt}
+	var as, g, v string
+	transformed := false
+	for k, value := range params {
+		switch k {
+		case "as":
+			as, transformed = value, true
+		case "g":
+			g, transformed = value, true
+		case "v":
+			v, transformed = value, true
+		case "stream":
+			if value != "" && (value != "watch" || mt == rest.YAML) {
+				return o, false
+			}
+		case "sv":
+			if value != "" && value != "v1" {
+				return o, false
+			}
+		case "pretty":
+			o.Pretty = value == "1"
+		}
+	}
+	if !transformed {
+		return o, true
+	}
+	if g != metav1.GroupName || (v != "v1" && v != "v1beta1") || !rules.Transforms {
+		return o, false
+	}
+	o.Version = v
+	switch as {
+	case "Table":
+		o.Transform = Table
+		return o, rules.Table
+	case "PartialObjectMetadata":
+		o.Transform = PartialObjectMetadata
+	case "PartialObjectMetadataList":
+		o.Transform = PartialObjectMetadataList
+	default:
+		return o, false
+	}
+	return o, true
+}
+
+// pretty tells whether a person reads the answer: because the query says so, or
+// the client is a browser or a command line tool.
+func pretty(r *http.Request) bool {
+	if strings.Contains(r.URL.RawQuery, "pretty") {
+		if p := r.URL.Query().Get("pretty"); p != "" {
+			v, _ := strconv.ParseBool(p)
+			return v
+		}
+	}
+	ua := r.UserAgent()
+	return strings.HasPrefix(ua, "curl") || strings.HasPrefix(ua, "Wget") || strings.HasPrefix(ua, "Mozilla/5.0")
+}

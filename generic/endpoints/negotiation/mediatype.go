@@ -1,0 +1,114 @@
+package negotiation
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/registry/rest"
+)
+
+// Name is the media type as headers name it.
+func Name(mt rest.MediaType) string {
+	switch mt {
+	case rest.YAML:
+		return "application/yaml"
+	case rest.Protobuf:
+		return "application/vnd.kubernetes.protobuf"
+	case rest.CBOR:
+		return "application/cbor"
+	}
+	return "application/json"
+}
+
+// StreamName is the media type of a watch.
+func StreamName(mt rest.MediaType) string {
+	switch mt {
+	case rest.Protobuf:
+		return "application/vnd.kubernetes.protobuf;stream=watch"
+	case rest.CBOR:
+		return "application/cbor-seq"
+	}
+	return "application/json"
+}
+
+var (
+	withProtobuf    = []rest.MediaType{rest.JSON, rest.YAML, rest.Protobuf}
+	withoutProtobuf = withProtobuf[:2]
+)
+
+func (r Rules) supported() []rest.MediaType {
+	if r.Protobuf {
+		return withProtobuf
+	}
+	return withoutProtobuf
+}
+
+func (r Rules) mediaTypes() []string {
+	var names []string
+	for _, mt := range r.supported() {
+		names = append(names, Name(mt))
+	}
+	return names
+}
+
+func (r Rules) streamTypes() []string {
+	names := []string{"application/json;stream=watch"}
+	if r.Protobuf {
+		names = append(names, "application/vnd.kubernetes.protobuf;stream=watch")
+	}
+	return names
+}
+
+// MediaTypes are the names of what an endpoint serves, and takes; the order is
+// that of error messages.
+func MediaTypes(protobuf bool) []string { return Rules{Protobuf: protobuf}.mediaTypes() }
+
+// StreamMediaTypes are the names of what watches serve.
+func StreamMediaTypes(protobuf bool) []string { return Rules{Protobuf: protobuf}.streamTypes() }
+
+// NegotiateInput finds out how to read a body. The error is a 415 status. No
+// Content-Type means JSON.
+func NegotiateInput(r *http.Request, protobuf bool) (rest.MediaType, error) {
+	header := r.Header.Get("Content-Type")
+	switch header {
+	case "", "application/json":
+		return rest.JSON, nil
+	}
+	name, _, err := mime.ParseMediaType(header)
+	if err == nil {
+		for _, mt := range (Rules{Protobuf: protobuf}).supported() {
+			if Name(mt) == name {
+				return mt, nil
+			}
+		}
+	}
+	return 0, UnsupportedMediaType(MediaTypes(protobuf))
+}
+
+// NotAcceptable is the 406 status that lists what there is.
+func NotAcceptable(accepted []string) error {
+	return failure(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+		fmt.Sprintf("only the following media types are accepted: %v", strings.Join(accepted, ", ")))
+}
+
+// NotConvertible is the 406 status for a shape that the object does not have.
+func NotConvertible(message string) error {
+	return failure(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, message)
+}
+
+// UnsupportedMediaType is the 415 status that lists what bodies may be.
+func UnsupportedMediaType(accepted []string) error {
+	return failure(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+		fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %v", strings.Join(accepted, ", ")))
+}
+
+func failure(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
+	}}
+}
