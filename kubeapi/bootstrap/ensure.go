@@ -1,0 +1,139 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/authentication/user"
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/kubeapi/group"
+)
+
+// writers is how many objects are written at once.
+const writers = 16
+
+// kindOf is a set of objects of one kind to be there.
+type kindOf[T registry.Object] struct {
+	resource schema.GroupResource
+	objects  []T
+	// repair changes a present object so that it fits the wanted one, and tells
+	// whether it had to.
+	repair func(have, want T) bool
+	// fields are the managed fields of a new object.
+	fields func(T) []metav1.ManagedFieldsEntry
+}
+
+// asServer returns the context of the server's own writes.
+func asServer(ctx context.Context) context.Context {
+	return request.WithUser(ctx, &user.Info{Name: user.APIServerUser, Groups: []string{user.SystemPrivileged}})
+}
+
+// ensure creates missing objects and repairs others.
+func ensure[T registry.Object](ctx context.Context, stores *group.Stores, k kindOf[T]) error {
+	ctx = asServer(ctx)
+	have, err := group.List[T](ctx, stores, k.resource, "", &metainternalversion.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list %s: %w", k.resource, err)
+	}
+	present := make(map[string]T, len(have))
+	for _, o := range have {
+		present[o.GetNamespace()+"/"+o.GetName()] = o
+	}
+	var work []func() error
+	for _, want := range k.objects {
+		old, ok := present[want.GetNamespace()+"/"+want.GetName()]
+		switch {
+		case !ok:
+			work = append(work, func() error { return create(ctx, stores, k, want) })
+		case k.repair != nil && k.repair(old.DeepCopyObject().(T), want):
+			work = append(work, func() error { return update(ctx, stores, k, want) })
+		}
+	}
+	return inParallel(work)
+}
+
+func create[T registry.Object](ctx context.Context, stores *group.Stores, k kindOf[T], want T) error {
+	c, ok := stores.Find(k.resource).(rest.Creater)
+	if !ok {
+		return fmt.Errorf("%s cannot be created", k.resource)
+	}
+	if k.fields != nil {
+		want.SetManagedFields(k.fields(want))
+	}
+	_, err := c.Create(request.WithNamespace(ctx, want.GetNamespace()), want, nil, &metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil // another replica was faster
+	}
+	if err != nil {
+		return fmt.Errorf("create %s %s: %w", k.resource, want.GetName(), err)
+	}
+	return nil
+}
+
+func update[T registry.Object](ctx context.Context, stores *group.Stores, k kindOf[T], want T) error {
+	u, ok := stores.Find(k.resource).(rest.Updater)
+	if !ok {
+		return fmt.Errorf("%s cannot be updated", k.resource)
+	}
+	info := repairInfo(func(old runtime.Object) (runtime.Object, error) {
+		have, ok := old.DeepCopyObject().(T)
+		if !ok {
+			return nil, fmt.Errorf("unexpected object %T", old)
+		}
+		k.repair(have, want)
+		return have, nil
+	})
+	_, _, err := u.Update(request.WithNamespace(ctx, want.GetNamespace()), want.GetName(), info, nil, nil, false, &metav1.UpdateOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("update %s %s: %w", k.resource, want.GetName(), err)
+	}
+	return nil
+}
+
+// repairInfo computes the new object from the present one.
+type repairInfo func(old runtime.Object) (runtime.Object, error)
+
+// Preconditions are none: a repair fits whatever is there.
+func (repairInfo) Preconditions() *metav1.Preconditions { return nil }
+
+// UpdatedObject repairs.
+func (r repairInfo) UpdatedObject(_ context.Context, old runtime.Object) (runtime.Object, error) {
+	return r(old)
+}
+
+// inParallel runs the work, a few at once, and returns the errors joined.
+func inParallel(work []func() error) error {
+	jobs := make(chan func() error, len(work))
+	for _, w := range work {
+		jobs <- w
+	}
+	close(jobs)
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		errs []error
+	)
+	for range min(writers, len(work)) {
+		wg.Go(func() {
+			for w := range jobs {
+				if err := w(); err != nil {
+					mu.Lock()
+					errs = append(errs, err)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

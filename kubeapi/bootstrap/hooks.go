@@ -1,0 +1,237 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+
+	flowv1 "k8s.io/api/flowcontrol/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/authorization/rbac"
+	"triplane/kubeapi/group"
+)
+
+// Names of the hooks, which are also those of their health checks.
+const (
+	RBACHook            = "rbac/bootstrap-roles"
+	PriorityClassesHook = "scheduling/bootstrap-system-priority-classes"
+	FlowControlHook     = "priority-and-fairness-config-producer"
+)
+
+const (
+	manager     = "kube-apiserver"
+	flowManager = "api-priority-and-fairness-config-producer-v1"
+)
+
+// RBAC makes sure of the default roles and bindings. Roles come first, so that
+// no binding points to nothing.
+func RBAC(ctx context.Context, stores *group.Stores) error {
+	clusterRoles := make(chan error, 1)
+	go func() { clusterRoles <- ensure(ctx, stores, clusterRoleSet()) }()
+	err := errors.Join(ensure(ctx, stores, roleSet()), <-clusterRoles)
+	if err != nil {
+		return err
+	}
+	bindings := make(chan error, 1)
+	go func() { bindings <- ensure(ctx, stores, clusterRoleBindingSet()) }()
+	return errors.Join(ensure(ctx, stores, roleBindingSet()), <-bindings)
+}
+
+func rbacResource(plural string) schema.GroupResource {
+	return schema.GroupResource{Group: rbacv1.GroupName, Resource: plural}
+}
+
+func rbacFields(obj any, m *metav1.ObjectMeta, paths ...[]string) []metav1.ManagedFieldsEntry {
+	return owned(manager, rbacv1.SchemeGroupVersion.String(), append(metaPaths(m), present(obj, paths...)...)...)
+}
+
+func clusterRoleSet() kindOf[*rbacv1.ClusterRole] {
+	return kindOf[*rbacv1.ClusterRole]{
+		resource: rbacResource("clusterroles"), objects: ClusterRoles(),
+		repair: func(have, want *rbacv1.ClusterRole) bool {
+			if have.Annotations[autoUpdate] == "false" {
+				return false
+			}
+			changed := repairMeta(&have.ObjectMeta, &want.ObjectMeta)
+			if want.AggregationRule != nil {
+				if have.AggregationRule == nil {
+					have.AggregationRule, changed = want.AggregationRule, true
+				}
+				return changed
+			}
+			if _, missing := rbac.Covers(have.Rules, want.Rules); len(missing) > 0 {
+				have.Rules, changed = append(have.Rules, rbac.Compact(missing)...), true
+			}
+			return changed
+		},
+		fields: func(r *rbacv1.ClusterRole) []metav1.ManagedFieldsEntry {
+			return rbacFields(r, &r.ObjectMeta, []string{"rules"}, []string{"aggregationRule"}, []string{"aggregationRule", "clusterRoleSelectors"})
+		},
+	}
+}
+
+func roleSet() kindOf[*rbacv1.Role] {
+	return kindOf[*rbacv1.Role]{
+		resource: rbacResource("roles"), objects: roles(),
+		repair: func(have, want *rbacv1.Role) bool {
+			if have.Annotations[autoUpdate] == "false" {
+				return false
+			}
+			changed := repairMeta(&have.ObjectMeta, &want.ObjectMeta)
+			if _, missing := rbac.Covers(have.Rules, want.Rules); len(missing) > 0 {
+				have.Rules, changed = append(have.Rules, rbac.Compact(missing)...), true
+			}
+			return changed
+		},
+		fields: func(r *rbacv1.Role) []metav1.ManagedFieldsEntry {
+			return rbacFields(r, &r.ObjectMeta, []string{"rules"})
+		},
+	}
+}
+
+func clusterRoleBindingSet() kindOf[*rbacv1.ClusterRoleBinding] {
+	return kindOf[*rbacv1.ClusterRoleBinding]{
+		resource: rbacResource("clusterrolebindings"), objects: ClusterRoleBindings(),
+		repair: func(have, want *rbacv1.ClusterRoleBinding) bool {
+			if have.Annotations[autoUpdate] == "false" {
+				return false
+			}
+			changed := repairMeta(&have.ObjectMeta, &want.ObjectMeta)
+			return addSubjects(&have.Subjects, want.Subjects) || changed
+		},
+		fields: func(b *rbacv1.ClusterRoleBinding) []metav1.ManagedFieldsEntry {
+			return rbacFields(b, &b.ObjectMeta, []string{"roleRef"}, []string{"subjects"})
+		},
+	}
+}
+
+func roleBindingSet() kindOf[*rbacv1.RoleBinding] {
+	return kindOf[*rbacv1.RoleBinding]{
+		resource: rbacResource("rolebindings"), objects: roleBindings(),
+		repair: func(have, want *rbacv1.RoleBinding) bool {
+			if have.Annotations[autoUpdate] == "false" {
+				return false
+			}
+			changed := repairMeta(&have.ObjectMeta, &want.ObjectMeta)
+			return addSubjects(&have.Subjects, want.Subjects) || changed
+		},
+		fields: func(b *rbacv1.RoleBinding) []metav1.ManagedFieldsEntry {
+			return rbacFields(b, &b.ObjectMeta, []string{"roleRef"}, []string{"subjects"})
+		},
+	}
+}
+
+// repairMeta adds missing labels and annotations and leaves others alone.
+func repairMeta(have, want *metav1.ObjectMeta) bool {
+	labels := addMissing(&have.Labels, want.Labels)
+	return addMissing(&have.Annotations, want.Annotations) || labels
+}
+
+func addMissing(have *map[string]string, want map[string]string) bool {
+	changed := false
+	for k, v := range want {
+		if _, ok := (*have)[k]; ok {
+			continue
+		}
+		if *have == nil {
+			*have = map[string]string{}
+		}
+		(*have)[k] = v
+		changed = true
+	}
+	return changed
+}
+
+func addSubjects(have *[]rbacv1.Subject, want []rbacv1.Subject) bool {
+	present := map[rbacv1.Subject]bool{}
+	for _, s := range *have {
+		present[s] = true
+	}
+	changed := false
+	for _, s := range want {
+		if !present[s] {
+			*have, changed = append(*have, s), true
+		}
+	}
+	return changed
+}
+
+// PriorityClasses makes sure of the system's priority classes.
+func PriorityClasses(ctx context.Context, stores *group.Stores, classes []*schedulingv1.PriorityClass) error {
+	return ensure(ctx, stores, kindOf[*schedulingv1.PriorityClass]{
+		resource: schema.GroupResource{Group: schedulingv1.GroupName, Resource: "priorityclasses"},
+		objects:  classes,
+		fields: func(c *schedulingv1.PriorityClass) []metav1.ManagedFieldsEntry {
+			return owned(manager, schedulingv1.SchemeGroupVersion.String(),
+				present(c, []string{"description"}, []string{"preemptionPolicy"}, []string{"value"})...)
+		},
+	})
+}
+
+// FlowControl makes sure of the default flow schemas and priority levels.
+func FlowControl(ctx context.Context, stores *group.Stores) error {
+	levels := make(chan error, 1)
+	go func() { levels <- ensure(ctx, stores, priorityLevelSet()) }()
+	return errors.Join(ensure(ctx, stores, flowSchemaSet()), <-levels)
+}
+
+func flowResource(plural string) schema.GroupResource {
+	return schema.GroupResource{Group: flowv1.GroupName, Resource: plural}
+}
+
+func flowFields(obj any, m *metav1.ObjectMeta, paths ...[]string) []metav1.ManagedFieldsEntry {
+	return owned(flowManager, flowv1.SchemeGroupVersion.String(), append(metaPaths(m), present(obj, paths...)...)...)
+}
+
+func priorityLevelSet() kindOf[*flowv1.PriorityLevelConfiguration] {
+	return kindOf[*flowv1.PriorityLevelConfiguration]{
+		resource: flowResource("prioritylevelconfigurations"), objects: PriorityLevels(),
+		repair: func(have, want *flowv1.PriorityLevelConfiguration) bool {
+			if !autoUpdated(&have.ObjectMeta, have.Generation) || equality.Semantic.DeepEqual(have.Spec, want.Spec) {
+				return false
+			}
+			have.Spec = want.Spec
+			return true
+		},
+		fields: func(l *flowv1.PriorityLevelConfiguration) []metav1.ManagedFieldsEntry {
+			const spec, limited, response, queuing, exempt = "spec", "limited", "limitResponse", "queuing", "exempt"
+			return flowFields(l, &l.ObjectMeta, []string{spec, "type"},
+				[]string{spec, limited}, []string{spec, limited, "lendablePercent"}, []string{spec, limited, "nominalConcurrencyShares"},
+				[]string{spec, limited, response}, []string{spec, limited, response, "type"}, []string{spec, limited, response, queuing},
+				[]string{spec, limited, response, queuing, "handSize"}, []string{spec, limited, response, queuing, "queueLengthLimit"},
+				[]string{spec, limited, response, queuing, "queues"},
+				[]string{spec, exempt}, []string{spec, exempt, "lendablePercent"}, []string{spec, exempt, "nominalConcurrencyShares"})
+		},
+	}
+}
+
+func flowSchemaSet() kindOf[*flowv1.FlowSchema] {
+	return kindOf[*flowv1.FlowSchema]{
+		resource: flowResource("flowschemas"), objects: FlowSchemas(),
+		repair: func(have, want *flowv1.FlowSchema) bool {
+			if !autoUpdated(&have.ObjectMeta, have.Generation) || equality.Semantic.DeepEqual(have.Spec, want.Spec) {
+				return false
+			}
+			have.Spec = want.Spec
+			return true
+		},
+		fields: func(s *flowv1.FlowSchema) []metav1.ManagedFieldsEntry {
+			return flowFields(s, &s.ObjectMeta, []string{"spec", "rules"}, []string{"spec", "matchingPrecedence"},
+				[]string{"spec", "priorityLevelConfiguration", "name"},
+				[]string{"spec", "distinguisherMethod"}, []string{"spec", "distinguisherMethod", "type"})
+		},
+	}
+}
+
+// autoUpdated tells whether the spec of a present object follows the defaults:
+// unless told otherwise it does until somebody changes it.
+func autoUpdated(m *metav1.ObjectMeta, generation int64) bool {
+	if v, ok := m.Annotations[autoUpdateSpec]; ok {
+		return v == "true"
+	}
+	return generation == 1
+}
