@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,5 +80,6 @@ func bootstrapGroups(s *corev1.Secret) ([]string, bool) {
 		}
 		groups = append(groups, g)
 	}
-	return groups, true
+	slices.Sort(groups)
+	return slices.Compact(groups), true
 }

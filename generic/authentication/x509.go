@@ -12,6 +12,9 @@ import (
 	"triplane/generic/authentication/user"
 )
 
+// refusalHolds is how long a refused certificate is not looked at again.
+const refusalHolds = 10 * time.Second
+
 // maxKnownCertificates bounds each generation of verified certificates.
 const maxKnownCertificates = 2048
 
@@ -22,6 +25,7 @@ var uidOID = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}
 // bundle's generation and until the first certificate of the chain ends.
 type verifiedChain struct {
 	response   *Response
+	err        error
 	generation uint64
 	from, to   time.Time
 }
@@ -39,8 +43,19 @@ func (v *certificateVerifier) verify(certs []*x509.Certificate, userOf func(*x50
 	key := hashChain(certs)
 	now := time.Now()
 	if k, ok := v.known.get(key); ok && k.generation == g.number && now.After(k.from) && now.Before(k.to) {
-		return k.response, nil
+		return k.response, k.err
 	}
+	k := verifiedChain{generation: g.number, from: now.Add(-time.Nanosecond), to: now.Add(refusalHolds)}
+	if chains, err := v.chains(certs, g, now); err != nil {
+		k.err = err
+	} else if k.response, k.err = userOf(certs[0]); k.err == nil {
+		k.from, k.to = validity(chains[0])
+	}
+	v.known.put(key, k)
+	return k.response, k.err
+}
+
+func (v *certificateVerifier) chains(certs []*x509.Certificate, g *caGeneration, now time.Time) ([][]*x509.Certificate, error) {
 	leaf := certs[0]
 	opts := x509.VerifyOptions{
 		Roots: g.pool, Intermediates: x509.NewCertPool(), CurrentTime: now,
@@ -53,21 +68,21 @@ func (v *certificateVerifier) verify(certs []*x509.Certificate, userOf func(*x50
 	if err != nil {
 		return nil, fmt.Errorf("verifying certificate %s failed: %w", describeCertificate(leaf), err)
 	}
-	response, err := userOf(leaf)
-	if err != nil || response == nil {
-		return nil, err
-	}
-	k := verifiedChain{response: response, generation: g.number, from: leaf.NotBefore, to: leaf.NotAfter}
-	for _, c := range chains[0] {
-		if c.NotBefore.After(k.from) {
-			k.from = c.NotBefore
+	return chains, nil
+}
+
+// validity is the time in which all certificates of a chain are valid.
+func validity(chain []*x509.Certificate) (from, to time.Time) {
+	from, to = chain[0].NotBefore, chain[0].NotAfter
+	for _, c := range chain[1:] {
+		if c.NotBefore.After(from) {
+			from = c.NotBefore
 		}
-		if c.NotAfter.Before(k.to) {
-			k.to = c.NotAfter
+		if c.NotAfter.Before(to) {
+			to = c.NotAfter
 		}
 	}
-	v.known.put(key, k)
-	return response, nil
+	return from, to
 }
 
 func hashChain(certs []*x509.Certificate) [sha256.Size]byte {
