@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+const clients = 16
+
+// request is one operation of the load.
+type request struct {
+	method, path string
+	contentType  string
+	accept       string
+	body         []byte
+	want         int // status
+}
+
+// measured is what a phase cost.
+type measured struct {
+	ops      int
+	elapsed  time.Duration
+	cpu      time.Duration
+	p50, p99 time.Duration
+	bytes    int64
+}
+
+// loader sends requests to one server.
+type loader struct {
+	url     string
+	clients []*http.Client
+}
+
+func newLoader(url string, config *tls.Config) *loader {
+	l := &loader{url: url}
+	for range clients {
+		l.clients = append(l.clients, &http.Client{Transport: &http2.Transport{TLSClientConfig: config.Clone(), DisableCompression: true}})
+	}
+	return l
+}
+
+func (l *loader) close() {
+	for _, c := range l.clients {
+		c.CloseIdleConnections()
+	}
+}
+
+// run sends n requests from all clients and measures them; pids are the
+// server's processes.
+func (l *loader) run(n int, pids []int, next func(i int) request) (measured, error) {
+	latencies := make([]time.Duration, n)
+	var sent, total atomic.Int64
+	var wg sync.WaitGroup
+	var once sync.Once
+	var failure error
+	before, start := cpuTime(pids), time.Now()
+	for _, c := range l.clients {
+		wg.Go(func() {
+			for {
+				i := int(sent.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				t := time.Now()
+				size, err := l.send(c, next(i))
+				latencies[i] = time.Since(t)
+				total.Add(size)
+				if err != nil {
+					once.Do(func() { failure = err })
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	m := measured{ops: n, elapsed: time.Since(start), cpu: cpuTime(pids) - before, bytes: total.Load()}
+	slices.Sort(latencies)
+	m.p50, m.p99 = latencies[n/2], latencies[n*99/100]
+	return m, failure
+}
+
+// send sends one request and reads the answer, and returns its size.
+func (l *loader) send(c *http.Client, r request) (int64, error) {
+	req, err := http.NewRequest(r.method, l.url+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		return 0, err
+	}
+	if r.contentType != "" {
+		req.Header.Set("Content-Type", r.contentType)
+	}
+	if r.accept == "" {
+		r.accept = "application/json"
+	}
+	req.Header.Set("Accept", r.accept)
+	req.Header.Set("User-Agent", "bench")
+	resp, err := c.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != r.want {
+		b, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
+		return 0, fmt.Errorf("%s %s: %s\n%s", r.method, r.path, resp.Status, b)
+	}
+	return io.Copy(io.Discard, resp.Body)
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"triplane/e2e/harness"
+)
+
+// target is a running API server.
+type target struct {
+	url   string
+	tls   *tls.Config
+	pids  []int         // what is measured
+	ready time.Duration // from the start of the process to /readyz 200
+	idle  int64         // resident bytes soon after
+	stop  []func()
+}
+
+// kind is how a target is started and what objects of it are used.
+type kind struct {
+	name      string
+	start     func(dir string) (*target, error)
+	resources []resource
+}
+
+func kinds(p harness.Programs) []kind {
+	own := []resource{configMaps, pods, flundersCRD}
+	return []kind{
+		{"Triplane, embedded etcd", func(dir string) (*target, error) { return startTriplane(p, dir, "") }, own},
+		{"Triplane + etcd process", func(dir string) (*target, error) { return startWithEtcd(p, dir) }, own},
+		{"sample-apiserver + etcd process", func(dir string) (*target, error) { return startSample(p, dir) }, []resource{flunders}},
+	}
+}
+
+func (t *target) close() {
+	for i := len(t.stop) - 1; i >= 0; i-- {
+		t.stop[i]()
+	}
+}
+
+// run starts a process of the target.
+func (t *target) run(program string, counted bool, args ...string) error {
+	log, err := os.CreateTemp("", "bench-*.log")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if counted {
+		t.pids = append(t.pids, cmd.Process.Pid)
+	}
+	t.stop = append(t.stop, func() {
+		cmd.Process.Signal(os.Interrupt)
+		cmd.Wait()
+		log.Close()
+		os.Remove(log.Name())
+	})
+	return nil
+}
+
+func startTriplane(p harness.Programs, dir, etcd string) (*target, error) {
+	t := &target{}
+	return t, t.triplane(p, dir, etcd, true)
+}
+
+// triplane starts the server, waits until it is ready, and takes it as the
+// target's endpoint.
+func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	args := []string{"--data-dir", dir, "--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(port)}
+	if etcd != "" {
+		args = append(args, "--etcd-servers", etcd)
+	}
+	start := time.Now()
+	if err := t.run(p.Triplane, counted, args...); err != nil {
+		return err
+	}
+	t.url = fmt.Sprintf("https://127.0.0.1:%d", port)
+	kubeconfig := filepath.Join(dir, "admin.kubeconfig")
+	if err := t.wait(func() error {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			return err
+		}
+		if t.tls, err = rest.TLSConfigFor(config); err != nil {
+			return err
+		}
+		return t.probe()
+	}); err != nil {
+		return err
+	}
+	t.ready = time.Since(start)
+	return nil
+}
+
+func startWithEtcd(p harness.Programs, dir string) (*target, error) {
+	t := &target{}
+	etcd, err := t.etcd(p, filepath.Join(dir, "etcd"))
+	if err != nil {
+		return t, err
+	}
+	return t, t.triplane(p, filepath.Join(dir, "triplane"), etcd, true)
+}
+
+// startSample starts the API server of k8s.io/sample-apiserver, alone: it trusts
+// the administrator's certificate, and asks a Triplane that is not measured for
+// nothing but namespaces.
+func startSample(p harness.Programs, dir string) (*target, error) {
+	t := &target{}
+	etcd, err := t.etcd(p, filepath.Join(dir, "etcd"))
+	if err != nil {
+		return t, err
+	}
+	core := filepath.Join(dir, "core")
+	if err := t.triplane(p, core, "", false); err != nil {
+		return t, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return t, err
+	}
+	kubeconfig := filepath.Join(core, "admin.kubeconfig")
+	start := time.Now()
+	if err := t.run(p.SampleAPIServer, true, "--etcd-servers", etcd, "--secure-port", strconv.Itoa(port), "--bind-address", "127.0.0.1",
+		"--cert-dir", filepath.Join(dir, "sample"), "--client-ca-file", filepath.Join(core, "pki", "ca.crt"),
+		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig); err != nil {
+		return t, err
+	}
+	t.url = fmt.Sprintf("https://127.0.0.1:%d", port)
+	t.tls = t.tls.Clone()
+	t.tls.RootCAs, t.tls.InsecureSkipVerify = nil, true
+	if err := t.wait(t.probe); err != nil {
+		return t, err
+	}
+	t.ready = time.Since(start)
+	return t, nil
+}
+
+func (t *target) etcd(p harness.Programs, dir string) (string, error) {
+	client, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	peer, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	c, e := fmt.Sprintf("http://127.0.0.1:%d", client), fmt.Sprintf("http://127.0.0.1:%d", peer)
+	err = t.run(p.Etcd, true, "--data-dir", dir, "--log-level", "error", "--listen-client-urls", c, "--advertise-client-urls", c,
+		"--listen-peer-urls", e, "--initial-advertise-peer-urls", e, "--initial-cluster", "default="+e)
+	if err != nil {
+		return "", err
+	}
+	return c, t.wait(func() error {
+		resp, err := http.Get(c + "/health")
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		return nil
+	})
+}
+
+func (t *target) wait(check func() error) error {
+	deadline := time.Now().Add(60 * time.Second)
+	for {
+		err := check()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// probe asks /readyz.
+func (t *target) probe() error {
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: t.tls.Clone(), DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		b, _ := io.ReadAll(resp.Body)
+		return fmt.Errorf("readyz: %s %s", resp.Status, b)
+	}
+	return nil
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
