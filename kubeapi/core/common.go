@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -16,7 +17,7 @@ var v1 = schema.GroupVersion{Version: "v1"}
 
 func kind(name string) schema.GroupVersionKind { return v1.WithKind(name) }
 
-func resource(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
+func groupResource(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
 
 func ptr[V any](v V) *V { return &v }
 
@@ -91,3 +92,8 @@ func quoted(values []string) string {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+func now() *metav1.Time {
+	t := metav1.Now().Rfc3339Copy()
+	return &t
+}

@@ -26,6 +26,8 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 		DeleteReturnsObject:      true,
 		Default:                  labelWithName,
 		PrepareForCreate: func(_ context.Context, n *corev1.Namespace) {
+			// A generated name is known only now.
+			labelWithName(n)
 			n.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
 			for _, f := range n.Spec.Finalizers {
 				if f == corev1.FinalizerKubernetes {
@@ -34,22 +36,17 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 			}
 			n.Spec.Finalizers = append(n.Spec.Finalizers, corev1.FinalizerKubernetes)
 		},
-		// A generated name is known only now.
-		BeginCreate: func(_ context.Context, n *corev1.Namespace, _ bool) (func(context.Context, bool), error) {
-			labelWithName(n)
-			return nil, nil
-		},
 		PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) {
 			n.Spec.Finalizers, n.Status = old.Spec.Finalizers, old.Status
 		},
 		Validate: func(_ context.Context, n *corev1.Namespace) field.ErrorList { return namespaceFinalizers(n) },
-		HoldDeletion: func(n *corev1.Namespace) bool {
-			if n.DeletionTimestamp != nil {
-				n.Status.Phase = corev1.NamespaceTerminating
-			}
-			return len(n.Spec.Finalizers) > 0
+		MarkDeletion: func(_ context.Context, n *corev1.Namespace) bool {
+			n.Status.Phase = corev1.NamespaceTerminating
+			return true
 		},
-		ResetFields: check.Reset(v1, "status"),
+		HoldDeletion: func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 },
+		Without:      []string{"deletecollection"},
+		ResetFields:  check.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*corev1.Namespace]{
 			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Spec = old.Spec },
 			ValidateUpdate:   func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespacePhase(n) },
@@ -60,6 +57,7 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 				PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Status = old.Status },
 				ValidateUpdate:   func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespaceFinalizers(n) },
 				ResetFields:      check.Reset(v1, "status"),
+				UpdateOnly:       true,
 			},
 		},
 		Columns: []registry.Column{show.Name(), show.Text("Status", "The status of the namespace"), show.Age()},

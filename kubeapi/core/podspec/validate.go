@@ -22,7 +22,7 @@ func ValidateTemplate(ctx context.Context, t, old *corev1.PodTemplateSpec, path 
 	var errs field.ErrorList
 	errs = append(errs, metav1validation.ValidateLabels(t.Labels, path.Child("labels"))...)
 	errs = append(errs, validation.ValidateAnnotations(t.Annotations, path.Child("annotations"))...)
-	errs = append(errs, validateAppArmorAnnotations(t.Annotations, &t.Spec, path.Child("annotations"))...)
+	errs = append(errs, ValidateAnnotations(t.Annotations, &t.Spec, path.Child("annotations"))...)
 	errs = append(errs, ValidatePodSpec(ctx, &t.Spec, path.Child("spec"))...)
 	if len(t.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(path.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))

@@ -182,8 +182,9 @@ func (v *checker) containerSecurity(c *corev1.Container, path *field.Path) {
 
 const appArmorPrefix = "container.apparmor.security.beta.kubernetes.io/"
 
-// validateAppArmorAnnotations judges the annotations that came before the field.
-func validateAppArmorAnnotations(annotations map[string]string, s *corev1.PodSpec, path *field.Path) field.ErrorList {
+// ValidateAnnotations judges the annotations of a pod or template that came before
+// fields.
+func ValidateAnnotations(annotations map[string]string, s *corev1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for k, value := range annotations {
 		name, ok := strings.CutPrefix(k, appArmorPrefix)

@@ -1,0 +1,90 @@
+package core
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/"
+
+// profilesFromAnnotations sets the AppArmor profiles that annotations of old
+// name in the fields that came after them, and keeps both in step.
+func profilesFromAnnotations(p pod) {
+	for k, v := range p.Annotations {
+		name, ok := strings.CutPrefix(k, appArmorAnnotation)
+		if !ok {
+			continue
+		}
+		for _, cs := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+			for i := range cs {
+				if cs[i].Name == name {
+					setAppArmor(&cs[i], v)
+				}
+			}
+		}
+	}
+}
+
+func setAppArmor(c *corev1.Container, value string) {
+	if c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil {
+		return
+	}
+	var profile *corev1.AppArmorProfile
+	switch local, ok := strings.CutPrefix(value, "localhost/"); {
+	case value == "unconfined":
+		profile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	case value == "runtime/default":
+		profile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
+	case ok && local != "":
+		profile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &local}
+	default:
+		return
+	}
+	if c.SecurityContext == nil {
+		c.SecurityContext = &corev1.SecurityContext{}
+	}
+	c.SecurityContext.AppArmorProfile = profile
+}
+
+// labelKeysIntoAffinity turns the label keys that affinity terms name into
+// requirements on the pod's own values.
+func labelKeysIntoAffinity(p pod) {
+	a := p.Spec.Affinity
+	if a == nil {
+		return
+	}
+	if x := a.PodAffinity; x != nil {
+		labelKeys(p, x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if x := a.PodAntiAffinity; x != nil {
+		labelKeys(p, x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+}
+
+func labelKeys(p pod, terms []corev1.PodAffinityTerm, weighted []corev1.WeightedPodAffinityTerm) {
+	one := func(t *corev1.PodAffinityTerm) {
+		if t.LabelSelector == nil {
+			return
+		}
+		for _, k := range t.MatchLabelKeys {
+			requireLabel(p, t.LabelSelector, k, metav1.LabelSelectorOpIn)
+		}
+		for _, k := range t.MismatchLabelKeys {
+			requireLabel(p, t.LabelSelector, k, metav1.LabelSelectorOpNotIn)
+		}
+	}
+	for i := range terms {
+		one(&terms[i])
+	}
+	for i := range weighted {
+		one(&weighted[i].PodAffinityTerm)
+	}
+}
+
+func requireLabel(p pod, s *metav1.LabelSelector, key string, op metav1.LabelSelectorOperator) {
+	if v, ok := p.Labels[key]; ok {
+		s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: op, Values: []string{v}})
+	}
+}
