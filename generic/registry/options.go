@@ -14,6 +14,9 @@ type RESTOptions struct {
 	// Cache makes (or finds) the cache of the resource whose keys are below
 	// prefix.
 	Cache func(CacheConfig) storage.Cache
+	// DropCache, where set, forgets the cache below prefix and ends its watches:
+	// its resource is gone, or is read differently from now on.
+	DropCache func(prefix string)
 	// Prefix is the absolute key prefix of the server, "/registry".
 	Prefix string
 	// Budget bounds encoded forms.
