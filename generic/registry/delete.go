@@ -189,14 +189,14 @@ func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOpt
 		}
 		return true, obj, nil
 	}
+	marked, ok := obj.DeepCopyObject().(T)
+	if !ok || !s.kind.MarkDeletion(ctx, marked) {
+		return false, nil, nil
+	}
 	if d.validate != nil {
 		if err := d.validate(ctx, obj); err != nil {
 			return true, nil, err
 		}
-	}
-	marked, ok := obj.DeepCopyObject().(T)
-	if !ok || !s.kind.MarkDeletion(ctx, marked) {
-		return false, nil, nil
 	}
 	now := metav1.Now()
 	marked.SetDeletionTimestamp(&now)
