@@ -157,8 +157,8 @@ func (a *Authorizer) get(node string, attrs *authorizer.Attributes, used func() 
 }
 
 func updateStatus(node string, attrs *authorizer.Attributes, used func() bool) verdict {
-	if attrs.Verb != "update" && attrs.Verb != "patch" {
-		return "can only update/patch status subresource of this type"
+	if attrs.Verb != "get" && attrs.Verb != "update" && attrs.Verb != "patch" {
+		return "can only get/update/patch this type"
 	}
 	return related(node, attrs, used)
 }
