@@ -32,4 +32,6 @@ type APIGroupVersion struct {
 	MaxRequestBodyBytes int64
 	// MinRequestTimeout is the lower bound of a watch's random duration.
 	MinRequestTimeoutSeconds int
+	// Terminating, where not nil, is closed when watches have to end.
+	Terminating <-chan struct{}
 }

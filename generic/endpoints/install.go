@@ -1,13 +1,245 @@
 package endpoints
 
 import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sort"
+
 	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/endpoints/handlers"
+	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/registry/rest"
+)
+
+// Keys of a route's metadata, which OpenAPI shows.
+const (
+	metaAction = "x-kubernetes-action"
+	metaKind   = "x-kubernetes-group-version-kind"
 )
 
 // Install registers the routes of the group version in the container, the
 // discovery document at its root among them, and returns what discovery tells
 // about its resources, sorted as kube-apiserver does.
 func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIResource, error) {
-	return nil, nil
+	ws := new(restful.WebService)
+	ws.Path(g.prefix()).Doc("API at " + g.prefix()).Consumes("*/*").ApiVersion(g.GroupVersion.String())
+	ws.Produces(append(negotiation.MediaTypes(true), negotiation.StreamMediaTypes(true)...)...)
+	paths := make([]string, 0, len(g.Storage))
+	for p := range g.Storage {
+		paths = append(paths, p)
+	}
+	sort.Strings(paths)
+	resources := make([]metav1.APIResource, 0, len(paths))
+	for _, p := range paths {
+		r, err := g.resource(p)
+		if err != nil {
+			return nil, err
+		}
+		r.install(ws)
+		if len(r.verbs) > 0 {
+			resources = append(resources, r.discovered())
+		}
+	}
+	g.discovery(ws, resources)
+	container.Add(ws)
+	return resources, nil
+}
+
+func (g *APIGroupVersion) prefix() string {
+	if g.GroupVersion.Group == "" {
+		return g.Root + "/" + g.GroupVersion.Version
+	}
+	return g.Root + "/" + g.GroupVersion.Group + "/" + g.GroupVersion.Version
+}
+
+// install registers a route for each verb that the storage has.
+func (r *resource) install(ws *restful.WebService) {
+	for i := range verbs {
+		v := &verbs[i]
+		if (r.subresource == "" && !v.main) || (r.subresource != "" && !v.sub) {
+			continue
+		}
+		h := v.handler(r)
+		if h == nil {
+			continue
+		}
+		r.verbs = append(r.verbs, v.discovery)
+		for _, s := range v.shapes {
+			if s != everywhere || r.scope.Namespaced {
+				r.route(ws, v, s, h)
+			}
+		}
+	}
+	if c, ok := r.storage.(rest.Connecter); ok {
+		r.connect(ws, c)
+	}
+}
+
+// place is the path of a shape below the group version.
+func (r *resource) place(s shape) string {
+	p := r.name
+	if s == item {
+		p += "/{name}"
+		if r.subresource != "" {
+			p += "/" + r.subresource
+		}
+	}
+	if r.scope.Namespaced && s != everywhere {
+		p = "namespaces/{namespace}/" + p
+	}
+	return p
+}
+
+func (r *resource) route(ws *restful.WebService, v *verb, s shape, h http.HandlerFunc) {
+	path := r.place(s)
+	if v.watchPath {
+		path = "watch/" + path
+	}
+	b := ws.Method(v.method).Path(path).To(routed(h)).
+		Doc(v.doc(r)).Operation(r.operation(v, s)).
+		Produces(r.produces(v)...)
+	r.pathParams(ws, b, s)
+	b.Param(ws.QueryParameter("pretty", prettyDoc))
+	addParams(ws, b, v.params)
+	if g, ok := r.storage.(rest.GetterWithOptions); ok && v.action == "get" {
+		if opts := g.NewGetOptions(); opts != nil {
+			addOptions(ws, b, opts)
+		}
+	}
+	r.bodies(b, v)
+	r.finish(ws, b, v.action)
+}
+
+func (r *resource) finish(ws *restful.WebService, b *restful.RouteBuilder, action string) {
+	k := r.scope.Kind
+	b.Metadata(metaAction, action)
+	b.Metadata(metaKind, metav1.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind})
+	ws.Route(b)
+}
+
+// routed makes a go-restful function of a handler.
+func routed(h http.HandlerFunc) restful.RouteFunction {
+	return func(req *restful.Request, resp *restful.Response) { h(resp.ResponseWriter, req.Request) }
+}
+
+func (r *resource) pathParams(ws *restful.WebService, b *restful.RouteBuilder, s shape) {
+	if r.scope.Namespaced && s != everywhere {
+		b.Param(ws.PathParameter("namespace", "object name and auth scope, such as for teams and projects").DataType("string"))
+	}
+	if s == item {
+		b.Param(ws.PathParameter("name", "name of the "+r.scope.Kind.Kind).DataType("string"))
+	}
+}
+
+// produces are the media types that a verb's answers can have.
+func (r *resource) produces(v *verb) []string {
+	types := negotiation.MediaTypes(true)
+	if v.writes == list || v.writes == watchEvent {
+		types = append(types, negotiation.StreamMediaTypes(true)...)
+	}
+	if m, ok := r.storage.(rest.StorageMetadata); ok {
+		types = append(slices.Clone(m.ProducesMIMETypes(v.method)), types...)
+	}
+	return types
+}
+
+// bodies documents what a verb reads and writes.
+func (r *resource) bodies(b *restful.RouteBuilder, v *verb) {
+	switch v.reads {
+	case object:
+		b.Reads(r.sample())
+	case patchBody:
+		b.Consumes(r.scope.PatchTypes()...).Reads(metav1.Patch{})
+	case deleteBody:
+		b.Reads(metav1.DeleteOptions{}).ParameterNamed("body").Required(false)
+	}
+	written := r.written(v)
+	for _, code := range v.codes {
+		b.Returns(code, http.StatusText(code), written)
+	}
+	b.Writes(written)
+}
+
+func (r *resource) written(v *verb) any {
+	if m, ok := r.storage.(rest.StorageMetadata); ok {
+		if o := m.ProducesObject(v.method); o != nil {
+			return o
+		}
+	}
+	switch v.writes {
+	case list:
+		return r.listSample()
+	case watchEvent:
+		return metav1.WatchEvent{}
+	case status:
+		return metav1.Status{}
+	case deleted:
+		if m, ok := r.storage.(rest.MayReturnFullObject); ok && m.DeleteReturnsDeletedObject() {
+			return r.sample()
+		}
+		return metav1.Status{}
+	}
+	return r.sample()
+}
+
+func (r *resource) sample() any { return r.scope.Codec.New() }
+
+// listSample is an empty list of the served version.
+func (r *resource) listSample() any {
+	if r.group.Scheme != nil {
+		k := r.scope.Kind
+		k.Kind += "List"
+		if l, err := r.group.Scheme.New(k); err == nil {
+			return l
+		}
+	}
+	if l, ok := r.storage.(rest.Lister); ok {
+		return l.NewList()
+	}
+	return runtime.Unknown{}
+}
+
+// connect registers a route for each method of a connecter, with and without the
+// rest of a path behind it.
+func (r *resource) connect(ws *restful.WebService, c rest.Connecter) {
+	h := handlers.Connect(r.scope, c)
+	opts, subpath, _ := c.NewConnectOptions()
+	for _, method := range c.ConnectMethods() {
+		if v := connectVerbs[method]; v != "" {
+			r.verbs = append(r.verbs, v)
+		}
+		r.connectRoute(ws, method, "", opts, h)
+		if subpath {
+			r.connectRoute(ws, method, "WithPath", opts, h)
+		}
+	}
+}
+
+func (r *resource) connectRoute(ws *restful.WebService, method, suffix string, opts runtime.Object, h http.HandlerFunc) {
+	v := &verb{action: "connect", prefix: "connect"}
+	path := r.place(item)
+	if suffix != "" {
+		path += "/{path:*}"
+	}
+	name := fmt.Sprintf("%s%s%s", v.prefix, r.group.groupVersionName(), title(lower(method)))
+	if r.scope.Namespaced {
+		name += "Namespaced"
+	}
+	name += r.kind + title(r.subresource) + suffix
+	b := ws.Method(method).Path(path).To(routed(h)).
+		Doc(docConnect(r, method)).Operation(name).
+		Produces("*/*").Consumes("*/*").
+		Writes("string").Returns(http.StatusOK, http.StatusText(http.StatusOK), "string")
+	r.pathParams(ws, b, item)
+	if opts != nil {
+		addOptions(ws, b, opts)
+	}
+	if suffix != "" {
+		b.Param(ws.PathParameter("path", "path to the resource").DataType("string"))
+	}
+	r.finish(ws, b, "connect")
 }

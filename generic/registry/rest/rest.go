@@ -199,3 +199,16 @@ type Streamer interface {
 // ObjectMetaPreserver is implemented by NamedCreaters that need the system-set
 // metadata (uid) which clients send, as pods/binding does.
 type ObjectMetaPreserver interface{ PreserveObjectMeta() bool }
+
+// StorageVersioner tells the kind that storage holds, where it is not the hub's
+// (discovery shows its hash).
+type StorageVersioner interface {
+	StorageVersion() schema.GroupVersionKind
+}
+
+// StorageMetadata tells what OpenAPI cannot know of a storage: further media
+// types, and another Go type, that an HTTP method answers with (pods/log).
+type StorageMetadata interface {
+	ProducesMIMETypes(method string) []string
+	ProducesObject(method string) any
+}

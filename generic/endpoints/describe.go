@@ -1,0 +1,102 @@
+package endpoints
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const useTheParameter = "deprecated: use the 'watch' parameter with a list operation instead"
+
+func docList(r *resource) string {
+	if r.watches() {
+		return "list or watch objects of kind " + r.kind
+	}
+	return "list objects of kind " + r.kind
+}
+
+func docCreate(r *resource) string { return "create" + r.ofSubresource() + article(r.kind) + r.kind }
+func docDelete(r *resource) string { return "delete" + r.ofSubresource() + article(r.kind) + r.kind }
+func docDeleteCollection(r *resource) string {
+	return "delete collection of " + r.kind
+}
+func docRead(r *resource) string { return "read" + r.ofSubresource() + " the specified " + r.kind }
+func docReplace(r *resource) string {
+	return "replace" + r.ofSubresource() + " the specified " + r.kind
+}
+func docPatch(r *resource) string {
+	return "partially update" + r.ofSubresource() + " the specified " + r.kind
+}
+func docWatch(r *resource) string {
+	return "watch changes to an object of kind " + r.kind + ". " + useTheParameter + ", filtered to a single item with the 'fieldSelector' parameter."
+}
+func docWatchList(r *resource) string {
+	return "watch individual changes to a list of " + r.kind + ". " + useTheParameter + "."
+}
+
+func docConnect(r *resource, method string) string {
+	if r.subresource == "" {
+		return "connect " + method + " requests to " + r.kind
+	}
+	return "connect " + method + " requests to " + r.subresource + " of " + r.kind
+}
+
+func (r *resource) ofSubresource() string {
+	if r.subresource == "" {
+		return ""
+	}
+	return " " + r.subresource + " of"
+}
+
+// article is " a ", " an ", or a space before plurals.
+func article(noun string) string {
+	if strings.HasSuffix(noun, "s") && !strings.HasSuffix(noun, "ss") {
+		return " "
+	}
+	if strings.ContainsAny(strings.ToLower(noun[:1]), "aeiou") {
+		return " an "
+	}
+	return " a "
+}
+
+func title(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// groupVersionName is how operation ids call the group version: CoreV1,
+// RbacAuthorizationV1.
+func (g *APIGroupVersion) groupVersionName() string {
+	group := strings.TrimSuffix(g.GroupVersion.Group, ".k8s.io")
+	if group == "" {
+		group = "core"
+	}
+	var b strings.Builder
+	for part := range strings.SplitSeq(group, ".") {
+		b.WriteString(title(part))
+	}
+	return b.String() + title(g.GroupVersion.Version)
+}
+
+// operation is the id of a verb's operation, as kube-apiserver's OpenAPI has it.
+func (r *resource) operation(v *verb, s shape) string {
+	middle := ""
+	if v.action == "deletecollection" {
+		middle = "Collection"
+	}
+	namespaced := ""
+	if r.scope.Namespaced && s != everywhere {
+		namespaced = "Namespaced"
+	}
+	tail := r.kind + title(r.subresource)
+	if v.action == "watchlist" {
+		tail += "List"
+	}
+	if s == everywhere {
+		tail += "ForAllNamespaces"
+	}
+	return v.prefix + r.group.groupVersionName() + middle + namespaced + tail
+}

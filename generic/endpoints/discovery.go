@@ -1,0 +1,33 @@
+package endpoints
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/emicklei/go-restful/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/endpoints/handlers"
+	"triplane/generic/endpoints/negotiation"
+)
+
+// discovery registers the document that lists the group version's resources.
+func (g *APIGroupVersion) discovery(ws *restful.WebService, resources []metav1.APIResource) {
+	doc := &metav1.APIResourceList{
+		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+		GroupVersion: g.GroupVersion.String(),
+		APIResources: resources,
+	}
+	if g.GroupVersion.Group == "" {
+		// Clients of old know no apiVersion there.
+		doc.APIVersion = ""
+	}
+	types := negotiation.MediaTypes(true)
+	h := func(w http.ResponseWriter, r *http.Request) { handlers.WriteObject(w, r, http.StatusOK, doc) }
+	ws.Route(ws.GET("/").To(routed(h)).
+		Doc("get available resources").Operation("get"+g.groupVersionName()+"APIResources").
+		Produces(types...).Consumes(types...).
+		Writes(metav1.APIResourceList{}).Returns(http.StatusOK, "OK", metav1.APIResourceList{}))
+}
+
+func lower(s string) string { return strings.ToLower(s) }

@@ -1,0 +1,212 @@
+package endpoints
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"triplane/generic/endpoints/handlers"
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+)
+
+// resource is a resource or subresource that is being installed.
+type resource struct {
+	group       *APIGroupVersion
+	path        string // "pods/status"
+	name        string // "pods"
+	subresource string
+	storage     rest.Storage
+	parent      rest.Storage // storage itself for resources
+	// kind names operations: that of the resource, for subresources too.
+	kind  string
+	scope *handlers.RequestScope
+	verbs []string
+}
+
+// resource finds out what a storage is called and how its objects travel.
+func (g *APIGroupVersion) resource(path string) (*resource, error) {
+	r := &resource{group: g, path: path, storage: g.Storage[path]}
+	r.name, r.subresource, _ = strings.Cut(path, "/")
+	if strings.Contains(r.subresource, "/") {
+		return nil, fmt.Errorf("%q is no resource or subresource", path)
+	}
+	r.parent = r.storage
+	if p := g.Storage[r.name]; r.subresource != "" && p != nil {
+		r.parent = p
+	}
+	kind, codec, err := g.codec(r.storage)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r.kind = kind.Kind
+	if r.subresource != "" && g.Storage[r.name] != nil {
+		parentKind, _, err := g.codec(r.parent)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		r.kind = parentKind.Kind
+	}
+	r.scope = g.scope(r, kind, codec)
+	return r, nil
+}
+
+// codec returns the kind that requests of a storage carry in this version, and
+// how it travels.
+func (g *APIGroupVersion) codec(st rest.Storage) (schema.GroupVersionKind, rest.Codec, error) {
+	kind, err := g.kindOf(st)
+	if err != nil {
+		return kind, nil, err
+	}
+	if p, ok := st.(rest.CodecProvider); ok {
+		codec, err := p.CodecFor(g.GroupVersion)
+		return kind, codec, err
+	}
+	codec, err := registry.NewTypedCodec(g.Scheme, kind, registry.CodecOptions{})
+	return kind, codec, err
+}
+
+func (g *APIGroupVersion) kindOf(st rest.Storage) (schema.GroupVersionKind, error) {
+	if p, ok := st.(rest.KindProvider); ok {
+		return p.Kind(g.GroupVersion), nil
+	}
+	if p, ok := st.(rest.CodecProvider); ok {
+		codec, err := p.CodecFor(g.GroupVersion)
+		if err != nil {
+			return schema.GroupVersionKind{}, err
+		}
+		return codec.Kind(), nil
+	}
+	kinds, _, err := g.Scheme.ObjectKinds(st.New())
+	if err != nil {
+		return schema.GroupVersionKind{}, err
+	}
+	for _, k := range kinds {
+		if k.GroupVersion() == g.GroupVersion {
+			return k, nil
+		}
+	}
+	for _, k := range kinds {
+		if k.Group == g.GroupVersion.Group {
+			return k, nil
+		}
+	}
+	return kinds[0], nil
+}
+
+// hub is the kind of a storage's objects behind the handlers.
+func (g *APIGroupVersion) hub(st rest.Storage, kind schema.GroupVersionKind) schema.GroupVersionKind {
+	obj := st.New()
+	if k := obj.GetObjectKind().GroupVersionKind(); !k.Empty() {
+		return k
+	}
+	if _, ok := obj.(runtime.Unstructured); ok || g.Scheme == nil {
+		return kind
+	}
+	kinds, _, err := g.Scheme.ObjectKinds(obj)
+	if err != nil || len(kinds) == 0 || slices.Contains(kinds, kind) {
+		return kind
+	}
+	return kinds[0]
+}
+
+// scope is what the handlers of the resource share.
+func (g *APIGroupVersion) scope(r *resource, kind schema.GroupVersionKind, codec rest.Codec) *handlers.RequestScope {
+	s := &handlers.RequestScope{
+		Resource: g.GroupVersion.WithResource(r.name), Subresource: r.subresource,
+		Kind: kind, Hub: g.hub(r.storage, kind), Codec: codec,
+		Admission: g.Admission, Authorizer: g.Authorizer,
+		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
+		MinRequestTimeout:   time.Duration(g.MinRequestTimeoutSeconds) * time.Second,
+		Terminating:         g.Terminating,
+	}
+	if p, ok := r.parent.(rest.Scoper); ok {
+		s.Namespaced = p.NamespaceScoped()
+	}
+	s.Table, _ = r.storage.(rest.TableConvertor)
+	if s.Table == nil {
+		s.Table = defaultTable{}
+	}
+	if d, ok := r.parent.(rest.Deprecated); ok {
+		s.Deprecation = d.DeprecationWarning()
+	}
+	_, unstructured := codec.New().(runtime.Unstructured)
+	s.StrategicMerge = !unstructured
+	if g.TypeConverter != nil {
+		s.FieldManager = g.fieldManager(r, s)
+	}
+	return s
+}
+
+// fieldManager makes what keeps managed fields, on the first write.
+func (g *APIGroupVersion) fieldManager(r *resource, s *handlers.RequestScope) func() (*managedfields.FieldManager, error) {
+	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		types, err := g.TypeConverter()
+		if err != nil || types == nil {
+			return nil, err
+		}
+		var reset rest.ResetFields
+		if p, ok := r.storage.(rest.ResetFieldsProvider); ok {
+			reset = p.GetResetFields()
+		}
+		return handlers.NewFieldManager(handlers.FieldManagerOptions{
+			Kind: s.Kind, Hub: s.Hub.GroupVersion(), Types: types, Subresource: s.Subresource, ResetFields: reset,
+			Codecs: func(gv schema.GroupVersion) (rest.Codec, error) {
+				if gv == s.Kind.GroupVersion() {
+					return s.Codec, nil
+				}
+				if p, ok := r.storage.(rest.CodecProvider); ok {
+					return p.CodecFor(gv)
+				}
+				return nil, fmt.Errorf("%s is not served in %s", s.Kind.Kind, gv)
+			},
+		})
+	})
+}
+
+// discovered is what discovery tells about the resource.
+func (r *resource) discovered() metav1.APIResource {
+	a := metav1.APIResource{Name: r.path, Namespaced: r.scope.Namespaced, Kind: r.scope.Kind.Kind}
+	slices.Sort(r.verbs)
+	a.Verbs = slices.Compact(r.verbs)
+	if _, ok := r.storage.(rest.KindProvider); ok && r.scope.Kind.GroupVersion() != r.group.GroupVersion {
+		a.Group, a.Version = r.scope.Kind.Group, r.scope.Kind.Version
+	}
+	if r.subresource != "" {
+		return a
+	}
+	a.SingularName = strings.ToLower(r.kind)
+	if p, ok := r.storage.(rest.NameProvider); ok {
+		a.SingularName, a.ShortNames, a.Categories = p.SingularName(), p.ShortNames(), p.Categories()
+	}
+	a.StorageVersionHash = r.storageVersionHash()
+	return a
+}
+
+// storageVersionHash names the kind that storage holds, so that clients can tell
+// when it changes. Only what is stored has one.
+func (r *resource) storageVersionHash() string {
+	kind := r.scope.Hub
+	if p, ok := r.storage.(rest.StorageVersioner); ok {
+		kind = p.StorageVersion()
+	} else if !r.watches() {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(kind.Group + "/" + kind.Version + "/" + kind.Kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
+}
+
+// watches tells whether lists of the resource can be watched.
+func (r *resource) watches() bool {
+	_, ok := r.storage.(rest.Watcher)
+	return ok
+}
