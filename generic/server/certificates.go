@@ -137,6 +137,13 @@ func (c *Certificates) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 	return c.files[0].loaded.Load(), nil
 }
 
+// Default returns the default certificate as its files are now, for showing it
+// as a client.
+func (c *Certificates) Default() (*tls.Certificate, error) {
+	c.refresh()
+	return c.files[0].loaded.Load(), nil
+}
+
 // refresh reads changed files, when the last look is long enough ago.
 func (c *Certificates) refresh() {
 	if time.Since(time.Unix(0, c.checked.Load())) < c.interval || !c.mu.TryLock() {

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"triplane/aggregator"
+	"triplane/generic/discovery"
+	"triplane/generic/openapi"
+	"triplane/generic/openapi/models"
+	"triplane/generic/options"
+	"triplane/generic/server"
+	"triplane/kubeapi"
+)
+
+// chain is the three servers, outermost last.
+type chain struct {
+	aggregator *aggregator.Server
+}
+
+// parts are what the servers of a chain are made of.
+type parts struct {
+	options *Options
+	config  *server.Config
+	store   *store
+	authn   *options.Authenticators
+	lookups *lookups
+	rbac    *rbacFeed
+}
+
+// build stacks the servers: aggregator in front of core in front of extensions.
+func (p *parts) build() (*chain, error) {
+	scheme := kubeapi.NewScheme()
+	if err := apiregistrationv1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	schemas := &models.Source{}
+	converter := typeConverter(schemas, scheme)
+	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(schemas, scheme, "v1.36.2"))
+	local := p.config.Discovery
+
+	outer := *p.config
+	outer.Discovery, outer.EnableDiscovery = discovery.NewGroups(), false
+	proxyCert, err := server.NewCertificates(server.CertificateFiles{
+		CertFile: p.options.Kube.ProxyClientCertFile, KeyFile: p.options.Kube.ProxyClientKeyFile,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+	}
+	agg, err := (&aggregator.Config{
+		Generic:                   &outer,
+		Scheme:                    scheme,
+		TypeConverter:             converter,
+		Local:                     local,
+		ProxyClientCert:           proxyCert.Default,
+		RouteToEndpoints:          p.options.Kube.AggregatorRouting,
+		RejectForwardingRedirects: p.options.Kube.RejectRedirects,
+	}).Complete().New(server.EmptyDelegate())
+	if err != nil {
+		return nil, fmt.Errorf("aggregator: %w", err)
+	}
+	if err := p.rbac.install(agg.GenericAPIServer); err != nil {
+		return nil, err
+	}
+	return &chain{aggregator: agg}, nil
+}
+
+// typeConverter is made when a managed field is first written.
+func typeConverter(schemas *models.Source, scheme *runtime.Scheme) func() (managedfields.TypeConverter, error) {
+	return sync.OnceValues(func() (managedfields.TypeConverter, error) {
+		return openapi.NewTypeConverter(schemas, scheme), nil
+	})
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"triplane/cmd/triplane/pki"
+)
+
+// generatedHeaders are the headers of a front proxy with a generated
+// certificate, those that everybody uses.
+var generatedHeaders = struct{ user, group, extra []string }{
+	[]string{"X-Remote-User"}, []string{"X-Remote-Group"}, []string{"X-Remote-Extra-"},
+}
+
+// ensureKeys makes what the flags leave out, and sets the options to it.
+func (o *Options) ensureKeys() (pki.Files, error) {
+	names, ips := o.servingNames()
+	files, err := pki.Ensure(filepath.Join(o.DataDir, "pki"), pki.Config{Names: names, IPs: ips})
+	if err != nil {
+		return files, err
+	}
+	authn := o.Authentication
+	if authn.ClientCAFile == "" {
+		authn.ClientCAFile = files.CACert
+	}
+	if authn.ServiceAccount.SigningKeyFile == "" {
+		authn.ServiceAccount.SigningKeyFile = files.ServiceAccountKey
+	}
+	if h := &authn.RequestHeader; h.ClientCAFile == "" {
+		h.ClientCAFile = files.FrontProxyCACert
+		h.AllowedNames = []string{pki.FrontProxyName}
+		h.UsernameHeaders, h.GroupHeaders, h.ExtraHeaderPrefixes = generatedHeaders.user, generatedHeaders.group, generatedHeaders.extra
+		if o.Kube.ProxyClientCertFile == "" {
+			o.Kube.ProxyClientCertFile, o.Kube.ProxyClientKeyFile = files.FrontProxyClientCert, files.FrontProxyClientKey
+		}
+	}
+	return files, nil
+}
+
+// adminKubeconfig writes DATA/admin.kubeconfig for a server on a port, and
+// returns its path. It is left alone where it says the same already. Where the
+// client authority is the user's own there is nobody to be, and no file.
+func (o *Options) adminKubeconfig(files pki.Files, port int) (string, error) {
+	if o.Authentication.ClientCAFile != files.CACert {
+		return "", nil
+	}
+	ca := files.CACert
+	if o.SecureServing.CertFile != "" {
+		ca = o.SecureServing.CertFile
+	}
+	caPEM, err := os.ReadFile(ca)
+	if err != nil {
+		return "", err
+	}
+	cert, err := os.ReadFile(files.AdminCert)
+	if err != nil {
+		return "", err
+	}
+	key, err := os.ReadFile(files.AdminKey)
+	if err != nil {
+		return "", err
+	}
+	const name = "triplane"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: "https://" + net.JoinHostPort(o.localHost(), strconv.Itoa(port)), CertificateAuthorityData: caPEM}
+	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: "admin"}
+	config.CurrentContext = name
+	content, err := clientcmd.Write(*config)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(o.DataDir, "admin.kubeconfig")
+	if old, err := os.ReadFile(path); err == nil && string(old) == string(content) {
+		return path, os.Chmod(path, 0o600)
+	}
+	if err := pki.WriteFile(path, content, 0o600); err != nil {
+		return "", fmt.Errorf("admin kubeconfig: %w", err)
+	}
+	return path, nil
+}
+
+// localHost is how clients on this machine reach the server.
+func (o *Options) localHost() string {
+	bind := o.SecureServing.BindAddress
+	switch {
+	case bind.IsUnspecified() && bind.To4() == nil:
+		return "::1"
+	case bind.IsUnspecified():
+		return "127.0.0.1"
+	}
+	return bind.String()
+}

@@ -1,0 +1,239 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"triplane/generic/options"
+)
+
+// Options are all that can be set by flags. Get one from NewOptions.
+type Options struct {
+	// DataDir is where the embedded store and generated keys are.
+	DataDir string
+	// Out is where the few lines about the start go; nil tells nothing.
+	Out io.Writer
+
+	ServerRun      *options.ServerRun
+	SecureServing  *options.SecureServing
+	Etcd           *options.Etcd
+	Authentication *options.Authentication
+	Authorization  *options.Authorization
+	Features       *options.Features
+	Kube           *Kube
+}
+
+// Kube is what concerns the built-in kinds and external API servers.
+type Kube struct {
+	AllowPrivileged     bool
+	ServiceClusterIPs   string
+	ServiceNodePorts    utilnet.PortRange
+	EventTTL            time.Duration
+	ProxyClientCertFile string
+	ProxyClientKeyFile  string
+	AggregatorRouting   bool
+	RejectRedirects     bool
+}
+
+const (
+	defaultServiceCIDR = "10.0.0.0/24"
+	defaultIssuer      = "https://kubernetes.default.svc.cluster.local"
+)
+
+// NewOptions returns the defaults.
+func NewOptions() *Options {
+	return &Options{
+		DataDir:        ".triplane",
+		ServerRun:      options.NewServerRun(),
+		SecureServing:  options.NewSecureServing(),
+		Etcd:           options.NewEtcd(),
+		Authentication: options.NewAuthentication(),
+		Authorization:  options.NewAuthorization(),
+		Features:       options.NewFeatures(),
+		Kube: &Kube{
+			ServiceNodePorts: utilnet.PortRange{Base: 30000, Size: 2768},
+			EventTTL:         time.Hour,
+			RejectRedirects:  true,
+		},
+	}
+}
+
+// Flags returns the flags by concern.
+func (o *Options) Flags() cliflag.NamedFlagSets {
+	var sets cliflag.NamedFlagSets
+	fs := sets.FlagSet("triplane")
+	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
+		"Where the embedded etcd, generated keys and certificates and admin.kubeconfig are kept. A later start goes on with what is there.")
+	o.SecureServing.AddFlags(sets.FlagSet("secure serving"))
+	o.Etcd.AddFlags(sets.FlagSet("etcd"))
+	o.Authentication.AddFlags(sets.FlagSet("authentication"))
+	o.Authorization.AddFlags(sets.FlagSet("authorization"))
+	o.ServerRun.AddFlags(sets.FlagSet("generic"))
+	o.Features.AddFlags(sets.FlagSet("features"))
+	o.Kube.addFlags(sets.FlagSet("misc"))
+	return sets
+}
+
+func (k *Kube) addFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&k.AllowPrivileged, "allow-privileged", k.AllowPrivileged, "Allow privileged containers.")
+	fs.StringVar(&k.ServiceClusterIPs, "service-cluster-ip-range", k.ServiceClusterIPs,
+		"The range of cluster IPs of Services, or two of different families, comma separated. "+defaultServiceCIDR+" if blank.")
+	fs.Var(&k.ServiceNodePorts, "service-node-port-range", "The range of node ports of Services.")
+	fs.DurationVar(&k.EventTTL, "event-ttl", k.EventTTL, "How long events are kept.")
+	fs.StringVar(&k.ProxyClientCertFile, "proxy-client-cert-file", k.ProxyClientCertFile,
+		"The client certificate that is shown to external API servers, signed by --requestheader-client-ca-file. If blank, a generated one.")
+	fs.StringVar(&k.ProxyClientKeyFile, "proxy-client-key-file", k.ProxyClientKeyFile, "The key of --proxy-client-cert-file.")
+	fs.BoolVar(&k.AggregatorRouting, "enable-aggregator-routing", k.AggregatorRouting,
+		"Reach external API servers at the endpoints of their Service rather than its cluster IP.")
+	fs.BoolVar(&k.RejectRedirects, "aggregator-reject-forwarding-redirect", k.RejectRedirects,
+		"Do not hand redirects of external API servers to clients.")
+}
+
+// Validate returns all that is wrong, as one error; nil if nothing is.
+func (o *Options) Validate() error {
+	var errs []error
+	for _, v := range []interface{ Validate() []error }{
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Kube,
+	} {
+		errs = append(errs, v.Validate()...)
+	}
+	if o.DataDir == "" {
+		errs = append(errs, errors.New("--data-dir cannot be empty"))
+	}
+	return errors.Join(errs...)
+}
+
+// Validate returns what is wrong.
+func (k *Kube) Validate() []error {
+	var errs []error
+	if _, err := k.serviceCIDRs(); err != nil {
+		errs = append(errs, err)
+	}
+	if (k.ProxyClientCertFile == "") != (k.ProxyClientKeyFile == "") {
+		errs = append(errs, errors.New("--proxy-client-cert-file and --proxy-client-key-file must be given together"))
+	}
+	if k.ServiceNodePorts.Base < 0 || k.ServiceNodePorts.Base+k.ServiceNodePorts.Size > 65536 {
+		errs = append(errs, fmt.Errorf("--service-node-port-range %v is no range of ports", k.ServiceNodePorts))
+	}
+	if k.EventTTL <= 0 {
+		errs = append(errs, errors.New("--event-ttl must be positive"))
+	}
+	return errs
+}
+
+// serviceCIDRs are the ranges of cluster IPs, the primary one first.
+func (k *Kube) serviceCIDRs() ([]*net.IPNet, error) {
+	ranges := k.ServiceClusterIPs
+	if ranges == "" {
+		ranges = defaultServiceCIDR
+	}
+	var cidrs []*net.IPNet
+	for r := range strings.SplitSeq(ranges, ",") {
+		ip, cidr, err := net.ParseCIDR(strings.TrimSpace(r))
+		if err != nil {
+			return nil, fmt.Errorf("--service-cluster-ip-range: %q is no range such as %s", r, defaultServiceCIDR)
+		}
+		if !ip.Equal(cidr.IP) {
+			return nil, fmt.Errorf("--service-cluster-ip-range: %q has bits behind its mask; do you mean %v?", r, cidr)
+		}
+		if ones, bits := cidr.Mask.Size(); bits-ones < 3 {
+			return nil, fmt.Errorf("--service-cluster-ip-range: %v is too small, it needs at least 8 addresses", cidr)
+		}
+		cidrs = append(cidrs, cidr)
+	}
+	if len(cidrs) > 2 || len(cidrs) == 2 && (cidrs[0].IP.To4() == nil) == (cidrs[1].IP.To4() == nil) {
+		return nil, errors.New("--service-cluster-ip-range: two ranges must be one of IPv4 and one of IPv6, and there cannot be more")
+	}
+	return cidrs, nil
+}
+
+// complete returns a copy in which what was left open is decided.
+func (o *Options) complete() (*Options, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	done := *o
+	serving, authn, run, kube := *o.SecureServing, *o.Authentication, *o.ServerRun, *o.Kube
+	done.SecureServing, done.Authentication, done.ServerRun, done.Kube = &serving, &authn, &run, &kube
+	etcd := *o.Etcd
+	etcd.EventTTL = kube.EventTTL
+	done.Etcd = &etcd
+
+	var err error
+	if done.DataDir, err = filepath.Abs(o.DataDir); err != nil {
+		return nil, err
+	}
+	if serving.BindAddress == nil {
+		serving.BindAddress = net.IPv4zero
+		if etcd.Embedded() {
+			serving.BindAddress = net.IPv4(127, 0, 0, 1)
+		}
+	}
+	if run.AdvertiseAddress == nil {
+		run.AdvertiseAddress = advertised(serving.BindAddress)
+	}
+	if kube.ServiceClusterIPs == "" {
+		kube.ServiceClusterIPs = defaultServiceCIDR
+	}
+	if len(authn.ServiceAccount.Issuers) == 0 {
+		authn.ServiceAccount.Issuers = []string{defaultIssuer}
+	}
+	return &done, nil
+}
+
+// advertised is the address that others can reach a server at which listens on
+// bind.
+func advertised(bind net.IP) net.IP {
+	if !bind.IsUnspecified() {
+		return bind
+	}
+	if ip, err := utilnet.ChooseHostInterface(); err == nil {
+		return ip
+	}
+	return net.IPv4(127, 0, 0, 1)
+}
+
+// servingNames are the names and addresses of a generated serving certificate.
+func (o *Options) servingNames() (names []string, ips []net.IP) {
+	names = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	if host, err := os.Hostname(); err == nil && host != "" {
+		names = append(names, host)
+	}
+	ips = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, o.ServerRun.AdvertiseAddress}
+	if h := o.ServerRun.ExternalHost; h != "" {
+		if ip := net.ParseIP(h); ip != nil {
+			ips = append(ips, ip)
+		} else {
+			names = append(names, h)
+		}
+	}
+	if !o.SecureServing.BindAddress.IsUnspecified() {
+		ips = append(ips, o.SecureServing.BindAddress)
+	}
+	cidrs, _ := o.Kube.serviceCIDRs()
+	for _, c := range cidrs {
+		ips = append(ips, firstAddress(c))
+	}
+	return names, ips
+}
+
+// firstAddress is that of the kubernetes Service.
+func firstAddress(cidr *net.IPNet) net.IP {
+	ip := append(net.IP(nil), cidr.IP...)
+	for i := len(ip) - 1; i >= 0; i-- {
+		if ip[i]++; ip[i] != 0 {
+			break
+		}
+	}
+	return ip
+}

@@ -1,0 +1,261 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"time"
+
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"triplane/cmd/triplane/pki"
+	"triplane/generic/server"
+)
+
+// Server is a running server.
+type Server struct {
+	options    *Options
+	prepared   *server.PreparedServer
+	kubeconfig string
+
+	stop context.CancelFunc
+	done chan struct{}
+	err  error // of Run; read after done
+}
+
+// Start builds a server and returns when it is ready. The server runs until Stop
+// is called, or ctx ends, or it fails by itself.
+func Start(ctx context.Context, o *Options) (*Server, error) {
+	s, err := start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.awaitReady(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// Run starts a server, tells where it is, and serves until ctx ends. It returns
+// nil after a shutdown that was asked for.
+func Run(ctx context.Context, o *Options) error {
+	begun := time.Now()
+	s, err := start(ctx, o)
+	if err != nil {
+		return err
+	}
+	go func() {
+		if s.awaitReady(ctx) == nil && o.Out != nil {
+			s.greet(o.Out, time.Since(begun))
+		}
+	}()
+	return s.Wait()
+}
+
+// start builds a server and has it serve.
+func start(ctx context.Context, given *Options) (_ *Server, err error) {
+	o, err := given.complete()
+	if err != nil {
+		return nil, err
+	}
+	var undo cleanup
+	defer func() {
+		if err != nil {
+			undo.run()
+		}
+	}()
+	held, err := holdDataDir(o.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	undo.add(held.release)
+	listener, err := o.SecureServing.Listen(ctx)
+	if err != nil {
+		return nil, explainListen(err, o)
+	}
+	undo.add(func() { listener.Close() })
+
+	st, files, err := openStoreAndKeys(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	hubCtx, stopHub := context.WithCancel(context.Background())
+	var hub sync.WaitGroup
+	hub.Go(func() { st.hub.Run(hubCtx) })
+	hub.Go(func() { st.backend.RunCompactor(hubCtx, o.Etcd.CompactionInterval) })
+	undo.add(func() {
+		stopHub()
+		hub.Wait()
+		st.close()
+	})
+
+	prepared, err := assemble(o, st, files, listener)
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := o.adminKubeconfig(files, portOf(listener))
+	if err != nil {
+		return nil, err
+	}
+	runCtx, stop := context.WithCancel(ctx)
+	s := &Server{options: o, prepared: prepared, kubeconfig: kubeconfig, stop: stop, done: make(chan struct{})}
+	go s.run(runCtx, st, undo)
+	return s, nil
+}
+
+// run serves, and takes down what start has put up when it is over.
+func (s *Server) run(ctx context.Context, st *store, undo cleanup) {
+	defer close(s.done)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if st.failed != nil {
+		go func() {
+			select {
+			case <-st.failed:
+				cancel(errors.New("the embedded etcd stopped"))
+			case <-ctx.Done():
+			}
+		}()
+	}
+	s.err = s.prepared.Run(ctx)
+	if cause := context.Cause(ctx); s.err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
+		s.err = cause
+	}
+	undo.run()
+}
+
+// openStoreAndKeys does the two side by side: neither needs the other.
+func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error) {
+	type opened struct {
+		store *store
+		err   error
+	}
+	result := make(chan opened, 1)
+	go func() {
+		st, err := openStore(ctx, o.Etcd, o.DataDir)
+		result <- opened{st, err}
+	}()
+	files, err := o.ensureKeys()
+	st := <-result
+	if err != nil && st.store != nil {
+		st.store.close()
+	}
+	return st.store, files, errors.Join(err, st.err)
+}
+
+// assemble makes the servers and prepares the outermost one.
+func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*server.PreparedServer, error) {
+	c := server.NewConfig()
+	o.ServerRun.ApplyTo(c)
+	o.Features.ApplyTo(c)
+	var err error
+	if c.Serving, err = o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: files.ServingCert, KeyFile: files.ServingKey}); err != nil {
+		return nil, err
+	}
+	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(portOf(listener)))
+	c.RESTOptionsGetter = o.Etcd.RESTOptionsGetter(st.backend, st.hub)
+	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.Etcd.HealthCheck(st.backend)))
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.Etcd.ReadyCheck(st.backend)))
+
+	p := &parts{options: o, config: c, store: st, lookups: &lookups{}, rbac: newRBACFeed()}
+	if p.authn, err = o.Authentication.Build(p.lookups); err != nil {
+		return nil, err
+	}
+	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
+	if p.authn.ClientCA != nil {
+		c.Serving.ClientCAs = p.authn.ClientCA.Pool()
+	}
+	c.Authorization, c.RuleResolver = o.Authorization.Build(p.modes())
+
+	servers, err := p.build()
+	if err != nil {
+		return nil, err
+	}
+	return servers.aggregator.GenericAPIServer.PrepareRun(), nil
+}
+
+func (o *Options) externalHost() string {
+	if o.ServerRun.ExternalHost != "" {
+		return o.ServerRun.ExternalHost
+	}
+	return o.ServerRun.AdvertiseAddress.String()
+}
+
+// awaitReady asks /readyz of the handler, which costs no connection, until it
+// passes.
+func (s *Server) awaitReady(ctx context.Context) error {
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		w := httptest.NewRecorder()
+		s.prepared.Handler.NonGoRestfulMux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		if w.Code == http.StatusOK {
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-s.done:
+			return errors.Join(errors.New("the server stopped before it was ready"), s.err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *Server) greet(out io.Writer, took time.Duration) {
+	o := s.options
+	fmt.Fprintf(out, "Triplane serves the Kubernetes API on https://%s (ready after %v)\n", s.Address(), took.Round(time.Millisecond))
+	if o.Etcd.Embedded() {
+		fmt.Fprintf(out, "  data        %s\n", o.DataDir)
+	} else {
+		fmt.Fprintf(out, "  etcd        %v\n", o.Etcd.Servers)
+	}
+	if s.kubeconfig == "" {
+		return
+	}
+	fmt.Fprintf(out, "  kubeconfig  %s\n\nTry it:\n  export KUBECONFIG=%s\n  kubectl get namespaces\n", s.kubeconfig, s.kubeconfig)
+}
+
+// Address is the host:port that the server listens on.
+func (s *Server) Address() string { return s.prepared.Config().Serving.Address() }
+
+// Kubeconfig is the path of the administrator's kubeconfig; "" where the client
+// authority was given by a flag.
+func (s *Server) Kubeconfig() string { return s.kubeconfig }
+
+// ClientConfig is a privileged client configuration that calls the server's
+// handlers without a socket. It works in this process only.
+func (s *Server) ClientConfig() *restclient.Config {
+	return restclient.CopyConfig(s.prepared.LoopbackClientConfig)
+}
+
+// AdminConfig is the client configuration of the administrator's kubeconfig,
+// over TLS.
+func (s *Server) AdminConfig() (*restclient.Config, error) {
+	return clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+}
+
+// Stop shuts the server down gracefully and waits for the end.
+func (s *Server) Stop() error {
+	s.stop()
+	return s.Wait()
+}
+
+// Wait returns when the server has ended: nil after a shutdown that was asked
+// for.
+func (s *Server) Wait() error {
+	<-s.done
+	return s.err
+}
+
+func portOf(l net.Listener) int {
+	if a, ok := l.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return 0
+}
