@@ -2,12 +2,14 @@ package etcd
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -62,9 +64,7 @@ func (b *Backend) await(ctx context.Context, cfg Config) error {
 	defer cancel()
 	pause := firstPause
 	for {
-		attempt, done := context.WithTimeout(ctx, attemptTimeout)
-		_, err := b.currentRevision(attempt)
-		done()
+		err := b.ping(ctx)
 		if err == nil {
 			return nil
 		}
@@ -81,6 +81,15 @@ func (b *Backend) await(ctx context.Context, cfg Config) error {
 			return fmt.Errorf("etcd at %s cannot be reached within %v: %w", strings.Join(cfg.Endpoints, ","), cfg.Timeout, err)
 		}
 	}
+}
+
+// ping asks etcd for anything. Its error is the client's own, which says why no
+// member could be reached.
+func (b *Backend) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	_, err := b.kv.Range(ctx, &pb.RangeRequest{Key: []byte(CompactKey), CountOnly: true})
+	return err
 }
 
 func newClient(cfg Config) (*clientv3.Client, error) {
@@ -112,8 +121,12 @@ func secure(conf *clientv3.Config, cfg Config) error {
 		if file == "" {
 			continue
 		}
-		if _, err := os.ReadFile(file); err != nil {
+		data, err := os.ReadFile(file)
+		if err != nil {
 			return fmt.Errorf("etcd TLS: %w", err)
+		}
+		if block, _ := pem.Decode(data); block == nil {
+			return fmt.Errorf("etcd TLS: %s holds no PEM data", file)
 		}
 	}
 	info := transport.TLSInfo{CertFile: cfg.CertFile, KeyFile: cfg.KeyFile, TrustedCAFile: cfg.CAFile}

@@ -3,9 +3,11 @@ package etcd
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"triplane/generic/storage"
 )
@@ -18,6 +20,9 @@ func translate(ctx context.Context, err error) error {
 	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
+	}
+	if s, ok := status.FromError(err); ok && s.Code() == codes.ResourceExhausted && strings.Contains(s.Message(), "larger than max") {
+		return storage.ErrTooLarge // for the transport already
 	}
 	err = rpctypes.Error(err)
 	switch {

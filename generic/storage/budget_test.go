@@ -1,0 +1,96 @@
+package storage
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+)
+
+func encodeTo(n int) func(*Record) ([]byte, error) {
+	return func(*Record) ([]byte, error) { return make([]byte, n), nil }
+}
+
+func TestBudgetDropsUnusedForms(t *testing.T) {
+	const size = 1000
+	b := NewBudget(10 * (size + formOverhead))
+	hot, cold := &Record{}, &Record{}
+	for _, r := range []*Record{cold, hot} {
+		if _, err := r.Form(1, b, encodeTo(size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	encoded := 0
+	count := func(*Record) ([]byte, error) { encoded++; return make([]byte, size), nil }
+	others := make([]*Record, 100)
+	for i := range others {
+		others[i] = &Record{}
+		others[i].Form(1, b, encodeTo(size))
+		hot.Form(1, b, count)
+	}
+	if encoded != 0 {
+		t.Errorf("a form in use was dropped %d times", encoded)
+	}
+	if cold.Form(1, b, count); encoded != 1 {
+		t.Error("a form that nobody uses was kept")
+	}
+	used, limit, evicted := b.Usage()
+	if used > limit || evicted < 90 {
+		t.Errorf("%d of %d bytes used, %d forms dropped", used, limit, evicted)
+	}
+	runtime.KeepAlive(others)
+}
+
+func TestBudgetForgetsDeadRecords(t *testing.T) {
+	b := NewBudget(100_000)
+	func() {
+		for range 50 {
+			(&Record{}).Form(1, b, encodeTo(1000))
+		}
+	}()
+	runtime.GC()
+	runtime.GC()
+	live := make([]*Record, 60)
+	for i := range live {
+		live[i] = &Record{}
+		live[i].Form(1, b, encodeTo(1000))
+	}
+	if _, _, evicted := b.Usage(); evicted != 0 {
+		t.Errorf("%d forms of live records were dropped for the sake of dead ones", evicted)
+	}
+}
+
+func TestFormsAreEncodedOnce(t *testing.T) {
+	for _, b := range []*Budget{nil, {}, NewBudget(500)} {
+		r := &Record{}
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				for range 200 {
+					id := FormID(i % 3)
+					got, err := r.Form(id, b, func(*Record) ([]byte, error) { return []byte{byte(id)}, nil })
+					if err != nil || len(got) != 1 || got[0] != byte(id) {
+						t.Errorf("form %d is %v, %v", id, got, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+func BenchmarkFormHit(b *testing.B) {
+	r, budget := &Record{}, NewBudget(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Form(1, budget, encodeTo(10))
+	}
+}
+
+func BenchmarkFormMiss(b *testing.B) {
+	budget := NewBudget(0)
+	encode := encodeTo(500)
+	b.ReportAllocs()
+	for b.Loop() {
+		(&Record{}).Form(1, budget, encode)
+	}
+}

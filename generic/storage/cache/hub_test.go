@@ -1,0 +1,264 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"triplane/generic/storage"
+	"triplane/generic/storage/embedded"
+)
+
+// breaking is a backend whose watch can be broken, and which hides that it is
+// in this process: it has none of the shortcuts.
+type breaking struct {
+	storage.Backend
+	mu      sync.Mutex
+	err     error // for the next Next or Watch
+	broken  chan struct{}
+	stalled atomic.Bool
+	asked   atomic.Int64
+}
+
+func newBreaking(b *embedded.Backend) *breaking {
+	return &breaking{Backend: b, broken: make(chan struct{})}
+}
+
+func (b *breaking) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+	close(b.broken)
+	b.broken = make(chan struct{})
+}
+
+func (b *breaking) RequestProgress(ctx context.Context) error {
+	b.asked.Add(1)
+	return nil
+}
+
+func (b *breaking) Watch(ctx context.Context, prefix string, from int64) (storage.ChangeStream, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, err := b.Backend.Watch(ctx, prefix, from)
+	return &breakingStream{ChangeStream: s, backend: b, broken: b.broken}, err
+}
+
+type breakingStream struct {
+	storage.ChangeStream
+	backend *breaking
+	broken  chan struct{}
+}
+
+func (s *breakingStream) Next(ctx context.Context) ([]storage.Change, int64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.broken:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	changes, progress, err := s.ChangeStream.Next(ctx)
+	select {
+	case <-s.broken:
+		return nil, progress, s.backend.err
+	default:
+		return changes, progress, err
+	}
+}
+
+func breakingWorld(t *testing.T) (*world, *breaking) {
+	w := &world{TB: t, backend: newBackend(t)}
+	b := newBreaking(w.backend)
+	w.hub = NewHub(b, "/registry/")
+	w.cache = w.hub.Cache(podConfig)
+	runHub(t, w.hub)
+	return w, b
+}
+
+func TestBrokenWatchGoesOn(t *testing.T) {
+	w, b := breakingWorld(t)
+	s := w.watch(storage.WatchOptions{})
+	a := w.create("a", thing{})
+	same(t, told(t, s, 1), fmt.Sprintf("ADDED a@%d {}", a))
+	b.fail(errors.New("broken"))
+	c := w.create("c", thing{})
+	same(t, told(t, s, 1), fmt.Sprintf("ADDED c@%d {}", c))
+	if got := names(w.list(storage.ListOptions{})); got != "a c" {
+		t.Errorf("listed %q", got)
+	}
+	if st := w.hub.Stats(); st.Reconnects != 1 || st.Rebuilds != 0 {
+		t.Errorf("got %+v", st)
+	}
+}
+
+func TestLostHistoryBeginsAnew(t *testing.T) {
+	w, b := breakingWorld(t)
+	a := w.create("a", thing{})
+	w.list(storage.ListOptions{})
+	s := w.watch(storage.WatchOptions{Revision: a})
+	b.fail(storage.ErrCompacted)
+	if _, err := s.Next(context.Background()); !errors.Is(err, storage.ErrStopped) {
+		t.Errorf("the watch ended with %v", err)
+	}
+	w.create("b", thing{})
+	if got := names(w.list(storage.ListOptions{})); got != "a b" {
+		t.Errorf("listed %q", got)
+	}
+	if st := w.hub.Stats(); st.Rebuilds == 0 {
+		t.Errorf("got %+v", st)
+	}
+}
+
+// Reads go on from the backend while the watch does not keep up.
+func TestReadsWhileTheWatchIsBehind(t *testing.T) {
+	w, b := breakingWorld(t)
+	w.list(storage.ListOptions{})
+	stop := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				b.fail(errors.New("broken for long"))
+			}
+		}
+	}()
+	time.Sleep(20 * time.Millisecond)
+	rev := w.create("a", thing{})
+	r, err := w.cache.Get(context.Background(), pods+"a", storage.Freshness{})
+	close(stop)
+	if err != nil || r.Revision != rev {
+		t.Errorf("got %v, %v", r, err)
+	}
+}
+
+// Readers and watchers see the same, in order, while many write.
+func TestConcurrentUse(t *testing.T) {
+	w := newWorld(t)
+	const writers, writes = 4, 60
+	start := w.create("start", thing{})
+	watches := make([]storage.Watch, 5)
+	for i := range watches {
+		opts := storage.WatchOptions{Revision: start}
+		if i%2 == 1 {
+			opts.Labels = selector(t, "a!=b")
+		}
+		watches[i] = w.watch(opts)
+	}
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			key := pods + fmt.Sprint(i)
+			ctx := context.Background()
+			rev, err := w.backend.Create(ctx, key, value(thing{}), 0)
+			for n := range writes - 1 {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				l, listErr := w.cache.List(ctx, storage.ListOptions{Limit: 2})
+				if listErr != nil || l.Revision < rev {
+					t.Errorf("listed at %d after %d: %v", l.Revision, rev, listErr)
+				}
+				rev, err = w.backend.Update(ctx, key, value(thing{Data: fmt.Sprint(n)}), rev, 0)
+			}
+		})
+	}
+	for _, s := range watches {
+		wg.Go(func() {
+			got := 0
+			last := start
+			for got < writers*writes {
+				events, err := s.Next(context.Background())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, e := range events {
+					if e.Revision <= last {
+						t.Errorf("told %d after %d", e.Revision, last)
+					}
+					last = e.Revision
+				}
+				got += len(events)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A fill that is overtaken by writes has all of them.
+func TestFillDuringWrites(t *testing.T) {
+	w := newWorld(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 400 {
+			w.create(fmt.Sprintf("%03d", i), thing{})
+		}
+	}()
+	for i := range 40 {
+		c := w.hub.Cache(podConfig)
+		l, err := c.List(context.Background(), storage.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := w.backend.Range(context.Background(), storage.RangeOptions{Prefix: pods, Revision: l.Revision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Items) != len(l.Records) {
+			t.Fatalf("round %d: listed %d records at %d, there are %d", i, len(l.Records), l.Revision, len(page.Items))
+		}
+		w.hub.Drop(pods)
+	}
+	<-done
+}
+
+func TestManyKeysInOneRevision(t *testing.T) {
+	w := newWorld(t)
+	now := w.create("a", thing{})
+	s := w.watch(storage.WatchOptions{Revision: now})
+	w.list(storage.ListOptions{})
+	// Tools delete by prefix: all deletions have one revision.
+	c := w.cache
+	c.apply([]storage.Change{
+		{Key: pods + "b", Value: []byte("{}"), Revision: now + 1},
+		{Key: pods + "c", Value: []byte("{}"), Revision: now + 1},
+	})
+	c.wake()
+	same(t, told(t, s, 2), fmt.Sprintf("ADDED b@%d {}", now+1), fmt.Sprintf("ADDED c@%d {}", now+1))
+}
+
+func TestExpectedRecordIsKept(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	w.list(storage.ListOptions{})
+	for i := range 50 {
+		v := value(thing{Data: "x"})
+		key := fmt.Sprintf("%s%d", pods, i)
+		rev, err := w.backend.Create(ctx, key, v, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine := &storage.Record{Key: key, Value: v, Revision: rev}
+		mine.SeedForm(7, nil, []byte("form"))
+		w.cache.Expect(mine)
+		r, err := w.cache.Get(ctx, key, storage.Freshness{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		form, err := r.Form(7, nil, func(*storage.Record) ([]byte, error) { return nil, errors.New("encoded again") })
+		if err != nil || string(form) != "form" {
+			t.Fatalf("the writer's form is lost: %v", err)
+		}
+	}
+}
