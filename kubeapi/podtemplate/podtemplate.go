@@ -1,36 +1,61 @@
-// Package podtemplate is what kinds that hold a pod template do with it:
-// defaults, validation, warnings and the names that tables show. The rules of
-// pods themselves are in kubeapi/core/podspec.
+// Package podtemplate is what kinds that hold a pod template or a claim template
+// do with it: defaults, validation, warnings. The rules themselves are those of
+// pods, in kubeapi/core/podspec.
 package podtemplate
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/core/podspec"
 )
 
 // Default completes a template.
-func Default(t *corev1.PodTemplateSpec) {}
+func Default(t *corev1.PodTemplateSpec) { podspec.DefaultTemplate(t) }
 
 // Validate judges a template. old is what it was before, nil when it is new.
 func Validate(ctx context.Context, t, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
-	return nil
+	return podspec.ValidateTemplate(ctx, t, old, path)
 }
 
 // Warnings tells what is unwise about a template.
 func Warnings(ctx context.Context, t, old *corev1.PodTemplateSpec, path *field.Path) []string {
-	return nil
+	return podspec.TemplateWarnings(ctx, t, old, path)
 }
 
 // DefaultClaim completes a claim template.
-func DefaultClaim(c *corev1.PersistentVolumeClaim) {}
+func DefaultClaim(c *corev1.PersistentVolumeClaim) {
+	c.APIVersion, c.Kind = "v1", "PersistentVolumeClaim"
+	podspec.DefaultClaimSpec(&c.Spec)
+	if c.Status.Phase == "" {
+		c.Status.Phase = corev1.ClaimPending
+	}
+}
 
 // ValidateClaim judges a claim template.
-func ValidateClaim(c *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList { return nil }
+func ValidateClaim(c *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
+	return podspec.ValidateClaimSpec(&c.Spec, path.Child("spec"))
+}
 
 // ClaimWarnings tells what is unwise about a claim template.
-func ClaimWarnings(c *corev1.PersistentVolumeClaim, path *field.Path) []string { return nil }
+func ClaimWarnings(c *corev1.PersistentVolumeClaim, path *field.Path) []string {
+	var warnings []string
+	path = path.Child("spec", "resources")
+	for _, l := range []struct {
+		name string
+		list corev1.ResourceList
+	}{{"requests", c.Spec.Resources.Requests}, {"limits", c.Spec.Resources.Limits}} {
+		if q, ok := l.list[corev1.ResourceStorage]; ok && q.MilliValue()%1000 != 0 {
+			warnings = append(warnings, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer", path.Child(l.name).Key(string(corev1.ResourceStorage)), q.String()))
+		}
+	}
+	return warnings
+}
 
 // ValidateTolerations judges tolerations.
-func ValidateTolerations(ts []corev1.Toleration, path *field.Path) field.ErrorList { return nil }
+func ValidateTolerations(ts []corev1.Toleration, path *field.Path) field.ErrorList {
+	return podspec.Tolerations(ts, path)
+}

@@ -1,0 +1,142 @@
+package networking
+
+import (
+	"context"
+	"net"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+func parseCIDR(s string) (*net.IPNet, error) {
+	_, n, err := netutils.ParseCIDRSloppy(s)
+	return n, err
+}
+
+func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
+	return registry.Kind[*networkingv1.IPAddress]{
+		Hub: v1.WithKind("IPAddress"), Plural: "ipaddresses", Singular: "ipaddress", ShortNames: []string{"ip"},
+		New:     func() *networkingv1.IPAddress { return &networkingv1.IPAddress{} },
+		NewList: func() runtime.Object { return &networkingv1.IPAddressList{} },
+		ValidateName: func(name string, _ bool) []string {
+			var msgs []string
+			for _, e := range validation.IsValidIP(nil, name) {
+				msgs = append(msgs, e.Detail)
+			}
+			return msgs
+		},
+		Validate: func(_ context.Context, a *networkingv1.IPAddress) field.ErrorList {
+			return validateParent(a.Spec.ParentRef, field.NewPath("spec", "parentRef"))
+		},
+		ValidateUpdate: func(_ context.Context, a, old *networkingv1.IPAddress) field.ErrorList {
+			return check.ImmutableStruct(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))
+		},
+		AllowUnconditionalUpdate: true,
+		Columns: []registry.Column{
+			show.Name(), show.Text("ParentRef", show.Doc(networkingv1.IPAddressSpec{}, "parentRef")),
+		},
+		Cells: func(a *networkingv1.IPAddress) []any { return []any{a.Name, parentText(a.Spec.ParentRef)} },
+	}
+}
+
+func parentText(p *networkingv1.ParentReference) string {
+	if p == nil {
+		return "<none>"
+	}
+	resource := p.Resource
+	if p.Group != "" {
+		resource += "." + p.Group
+	}
+	parts := []string{resource}
+	if p.Namespace != "" {
+		parts = append(parts, p.Namespace)
+	}
+	return strings.Join(append(parts, p.Name), "/")
+}
+
+func validateParent(p *networkingv1.ParentReference, path *field.Path) field.ErrorList {
+	if p == nil {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	var errs field.ErrorList
+	if p.Group != "" {
+		errs = append(errs, check.Subdomain(p.Group, path.Child("group"))...)
+	}
+	for _, f := range []struct {
+		value, name string
+		required    bool
+	}{{p.Resource, "resource", true}, {p.Name, "name", true}, {p.Namespace, "namespace", false}} {
+		if f.value == "" && f.required {
+			errs = append(errs, field.Required(path.Child(f.name), ""))
+		} else if f.value != "" {
+			errs = append(errs, check.PathSegment(f.value, path.Child(f.name))...)
+		}
+	}
+	return errs
+}
+
+func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
+	return registry.Kind[*networkingv1.ServiceCIDR]{
+		Hub: v1.WithKind("ServiceCIDR"), Plural: "servicecidrs", Singular: "servicecidr",
+		New:              func() *networkingv1.ServiceCIDR { return &networkingv1.ServiceCIDR{} },
+		NewList:          func() runtime.Object { return &networkingv1.ServiceCIDRList{} },
+		PrepareForCreate: func(_ context.Context, c *networkingv1.ServiceCIDR) { c.Status = networkingv1.ServiceCIDRStatus{} },
+		PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) { c.Status = old.Status },
+		Validate:         func(_ context.Context, c *networkingv1.ServiceCIDR) field.ErrorList { return validateServiceCIDR(c) },
+		ValidateUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) field.ErrorList {
+			return validateServiceCIDRUpdate(c, old)
+		},
+		AllowUnconditionalUpdate: true,
+		Columns: []registry.Column{
+			show.Name(), show.Text("CIDRs", show.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs")), show.Age(),
+		},
+		Cells: func(c *networkingv1.ServiceCIDR) []any {
+			return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), show.Since(c.CreationTimestamp)}
+		},
+		ResetFields: check.Reset(v1, "status"),
+		Status: &registry.StatusSubresource[*networkingv1.ServiceCIDR]{
+			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) { c.Spec = old.Spec },
+			ResetFields:      check.Reset(v1, "spec"),
+		},
+	}
+}
+
+func validateServiceCIDR(c *networkingv1.ServiceCIDR) field.ErrorList {
+	path := field.NewPath("spec", "cidrs")
+	cidrs := c.Spec.CIDRs
+	if len(cidrs) == 0 {
+		return field.ErrorList{field.Required(path, "at least one CIDR required")}
+	}
+	var errs field.ErrorList
+	if len(cidrs) > 2 {
+		return field.ErrorList{field.Invalid(path, check.GoNames(c.Spec), "may only hold up to 2 values")}
+	}
+	for i, s := range cidrs {
+		errs = append(errs, validation.IsValidCIDR(path.Index(i), s)...)
+	}
+	if len(errs) == 0 && len(cidrs) == 2 && netutils.IsIPv6CIDRString(cidrs[0]) == netutils.IsIPv6CIDRString(cidrs[1]) {
+		errs = append(errs, field.Invalid(path, cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
+	}
+	return errs
+}
+
+// validateServiceCIDRUpdate allows one change: a second family is added.
+func validateServiceCIDRUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList {
+	path := field.NewPath("spec", "cidrs")
+	now, before := c.Spec.CIDRs, old.Spec.CIDRs
+	switch {
+	case len(before) == 1 && len(now) == 1:
+		return check.Immutable(now[0], before[0], path.Index(0))
+	case len(before) == 1 && len(now) == 2:
+		return append(check.Immutable(now[0], before[0], path.Index(0)), validateServiceCIDR(c)...)
+	}
+	return check.Immutable(now, before, path)
+}

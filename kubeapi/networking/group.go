@@ -1,0 +1,23 @@
+// Package networking declares the kinds of the group networking.k8s.io/v1:
+// Ingress, IngressClass, NetworkPolicy, IPAddress and ServiceCIDR.
+package networking
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"triplane/generic/server"
+	"triplane/kubeapi/group"
+)
+
+var v1 = networkingv1.SchemeGroupVersion
+
+// Group builds networking.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, networkingv1.GroupName, "v1")
+	group.Add(b, networkPolicyKind())
+	group.Add(b, ingressKind())
+	group.Add(b, ingressClassKind())
+	group.Add(b, ipAddressKind())
+	group.Add(b, serviceCIDRKind())
+	return b.Info()
+}

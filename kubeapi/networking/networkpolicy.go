@@ -1,0 +1,227 @@
+package networking
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLocalObjectReference {
+	return &corev1.TypedLocalObjectReference{APIGroup: p.APIGroup, Kind: p.Kind, Name: p.Name}
+}
+
+func networkPolicyKind() registry.Kind[*networkingv1.NetworkPolicy] {
+	return registry.Kind[*networkingv1.NetworkPolicy]{
+		Hub: v1.WithKind("NetworkPolicy"), Plural: "networkpolicies", Singular: "networkpolicy", ShortNames: []string{"netpol"}, Namespaced: true,
+		New:              func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
+		NewList:          func() runtime.Object { return &networkingv1.NetworkPolicyList{} },
+		Default:          defaultPolicy,
+		PrepareForCreate: func(_ context.Context, p *networkingv1.NetworkPolicy) { p.Generation = 1 },
+		PrepareForUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) {
+			check.Generation(p, old, check.Differs(p.Spec, old.Spec))
+		},
+		Validate: func(_ context.Context, p *networkingv1.NetworkPolicy) field.ErrorList { return validatePolicy(p, nil) },
+		ValidateUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {
+			return validatePolicy(p, cidrsOf(old))
+		},
+		Warnings: func(_ context.Context, p, old *networkingv1.NetworkPolicy) []string {
+			if old != nil && p.Generation == old.Generation {
+				return nil
+			}
+			return policyWarnings(p)
+		},
+		AllowUnconditionalUpdate: true,
+		Columns: []registry.Column{
+			show.Name(), show.Text("Pod-Selector", show.Doc(networkingv1.NetworkPolicySpec{}, "podSelector")), show.Age(),
+		},
+		Cells: func(p *networkingv1.NetworkPolicy) []any {
+			return []any{p.Name, show.Selector(&p.Spec.PodSelector), show.Since(p.CreationTimestamp)}
+		},
+	}
+}
+
+func defaultPolicy(p *networkingv1.NetworkPolicy) {
+	for i := range p.Spec.Ingress {
+		defaultPorts(p.Spec.Ingress[i].Ports)
+	}
+	for i := range p.Spec.Egress {
+		defaultPorts(p.Spec.Egress[i].Ports)
+	}
+	if len(p.Spec.PolicyTypes) == 0 {
+		p.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+		if len(p.Spec.Egress) > 0 {
+			p.Spec.PolicyTypes = append(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
+		}
+	}
+}
+
+func defaultPorts(ports []networkingv1.NetworkPolicyPort) {
+	for i := range ports {
+		if ports[i].Protocol == nil {
+			ports[i].Protocol = ptr.To(corev1.ProtocolTCP)
+		}
+	}
+}
+
+// eachPeer calls f for every peer with its path.
+func eachPeer(p *networkingv1.NetworkPolicy, f func(*networkingv1.NetworkPolicyPeer, *field.Path)) {
+	path := field.NewPath("spec")
+	for i, r := range p.Spec.Ingress {
+		for k := range r.From {
+			f(&r.From[k], path.Child("ingress").Index(i).Child("from").Index(k))
+		}
+	}
+	for i, r := range p.Spec.Egress {
+		for k := range r.To {
+			f(&r.To[k], path.Child("egress").Index(i).Child("to").Index(k))
+		}
+	}
+}
+
+// cidrsOf lists the CIDRs of a stored policy, which may stay as they are.
+func cidrsOf(p *networkingv1.NetworkPolicy) []string {
+	var list []string
+	eachPeer(p, func(peer *networkingv1.NetworkPolicyPeer, _ *field.Path) {
+		if peer.IPBlock != nil {
+			list = append(append(list, peer.IPBlock.CIDR), peer.IPBlock.Except...)
+		}
+	})
+	return list
+}
+
+func policyWarnings(p *networkingv1.NetworkPolicy) []string {
+	var warnings []string
+	eachPeer(p, func(peer *networkingv1.NetworkPolicyPeer, path *field.Path) {
+		if peer.IPBlock == nil {
+			return
+		}
+		block := path.Child("ipBlock")
+		warnings = append(warnings, validation.GetWarningsForCIDR(block.Child("cidr"), peer.IPBlock.CIDR)...)
+		for i, e := range peer.IPBlock.Except {
+			warnings = append(warnings, validation.GetWarningsForCIDR(block.Child("except").Index(i), e)...)
+		}
+	})
+	return warnings
+}
+
+func validatePolicy(p *networkingv1.NetworkPolicy, oldCIDRs []string) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := metavalidation.ValidateLabelSelector(&p.Spec.PodSelector, metavalidation.LabelSelectorValidationOptions{}, path.Child("podSelector"))
+	for i, r := range p.Spec.Ingress {
+		errs = append(errs, validatePolicyRule(r.Ports, r.From, oldCIDRs, path.Child("ingress").Index(i), "from")...)
+	}
+	for i, r := range p.Spec.Egress {
+		errs = append(errs, validatePolicyRule(r.Ports, r.To, oldCIDRs, path.Child("egress").Index(i), "to")...)
+	}
+	types := path.Child("policyTypes")
+	if len(p.Spec.PolicyTypes) > 2 {
+		return append(errs, field.Invalid(types, p.Spec.PolicyTypes, "may not specify more than two policyTypes"))
+	}
+	for i, t := range p.Spec.PolicyTypes {
+		errs = append(errs, check.OneOf(t, types.Index(i), networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress)...)
+	}
+	return errs
+}
+
+func validatePolicyRule(ports []networkingv1.NetworkPolicyPort, peers []networkingv1.NetworkPolicyPeer, oldCIDRs []string, path *field.Path, peerField string) field.ErrorList {
+	var errs field.ErrorList
+	for i := range ports {
+		errs = append(errs, validatePolicyPort(&ports[i], path.Child("ports").Index(i))...)
+	}
+	for i := range peers {
+		errs = append(errs, validatePeer(&peers[i], oldCIDRs, path.Child(peerField).Index(i))...)
+	}
+	return errs
+}
+
+func validatePolicyPort(p *networkingv1.NetworkPolicyPort, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if p.Protocol != nil {
+		errs = append(errs, check.OneOf(*p.Protocol, path.Child("protocol"), corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
+	}
+	end := path.Child("endPort")
+	switch {
+	case p.Port == nil:
+		if p.EndPort != nil {
+			errs = append(errs, field.Invalid(end, *p.EndPort, "may not be specified when `port` is not specified"))
+		}
+	case p.Port.Type == intstr.Int:
+		for _, m := range validation.IsValidPortNum(int(p.Port.IntVal)) {
+			errs = append(errs, field.Invalid(path.Child("port"), p.Port.IntVal, m))
+		}
+		if p.EndPort != nil {
+			if *p.EndPort < p.Port.IntVal {
+				errs = append(errs, field.Invalid(end, p.EndPort, "must be greater than or equal to `port`"))
+			}
+			for _, m := range validation.IsValidPortNum(int(*p.EndPort)) {
+				errs = append(errs, field.Invalid(end, *p.EndPort, m))
+			}
+		}
+	default:
+		if p.EndPort != nil {
+			errs = append(errs, field.Invalid(end, *p.EndPort, "may not be specified when `port` is non-numeric"))
+		}
+		errs = append(errs, check.Name(validation.IsValidPortName(p.Port.StrVal), p.Port.StrVal, path.Child("port"))...)
+	}
+	return errs
+}
+
+func validatePeer(p *networkingv1.NetworkPolicyPeer, oldCIDRs []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	peers := 0
+	for _, s := range []struct {
+		selector *metav1.LabelSelector
+		name     string
+	}{{p.PodSelector, "podSelector"}, {p.NamespaceSelector, "namespaceSelector"}} {
+		if s.selector != nil {
+			peers++
+			errs = append(errs, metavalidation.ValidateLabelSelector(s.selector, metavalidation.LabelSelectorValidationOptions{}, path.Child(s.name))...)
+		}
+	}
+	if p.IPBlock != nil {
+		peers++
+		errs = append(errs, validateIPBlock(p.IPBlock, oldCIDRs, path.Child("ipBlock"))...)
+	}
+	if peers == 0 {
+		errs = append(errs, field.Required(path, "must specify a peer"))
+	} else if peers > 1 && p.IPBlock != nil {
+		errs = append(errs, field.Forbidden(path, "may not specify both ipBlock and another peer"))
+	}
+	return errs
+}
+
+func validateIPBlock(b *networkingv1.IPBlock, oldCIDRs []string, path *field.Path) field.ErrorList {
+	if b.CIDR == "" {
+		return field.ErrorList{field.Required(path.Child("cidr"), "")}
+	}
+	errs := validation.IsValidCIDRForLegacyField(path.Child("cidr"), b.CIDR, true, oldCIDRs)
+	whole, err := parseCIDR(b.CIDR)
+	for i, e := range b.Except {
+		at := path.Child("except").Index(i)
+		exceptErrs := validation.IsValidCIDRForLegacyField(at, e, true, oldCIDRs)
+		errs = append(errs, exceptErrs...)
+		part, partErr := parseCIDR(e)
+		if err != nil || partErr != nil {
+			continue
+		}
+		wholeBits, _ := whole.Mask.Size()
+		partBits, _ := part.Mask.Size()
+		if !whole.Contains(part.IP) || wholeBits >= partBits {
+			errs = append(errs, field.Invalid(at, e, fmt.Sprintf("must be a strict subset of `%s`", "cidr")))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,157 @@
+package storage
+
+import (
+	"context"
+	"strings"
+
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+const (
+	minTokenSeconds = 10 * 60
+	maxTokenSeconds = 1 << 32
+	minNodeUpdate   = 10
+)
+
+func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
+	return registry.Kind[*storagev1.CSIDriver]{
+		Hub: v1.WithKind("CSIDriver"), Plural: "csidrivers", Singular: "csidriver",
+		New:      func() *storagev1.CSIDriver { return &storagev1.CSIDriver{} },
+		NewList:  func() runtime.Object { return &storagev1.CSIDriverList{} },
+		Default:  defaultCSIDriver,
+		Validate: onCreate(validateCSIDriver),
+		PrepareForUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) {
+			s, o := &d.Spec, &old.Spec
+			check.Generation(d, old, check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||
+				check.Differs(s.SELinuxMount, o.SELinuxMount) || check.Differs(s.PodInfoOnMount, o.PodInfoOnMount) ||
+				check.Differs(s.StorageCapacity, o.StorageCapacity) || check.Differs(s.FSGroupPolicy, o.FSGroupPolicy) ||
+				check.Differs(s.NodeAllocatableUpdatePeriodSeconds, o.NodeAllocatableUpdatePeriodSeconds) ||
+				check.Differs(s.ServiceAccountTokenInSecrets, o.ServiceAccountTokenInSecrets))
+		},
+		ValidateUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) field.ErrorList {
+			errs := validateCSIDriver(d)
+			path := field.NewPath("spec")
+			errs = append(errs, check.Immutable(d.Spec.AttachRequired, old.Spec.AttachRequired, path.Child("attachedRequired"))...)
+			return append(errs, check.Immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes, path.Child("volumeLifecycleModes"))...)
+		},
+		Warnings: func(_ context.Context, d, _ *storagev1.CSIDriver) []string {
+			if len(d.Spec.TokenRequests) > 0 && d.Spec.ServiceAccountTokenInSecrets == nil {
+				return []string{"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"}
+			}
+			return nil
+		},
+		DeleteReturnsObject: true,
+		Columns: []registry.Column{
+			show.Name(),
+			show.Bool("AttachRequired", show.Doc(storagev1.CSIDriverSpec{}, "attachRequired")),
+			show.Bool("PodInfoOnMount", show.Doc(storagev1.CSIDriverSpec{}, "podInfoOnMount")),
+			show.Bool("StorageCapacity", show.Doc(storagev1.CSIDriverSpec{}, "storageCapacity")),
+			show.Text("TokenRequests", show.Doc(storagev1.CSIDriverSpec{}, "tokenRequests")),
+			show.Bool("RequiresRepublish", show.Doc(storagev1.CSIDriverSpec{}, "requiresRepublish")),
+			show.Text("Modes", show.Doc(storagev1.CSIDriverSpec{}, "volumeLifecycleModes")),
+			show.Age(),
+		},
+		Cells: csiDriverCells,
+	}
+}
+
+func defaultCSIDriver(d *storagev1.CSIDriver) {
+	s := &d.Spec
+	for _, b := range []struct {
+		field **bool
+		value bool
+	}{{&s.AttachRequired, true}, {&s.PodInfoOnMount, false}, {&s.StorageCapacity, false}, {&s.RequiresRepublish, false}, {&s.SELinuxMount, false}} {
+		if *b.field == nil {
+			*b.field = ptr.To(b.value)
+		}
+	}
+	if s.FSGroupPolicy == nil {
+		s.FSGroupPolicy = ptr.To(storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
+	}
+	if len(s.VolumeLifecycleModes) == 0 {
+		s.VolumeLifecycleModes = []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent}
+	}
+}
+
+func validateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
+	errs := validateDriverName(d.Name, field.NewPath("name"))
+	s, path := &d.Spec, field.NewPath("spec")
+	for _, r := range []struct {
+		value *bool
+		name  string
+	}{{s.AttachRequired, "attachedRequired"}, {s.PodInfoOnMount, "podInfoOnMount"}, {s.StorageCapacity, "storageCapacity"}} {
+		if r.value == nil {
+			errs = append(errs, field.Required(path.Child(r.name), ""))
+		}
+	}
+	if p := s.FSGroupPolicy; p != nil {
+		errs = append(errs, check.OneOf(*p, path.Child("fsGroupPolicy"), storagev1.FileFSGroupPolicy, storagev1.NoneFSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)...)
+	}
+	errs = append(errs, validateTokenRequests(s.TokenRequests, path.Child("tokenRequests"))...)
+	for _, m := range s.VolumeLifecycleModes {
+		errs = append(errs, check.OneOf(m, path.Child("volumeLifecycleModes"), storagev1.VolumeLifecycleEphemeral, storagev1.VolumeLifecyclePersistent)...)
+	}
+	if s.SELinuxMount == nil {
+		errs = append(errs, field.Required(path.Child("seLinuxMount"), ""))
+	}
+	if n := s.NodeAllocatableUpdatePeriodSeconds; n != nil && *n < minNodeUpdate {
+		errs = append(errs, field.Invalid(path.Child("nodeAllocatableUpdatePeriodSeconds"), *n, "must be greater than or equal to 10 seconds"))
+	}
+	if s.ServiceAccountTokenInSecrets != nil && len(s.TokenRequests) == 0 {
+		errs = append(errs, field.Invalid(path.Child("serviceAccountTokenInSecrets"), *s.ServiceAccountTokenInSecrets, "may only be specified when tokenRequests is specified"))
+	}
+	return errs
+}
+
+func validateTokenRequests(rs []storagev1.TokenRequest, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	const seconds = "expirationSeconds"
+	seen := map[string]bool{}
+	for i, r := range rs {
+		at := path.Index(i)
+		if seen[r.Audience] {
+			errs = append(errs, field.Duplicate(at.Child("audience"), r.Audience))
+			continue
+		}
+		seen[r.Audience] = true
+		if r.ExpirationSeconds == nil {
+			continue
+		}
+		if *r.ExpirationSeconds < minTokenSeconds {
+			errs = append(errs, field.Invalid(at.Child(seconds), *r.ExpirationSeconds, "may not specify a duration less than 10 minutes"))
+		}
+		if *r.ExpirationSeconds > maxTokenSeconds {
+			errs = append(errs, field.Invalid(at.Child(seconds), *r.ExpirationSeconds, "may not specify a duration larger than 2^32 seconds"))
+		}
+	}
+	return errs
+}
+
+func csiDriverCells(d *storagev1.CSIDriver) []any {
+	s := &d.Spec
+	modes := make([]string, len(s.VolumeLifecycleModes))
+	for i, m := range s.VolumeLifecycleModes {
+		modes[i] = string(m)
+	}
+	tokens := "<unset>"
+	if s.TokenRequests != nil {
+		audiences := make([]string, len(s.TokenRequests))
+		for i, t := range s.TokenRequests {
+			audiences[i] = t.Audience
+		}
+		tokens = strings.Join(audiences, ",")
+	}
+	lifecycle := strings.Join(modes, ",")
+	if len(modes) == 0 {
+		lifecycle = "<none>"
+	}
+	return []any{d.Name, ptr.Deref(s.AttachRequired, true), ptr.Deref(s.PodInfoOnMount, false), ptr.Deref(s.StorageCapacity, false),
+		tokens, ptr.Deref(s.RequiresRepublish, false), lifecycle, show.Since(d.CreationTimestamp)}
+}

@@ -1,0 +1,114 @@
+package storage
+
+import (
+	"context"
+	"strings"
+
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+const maxNodeID = 192
+
+func csiNodeKind() registry.Kind[*storagev1.CSINode] {
+	return registry.Kind[*storagev1.CSINode]{
+		Hub: v1.WithKind("CSINode"), Plural: "csinodes", Singular: "csinode",
+		New:      func() *storagev1.CSINode { return &storagev1.CSINode{} },
+		NewList:  func() runtime.Object { return &storagev1.CSINodeList{} },
+		Validate: onCreate(validateCSINode),
+		ValidateUpdate: func(_ context.Context, n, old *storagev1.CSINode) field.ErrorList {
+			return append(validateCSINode(n), validateDriversUpdate(n, old)...)
+		},
+		DeleteReturnsObject: true,
+		Columns: []registry.Column{
+			show.Name(), show.Int("Drivers", "Drivers indicates the number of CSI drivers registered on the node"), show.Age(),
+		},
+		Cells: func(n *storagev1.CSINode) []any {
+			return []any{n.Name, int64(len(n.Spec.Drivers)), show.Since(n.CreationTimestamp)}
+		},
+	}
+}
+
+func validateDriversUpdate(n, old *storagev1.CSINode) field.ErrorList {
+	var errs field.ErrorList
+	for _, o := range old.Spec.Drivers {
+		for i, d := range n.Spec.Drivers {
+			d.Allocatable, o.Allocatable = nil, nil
+			if d.Name == o.Name && check.Differs(d, o) {
+				errs = append(errs, field.Invalid(field.NewPath("CSINodeDriver"), check.GoNames(n.Spec.Drivers[i]), check.ImmutableMsg))
+			}
+		}
+	}
+	return errs
+}
+
+func validateCSINode(n *storagev1.CSINode) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i, d := range n.Spec.Drivers {
+		path := field.NewPath("spec", "drivers").Index(i)
+		errs = append(errs, validateDriverName(d.Name, path.Child("name"))...)
+		if d.NodeID == "" {
+			errs = append(errs, field.Required(path.Child("nodeID"), ""))
+		} else if len(d.NodeID) > maxNodeID {
+			errs = append(errs, field.Invalid(path.Child("nodeID"), d.NodeID, "must be 192 characters or less"))
+		}
+		if d.Allocatable != nil && d.Allocatable.Count != nil {
+			errs = append(errs, check.NonNegative(int64(*d.Allocatable.Count), path.Child("allocatable", "count"))...)
+		}
+		if seen[d.Name] {
+			errs = append(errs, field.Duplicate(path.Child("name"), d.Name))
+		}
+		seen[d.Name] = true
+		keys := map[string]bool{}
+		for _, k := range d.TopologyKeys {
+			errs = append(errs, check.QualifiedName(k, path)...)
+			if keys[k] {
+				errs = append(errs, field.Duplicate(path, k))
+			}
+			keys[k] = true
+		}
+	}
+	return errs
+}
+
+func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {
+	return registry.Kind[*storagev1.CSIStorageCapacity]{
+		Hub: v1.WithKind("CSIStorageCapacity"), Plural: "csistoragecapacities", Singular: "csistoragecapacity", Namespaced: true,
+		New:      func() *storagev1.CSIStorageCapacity { return &storagev1.CSIStorageCapacity{} },
+		NewList:  func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
+		Validate: onCreate(func(c *storagev1.CSIStorageCapacity) field.ErrorList { return validateCapacity(c, false) }),
+		ValidateUpdate: func(_ context.Context, c, old *storagev1.CSIStorageCapacity) field.ErrorList {
+			errs := validateCapacity(c, old.NodeTopology != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.NodeTopology))
+			errs = append(errs, check.Immutable(c.NodeTopology, old.NodeTopology, field.NewPath("nodeTopology"))...)
+			return append(errs, check.Immutable(c.StorageClassName, old.StorageClassName, field.NewPath("storageClassName"))...)
+		},
+		AllowUnconditionalUpdate: false,
+	}
+}
+
+func validateCapacity(c *storagev1.CSIStorageCapacity, allowInvalid bool) field.ErrorList {
+	errs := validateSelector(c.NodeTopology, allowInvalid, field.NewPath("nodeTopology"))
+	errs = append(errs, check.Subdomain(strings.TrimSpace(c.StorageClassName), field.NewPath("storageClassName"))...)
+	for _, q := range []struct {
+		value *resource.Quantity
+		name  string
+	}{{c.Capacity, "capacity"}, {c.MaximumVolumeSize, "maximumVolumeSize"}} {
+		if q.value != nil && q.value.Sign() < 0 {
+			errs = append(errs, field.Invalid(field.NewPath(q.name), q.value.String(), "must be greater than or equal to 0"))
+		}
+	}
+	return errs
+}
+
+func validateSelector(s *metav1.LabelSelector, allowInvalid bool, path *field.Path) field.ErrorList {
+	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalid}, path)
+}

@@ -1,0 +1,79 @@
+// Package storage declares the kinds of the group storage.k8s.io/v1: classes of
+// volumes and their attributes, what CSI drivers tell about themselves, nodes
+// and capacity, and attachments.
+package storage
+
+import (
+	"context"
+	"strings"
+
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/server"
+	"triplane/kubeapi/group"
+)
+
+var v1 = storagev1.SchemeGroupVersion
+
+// Group builds storage.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, storagev1.GroupName, "v1")
+	group.Add(b, storageClassKind())
+	group.Add(b, volumeAttributesClassKind())
+	group.Add(b, volumeAttachmentKind())
+	group.Add(b, csiNodeKind())
+	group.Add(b, csiDriverKind())
+	group.Add(b, csiStorageCapacityKind())
+	return b.Info()
+}
+
+// onCreate makes a validation that is for new objects and whole updates alike.
+func onCreate[T any](f func(T) field.ErrorList) func(context.Context, T) field.ErrorList {
+	return func(_ context.Context, o T) field.ErrorList { return f(o) }
+}
+
+const (
+	maxDriverName = 63
+	maxParameters = 512
+	maxParamBytes = 256 * 1024
+)
+
+// validateDriverName judges the name of a CSI driver.
+func validateDriverName(name string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if name == "" {
+		errs = append(errs, field.Required(path, ""))
+		return errs
+	}
+	if len(name) > maxDriverName {
+		errs = append(errs, field.TooLong(path, "", maxDriverName))
+	}
+	for _, m := range validation.IsDNS1123Subdomain(strings.ToLower(name)) {
+		errs = append(errs, field.Invalid(path, name, m))
+	}
+	return errs
+}
+
+// validateParameters judges the parameters that a driver gets.
+func validateParameters(params map[string]string, required bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(params) > maxParameters {
+		return append(errs, field.TooLong(path, "", maxParameters))
+	}
+	if required && len(params) == 0 {
+		errs = append(errs, field.Required(path, "must contain at least one key/value pair"))
+	}
+	size := 0
+	for k, v := range params {
+		if k == "" {
+			errs = append(errs, field.Invalid(path, k, "field can not be empty."))
+		}
+		size += len(k) + len(v)
+	}
+	if size > maxParamBytes {
+		errs = append(errs, field.TooLong(path, "", maxParamBytes))
+	}
+	return errs
+}
