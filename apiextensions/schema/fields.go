@@ -3,6 +3,7 @@ package schema
 import (
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -55,4 +56,28 @@ func Lookup(obj map[string]any, path []string) (any, bool) {
 		}
 	}
 	return v, true
+}
+
+// Walk calls f for a schema and all schemas within it.
+func Walk(p *apiextensionsv1.JSONSchemaProps, f func(*apiextensionsv1.JSONSchemaProps)) {
+	if p == nil {
+		return
+	}
+	f(p)
+	if p.Items != nil {
+		Walk(p.Items.Schema, f)
+	}
+	if p.AdditionalProperties != nil {
+		Walk(p.AdditionalProperties.Schema, f)
+	}
+	for name := range p.Properties {
+		c := p.Properties[name]
+		Walk(&c, f)
+	}
+	for _, list := range [][]apiextensionsv1.JSONSchemaProps{p.AllOf, p.AnyOf, p.OneOf} {
+		for i := range list {
+			Walk(&list[i], f)
+		}
+	}
+	Walk(p.Not, f)
 }

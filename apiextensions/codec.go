@@ -1,0 +1,308 @@
+package apiextensions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	structural "triplane/apiextensions/schema"
+	"triplane/generic/registry/rest"
+)
+
+// crCodec is how the objects of one version travel. Objects of the hub are in
+// the storage version.
+type crCodec struct {
+	version *crVersion
+	schema  *structural.Schema
+}
+
+var _ rest.Codec = (*crCodec)(nil)
+
+// conversionTimeout bounds conversions by webhook that no request's context
+// bounds.
+const conversionTimeout = 30 * time.Second
+
+func (v *crVersion) makeCodec() (*crCodec, error) {
+	c, err := v.compiled()
+	if err != nil {
+		return nil, err
+	}
+	return &crCodec{version: v, schema: c.schema}, nil
+}
+
+func (c *crCodec) Kind() schema.GroupVersionKind { return c.version.gvk }
+
+func (c *crCodec) New() runtime.Object {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetGroupVersionKind(c.version.gvk)
+	return u
+}
+
+// Supports tells JSON, YAML and CBOR: protobuf needs compiled types.
+func (c *crCodec) Supports(mt rest.MediaType) bool { return mt != rest.Protobuf }
+
+func (c *crCodec) Decode(body []byte, mt rest.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+	content, strictErrs, err := parse(body, mt, strict)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	kind := u.GroupVersionKind()
+	if kind.Kind == "" {
+		return nil, &kind, nil, runtime.NewMissingKindErr(string(body))
+	}
+	if u.GetAPIVersion() == "" {
+		return nil, &kind, nil, runtime.NewMissingVersionErr(string(body))
+	}
+	unknown, err := structural.CoerceRoot(content, strict)
+	if err != nil {
+		return nil, &kind, nil, err
+	}
+	if kind.GroupKind() == c.version.gvk.GroupKind() {
+		of := c.schemaOf(kind.Version)
+		unknown = append(unknown, structural.Prune(content, of, strict)...)
+		structural.DropNulls(content, of)
+		embedded, err := structural.CoerceEmbedded(content, of, strict)
+		if err != nil {
+			return nil, &kind, nil, err
+		}
+		unknown = append(unknown, embedded...)
+	}
+	for _, path := range unknown {
+		strictErrs = append(strictErrs, fmt.Errorf("unknown field %q", path))
+	}
+	return u, &kind, strictErrs, nil
+}
+
+// schemaOf is the schema of the body's own version, which may be another one
+// than the codec's.
+func (c *crCodec) schemaOf(version string) *structural.Schema {
+	if v := c.version.definition.versions[version]; v != nil && v != c.version {
+		if other, err := v.compiled(); err == nil {
+			return other.schema
+		}
+	}
+	return c.schema
+}
+
+// parse reads a body into generic JSON. What is there twice is told in strict.
+func parse(body []byte, mt rest.MediaType, strict bool) (content map[string]any, strictErrs []error, err error) {
+	switch mt {
+	case rest.YAML:
+		if strict {
+			if _, err := yaml.YAMLToJSONStrict(body); err != nil {
+				strictErrs = append(strictErrs, err)
+			}
+		}
+		if body, err = yaml.YAMLToJSON(body); err != nil {
+			return nil, nil, err
+		}
+		err = kjson.UnmarshalCaseSensitivePreserveInts(body, &content)
+	case rest.JSON:
+		if strict {
+			strictErrs, err = kjson.UnmarshalStrict(body, &content)
+		} else {
+			err = kjson.UnmarshalCaseSensitivePreserveInts(body, &content)
+		}
+	case rest.CBOR:
+		err = direct.Unmarshal(body, &content)
+	default:
+		err = fmt.Errorf("custom resources have no protobuf form")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if content == nil {
+		content = map[string]any{}
+	}
+	return content, strictErrs, nil
+}
+
+func (c *crCodec) Default(obj runtime.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		structural.Default(u.Object, c.schema)
+	}
+}
+
+// ToHub brings an object into the storage version. What that has no place for
+// is left, so that validation sees what the client sent; it goes away when the
+// object is stored.
+func (c *crCodec) ToHub(obj runtime.Object) (runtime.Object, error) {
+	return c.convert(obj, c.version.definition.storage)
+}
+
+func (c *crCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
+	to := c.version
+	if to == to.definition.storage {
+		return obj, nil
+	}
+	// The copy is for tidying, and because conversion shares parts.
+	out, err := c.convert(obj.DeepCopyObject(), to)
+	if err != nil {
+		return nil, err
+	}
+	if u, ok := out.(*unstructured.Unstructured); ok {
+		tidy(u.Object, c.schema)
+	}
+	return out, nil
+}
+
+// tidy brings what was stored or converted into the form of a schema.
+func tidy(content map[string]any, s *structural.Schema) {
+	structural.Prune(content, s, false)
+	structural.DropNulls(content, s)
+	structural.Default(content, s)
+}
+
+func (c *crCodec) convert(obj runtime.Object, to *crVersion) (runtime.Object, error) {
+	gv := to.gvk.GroupVersion()
+	switch x := obj.(type) {
+	case *unstructured.Unstructured:
+		if x.GroupVersionKind().GroupVersion() == gv {
+			return x, nil
+		}
+		out, err := c.convertAll([]*unstructured.Unstructured{x}, to)
+		if err != nil {
+			return nil, err
+		}
+		return out[0], nil
+	case *unstructured.UnstructuredList:
+		return c.convertList(x, to)
+	}
+	return nil, fmt.Errorf("%T is no custom resource", obj)
+}
+
+func (c *crCodec) convertList(list *unstructured.UnstructuredList, to *crVersion) (runtime.Object, error) {
+	objs := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		objs[i] = &list.Items[i]
+	}
+	out, err := c.convertAll(objs, to)
+	if err != nil {
+		return nil, err
+	}
+	converted := &unstructured.UnstructuredList{Object: list.Object, Items: make([]unstructured.Unstructured, len(out))}
+	for i := range out {
+		converted.Items[i] = *out[i]
+	}
+	converted.SetAPIVersion(to.gvk.GroupVersion().String())
+	return converted, nil
+}
+
+func (c *crCodec) convertAll(objs []*unstructured.Unstructured, to *crVersion) ([]*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), conversionTimeout)
+	defer cancel()
+	out, err := to.definition.converter.Convert(ctx, objs, to.gvk.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	if len(out) != len(objs) {
+		return nil, fmt.Errorf("conversion of %d objects to %s returned %d", len(objs), to.gvk, len(out))
+	}
+	return out, nil
+}
+
+func (c *crCodec) Encode(dst []byte, obj runtime.Object, mt rest.MediaType) ([]byte, error) {
+	var content map[string]any
+	switch x := obj.(type) {
+	case *unstructured.Unstructured:
+		content = x.Object
+	case *unstructured.UnstructuredList:
+		content = x.UnstructuredContent()
+	default:
+		return nil, fmt.Errorf("%T is no custom resource", obj)
+	}
+	switch mt {
+	case rest.JSON:
+		return appendJSON(dst, content)
+	case rest.YAML:
+		b, err := yaml.Marshal(content)
+		return append(dst, bytes.TrimSuffix(b, []byte("\n"))...), err
+	case rest.CBOR:
+		b, err := direct.Marshal(content)
+		return append(append(dst, cborTag...), b...), err
+	}
+	return nil, fmt.Errorf("custom resources have no protobuf form")
+}
+
+// cborTag is how a self-described CBOR document begins.
+var cborTag = []byte{0xd9, 0xd9, 0xf7}
+
+func appendJSON(dst []byte, v any) ([]byte, error) {
+	w := appender{dst}
+	if err := json.NewEncoder(&w).Encode(v); err != nil {
+		return nil, err
+	}
+	return w.b[:len(w.b)-1], nil
+}
+
+type appender struct{ b []byte }
+
+var _ io.Writer = (*appender)(nil)
+
+func (a *appender) Write(p []byte) (int, error) {
+	a.b = append(a.b, p...)
+	return len(p), nil
+}
+
+// crStorage is how objects are kept: as JSON in the storage version.
+type crStorage struct {
+	version *crVersion
+	schema  *structural.Schema
+}
+
+// EncodeStored prunes what the storage version has no place for, in the object
+// itself too, which is what the client gets to see.
+func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("%T is no custom resource", obj)
+	}
+	structural.Prune(u.Object, s.schema, false)
+	b, err := appendJSON(nil, u.Object)
+	return append(b, '\n'), err
+}
+
+// DecodeStored reads a value by the present schema, whatever it was written by.
+func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
+	var content map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(value, &content); err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	from := u.GroupVersionKind()
+	if from.Version != s.version.gvk.Version {
+		// Written when another version was the storage version.
+		if old := s.version.definition.versions[from.Version]; old != nil {
+			if c, err := old.compiled(); err == nil {
+				tidy(content, c.schema)
+			}
+		}
+		codec, err := s.version.codec()
+		if err != nil {
+			return nil, err
+		}
+		converted, err := codec.convert(u, s.version)
+		if err != nil {
+			return nil, err
+		}
+		if u, _ = converted.(*unstructured.Unstructured); u == nil {
+			return nil, fmt.Errorf("%T is no custom resource", converted)
+		}
+	}
+	tidy(u.Object, s.schema)
+	if u.GetGeneration() == 0 {
+		u.SetGeneration(1) // objects older than generations
+	}
+	return u, nil
+}

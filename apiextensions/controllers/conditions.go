@@ -1,0 +1,105 @@
+package controllers
+
+import (
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/apiextensions/schema"
+	"triplane/apiextensions/validation"
+)
+
+type definition = *apiextensionsv1.CustomResourceDefinition
+
+// SetCondition adds a condition to a CRD or replaces the one of its type. The
+// transition time moves only where the status changes.
+func SetCondition(crd definition, c apiextensionsv1.CustomResourceDefinitionCondition) {
+	c.LastTransitionTime = metav1.NewTime(time.Now())
+	for i := range crd.Status.Conditions {
+		old := &crd.Status.Conditions[i]
+		if old.Type != c.Type {
+			continue
+		}
+		if old.Status == c.Status {
+			c.LastTransitionTime = old.LastTransitionTime
+		}
+		*old = c
+		return
+	}
+	crd.Status.Conditions = append(crd.Status.Conditions, c)
+}
+
+// Condition returns the condition of a type, nil if there is none.
+func Condition(crd definition, t apiextensionsv1.CustomResourceDefinitionConditionType) *apiextensionsv1.CustomResourceDefinitionCondition {
+	for i := range crd.Status.Conditions {
+		if crd.Status.Conditions[i].Type == t {
+			return &crd.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func removeCondition(crd definition, t apiextensionsv1.CustomResourceDefinitionConditionType) {
+	kept := crd.Status.Conditions[:0]
+	for _, c := range crd.Status.Conditions {
+		if c.Type != t {
+			kept = append(kept, c)
+		}
+	}
+	crd.Status.Conditions = kept
+}
+
+func setApproval(crd definition) {
+	state, reason := validation.ApprovalOf(crd)
+	c := apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.KubernetesAPIApprovalPolicyConformant, Status: apiextensionsv1.ConditionFalse, Message: reason,
+	}
+	switch state {
+	case validation.NotNeeded:
+		return
+	case validation.InvalidApproval:
+		c.Reason = "InvalidAnnotation"
+	case validation.Missing:
+		c.Reason = "MissingAnnotation"
+	case validation.Bypassed:
+		c.Reason = "UnapprovedAnnotation"
+	case validation.Approved:
+		c.Status, c.Reason = apiextensionsv1.ConditionTrue, "ApprovedAnnotation"
+	}
+	SetCondition(crd, c)
+}
+
+// setStructural tells of schemas that are not structural. Validation lets none
+// in; those of old definitions were kept.
+func setStructural(crd definition) {
+	message := violations(crd)
+	if message == "" {
+		removeCondition(crd, apiextensionsv1.NonStructuralSchema)
+		return
+	}
+	SetCondition(crd, apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.NonStructuralSchema, Status: apiextensionsv1.ConditionTrue, Reason: "Violations", Message: message,
+	})
+}
+
+func violations(crd definition) string {
+	if !crd.Spec.PreserveUnknownFields {
+		return ""
+	}
+	message := "spec.preserveUnknownFields: Invalid value: true: must be false"
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+			continue
+		}
+		s, err := schema.New(v.Schema.OpenAPIV3Schema)
+		if err != nil {
+			return message + ", " + err.Error()
+		}
+		if errs := schema.Check(versionPath(i), s); len(errs) > 0 {
+			message += ", " + errs.ToAggregate().Error()
+		}
+	}
+	return message
+}

@@ -1,0 +1,225 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/storage"
+)
+
+// Client writes the status of CRDs.
+type Client interface {
+	UpdateStatus(ctx context.Context, crd definition, opts metav1.UpdateOptions) (definition, error)
+	Get(ctx context.Context, name string, opts metav1.GetOptions) (definition, error)
+}
+
+// Config is what a Controller works with.
+type Config struct {
+	// Watch starts a watch of all CRDs, the present ones first.
+	Watch  func(ctx context.Context) (storage.Watch, error)
+	Decode func(value []byte) (definition, error)
+	Client Client
+	// Changed and Removed are told of every CRD, in order, before its status is
+	// looked after.
+	Changed func(crd definition)
+	Removed func(crd definition)
+	// Synced is called once, when all CRDs that existed at the start were told.
+	Synced func()
+	// DeleteInstances deletes all objects of a CRD and returns when they are
+	// gone.
+	DeleteInstances func(ctx context.Context, crd definition) error
+	// Go starts a goroutine that ends with its context.
+	Go func(func(ctx context.Context))
+}
+
+// Controller looks after the CRDs of a server. Its methods belong to the
+// goroutine of Run.
+type Controller struct {
+	Config
+	known    map[string]definition
+	synced   bool
+	deleting map[types.UID]bool
+	finished chan types.UID
+}
+
+// New makes a controller.
+func New(c Config) *Controller {
+	return &Controller{Config: c, known: map[string]definition{}, deleting: map[types.UID]bool{}, finished: make(chan types.UID, 16)}
+}
+
+// retryDelay is waited after a watch that failed at once.
+const retryDelay = 100 * time.Millisecond
+
+// Run works until the context ends.
+func (c *Controller) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := c.follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, storage.ErrStopped) && !errors.Is(err, storage.ErrTooSlow) {
+			klog.FromContext(ctx).Error(err, "Watching the custom resource definitions failed, starting anew")
+		}
+		if time.Since(began) < retryDelay {
+			select {
+			case <-ctx.Done():
+			case <-time.After(retryDelay):
+			}
+		}
+	}
+}
+
+// follow takes the changes of one watch.
+func (c *Controller) follow(ctx context.Context) error {
+	w, err := c.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	initial := map[string]bool{}
+	for {
+		events, err := w.Next(ctx)
+		if err != nil {
+			return err
+		}
+		groups := map[string]bool{}
+		for i := range events {
+			e := &events[i]
+			if e.Type == storage.Bookmark {
+				if e.InitialEventsEnd {
+					c.forgetOthers(initial, groups)
+					initial = nil
+					c.start()
+				}
+				continue
+			}
+			crd := c.take(ctx, e)
+			if crd == nil {
+				continue
+			}
+			if initial != nil {
+				initial[crd.Name] = true
+			}
+			groups[crd.Spec.Group] = true
+		}
+		if !c.synced {
+			continue // the names of those not seen yet count too
+		}
+		if initial == nil && len(groups) == 0 && len(c.deleting) == 0 {
+			groups = c.pending()
+		}
+		for group := range groups {
+			c.reconcile(ctx, group)
+		}
+	}
+}
+
+// pending are the groups of CRDs whose status says nothing yet, for the moment
+// after the start.
+func (c *Controller) pending() map[string]bool {
+	groups := map[string]bool{}
+	for _, crd := range c.known {
+		if len(crd.Status.Conditions) == 0 || crd.DeletionTimestamp != nil {
+			groups[crd.Spec.Group] = true
+		}
+	}
+	return groups
+}
+
+func (c *Controller) start() {
+	if !c.synced {
+		c.synced = true
+		c.Synced()
+	}
+}
+
+// forgetOthers removes what a new watch no longer shows.
+func (c *Controller) forgetOthers(present, groups map[string]bool) {
+	if present == nil {
+		return
+	}
+	for name, crd := range c.known {
+		if !present[name] {
+			delete(c.known, name)
+			groups[crd.Spec.Group] = true
+			c.Removed(crd)
+		} else if !c.synced {
+			groups[crd.Spec.Group] = true
+		}
+	}
+}
+
+// take enters an event; it returns the CRD, nil for nonsense.
+func (c *Controller) take(ctx context.Context, e *storage.Event) definition {
+	crd, err := c.Decode(e.Record.Value)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "A stored custom resource definition cannot be read", "key", e.Record.Key)
+		return nil
+	}
+	if e.Type == storage.Deleted {
+		delete(c.known, crd.Name)
+		c.Removed(crd)
+		return crd
+	}
+	crd.ResourceVersion = strconv.FormatInt(e.Record.Revision, 10)
+	if old := c.known[crd.Name]; old != nil && newer(old, crd) {
+		return old // what was written here is known before its event
+	}
+	c.enter(crd)
+	return crd
+}
+
+func newer(a, b definition) bool {
+	x, errX := strconv.ParseInt(a.ResourceVersion, 10, 64)
+	y, errY := strconv.ParseInt(b.ResourceVersion, 10, 64)
+	return errX == nil && errY == nil && a.UID == b.UID && x >= y
+}
+
+func (c *Controller) enter(crd definition) {
+	c.known[crd.Name] = crd
+	c.Changed(crd)
+}
+
+// reconcile settles the names of a group, the eldest first, and all else that
+// status says.
+func (c *Controller) reconcile(ctx context.Context, name string) {
+	var group []definition
+	for _, crd := range c.known {
+		if crd.Spec.Group == name {
+			group = append(group, crd)
+		}
+	}
+	slices.SortFunc(group, func(a, b definition) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	for i, crd := range group {
+		next := crd.DeepCopy()
+		setNames(next, claims(group))
+		setApproval(next)
+		setStructural(next)
+		if !equality.Semantic.DeepEqual(crd.Status, next.Status) {
+			written, err := c.Client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
+			if err != nil {
+				// A conflict comes with an event that brings us back here.
+				if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+					klog.FromContext(ctx).Error(err, "The status of a custom resource definition cannot be written", "name", crd.Name)
+				}
+			} else {
+				group[i] = written
+				c.enter(written)
+			}
+		}
+		c.finalize(group[i])
+	}
+}

@@ -1,0 +1,155 @@
+package apiextensions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"triplane/apiextensions/controllers"
+	"triplane/apiextensions/schema"
+	"triplane/apiextensions/schema/cel"
+	"triplane/apiextensions/validation"
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+)
+
+type definitionObject = *apiextensionsv1.CustomResourceDefinition
+
+var crdGVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
+
+// crdKind declares CustomResourceDefinition.
+func crdKind() *registry.Kind[definitionObject] {
+	judge := &validation.Validator{Rules: func(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
+		return cel.Check(ctx, path, root)
+	}}
+	gv := apiextensionsv1.SchemeGroupVersion
+	return &registry.Kind[definitionObject]{
+		Hub: crdGVK, Plural: "customresourcedefinitions", Singular: "customresourcedefinition",
+		ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
+		Prefix:           "apiextensions.k8s.io/customresourcedefinitions",
+		New:              func() definitionObject { return &apiextensionsv1.CustomResourceDefinition{} },
+		NewList:          func() runtime.Object { return &apiextensionsv1.CustomResourceDefinitionList{} },
+		Default:          setDefaults,
+		PrepareForCreate: prepareCRDForCreate,
+		PrepareForUpdate: prepareCRDForUpdate,
+		Validate:         judge.Validate,
+		ValidateUpdate:   judge.ValidateUpdate,
+		Warnings:         crdWarnings,
+		MarkDeletion:     markDeletion,
+		ResetFields:      rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
+		Status: &registry.StatusSubresource[definitionObject]{
+			PrepareForUpdate: func(_ context.Context, obj, old definitionObject) { obj.Spec = old.Spec },
+			ValidateUpdate:   judge.ValidateStatusUpdate,
+			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(
+				fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))},
+		},
+		StoreAsJSON: true,
+	}
+}
+
+// setDefaults completes a CRD as a client sent it.
+func setDefaults(crd definitionObject) {
+	spec := &crd.Spec
+	if spec.Conversion == nil {
+		spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	}
+	if w := spec.Conversion.Webhook; w != nil && w.ClientConfig != nil && w.ClientConfig.Service != nil && w.ClientConfig.Service.Port == nil {
+		port := int32(443)
+		w.ClientConfig.Service.Port = &port
+	}
+	if spec.Names.Singular == "" {
+		spec.Names.Singular = strings.ToLower(spec.Names.Kind)
+	}
+	if spec.Names.ListKind == "" && spec.Names.Kind != "" {
+		spec.Names.ListKind = spec.Names.Kind + "List"
+	}
+}
+
+func prepareCRDForCreate(_ context.Context, crd definitionObject) {
+	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+	crd.Generation = 1
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Storage && !contains(crd.Status.StoredVersions, v.Name) {
+			crd.Status.StoredVersions = append(crd.Status.StoredVersions, v.Name)
+		}
+	}
+}
+
+func prepareCRDForUpdate(_ context.Context, crd, old definitionObject) {
+	crd.Status = *old.Status.DeepCopy()
+	crd.Generation = old.Generation
+	if !equality.Semantic.DeepEqual(old.Spec, crd.Spec) {
+		crd.Generation++
+	}
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Storage && !contains(crd.Status.StoredVersions, v.Name) {
+			crd.Status.StoredVersions = append(crd.Status.StoredVersions, v.Name)
+		}
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// markDeletion holds a CRD until its objects are deleted.
+func markDeletion(_ context.Context, crd definitionObject) bool {
+	if !contains(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+		crd.Finalizers = append(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
+	}
+	controllers.SetCondition(crd, apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: "InstanceDeletionPending",
+		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+	})
+	return true
+}
+
+// crdWarnings tells of formats that no value is judged by.
+func crdWarnings(_ context.Context, crd, old definitionObject) []string {
+	known := map[string]bool{}
+	if old != nil {
+		eachFormat(old, func(f string) { known[f] = true })
+	}
+	var out []string
+	eachFormat(crd, func(f string) {
+		if !known[f] && !schema.KnownFormat(f) {
+			known[f] = true
+			out = append(out, fmt.Sprintf("unrecognized format %q", f))
+		}
+	})
+	return out
+}
+
+func eachFormat(crd definitionObject, f func(string)) {
+	for i := range crd.Spec.Versions {
+		if s := crd.Spec.Versions[i].Schema; s != nil && s.OpenAPIV3Schema != nil {
+			schema.Walk(s.OpenAPIV3Schema, func(p *apiextensionsv1.JSONSchemaProps) {
+				if p.Format != "" {
+					f(p.Format)
+				}
+			})
+		}
+	}
+}
+
+// decodeCRD reads a CRD as storage holds it.
+func decodeCRD(value []byte) (definitionObject, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := json.Unmarshal(value, crd); err != nil {
+		return nil, err
+	}
+	setDefaults(crd)
+	return crd, nil
+}

@@ -1,0 +1,117 @@
+package apiextensions
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+
+	"triplane/apiextensions/conversion"
+	structural "triplane/apiextensions/schema"
+	"triplane/apiextensions/schema/cel"
+)
+
+// definition is what a CRD means for its objects: its versions, compiled one by
+// one on first use. It is immutable but for that, and safe for concurrent use.
+type definition struct {
+	crd       *apiextensionsv1.CustomResourceDefinition
+	storage   *crVersion
+	versions  map[string]*crVersion
+	converter conversion.Converter
+}
+
+// crVersion is one version of a definition.
+type crVersion struct {
+	definition *definition
+	spec       *apiextensionsv1.CustomResourceDefinitionVersion
+	gvk        schema.GroupVersionKind
+
+	// compiled makes what follows from the schema.
+	compiled func() (*compiled, error)
+	codec    func() (*crCodec, error)
+}
+
+// compiled is a version's schema, ready for use.
+type compiled struct {
+	schema    *structural.Schema
+	validator *structural.Validator
+	rules     *cel.Validator
+}
+
+func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, converter conversion.Converter) (*definition, error) {
+	d := &definition{crd: crd, versions: make(map[string]*crVersion, len(crd.Spec.Versions)), converter: converter}
+	for i := range crd.Spec.Versions {
+		spec := &crd.Spec.Versions[i]
+		v := &crVersion{
+			definition: d,
+			spec:       spec,
+			gvk:        schema.GroupVersionKind{Group: crd.Spec.Group, Version: spec.Name, Kind: crd.Status.AcceptedNames.Kind},
+		}
+		v.compiled = sync.OnceValues(v.compile)
+		v.codec = sync.OnceValues(v.makeCodec)
+		d.versions[spec.Name] = v
+		if spec.Storage {
+			d.storage = v
+		}
+	}
+	if d.storage == nil {
+		return nil, fmt.Errorf("the definition %s has no storage version", crd.Name)
+	}
+	return d, nil
+}
+
+func (v *crVersion) compile() (*compiled, error) {
+	if v.spec.Schema == nil || v.spec.Schema.OpenAPIV3Schema == nil {
+		return &compiled{schema: &structural.Schema{Preserve: true}}, nil
+	}
+	props := v.spec.Schema.OpenAPIV3Schema
+	s, err := structural.New(props)
+	if err != nil {
+		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
+	}
+	if v.definition.crd.Spec.PreserveUnknownFields {
+		kept := *s
+		kept.Preserve = true
+		s = &kept
+	}
+	validator, err := structural.NewValidator(props)
+	if err != nil {
+		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
+	}
+	return &compiled{schema: s, validator: validator, rules: cel.NewValidator(s)}, nil
+}
+
+// served lists the served versions, the most stable and newest first.
+func (d *definition) served() []*crVersion {
+	var all []*crVersion
+	for _, v := range d.versions {
+		if v.spec.Served {
+			all = append(all, v)
+		}
+	}
+	slices.SortFunc(all, func(a, b *crVersion) int {
+		return version.CompareKubeAwareVersionStrings(b.gvk.Version, a.gvk.Version)
+	})
+	return all
+}
+
+// deprecationWarning is what clients of the version are warned of, "" if
+// nothing.
+func (v *crVersion) deprecationWarning() string {
+	if !v.spec.Deprecated {
+		return ""
+	}
+	if v.spec.DeprecationWarning != nil {
+		return *v.spec.DeprecationWarning
+	}
+	text := v.gvk.GroupVersion().String() + " " + v.gvk.Kind + " is deprecated"
+	for _, other := range v.definition.served() {
+		if !other.spec.Deprecated && version.CompareKubeAwareVersionStrings(other.gvk.Version, v.gvk.Version) > 0 {
+			return text + "; use " + other.gvk.GroupVersion().String() + " " + v.gvk.Kind
+		}
+	}
+	return text
+}

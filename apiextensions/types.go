@@ -1,0 +1,87 @@
+package apiextensions
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	structural "triplane/apiextensions/schema"
+	"triplane/generic/openapi/models"
+)
+
+const objectMetaModel = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+// typeConverters make what managed fields need to know of custom resources'
+// schemas.
+type typeConverters struct{ models *models.Source }
+
+// of returns the type converter of a definition, all versions in one.
+func (t *typeConverters) of(d *definition) (managedfields.TypeConverter, error) {
+	schemas, err := t.meta()
+	if err != nil {
+		return nil, err
+	}
+	preserve := false
+	for _, v := range d.versions {
+		c, err := v.compiled()
+		if err != nil {
+			return nil, err
+		}
+		preserve = preserve || d.crd.Spec.PreserveUnknownFields
+		s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
+		if c.schema.Props != nil {
+			if s, err = structural.ToOpenAPI(c.schema.Props, forManagedFields); err != nil {
+				return nil, err
+			}
+		} else {
+			s.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+		}
+		asResource(s)
+		s.AddExtension("x-kubernetes-group-version-kind", []any{gvkExtension(v.gvk)})
+		schemas[v.gvk.Group+"."+v.gvk.Version+"."+v.gvk.Kind] = s
+	}
+	return managedfields.NewTypeConverter(schemas, preserve)
+}
+
+func (t *typeConverters) meta() (map[string]*spec.Schema, error) {
+	m, err := t.models.Models()
+	if err != nil {
+		return nil, err
+	}
+	definitions, err := m.Definitions(m.Closure(objectMetaModel), func(n string) spec.Ref {
+		return spec.MustCreateRef("#/definitions/" + n)
+	})
+	if err != nil {
+		return nil, err
+	}
+	schemas := make(map[string]*spec.Schema, len(definitions)+1)
+	for n, d := range definitions {
+		schemas[n] = &d.Schema
+	}
+	return schemas, nil
+}
+
+func gvkExtension(gvk schema.GroupVersionKind) map[string]any {
+	return map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}
+}
+
+// forManagedFields leaves of a schema what says the shape of values.
+func forManagedFields(s *spec.Schema) {
+	s.AllOf, s.AnyOf, s.OneOf, s.Not = nil, nil, nil, nil
+	if v, ok := s.Extensions["x-kubernetes-int-or-string"]; ok && v == true {
+		s.Type = nil
+	}
+	if v, ok := s.Extensions["x-kubernetes-embedded-resource"]; ok && v == true {
+		asResource(s)
+	}
+}
+
+// asResource gives an object's schema its kind, apiVersion and metadata.
+func asResource(s *spec.Schema) {
+	if s.Properties == nil {
+		s.Properties = map[string]spec.Schema{}
+	}
+	text := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}}
+	s.Properties["kind"], s.Properties["apiVersion"] = text, text
+	s.Properties["metadata"] = spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef("#/definitions/" + objectMetaModel)}}
+}
