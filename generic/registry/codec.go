@@ -105,6 +105,11 @@ func (c *typedCodec) Decode(body []byte, mt rest.MediaType, strict bool) (runtim
 			return obj, &kind, errs, nil
 		}
 	}
+	return c.decodeLong(body, mt, strict)
+}
+
+// decodeLong takes the serializers of apimachinery.
+func (c *typedCodec) decodeLong(body []byte, mt rest.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
 	decoder, ok := c.decoders[decoderKey{mt, strict}]
 	if !ok || !c.Supports(mt) {
 		return nil, nil, nil, fmt.Errorf("registry: %s cannot travel as media type %d", c.kind.Kind, mt)

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -221,6 +223,14 @@ func (r *scaleStorage[T]) replicasPaths() managedfields.ResourcePathMappings {
 	return m
 }
 
+// scaleColumns are those of a Scale, whatever it scales.
+var scaleColumns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Description: nameDescription},
+	{Name: "Desired", Type: "integer", Description: "replicas is the desired number of instances for the scaled object."},
+	{Name: "Available", Type: "integer", Description: "replicas is the actual number of observed instances of the scaled object."},
+	{Name: "Age", Type: "string", Description: createdDescription},
+}
+
 // ConvertToTable implements rest.TableConvertor.
 func (r *scaleStorage[T]) ConvertToTable(_ context.Context, object runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	scale, ok := object.(*autoscalingv1.Scale)
@@ -229,8 +239,15 @@ func (r *scaleStorage[T]) ConvertToTable(_ context.Context, object runtime.Objec
 	}
 	table := &metav1.Table{ListMeta: metav1.ListMeta{ResourceVersion: scale.ResourceVersion}}
 	if opts == nil || !opts.NoHeaders {
-		table.ColumnDefinitions = defaultColumns
+		table.ColumnDefinitions = scaleColumns
 	}
-	table.Rows = []metav1.TableRow{{Cells: defaultCells(scale), Object: runtime.RawExtension{Object: scale}}}
+	age := "<unknown>"
+	if !scale.CreationTimestamp.IsZero() {
+		age = duration.HumanDuration(time.Since(scale.CreationTimestamp.Time))
+	}
+	table.Rows = []metav1.TableRow{{
+		Cells:  []any{scale.Name, int64(scale.Spec.Replicas), int64(scale.Status.Replicas), age},
+		Object: runtime.RawExtension{Object: scale},
+	}}
 	return table, nil
 }

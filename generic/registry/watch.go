@@ -39,7 +39,7 @@ func (s *Store[T]) watchOptions(ctx context.Context, opts *metainternalversion.L
 		return o, err
 	}
 	if o.Freshness, err = freshness(opts.ResourceVersion, storage.NotOlderThan); err != nil {
-		return o, apierrors.NewBadRequest(err.Error())
+		return o, err
 	}
 	switch {
 	case opts.SendInitialEvents != nil && *opts.SendInitialEvents:

@@ -1,0 +1,304 @@
+package registry
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/generic/storage"
+)
+
+func names(l *rest.StoredList) string {
+	var out []string
+	for _, it := range l.Items {
+		obj, err := it.Decode()
+		if err != nil {
+			return err.Error()
+		}
+		out = append(out, obj.(metav1.Object).GetName())
+	}
+	return strings.Join(out, " ")
+}
+
+func TestListPages(t *testing.T) {
+	s, m := newStore(t, configMapKind())
+	for _, n := range []string{"a", "b", "c", "d", "e"} {
+		must[*corev1.ConfigMap](t, create(s, configMap(n)))
+	}
+	list := func(o metainternalversion.ListOptions) *rest.StoredList {
+		t.Helper()
+		l, err := s.list(inNamespace(), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	first := list(metainternalversion.ListOptions{Limit: 2})
+	if names(first) != "a b" || *first.RemainingItemCount != 3 || first.ResourceVersion != "105" {
+		t.Fatalf("%s, %+v", names(first), first)
+	}
+	token, _ := base64.RawURLEncoding.DecodeString(first.Continue)
+	if string(token) != `{"v":"meta.k8s.io/v1","rv":105,"start":"b\u0000"}` {
+		t.Errorf("token %s", token)
+	}
+	must[*corev1.ConfigMap](t, create(s, configMap("bb")))
+	if _, _, err := s.Delete(inNamespace(), "c", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	second := list(metainternalversion.ListOptions{Limit: 2, Continue: first.Continue})
+	if names(second) != "c d" || second.ResourceVersion != "105" {
+		t.Errorf("second page %s at %s", names(second), second.ResourceVersion)
+	}
+	if last := list(metainternalversion.ListOptions{Limit: 2, Continue: second.Continue}); names(last) != "e" || last.Continue != "" || last.RemainingItemCount != nil {
+		t.Errorf("last page %s, %+v", names(last), last)
+	}
+	// After compaction, the answer says how to go on.
+	if err := m.Compact(context.Background(), 107); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.list(inNamespace(), &metainternalversion.ListOptions{Limit: 2, Continue: first.Continue})
+	var status *apierrors.StatusError
+	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) || status.ErrStatus.Code != 410 || status.ErrStatus.Continue == "" {
+		t.Fatalf("after compaction: %v", err)
+	}
+	if rest := list(metainternalversion.ListOptions{Limit: 2, Continue: status.ErrStatus.Continue}); names(rest) != "bb d" || rest.ResourceVersion != "107" {
+		t.Errorf("inconsistent rest %s at %s", names(rest), rest.ResourceVersion)
+	}
+	if _, err := s.list(inNamespace(), &metainternalversion.ListOptions{ResourceVersion: "101", ResourceVersionMatch: metav1.ResourceVersionMatchExact}); !apierrors.IsResourceExpired(err) {
+		t.Errorf("exact before compaction: %v", err)
+	}
+}
+
+func TestListFreshness(t *testing.T) {
+	s, _ := newStore(t, configMapKind())
+	tests := []struct {
+		version string
+		match   metav1.ResourceVersionMatch
+		limit   int64
+		want    storage.Freshness
+		wantLim int64
+	}{
+		{"", "", 0, storage.Freshness{Match: storage.Consistent}, 0},
+		{"", "", 3, storage.Freshness{Match: storage.Consistent}, 3},
+		{"", "", -1, storage.Freshness{Match: storage.Consistent}, 0},
+		{"0", "", 3, storage.Freshness{Match: storage.Any}, 0},
+		{"0", metav1.ResourceVersionMatchNotOlderThan, 0, storage.Freshness{Match: storage.Any}, 0},
+		{"7", "", 0, storage.Freshness{Match: storage.NotOlderThan, Revision: 7}, 0},
+		{"7", "", 3, storage.Freshness{Match: storage.Exact, Revision: 7}, 3},
+		{"7", metav1.ResourceVersionMatchNotOlderThan, 3, storage.Freshness{Match: storage.NotOlderThan, Revision: 7}, 3},
+		{"7", metav1.ResourceVersionMatchExact, 0, storage.Freshness{Match: storage.Exact, Revision: 7}, 0},
+		{"18446744073709551615", "", 0, storage.Freshness{Match: storage.NotOlderThan, Revision: 1<<63 - 1}, 0},
+	}
+	for _, tt := range tests {
+		o, err := s.listOptions(inNamespace(), &metainternalversion.ListOptions{ResourceVersion: tt.version, ResourceVersionMatch: tt.match, Limit: tt.limit})
+		if err != nil || o.Freshness != tt.want || o.Limit != tt.wantLim || o.Prefix != "/registry/configmaps/ns/" {
+			t.Errorf("%+v: %+v, %v", tt, o, err)
+		}
+	}
+	_, err := s.List(inNamespace(), &metainternalversion.ListOptions{ResourceVersion: "abc"})
+	wantStatus(t, "abc", err, 400, `invalid resource version: resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax`)
+	for _, get := range []func() error{
+		func() error {
+			_, err := s.List(inNamespace(), &metainternalversion.ListOptions{ResourceVersion: "999"})
+			return err
+		},
+		func() error {
+			_, err := s.Get(inNamespace(), "a", &metav1.GetOptions{ResourceVersion: "999"})
+			return err
+		},
+	} {
+		err := get()
+		var status *apierrors.StatusError
+		wantStatus(t, "too large", err, 504, "Timeout: Too large resource version: 999, current: 100")
+		if errors.As(err, &status) && (status.ErrStatus.Details.RetryAfterSeconds != 1 || !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)) {
+			t.Errorf("details %+v", status.ErrStatus.Details)
+		}
+	}
+}
+
+func TestContinueTokens(t *testing.T) {
+	encode := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+	tests := []struct{ token, after, err string }{
+		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"b\u0000"}`), "/p/b", ""},
+		{encode(`{"v":"meta.k8s.io/v1","rv":-7,"start":"ns/b\u0000"}`), "/p/ns/b", ""},
+		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"../secrets/b"}`), "", "continue key is not valid: ../secrets/b"},
+		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"a/../../b"}`), "", "continue key is not valid: a/../../b"},
+		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":""}`), "", "continue key is not valid: encoded start key empty"},
+		{encode(`{"v":"meta.k8s.io/v1","rv":0,"start":"b"}`), "", "continue key is not valid: incorrect encoded start resourceVersion"},
+		{encode(`{"v":"meta.k8s.io/v2","rv":5,"start":"b"}`), "", "continue key is not valid: server does not recognize this encoded version"},
+		{"%%%", "", "continue key is not valid: illegal base64 data"},
+		{encode("x"), "", "continue key is not valid: invalid character"},
+	}
+	for _, tt := range tests {
+		after, _, err := decodeContinue(tt.token, "/p/")
+		if after != tt.after || (err == nil) != (tt.err == "") || err != nil && !strings.HasPrefix(err.Error(), tt.err) {
+			t.Errorf("%s: %q, %v", tt.token, after, err)
+		}
+	}
+}
+
+func FuzzContinueToken(f *testing.F) {
+	f.Add("eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiJiXHUwMDAwIn0", "a", int64(5))
+	f.Fuzz(func(t *testing.T, token, name string, revision int64) {
+		if after, _, err := decodeContinue(token, "/registry/x/ns/"); err == nil && !strings.HasPrefix(after, "/registry/x/ns/") {
+			t.Fatalf("%q leads out of the list: %q", token, after)
+		}
+		made, err := encodeContinue("/p/"+name, "/p/", revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, r, err := decodeContinue(made, "/p/")
+		if err == nil && (after != strings.TrimSuffix("/p/"+name, "\x00") && after != "/p/"+name || revision > 0 && r != revision) && strings.ToValidUTF8(name, "") == name {
+			t.Fatalf("%q at %d came back as %q at %d", name, revision, after, r)
+		}
+	})
+}
+
+func TestFieldSelectors(t *testing.T) {
+	maps, _ := newStore(t, configMapKind())
+	pods, _ := newStore(t, podKind())
+	namespaces, _ := newStore(t, namespaceKind())
+	tests := []struct {
+		selection func(string) (string, fields.Selector, error)
+		selector  string
+		key, err  string
+	}{
+		{selecting(maps), "metadata.name=a", "/registry/configmaps/ns/a", ""},
+		{selecting(maps), "metadata.name!=a", "", ""},
+		{selecting(maps), "metadata.name=..", "", ""},
+		{selecting(maps), "foo=bar", "", `"foo" is not a known field selector: only "metadata.name", "metadata.namespace"`},
+		{selecting(pods), "spec.host=n", "", ""},
+		{selecting(pods), "foo=bar", "", "field label not supported: foo"},
+		{selecting(namespaces), "metadata.namespace=x", "", ""},
+	}
+	for _, tt := range tests {
+		key, f, err := tt.selection(tt.selector)
+		if key != tt.key || (err == nil) != (tt.err == "") {
+			t.Errorf("%s: %q, %v", tt.selector, key, err)
+		}
+		if err != nil {
+			wantStatus(t, tt.selector, err, 400, tt.err)
+		} else if tt.selector == "spec.host=n" && f.String() != "spec.nodeName=n" {
+			t.Errorf("alias: %s", f)
+		}
+	}
+}
+
+func selecting[T Object](s *Store[T]) func(string) (string, fields.Selector, error) {
+	return func(selector string) (string, fields.Selector, error) {
+		key, _, f, err := s.selection(inNamespace(), &metainternalversion.ListOptions{FieldSelector: fields.ParseSelectorOrDie(selector)})
+		return key, f, err
+	}
+}
+
+func TestListSelects(t *testing.T) {
+	s, _ := newStore(t, podKind())
+	for _, n := range []string{"a", "b"} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: n, Labels: map[string]string{"l": n}}, Spec: corev1.PodSpec{NodeName: "node-" + n}}
+		must[*corev1.Pod](t, create(s, p))
+	}
+	for want, o := range map[string]metainternalversion.ListOptions{
+		"a b": {LabelSelector: labels.Everything(), FieldSelector: fields.Everything()},
+		"a":   {LabelSelector: labels.SelectorFromSet(labels.Set{"l": "a"})},
+		"b":   {FieldSelector: fields.ParseSelectorOrDie("spec.nodeName=node-b")},
+		"":    {FieldSelector: fields.ParseSelectorOrDie("metadata.name=..")},
+	} {
+		for _, ctx := range []context.Context{inNamespace(), request.WithNamespace(context.Background(), "")} {
+			if l, err := s.list(ctx, &o); err != nil || names(l) != want {
+				t.Errorf("%+v: %s, %v", o, names(l), err)
+			}
+		}
+	}
+}
+
+func TestWatch(t *testing.T) {
+	s, _ := newStore(t, configMapKind())
+	must[*corev1.ConfigMap](t, create(s, configMap("a")))
+	ctx, cancel := context.WithTimeout(inNamespace(), 10*time.Second)
+	defer cancel()
+	stream, err := s.Watch(ctx, &metainternalversion.ListOptions{SendInitialEvents: ptr.To(true), AllowWatchBookmarks: true,
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Stop()
+	events, err := stream.Next(ctx)
+	if err != nil || len(events) != 2 || events[0].Type != watch.Added || events[1].Type != watch.Bookmark {
+		t.Fatalf("%+v, %v", events, err)
+	}
+	end := events[1].Object.(*corev1.ConfigMap)
+	if end.Annotations[metav1.InitialEventsAnnotationKey] != "true" || end.ResourceVersion != "101" || end.Kind != "ConfigMap" {
+		t.Errorf("bookmark %+v", end)
+	}
+	if _, _, err := s.Delete(inNamespace(), "a", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	events, err = stream.Next(ctx)
+	if err != nil || len(events) != 1 || events[0].Type != watch.Deleted || events[0].Object.(rest.Stored).ResourceVersion() != "102" {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
+func TestWatchOptions(t *testing.T) {
+	s, _ := newStore(t, configMapKind())
+	for _, tt := range []struct {
+		version string
+		initial *bool
+		want    storage.WatchOptions
+	}{
+		{"", nil, storage.WatchOptions{}},
+		{"0", nil, storage.WatchOptions{Freshness: storage.Freshness{Match: storage.Any}}},
+		{"7", nil, storage.WatchOptions{Revision: 7, Freshness: storage.Freshness{Match: storage.NotOlderThan, Revision: 7}}},
+		{"7", ptr.To(true), storage.WatchOptions{Initial: true, Freshness: storage.Freshness{Match: storage.NotOlderThan, Revision: 7}}},
+		{"7", ptr.To(false), storage.WatchOptions{Revision: 7, Freshness: storage.Freshness{Match: storage.NotOlderThan, Revision: 7}}},
+		{"", ptr.To(false), storage.WatchOptions{Revision: 100}},
+	} {
+		o, err := s.watchOptions(inNamespace(), &metainternalversion.ListOptions{ResourceVersion: tt.version, SendInitialEvents: tt.initial})
+		tt.want.Prefix = "/registry/configmaps/ns/"
+		if err != nil || o != tt.want {
+			t.Errorf("%q %v: %+v, %v", tt.version, tt.initial, o, err)
+		}
+	}
+	if err := watchError(storage.ErrTooSlow); !errors.Is(err, io.EOF) {
+		t.Errorf("too slow: %v", err)
+	}
+	err := watchError(&storage.TooOldError{Requested: 5, Oldest: 9})
+	wantStatus(t, "too old", err, 410, "too old resource version: 5 (9)")
+}
+
+func TestDefaultTable(t *testing.T) {
+	s, _ := newStore(t, configMapKind())
+	must[*corev1.ConfigMap](t, create(s, configMap("a")))
+	l, err := s.List(inNamespace(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := s.ConvertToTable(inNamespace(), l, nil)
+	if err != nil || len(table.Rows) != 1 || len(table.ColumnDefinitions) != 2 || table.ResourceVersion != "101" {
+		t.Fatalf("%+v, %v", table, err)
+	}
+	if c := table.Rows[0].Cells; c[0] != "a" || !strings.HasSuffix(c[1].(string), "Z") {
+		t.Errorf("cells %v", c)
+	}
+	if _, ok := table.Rows[0].Object.Object.(*corev1.ConfigMap); !ok {
+		t.Errorf("row of %T", table.Rows[0].Object.Object)
+	}
+	if none, err := s.ConvertToTable(inNamespace(), l, &metav1.TableOptions{NoHeaders: true}); err != nil || none.ColumnDefinitions != nil {
+		t.Errorf("%+v, %v", none, err)
+	}
+}
