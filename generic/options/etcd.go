@@ -138,6 +138,7 @@ func (o *Etcd) RESTOptionsGetter(backend storage.Backend, hub *cache.Hub) regist
 		Cache: func(c registry.CacheConfig) storage.Cache {
 			return hub.Cache(cache.Config{Prefix: c.Prefix, Namespaced: c.Namespaced, Attributes: c.Attributes, IndexField: c.IndexField})
 		},
+		DropCache:               hub.Drop,
 		Prefix:                  o.AbsolutePrefix(),
 		Budget:                  new(storage.Budget),
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
