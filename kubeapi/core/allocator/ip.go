@@ -1,0 +1,227 @@
+package allocator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"net/netip"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/kubeapi/group"
+)
+
+var (
+	// ErrAllocated says that somebody has the IP or port.
+	ErrAllocated = errors.New("provided IP is already allocated")
+	// ErrOutOfRange says that the IP is in no range of Services.
+	ErrOutOfRange = errors.New("the provided network does not match the current range")
+	// ErrFull says that there is nothing left.
+	ErrFull = errors.New("range is full")
+)
+
+var (
+	ipAddresses  = schema.GroupResource{Group: "networking.k8s.io", Resource: "ipaddresses"}
+	serviceCIDRs = schema.GroupResource{Group: "networking.k8s.io", Resource: "servicecidrs"}
+)
+
+// IPs hands out cluster IPs. It is safe for concurrent use.
+type IPs struct {
+	stores *group.Stores
+	ranges []netip.Prefix
+}
+
+// NewIPs makes an allocator over the configured ranges; ServiceCIDR objects add
+// theirs.
+func NewIPs(stores *group.Stores, ranges []netip.Prefix) *IPs {
+	return &IPs{stores: stores, ranges: ranges}
+}
+
+// Allocate takes an IP for a Service; with dryRun it only tells whether it could.
+func (a *IPs) Allocate(ctx context.Context, ip netip.Addr, namespace, name string, dryRun bool) error {
+	if !a.inRange(ctx, ip) {
+		return ErrOutOfRange
+	}
+	if dryRun {
+		_, err := group.Get[*networkingv1.IPAddress](ctx, a.stores, ipAddresses, "", ip.String(), group.Consistent)
+		if err == nil {
+			return ErrAllocated
+		}
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+	return a.take(ctx, ip, namespace, name)
+}
+
+// AllocateNext takes any free IP of the family.
+func (a *IPs) AllocateNext(ctx context.Context, v6 bool, namespace, name string, dryRun bool) (netip.Addr, error) {
+	for _, r := range a.ranges {
+		if r.Addr().Is6() != v6 {
+			continue
+		}
+		ip, err := a.nextIn(ctx, r, namespace, name, dryRun)
+		if !errors.Is(err, ErrFull) {
+			return ip, err
+		}
+	}
+	return netip.Addr{}, ErrFull
+}
+
+// randomTries is how often a random IP is tried before the range is walked.
+const randomTries = 16
+
+// nextIn prefers the upper part of the range: the lower one is for those who
+// choose their IP themselves.
+func (a *IPs) nextIn(ctx context.Context, r netip.Prefix, namespace, name string, dryRun bool) (netip.Addr, error) {
+	first, size := usable(r)
+	reserved := reservedBand(size)
+	try := func(offset uint64) (netip.Addr, bool, error) {
+		ip := plus(first, offset)
+		err := a.Allocate(ctx, ip, namespace, name, dryRun)
+		if errors.Is(err, ErrAllocated) {
+			return ip, false, nil
+		}
+		return ip, err == nil, err
+	}
+	for range randomTries {
+		if ip, ok, err := try(reserved + rand.Uint64N(size-reserved)); ok || err != nil {
+			return ip, err
+		}
+	}
+	start := rand.Uint64N(size)
+	for i := range min(size, 1<<16) {
+		if ip, ok, err := try((start + i) % size); ok || err != nil {
+			return ip, err
+		}
+	}
+	return netip.Addr{}, ErrFull
+}
+
+// Release gives an IP back; one that is gone, or belongs to another Service, is
+// left alone.
+func (a *IPs) Release(ctx context.Context, ip netip.Addr, namespace, name string) error {
+	held, err := group.Get[*networkingv1.IPAddress](ctx, a.stores, ipAddresses, "", ip.String(), group.Consistent)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if p := held.Spec.ParentRef; p == nil || p.Resource != "services" || p.Namespace != namespace || p.Name != name {
+		return nil
+	}
+	deleter, ok := a.stores.Find(ipAddresses).(rest.GracefulDeleter)
+	if !ok {
+		return fmt.Errorf("no storage for %s", ipAddresses)
+	}
+	_, _, err = deleter.Delete(request.WithNamespace(ctx, ""), ip.String(), nil,
+		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &held.UID}})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (a *IPs) take(ctx context.Context, ip netip.Addr, namespace, name string) error {
+	creater, ok := a.stores.Find(ipAddresses).(rest.Creater)
+	if !ok {
+		return fmt.Errorf("no storage for %s", ipAddresses)
+	}
+	_, err := creater.Create(request.WithNamespace(ctx, ""), ipAddress(ip, namespace, name), nil, &metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return ErrAllocated
+	}
+	return err
+}
+
+// ipAddressFields are the fields that ipAddress sets, as managed fields name them.
+const ipAddressFields = `{"f:metadata":{"f:labels":{".":{},"f:ipaddress.kubernetes.io/ip-family":{},"f:ipaddress.kubernetes.io/managed-by":{}}},"f:spec":{"f:parentRef":{".":{},"f:name":{},"f:namespace":{},"f:resource":{}}}}`
+
+func ipAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAddress {
+	family := "IPv4"
+	if ip.Is6() {
+		family = "IPv6"
+	}
+	at := metav1.Now().Rfc3339Copy()
+	return &networkingv1.IPAddress{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: ip.String(),
+			Labels: map[string]string{
+				networkingv1.LabelIPAddressFamily: family, networkingv1.LabelManagedBy: "ipallocator.k8s.io",
+			},
+			ManagedFields: []metav1.ManagedFieldsEntry{{
+				Manager: "kube-apiserver", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "networking.k8s.io/v1",
+				Time: &at, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(ipAddressFields)},
+			}},
+		},
+		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: name}},
+	}
+}
+
+func (a *IPs) inRange(ctx context.Context, ip netip.Addr) bool {
+	for _, r := range a.ranges {
+		if contains(r, ip) {
+			return true
+		}
+	}
+	more, err := group.List[*networkingv1.ServiceCIDR](ctx, a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	if err != nil {
+		return false
+	}
+	for _, c := range more {
+		if c.DeletionTimestamp != nil {
+			continue
+		}
+		for _, text := range c.Spec.CIDRs {
+			if r, err := netip.ParsePrefix(text); err == nil && contains(r, ip) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func contains(r netip.Prefix, ip netip.Addr) bool {
+	if !r.Contains(ip) || ip == r.Masked().Addr() {
+		return false
+	}
+	first, size := usable(r)
+	return ip.Is6() || !plus(first, size-1).Less(ip)
+}
+
+// usable is the first IP that may be given out, and how many there are: not the
+// network itself, nor an IPv4 network's broadcast address.
+func usable(r netip.Prefix) (first netip.Addr, size uint64) {
+	bits := r.Addr().BitLen() - r.Bits()
+	size = 1 << min(bits, 62)
+	first = r.Masked().Addr().Next()
+	if r.Addr().Is4() {
+		return first, max(size, 3) - 2
+	}
+	return first, max(size, 2) - 1
+}
+
+func plus(ip netip.Addr, n uint64) netip.Addr {
+	b := new(big.Int).SetBytes(ip.AsSlice())
+	b.Add(b, new(big.Int).SetUint64(n))
+	out, _ := netip.AddrFromSlice(b.FillBytes(make([]byte, ip.BitLen()/8)))
+	return out
+}
+
+// reservedBand is the part of a range that is left to those who choose.
+func reservedBand(size uint64) uint64 {
+	if size < 17 {
+		return 0
+	}
+	return min(max(16, size/16), 256)
+}
