@@ -41,7 +41,7 @@ func (c *Cache) freshen(ctx context.Context, fresh storage.Freshness) error {
 // await waits for a revision for a while, and then returns late, or a
 // *storage.TooLargeError if that is nil.
 func (c *Cache) await(ctx context.Context, revision int64, late error) error {
-	bounded, cancel := context.WithTimeout(ctx, freshWait)
+	bounded, cancel := context.WithTimeout(ctx, c.hub.patience)
 	defer cancel()
 	if err := c.hub.progress.wait(bounded, revision); err == nil {
 		return nil

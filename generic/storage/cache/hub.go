@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"triplane/generic/storage"
 )
@@ -17,6 +18,7 @@ type Hub struct {
 	progress *progress
 	clock    *wheel
 	counts   hubCounts
+	patience time.Duration // of reads that wait for a revision
 
 	started chan struct{}   // closed when the first revision is known
 	stopped chan struct{}   // closed when Run returns
@@ -52,6 +54,7 @@ func NewHub(backend storage.Backend, prefix string) *Hub {
 		prefix:   strings.TrimSuffix(prefix, "/") + "/",
 		progress: newProgress(),
 		clock:    newWheel(),
+		patience: freshWait,
 		started:  make(chan struct{}),
 		stopped:  make(chan struct{}),
 		caches:   map[string]*Cache{},

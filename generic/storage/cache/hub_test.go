@@ -17,11 +17,10 @@ import (
 // in this process: it has none of the shortcuts.
 type breaking struct {
 	storage.Backend
-	mu      sync.Mutex
-	err     error // for the next Next or Watch
-	broken  chan struct{}
-	stalled atomic.Bool
-	asked   atomic.Int64
+	mu     sync.Mutex
+	err    error // for the next Next or Watch
+	broken chan struct{}
+	down   atomic.Bool
 }
 
 func newBreaking(b *embedded.Backend) *breaking {
@@ -36,14 +35,12 @@ func (b *breaking) fail(err error) {
 	b.broken = make(chan struct{})
 }
 
-func (b *breaking) RequestProgress(ctx context.Context) error {
-	b.asked.Add(1)
-	return nil
-}
-
 func (b *breaking) Watch(ctx context.Context, prefix string, from int64) (storage.ChangeStream, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.down.Load() {
+		return nil, b.err
+	}
 	s, err := b.Backend.Watch(ctx, prefix, from)
 	return &breakingStream{ChangeStream: s, backend: b, broken: b.broken}, err
 }
@@ -67,6 +64,8 @@ func (s *breakingStream) Next(ctx context.Context) ([]storage.Change, int64, err
 	changes, progress, err := s.ChangeStream.Next(ctx)
 	select {
 	case <-s.broken:
+		s.backend.mu.Lock()
+		defer s.backend.mu.Unlock()
 		return nil, progress, s.backend.err
 	default:
 		return changes, progress, err
@@ -120,24 +119,21 @@ func TestLostHistoryBeginsAnew(t *testing.T) {
 func TestReadsWhileTheWatchIsBehind(t *testing.T) {
 	w, b := breakingWorld(t)
 	w.list(storage.ListOptions{})
-	stop := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Millisecond):
-				b.fail(errors.New("broken for long"))
-			}
-		}
-	}()
-	time.Sleep(20 * time.Millisecond)
+	w.hub.patience = 20 * time.Millisecond
+	b.down.Store(true)
+	b.fail(errors.New("broken for long"))
 	rev := w.create("a", thing{})
 	r, err := w.cache.Get(context.Background(), pods+"a", storage.Freshness{})
-	close(stop)
 	if err != nil || r.Revision != rev {
 		t.Errorf("got %v, %v", r, err)
 	}
+	if l := w.list(storage.ListOptions{}); names(l) != "a" || l.Revision != rev {
+		t.Errorf("listed %q at %d", names(l), l.Revision)
+	}
+	if _, err := w.cache.Watch(context.Background(), storage.WatchOptions{Initial: true}); !errors.As(err, new(*storage.TooLargeError)) {
+		t.Errorf("a watch that has to be current: %v", err)
+	}
+	b.down.Store(false)
 }
 
 // Readers and watchers see the same, in order, while many write.

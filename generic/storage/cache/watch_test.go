@@ -184,7 +184,9 @@ func TestSlowWatchIsCut(t *testing.T) {
 	w := newWorld(t)
 	now := w.create("a", thing{})
 	s := w.watch(storage.WatchOptions{Revision: now}).(*watch)
+	s.mu.Lock()
 	s.limit = 10
+	s.mu.Unlock()
 	for i := range 30 {
 		w.create(fmt.Sprintf("x%d", i), thing{})
 	}

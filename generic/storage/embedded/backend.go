@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"sync/atomic"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/etcdserver"
@@ -15,21 +16,40 @@ import (
 // Backend is storage.Backend on the server in this process.
 type Backend struct {
 	*etcd.Store
-	server *etcdserver.EtcdServer
+	server   *etcdserver.EtcdServer
+	revision *seen
 }
 
 var _ storage.Backend = (*Backend)(nil)
 
 func newBackend(server *etcdserver.EtcdServer, leases etcd.LeaseOptions) *Backend {
+	revision := &seen{}
+	revision.observe(server.KV().Rev())
+	kv := directKV{server: server, revision: revision}
 	return &Backend{
-		Store:  etcd.NewStore(directKV{server}, etcd.StoreOptions{Serializable: true, Leases: leases}),
-		server: server,
+		Store:    etcd.NewStore(kv, etcd.StoreOptions{Serializable: true, Leases: leases}),
+		server:   server,
+		revision: revision,
 	}
 }
 
-// Revision implements storage.Backend: all writes pass through this process, so
-// the store's own revision is at least that of any acknowledged one.
-func (b *Backend) Revision(context.Context) (int64, error) { return b.server.KV().Rev(), nil }
+// Revision implements storage.Backend with the latest revision that any answer
+// has told: no write has been acknowledged that is newer, since all are made
+// through this Backend. (The store's own revision would cost a read transaction,
+// which copies what is not committed to the disk file yet.)
+func (b *Backend) Revision(context.Context) (int64, error) { return b.revision.latest.Load(), nil }
+
+// seen is the largest revision of all answers.
+type seen struct{ latest atomic.Int64 }
+
+func (s *seen) observe(revision int64) {
+	for {
+		latest := s.latest.Load()
+		if revision <= latest || s.latest.CompareAndSwap(latest, revision) {
+			return
+		}
+	}
+}
 
 // AlwaysCurrent tells that a watch follows every write by itself.
 func (b *Backend) AlwaysCurrent() bool { return true }
@@ -43,17 +63,28 @@ func (b *Backend) DatabaseSize(context.Context) (int64, error) {
 }
 
 // directKV calls the server's methods, with its errors named as in package
-// storage.
-type directKV struct{ server *etcdserver.EtcdServer }
+// storage, and notes the revisions that the answers tell.
+type directKV struct {
+	server   *etcdserver.EtcdServer
+	revision *seen
+}
 
 func (d directKV) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	resp, err := d.server.Range(ctx, r)
-	return resp, translate(err)
+	if err != nil {
+		return nil, translate(err)
+	}
+	d.revision.observe(resp.Header.Revision)
+	return resp, nil
 }
 
 func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {
 	resp, err := d.server.Txn(ctx, r)
-	return resp, translate(err)
+	if err != nil {
+		return nil, translate(err)
+	}
+	d.revision.observe(resp.Header.Revision)
+	return resp, nil
 }
 
 func (d directKV) Compact(ctx context.Context, r *pb.CompactionRequest) (*pb.CompactionResponse, error) {
