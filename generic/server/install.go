@@ -55,6 +55,7 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 			Authorizer:               s.config.Authorization,
 			MaxRequestBodyBytes:      s.config.MaxRequestBodyBytes,
 			MinRequestTimeoutSeconds: int(s.config.MinRequestTimeout.Seconds()),
+			Terminating:              s.terminating,
 		}
 		resources, err := v.Install(s.Handler.GoRestfulContainer)
 		if err != nil {

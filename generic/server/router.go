@@ -99,36 +99,16 @@ func (r *router) SelectRoute(all []*restful.WebService, req *http.Request) (*res
 	if svc == nil {
 		return nil, nil, restful.NewError(http.StatusNotFound, "404: Page Not Found")
 	}
-	if route := svc.index().find(strings.Trim(req.URL.Path[len(root):], "/"), req.Method); route != nil && accepts(route, req) {
+	if route := svc.index().find(strings.TrimPrefix(strings.TrimRight(req.URL.Path[len(root):], "/"), "/"), req.Method); route != nil && accepts(route, req) {
 		return svc.ws, route, nil
 	}
 	return restful.CurlyRouter{}.SelectRoute([]*restful.WebService{svc.ws}, req)
 }
 
-// ExtractParameters names the elements of the path that stand for the route's
-// parameters.
-func (r *router) ExtractParameters(route *restful.Route, _ *restful.WebService, path string) map[string]string {
-	if strings.IndexByte(route.Path, '{') < 0 {
-		return nil
-	}
-	params := make(map[string]string, 3)
-	template, path := strings.Trim(route.Path, "/"), strings.Trim(path, "/")
-	for template != "" {
-		var t, p string
-		rest := path
-		t, template, _ = strings.Cut(template, "/")
-		p, path, _ = strings.Cut(path, "/")
-		if !strings.HasPrefix(t, "{") {
-			continue
-		}
-		name, pattern, _ := strings.Cut(strings.Trim(t, "{}"), ":")
-		if pattern == "*" {
-			params[name] = rest
-			break
-		}
-		params[name] = p
-	}
-	return params
+// ExtractParameters names nothing: handlers take what a path says from
+// request.Info, which was parsed once.
+func (r *router) ExtractParameters(*restful.Route, *restful.WebService, string) map[string]string {
+	return nil
 }
 
 func indexRoutes(ws *restful.WebService) *node {
