@@ -1,0 +1,35 @@
+// Package certificates declares the kind of the group certificates.k8s.io/v1,
+// CertificateSigningRequest, with its approval subresource. Who asks is filled
+// in by the server and can never be forged or changed.
+package certificates
+
+import (
+	"context"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/generic/server"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/group"
+)
+
+var v1 = certificatesv1.SchemeGroupVersion
+
+type csr = certificatesv1.CertificateSigningRequest
+
+// Group builds certificates.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, certificatesv1.GroupName, "v1")
+	if store := group.Add(b, signingRequestKind()); store != nil {
+		b.Resource("certificatesigningrequests/approval", store.Subresource(&registry.StatusSubresource[*csr]{
+			PrepareForUpdate: prepareApproval,
+			ValidateUpdate: func(_ context.Context, r, old *csr) field.ErrorList {
+				return validateUpdate(r, old)
+			},
+			ResetFields: check.ResetPaths(v1, check.Path{"spec"}, check.Path{"status", "certificate"}),
+		}))
+	}
+	return b.Info()
+}

@@ -1,0 +1,273 @@
+package flowcontrol
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	flowv1 "k8s.io/api/flowcontrol/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/bootstrap"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+const maxPrecedence = 10000
+
+func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
+	return registry.Kind[*flowv1.FlowSchema]{
+		Hub: v1.WithKind("FlowSchema"), Plural: "flowschemas", Singular: "flowschema",
+		New:     func() *flowv1.FlowSchema { return &flowv1.FlowSchema{} },
+		NewList: func() runtime.Object { return &flowv1.FlowSchemaList{} },
+		Default: func(f *flowv1.FlowSchema) {
+			if f.Spec.MatchingPrecedence == 0 {
+				f.Spec.MatchingPrecedence = 1000
+			}
+		},
+		PrepareForCreate: func(_ context.Context, f *flowv1.FlowSchema) {
+			f.Status = flowv1.FlowSchemaStatus{}
+			f.Generation = 1
+		},
+		PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
+			f.Status = old.Status
+			check.Generation(f, old, check.Differs(f.Spec, old.Spec))
+		},
+		Validate:                 func(_ context.Context, f *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
+		ValidateUpdate:           func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
+		AllowUnconditionalUpdate: true,
+		Columns: []registry.Column{
+			show.Name(),
+			show.Text("PriorityLevel", show.Doc(flowv1.PriorityLevelConfigurationReference{}, "name")),
+			show.Text("MatchingPrecedence", show.Doc(flowv1.FlowSchemaSpec{}, "matchingPrecedence")),
+			show.Text("DistinguisherMethod", show.Doc(flowv1.FlowSchemaSpec{}, "distinguisherMethod")),
+			show.Age(),
+			show.Text("MissingPL", "references a broken or non-existent PriorityLevelConfiguration"),
+		},
+		Cells: func(f *flowv1.FlowSchema) []any {
+			method, missing := "<none>", "?"
+			if m := f.Spec.DistinguisherMethod; m != nil {
+				method = string(m.Type)
+			}
+			for _, c := range f.Status.Conditions {
+				if c.Type == flowv1.FlowSchemaConditionDangling {
+					missing = string(c.Status)
+				}
+			}
+			return []any{f.Name, f.Spec.PriorityLevelConfiguration.Name, int64(f.Spec.MatchingPrecedence), method, show.Since(f.CreationTimestamp), missing}
+		},
+		ResetFields: check.Reset(v1, "status"),
+		Status: &registry.StatusSubresource[*flowv1.FlowSchema]{
+			PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
+				f.Spec = old.Spec
+				managed := f.ManagedFields
+				version := f.ResourceVersion
+				old.ObjectMeta.DeepCopyInto(&f.ObjectMeta)
+				f.ManagedFields, f.ResourceVersion = managed, version
+			},
+			ValidateUpdate: func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList {
+				types := make([]string, len(f.Status.Conditions))
+				for i, c := range f.Status.Conditions {
+					types[i] = string(c.Type)
+				}
+				return check.ConditionsUnique(types, field.NewPath("status", "conditions"))
+			},
+			ResetFields: check.Reset(v1, "spec", "metadata"),
+		},
+	}
+}
+
+func validateFlow(f *flowv1.FlowSchema) field.ErrorList {
+	s, path := &f.Spec, field.NewPath("spec")
+	errs := validateFlowSpec(f.Name, s, path)
+	for _, m := range bootstrap.FlowSchemas() {
+		if m.Name == f.Name && (f.Name == exempt || f.Name == catchAll) {
+			errs = append(errs, mustEqual(f.Name, *s, m.Spec)...)
+		}
+	}
+	return errs
+}
+
+func validateFlowSpec(name string, s *flowv1.FlowSchemaSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	precedence := path.Child("matchingPrecedence")
+	if s.MatchingPrecedence <= 0 {
+		errs = append(errs, field.Invalid(precedence, s.MatchingPrecedence, "must be a positive value"))
+	}
+	if s.MatchingPrecedence > maxPrecedence {
+		errs = append(errs, field.Invalid(precedence, s.MatchingPrecedence, fmt.Sprintf("must not be greater than %v", maxPrecedence)))
+	}
+	if s.MatchingPrecedence == 1 && name != exempt {
+		errs = append(errs, field.Invalid(precedence, s.MatchingPrecedence, "only the schema named 'exempt' may have matchingPrecedence 1"))
+	}
+	if m := s.DistinguisherMethod; m != nil {
+		supported := []flowv1.FlowDistinguisherMethodType{flowv1.FlowDistinguisherMethodByNamespaceType, flowv1.FlowDistinguisherMethodByUserType}
+		if !slices.Contains(supported, m.Type) {
+			errs = append(errs, field.NotSupported(path.Child("distinguisherMethod", "type"), check.GoNames(*m), supported))
+		}
+	}
+	level := path.Child("priorityLevelConfiguration", "name")
+	if n := s.PriorityLevelConfiguration.Name; n == "" {
+		errs = append(errs, field.Required(level, "must reference a priority level"))
+	} else {
+		errs = append(errs, check.Subdomain(n, level)...)
+	}
+	for i := range s.Rules {
+		errs = append(errs, validateFlowRule(&s.Rules[i], path.Child("rules").Index(i))...)
+	}
+	return errs
+}
+
+func validateFlowRule(r *flowv1.PolicyRulesWithSubjects, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(r.Subjects) == 0 {
+		errs = append(errs, field.Required(path.Child("subjects"), "subjects must contain at least one value"))
+	}
+	for i := range r.Subjects {
+		errs = append(errs, validateFlowSubject(&r.Subjects[i], path.Child("subjects").Index(i))...)
+	}
+	if len(r.ResourceRules) == 0 && len(r.NonResourceRules) == 0 {
+		errs = append(errs, field.Required(path, "at least one of resourceRules and nonResourceRules has to be non-empty"))
+	}
+	for i := range r.ResourceRules {
+		errs = append(errs, validateFlowResources(&r.ResourceRules[i], path.Child("resourceRules").Index(i))...)
+	}
+	for i := range r.NonResourceRules {
+		errs = append(errs, validateFlowPaths(&r.NonResourceRules[i], path.Child("nonResourceRules").Index(i))...)
+	}
+	return errs
+}
+
+func validateFlowSubject(s *flowv1.Subject, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	part := func(kind flowv1.SubjectKind, name string, set bool) {
+		switch {
+		case s.Kind == kind && !set:
+			errs = append(errs, field.Required(path.Child(name), fmt.Sprintf("%s is required when subject kind is '%s'", name, kind)))
+		case s.Kind != kind && set:
+			errs = append(errs, field.Forbidden(path.Child(name), fmt.Sprintf("%s is forbidden when subject kind is not '%s'", name, kind)))
+		}
+	}
+	switch s.Kind {
+	case flowv1.SubjectKindServiceAccount, flowv1.SubjectKindUser, flowv1.SubjectKindGroup:
+	default:
+		return field.ErrorList{field.NotSupported(path.Child("kind"), s.Kind, []flowv1.SubjectKind{flowv1.SubjectKindGroup, flowv1.SubjectKindServiceAccount, flowv1.SubjectKindUser})}
+	}
+	part(flowv1.SubjectKindServiceAccount, "serviceAccount", s.ServiceAccount != nil)
+	part(flowv1.SubjectKindUser, "user", s.User != nil)
+	part(flowv1.SubjectKindGroup, "group", s.Group != nil)
+	switch {
+	case s.Kind == flowv1.SubjectKindServiceAccount && s.ServiceAccount != nil:
+		errs = append(errs, validateFlowAccount(s.ServiceAccount, path.Child("serviceAccount"))...)
+	case s.Kind == flowv1.SubjectKindUser && s.User != nil && s.User.Name == "":
+		errs = append(errs, field.Required(path.Child("user", "name"), ""))
+	case s.Kind == flowv1.SubjectKindGroup && s.Group != nil && s.Group.Name == "":
+		errs = append(errs, field.Required(path.Child("group", "name"), ""))
+	}
+	return errs
+}
+
+func validateFlowAccount(a *flowv1.ServiceAccountSubject, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if a.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	} else if a.Name != flowv1.NameAll {
+		errs = append(errs, check.Subdomain(a.Name, path.Child("name"))...)
+	}
+	if a.Namespace == "" {
+		return append(errs, field.Required(path.Child("namespace"), "must specify namespace for service account"))
+	}
+	return append(errs, check.Label(a.Namespace, path.Child("namespace"))...)
+}
+
+func verbs() []string {
+	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"}
+}
+
+func validateVerbs(list []string, path *field.Path) field.ErrorList {
+	if len(list) == 0 {
+		return field.ErrorList{field.Required(path, "verbs must contain at least one value")}
+	}
+	if slices.Contains(list, flowv1.VerbAll) {
+		return alone(list, flowv1.VerbAll, "verbs", path)
+	}
+	for _, v := range list {
+		if !slices.Contains(verbs(), v) {
+			return field.ErrorList{field.NotSupported(path, list, verbs())}
+		}
+	}
+	return nil
+}
+
+// alone refuses a wildcard that has company.
+func alone(list []string, star, what string, path *field.Path) field.ErrorList {
+	if slices.Contains(list, star) && len(list) > 1 {
+		return field.ErrorList{field.Invalid(path, list, fmt.Sprintf("if '%s' is present, must not specify other %s", star, what))}
+	}
+	return nil
+}
+
+func validateFlowResources(r *flowv1.ResourcePolicyRule, path *field.Path) field.ErrorList {
+	errs := validateVerbs(r.Verbs, path.Child("verbs"))
+	if len(r.APIGroups) == 0 {
+		errs = append(errs, field.Required(path.Child("apiGroups"), "resource rules must supply at least one api group"))
+	}
+	errs = append(errs, alone(r.APIGroups, flowv1.APIGroupAll, "api groups", path.Child("apiGroups"))...)
+	if len(r.Resources) == 0 {
+		errs = append(errs, field.Required(path.Child("resources"), "resource rules must supply at least one resource"))
+	}
+	errs = append(errs, alone(r.Resources, flowv1.ResourceAll, "resources", path.Child("resources"))...)
+	namespaces := path.Child("namespaces")
+	if len(r.Namespaces) == 0 && !r.ClusterScope {
+		return append(errs, field.Required(namespaces, "resource rules that are not cluster scoped must supply at least one namespace"))
+	}
+	if slices.Contains(r.Namespaces, flowv1.NamespaceEvery) {
+		return append(errs, alone(r.Namespaces, flowv1.NamespaceEvery, "namespaces", namespaces)...)
+	}
+	for i, n := range r.Namespaces {
+		for _, m := range validation.IsDNS1123Label(n) {
+			errs = append(errs, field.Invalid(namespaces.Index(i), n, "each member of this list must be '*' or a DNS-1123 label; "+m))
+		}
+	}
+	return errs
+}
+
+func validateFlowPaths(r *flowv1.NonResourcePolicyRule, path *field.Path) field.ErrorList {
+	errs := validateVerbs(r.Verbs, path.Child("verbs"))
+	urls := path.Child("nonResourceURLs")
+	if len(r.NonResourceURLs) == 0 {
+		return append(errs, field.Required(urls, "nonResourceURLs must contain at least one value"))
+	}
+	if slices.Contains(r.NonResourceURLs, flowv1.NonResourceAll) {
+		return append(errs, alone(r.NonResourceURLs, flowv1.NonResourceAll, "non-resource URLs", urls)...)
+	}
+	for i, u := range r.NonResourceURLs {
+		if msg := urlFault(u); msg != "" {
+			errs = append(errs, field.Invalid(urls.Index(i), u, msg))
+		}
+	}
+	return errs
+}
+
+func urlFault(u string) string {
+	switch {
+	case u == "":
+		return "must not be empty"
+	case u == "/":
+		return ""
+	case !strings.HasPrefix(u, "/"):
+		return "must start with slash"
+	case strings.Contains(u, " "):
+		return "must not contain white-space"
+	case strings.Contains(u, "//"):
+		return "must not contain double slash"
+	}
+	if i := strings.Index(u, "*"); i >= 0 && (i != len(u)-1 || !strings.HasSuffix(u, "/*")) {
+		return "wildcard can only do suffix matching"
+	}
+	return ""
+}
