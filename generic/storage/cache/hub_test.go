@@ -219,19 +219,28 @@ func TestFillDuringWrites(t *testing.T) {
 	<-done
 }
 
+// Tools delete by prefix: all deletions then have one revision.
 func TestManyKeysInOneRevision(t *testing.T) {
-	w := newWorld(t)
-	now := w.create("a", thing{})
-	s := w.watch(storage.WatchOptions{Revision: now})
-	w.list(storage.ListOptions{})
-	// Tools delete by prefix: all deletions have one revision.
-	c := w.cache
-	c.apply([]storage.Change{
-		{Key: pods + "b", Value: []byte("{}"), Revision: now + 1},
-		{Key: pods + "c", Value: []byte("{}"), Revision: now + 1},
-	})
-	c.wake()
-	same(t, told(t, s, 2), fmt.Sprintf("ADDED b@%d {}", now+1), fmt.Sprintf("ADDED c@%d {}", now+1))
+	h := NewHub(newBackend(t), "/registry") // driven by the test, not by Run
+	c := h.Cache(podConfig)
+	h.rebuild(7)
+	close(h.started)
+	s, err := c.Watch(context.Background(), storage.WatchOptions{Revision: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	h.apply([]storage.Change{
+		{Key: pods + "b", Value: []byte("{}"), Revision: 8},
+		{Key: pods + "c", Value: []byte("{}"), Revision: 8},
+		{Key: "/registry/other/x", Value: []byte("{}"), Revision: 9},
+		{Key: pods + "b", Previous: []byte("{}"), PrevRev: 8, Revision: 10},
+		{Key: pods + "c", Previous: []byte("{}"), PrevRev: 8, Revision: 10},
+	}, 11)
+	same(t, told(t, s, 4), "ADDED b@8 {}", "ADDED c@8 {}", "DELETED b@10 {}", "DELETED c@10 {}")
+	if h.Progress() != 11 {
+		t.Errorf("the progress is %d", h.Progress())
+	}
 }
 
 func TestExpectedRecordIsKept(t *testing.T) {
