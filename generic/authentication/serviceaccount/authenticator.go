@@ -61,18 +61,21 @@ func NewAuthenticator(c Config) *Authenticator {
 // AuthenticateToken implements authentication.Token. Tokens that are no JWT, or
 // another issuer's, are somebody else's to judge.
 func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*authentication.Response, error) {
-	issuer := issuerOf(token)
-	if !a.issuers[issuer] {
-		return nil, nil
+	t := a.verified.get(token)
+	if t == nil {
+		issuer := issuerOf(token)
+		if !a.issuers[issuer] {
+			return nil, nil
+		}
+		var err error
+		if t, err = a.verify(token, issuer); err != nil {
+			return nil, err
+		}
 	}
-	payload, err := a.verify(token)
-	if err != nil {
-		return nil, err
+	if t.legacy != nil {
+		return a.acceptLegacy(ctx, token, t)
 	}
-	if issuer == LegacyIssuer {
-		return a.acceptLegacy(ctx, token, payload)
-	}
-	return a.acceptBound(ctx, payload)
+	return a.acceptBound(ctx, t)
 }
 
 // issuerOf reads the issuer before anything is verified, "" where it cannot.
@@ -99,32 +102,46 @@ func issuerOf(token string) string {
 // that would take a public key for a shared secret.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
-// verify returns the payload of a token that one of the keys signed.
-func (a *Authenticator) verify(token string) ([]byte, error) {
-	if payload := a.verified.get(token); payload != nil {
-		return payload, nil
-	}
+// verify reads a token that one of the keys signed.
+func (a *Authenticator) verify(token, issuer string) (*verifiedToken, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		// What a client could learn from the difference is nothing: say what is
 		// said of a wrong signature.
 		return nil, jose.ErrCryptoFailure
 	}
-	id := signed.Signatures[0].Header.KeyID
-	var errs []error
-	for _, key := range a.candidates(id) {
+	errs := []error{}
+	for _, key := range a.candidates(signed.Signatures[0].Header.KeyID) {
 		payload, err := signed.Verify(key.Key)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		a.verified.put(token, payload)
-		return payload, nil
+		t, err := parsePayload(payload, issuer)
+		if err == nil {
+			a.verified.put(token, t)
+		}
+		return t, err
 	}
 	if len(errs) == 0 {
 		return nil, jose.ErrCryptoFailure
 	}
 	return nil, utilerrors.NewAggregate(errs)
+}
+
+func parsePayload(payload []byte, issuer string) (*verifiedToken, error) {
+	if issuer == LegacyIssuer {
+		var c legacyClaims
+		if err := json.Unmarshal(payload, &c); err != nil {
+			return nil, errClaims
+		}
+		return &verifiedToken{legacy: &c}, nil
+	}
+	var c claims
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return nil, errClaims
+	}
+	return &verifiedToken{bound: &c, user: userOf(&c)}, nil
 }
 
 // candidates are the keys of an ID, or all where no key has it.
@@ -150,23 +167,22 @@ func (a *Authenticator) audiences(ctx context.Context, offered []string) ([]stri
 	return both, nil
 }
 
-func (a *Authenticator) acceptBound(ctx context.Context, payload []byte) (*authentication.Response, error) {
-	var c claims
-	if err := json.Unmarshal(payload, &c); err != nil {
-		return nil, errors.New("service account token claims could not be parsed")
-	}
-	audiences, err := a.audiences(ctx, c.Audience)
+func (a *Authenticator) acceptBound(ctx context.Context, t *verifiedToken) (*authentication.Response, error) {
+	audiences, err := a.audiences(ctx, t.bound.Audience)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.checkTimes(&c.Claims); err != nil {
+	if err := a.checkTimes(&t.bound.Claims); err != nil {
 		return nil, err
 	}
-	if err := a.checkBound(ctx, &c.Kubernetes); err != nil {
+	if err := a.checkBound(ctx, &t.bound.Kubernetes); err != nil {
 		return nil, err
 	}
-	return &authentication.Response{User: userOf(&c), Audiences: audiences}, nil
+	return &authentication.Response{User: t.user, Audiences: audiences}, nil
 }
+
+// errClaims is said of tokens that we signed and cannot read.
+var errClaims = errors.New("service account token claims could not be parsed")
 
 // errInvalidated is said of tokens whose account or bound object is gone.
 var errInvalidated = errors.New("service account token has been invalidated")

@@ -3,7 +3,6 @@ package serviceaccount
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 
 	"triplane/generic/authentication"
@@ -12,11 +11,8 @@ import (
 
 // acceptLegacy checks a token that is stored in a Secret: it lives as long as
 // the Secret holds it.
-func (a *Authenticator) acceptLegacy(ctx context.Context, token string, payload []byte) (*authentication.Response, error) {
-	var c legacyClaims
-	if err := json.Unmarshal(payload, &c); err != nil {
-		return nil, errors.New("service account token claims could not be parsed")
-	}
+func (a *Authenticator) acceptLegacy(ctx context.Context, token string, t *verifiedToken) (*authentication.Response, error) {
+	c := t.legacy
 	// These tokens name no audience: they are for the API server.
 	offered := []string(c.Audience)
 	if len(offered) == 0 {
@@ -36,7 +32,7 @@ func (a *Authenticator) acceptLegacy(ctx context.Context, token string, payload 
 		return nil, errors.New("claims are missing from the service account token")
 	}
 	if a.config.Lookup {
-		if err := a.lookupLegacy(ctx, &c, token); err != nil {
+		if err := a.lookupLegacy(ctx, c, token); err != nil {
 			return nil, err
 		}
 	}

@@ -3,40 +3,50 @@ package serviceaccount
 import (
 	"crypto/sha256"
 	"sync"
+
+	"triplane/generic/authentication/user"
 )
 
 // maxVerified bounds each of the cache's two generations.
 const maxVerified = 1024
 
-// verifiedCache remembers the payloads of tokens whose signature was good: the
+// verifiedToken is what a token with a good signature says. It is never changed.
+type verifiedToken struct {
+	bound  *claims
+	legacy *legacyClaims
+	// user is whose a bound token is.
+	user *user.Info
+}
+
+// verifiedCache remembers what tokens say whose signature was good: the
 // check costs more than all the rest of a request. Nothing else about a token
 // is remembered. The zero value is ready.
 type verifiedCache struct {
 	mu           sync.RWMutex
-	fresh, aging map[[sha256.Size]byte][]byte
+	fresh, aging map[[sha256.Size]byte]*verifiedToken
 }
 
-func (c *verifiedCache) get(token string) []byte {
+func (c *verifiedCache) get(token string) *verifiedToken {
 	key := sha256.Sum256([]byte(token))
 	c.mu.RLock()
-	payload, fresh := c.fresh[key]
+	t, fresh := c.fresh[key]
 	if !fresh {
-		payload = c.aging[key]
+		t = c.aging[key]
 	}
 	c.mu.RUnlock()
-	if payload != nil && !fresh {
+	if t != nil && !fresh {
 		// It is in use: keep it for another generation.
-		c.put(token, payload)
+		c.put(token, t)
 	}
-	return payload
+	return t
 }
 
-func (c *verifiedCache) put(token string, payload []byte) {
+func (c *verifiedCache) put(token string, t *verifiedToken) {
 	key := sha256.Sum256([]byte(token))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fresh == nil || len(c.fresh) >= maxVerified {
-		c.fresh, c.aging = map[[sha256.Size]byte][]byte{}, c.fresh
+		c.fresh, c.aging = map[[sha256.Size]byte]*verifiedToken{}, c.fresh
 	}
-	c.fresh[key] = payload
+	c.fresh[key] = t
 }
