@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.etcd.io/raft/v3"
 
 	"triplane/generic/storage"
 	"triplane/generic/storage/etcd"
@@ -18,18 +19,20 @@ type Backend struct {
 	*etcd.Store
 	server   *etcdserver.EtcdServer
 	revision *seen
+	gate     *gate
 }
 
 var _ storage.Backend = (*Backend)(nil)
 
-func newBackend(server *etcdserver.EtcdServer, leases etcd.LeaseOptions) *Backend {
+func newBackend(server *etcdserver.EtcdServer, gate *gate, leases etcd.LeaseOptions) *Backend {
 	revision := &seen{}
 	revision.observe(server.KV().Rev())
-	kv := directKV{server: server, revision: revision}
+	kv := directKV{server: server, revision: revision, gate: gate}
 	return &Backend{
 		Store:    etcd.NewStore(kv, etcd.StoreOptions{Serializable: true, Leases: leases}),
 		server:   server,
 		revision: revision,
+		gate:     gate,
 	}
 }
 
@@ -59,6 +62,10 @@ func (b *Backend) RequestProgress(context.Context) error { return nil }
 
 // DatabaseSize implements storage.Backend.
 func (b *Backend) DatabaseSize(context.Context) (int64, error) {
+	if !b.gate.enter() {
+		return 0, storage.ErrStopped
+	}
+	defer b.gate.leave()
 	return b.server.Backend().Size(), nil
 }
 
@@ -67,9 +74,14 @@ func (b *Backend) DatabaseSize(context.Context) (int64, error) {
 type directKV struct {
 	server   *etcdserver.EtcdServer
 	revision *seen
+	gate     *gate
 }
 
 func (d directKV) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	if !d.gate.enter() {
+		return nil, storage.ErrStopped
+	}
+	defer d.gate.leave()
 	resp, err := d.server.Range(ctx, r)
 	if err != nil {
 		return nil, translate(err)
@@ -109,7 +121,7 @@ func translate(err error) error {
 		return storage.ErrFutureRevision
 	case etcderrors.ErrRequestTooLarge:
 		return storage.ErrTooLarge
-	case etcderrors.ErrStopped, etcderrors.ErrCanceled:
+	case etcderrors.ErrStopped, raft.ErrStopped:
 		return storage.ErrStopped
 	}
 	return err

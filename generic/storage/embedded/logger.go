@@ -29,12 +29,17 @@ func (c klogCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 }
 
 // expected are messages about what is meant to be so in a member that is alone,
-// or that etcd puts right by itself a moment later.
+// that etcd puts right by itself a moment later, or that a stop right after the
+// start brings.
 var expected = map[string]bool{
 	"simple token is not cryptographically signed": true,
 	"check file permission":                        true,
 	"Failed to detect schema version":              true,
 	"failed to update storage version":             true,
+	"failed to update cluster version":             true,
+	"stopped publish because server is stopping":   true,
+
+	"failed to publish local member to cluster through raft": true,
 }
 
 // wanted tells whether a message is of use to whoever runs the server. Raft's own

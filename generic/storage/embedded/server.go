@@ -23,6 +23,7 @@ type Server struct {
 	etcd    *etcdserver.EtcdServer
 	lock    *fileutil.LockedFile
 	backend *Backend
+	gate    *gate
 	closing sync.Once
 }
 
@@ -38,7 +39,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{lock: lock}
+	s := &Server{lock: lock, gate: &gate{}}
 	if s.etcd, err = newServer(sc); err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
@@ -48,7 +49,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		s.Close()
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
-	s.backend = newBackend(s.etcd, cfg.Leases)
+	s.backend = newBackend(s.etcd, s.gate, cfg.Leases)
 	return s, nil
 }
 
@@ -64,6 +65,7 @@ func (s *Server) Done() <-chan struct{} { return s.etcd.StopNotify() }
 func (s *Server) Close() error {
 	var err error
 	s.closing.Do(func() {
+		s.gate.close()
 		s.etcd.Stop()
 		err = s.lock.Close()
 	})

@@ -1,16 +1,98 @@
 package embedded
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"triplane/generic/storage"
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashDir); dir != "" {
+		writeUntilKilled(dir)
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// crashDir names the data directory of a process that is to be killed.
+const crashDir = "TRIPLANE_TEST_CRASH_DIR"
+
+// writeUntilKilled writes keys and says each that was acknowledged.
+func writeUntilKilled(dir string) {
+	s, err := Start(context.Background(), Config{Dir: dir})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for i := 0; ; i++ {
+		if _, err := s.Backend().Create(context.Background(), fmt.Sprintf("/r/%06d", i), []byte("x"), 0); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(i)
+	}
+}
+
+func TestKilledProcessLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), crashDir+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	acknowledged := 0
+	for lines := bufio.NewScanner(out); lines.Scan(); acknowledged++ {
+		if lines.Text() != fmt.Sprint(acknowledged) {
+			t.Fatalf("the process says %q", lines.Text())
+		}
+		if acknowledged == 500 {
+			cmd.Process.Kill()
+		}
+	}
+	cmd.Wait()
+	if acknowledged < 500 {
+		t.Fatalf("only %d writes were acknowledged", acknowledged)
+	}
+	got, err := start(t, dir).Backend().Range(t.Context(), storage.RangeOptions{Prefix: "/r/", CountOnly: true})
+	if err != nil || got.Count < int64(acknowledged) {
+		t.Errorf("%d keys are left of %d, %v", got.Count, acknowledged, err)
+	}
+}
+
+func TestUseAfterClose(t *testing.T) {
+	s := start(t, t.TempDir())
+	b := s.Backend()
+	stream, err := b.Watch(t.Context(), "/", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	s.Close()
+	s.Close()
+	for name, call := range map[string]func() error{
+		"get":    func() error { _, err := b.Get(t.Context(), "/a"); return err },
+		"create": func() error { _, err := b.Create(t.Context(), "/a", nil, 0); return err },
+		"watch":  func() error { _, err := b.Watch(t.Context(), "/", 0); return err },
+		"next":   func() error { _, _, err := stream.Next(t.Context()); return err },
+		"size":   func() error { _, err := b.DatabaseSize(t.Context()); return err },
+	} {
+		if err := call(); !errors.Is(err, storage.ErrStopped) {
+			t.Errorf("%s: %v, want ErrStopped", name, err)
+		}
+	}
 }
 
 func start(t testing.TB, dir string) *Server {

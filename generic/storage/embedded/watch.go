@@ -27,13 +27,17 @@ func (b *Backend) WatchSelective(ctx context.Context, prefix string, from int64,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if !b.gate.enter() {
+		return nil, storage.ErrStopped
+	}
+	defer b.gate.leave()
 	ws := b.server.Watchable().NewWatchStream()
 	if _, err := ws.Watch(clientv3.AutoWatchID, []byte{0}, []byte{}, from+1); err != nil {
 		ws.Close()
 		return nil, err
 	}
 	return &stream{
-		ws: ws, kv: b.server.KV(), stopped: b.server.StoppingNotify(), ctx: ctx,
+		ws: ws, kv: b.server.KV(), gate: b.gate, stopped: b.server.StoppingNotify(), ctx: ctx,
 		prefix: []byte(prefix), progress: from, needPrevious: needPrevious,
 	}, nil
 }
@@ -42,6 +46,7 @@ func (b *Backend) WatchSelective(ctx context.Context, prefix string, from int64,
 type stream struct {
 	ws           mvcc.WatchStream
 	kv           mvcc.KV
+	gate         *gate
 	stopped      <-chan struct{}
 	ctx          context.Context
 	prefix       []byte
@@ -70,6 +75,10 @@ func (s *stream) Next(ctx context.Context) ([]storage.Change, int64, error) {
 	}
 }
 
+// batchMax bounds the changes of one batch, about: who writes without a pause must
+// not keep readers waiting.
+const batchMax = 256
+
 func (s *stream) gather(resp mvcc.WatchResponse, ok bool) ([]storage.Change, int64, error) {
 	for {
 		if !ok {
@@ -79,6 +88,9 @@ func (s *stream) gather(resp mvcc.WatchResponse, ok bool) ([]storage.Change, int
 			return nil, s.progress, storage.ErrCompacted
 		}
 		s.take(resp)
+		if len(s.changes) >= batchMax {
+			return s.changes, s.progress, nil
+		}
 		select {
 		case resp, ok = <-s.ws.Chan():
 		default:
@@ -117,6 +129,10 @@ func (s *stream) change(e *mvccpb.Event) storage.Change {
 // previous reads what a key was just before its change; nothing if that has been
 // compacted.
 func (s *stream) previous(kv *mvccpb.KeyValue) ([]byte, int64) {
+	if !s.gate.enter() {
+		return nil, 0
+	}
+	defer s.gate.leave()
 	r, err := s.kv.Range(context.Background(), kv.Key, nil, mvcc.RangeOptions{Rev: kv.ModRevision - 1})
 	if err != nil || len(r.KVs) == 0 {
 		return nil, 0
