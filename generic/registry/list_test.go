@@ -5,9 +5,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"path"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -158,13 +160,15 @@ func FuzzContinueToken(f *testing.F) {
 		if after, _, err := decodeContinue(token, "/registry/x/ns/"); err == nil && !strings.HasPrefix(after, "/registry/x/ns/") {
 			t.Fatalf("%q leads out of the list: %q", token, after)
 		}
+		if name == "" || path.Clean("/"+name) != "/"+name || !utf8.ValidString(name) || strings.HasSuffix(name, "\x00") || revision <= 0 {
+			return // no key is like this
+		}
 		made, err := encodeContinue("/p/"+name, "/p/", revision)
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, r, err := decodeContinue(made, "/p/")
-		if err == nil && (after != strings.TrimSuffix("/p/"+name, "\x00") && after != "/p/"+name || revision > 0 && r != revision) && strings.ToValidUTF8(name, "") == name {
-			t.Fatalf("%q at %d came back as %q at %d", name, revision, after, r)
+		if after, r, err := decodeContinue(made, "/p/"); err != nil || after != "/p/"+name || r != revision {
+			t.Fatalf("%q at %d came back as %q at %d, %v", name, revision, after, r, err)
 		}
 	})
 }

@@ -21,6 +21,7 @@ var (
 	_ rest.Stored       = (*stored[Object])(nil)
 	_ rest.ItemWriter   = (*stored[Object])(nil)
 	_ rest.ItemAppender = (*stored[Object])(nil)
+	_ rest.ItemTailer   = (*stored[Object])(nil)
 )
 
 // GetObjectKind makes stored objects runtime.Objects; they do not tell their
@@ -60,7 +61,13 @@ func (o *stored[T]) WireItem(gv schema.GroupVersion, mt rest.MediaType) ([]byte,
 	}
 	switch mt {
 	case rest.JSON:
-		return o.AppendItem(nil, gv, mt)
+		tail, ok, err := o.WireItemTail(gv)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return append(append(make([]byte, 0, 1+len(tail)), '{'), tail...), nil
+		}
 	case rest.Protobuf:
 		b, err := o.wire(v, mt)
 		if err != nil {
@@ -72,21 +79,33 @@ func (o *stored[T]) WireItem(gv schema.GroupVersion, mt rest.MediaType) ([]byte,
 	return o.encodeItem(v, mt)
 }
 
+// WireItemTail returns the JSON of list items behind their opening brace.
+func (o *stored[T]) WireItemTail(gv schema.GroupVersion) ([]byte, bool, error) {
+	if !o.store.typed() {
+		return nil, false, nil
+	}
+	v, err := o.store.version(gv)
+	if err != nil {
+		return nil, false, err
+	}
+	b, err := o.wire(v, rest.JSON)
+	if err != nil {
+		return nil, false, err
+	}
+	tail, ok := bytes.CutPrefix(b, o.store.codecs[v].typeMeta)
+	return tail, ok, nil
+}
+
 // AppendItem appends the form of list items to dst.
 func (o *stored[T]) AppendItem(dst []byte, gv schema.GroupVersion, mt rest.MediaType) ([]byte, error) {
-	if mt == rest.JSON && o.store.typed() {
-		v, err := o.store.version(gv)
+	if mt == rest.JSON {
+		tail, ok, err := o.WireItemTail(gv)
 		if err != nil {
 			return dst, err
 		}
-		b, err := o.wire(v, mt)
-		if err != nil {
-			return dst, err
+		if ok {
+			return append(append(dst, '{'), tail...), nil
 		}
-		if n := o.store.codecs[v].typeMeta; len(n) > 0 && bytes.HasPrefix(b, n) {
-			return append(append(dst, '{'), b[len(n):]...), nil
-		}
-		return append(dst, b...), nil
 	}
 	b, err := o.WireItem(gv, mt)
 	return append(dst, b...), err

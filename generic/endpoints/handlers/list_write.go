@@ -74,6 +74,7 @@ func (e *envelope) writeTo(w io.Writer) error {
 
 var (
 	comma      = []byte(",")
+	commaBrace = []byte(",{")
 	listWriter = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
 	itemSlices = sync.Pool{New: func() any { return new([][]byte) }}
 )
@@ -92,7 +93,7 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 		*pooled = (*pooled)[:0]
 		itemSlices.Put(pooled)
 	}()
-	items, err := a.scope.storedItems((*pooled)[:0], list.Items, wire)
+	items, tails, err := a.scope.storedItems((*pooled)[:0], list.Items, wire)
 	if err != nil {
 		return err
 	}
@@ -102,6 +103,9 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 	}, wire)
 	if err != nil {
 		return err
+	}
+	if tails {
+		e.head, e.separator = append(e.head, '{'), commaBrace
 	}
 	if mt == rest.YAML || (mt == rest.JSON && a.out.Pretty) {
 		// People who read it wait for less.
@@ -152,24 +156,43 @@ func (a *answer) stream(code int, e *envelope) {
 	listWriter.Put(w)
 }
 
-// storedItems collects the bytes of a list's items.
-func (s *RequestScope) storedItems(dst [][]byte, items []rest.Stored, mt rest.MediaType) ([][]byte, error) {
+// storedItems collects the bytes of a list's items. tails tells that they lack
+// their opening brace, which lets them be shared with the answers to a get.
+func (s *RequestScope) storedItems(dst [][]byte, items []rest.Stored, mt rest.MediaType) (_ [][]byte, tails bool, err error) {
 	dst = slices.Grow(dst, len(items))
 	gv := s.Kind.GroupVersion()
+	tails = mt == rest.JSON && len(items) > 0
+	for _, item := range items {
+		it, ok := item.(rest.ItemTailer)
+		if tails = tails && ok; !tails {
+			break
+		}
+		b, ok, err := it.WireItemTail(gv)
+		if err != nil {
+			return nil, false, err
+		}
+		if tails = ok; !tails {
+			break
+		}
+		dst = append(dst, b)
+	}
+	if tails {
+		return dst, true, nil
+	}
+	dst = dst[:0]
 	for _, item := range items {
 		var b []byte
-		var err error
 		if iw, ok := item.(rest.ItemWriter); ok {
 			b, err = iw.WireItem(gv, mt)
 		} else if b, err = item.Wire(gv, mt); err == nil {
 			b, err = s.item(b, mt)
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		dst = append(dst, b)
 	}
-	return dst, nil
+	return dst, false, nil
 }
 
 // item shortens an encoded object to what it is as an item of a list: built-in

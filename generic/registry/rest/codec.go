@@ -88,3 +88,11 @@ type ResetFields map[schema.GroupVersion]*fieldpath.Set
 type ItemAppender interface {
 	AppendItem(dst []byte, gv schema.GroupVersion, mt MediaType) ([]byte, error)
 }
+
+// ItemTailer is an ItemWriter whose JSON items are a part of the whole form: a
+// list written from them shares its bytes with gets and watches. ok is false
+// where they are not (custom resources name their kind in lists, too).
+type ItemTailer interface {
+	// WireItemTail returns what follows the opening brace of the item.
+	WireItemTail(gv schema.GroupVersion) (tail []byte, ok bool, err error)
+}
