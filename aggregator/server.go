@@ -86,6 +86,9 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 		return nil, err
 	}
 	apis := s.directory.handler(delegate.UnprotectedHandler())
+	root := c.generic.Discovery.RootHandler()
+	generic.Handler.NonGoRestfulMux.Handle("/apis", root)
+	generic.Handler.NonGoRestfulMux.UnlistedHandle("/apis/", root)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", apis)
 	return s, s.addHooks()
 }

@@ -138,9 +138,9 @@ func (o *Etcd) RESTOptionsGetter(backend storage.Backend, hub *cache.Hub) regist
 		Cache: func(c registry.CacheConfig) storage.Cache {
 			return hub.Cache(cache.Config{Prefix: c.Prefix, Namespaced: c.Namespaced, Attributes: c.Attributes, IndexField: c.IndexField})
 		},
-		DropCache:               hub.Drop,
 		Prefix:                  o.AbsolutePrefix(),
-		Budget:                  new(storage.Budget),
+		DropCache:               hub.Drop,
+		Budget:                  storage.NewBudget(0),
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
 		EventTTL:                o.EventTTL,
 	}}

@@ -9,6 +9,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane/aggregator"
+	"triplane/apiextensions"
 	"triplane/generic/discovery"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
@@ -17,8 +18,9 @@ import (
 	"triplane/kubeapi"
 )
 
-// chain is the three servers, outermost last.
+// chain is the servers, from the innermost to the outermost.
 type chain struct {
+	extensions *apiextensions.Server
 	aggregator *aggregator.Server
 }
 
@@ -40,8 +42,14 @@ func (p *parts) build() (*chain, error) {
 	}
 	schemas := &models.Source{}
 	converter := typeConverter(schemas, scheme)
-	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(schemas, scheme, "v1.36.2"))
+	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(schemas, scheme, server.CompatibleVersion))
 	local := p.config.Discovery
+
+	innermost := *p.config
+	extensions, err := (&apiextensions.Config{Generic: &innermost, Models: schemas}).Complete().New(server.EmptyDelegate())
+	if err != nil {
+		return nil, fmt.Errorf("extensions: %w", err)
+	}
 
 	outer := *p.config
 	outer.Discovery, outer.EnableDiscovery = discovery.NewGroups(), false
@@ -56,17 +64,18 @@ func (p *parts) build() (*chain, error) {
 		Scheme:                    scheme,
 		TypeConverter:             converter,
 		Local:                     local,
+		LocalComplete:             extensions.CRDsKnown(),
 		ProxyClientCert:           proxyCert.Default,
 		RouteToEndpoints:          p.options.Kube.AggregatorRouting,
 		RejectForwardingRedirects: p.options.Kube.RejectRedirects,
-	}).Complete().New(server.EmptyDelegate())
+	}).Complete().New(extensions.GenericAPIServer)
 	if err != nil {
 		return nil, fmt.Errorf("aggregator: %w", err)
 	}
 	if err := p.rbac.install(agg.GenericAPIServer); err != nil {
 		return nil, err
 	}
-	return &chain{aggregator: agg}, nil
+	return &chain{extensions: extensions, aggregator: agg}, nil
 }
 
 // typeConverter is made when a managed field is first written.
