@@ -116,9 +116,6 @@ func (o *Authentication) Validate() []error {
 		errs = append(errs, fmt.Errorf("--service-account-max-token-expiration must be between 1 hour and 2^32 seconds"))
 	}
 	h := o.RequestHeader
-	if h.ClientCAFile == "" && len(h.AllowedNames)+len(h.UsernameHeaders)+len(h.GroupHeaders)+len(h.ExtraHeaderPrefixes)+len(h.UIDHeaders) > 0 {
-		errs = append(errs, fmt.Errorf("the --requestheader flags need --requestheader-client-ca-file: headers are believed from certified proxies only"))
-	}
 	if h.ClientCAFile != "" && len(h.UsernameHeaders) == 0 {
 		errs = append(errs, fmt.Errorf("--requestheader-client-ca-file needs --requestheader-username-headers, for example X-Remote-User"))
 	}

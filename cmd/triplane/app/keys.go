@@ -13,16 +13,18 @@ import (
 	"triplane/cmd/triplane/pki"
 )
 
-// generatedHeaders are the headers of a front proxy with a generated
-// certificate, those that everybody uses.
-var generatedHeaders = struct{ user, group, extra []string }{
-	[]string{"X-Remote-User"}, []string{"X-Remote-Group"}, []string{"X-Remote-Extra-"},
-}
-
 // ensureKeys makes what the flags leave out, and sets the options to it.
 func (o *Options) ensureKeys() (pki.Files, error) {
-	names, ips := o.servingNames()
-	files, err := pki.Ensure(filepath.Join(o.DataDir, "pki"), pki.Config{Names: names, IPs: ips})
+	h := &o.Authentication.RequestHeader
+	if h.ClientCAFile == "" && len(h.AllowedNames) == 0 {
+		h.AllowedNames = []string{"front-proxy-client"}
+	}
+	config := pki.Config{FrontProxy: "front-proxy-client"}
+	if len(h.AllowedNames) > 0 {
+		config.FrontProxy = h.AllowedNames[0]
+	}
+	config.Names, config.IPs = o.servingNames()
+	files, err := pki.Ensure(filepath.Join(o.DataDir, "pki"), config)
 	if err != nil {
 		return files, err
 	}
@@ -33,15 +35,23 @@ func (o *Options) ensureKeys() (pki.Files, error) {
 	if authn.ServiceAccount.SigningKeyFile == "" {
 		authn.ServiceAccount.SigningKeyFile = files.ServiceAccountKey
 	}
-	if h := &authn.RequestHeader; h.ClientCAFile == "" {
+	if h.ClientCAFile == "" {
 		h.ClientCAFile = files.FrontProxyCACert
-		h.AllowedNames = []string{pki.FrontProxyName}
-		h.UsernameHeaders, h.GroupHeaders, h.ExtraHeaderPrefixes = generatedHeaders.user, generatedHeaders.group, generatedHeaders.extra
-		if o.Kube.ProxyClientCertFile == "" {
-			o.Kube.ProxyClientCertFile, o.Kube.ProxyClientKeyFile = files.FrontProxyClientCert, files.FrontProxyClientKey
-		}
+		orElse(&h.UsernameHeaders, "X-Remote-User")
+		orElse(&h.GroupHeaders, "X-Remote-Group")
+		orElse(&h.ExtraHeaderPrefixes, "X-Remote-Extra-")
+	}
+	if o.Kube.ProxyClientCertFile == "" {
+		o.Kube.ProxyClientCertFile, o.Kube.ProxyClientKeyFile = files.FrontProxyClientCert, files.FrontProxyClientKey
 	}
 	return files, nil
+}
+
+// orElse sets what was left open to what everybody uses.
+func orElse(values *[]string, value string) {
+	if len(*values) == 0 {
+		*values = []string{value}
+	}
 }
 
 // adminKubeconfig writes DATA/admin.kubeconfig for a server on a port, and

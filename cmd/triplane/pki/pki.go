@@ -22,14 +22,13 @@ type Files struct {
 	FrontProxyClientCert, FrontProxyClientKey string
 }
 
-// Config is what the serving certificate is for.
+// Config is what the certificates are for.
 type Config struct {
 	Names []string
 	IPs   []net.IP
+	// FrontProxy is the common name of the front proxy's client certificate.
+	FrontProxy string
 }
-
-// FrontProxyName is the common name of the front-proxy client certificate.
-const FrontProxyName = "front-proxy-client"
 
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
@@ -76,7 +75,7 @@ func Ensure(dir string, cfg Config) (Files, error) {
 	}{
 		{ca, f.ServingCert, f.ServingKey, serving(cfg)},
 		{ca, f.AdminCert, f.AdminKey, client("triplane-admin", "system:masters")},
-		{front, f.FrontProxyClientCert, f.FrontProxyClientKey, client(FrontProxyName)},
+		{front, f.FrontProxyClientCert, f.FrontProxyClientKey, client(cfg.FrontProxy)},
 	} {
 		if err := leaf.by.ensure(leaf.cert, leaf.key, leaf.template); err != nil {
 			return f, err

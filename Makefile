@@ -1,0 +1,33 @@
+# The commands of the project. Only Go is needed; it fetches the rest.
+
+GO ?= go
+BIN := bin/triplane
+
+.PHONY: run build test race bench lint fmt clean
+
+run: build ## Serve with the embedded store; data goes to .triplane.
+	$(BIN) $(ARGS)
+
+build: ## Build the binary.
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/triplane
+
+test: lint ## Run all tests.
+	$(GO) test ./...
+
+race: ## Run the tests of the packages with the race detector.
+	$(GO) test -race ./aggregator/... ./apiextensions/... ./cmd/... ./generic/... ./kubeapi/...
+
+bench: ## Run the benchmarks of all packages.
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+lint: ## Check formatting, vet, and which room imports which.
+	@unformatted=$$(gofmt -l aggregator apiextensions cmd e2e generic internal kubeapi); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) test ./internal/imports
+
+fmt: ## Format all files.
+	gofmt -w aggregator apiextensions cmd e2e generic internal kubeapi
+
+clean: ## Remove what was built.
+	rm -rf bin

@@ -1,0 +1,7 @@
+// Package imports holds the test that keeps the rooms of the project apart:
+//
+//	cmd → {aggregator, kubeapi, apiextensions} → generic → libraries
+//
+// The three servers know nothing of each other, generic knows none of them, and
+// nobody takes the server parts of Kubernetes.
+package imports

@@ -1,0 +1,149 @@
+package imports
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// allowed are the rooms that a room may import beside itself.
+var allowed = map[string][]string{
+	"generic":       {"internal"},
+	"kubeapi":       {"generic", "internal"},
+	"apiextensions": {"generic", "internal"},
+	"aggregator":    {"generic", "internal"},
+	"cmd":           {"generic", "internal", "kubeapi", "apiextensions", "aggregator"},
+	"internal":      {},
+	"e2e":           {"generic", "internal", "cmd"},
+	"hack":          {"generic"},
+	"deploy":        {},
+}
+
+// refused are import paths, with those below, that are ours to write. Those of
+// excepted are types and clients.
+var (
+	refused = []string{
+		"k8s.io/apiserver", "k8s.io/kubernetes",
+		"k8s.io/apiextensions-apiserver/pkg", "k8s.io/kube-aggregator/pkg",
+	}
+	excepted = []string{
+		"k8s.io/apiextensions-apiserver/pkg/apis", "k8s.io/apiextensions-apiserver/pkg/client",
+		"k8s.io/kube-aggregator/pkg/apis", "k8s.io/kube-aggregator/pkg/client",
+	}
+)
+
+func TestRoomsImportInOneDirection(t *testing.T) {
+	const root = "../.."
+	files := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		files++
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		checkFile(t, path, filepath.ToSlash(rel))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 50 {
+		t.Errorf("only %d files were looked at", files)
+	}
+}
+
+func checkFile(t *testing.T, path, rel string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, spec := range f.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if why := wrong(rel, imported); why != "" {
+			t.Errorf("%s imports %s: %s", rel, imported, why)
+		}
+	}
+}
+
+// wrong says what is wrong with a file's import, "" if nothing is.
+func wrong(file, imported string) string {
+	room, _, nested := strings.Cut(file, "/")
+	if below(imported, refused) && !below(imported, excepted) && room != "e2e" {
+		return "the server parts of Kubernetes are not used here"
+	}
+	inner, ours := strings.CutPrefix(imported, "triplane/")
+	if !ours {
+		return ""
+	}
+	rooms, known := allowed[room]
+	if !nested || !known {
+		return "this folder has no place in the house yet: say in this test what it may import"
+	}
+	to, _, _ := strings.Cut(inner, "/")
+	if to == room {
+		return ""
+	}
+	for _, r := range rooms {
+		if r == to {
+			return ""
+		}
+	}
+	return room + " may not know " + to
+}
+
+func below(path string, roots []string) bool {
+	for _, r := range roots {
+		if path == r || strings.HasPrefix(path, r+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestWrong(t *testing.T) {
+	for _, c := range []struct {
+		file, imported string
+		ok             bool
+	}{
+		{"cmd/triplane/main.go", "triplane/kubeapi", true},
+		{"kubeapi/server.go", "triplane/generic/server", true},
+		{"kubeapi/server.go", "triplane/kubeapi/core", true},
+		{"kubeapi/server.go", "triplane/aggregator", false},
+		{"aggregator/server.go", "triplane/apiextensions/schema", false},
+		{"generic/server/server.go", "triplane/kubeapi", false},
+		{"generic/server/server.go", "triplane/cmd/triplane/app", false},
+		{"generic/server/server.go", "k8s.io/apimachinery/pkg/runtime", true},
+		{"generic/server/server.go", "k8s.io/apiserver/pkg/server", false},
+		{"generic/server/server.go", "k8s.io/apiserverless", true},
+		{"apiextensions/a.go", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", true},
+		{"apiextensions/a.go", "k8s.io/apiextensions-apiserver/pkg/apiserver/schema", false},
+		{"aggregator/a.go", "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset", true},
+		{"aggregator/a.go", "k8s.io/kube-aggregator/pkg/apiserver", false},
+		{"e2e/flunder/main.go", "k8s.io/apiserver/pkg/server", true},
+		{"main.go", "triplane/generic/server", false},
+		{"elsewhere/a.go", "triplane/generic/server", false},
+	} {
+		if got := wrong(c.file, c.imported); (got == "") != c.ok {
+			t.Errorf("%s imports %s: %q", c.file, c.imported, got)
+		}
+	}
+}
