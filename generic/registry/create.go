@@ -23,76 +23,68 @@ func (s *Store[T]) Create(ctx context.Context, object runtime.Object, validate r
 	}
 	dryRun := opts != nil && isDryRun(opts.DryRun)
 	if obj.GetName() != "" || obj.GetGenerateName() == "" {
-		return answer(s.create(ctx, obj, validate, dryRun))
+		return s.create(ctx, obj, validate, dryRun)
 	}
 	var err error
 	for range nameAttempts {
 		attempt, _ := obj.DeepCopyObject().(T)
 		attempt.SetName(generateName(obj.GetGenerateName()))
-		var created T
+		var created runtime.Object
 		if created, err = s.create(ctx, attempt, validate, dryRun); !apierrors.IsAlreadyExists(err) {
-			return answer(created, err)
+			return created, err
 		}
 		err = apierrors.NewGenerateNameConflict(s.resource(), attempt.GetName(), 1)
 	}
 	return nil, err
 }
 
-// answer keeps a nil object out of the interface.
-func answer[T Object](obj T, err error) (runtime.Object, error) {
-	if err != nil {
-		return nil, err
-	}
-	return obj, nil
-}
-
 // create writes an object that has its name.
-func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObjectFunc, dryRun bool) (T, error) {
-	var none T
+func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObjectFunc, dryRun bool) (runtime.Object, error) {
 	finish, err := s.prepareCreate(ctx, obj, validate, dryRun)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	ok := false
 	defer func() { finish(ctx, ok) }()
 
 	key, err := s.key(obj.GetNamespace(), obj.GetName())
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	if v := obj.GetResourceVersion(); v != "" && v != "0" {
-		return none, errVersionOnCreate
+		return nil, errVersionOnCreate
 	}
-	revision, err := s.insert(ctx, key, obj, dryRun)
+	created, err := s.insert(ctx, key, obj, dryRun)
 	if errors.Is(err, storage.ErrExists) {
-		return none, s.alreadyExists(ctx, key, obj.GetName())
+		return nil, s.alreadyExists(ctx, key, obj.GetName())
 	}
-	if err != nil {
-		return none, err
-	}
-	ok = true
-	if revision != 0 {
-		obj.SetResourceVersion(formatRevision(revision))
-	}
-	s.asStored(obj)
-	return obj, nil
+	ok = err == nil
+	return created, err
 }
 
 // insert writes a key that must not exist, or looks whether it does.
-func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (int64, error) {
+func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (runtime.Object, error) {
+	obj.SetResourceVersion("")
 	if dryRun {
 		p, err := s.read(ctx, key)
-		if err == nil && p.exists() {
-			err = storage.ErrExists
+		if err != nil {
+			return nil, err
 		}
-		return 0, err
+		if p.exists() {
+			return nil, storage.ErrExists
+		}
+		s.asStored(obj)
+		return obj, nil
 	}
-	obj.SetResourceVersion("")
 	value, err := s.encodeStored(obj)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return s.options.Backend.Create(ctx, key, value, s.ttl(obj))
+	revision, err := s.options.Backend.Create(ctx, key, value, s.ttl(obj))
+	if err != nil {
+		return nil, err
+	}
+	return s.wrote(key, value, revision, obj), nil
 }
 
 func (s *Store[T]) ttl(obj T) time.Duration {

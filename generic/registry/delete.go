@@ -130,12 +130,12 @@ func (d *deletion[T]) carryOut(ctx context.Context, obj T, opts *metav1.DeleteOp
 	} else {
 		markDeleting(obj, time.Now())
 	}
-	now, err := d.write(ctx, obj, from)
+	now, out, err := d.write(ctx, obj, from)
 	if err != nil {
 		return nil, false, err
 	}
 	if held || g.graceful && g.seconds > 0 {
-		return obj, false, nil
+		return out, false, nil
 	}
 	if d.dryRun {
 		return obj, true, nil
@@ -203,35 +203,28 @@ func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOpt
 	if finalizers, changed := s.deletionFinalizers(marked, opts); changed {
 		marked.SetFinalizers(finalizers)
 	}
-	if _, err := d.write(ctx, marked, from); err != nil {
-		return true, nil, err
-	}
-	return true, marked, nil
+	_, out, err = d.write(ctx, marked, from)
+	return true, out, err
 }
 
 // write stores the marked object, unless it is marked so already.
-func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, error) {
+func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, runtime.Object, error) {
 	s := d.store
 	value, err := s.encodeStored(obj)
 	if err != nil {
-		return from, err
+		return from, nil, err
 	}
-	if bytes.Equal(value, from.value) {
-		if !from.fresh {
-			return from, errUnsure
-		}
-		return from, nil
+	if bytes.Equal(value, from.value) && !from.fresh {
+		return from, nil, errUnsure
 	}
-	if d.dryRun {
-		return from, nil
+	if d.dryRun || bytes.Equal(value, from.value) {
+		return from, obj, nil
 	}
 	revision, err := s.options.Backend.Update(ctx, d.key, value, from.revision, s.ttl(obj))
 	if err != nil {
-		return from, err
+		return from, nil, err
 	}
-	obj.SetResourceVersion(formatRevision(revision))
-	s.asStored(obj)
-	return present{value: value, revision: revision, fresh: true}, nil
+	return present{value: value, revision: revision, fresh: true}, s.wrote(d.key, value, revision, obj), nil
 }
 
 // remove takes the object out of storage.

@@ -107,9 +107,9 @@ func (r *scaleStorage[T]) Update(ctx context.Context, name string, info rest.Upd
 	if err != nil {
 		return nil, false, err
 	}
-	obj, ok := updated.(T)
-	if !ok {
-		return nil, false, errNotOfKind(updated, r.store.kind.Hub)
+	obj, err := r.store.objectOf(updated)
+	if err != nil {
+		return nil, false, err
 	}
 	scale, err := r.scaleOf(obj)
 	if err != nil {

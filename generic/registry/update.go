@@ -105,8 +105,8 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 		return nil, false, errNotOfKind(updated, s.kind.Hub)
 	}
 	if !from.exists() {
-		obj, err = u.create(ctx, obj)
-		return obj, true, err
+		created, err := u.create(ctx, obj)
+		return created, true, err
 	}
 	if err := u.checkVersion(obj, old); err != nil {
 		return nil, false, err
@@ -117,17 +117,14 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 	}
 	done := false
 	defer func() { finish(ctx, done) }()
+	var out runtime.Object
 	if s.releasedBy(obj, old) {
-		err = u.remove(ctx, obj, from)
+		out, err = u.remove(ctx, obj, from)
 	} else {
-		err = u.write(ctx, obj, old, from)
+		out, err = u.write(ctx, obj, old, from)
 	}
-	if err != nil {
-		return nil, false, err
-	}
-	done = true
-	s.asStored(obj)
-	return obj, false, nil
+	done = err == nil
+	return out, false, err
 }
 
 func (u *update[T]) checkPreconditions(old T) error {
@@ -146,26 +143,16 @@ func (u *update[T]) checkPreconditions(old T) error {
 }
 
 // create writes an object that an update may create.
-func (u *update[T]) create(ctx context.Context, obj T) (T, error) {
-	s := u.store
-	var none T
-	finish, err := s.prepareCreate(ctx, obj, u.validateCreate, u.dryRun)
+func (u *update[T]) create(ctx context.Context, obj T) (runtime.Object, error) {
+	finish, err := u.store.prepareCreate(ctx, obj, u.validateCreate, u.dryRun)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	done := false
 	defer func() { finish(ctx, done) }()
-	obj.SetResourceVersion("")
-	revision, err := s.insert(ctx, u.key, obj, u.dryRun)
-	if err != nil {
-		return none, err
-	}
-	done = true
-	if revision != 0 {
-		obj.SetResourceVersion(formatRevision(revision))
-	}
-	s.asStored(obj)
-	return obj, nil
+	created, err := u.store.insert(ctx, u.key, obj, u.dryRun)
+	done = err == nil
+	return created, err
 }
 
 // checkVersion holds the update against the revision that the client has seen.
@@ -248,37 +235,41 @@ func (s *Store[T]) releasedBy(obj, old T) bool {
 
 // remove deletes the object instead of updating it. The client gets the object
 // as it would have been.
-func (u *update[T]) remove(ctx context.Context, obj T, from present) error {
+func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Object, error) {
+	s := u.store
+	s.asStored(obj)
 	if u.dryRun {
-		return nil
+		return obj, nil
 	}
-	if _, err := u.store.options.Backend.Delete(ctx, u.key, from.revision); err != nil {
-		return err
+	if _, err := s.options.Backend.Delete(ctx, u.key, from.revision); err != nil {
+		return nil, err
 	}
-	if u.store.kind.AfterDelete != nil {
-		u.store.kind.AfterDelete(ctx, obj)
+	if s.kind.AfterDelete != nil {
+		s.kind.AfterDelete(ctx, obj)
 	}
-	return nil
+	return obj, nil
 }
 
 // write replaces the object, unless that would change nothing.
-func (u *update[T]) write(ctx context.Context, obj, old T, from present) error {
+func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtime.Object, error) {
 	s := u.store
 	value, same, err := s.encodeChange(obj, old, from.value)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if same && !from.fresh {
-		return errUnsure
+		return nil, errUnsure
 	}
-	revision := from.revision
-	if !same && !u.dryRun {
-		if revision, err = s.options.Backend.Update(ctx, u.key, value, from.revision, s.ttl(obj)); err != nil {
-			return err
-		}
+	if same || u.dryRun {
+		obj.SetResourceVersion(formatRevision(from.revision))
+		s.asStored(obj)
+		return obj, nil
 	}
-	obj.SetResourceVersion(formatRevision(revision))
-	return nil
+	revision, err := s.options.Backend.Update(ctx, u.key, value, from.revision, s.ttl(obj))
+	if err != nil {
+		return nil, err
+	}
+	return s.wrote(u.key, value, revision, obj), nil
 }
 
 // encodeChange returns the new value, and whether it is what storage holds

@@ -143,7 +143,7 @@ func TestCreateOnUpdate(t *testing.T) {
 	s, _ := newStore(t, roleKind())
 	in := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "5"}}
 	obj, created, err := s.Update(inNamespace(), "a", replaceWith(in), nil, nil, false, nil)
-	if err != nil || !created || obj.(*rbacv1.Role).UID == "" {
+	if err != nil || !created || must[*rbacv1.Role](t, func() (runtime.Object, error) { return obj, err }).UID == "" {
 		t.Fatalf("%v, created %v: %+v", err, created, obj)
 	}
 	in.ResourceVersion = ""

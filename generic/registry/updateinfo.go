@@ -42,8 +42,7 @@ func (s *Store[T]) Modify(ctx context.Context, name string, sub *UpdateSubresour
 	if err != nil {
 		return none, err
 	}
-	obj, _ := updated.(T)
-	return obj, nil
+	return s.objectOf(updated)
 }
 
 // Read returns an object, decoded, in the context's namespace.

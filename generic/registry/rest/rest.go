@@ -88,7 +88,8 @@ type TableConvertor interface {
 	ConvertToTable(ctx context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error)
 }
 
-// Creater serves create.
+// Creater serves create. The results of writes may be Stored, too: they are
+// answered with the bytes that watchers get.
 type Creater interface {
 	Create(ctx context.Context, obj runtime.Object, validate ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error)
 }
