@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// fillPage is how many keys are read at once when a cache is filled.
-	fillPage = 5_000
+	// fillPage is how many keys are read at once when a cache is filled. Each
+	// page costs etcd a walk over the keys that are left.
+	fillPage = 10_000
 	// fillAttempts bounds how often a fill begins anew because the hub did.
 	fillAttempts = 5
 )

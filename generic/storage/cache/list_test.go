@@ -114,6 +114,25 @@ func TestListAtARevision(t *testing.T) {
 	}
 }
 
+func TestSnapshotsAreForgotten(t *testing.T) {
+	w := newWorld(t)
+	for i := range 2 * keptMax {
+		w.create(fmt.Sprintf("%d", i), thing{})
+		w.list(storage.ListOptions{Limit: 1})
+	}
+	if n := len(w.cache.kept); n != keptMax {
+		t.Errorf("%d snapshots are kept", n)
+	}
+	w.cache.trim(w.hub.clock.now() + int64(keptFor)/2)
+	if n := len(w.cache.kept); n != keptMax {
+		t.Errorf("%d snapshots are left after a while", n)
+	}
+	w.cache.trim(w.hub.clock.now() + 2*int64(keptFor))
+	if n := len(w.cache.kept); n != 0 {
+		t.Errorf("%d snapshots are left after long", n)
+	}
+}
+
 func TestNotOlderThanWaits(t *testing.T) {
 	w := newWorld(t)
 	rev := w.create("a", thing{})

@@ -2,21 +2,29 @@ package cache
 
 import (
 	"math"
+	"slices"
+	"time"
 
 	"github.com/tidwall/btree"
 
 	"triplane/generic/storage"
 )
 
-// keptMax bounds the snapshots that are kept for the pages of lists to come.
-const keptMax = 8
+const (
+	// keptMax bounds the snapshots that are kept for the pages of lists to come.
+	keptMax = 8
+	// keptFor is for how long a snapshot is kept that no page is read from: it
+	// holds all records alive that have been replaced since.
+	keptFor = 2 * time.Minute
+)
 
 // snapshot is the tree as it was at all revisions from since up to, but without,
-// next. It is not changed any more, but for next, which Cache.mu guards.
+// next. It is not changed any more, but for next and used, which Cache.mu guards.
 type snapshot struct {
 	tree  *btree.Map[string, *storage.Record]
 	since int64
 	next  int64
+	used  int64 // when it was kept or found last, by the hub's clock
 }
 
 // take returns the present state and the revision that it may be called by. All
@@ -62,6 +70,7 @@ func (c *Cache) share() *snapshot {
 func (c *Cache) keep(s *snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	s.used = c.hub.clock.now()
 	for _, k := range c.kept {
 		if k == s {
 			return
@@ -87,10 +96,19 @@ func (c *Cache) find(revision int64) *snapshot {
 	}
 	for _, k := range c.kept {
 		if k.since <= revision && revision < k.next {
+			k.used = c.hub.clock.now()
 			return k
 		}
 	}
 	return nil
+}
+
+// trim forgets snapshots and events that are too old to be of use.
+func (c *Cache) trim(now int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.history.trim(now)
+	c.kept = slices.DeleteFunc(c.kept, func(s *snapshot) bool { return now-s.used > int64(keptFor) })
 }
 
 // rank is the number of keys below key.

@@ -121,6 +121,7 @@ func (w *watch) Stop() {
 	}
 	w.pending = nil
 	w.mu.Unlock()
+	w.initial, w.endMark = nil, false
 }
 
 // Next implements storage.Watch. The slice is valid until the next call.

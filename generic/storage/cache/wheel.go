@@ -100,12 +100,6 @@ func (w *wheel) resume() {
 	}
 }
 
-func (c *Cache) trim(now int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.history.trim(now)
-}
-
 // nextBookmark is when a watch's next bookmark is due: about a minute from now,
 // but before its deadline. There is none when that has passed.
 func nextBookmark(now, deadline time.Time) (time.Time, bool) {
