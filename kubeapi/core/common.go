@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -97,3 +98,7 @@ func now() *metav1.Time {
 	t := metav1.Now().Rfc3339Copy()
 	return &t
 }
+
+// nameSet is what field selectors see of an object of which they know the name
+// alone.
+func nameSet(name string) fields.Set { return fields.Set{"metadata.name": name} }

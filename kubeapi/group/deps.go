@@ -1,6 +1,7 @@
 package group
 
 import (
+	"context"
 	"net"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"triplane/generic/authentication"
+	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/registry"
 	"triplane/generic/server"
@@ -29,12 +31,20 @@ type Deps struct {
 	// TokenAuthenticator answers TokenReviews; nil authenticates nobody.
 	TokenAuthenticator authentication.Token
 	APIAudiences       []string
+	// TokenIssuer signs service account tokens; nil serves no TokenRequests.
+	// Lifetimes asked for are cut to MaxTokenLifetime, where above 0; with
+	// ExtendTokens the tokens of pods live for a year, for clients that do not
+	// read them again.
+	TokenIssuer      *serviceaccount.Issuer
+	MaxTokenLifetime time.Duration
+	ExtendTokens     bool
+	// StorageHealth tells whether storage answers, for component statuses.
+	StorageHealth func(context.Context) error
 
 	// ServiceCIDRs are the ranges of cluster IPs, the primary family first.
-	ServiceCIDRs   []*net.IPNet
-	NodePortRange  utilnet.PortRange
-	EventTTL       time.Duration
-	AllowPrivilege bool
+	ServiceCIDRs  []*net.IPNet
+	NodePortRange utilnet.PortRange
+	EventTTL      time.Duration
 }
 
 // Func builds an API group.

@@ -1,0 +1,151 @@
+package core
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/kubeapi/show"
+)
+
+// componentStatuses asks the components of a control plane, where they are on
+// this machine, how they are.
+type componentStatuses struct {
+	health func(context.Context) error
+}
+
+func (componentStatuses) New() runtime.Object     { return &corev1.ComponentStatus{} }
+func (componentStatuses) NewList() runtime.Object { return &corev1.ComponentStatusList{} }
+func (componentStatuses) NamespaceScoped() bool   { return false }
+func (componentStatuses) SingularName() string    { return "componentstatus" }
+func (componentStatuses) ShortNames() []string    { return []string{"cs"} }
+func (componentStatuses) Categories() []string    { return nil }
+
+// DeprecationWarning implements rest.Deprecated.
+func (componentStatuses) DeprecationWarning() string {
+	return "v1 ComponentStatus is deprecated in v1.19+"
+}
+
+// components are where kube-scheduler and kube-controller-manager tell their health.
+var components = []struct{ name, url string }{
+	{"scheduler", "https://127.0.0.1:10259/healthz"},
+	{"controller-manager", "https://127.0.0.1:10257/healthz"},
+}
+
+const storageComponent = "etcd-0"
+
+// Get implements rest.Getter.
+func (c componentStatuses) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	if name == storageComponent {
+		return c.storage(ctx), nil
+	}
+	for _, k := range components {
+		if k.name == name {
+			return probe(ctx, k.name, k.url), nil
+		}
+	}
+	return nil, apierrors.NewNotFound(groupResource("componentstatuses"), name)
+}
+
+// List implements rest.Lister.
+func (c componentStatuses) List(ctx context.Context, opts *metainternalversion.ListOptions) (runtime.Object, error) {
+	list := &corev1.ComponentStatusList{}
+	all := make([]*corev1.ComponentStatus, 0, len(components)+1)
+	for _, k := range components {
+		all = append(all, probe(ctx, k.name, k.url))
+	}
+	for _, s := range append(all, c.storage(ctx)) {
+		if opts != nil && opts.FieldSelector != nil && !opts.FieldSelector.Matches(nameSet(s.Name)) {
+			continue
+		}
+		if opts != nil && opts.LabelSelector != nil && !opts.LabelSelector.Empty() {
+			continue
+		}
+		list.Items = append(list.Items, *s)
+	}
+	return list, nil
+}
+
+func (c componentStatuses) storage(ctx context.Context) *corev1.ComponentStatus {
+	if c.health != nil {
+		if err := c.health(ctx); err != nil {
+			return componentStatus(storageComponent, corev1.ConditionFalse, err.Error())
+		}
+	}
+	return componentStatus(storageComponent, corev1.ConditionTrue, "ok")
+}
+
+// localClient asks a component of this machine, whose certificate nobody signed.
+var localClient = &http.Client{
+	Timeout:   2 * time.Second,
+	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
+}
+
+func probe(ctx context.Context, name, url string) *corev1.ComponentStatus {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return componentStatus(name, corev1.ConditionUnknown, err.Error())
+	}
+	resp, err := localClient.Do(r)
+	if err != nil {
+		return componentStatus(name, corev1.ConditionFalse, err.Error())
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 10<<10))
+	if resp.StatusCode != http.StatusOK {
+		return componentStatus(name, corev1.ConditionFalse, fmt.Sprintf("unexpected http status code: %d", resp.StatusCode))
+	}
+	return componentStatus(name, corev1.ConditionTrue, string(body))
+}
+
+func componentStatus(name string, status corev1.ConditionStatus, message string) *corev1.ComponentStatus {
+	return &corev1.ComponentStatus{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Conditions: []corev1.ComponentCondition{{Type: corev1.ComponentHealthy, Status: status, Message: message}},
+	}
+}
+
+// ConvertToTable implements rest.TableConvertor.
+func (c componentStatuses) ConvertToTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+	t := &metav1.Table{}
+	if opts == nil || !opts.NoHeaders {
+		name := show.Name()
+		t.ColumnDefinitions = []metav1.TableColumnDefinition{
+			{Name: name.Name, Type: name.Type, Format: name.Format, Description: name.Description},
+			{Name: "Status", Type: "string", Description: "Status of the component conditions"},
+			{Name: "Message", Type: "string", Description: "Message of the component conditions"},
+			{Name: "Error", Type: "string", Description: "Error of the component conditions"},
+		}
+	}
+	switch o := obj.(type) {
+	case *corev1.ComponentStatus:
+		t.Rows = append(t.Rows, componentRow(o))
+	case *corev1.ComponentStatusList:
+		for i := range o.Items {
+			t.Rows = append(t.Rows, componentRow(&o.Items[i]))
+		}
+	}
+	return t, nil
+}
+
+func componentRow(s *corev1.ComponentStatus) metav1.TableRow {
+	status, message, problem := "Unknown", "", ""
+	for i := range s.Conditions {
+		if c := &s.Conditions[i]; c.Type == corev1.ComponentHealthy {
+			status, message, problem = "Unhealthy", c.Message, c.Error
+			if c.Status == corev1.ConditionTrue {
+				status = "Healthy"
+			}
+		}
+	}
+	return metav1.TableRow{Cells: []any{s.Name, status, message, problem}, Object: runtime.RawExtension{Object: s}}
+}

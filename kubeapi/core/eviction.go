@@ -1,0 +1,145 @@
+package core
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/kubeapi/group"
+)
+
+// eviction serves "pods/eviction": a deletion that asks disruption budgets first.
+type eviction struct {
+	pods   *registry.Store[pod]
+	stores *group.Stores
+}
+
+func (e eviction) New() runtime.Object { return &policyv1.Eviction{} }
+
+// Kind implements rest.KindProvider.
+func (e eviction) Kind(schema.GroupVersion) schema.GroupVersionKind {
+	return policyv1.SchemeGroupVersion.WithKind("Eviction")
+}
+
+// CreateNamed implements rest.NamedCreater.
+func (e eviction) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
+	ev, ok := obj.(*policyv1.Eviction)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Eviction object: %T", obj))
+	}
+	if ev.Name != name {
+		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
+	}
+	if validate != nil {
+		if err := validate(ctx, ev.DeepCopy()); err != nil {
+			return nil, err
+		}
+	}
+	p, err := e.pods.Read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	del := ev.DeleteOptions
+	if del == nil {
+		del = &metav1.DeleteOptions{}
+	}
+	if opts != nil && len(opts.DryRun) > 0 {
+		del.DryRun = opts.DryRun
+	}
+	if counts(p) {
+		if err := e.askBudgets(ctx, p, len(del.DryRun) > 0); err != nil {
+			return nil, err
+		}
+	}
+	if _, _, err := e.pods.Delete(ctx, name, nil, del); err != nil {
+		return nil, err
+	}
+	return &metav1.Status{Status: metav1.StatusSuccess, Code: 201}, nil
+}
+
+// counts tells whether a pod's end disrupts anything.
+func counts(p pod) bool {
+	return p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed &&
+		p.Status.Phase != corev1.PodPending && p.DeletionTimestamp == nil
+}
+
+var budgets = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
+
+func (e eviction) askBudgets(ctx context.Context, p pod, dryRun bool) error {
+	all, err := group.List[*policyv1.PodDisruptionBudget](ctx, e.stores, budgets, p.Namespace, &metainternalversion.ListOptions{})
+	if err != nil {
+		return err
+	}
+	var match []*policyv1.PodDisruptionBudget
+	for _, b := range all {
+		if s, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err == nil && !s.Empty() && s.Matches(labels.Set(p.Labels)) {
+			match = append(match, b)
+		}
+	}
+	switch len(match) {
+	case 0:
+		return nil
+	case 1:
+		return e.spend(ctx, match[0].Name, p, dryRun)
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: 500, Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+	}}
+}
+
+// spend takes one disruption from a budget.
+func (e eviction) spend(ctx context.Context, name string, p pod, dryRun bool) error {
+	updater, ok := e.stores.Find(schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets/status"}).(rest.Updater)
+	if !ok {
+		updater, ok = e.stores.Find(budgets).(rest.Updater)
+	}
+	if !ok {
+		return fmt.Errorf("no storage for %s", budgets)
+	}
+	opts := &metav1.UpdateOptions{}
+	if dryRun {
+		opts.DryRun = []string{metav1.DryRunAll}
+	}
+	_, _, err := updater.Update(request.WithNamespace(ctx, p.Namespace), name, registry.UpdateFunc(func(_ context.Context, old runtime.Object) (runtime.Object, error) {
+		b, ok := old.(*policyv1.PodDisruptionBudget)
+		if !ok {
+			return nil, fmt.Errorf("unexpected object %T", old)
+		}
+		return b, disrupt(b, p.Name)
+	}), nil, nil, false, opts)
+	return err
+}
+
+func disrupt(b *policyv1.PodDisruptionBudget, podName string) error {
+	if b.Status.ObservedGeneration < b.Generation {
+		return tooMany(b, 10, "The disruption budget %s is still being processed by the server.", b.Name)
+	}
+	if b.Status.DisruptionsAllowed <= 0 {
+		return tooMany(b, 0, "The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
+	}
+	b.Status.DisruptionsAllowed--
+	if b.Status.DisruptedPods == nil {
+		b.Status.DisruptedPods = map[string]metav1.Time{}
+	}
+	b.Status.DisruptedPods[podName] = *now()
+	return nil
+}
+
+func tooMany(b *policyv1.PodDisruptionBudget, retry int, detail string, args ...any) error {
+	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retry)
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: policyv1.DisruptionBudgetCause, Message: fmt.Sprintf(detail, args...),
+	})
+	return err
+}

@@ -1,0 +1,186 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/authentication/serviceaccount"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/kubeapi/group"
+)
+
+// tokenRequests serves "serviceaccounts/token".
+type tokenRequests struct {
+	stores    *group.Stores
+	issuer    *serviceaccount.Issuer
+	audiences []string
+	most      time.Duration
+	extend    bool
+}
+
+func newTokenRequests(d group.Deps) tokenRequests {
+	return tokenRequests{stores: d.Stores, issuer: d.TokenIssuer, audiences: d.APIAudiences, most: d.MaxTokenLifetime, extend: d.ExtendTokens}
+}
+
+func (tokenRequests) New() runtime.Object { return &authenticationv1.TokenRequest{} }
+
+// Kind implements rest.KindProvider.
+func (tokenRequests) Kind(schema.GroupVersion) schema.GroupVersionKind {
+	return authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")
+}
+
+const (
+	defaultTokenSeconds = 3600
+	// podTokenSeconds is what pods' token volumes ask for; such tokens may be
+	// extended to extendedLifetime.
+	podTokenSeconds  = 3607
+	extendedLifetime = 365 * 24 * time.Hour
+)
+
+// CreateNamed implements rest.NamedCreater.
+func (t tokenRequests) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+	req, ok := obj.(*authenticationv1.TokenRequest)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenRequest object: %T", obj))
+	}
+	namespace := request.NamespaceFrom(ctx)
+	account, err := group.Get[*corev1.ServiceAccount](ctx, t.stores, groupResource("serviceaccounts"), namespace, name, group.Consistent)
+	if err != nil {
+		return nil, err
+	}
+	if req.Name == "" {
+		req.Name = account.Name
+	}
+	if req.Namespace == "" {
+		req.Namespace = account.Namespace
+	}
+	if req.Spec.ExpirationSeconds == nil {
+		req.Spec.ExpirationSeconds = ptr(int64(defaultTokenSeconds))
+	}
+	if errs := validateTokenRequest(req); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind(), "", errs)
+	}
+	if validate != nil {
+		if err := validate(ctx, req.DeepCopy()); err != nil {
+			return nil, err
+		}
+	}
+	return t.issue(ctx, req, account)
+}
+
+func validateTokenRequest(r *authenticationv1.TokenRequest) field.ErrorList {
+	var errs field.ErrorList
+	path := field.NewPath("spec", "expirationSeconds")
+	if *r.Spec.ExpirationSeconds < 600 {
+		errs = append(errs, field.Invalid(path, *r.Spec.ExpirationSeconds, "may not specify a duration less than 10 minutes"))
+	}
+	if *r.Spec.ExpirationSeconds > 1<<32 {
+		errs = append(errs, field.Invalid(path, *r.Spec.ExpirationSeconds, "may not specify a duration larger than 2^32 seconds"))
+	}
+	return errs
+}
+
+func (t tokenRequests) issue(ctx context.Context, req *authenticationv1.TokenRequest, account *corev1.ServiceAccount) (runtime.Object, error) {
+	lifetime := time.Duration(*req.Spec.ExpirationSeconds) * time.Second
+	if t.most > 0 && lifetime > t.most {
+		lifetime = t.most
+		req.Spec.ExpirationSeconds = ptr(int64(lifetime.Seconds()))
+	}
+	ask := serviceaccount.Request{
+		Namespace: account.Namespace, Account: serviceaccount.Ref{Name: account.Name, UID: string(account.UID)}, Lifetime: lifetime,
+	}
+	if err := t.bind(ctx, req, account, &ask); err != nil {
+		return nil, err
+	}
+	if len(req.Spec.Audiences) == 0 {
+		req.Spec.Audiences = t.audiences
+	}
+	ask.Audiences = req.Spec.Audiences
+	if t.extend && ask.Pod != nil && *req.Spec.ExpirationSeconds == podTokenSeconds && t.forThisServer(ask.Audiences) {
+		ask.WarnAfter, ask.Lifetime = lifetime, extendedLifetime
+	}
+	until := time.Now().Add(ask.Lifetime)
+	token, _, err := t.issuer.Issue(ask)
+	if err != nil {
+		return nil, fmt.Errorf("failed to generate token: %w", err)
+	}
+	req.Status = authenticationv1.TokenRequestStatus{Token: token, ExpirationTimestamp: metav1.NewTime(until)}
+	return req, nil
+}
+
+func (t tokenRequests) forThisServer(audiences []string) bool {
+	for _, a := range audiences {
+		for _, own := range t.audiences {
+			if a == own {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// bind finds the object that the token shall live and die with.
+func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequest, account *corev1.ServiceAccount, ask *serviceaccount.Request) error {
+	ref := req.Spec.BoundObjectRef
+	if ref == nil {
+		return nil
+	}
+	uid := ref.UID
+	same := func(gr schema.GroupResource, found types.UID) error {
+		if uid != "" && uid != found {
+			return apierrors.NewConflict(gr, ref.Name, fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", uid))
+		}
+		return nil
+	}
+	switch gk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind(); gk {
+	case schema.GroupKind{Kind: "Pod"}:
+		p, err := group.Get[pod](ctx, t.stores, groupResource("pods"), account.Namespace, ref.Name, group.Consistent)
+		if err != nil {
+			return err
+		}
+		if p.Spec.ServiceAccountName != account.Name {
+			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", account.Name))
+		}
+		ask.Pod = &serviceaccount.Ref{Name: p.Name, UID: string(p.UID)}
+		t.nodeOf(ctx, p, ask)
+		return same(groupResource("pods"), p.UID)
+	case schema.GroupKind{Kind: "Secret"}:
+		s, err := group.Get[*corev1.Secret](ctx, t.stores, groupResource("secrets"), account.Namespace, ref.Name, group.Consistent)
+		if err != nil {
+			return err
+		}
+		ask.Secret = &serviceaccount.Ref{Name: s.Name, UID: string(s.UID)}
+		return same(groupResource("secrets"), s.UID)
+	case schema.GroupKind{Kind: "Node"}:
+		n, err := group.Get[*corev1.Node](ctx, t.stores, groupResource("nodes"), "", ref.Name, group.Consistent)
+		if err != nil {
+			return err
+		}
+		ask.Node = &serviceaccount.Ref{Name: n.Name, UID: string(n.UID)}
+		return same(groupResource("nodes"), n.UID)
+	default:
+		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gk.String()))
+	}
+}
+
+// nodeOf notes the node that a pod is on, where there is one.
+func (t tokenRequests) nodeOf(ctx context.Context, p pod, ask *serviceaccount.Request) {
+	if p.Spec.NodeName == "" {
+		return
+	}
+	ask.Node = &serviceaccount.Ref{Name: p.Spec.NodeName}
+	if n, err := group.Get[*corev1.Node](ctx, t.stores, groupResource("nodes"), "", p.Spec.NodeName, group.Consistent); err == nil {
+		ask.Node.UID = string(n.UID)
+	}
+}
