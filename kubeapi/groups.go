@@ -2,37 +2,47 @@ package kubeapi
 
 import (
 	"triplane/kubeapi/apps"
+	"triplane/kubeapi/authentication"
+	"triplane/kubeapi/authorization"
+	"triplane/kubeapi/autoscaling"
 	"triplane/kubeapi/batch"
+	"triplane/kubeapi/certificates"
+	"triplane/kubeapi/coordination"
+	"triplane/kubeapi/discovery"
+	"triplane/kubeapi/events"
+	"triplane/kubeapi/flowcontrol"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/networking"
 	"triplane/kubeapi/node"
 	"triplane/kubeapi/policy"
 	"triplane/kubeapi/rbac"
 	"triplane/kubeapi/scheduling"
+	"triplane/kubeapi/storage"
 )
 
 // legacyGroup is the core group, at /api.
 // groups are all others, in the order in which kube-apiserver installs them.
 func groups() []group.Func {
 	return []group.Func{
-		// authentication.k8s.io
-		// authorization.k8s.io
-		// autoscaling
+		authentication.Group,
+		authorization.Group,
+		autoscaling.Group,
 		batch.Group,
-		// certificates.k8s.io
-		// coordination.k8s.io
-		// discovery.k8s.io
-		// networking.k8s.io
+		certificates.Group,
+		coordination.Group,
+		discovery.Group,
+		networking.Group,
 		node.Group,
 		policy.Group,
 		rbac.Group,
 		scheduling.Group,
-		// storage.k8s.io
-		// flowcontrol.apiserver.k8s.io
+		storage.Group,
+		flowcontrol.Group,
 		// apps: behind all others, so that its kinds win over what other groups
 		// served before (extensions)
 		apps.Group,
 		// admissionregistration.k8s.io
-		// events.k8s.io
+		events.Group,
 		// resource.k8s.io
 	}
 }

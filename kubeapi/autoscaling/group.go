@@ -1,0 +1,18 @@
+// Package autoscaling serves HorizontalPodAutoscaler in autoscaling/v2, the
+// version of storage, and in autoscaling/v1, whose annotations carry what it
+// has no fields for.
+package autoscaling
+
+import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"triplane/generic/server"
+	"triplane/kubeapi/group"
+)
+
+// Group builds autoscaling/v2 and v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, autoscalingv2.GroupName, "v2", "v1")
+	group.Add(b, autoscalerKind())
+	return b.Info()
+}

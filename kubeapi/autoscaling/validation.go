@@ -1,0 +1,240 @@
+package autoscaling
+
+import (
+	"fmt"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/check"
+)
+
+const (
+	maxStabilization = 3600
+	maxPeriod        = 1800
+)
+
+func validate(a *autoscaler) field.ErrorList {
+	s, path := &a.Spec, field.NewPath("spec")
+	var errs field.ErrorList
+	if s.MinReplicas != nil && *s.MinReplicas < 1 {
+		errs = append(errs, field.Invalid(path.Child("minReplicas"), *s.MinReplicas, "must be greater than or equal to 1"))
+	}
+	switch limit := path.Child("maxReplicas"); {
+	case s.MaxReplicas == 0:
+		errs = append(errs, field.Required(limit, "must be set and greater than 0"))
+	case s.MaxReplicas < 1:
+		errs = append(errs, field.Invalid(limit, s.MaxReplicas, "must be greater than or equal to 1"))
+	}
+	if s.MinReplicas != nil && s.MaxReplicas < *s.MinReplicas {
+		errs = append(errs, field.Invalid(path.Child("maxReplicas"), s.MaxReplicas, "must be greater than or equal to `minReplicas`"))
+	}
+	errs = append(errs, validateReference(s.ScaleTargetRef, path.Child("scaleTargetRef"))...)
+	toZero := false
+	for i := range s.Metrics {
+		m := &s.Metrics[i]
+		errs = append(errs, validateMetric(m, path.Child("metrics").Index(i))...)
+		toZero = toZero || m.Type == autoscalingv2.ObjectMetricSourceType || m.Type == autoscalingv2.ExternalMetricSourceType
+	}
+	if s.MinReplicas != nil && *s.MinReplicas == 0 && !toZero {
+		errs = append(errs, field.Forbidden(path.Child("metrics"), "must specify at least one Object or External metric to support scaling to zero replicas"))
+	}
+	if b := s.Behavior; b != nil {
+		errs = append(errs, validateRules(b.ScaleUp, path.Child("behavior", "scaleUp"))...)
+		errs = append(errs, validateRules(b.ScaleDown, path.Child("behavior", "scaleDown"))...)
+	}
+	return errs
+}
+
+func validateReference(r autoscalingv2.CrossVersionObjectReference, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, f := range []struct{ value, name string }{{r.Kind, "kind"}, {r.Name, "name"}} {
+		if f.value == "" {
+			errs = append(errs, field.Required(path.Child(f.name), ""))
+		} else {
+			errs = append(errs, check.PathSegment(f.value, path.Child(f.name))...)
+		}
+	}
+	gv, err := schema.ParseGroupVersion(r.APIVersion)
+	if err != nil {
+		return append(errs, field.Invalid(path.Child("apiVersion"), r.APIVersion, err.Error()))
+	}
+	if gv.Group == "" && r.Kind != "ReplicationController" {
+		errs = append(errs, field.Invalid(path.Child("apiVersion"), r.APIVersion, "apiVersion must specify API group"))
+	}
+	return errs
+}
+
+func validateRules(r *autoscalingv2.HPAScalingRules, path *field.Path) field.ErrorList {
+	if r == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if w := r.StabilizationWindowSeconds; w != nil {
+		at := path.Child("stabilizationWindowSeconds")
+		if *w < 0 {
+			errs = append(errs, field.Invalid(at, *w, "must be greater than or equal to zero"))
+		} else if *w > maxStabilization {
+			errs = append(errs, field.Invalid(at, *w, fmt.Sprintf("must be less than or equal to %v", maxStabilization)))
+		}
+	}
+	if r.SelectPolicy != nil {
+		errs = append(errs, check.OneOf(*r.SelectPolicy, path.Child("selectPolicy"), autoscalingv2.DisabledPolicySelect, autoscalingv2.MaxChangePolicySelect, autoscalingv2.MinChangePolicySelect)...)
+	}
+	policies := path.Child("policies")
+	if len(r.Policies) == 0 {
+		errs = append(errs, field.Required(policies, "must specify at least one Policy"))
+	}
+	for i, p := range r.Policies {
+		at := policies.Index(i)
+		errs = append(errs, check.OneOf(p.Type, at.Child("type"), autoscalingv2.PercentScalingPolicy, autoscalingv2.PodsScalingPolicy)...)
+		if p.Value <= 0 {
+			errs = append(errs, field.Invalid(at.Child("value"), p.Value, "must be greater than zero"))
+		}
+		if p.PeriodSeconds <= 0 {
+			errs = append(errs, field.Invalid(at.Child("periodSeconds"), p.PeriodSeconds, "must be greater than zero"))
+		} else if p.PeriodSeconds > maxPeriod {
+			errs = append(errs, field.Invalid(at.Child("periodSeconds"), p.PeriodSeconds, fmt.Sprintf("must be less than or equal to %v", maxPeriod)))
+		}
+	}
+	if r.Tolerance != nil && r.Tolerance.Sign() < 0 {
+		errs = append(errs, field.Invalid(path.Child("tolerance"), r.Tolerance, "must be greater than or equal to 0"))
+	}
+	return errs
+}
+
+func validateMetric(m *autoscalingv2.MetricSpec, path *field.Path) field.ErrorList {
+	if m.Type == "" {
+		return field.ErrorList{field.Required(path.Child("type"), "must specify a metric source type")}
+	}
+	sources := []struct {
+		source autoscalingv2.MetricSourceType
+		name   string
+		set    bool
+		judge  func(*field.Path) field.ErrorList
+	}{
+		{autoscalingv2.ObjectMetricSourceType, "object", m.Object != nil, func(p *field.Path) field.ErrorList { return validateObject(m.Object, p) }},
+		{autoscalingv2.PodsMetricSourceType, "pods", m.Pods != nil, func(p *field.Path) field.ErrorList { return validatePods(m.Pods, p) }},
+		{autoscalingv2.ResourceMetricSourceType, "resource", m.Resource != nil, func(p *field.Path) field.ErrorList {
+			return validateResource(string(m.Resource.Name), &m.Resource.Target, p)
+		}},
+		{autoscalingv2.ExternalMetricSourceType, "external", m.External != nil, func(p *field.Path) field.ErrorList { return validateExternal(m.External, p) }},
+		{autoscalingv2.ContainerResourceMetricSourceType, "containerResource", m.ContainerResource != nil, func(p *field.Path) field.ErrorList {
+			var errs field.ErrorList
+			if m.ContainerResource.Container == "" {
+				errs = append(errs, field.Required(p.Child("container"), "must specify a container name"))
+			}
+			return append(errs, validateResource(string(m.ContainerResource.Name), &m.ContainerResource.Target, p)...)
+		}},
+	}
+	errs := check.OneOf(m.Type, path.Child("type"), autoscalingv2.ContainerResourceMetricSourceType, autoscalingv2.ExternalMetricSourceType,
+		autoscalingv2.ObjectMetricSourceType, autoscalingv2.PodsMetricSourceType, autoscalingv2.ResourceMetricSourceType)
+	present := 0
+	for _, s := range sources {
+		if s.set {
+			present++
+			if present == 1 {
+				errs = append(errs, s.judge(path.Child(s.name))...)
+			}
+		}
+	}
+	for _, s := range sources {
+		switch {
+		case s.source == m.Type && !s.set:
+			errs = append(errs, field.Required(path.Child(s.name), "must populate information for the given metric source"))
+		case s.source != m.Type && s.set && present != 1:
+			errs = append(errs, field.Forbidden(path.Child(s.name), "must populate the given metric source only"))
+		}
+	}
+	return errs
+}
+
+func validateIdentifier(id *autoscalingv2.MetricIdentifier, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if id.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), "must specify a metric name"))
+	} else {
+		errs = append(errs, check.PathSegment(id.Name, path.Child("name"))...)
+	}
+	return append(errs, metavalidation.ValidateLabelSelector(id.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+}
+
+func validateTarget(t *autoscalingv2.MetricTarget, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch t.Type {
+	case "":
+		errs = append(errs, field.Required(path.Child("type"), "must specify a metric target type"))
+	case autoscalingv2.UtilizationMetricType, autoscalingv2.ValueMetricType, autoscalingv2.AverageValueMetricType:
+	default:
+		errs = append(errs, field.Invalid(path.Child("type"), t.Type, "must be either Utilization, Value, or AverageValue"))
+	}
+	if t.AverageUtilization != nil && *t.AverageUtilization < 1 {
+		errs = append(errs, field.Invalid(path.Child("averageUtilization"), t.AverageUtilization, "must be greater than 0"))
+	}
+	for _, q := range []struct {
+		value *resource.Quantity
+		name  string
+	}{{t.Value, "value"}, {t.AverageValue, "averageValue"}} {
+		if q.value != nil && q.value.Sign() != 1 {
+			errs = append(errs, field.Invalid(path.Child(q.name), q.value, "must be positive"))
+		}
+	}
+	return errs
+}
+
+func validateObject(o *autoscalingv2.ObjectMetricSource, path *field.Path) field.ErrorList {
+	errs := validateReferenceNames(o.DescribedObject, path.Child("describedObject"))
+	errs = append(errs, validateIdentifier(&o.Metric, path.Child("metric"))...)
+	errs = append(errs, validateTarget(&o.Target, path.Child("target"))...)
+	if o.Target.Value == nil && o.Target.AverageValue == nil {
+		errs = append(errs, field.Required(path.Child("target", "averageValue"), "must set either a target value or averageValue"))
+	}
+	return errs
+}
+
+// validateReferenceNames judges a reference whose group may be the core group.
+func validateReferenceNames(r autoscalingv2.CrossVersionObjectReference, path *field.Path) field.ErrorList {
+	if gv, err := schema.ParseGroupVersion(r.APIVersion); err == nil && gv.Group == "" {
+		r.APIVersion = "core/v1"
+	}
+	return validateReference(r, path)
+}
+
+func validateExternal(e *autoscalingv2.ExternalMetricSource, path *field.Path) field.ErrorList {
+	errs := validateIdentifier(&e.Metric, path.Child("metric"))
+	errs = append(errs, validateTarget(&e.Target, path.Child("target"))...)
+	if e.Target.Value == nil && e.Target.AverageValue == nil {
+		errs = append(errs, field.Required(path.Child("target", "averageValue"), "must set either a target value for metric or a per-pod target"))
+	}
+	if e.Target.Value != nil && e.Target.AverageValue != nil {
+		errs = append(errs, field.Forbidden(path.Child("target", "value"), "may not set both a target value for metric and a per-pod target"))
+	}
+	return errs
+}
+
+func validatePods(p *autoscalingv2.PodsMetricSource, path *field.Path) field.ErrorList {
+	errs := validateIdentifier(&p.Metric, path.Child("metric"))
+	errs = append(errs, validateTarget(&p.Target, path.Child("target"))...)
+	if p.Target.AverageValue == nil || p.Target.AverageValue.Sign() != 1 {
+		errs = append(errs, field.Required(path.Child("target", "averageValue"), "must specify a positive target averageValue"))
+	}
+	return errs
+}
+
+func validateResource(name string, t *autoscalingv2.MetricTarget, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if name == "" {
+		errs = append(errs, field.Required(path.Child("name"), "must specify a resource name"))
+	}
+	errs = append(errs, validateTarget(t, path.Child("target"))...)
+	if t.AverageUtilization == nil && t.AverageValue == nil {
+		errs = append(errs, field.Required(path.Child("target", "averageUtilization"), "must set either a target raw value or a target utilization"))
+	}
+	if t.AverageUtilization != nil && t.AverageValue != nil {
+		errs = append(errs, field.Forbidden(path.Child("target", "averageValue"), "may not set both a target raw value and a target utilization"))
+	}
+	return errs
+}

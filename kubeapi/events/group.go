@@ -1,0 +1,185 @@
+// Package events serves the group events.k8s.io/v1: the same objects as the
+// events of the core group, under the same keys, in a shape and under rules of
+// its own.
+package events
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/generic/server"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/core"
+	"triplane/kubeapi/group"
+)
+
+// Group builds events.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, eventsv1.GroupName, "v1")
+	group.Add(b, eventKind(d.EventTTL))
+	return b.Info()
+}
+
+// eventKind is the declaration of core events with another served version. All
+// that may happen to an event here is that its series goes on.
+func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
+	k := core.EventKind(ttl)
+	k.Prefix = "events"
+	k.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
+	k.ValidateUpdate = func(_ context.Context, e, old *corev1.Event) field.ErrorList { return validateUpdate(e, old) }
+	k.FieldAliases = map[string]string{"reportingController": "reportingComponent"}
+	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
+		k.FieldAliases["regarding."+f] = "involvedObject." + f
+	}
+	k.Versions = []registry.Version[*corev1.Event]{{
+		Kind:    eventsv1.SchemeGroupVersion.WithKind("Event"),
+		New:     func() runtime.Object { return &eventsv1.Event{} },
+		NewList: func() runtime.Object { return &eventsv1.EventList{} },
+		ToHub: func(o runtime.Object) (*corev1.Event, error) {
+			e, ok := o.(*eventsv1.Event)
+			if !ok {
+				return nil, fmt.Errorf("unexpected object %T", o)
+			}
+			return toCore(e), nil
+		},
+		FromHub: func(e *corev1.Event) (runtime.Object, error) { return fromCore(e), nil },
+	}}
+	return k
+}
+
+func toCore(e *eventsv1.Event) *corev1.Event {
+	c := &corev1.Event{
+		ObjectMeta: e.ObjectMeta, InvolvedObject: e.Regarding, Reason: e.Reason, Message: e.Note,
+		Source: e.DeprecatedSource, FirstTimestamp: e.DeprecatedFirstTimestamp, LastTimestamp: e.DeprecatedLastTimestamp,
+		Count: e.DeprecatedCount, Type: e.Type, EventTime: e.EventTime, Action: e.Action, Related: e.Related,
+		ReportingController: e.ReportingController, ReportingInstance: e.ReportingInstance,
+	}
+	if s := e.Series; s != nil {
+		c.Series = &corev1.EventSeries{Count: s.Count, LastObservedTime: s.LastObservedTime}
+	}
+	return c
+}
+
+func fromCore(c *corev1.Event) *eventsv1.Event {
+	e := &eventsv1.Event{
+		ObjectMeta: c.ObjectMeta, Regarding: c.InvolvedObject, Reason: c.Reason, Note: c.Message,
+		DeprecatedSource: c.Source, DeprecatedFirstTimestamp: c.FirstTimestamp, DeprecatedLastTimestamp: c.LastTimestamp,
+		DeprecatedCount: c.Count, Type: c.Type, EventTime: c.EventTime, Action: c.Action, Related: c.Related,
+		ReportingController: c.ReportingController, ReportingInstance: c.ReportingInstance,
+	}
+	if s := c.Series; s != nil {
+		e.Series = &eventsv1.EventSeries{Count: s.Count, LastObservedTime: s.LastObservedTime}
+	}
+	return e
+}
+
+const (
+	maxText    = 128
+	maxMessage = 1024
+)
+
+func invalid(path, message string) *field.Error {
+	return field.Invalid(field.NewPath(path), "", message)
+}
+
+// validateParts judges what events with an event time are held to.
+func validateParts(e *corev1.Event) field.ErrorList {
+	var errs field.ErrorList
+	if ns := e.InvolvedObject.Namespace; ns == "" {
+		if e.Namespace != "" && e.Namespace != "default" && e.Namespace != "kube-system" {
+			errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), ns, "does not match event.namespace"))
+		}
+	} else if ns != e.Namespace {
+		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), ns, "does not match event.namespace"))
+	}
+	if e.EventTime.IsZero() {
+		return errs
+	}
+	controller := field.NewPath("reportingController")
+	if e.ReportingController == "" {
+		errs = append(errs, field.Required(controller, ""))
+	}
+	errs = append(errs, check.QualifiedName(e.ReportingController, controller)...)
+	for _, f := range []struct{ name, value string }{{"reportingInstance", e.ReportingInstance}, {"action", e.Action}, {"reason", e.Reason}} {
+		if f.value == "" {
+			errs = append(errs, field.Required(field.NewPath(f.name), ""))
+		} else if len(f.value) > maxText {
+			errs = append(errs, invalid(f.name, fmt.Sprintf("can have at most %d characters", maxText)))
+		}
+	}
+	if len(e.Message) > maxMessage {
+		errs = append(errs, invalid("message", fmt.Sprintf("can have at most %d characters", maxMessage)))
+	}
+	return errs
+}
+
+func validate(e *corev1.Event) field.ErrorList {
+	errs := validateParts(e)
+	if e.EventTime.IsZero() {
+		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
+	}
+	errs = append(errs, validateSeries(e)...)
+	if e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning {
+		errs = append(errs, invalid("type", "has invalid value: "+e.Type))
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"firstTimestamp", !e.FirstTimestamp.IsZero()}, {"lastTimestamp", !e.LastTimestamp.IsZero()},
+		{"count", e.Count != 0}, {"source", e.Source != corev1.EventSource{}},
+	} {
+		if f.set {
+			errs = append(errs, invalid(f.name, "needs to be unset"))
+		}
+	}
+	return errs
+}
+
+func validateSeries(e *corev1.Event) field.ErrorList {
+	var errs field.ErrorList
+	if e.Series == nil {
+		return nil
+	}
+	if e.Series.Count < 2 {
+		errs = append(errs, invalid("series.count", "should be at least 2"))
+	}
+	if e.Series.LastObservedTime.IsZero() {
+		errs = append(errs, field.Required(field.NewPath("series", "lastObservedTime"), ""))
+	}
+	return errs
+}
+
+func validateUpdate(e, old *corev1.Event) field.ErrorList {
+	errs := validateParts(e)
+	if check.Differs(e.Series, old.Series) {
+		errs = append(errs, validateSeries(e)...)
+	}
+	for _, f := range []struct {
+		name       string
+		value, old any
+		internal   bool
+	}{
+		{"involvedObject", e.InvolvedObject, old.InvolvedObject, true}, {"reason", e.Reason, old.Reason, false},
+		{"message", e.Message, old.Message, false}, {"source", e.Source, old.Source, true},
+		{"firstTimestamp", e.FirstTimestamp, old.FirstTimestamp, false}, {"lastTimestamp", e.LastTimestamp, old.LastTimestamp, false},
+		{"count", e.Count, old.Count, false}, {"reason", e.Reason, old.Reason, false}, {"type", e.Type, old.Type, false},
+		{"eventTime", e.EventTime, old.EventTime, false}, {"action", e.Action, old.Action, false},
+		{"related", e.Related, old.Related, true}, {"reportingController", e.ReportingController, old.ReportingController, false},
+		{"reportingInstance", e.ReportingInstance, old.ReportingInstance, false},
+	} {
+		if f.internal {
+			errs = append(errs, check.ImmutableStruct(f.value, f.old, field.NewPath(f.name))...)
+		} else {
+			errs = append(errs, check.Immutable(f.value, f.old, field.NewPath(f.name))...)
+		}
+	}
+	return errs
+}
