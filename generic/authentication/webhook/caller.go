@@ -1,0 +1,95 @@
+// Package webhook authenticates tokens by asking a remote service with
+// TokenReviews. Its Caller is how package authorization/webhook asks, too.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const (
+	// attempts and firstPause bound how long a failing service holds a request.
+	attempts   = 5
+	firstPause = 500 * time.Millisecond
+	// callTimeout is for one attempt.
+	callTimeout = 30 * time.Second
+	maxAnswer   = 1 << 20
+)
+
+// Caller posts reviews to the server of a kubeconfig file.
+type Caller struct {
+	url    string
+	client *http.Client
+	pause  time.Duration
+}
+
+// NewCaller reads the kubeconfig: the cluster's server is the URL to post to,
+// the user is how to authenticate there.
+func NewCaller(kubeconfig string) (*Caller, error) {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("webhook configuration %s: %w", kubeconfig, err)
+	}
+	config.Timeout = callTimeout
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("webhook configuration %s: %w", kubeconfig, err)
+	}
+	return &Caller{url: config.Host, client: client, pause: firstPause}, nil
+}
+
+// Call posts review as JSON and decodes the answer into it. Failures of the
+// network and of the service (5xx, 429) are tried again with growing pauses.
+func (c *Caller) Call(ctx context.Context, review any) error {
+	body, err := json.Marshal(review)
+	if err != nil {
+		return err
+	}
+	pause := c.pause
+	for i := 1; ; i++ {
+		again, err := c.once(ctx, body, review)
+		if err == nil || !again || i == attempts {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+		pause += pause / 2
+	}
+}
+
+func (c *Caller) once(ctx context.Context, body []byte, answer any) (again bool, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return false, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	response, err := c.client.Do(r)
+	if err != nil {
+		return ctx.Err() == nil, err
+	}
+	defer response.Body.Close() //nolint:errcheck // nothing is written
+	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return true, err
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		again = response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests
+		return again, fmt.Errorf("webhook %s answered %s", c.url, response.Status)
+	}
+	return false, json.Unmarshal(raw, answer)
+}
