@@ -31,11 +31,11 @@ func (p *progress) set(revision int64) {
 	}
 }
 
-// waited tells whether anybody waits.
-func (p *progress) waited() bool {
+// change is closed when the revision moves; nil while nobody waits for that.
+func (p *progress) change() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.changed != nil
+	return p.changed
 }
 
 // wait returns when the revision is reached or ctx ends.

@@ -131,7 +131,9 @@ func (h *Hub) rebuild(revision int64) {
 	defer h.mu.Unlock()
 	select {
 	case <-h.started:
-		h.counts.rebuilds.Add(1)
+		if revision != 0 {
+			h.counts.rebuilds.Add(1)
+		}
 	default:
 	}
 	for _, c := range h.caches {
@@ -185,21 +187,28 @@ func (h *Hub) askForProgress(ctx context.Context) {
 			return
 		case <-h.progress.nudge:
 		}
-		pause := askFirst
-		for {
+		// Whoever is not served by the next change nudges again.
+		for pause := askFirst; ; pause = askAgain {
+			changed := h.progress.change()
+			if changed == nil {
+				break // nobody waits
+			}
 			timer.Reset(pause)
 			select {
 			case <-ctx.Done():
 				return
+			case <-changed:
 			case <-timer.C:
+				h.requestProgress(ctx)
+				continue
 			}
-			if !h.progress.waited() {
-				break
-			}
-			if err := h.backend.RequestProgress(ctx); err != nil && ctx.Err() == nil {
-				klog.V(2).InfoS("Asking for the progress of the watch failed", "err", err)
-			}
-			pause = askAgain
+			break
 		}
+	}
+}
+
+func (h *Hub) requestProgress(ctx context.Context) {
+	if err := h.backend.RequestProgress(ctx); err != nil && ctx.Err() == nil {
+		klog.V(2).InfoS("Asking for the progress of the watch failed", "err", err)
 	}
 }
