@@ -1,0 +1,66 @@
+package kubeapi
+
+import (
+	"net"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"triplane/generic/server"
+	"triplane/kubeapi/group"
+)
+
+// Config is what the core server is made of.
+type Config struct {
+	// Generic is the configuration of the server itself.
+	Generic *server.Config
+	// Groups is what the API groups are built from. New sets its RESTOptions,
+	// Stores, Authorizer and RuleResolver.
+	Groups group.Deps
+
+	// AdvertiseAddress and AdvertisePort are this replica's endpoint of the
+	// kubernetes Service; a nil address adds none.
+	AdvertiseAddress net.IP
+	AdvertisePort    int
+	// KubernetesServiceNodePort makes that Service a NodePort one; 0 leaves it a
+	// ClusterIP.
+	KubernetesServiceNodePort int
+
+	// ClientCA and RequestHeader are what external API servers read from the
+	// config map extension-apiserver-authentication: PEM, nil where there is
+	// none.
+	ClientCA      []byte
+	RequestHeader *RequestHeader
+}
+
+// RequestHeader tells how a front proxy names the user of a request.
+type RequestHeader struct {
+	ClientCA            []byte // PEM
+	AllowedNames        []string
+	UsernameHeaders     []string
+	UIDHeaders          []string
+	GroupHeaders        []string
+	ExtraHeaderPrefixes []string
+}
+
+// CompletedConfig is a configuration that New accepts.
+type CompletedConfig struct {
+	Config
+	generic server.CompletedConfig
+}
+
+// Complete fills in what was left open.
+func (c *Config) Complete() CompletedConfig {
+	done := CompletedConfig{Config: *c, generic: c.Generic.Complete()}
+	g := &done.Groups
+	g.RESTOptions = c.Generic.RESTOptionsGetter
+	g.Stores = group.NewStores()
+	g.Authorizer, g.RuleResolver = c.Generic.Authorization, c.Generic.RuleResolver
+	if g.EventTTL == 0 {
+		g.EventTTL = time.Hour
+	}
+	if g.NodePortRange.Size == 0 {
+		g.NodePortRange = utilnet.PortRange{Base: 30000, Size: 2768}
+	}
+	return done
+}

@@ -1,0 +1,60 @@
+// Package coordination is the group coordination.k8s.io, v1: leases.
+package coordination
+
+import (
+	"context"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/generic/server"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/show"
+)
+
+// Group builds coordination.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, coordinationv1.GroupName, "v1")
+	group.Add(b, leaseKind())
+	return b.Info()
+}
+
+func leaseKind() registry.Kind[*coordinationv1.Lease] {
+	type lease = *coordinationv1.Lease
+	return registry.Kind[lease]{
+		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Plural: "leases", Singular: "lease", Namespaced: true,
+		New:                 func() lease { return &coordinationv1.Lease{} },
+		NewList:             func() runtime.Object { return &coordinationv1.LeaseList{} },
+		AllowCreateOnUpdate: true,
+		AnyFinalizer:        true,
+		Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
+		ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
+		Columns: []registry.Column{
+			show.Name(), show.Text("Holder", show.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), show.Age(),
+		},
+		Cells: func(l lease) []any {
+			return []any{l.Name, show.Deref(l.Spec.HolderIdentity), show.Since(l.CreationTimestamp)}
+		},
+	}
+}
+
+func validateLease(s *coordinationv1.LeaseSpec) field.ErrorList {
+	var errs field.ErrorList
+	path := field.NewPath("spec")
+	if d := s.LeaseDurationSeconds; d != nil && *d <= 0 {
+		errs = append(errs, field.Invalid(path.Child("leaseDurationSeconds"), *d, "must be greater than 0"))
+	}
+	if n := s.LeaseTransitions; n != nil && *n < 0 {
+		errs = append(errs, field.Invalid(path.Child("leaseTransitions"), *n, "must be greater than or equal to 0"))
+	}
+	if s.Strategy != nil {
+		errs = append(errs, check.OneOf(*s.Strategy, path.Child("strategy"), coordinationv1.OldestEmulationVersion)...)
+	}
+	if h := s.PreferredHolder; h != nil && *h != "" && (s.Strategy == nil || *s.Strategy == "") {
+		errs = append(errs, field.Forbidden(path.Child("preferredHolder"), "may only be specified when `strategy` is defined"))
+	}
+	return errs
+}

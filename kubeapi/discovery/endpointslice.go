@@ -1,0 +1,258 @@
+// Package discovery is the group discovery.k8s.io, v1: endpoint slices.
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/generic/server"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/core"
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/show"
+)
+
+type slice = *discoveryv1.EndpointSlice
+
+// Group builds discovery.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, discoveryv1.GroupName, "v1")
+	group.Add(b, endpointSliceKind())
+	return b.Info()
+}
+
+func endpointSliceKind() registry.Kind[slice] {
+	return registry.Kind[slice]{
+		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Plural: "endpointslices", Singular: "endpointslice", Namespaced: true,
+		New:                      func() slice { return &discoveryv1.EndpointSlice{} },
+		NewList:                  func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
+		AllowUnconditionalUpdate: true,
+		Default:                  defaultSlice,
+		PrepareForCreate:         func(_ context.Context, s slice) { s.Generation = 1 },
+		PrepareForUpdate: func(_ context.Context, s, old slice) {
+			now, before := s.DeepCopy(), old.DeepCopy()
+			now.ObjectMeta, before.ObjectMeta = old.ObjectMeta, old.ObjectMeta
+			changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels) || check.Differs(s.Annotations, old.Annotations)
+			check.Generation(s, old, changed)
+		},
+		Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
+		ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
+			return append(validateSlice(s), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
+		},
+		Columns: []registry.Column{
+			show.Name(), show.Text("AddressType", show.Doc(discoveryv1.EndpointSlice{}, "addressType")),
+			show.Text("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports")),
+			show.Text("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints")), show.Age(),
+		},
+		Cells: func(s slice) []any {
+			return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), show.Since(s.CreationTimestamp)}
+		},
+	}
+}
+
+func defaultSlice(s slice) {
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		if p.Name == nil {
+			p.Name = new(string)
+		}
+		if p.Protocol == nil {
+			tcp := corev1.ProtocolTCP
+			p.Protocol = &tcp
+		}
+	}
+}
+
+const (
+	maxEndpoints = 1000
+	maxPorts     = 20000
+	maxAddresses = 100
+	maxHints     = 8
+)
+
+func validateSlice(s slice) field.ErrorList {
+	errs := addressType(s.AddressType, field.NewPath("addressType"))
+	list := field.NewPath("endpoints")
+	if len(s.Endpoints) > maxEndpoints {
+		return append(errs, field.TooMany(list, len(s.Endpoints), maxEndpoints))
+	}
+	for i := range s.Endpoints {
+		errs = append(errs, validateEndpoint(&s.Endpoints[i], s.AddressType, list.Index(i))...)
+	}
+	return append(errs, slicePorts(s.Ports, field.NewPath("ports"))...)
+}
+
+func addressType(t discoveryv1.AddressType, path *field.Path) field.ErrorList {
+	if t == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	return check.OneOf(t, path, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
+}
+
+func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	addresses := path.Child("addresses")
+	switch n := len(e.Addresses); {
+	case n == 0:
+		errs = append(errs, field.Required(addresses, "must contain at least 1 address"))
+	case n > maxAddresses:
+		errs = append(errs, field.TooMany(addresses, n, maxAddresses))
+	}
+	for i, a := range e.Addresses {
+		errs = append(errs, address(a, t, addresses.Index(i))...)
+	}
+	if n := e.NodeName; n != nil {
+		errs = append(errs, check.Subdomain(*n, path.Child("nodeName"))...)
+	}
+	for _, k := range sets.List(sets.KeySet(e.DeprecatedTopology)) {
+		errs = append(errs, check.QualifiedName(k, path.Child("deprecatedTopology").Key(k))...)
+	}
+	if h := e.Hostname; h != nil {
+		errs = append(errs, check.Label(*h, path.Child("hostname"))...)
+	}
+	if e.Hints != nil {
+		errs = append(errs, hints(e.Hints, path.Child("hints"))...)
+	}
+	return errs
+}
+
+func address(a string, t discoveryv1.AddressType, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	ip := net.ParseIP(a)
+	switch t {
+	case discoveryv1.AddressTypeFQDN:
+		return utilvalidation.IsFullyQualifiedDomainName(path, a)
+	case discoveryv1.AddressTypeIPv4:
+		errs = utilvalidation.IsValidIP(path, a)
+		if len(errs) == 0 && ip.To4() == nil {
+			errs = append(errs, field.Invalid(path, a, "must be an IPv4 address"))
+		}
+	case discoveryv1.AddressTypeIPv6:
+		errs = utilvalidation.IsValidIP(path, a)
+		if len(errs) == 0 && ip.To4() != nil {
+			errs = append(errs, field.Invalid(path, a, "must be an IPv6 address"))
+		}
+	default:
+		return nil
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	return core.EndpointIP(a, path)
+}
+
+func hints(h *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	zones, seen := path.Child("forZones"), sets.New[string]()
+	if len(h.ForZones) > maxHints {
+		return append(errs, field.TooMany(zones, len(h.ForZones), maxHints))
+	}
+	for i, z := range h.ForZones {
+		p := zones.Index(i).Child("name")
+		if seen.Has(z.Name) {
+			errs = append(errs, field.Duplicate(p, z.Name))
+		}
+		seen.Insert(z.Name)
+		errs = append(errs, check.Label(z.Name, p)...)
+	}
+	nodes, names := path.Child("forNodes"), sets.New[string]()
+	if len(h.ForNodes) > maxHints {
+		return append(errs, field.TooMany(nodes, len(h.ForNodes), maxHints))
+	}
+	for i, n := range h.ForNodes {
+		p := nodes.Index(i).Child("name")
+		if names.Has(n.Name) {
+			errs = append(errs, field.Duplicate(p, n.Name))
+		}
+		names.Insert(n.Name)
+		errs = append(errs, check.Subdomain(n.Name, p)...)
+	}
+	return errs
+}
+
+func slicePorts(ports []discoveryv1.EndpointPort, list *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(ports) > maxPorts {
+		return field.ErrorList{field.TooMany(list, len(ports), maxPorts)}
+	}
+	names := sets.New[string]()
+	for i := range ports {
+		p, path := &ports[i], list.Index(i)
+		name := show.Deref(p.Name)
+		if name != "" {
+			errs = append(errs, check.Label(name, path.Child("name"))...)
+		}
+		if names.Has(name) {
+			errs = append(errs, field.Duplicate(path.Child("name"), name))
+		}
+		names.Insert(name)
+		errs = append(errs, check.OneOf(show.Deref(p.Protocol), path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		if p.AppProtocol != nil {
+			errs = append(errs, check.QualifiedName(*p.AppProtocol, path.Child("appProtocol"))...)
+		}
+		if p.Port != nil {
+			for _, msg := range utilvalidation.IsValidPortNum(int(*p.Port)) {
+				errs = append(errs, field.Invalid(path.Child("port"), *p.Port, msg))
+			}
+		}
+	}
+	return errs
+}
+
+const shown = 3
+
+func portsCell(ports []discoveryv1.EndpointPort) string {
+	if len(ports) == 0 {
+		return "<unset>"
+	}
+	var out []string
+	for i := range ports {
+		if i == shown {
+			break
+		}
+		switch p := &ports[i]; {
+		case p.Port != nil:
+			out = append(out, strconv.Itoa(int(*p.Port)))
+		case p.Name != nil && *p.Name != "":
+			out = append(out, *p.Name)
+		default:
+			out = append(out, "*")
+		}
+	}
+	return more(out, len(ports))
+}
+
+func endpointsCell(endpoints []discoveryv1.Endpoint) string {
+	if len(endpoints) == 0 {
+		return "<unset>"
+	}
+	var out []string
+	count := 0
+	for i := range endpoints {
+		for _, a := range endpoints[i].Addresses {
+			if count++; count <= shown {
+				out = append(out, a)
+			}
+		}
+	}
+	return more(out, count)
+}
+
+func more(list []string, total int) string {
+	text := strings.Join(list, ",")
+	if total > shown {
+		return fmt.Sprintf("%s + %d more...", text, total-shown)
+	}
+	return text
+}

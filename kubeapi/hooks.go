@@ -1,0 +1,36 @@
+package kubeapi
+
+import (
+	"context"
+
+	"triplane/generic/authentication/user"
+	"triplane/generic/request"
+	"triplane/generic/server"
+	"triplane/kubeapi/bootstrap"
+	"triplane/kubeapi/scheduling"
+)
+
+// addHooks names what the server creates for itself as kube-apiserver does.
+func (s *Server) addHooks() error {
+	for _, h := range []struct {
+		name string
+		work func(context.Context) error
+	}{
+		{bootstrap.RBACHook, func(ctx context.Context) error { return bootstrap.RBAC(ctx, s.Stores) }},
+		{bootstrap.PriorityClassesHook, func(ctx context.Context) error {
+			return bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses())
+		}},
+		{bootstrap.FlowControlHook, func(ctx context.Context) error { return bootstrap.FlowControl(ctx, s.Stores) }},
+	} {
+		if err := s.GenericAPIServer.AddPostStartHook(h.name, asServer(h.work)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asServer runs a hook's work as the server itself.
+func asServer(work func(context.Context) error) server.PostStartHookFunc {
+	self := &user.Info{Name: user.APIServerUser, Groups: []string{user.SystemPrivileged, user.AllAuthenticated}}
+	return func(ctx server.HookContext) error { return work(request.WithUser(ctx, self)) }
+}

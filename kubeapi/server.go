@@ -1,0 +1,51 @@
+package kubeapi
+
+import (
+	"fmt"
+
+	"triplane/generic/server"
+	"triplane/kubeapi/core"
+	"triplane/kubeapi/group"
+)
+
+// Server is the core server.
+type Server struct {
+	GenericAPIServer *server.GenericAPIServer
+	// Stores finds the storage of built-in resources.
+	Stores *group.Stores
+
+	config CompletedConfig
+}
+
+// New makes the core server in front of a delegate, with all built-in groups.
+func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) {
+	generic, err := c.generic.New("kube-apiserver", delegate)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{GenericAPIServer: generic, Stores: c.Groups.Stores, config: c}
+	if err := s.installGroups(); err != nil {
+		return nil, err
+	}
+	return s, s.addHooks()
+}
+
+func (s *Server) installGroups() error {
+	info, err := core.Group(s.config.Groups)
+	if err != nil {
+		return fmt.Errorf("core group: %w", err)
+	}
+	if err := s.GenericAPIServer.InstallLegacyAPIGroup("/api", info); err != nil {
+		return err
+	}
+	for _, build := range groups() {
+		info, err := build(s.config.Groups)
+		if err != nil {
+			return err
+		}
+		if err := s.GenericAPIServer.InstallAPIGroups(info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
