@@ -62,42 +62,61 @@ func (u unionToken) AuthenticateToken(ctx context.Context, token string) (*Respo
 // AuthenticatedGroup adds system:authenticated to whom inner accepts, unless
 // they are known to be nobody.
 func AuthenticatedGroup(inner Request) Request {
+	g := newGroupAdder()
 	return RequestFunc(func(r *http.Request) (*Response, error) {
 		response, err := inner.AuthenticateRequest(r)
 		if response == nil || err != nil {
 			return nil, err
 		}
-		return withAuthenticated(response), nil
+		return g.add(response), nil
 	})
 }
 
 // AuthenticatedTokenGroup does the same for tokens.
 func AuthenticatedTokenGroup(inner Token) Token {
+	g := newGroupAdder()
 	return TokenFunc(func(ctx context.Context, token string) (*Response, error) {
 		response, err := inner.AuthenticateToken(ctx, token)
 		if response == nil || err != nil {
 			return nil, err
 		}
-		return withAuthenticated(response), nil
+		return g.add(response), nil
 	})
 }
 
-// withAuthenticated never changes the response it is given, which may be a
-// cached one.
-func withAuthenticated(response *Response) *Response {
-	u := response.User
-	if u.Name == user.Anonymous {
+// groupAdder remembers what it made of a user: authenticators mostly return the
+// same one for the same credential. Users are never changed, so that the
+// pointer tells them apart, and being a key keeps it from being used again.
+type groupAdder struct {
+	known recent[*user.Info, *user.Info]
+}
+
+func newGroupAdder() *groupAdder {
+	return &groupAdder{known: recent[*user.Info, *user.Info]{limit: 1024}}
+}
+
+func (g *groupAdder) add(response *Response) *Response {
+	u, ok := g.known.get(response.User)
+	if !ok {
+		u = authenticatedUser(response.User)
+		g.known.put(response.User, u)
+	}
+	if u == response.User {
 		return response
 	}
-	for _, g := range u.Groups {
-		if g == user.AllAuthenticated || g == user.AllUnauthenticated {
-			return response
-		}
+	return &Response{User: u, Audiences: response.Audiences}
+}
+
+func withAuthenticated(response *Response) *Response {
+	return &Response{User: authenticatedUser(response.User), Audiences: response.Audiences}
+}
+
+// authenticatedUser returns u itself where there is nothing to add.
+func authenticatedUser(u *user.Info) *user.Info {
+	if u.Name == user.Anonymous || u.InGroup(user.AllAuthenticated) || u.InGroup(user.AllUnauthenticated) {
+		return u
 	}
 	groups := make([]string, 0, len(u.Groups)+1)
 	groups = append(append(groups, u.Groups...), user.AllAuthenticated)
-	return &Response{
-		User:      &user.Info{Name: u.Name, UID: u.UID, Groups: groups, Extra: u.Extra},
-		Audiences: response.Audiences,
-	}
+	return &user.Info{Name: u.Name, UID: u.UID, Groups: groups, Extra: u.Extra}
 }

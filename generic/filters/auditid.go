@@ -19,11 +19,13 @@ func withAuditID(next http.Handler) http.Handler {
 		if id == "" {
 			id = newID()
 		}
-		exchangeOf(r).AuditID = id
+		e := exchangeOf(r)
+		e.AuditID = id
 		if len(id) > maxAuditID {
 			id = id[:maxAuditID]
 		}
-		w.Header()[auditIDHeader] = []string{id}
+		e.auditID[0] = id
+		w.Header()[auditIDHeader] = e.auditID[:]
 		next.ServeHTTP(w, r)
 	})
 }

@@ -22,10 +22,10 @@ func withAuthorization(authz authorizer.Authorizer, m *metrics.Registry) func(ht
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
-			var a authorizer.Attributes
-			authorization.AttributesOf(&e.info, e.User, &a)
+			a := &e.attributes
+			authorization.AttributesOf(&e.info, e.User, a)
 			start := time.Now()
-			decision, reason, err := authz.Authorize(e, &a)
+			decision, reason, err := authz.Authorize(e, a)
 			if m != nil {
 				m.Auth.Decided(decision == authorizer.Allow, decision == authorizer.Deny, err, time.Since(start))
 			}
@@ -35,7 +35,7 @@ func withAuthorization(authz authorizer.Authorizer, m *metrics.Registry) func(ht
 			case err != nil:
 				internalError(w, r, err)
 			default:
-				forbidden(w, r, &a, reason)
+				forbidden(w, r, a, reason)
 			}
 		})
 	}

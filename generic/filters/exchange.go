@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"triplane/generic/authorization/authorizer"
 	"triplane/generic/request"
 )
 
@@ -13,6 +14,9 @@ type exchange struct {
 	info request.Info
 	responseWriter
 	longRunning bool
+	// Room for what the filters need once, so that it is not allocated apart.
+	attributes authorizer.Attributes
+	auditID    [1]string
 }
 
 // exchangeOf finds the exchange behind the chain's own requests.
