@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/triplane
 
-.PHONY: run build test race bench lint fmt clean
+.PHONY: run build test race bench microbench lint fmt clean
 
 run: build ## Serve with the embedded store; data goes to .triplane.
 	$(BIN) $(ARGS)
@@ -17,7 +17,10 @@ test: lint ## Run all tests.
 race: ## Run the tests of the packages with the race detector.
 	$(GO) test -race ./aggregator/... ./apiextensions/... ./cmd/... ./generic/... ./kubeapi/...
 
-bench: ## Run the benchmarks of all packages.
+bench: build ## Measure the server beside others; BENCH takes flags of e2e/bench.
+	$(GO) run ./e2e/bench $(BENCH)
+
+microbench: ## Run the benchmarks of all packages.
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 lint: ## Check formatting, vet, and which room imports which.

@@ -32,6 +32,7 @@ type parts struct {
 	authn   *options.Authenticators
 	lookups *lookups
 	rbac    *rbacFeed
+	node    *nodeFeed
 }
 
 // build stacks the servers: aggregator in front of core in front of extensions.
@@ -72,6 +73,7 @@ func (p *parts) build() (*chain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("aggregator: %w", err)
 	}
+	p.node.server = agg.GenericAPIServer
 	if err := p.rbac.install(agg.GenericAPIServer); err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.Etcd.HealthCheck(st.backend)))
 	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.Etcd.ReadyCheck(st.backend)))
 
-	p := &parts{options: o, config: c, store: st, lookups: &lookups{}, rbac: newRBACFeed()}
+	p := &parts{options: o, config: c, store: st, lookups: &lookups{}, rbac: newRBACFeed(), node: newNodeFeed()}
 	if p.authn, err = o.Authentication.Build(p.lookups); err != nil {
 		return nil, err
 	}
