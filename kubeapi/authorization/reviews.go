@@ -1,0 +1,195 @@
+package authorization
+
+import (
+	"context"
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/authentication/user"
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+)
+
+// answerer asks the authorizer.
+type answerer struct{ authorizer authorizer.Authorizer }
+
+func (a answerer) answer(ctx context.Context, attributes *authorizer.Attributes) authorizationv1.SubjectAccessReviewStatus {
+	if a.authorizer == nil {
+		return authorizationv1.SubjectAccessReviewStatus{Allowed: true}
+	}
+	decision, reason, err := a.authorizer.Authorize(ctx, attributes)
+	status := authorizationv1.SubjectAccessReviewStatus{
+		Allowed: decision == authorizer.Allow, Denied: decision == authorizer.Deny, Reason: reason,
+	}
+	if err != nil {
+		status.EvaluationError = err.Error()
+	}
+	return status
+}
+
+func invalid(kind string, errs field.ErrorList) error {
+	return apierrors.NewInvalid(authorizationv1.SchemeGroupVersion.WithKind(kind).GroupKind(), "", errs)
+}
+
+func notA(kind string, obj runtime.Object) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("not a %s: %T", kind, obj))
+}
+
+func admit(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc) error {
+	if validate == nil {
+		return nil
+	}
+	return validate(ctx, obj.DeepCopyObject())
+}
+
+// asker is who makes the request.
+func asker(ctx context.Context) (*user.Info, error) {
+	if u := request.UserFrom(ctx); u != nil {
+		return u, nil
+	}
+	return nil, apierrors.NewBadRequest("no user present on request")
+}
+
+type accessReviews struct {
+	clusterReview
+	answerer
+}
+
+func (accessReviews) New() runtime.Object  { return &authorizationv1.SubjectAccessReview{} }
+func (accessReviews) SingularName() string { return "subjectaccessreview" }
+
+// Create implements rest.Creater.
+func (a accessReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+	r, ok := obj.(*authorizationv1.SubjectAccessReview)
+	if !ok {
+		return nil, notA("SubjectAccessReview", obj)
+	}
+	if errs := append(subject(&r.Spec), bareMetadata(&r.ObjectMeta, "")...); len(errs) > 0 {
+		return nil, invalid("SubjectAccessReview", errs)
+	}
+	if err := admit(ctx, r, validate); err != nil {
+		return nil, err
+	}
+	r.Status = a.answer(ctx, attributesOf(&r.Spec))
+	return r, nil
+}
+
+type selfAccessReviews struct {
+	clusterReview
+	answerer
+}
+
+func (selfAccessReviews) New() runtime.Object  { return &authorizationv1.SelfSubjectAccessReview{} }
+func (selfAccessReviews) SingularName() string { return "selfsubjectaccessreview" }
+
+// Create implements rest.Creater.
+func (a selfAccessReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+	r, ok := obj.(*authorizationv1.SelfSubjectAccessReview)
+	if !ok {
+		return nil, notA("SelfSubjectAccessReview", obj)
+	}
+	errs := append(what(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes), bareMetadata(&r.ObjectMeta, "")...)
+	if len(errs) > 0 {
+		return nil, invalid("SelfSubjectAccessReview", errs)
+	}
+	u, err := asker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := admit(ctx, r, validate); err != nil {
+		return nil, err
+	}
+	attributes := &authorizer.Attributes{User: u}
+	fill(attributes, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
+	r.Status = a.answer(ctx, attributes)
+	return r, nil
+}
+
+type localAccessReviews struct {
+	namespacedReview
+	answerer
+}
+
+func (localAccessReviews) New() runtime.Object  { return &authorizationv1.LocalSubjectAccessReview{} }
+func (localAccessReviews) SingularName() string { return "localsubjectaccessreview" }
+
+// Create implements rest.Creater.
+func (a localAccessReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+	r, ok := obj.(*authorizationv1.LocalSubjectAccessReview)
+	if !ok {
+		return nil, notA("LocalSubjectAccessReview", obj)
+	}
+	if r.Namespace == "" {
+		r.Namespace = request.NamespaceFrom(ctx)
+	}
+	errs := append(subject(&r.Spec), bareMetadata(&r.ObjectMeta, r.Namespace)...)
+	if ra := r.Spec.ResourceAttributes; ra != nil && ra.Namespace != r.Namespace {
+		errs = append(errs, field.Invalid(field.NewPath("spec.resourceAttributes.namespace"), ra.Namespace, "must match metadata.namespace"))
+	}
+	if r.Spec.NonResourceAttributes != nil {
+		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), r.Spec.NonResourceAttributes, "disallowed on this kind of request"))
+	}
+	if len(errs) > 0 {
+		return nil, invalid("LocalSubjectAccessReview", errs)
+	}
+	if ns := request.NamespaceFrom(ctx); ns != r.Namespace {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("spec.resourceAttributes.namespace must match namespace: %v", ns))
+	}
+	if err := admit(ctx, r, validate); err != nil {
+		return nil, err
+	}
+	r.Status = a.answer(ctx, attributesOf(&r.Spec))
+	return r, nil
+}
+
+type rulesReviews struct {
+	clusterReview
+	rules authorizer.RuleResolver
+}
+
+func (rulesReviews) New() runtime.Object  { return &authorizationv1.SelfSubjectRulesReview{} }
+func (rulesReviews) SingularName() string { return "selfsubjectrulesreview" }
+
+// Create implements rest.Creater.
+func (a rulesReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+	r, ok := obj.(*authorizationv1.SelfSubjectRulesReview)
+	if !ok {
+		return nil, notA("SelfSubjectRulesReview", obj)
+	}
+	u, err := asker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.Spec.Namespace == "" {
+		return nil, apierrors.NewBadRequest("no namespace on request")
+	}
+	if err := admit(ctx, r, validate); err != nil {
+		return nil, err
+	}
+	s := &r.Status
+	s.ResourceRules, s.NonResourceRules = []authorizationv1.ResourceRule{}, []authorizationv1.NonResourceRule{}
+	if a.rules == nil {
+		s.Incomplete = true
+		return r, nil
+	}
+	resource, other, incomplete, err := a.rules.RulesFor(ctx, u, r.Spec.Namespace)
+	s.Incomplete = incomplete
+	if err != nil {
+		s.EvaluationError = err.Error()
+	}
+	for _, x := range resource {
+		s.ResourceRules = append(s.ResourceRules, authorizationv1.ResourceRule{
+			Verbs: x.Verbs, APIGroups: x.APIGroups, Resources: x.Resources, ResourceNames: x.ResourceNames,
+		})
+	}
+	for _, x := range other {
+		s.NonResourceRules = append(s.NonResourceRules, authorizationv1.NonResourceRule{Verbs: x.Verbs, NonResourceURLs: x.NonResourceURLs})
+	}
+	return r, nil
+}
