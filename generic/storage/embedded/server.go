@@ -39,6 +39,10 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkDatabase(cfg.Dir); err != nil {
+		lock.Close()
+		return nil, err
+	}
 	s := &Server{lock: lock, gate: &gate{}}
 	if s.etcd, err = newServer(sc); err != nil {
 		lock.Close()
@@ -79,7 +83,7 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, fileutil.PrivateFileMode)
 	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, fmt.Errorf("data directory %s is in use by another process", dir)
+		return nil, errInUse(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", dir, err)
@@ -97,6 +101,9 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 func (s *Server) lead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	if n := len(s.etcd.Cluster().Members()); n > 1 {
+		return fmt.Errorf("it belongs to a member of a cluster of %d, which cannot run alone", n)
+	}
 	id := uint64(s.etcd.MemberID())
 	pause := time.NewTicker(time.Millisecond)
 	defer pause.Stop()

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
 	"triplane/generic/storage"
@@ -137,6 +139,46 @@ func TestDirectoryIsLocked(t *testing.T) {
 	}
 	if d := time.Since(began); d > time.Second {
 		t.Errorf("it took %v to say so", d)
+	}
+}
+
+func TestUnusableDirectories(t *testing.T) {
+	path := func(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
+	for _, test := range []struct {
+		name, want string
+		prepare    func(t *testing.T, dir string)
+	}{
+		{"a damaged database", "cannot be opened", func(t *testing.T, dir string) {
+			if err := os.MkdirAll(filepath.Dir(path(dir)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path(dir), make([]byte, 1<<16), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"a database that an etcd has open", "in use by another process", func(t *testing.T, dir string) {
+			start(t, dir).Close()
+			db, err := bolt.Open(path(dir), 0o600, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+		}},
+		{"a file", "not a directory", func(t *testing.T, dir string) {
+			os.Remove(dir)
+			if err := os.WriteFile(dir, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "etcd")
+			test.prepare(t, dir)
+			_, err := Start(t.Context(), Config{Dir: dir})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
 	}
 }
 
