@@ -2,6 +2,7 @@ package filters
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,14 +33,36 @@ func withAuthentication(auth authentication.Request, audiences []string, m *metr
 			}
 			if err != nil || response == nil || !audienceFits(audiences, response.Audiences) {
 				klog.V(2).InfoS("Request is not authenticated", "err", err, "auditID", e.AuditID)
+				endConnection(w, r)
 				writeStatus(w, r, unauthorized)
 				return
 			}
-			// Nobody behind needs the credential, and a proxy must not pass it on.
-			delete(r.Header, "Authorization")
+			if response.User.Name == user.Anonymous {
+				endConnection(w, r)
+			}
+			dropCredentials(r.Header)
 			e.User = response.User
 			next.ServeHTTP(w, r)
 		})
+	}
+}
+
+// endConnection closes an HTTP/2 connection after this request: streams of one
+// connection cost a client who need not say who they are too little.
+func endConnection(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 2 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// dropCredentials takes away what said who asks: nobody behind needs it, and a
+// proxy must not pass it on.
+func dropCredentials(h http.Header) {
+	delete(h, "Authorization")
+	for name := range h {
+		if strings.HasPrefix(name, "X-Remote-") {
+			delete(h, name)
+		}
 	}
 }
 

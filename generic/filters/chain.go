@@ -59,7 +59,7 @@ func Chain(director http.Handler, o Options) http.Handler {
 		withMetrics(o.Metrics),
 		withWaitGroup(o.InFlight),
 		withTermination(o.Terminating),
-		withDeadline(o.RequestTimeout),
+		withDeadline(o.RequestTimeout, o.Metrics),
 		withHSTS(o.HSTSDirectives),
 		withCORS(o.CORSAllowedOrigins),
 		withAuthentication(o.Authentication, o.APIAudiences, o.Metrics),

@@ -287,6 +287,40 @@ func TestCORSAndHSTS(t *testing.T) {
 	}
 }
 
+func TestCredentialsStayOutside(t *testing.T) {
+	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"Authorization", "X-Remote-User", "X-Remote-Extra-A", "Impersonate-User"} {
+			if r.Header.Get(name) != "" {
+				t.Errorf("%s is passed on", name)
+			}
+		}
+		if r.Header.Get("X-Other") == "" {
+			t.Error("a header is lost")
+		}
+	}), testOptions())
+	serve(h, "GET", "/api/v1/pods", "Authorization", "Bearer admin", "X-Remote-User", "x", "X-Remote-Extra-A", "y", "X-Other", "z",
+		"Impersonate-User", "admin", "Impersonate-Group", user.SystemPrivileged)
+}
+
+func TestUnknownClientsReconnect(t *testing.T) {
+	h := Chain(echo, testOptions())
+	for _, c := range []struct {
+		token, want string
+		major       int
+	}{{"", "close", 2}, {"x", "close", 2}, {"admin", "", 2}, {"", "", 1}} {
+		r := httptest.NewRequest("GET", "/x", nil)
+		r.ProtoMajor = c.major
+		if c.token != "" {
+			r.Header.Set("Authorization", "Bearer "+c.token)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := w.Header().Get("Connection"); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
 func TestAuditIDIsKept(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -9,13 +9,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"triplane/generic/metrics"
 	"triplane/generic/request"
 )
 
 // withDeadline bounds how long a request may take: the server's limit, or less
 // where ?timeout= says so. Handlers honour the context; where one gave up
 // without an answer, the answer is 504.
-func withDeadline(limit time.Duration) func(http.Handler) http.Handler {
+func withDeadline(limit time.Duration, m *metrics.Registry) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
@@ -33,6 +34,9 @@ func withDeadline(limit time.Duration) func(http.Handler) http.Handler {
 			}
 			next.ServeHTTP(w, r)
 			if e.status == 0 && !e.hijacked && timeout > 0 && errors.Is(e.Err(), context.DeadlineExceeded) {
+				if m != nil {
+					m.Requests.Terminated(seriesOf(r, &e.info), http.StatusGatewayTimeout)
+				}
 				writeStatus(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
 			}
 		})
