@@ -50,7 +50,8 @@ func crdKind() *registry.Kind[definitionObject] {
 			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(
 				fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))},
 		},
-		StoreAsJSON: true,
+		StoreAsJSON:  true,
+		AnyFinalizer: true,
 	}
 }
 
@@ -122,7 +123,7 @@ func crdWarnings(_ context.Context, crd, old definitionObject) []string {
 	if old != nil {
 		eachFormat(old, func(f string) { known[f] = true })
 	}
-	var out []string
+	out := finalizerWarnings(crd, finalizersOf(old))
 	eachFormat(crd, func(f string) {
 		if !known[f] && !schema.KnownFormat(f) {
 			known[f] = true
@@ -152,4 +153,11 @@ func decodeCRD(value []byte) (definitionObject, error) {
 	}
 	setDefaults(crd)
 	return crd, nil
+}
+
+func finalizersOf(crd definitionObject) []string {
+	if crd == nil {
+		return nil
+	}
+	return crd.Finalizers
 }

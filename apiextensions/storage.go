@@ -67,6 +67,12 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 			}
 			return func(context.Context, bool) {}, nil
 		},
+		Warnings: func(_ context.Context, obj, old object) []string {
+			if old == nil {
+				return finalizerWarnings(obj, nil)
+			}
+			return finalizerWarnings(obj, old.GetFinalizers())
+		},
 		Fields:           d.selectableFields(),
 		ResetFields:      d.resetFields(false),
 		Storage:          &crStorage{version: d.storage, schema: c.schema},

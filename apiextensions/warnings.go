@@ -1,0 +1,29 @@
+package apiextensions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// finalizerWarnings tells of new finalizers that do not say whose they are.
+func finalizerWarnings(obj metav1.Object, before []string) []string {
+	var out []string
+	for _, f := range obj.GetFinalizers() {
+		if strings.Contains(f, "/") || slices.Contains(before, f) || isStandardFinalizer(f) {
+			continue
+		}
+		if f == "customresourcecleanup.apiextensions.k8s.io" {
+			continue
+		}
+		out = append(out, fmt.Sprintf(
+			"metadata.finalizers: %q: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers", f))
+	}
+	return out
+}
+
+func isStandardFinalizer(f string) bool {
+	return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents || f == "kubernetes"
+}
