@@ -84,6 +84,8 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt rest.MediaType, d
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			kind.GroupVersion(), s.Kind.GroupVersion()))
 	}
+	// What a client writes as "/v1" is v1 all the same.
+	obj.GetObjectKind().SetGroupVersionKind(s.Kind)
 	s.Codec.Default(obj)
 	hub, err := s.Codec.ToHub(obj)
 	if err != nil {

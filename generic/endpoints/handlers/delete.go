@@ -108,6 +108,8 @@ func (s *RequestScope) deleteOptions(req *http.Request) (*metav1.DeleteOptions, 
 			return nil, err
 		}
 	}
+	// Deleting what cannot be read is an alpha feature, which is off.
+	opts.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
 	if errs := validation.ValidateDeleteOptions(opts); len(errs) > 0 {
 		return nil, invalidOptions("DeleteOptions", errs)
 	}
@@ -127,13 +129,19 @@ func decodeDeleteOptions(req *http.Request, body []byte) (*metav1.DeleteOptions,
 	}
 	kind := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
 	opts := &metav1.DeleteOptions{}
-	obj, _, err := codecs.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode(body, &kind, opts)
+	obj, got, err := codecs.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode(body, &kind, opts)
 	if err != nil {
+		if runtime.IsNotRegisteredError(err) && got != nil {
+			err = runtime.NewNotRegisteredErrForKind(metaScheme, *got)
+		}
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	got, ok := obj.(*metav1.DeleteOptions)
+	read, ok := obj.(*metav1.DeleteOptions)
 	if !ok {
 		return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
 	}
-	return got, nil
+	return read, nil
 }
+
+// metaScheme is what kube-apiserver calls the scheme of deletion's options.
+const metaScheme = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"

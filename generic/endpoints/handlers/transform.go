@@ -85,7 +85,7 @@ func (a *answer) partialList(obj runtime.Object) (runtime.Object, error) {
 	if !isList(obj) {
 		return nil, negotiation.NotConvertible(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", a.scope.goName()))
 	}
-	list := &metav1.PartialObjectMetadataList{Items: []metav1.PartialObjectMetadata{}}
+	list := &metav1.PartialObjectMetadataList{}
 	add := func(item runtime.Object) error {
 		p, err := partialOf(item, a.out.Version)
 		if err == nil {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/util/httpstream/wsstream"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
@@ -113,8 +112,9 @@ func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send 
 		for i := range events {
 			var encErr error
 			if buf, encErr = enc.append(buf, events[i].Type, events[i].Object); encErr != nil {
-				buf = enc.appendError(buf, apierrors.NewInternalError(encErr))
-				err = errEncoding
+				// As kube-apiserver: the watch just ends, and the client finds out
+				// why when it gets the object.
+				err = io.EOF
 				break
 			}
 			if len(buf) >= maxBatch {
@@ -128,7 +128,7 @@ func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send 
 				break
 			}
 		}
-		if err != nil && !silent(ctx, err) && !errors.Is(err, errEncoding) {
+		if err != nil && !silent(ctx, err) {
 			buf = enc.appendError(buf, err)
 		}
 		if len(buf) > 0 && send(buf) != nil {
@@ -142,8 +142,6 @@ func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send 
 		}
 	}
 }
-
-var errEncoding = errors.New("an event could not be encoded")
 
 // silent tells the ends of a watch that clients are not told: they come back.
 func silent(ctx context.Context, err error) bool {

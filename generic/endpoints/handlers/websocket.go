@@ -55,8 +55,7 @@ func serveMessages(ctx context.Context, ws *websocket.Conn, stream rest.EventStr
 		for i := range events {
 			b, encErr := enc.append(nil, events[i].Type, events[i].Object)
 			if encErr != nil {
-				err = encErr
-				break
+				return
 			}
 			if send(b) != nil {
 				return
