@@ -1,28 +1,27 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/klog/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane/aggregator"
 	"triplane/apiextensions"
+	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/discovery"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 	"triplane/generic/options"
 	"triplane/generic/server"
+	"triplane/generic/storage/etcd"
 	"triplane/kubeapi"
+	"triplane/kubeapi/group"
 )
-
-// chain is the servers, from the innermost to the outermost.
-type chain struct {
-	extensions *apiextensions.Server
-	aggregator *aggregator.Server
-}
 
 // parts are what the servers of a chain are made of.
 type parts struct {
@@ -33,56 +32,126 @@ type parts struct {
 	lookups *lookups
 	rbac    *rbacFeed
 	node    *nodeFeed
+
+	scheme    *runtime.Scheme
+	schemas   *models.Source
+	converter func() (managedfields.TypeConverter, error)
 }
 
-// build stacks the servers: aggregator in front of core in front of extensions.
-func (p *parts) build() (*chain, error) {
-	scheme := kubeapi.NewScheme()
-	if err := apiregistrationv1.AddToScheme(scheme); err != nil {
+// build stacks the servers, the innermost first: extensions, core, aggregator.
+// It returns the outermost.
+func (p *parts) build() (*server.GenericAPIServer, error) {
+	p.scheme = kubeapi.NewScheme()
+	if err := apiregistrationv1.AddToScheme(p.scheme); err != nil {
 		return nil, err
 	}
-	schemas := &models.Source{}
-	converter := typeConverter(schemas, scheme)
-	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(schemas, scheme, server.CompatibleVersion))
-	local := p.config.Discovery
+	p.schemas = &models.Source{}
+	// Made when a managed field is first written.
+	p.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
+		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
+	})
+	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, server.CompatibleVersion))
 
-	innermost := *p.config
-	extensions, err := (&apiextensions.Config{Generic: &innermost, Models: schemas}).Complete().New(server.EmptyDelegate())
+	generic := *p.config
+	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas}).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		return nil, fmt.Errorf("extensions: %w", err)
 	}
-
-	outer := *p.config
-	outer.Discovery, outer.EnableDiscovery = discovery.NewGroups(), false
-	proxyCert, err := server.NewCertificates(server.CertificateFiles{
-		CertFile: p.options.Kube.ProxyClientCertFile, KeyFile: p.options.Kube.ProxyClientKeyFile,
-	})
+	core, err := p.core(extensions.GenericAPIServer)
 	if err != nil {
-		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+		return nil, fmt.Errorf("core: %w", err)
 	}
-	agg, err := (&aggregator.Config{
-		Generic:                   &outer,
-		Scheme:                    scheme,
-		TypeConverter:             converter,
-		Local:                     local,
-		LocalComplete:             extensions.CRDsKnown(),
-		ProxyClientCert:           proxyCert.Default,
-		RouteToEndpoints:          p.options.Kube.AggregatorRouting,
-		RejectForwardingRedirects: p.options.Kube.RejectRedirects,
-	}).Complete().New(extensions.GenericAPIServer)
+	outermost, err := p.aggregator(core.GenericAPIServer, extensions.CRDsKnown())
 	if err != nil {
 		return nil, fmt.Errorf("aggregator: %w", err)
 	}
-	p.node.server = agg.GenericAPIServer
-	if err := p.rbac.install(agg.GenericAPIServer); err != nil {
-		return nil, err
-	}
-	return &chain{extensions: extensions, aggregator: agg}, nil
+	p.node.server = outermost.GenericAPIServer
+	return outermost.GenericAPIServer, p.rbac.install(outermost.GenericAPIServer)
 }
 
-// typeConverter is made when a managed field is first written.
-func typeConverter(schemas *models.Source, scheme *runtime.Scheme) func() (managedfields.TypeConverter, error) {
-	return sync.OnceValues(func() (managedfields.TypeConverter, error) {
-		return openapi.NewTypeConverter(schemas, scheme), nil
-	})
+// core builds the server of the built-in kinds.
+func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) {
+	kube, authn := p.options.Kube, p.options.Authentication
+	cidrs, err := kube.serviceCIDRs()
+	if err != nil {
+		return nil, err
+	}
+	issuer, err := serviceaccount.NewIssuer(authn.ServiceAccount.Issuers[0], p.authn.SigningKey)
+	if err != nil {
+		return nil, fmt.Errorf("--service-account-signing-key-file: %w", err)
+	}
+	generic := *p.config
+	config := &kubeapi.Config{
+		Generic: &generic,
+		Groups: group.Deps{
+			Scheme:             p.scheme,
+			TypeConverter:      p.converter,
+			TokenAuthenticator: p.authn.Token,
+			APIAudiences:       p.authn.Audiences,
+			TokenIssuer:        issuer,
+			MaxTokenLifetime:   authn.ServiceAccount.MaxExpiration,
+			ExtendTokens:       authn.ServiceAccount.ExtendTokenExpiration,
+			StorageHealth: func(ctx context.Context) error {
+				return etcd.Check(ctx, p.store.backend, p.options.Etcd.AbsolutePrefix(), p.options.Etcd.HealthCheckTimeout)
+			},
+			ServiceCIDRs:  cidrs,
+			NodePortRange: kube.ServiceNodePorts,
+			EventTTL:      kube.EventTTL,
+		},
+		AdvertiseAddress: p.options.ServerRun.AdvertiseAddress,
+		AdvertisePort:    p.config.Serving.Port(),
+	}
+	if p.authn.ClientCA != nil {
+		config.ClientCA = p.authn.ClientCA.PEM()
+	}
+	if h := authn.RequestHeader; p.authn.RequestHeaderCA != nil {
+		config.RequestHeader = &kubeapi.RequestHeader{
+			ClientCA:            p.authn.RequestHeaderCA.PEM(),
+			AllowedNames:        h.AllowedNames,
+			UsernameHeaders:     h.UsernameHeaders,
+			UIDHeaders:          h.UIDHeaders,
+			GroupHeaders:        h.GroupHeaders,
+			ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
+		}
+	}
+	core, err := config.Complete().New(delegate)
+	if err != nil {
+		return nil, err
+	}
+	p.lookups.stores.Store(core.Stores)
+	p.installIssuerDiscovery(core.GenericAPIServer)
+	return core, nil
+}
+
+// installIssuerDiscovery tells relying parties how to verify service account
+// tokens, where the issuer is a URL at which they could look.
+func (p *parts) installIssuerDiscovery(s *server.GenericAPIServer) {
+	o := p.options.Authentication.ServiceAccount
+	d, err := serviceaccount.NewDiscovery(o.Issuers[0], o.JWKSURI, p.config.ExternalAddress, p.authn.Keys)
+	if err != nil {
+		klog.InfoS("The keys of service account tokens are not published", "issuer", o.Issuers[0], "reason", err)
+		return
+	}
+	d.Install(s.Handler.GoRestfulContainer)
+}
+
+// aggregator builds the outermost server, which tells of what all serve.
+func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-chan struct{}) (*aggregator.Server, error) {
+	kube := p.options.Kube
+	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: kube.ProxyClientCertFile, KeyFile: kube.ProxyClientKeyFile})
+	if err != nil {
+		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+	}
+	generic := *p.config
+	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
+	return (&aggregator.Config{
+		Generic:                   &generic,
+		Scheme:                    p.scheme,
+		TypeConverter:             p.converter,
+		Local:                     p.config.Discovery,
+		LocalComplete:             localComplete,
+		ProxyClientCert:           cert.Default,
+		RouteToEndpoints:          kube.AggregatorRouting,
+		RejectForwardingRedirects: kube.RejectRedirects,
+	}).Complete().New(delegate)
 }

@@ -6,48 +6,46 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/authentication/serviceaccount"
+	"triplane/generic/registry"
+	"triplane/kubeapi/group"
 )
 
 // lookups lets authenticators, which are made before the servers, read objects
-// of the core server, which is made of authenticators.
+// of the core server, which is made of authenticators. It implements
+// serviceaccount.Getter from the watch cache.
 type lookups struct {
-	core atomic.Pointer[serviceaccount.Getter]
+	stores atomic.Pointer[group.Stores]
 }
 
 var errNoLookup = errors.New("objects cannot be looked up yet")
 
-func (l *lookups) set(g serviceaccount.Getter) { l.core.Store(&g) }
-
 // GetServiceAccount implements serviceaccount.Getter.
 func (l *lookups) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	if g := l.core.Load(); g != nil {
-		return (*g).GetServiceAccount(ctx, namespace, name)
-	}
-	return nil, errNoLookup
+	return lookup[*corev1.ServiceAccount](ctx, l, "serviceaccounts", namespace, name)
 }
 
 // GetPod implements serviceaccount.Getter.
 func (l *lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
-	if g := l.core.Load(); g != nil {
-		return (*g).GetPod(ctx, namespace, name)
-	}
-	return nil, errNoLookup
+	return lookup[*corev1.Pod](ctx, l, "pods", namespace, name)
 }
 
 // GetSecret implements serviceaccount.Getter.
 func (l *lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	if g := l.core.Load(); g != nil {
-		return (*g).GetSecret(ctx, namespace, name)
-	}
-	return nil, errNoLookup
+	return lookup[*corev1.Secret](ctx, l, "secrets", namespace, name)
 }
 
 // GetNode implements serviceaccount.Getter.
 func (l *lookups) GetNode(ctx context.Context, name string) (*corev1.Node, error) {
-	if g := l.core.Load(); g != nil {
-		return (*g).GetNode(ctx, name)
+	return lookup[*corev1.Node](ctx, l, "nodes", "", name)
+}
+
+func lookup[T registry.Object](ctx context.Context, l *lookups, resource, namespace, name string) (T, error) {
+	stores := l.stores.Load()
+	if stores == nil {
+		var none T
+		return none, errNoLookup
 	}
-	return nil, errNoLookup
+	return group.Get[T](ctx, stores, schema.GroupResource{Resource: resource}, namespace, name, group.Cached)
 }

@@ -174,11 +174,11 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	}
 	c.Authorization, c.RuleResolver = o.Authorization.Build(p.modes())
 
-	servers, err := p.build()
+	outermost, err := p.build()
 	if err != nil {
 		return nil, err
 	}
-	return servers.aggregator.GenericAPIServer.PrepareRun(), nil
+	return outermost.PrepareRun(), nil
 }
 
 func (o *Options) externalHost() string {
