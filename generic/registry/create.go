@@ -3,9 +3,11 @@ package registry
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -33,7 +35,7 @@ func (s *Store[T]) Create(ctx context.Context, object runtime.Object, validate r
 		if created, err = s.create(ctx, attempt, validate, dryRun); !apierrors.IsAlreadyExists(err) {
 			return created, err
 		}
-		err = apierrors.NewGenerateNameConflict(s.resource(), attempt.GetName(), 1)
+		err = apierrors.NewGenerateNameConflict(s.requested(ctx), attempt.GetName(), 1)
 	}
 	return nil, err
 }
@@ -51,7 +53,7 @@ func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObje
 	if err != nil {
 		return nil, err
 	}
-	if v := obj.GetResourceVersion(); v != "" && v != "0" {
+	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
 		return nil, errVersionOnCreate
 	}
 	created, err := s.insert(ctx, key, obj, dryRun)
@@ -96,7 +98,7 @@ func (s *Store[T]) ttl(obj T) time.Duration {
 
 // alreadyExists tells whether what is there is about to go.
 func (s *Store[T]) alreadyExists(ctx context.Context, key, name string) error {
-	exists := apierrors.NewAlreadyExists(s.resource(), name)
+	exists := apierrors.NewAlreadyExists(s.requested(ctx), name)
 	p, err := s.read(ctx, key)
 	if err != nil || !p.exists() {
 		return exists
@@ -137,7 +139,7 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	if k.Validate != nil {
 		errs = append(errs, k.Validate(ctx, obj)...)
 	}
-	if len(errs) == 0 {
+	if len(errs) == 0 && len(path.IsValidPathSegmentName(obj.GetName())) > 0 {
 		errs = s.validatePathMetadata(obj)
 	}
 	if len(errs) > 0 {

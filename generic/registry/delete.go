@@ -71,7 +71,7 @@ func (d *deletion[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 		}
 		from = now
 	}
-	return nil, false, errContended(s.resource())
+	return nil, false, errContended(s.requested(ctx))
 }
 
 // attempt decides what the deletion means for a state, and does it.
@@ -79,9 +79,9 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 	s := d.store
 	if !from.exists() {
 		if d.written {
-			return d.answer(d.last), true, nil
+			return d.answer(ctx, d.last), true, nil
 		}
-		return nil, false, s.notFound(d.name)
+		return nil, false, s.notFound(ctx, d.name)
 	}
 	obj, err := s.decodeValue(from.value, from.revision)
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 	}
 	opts := d.given.DeepCopy()
 	if !d.written {
-		if err := d.check(obj, opts); err != nil {
+		if err := d.check(ctx, obj, opts); err != nil {
 			return nil, false, err
 		}
 	}
@@ -106,7 +106,7 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 		if !from.fresh {
 			return nil, false, errUnsure
 		}
-		return d.answer(obj), false, nil
+		return d.answer(ctx, obj), false, nil
 	}
 	if d.validate != nil && !d.written {
 		if err := d.validate(ctx, obj); err != nil {
@@ -145,7 +145,7 @@ func (d *deletion[T]) carryOut(ctx context.Context, obj T, opts *metav1.DeleteOp
 }
 
 // check holds the options against the rules and the object.
-func (d *deletion[T]) check(obj T, opts *metav1.DeleteOptions) error {
+func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptions) error {
 	if errs := validation.ValidateDeleteOptions(opts); len(errs) > 0 {
 		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
 	}
@@ -154,11 +154,11 @@ func (d *deletion[T]) check(obj T, opts *metav1.DeleteOptions) error {
 		uid, version := obj.GetUID(), obj.GetResourceVersion()
 		if s.kind.MarkDeletion != nil {
 			if p.UID != nil && *p.UID != uid {
-				return apierrors.NewConflict(s.resource(), d.name,
+				return apierrors.NewConflict(s.requested(ctx), d.name,
 					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid))
 			}
 			if p.ResourceVersion != nil && *p.ResourceVersion != version {
-				return apierrors.NewConflict(s.resource(), d.name,
+				return apierrors.NewConflict(s.requested(ctx), d.name,
 					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, version))
 			}
 		}
@@ -234,7 +234,7 @@ func (d *deletion[T]) remove(ctx context.Context, obj T, from present) (runtime.
 		if !from.fresh {
 			return nil, false, errUnsure
 		}
-		return d.answer(obj), true, nil
+		return d.answer(ctx, obj), true, nil
 	}
 	revision, err := s.options.Backend.Delete(ctx, d.key, from.revision)
 	if err != nil {
@@ -244,15 +244,15 @@ func (d *deletion[T]) remove(ctx context.Context, obj T, from present) (runtime.
 	if s.kind.AfterDelete != nil {
 		s.kind.AfterDelete(ctx, obj)
 	}
-	return d.answer(obj), true, nil
+	return d.answer(ctx, obj), true, nil
 }
 
 // answer is what the client gets of an object that is, or soon will be, gone.
-func (d *deletion[T]) answer(obj T) runtime.Object {
+func (d *deletion[T]) answer(ctx context.Context, obj T) runtime.Object {
 	if d.store.kind.DeleteReturnsObject {
 		return obj
 	}
-	r := d.store.resource()
+	r := d.store.requested(ctx)
 	return &metav1.Status{
 		Status:  metav1.StatusSuccess,
 		Details: &metav1.StatusDetails{Name: d.name, Group: r.Group, Kind: r.Resource, UID: obj.GetUID()},

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -80,6 +81,6 @@ func (s *Store[T]) key(namespace, name string) (string, error) {
 }
 
 // notFound says that an object does not exist.
-func (s *Store[T]) notFound(name string) error {
-	return apierrors.NewNotFound(s.resource(), name)
+func (s *Store[T]) notFound(ctx context.Context, name string) error {
+	return apierrors.NewNotFound(s.requested(ctx), name)
 }

@@ -37,7 +37,7 @@ func (s *Store[T]) get(ctx context.Context, key, name, resourceVersion string) (
 	}
 	r, err := s.cache.Get(ctx, key, fresh)
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, s.notFound(name)
+		return nil, s.notFound(ctx, name)
 	}
 	return r, readError(err)
 }

@@ -112,6 +112,10 @@ type Kind[T Object] struct {
 	Fields []SelectableField[T]
 	// FieldAliases are other names of selectable fields, e.g. "spec.host".
 	FieldAliases map[string]string
+	// FieldLabels, where set, are all labels that field selectors may name beside
+	// those of the metadata, with the Path of the field that each means: for a
+	// kind whose served version names its fields in another way than the hub.
+	FieldLabels map[string]string
 	// IndexField is a selectable field that many single-valued watches use
 	// (spec.nodeName of pods): the cache wakes only the watchers it concerns.
 	IndexField string
@@ -138,6 +142,8 @@ type Kind[T Object] struct {
 	// Storage, where set, replaces how objects are written to and read from
 	// storage (custom resources, CustomResourceDefinitions).
 	Storage StorageCodec
+	// StorageVersion is the kind that storage holds, where it is not Hub.
+	StorageVersion schema.GroupVersionKind
 	// CodecFor, where set, gives the codec of a served version instead of one
 	// made from the scheme; the store then takes the served versions from
 	// ServedVersions.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -175,6 +176,14 @@ func (s *Store[T]) selection(ctx context.Context, opts *metainternalversion.List
 func (s *Store[T]) convertField(label, value string) (string, string, error) {
 	if alias, ok := s.kind.FieldAliases[label]; ok {
 		label = alias
+	}
+	if s.kind.FieldLabels != nil {
+		if path, ok := s.kind.FieldLabels[label]; ok {
+			return path, value, nil
+		}
+		if !strings.HasPrefix(label, "metadata.") {
+			return "", "", fmt.Errorf("field label not supported: %s", label)
+		}
 	}
 	own := len(s.kind.Fields) > 0 || s.kind.CodecFor != nil
 	if label == "metadata.name" || label == "metadata.namespace" && (s.kind.Namespaced || !own) {

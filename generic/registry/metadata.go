@@ -97,7 +97,8 @@ func standardFinalizer(f string) bool {
 
 // validateMetadataUpdate judges the metadata of an update. The generic rules and
 // the kind's are both told, as kube-apiserver does, which repeats causes.
-func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object) field.ErrorList {
+// Subresources judge the change alone twice.
+func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object, main bool) field.ErrorList {
 	errs := s.validatePathMetadata(obj)
 	change := apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)
 	errs = append(errs, change...)
@@ -105,7 +106,7 @@ func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object) field.ErrorLis
 		return errs
 	}
 	errs = append(errs, change...)
-	if s.kind.MetadataOnUpdate == MetadataWhole {
+	if main && s.kind.MetadataOnUpdate == MetadataWhole {
 		errs = append(errs, s.validateMetadata(obj)...)
 	}
 	return errs

@@ -172,7 +172,7 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 		return nil, apierrors.NewInvalid(scaleKind.GroupKind(), obj.GetName(), errs)
 	}
 	if scale.UID != "" && scale.UID != obj.GetUID() {
-		r := s.resource()
+		r := s.requested(ctx)
 		r.Resource += "/scale"
 		return nil, apierrors.NewConflict(r, obj.GetName(),
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID()))

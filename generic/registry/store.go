@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 	"triplane/generic/storage"
 )
 
@@ -72,9 +74,21 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 	return s, nil
 }
 
-// resource names the kind in errors.
+// resource names the kind.
 func (s *Store[T]) resource() schema.GroupResource {
 	return schema.GroupResource{Group: s.kind.Hub.Group, Resource: s.kind.Plural}
+}
+
+// requested names the kind in errors as the request did, whose group may be
+// another one that serves the same objects.
+func (s *Store[T]) requested(ctx context.Context) schema.GroupResource {
+	r := s.resource()
+	if i := request.InfoFrom(ctx); i != nil && i.IsResourceRequest && i.Resource == r.Resource {
+		if _, err := s.version(schema.GroupVersion{Group: i.APIGroup, Version: i.APIVersion}); err == nil {
+			r.Group = i.APIGroup
+		}
+	}
+	return r
 }
 
 // Kind is the declaration that the store was made from.
@@ -142,6 +156,14 @@ func (s *Store[T]) DeleteReturnsDeletedObject() bool { return s.kind.DeleteRetur
 
 // DeprecationWarning implements rest.Deprecated.
 func (s *Store[T]) DeprecationWarning() string { return s.kind.Deprecation }
+
+// StorageVersion implements rest.StorageVersioner.
+func (s *Store[T]) StorageVersion() schema.GroupVersionKind {
+	if s.kind.StorageVersion.Empty() {
+		return s.kind.Hub
+	}
+	return s.kind.StorageVersion
+}
 
 // CodecFor implements rest.CodecProvider.
 func (s *Store[T]) CodecFor(gv schema.GroupVersion) (rest.Codec, error) {

@@ -74,7 +74,7 @@ func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 		}
 		from = now
 	}
-	return nil, false, errContended(s.resource())
+	return nil, false, errContended(s.requested(ctx))
 }
 
 // errUnsure asks for another attempt on a state that is surely the present one.
@@ -90,11 +90,11 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 			return nil, false, err
 		}
 	}
-	if err := u.checkPreconditions(old); err != nil {
+	if err := u.checkPreconditions(ctx, old); err != nil {
 		return nil, false, err
 	}
 	if !from.exists() && !u.allowCreate {
-		return nil, false, s.notFound(u.name)
+		return nil, false, s.notFound(ctx, u.name)
 	}
 	updated, err := u.info.UpdatedObject(ctx, old)
 	if err != nil {
@@ -108,7 +108,7 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 		created, err := u.create(ctx, obj)
 		return created, true, err
 	}
-	if err := u.checkVersion(obj, old); err != nil {
+	if err := u.checkVersion(ctx, obj, old); err != nil {
 		return nil, false, err
 	}
 	finish, err := u.prepare(ctx, obj, old)
@@ -127,12 +127,12 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 	return out, false, err
 }
 
-func (u *update[T]) checkPreconditions(old T) error {
+func (u *update[T]) checkPreconditions(ctx context.Context, old T) error {
 	p := u.info.Preconditions()
 	if p == nil {
 		return nil
 	}
-	r := u.store.resource()
+	r := u.store.requested(ctx)
 	if p.UID != nil && *p.UID != old.GetUID() {
 		return preconditionFailed(r, u.name, u.key, "UID", *p.UID, old.GetUID())
 	}
@@ -156,25 +156,27 @@ func (u *update[T]) create(ctx context.Context, obj T) (runtime.Object, error) {
 }
 
 // checkVersion holds the update against the revision that the client has seen.
-func (u *update[T]) checkVersion(obj, old T) error {
+func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 	s := u.store
-	version := obj.GetResourceVersion()
-	if version == "" || version == "0" {
+	version, err := uint64(0), error(nil)
+	if v := obj.GetResourceVersion(); v != "" {
+		if version, err = strconv.ParseUint(v, 10, 64); err != nil {
+			return invalidVersion(v, err)
+		}
+	}
+	if version == 0 {
 		if s.kind.AllowUnconditionalUpdate {
 			obj.SetResourceVersion(old.GetResourceVersion())
 			return nil
 		}
-		r := s.resource()
+		r := s.requested(ctx)
 		return apierrors.NewInvalid(schema.GroupKind{Group: r.Group, Kind: r.Resource}, u.name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 	}
-	if version == old.GetResourceVersion() {
+	if strconv.FormatUint(version, 10) == old.GetResourceVersion() {
 		return nil
 	}
-	if _, err := strconv.ParseUint(version, 10, 64); err != nil {
-		return invalidVersion(version, err)
-	}
-	return apierrors.NewConflict(s.resource(), u.name, errors.New(optimisticLockMessage))
+	return apierrors.NewConflict(s.requested(ctx), u.name, errors.New(optimisticLockMessage))
 }
 
 // prepare makes the new object ready to be written and judges the change.
@@ -192,7 +194,7 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 		prepare(ctx, obj, old)
 	}
 	keepSystemMetadata(obj, old)
-	errs := s.validateMetadataUpdate(obj, old)
+	errs := s.validateMetadataUpdate(obj, old, u.sub == nil)
 	finish := finishFunc(finishNothing)
 	if u.sub == nil && k.BeginUpdate != nil && len(errs) == 0 {
 		begun, err := k.BeginUpdate(ctx, obj, old, u.dryRun)

@@ -15,6 +15,7 @@ type common interface {
 	rest.ResetFieldsProvider
 	rest.MayReturnFullObject
 	rest.Deprecated
+	rest.StorageVersioner
 	rest.Getter
 	rest.Lister
 }
