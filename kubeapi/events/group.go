@@ -34,9 +34,9 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	k.Prefix = "events"
 	k.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
 	k.ValidateUpdate = func(_ context.Context, e, old *corev1.Event) field.ErrorList { return validateUpdate(e, old) }
-	k.FieldAliases = map[string]string{"reportingController": "reportingComponent"}
+	k.FieldLabels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
-		k.FieldAliases["regarding."+f] = "involvedObject." + f
+		k.FieldLabels["regarding."+f] = "involvedObject." + f
 	}
 	k.Versions = []registry.Version[*corev1.Event]{{
 		Kind:    eventsv1.SchemeGroupVersion.WithKind("Event"),
