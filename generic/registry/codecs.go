@@ -37,9 +37,9 @@ func (s *Store[T]) makeCodecs(scheme *runtime.Scheme) error {
 		s.codecs = append(s.codecs, versionCodec{gv: k.Versions[i].Kind.GroupVersion(), codec: codec, typeMeta: typeMetaPrefix(k.Versions[i].Kind)})
 	}
 	if s.storage = k.Storage; s.storage == nil {
-		s.storage = newTypedStorage(hub, s.codecs[1:], !hub.Supports(rest.Protobuf) || k.StoreAsJSON)
+		s.storage, err = newTypedStorage(s.codecs, s.StorageVersion(), k.StoreAsJSON)
 	}
-	return nil
+	return err
 }
 
 // takeCodecs asks the kind for the codecs of all its versions.

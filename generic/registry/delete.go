@@ -200,9 +200,6 @@ func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOpt
 	}
 	now := metav1.Now()
 	marked.SetDeletionTimestamp(&now)
-	if finalizers, changed := s.deletionFinalizers(marked, opts); changed {
-		marked.SetFinalizers(finalizers)
-	}
 	_, out, err = d.write(ctx, marked, from)
 	return true, out, err
 }

@@ -142,7 +142,9 @@ type Kind[T Object] struct {
 	// Storage, where set, replaces how objects are written to and read from
 	// storage (custom resources, CustomResourceDefinitions).
 	Storage StorageCodec
-	// StorageVersion is the kind that storage holds, where it is not Hub.
+	// StorageVersion is the kind that storage holds, where it is not Hub: one of
+	// Versions, unless Storage is set. Versions that are only stored are declared
+	// like others, and not installed.
 	StorageVersion schema.GroupVersionKind
 	// CodecFor, where set, gives the codec of a served version instead of one
 	// made from the scheme; the store then takes the served versions from

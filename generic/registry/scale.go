@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +20,10 @@ import (
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
 )
+
+// ErrNoReplicas is what the error of ScaleSubresource.Get may be where an
+// object has no replicas yet: reading its scale fails, writing it does not.
+var ErrNoReplicas = errors.New("the object has no replicas")
 
 var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
@@ -78,8 +83,26 @@ func (r *scaleStorage[T]) Get(ctx context.Context, name string, opts *metav1.Get
 func (r *scaleStorage[T]) scaleOf(obj T) (*autoscalingv1.Scale, error) {
 	part, err := r.store.kind.Scale.Get(obj)
 	if err != nil {
+		var status apierrors.APIStatus
+		if errors.As(err, &status) {
+			return nil, err
+		}
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
+	return r.show(obj, part), nil
+}
+
+// beforeUpdate is the scale that an update begins with: that of an object
+// without replicas says none.
+func (r *scaleStorage[T]) beforeUpdate(obj T) (*autoscalingv1.Scale, error) {
+	scale, err := r.scaleOf(obj)
+	if errors.Is(err, ErrNoReplicas) {
+		return r.show(obj, &Scale{}), nil
+	}
+	return scale, err
+}
+
+func (r *scaleStorage[T]) show(obj T, part *Scale) *autoscalingv1.Scale {
 	return &autoscalingv1.Scale{
 		TypeMeta: metav1.TypeMeta{Kind: scaleKind.Kind, APIVersion: "autoscaling/v1"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -91,7 +114,7 @@ func (r *scaleStorage[T]) scaleOf(obj T) (*autoscalingv1.Scale, error) {
 		},
 		Spec:   autoscalingv1.ScaleSpec{Replicas: part.Replicas},
 		Status: autoscalingv1.ScaleStatus{Replicas: part.StatusReplicas, Selector: part.Selector},
-	}, nil
+	}
 }
 
 // Update implements rest.Updater: the scale's change becomes one of the object,
@@ -130,7 +153,7 @@ func (r *scaleStorage[T]) validateAsScale(validate rest.ValidateObjectUpdateFunc
 		if err != nil {
 			return err
 		}
-		oldScale, err := r.scaleOf(old)
+		oldScale, err := r.beforeUpdate(old)
 		if err != nil {
 			return err
 		}
@@ -152,7 +175,7 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 	if !ok {
 		return nil, errNotOfKind(object, s.kind.Hub)
 	}
-	before, err := u.storage.scaleOf(obj)
+	before, err := u.storage.beforeUpdate(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +191,8 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("expected input object type to be Scale, but %T", updated))
 	}
-	if errs := validateScale(scale, s.kind.Namespaced); len(errs) > 0 {
+	// Custom resources judge the replicas where they keep them.
+	if errs := validateScale(scale, s.kind.Namespaced); len(errs) > 0 && s.typed() {
 		return nil, apierrors.NewInvalid(scaleKind.GroupKind(), obj.GetName(), errs)
 	}
 	if scale.UID != "" && scale.UID != obj.GetUID() {
@@ -178,7 +202,9 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID()))
 	}
 	s.kind.Scale.Set(obj, scale.Spec.Replicas)
-	obj.SetResourceVersion(scale.ResourceVersion)
+	if scale.ResourceVersion != "" || s.kind.AllowUnconditionalUpdate {
+		obj.SetResourceVersion(scale.ResourceVersion)
+	}
 	entries, err := handler.ToParent(scale.ManagedFields)
 	if err != nil {
 		return nil, err

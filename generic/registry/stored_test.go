@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"testing"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
@@ -108,5 +111,50 @@ func TestWireOfAnUnknownVersion(t *testing.T) {
 	}
 	if s.Storage(v1.WithKind("x").GroupKind().WithVersion("v9").GroupVersion()) != nil {
 		t.Error("storage of a version that is not served")
+	}
+}
+
+// TestStorageVersion keeps objects in another version than the hub, as
+// CustomResourceDefinitions are, and reads them in either.
+func TestStorageVersion(t *testing.T) {
+	k := &Kind[*autoscalingv2.HorizontalPodAutoscaler]{
+		Hub: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), Plural: "horizontalpodautoscalers", Namespaced: true,
+		New:            func() *autoscalingv2.HorizontalPodAutoscaler { return &autoscalingv2.HorizontalPodAutoscaler{} },
+		StorageVersion: autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
+		Versions: []Version[*autoscalingv2.HorizontalPodAutoscaler]{{
+			Kind: autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
+			New:  func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
+			ToHub: func(o runtime.Object) (*autoscalingv2.HorizontalPodAutoscaler, error) {
+				in := o.(*autoscalingv1.HorizontalPodAutoscaler)
+				return &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: in.ObjectMeta, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: in.Spec.MaxReplicas}}, nil
+			},
+			FromHub: func(in *autoscalingv2.HorizontalPodAutoscaler) (runtime.Object, error) {
+				return &autoscalingv1.HorizontalPodAutoscaler{ObjectMeta: in.ObjectMeta, Spec: autoscalingv1.HorizontalPodAutoscalerSpec{MaxReplicas: in.Spec.MaxReplicas}}, nil
+			},
+		}},
+	}
+	s, m := newStore(t, k)
+	in := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "h"}, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 7}}
+	must[*autoscalingv2.HorizontalPodAutoscaler](t, create(s, in))
+	kv, _ := m.get("/registry/horizontalpodautoscalers/ns/h")
+	if e, ok := openEnvelope(kv.Value); !ok || string(e.apiVersion) != "autoscaling/v1" {
+		t.Fatalf("stored %q", kv.Value)
+	}
+	obj, err := get(s, "h")()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for gv, want := range map[string]string{"autoscaling/v1": `"maxReplicas":7`, "autoscaling/v2": `"maxReplicas":7`} {
+		v, _ := schema.ParseGroupVersion(gv)
+		for _, mt := range []rest.MediaType{rest.JSON, rest.Protobuf} {
+			b, err := obj.(rest.Stored).Wire(v, mt)
+			if err != nil || !bytes.Contains(b, []byte(gv)) || mt == rest.JSON && !bytes.Contains(b, []byte(want)) {
+				t.Errorf("%s, media type %d: %s, %v", gv, mt, b, err)
+			}
+		}
+	}
+	k.StorageVersion = autoscalingv1.SchemeGroupVersion.WithKind("Other")
+	if _, err := NewStore(k, testScheme(t), newMemory().options()); err == nil {
+		t.Error("a version that is not declared was taken")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/registry/rest"
 )
@@ -12,19 +13,34 @@ import (
 // its envelope, or JSON with a newline at the end.
 type typedStorage struct {
 	hub    rest.Codec
+	write  rest.Codec // of the version that storage holds, the hub's as a rule
 	others []versionCodec
 	json   bool
 }
 
-func newTypedStorage(hub rest.Codec, others []versionCodec, json bool) *typedStorage {
-	return &typedStorage{hub: hub, others: others, json: json}
+// newTypedStorage finds the version that storage holds among the codecs, the
+// first of which is the hub's.
+func newTypedStorage(codecs []versionCodec, kept schema.GroupVersionKind, json bool) (*typedStorage, error) {
+	t := &typedStorage{hub: codecs[0].codec, others: codecs[1:]}
+	for i := range codecs {
+		if codecs[i].codec.Kind() == kept {
+			t.write = codecs[i].codec
+			t.json = json || !t.write.Supports(rest.Protobuf)
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("registry: %s is to be kept as %s, which is none of its versions", t.hub.Kind(), kept)
 }
 
 func (t *typedStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
-	if !t.json {
-		return t.hub.Encode(nil, obj, rest.Protobuf)
+	obj, err := t.write.FromHub(obj)
+	if err != nil {
+		return nil, err
 	}
-	b, err := t.hub.Encode(nil, obj, rest.JSON)
+	if !t.json {
+		return t.write.Encode(nil, obj, rest.Protobuf)
+	}
+	b, err := t.write.Encode(nil, obj, rest.JSON)
 	if err != nil {
 		return nil, err
 	}
