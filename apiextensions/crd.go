@@ -2,7 +2,6 @@ package apiextensions
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -50,7 +49,7 @@ func crdKind() *registry.Kind[definitionObject] {
 			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(
 				fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))},
 		},
-		StoreAsJSON:  true,
+		Storage:      crdStorage{},
 		AnyFinalizer: true,
 	}
 }
@@ -67,6 +66,13 @@ func setDefaults(crd definitionObject) {
 	}
 	if spec.Names.Singular == "" {
 		spec.Names.Singular = strings.ToLower(spec.Names.Kind)
+	}
+	if len(crd.Status.StoredVersions) == 0 {
+		for i := range spec.Versions {
+			if v := &spec.Versions[i]; v.Storage {
+				crd.Status.StoredVersions = append(crd.Status.StoredVersions, v.Name)
+			}
+		}
 	}
 	if spec.Names.ListKind == "" && spec.Names.Kind != "" {
 		spec.Names.ListKind = spec.Names.Kind + "List"
@@ -123,7 +129,7 @@ func crdWarnings(_ context.Context, crd, old definitionObject) []string {
 	if old != nil {
 		eachFormat(old, func(f string) { known[f] = true })
 	}
-	out := finalizerWarnings(crd, finalizersOf(old))
+	var out []string
 	eachFormat(crd, func(f string) {
 		if !known[f] && !schema.KnownFormat(f) {
 			known[f] = true
@@ -143,21 +149,4 @@ func eachFormat(crd definitionObject, f func(string)) {
 			})
 		}
 	}
-}
-
-// decodeCRD reads a CRD as storage holds it.
-func decodeCRD(value []byte) (definitionObject, error) {
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := json.Unmarshal(value, crd); err != nil {
-		return nil, err
-	}
-	setDefaults(crd)
-	return crd, nil
-}
-
-func finalizersOf(crd definitionObject) []string {
-	if crd == nil {
-		return nil
-	}
-	return crd.Finalizers
 }

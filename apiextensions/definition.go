@@ -38,6 +38,7 @@ type crVersion struct {
 type compiled struct {
 	schema    *structural.Schema
 	validator *structural.Validator
+	status    *structural.Validator // nil where the schema does not know it
 	rules     *cel.Validator
 }
 
@@ -81,7 +82,13 @@ func (v *crVersion) compile() (*compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
 	}
-	return &compiled{schema: s, validator: validator, rules: cel.NewValidator(s)}, nil
+	c := &compiled{schema: s, validator: validator, rules: cel.NewValidator(s)}
+	if status, ok := props.Properties["status"]; ok && v.hasStatus() {
+		if c.status, err = structural.NewValidator(&status); err != nil {
+			return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
+		}
+	}
+	return c, nil
 }
 
 // served lists the served versions, the most stable and newest first.

@@ -40,7 +40,7 @@ func (v *crVersion) readScale(u object) (*registry.Scale, error) {
 		return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q could not be read: %w", s.SpecReplicasPath, err))
 	}
 	if !found {
-		return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", s.SpecReplicasPath))
+		return nil, noReplicas{apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", s.SpecReplicasPath))}
 	}
 	out.Replicas = int32(n)
 	if n, _, err = unstructured.NestedInt64(u.Object, structural.SimplePath(s.StatusReplicasPath)...); err != nil {
@@ -87,3 +87,12 @@ func validateReplicas(content map[string]any, path string) field.ErrorList {
 	}
 	return nil
 }
+
+// noReplicas is the error of an object whose scale has nothing to show; a scale
+// may be written to it all the same.
+type noReplicas struct{ *apierrors.StatusError }
+
+func (e noReplicas) Unwrap() error { return e.StatusError }
+
+// Is makes it registry.ErrNoReplicas.
+func (noReplicas) Is(target error) bool { return target == registry.ErrNoReplicas }

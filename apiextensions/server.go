@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidwall/btree"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -72,6 +73,9 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
+	if err := apiextensionsv1beta1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	s := &Server{GenericAPIServer: generic, known: make(chan struct{})}
 	config := generic.Config()
@@ -101,12 +105,26 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	gv := apiextensionsv1.SchemeGroupVersion
 	return s.GenericAPIServer.InstallAPIGroups(&server.APIGroupInfo{
 		PrioritizedVersions:          []schema.GroupVersion{gv},
-		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{gv.Version: s.definitions.Storage(gv)},
+		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{gv.Version: definitionStorage(s.definitions, gv)},
 		Scheme:                       scheme,
 		TypeConverter: sync.OnceValues(func() (managedfields.TypeConverter, error) {
 			return openapi.NewTypeConverter(m, scheme), nil
 		}),
 	})
+}
+
+// definitionsREST is the storage of CRDs, which tells what version they are kept
+// in.
+type definitionsREST struct{ *registry.Store[definitionObject] }
+
+func (definitionsREST) StorageVersion() schema.GroupVersionKind {
+	return apiextensionsv1beta1.SchemeGroupVersion.WithKind(crdGVK.Kind)
+}
+
+func definitionStorage(store *registry.Store[definitionObject], gv schema.GroupVersion) map[string]rest.Storage {
+	all := store.Storage(gv)
+	all[store.Kind().Plural] = definitionsREST{store}
+	return all
 }
 
 func newHandler(generic *server.GenericAPIServer, config *server.Config, m *models.Source, resolver ServiceResolver) *crHandler {

@@ -88,7 +88,7 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 	if d.anyVersion(func(v *crVersion) bool { return v.hasStatus() }) {
 		k.Status = &registry.StatusSubresource[object]{
 			PrepareForUpdate: prepareForStatusUpdate,
-			ValidateUpdate:   d.validate,
+			ValidateUpdate:   d.validateStatus,
 			ResetFields:      d.resetFields(true),
 		}
 	}
@@ -209,6 +209,33 @@ func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorL
 	if c.validator != nil {
 		errs = append(errs, c.validator.Validate(nil, content)...)
 	}
+	return d.rest(ctx, v, c, content, old, errs)
+}
+
+// validateStatus judges an update of the status by the status' own schema.
+func (d *definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
+	v := d.requested(ctx)
+	c, err := v.compiled()
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	content, err := v.content(obj)
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	status, found := content["status"]
+	if !found {
+		return nil
+	}
+	var errs field.ErrorList
+	if c.status != nil {
+		errs = append(errs, c.status.Validate(field.NewPath("status"), status)...)
+	}
+	return d.rest(ctx, v, c, content, old, errs)
+}
+
+// rest judges what OpenAPI schemas do not say.
+func (d *definition) rest(ctx context.Context, v *crVersion, c *compiled, content map[string]any, old object, errs field.ErrorList) field.ErrorList {
 	errs = append(errs, v.validateScale(content)...)
 	errs = append(errs, structural.ValidateMetadata(nil, content, c.schema)...)
 	errs = append(errs, structural.ValidateLists(nil, c.schema, content)...)

@@ -15,9 +15,6 @@ func finalizerWarnings(obj metav1.Object, before []string) []string {
 		if strings.Contains(f, "/") || slices.Contains(before, f) || isStandardFinalizer(f) {
 			continue
 		}
-		if f == "customresourcecleanup.apiextensions.k8s.io" {
-			continue
-		}
 		out = append(out, fmt.Sprintf(
 			"metadata.finalizers: %q: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers", f))
 	}

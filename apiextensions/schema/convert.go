@@ -16,6 +16,7 @@ var knownFormats = map[string]bool{
 	"isbn": true, "isbn10": true, "isbn13": true, "creditcard": true, "ssn": true,
 	"hexcolor": true, "rgbcolor": true, "byte": true, "password": true,
 	"date": true, "duration": true, "datetime": true,
+	"int32": true, "int64": true, "float": true, "double": true,
 	"k8sshortname": true, "k8slongname": true,
 }
 

@@ -9,9 +9,11 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
@@ -78,6 +80,9 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt rest.MediaType, d
 		warnStrict(r, strictErrs)
 	}
 	if err := s.checkKind(obj, kind); err != nil {
+		if apierrors.IsInvalid(err) {
+			return nil, err
+		}
 		return nil, s.decodeError(err, kind, body)
 	}
 	if kind != nil && kind.GroupVersion() != s.Kind.GroupVersion() {
@@ -98,6 +103,19 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt rest.MediaType, d
 func (s *RequestScope) checkKind(obj runtime.Object, kind *schema.GroupVersionKind) error {
 	if kind == nil || kind.GroupKind() == s.Kind.GroupKind() {
 		return nil
+	}
+	if _, ok := obj.(runtime.Unstructured); ok && s.Subresource != "scale" {
+		// Nothing is converted that has no type: the version is compared by the
+		// caller, and the kind is the object's first rule.
+		if kind.Group != s.Kind.Group {
+			return nil
+		}
+		name := ""
+		if m, err := meta.Accessor(obj); err == nil {
+			name = m.GetName()
+		}
+		return apierrors.NewInvalid(kind.GroupKind(), name, field.ErrorList{
+			field.Invalid(field.NewPath("kind"), kind.Kind, "must be "+s.Kind.Kind)})
 	}
 	return fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.goName())
 }
