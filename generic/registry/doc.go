@@ -1,8 +1,42 @@
-// Package registry turns the declaration of a kind into the storage that serves
-// its verbs.
+// Package registry stores API objects: a Kind declares a resource in one place,
+// a Store serves the verbs of package rest for it.
 //
-// Kind[T] is the declaration, Store the one implementation of the rest verbs
-// over a storage.Backend (writes) and a storage.Cache (reads). A Store is told
-// apart from every other only by its declaration, so a custom resource, a
-// Deployment and a Lease take the same way.
+// # Declaring
+//
+// A group makes one Store for each kind and installs what Storage returns:
+//
+//	store, err := registry.NewStore(kind, scheme, options)
+//	resources := store.Storage(gv) // "deployments", "deployments/status", "deployments/scale"
+//
+// There is one Store for each etcd prefix, whatever the number of versions and
+// groups that serve it: the wire forms that it keeps with the records are
+// numbered by its versions. (A second Store over the same prefix has to declare
+// the same hub and lead its versions with the same ones.)
+//
+// # Writing
+//
+// A write is optimistic. It starts from what the cache holds, which may be
+// behind, and computes the new object: the client's change, then the kind's
+// PrepareFor… function, validation, and the judgement of admission. The value is
+// written if the key is still at the revision that it was computed from;
+// otherwise all starts again from what is there. An error that follows from a
+// stale state is never told: the state is read from the backend first.
+//
+//	Create: system metadata → namespace → PrepareForCreate → metadata → BeginCreate → Validate → admission → write
+//	Update: preconditions → UpdatedObject → version → PrepareForUpdate → metadata → BeginUpdate → ValidateUpdate → admission → write
+//	Delete: options, preconditions → grace period → admission → finalizers → mark, or remove
+//
+// An update that changes nothing writes nothing. One that takes the last
+// finalizer off a terminating object removes it.
+//
+// # Reading
+//
+// Reads hand out records as rest.Stored: bytes that become wire forms when
+// somebody asks, at most once a revision. Stored protobuf becomes the protobuf
+// answer by setting the resource version in its bytes; labels and names are read
+// out of them, too, without decoding the object. What has just been written is
+// handed to the cache together with the bytes that the writer was answered.
+//
+// Objects in Go form belong to the Store when they go in, and to the caller when
+// they come out.
 package registry
