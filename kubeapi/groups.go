@@ -1,6 +1,7 @@
 package kubeapi
 
 import (
+	"triplane/kubeapi/admissionregistration"
 	"triplane/kubeapi/apps"
 	"triplane/kubeapi/authentication"
 	"triplane/kubeapi/authorization"
@@ -16,6 +17,7 @@ import (
 	"triplane/kubeapi/node"
 	"triplane/kubeapi/policy"
 	"triplane/kubeapi/rbac"
+	"triplane/kubeapi/resource"
 	"triplane/kubeapi/scheduling"
 	"triplane/kubeapi/storage"
 )
@@ -41,8 +43,8 @@ func groups() []group.Func {
 		// apps: behind all others, so that its kinds win over what other groups
 		// served before (extensions)
 		apps.Group,
-		// admissionregistration.k8s.io
+		admissionregistration.Group,
 		events.Group,
-		// resource.k8s.io
+		resource.Group,
 	}
 }
