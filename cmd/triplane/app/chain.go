@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -98,7 +99,7 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 			NodePortRange: kube.ServiceNodePorts,
 			EventTTL:      kube.EventTTL,
 		},
-		AdvertiseAddress: p.options.ServerRun.AdvertiseAddress,
+		AdvertiseAddress: endpointAddress(p.options.ServerRun.AdvertiseAddress),
 		AdvertisePort:    p.config.Serving.Port(),
 	}
 	if p.authn.ClientCA != nil {
@@ -154,4 +155,13 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 		RouteToEndpoints:          kube.AggregatorRouting,
 		RejectForwardingRedirects: kube.RejectRedirects,
 	}).Complete().New(delegate)
+}
+
+// endpointAddress is the address for the kubernetes Service's endpoints; a host
+// that has no other than loopback gets none.
+func endpointAddress(ip net.IP) net.IP {
+	if ip.IsLoopback() {
+		return nil
+	}
+	return ip
 }

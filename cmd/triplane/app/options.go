@@ -191,10 +191,11 @@ func (o *Options) complete() (*Options, error) {
 	return &done, nil
 }
 
-// advertised is the address that others can reach a server at which listens on
-// bind.
+// advertised is the address that others are told: that of the host where the
+// server listens on all addresses or, for its own machine, on loopback, which
+// cannot be an endpoint of a Service.
 func advertised(bind net.IP) net.IP {
-	if !bind.IsUnspecified() {
+	if !bind.IsUnspecified() && !bind.IsLoopback() {
 		return bind
 	}
 	if ip, err := utilnet.ChooseHostInterface(); err == nil {
