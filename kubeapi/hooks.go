@@ -16,6 +16,14 @@ func (s *Server) addHooks() error {
 		name string
 		work func(context.Context) error
 	}{
+		{bootstrap.NamespacesHook, func(ctx context.Context) error { return bootstrap.Namespaces(ctx, s.Stores) }},
+		{bootstrap.ServiceCIDRHook, func(ctx context.Context) error {
+			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
+		}},
+		{bootstrap.TrackingHook, func(ctx context.Context) error { return bootstrap.LegacyTokenTracking(ctx, s.Stores) }},
+		{bootstrap.AuthenticationInfoHook, func(ctx context.Context) error { return s.authenticationInfo().Publish(ctx, s.Stores) }},
+		{bootstrap.ServiceHook, s.serviceHook},
+		{bootstrap.IdentityHook, s.identityHook},
 		{bootstrap.RBACHook, func(ctx context.Context) error { return bootstrap.RBAC(ctx, s.Stores) }},
 		{bootstrap.PriorityClassesHook, func(ctx context.Context) error {
 			return bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses())
@@ -26,7 +34,7 @@ func (s *Server) addHooks() error {
 			return err
 		}
 	}
-	return nil
+	return s.GenericAPIServer.AddPreShutdownHook("kubernetes-endpoint", s.leaveEndpoints)
 }
 
 // asServer runs a hook's work as the server itself.

@@ -3,7 +3,10 @@ package kubeapi
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"triplane/generic/server"
+	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/core"
 	"triplane/kubeapi/group"
 )
@@ -15,6 +18,9 @@ type Server struct {
 	Stores *group.Stores
 
 	config CompletedConfig
+	// endpoint keeps this replica in the Service "kubernetes", nil where it
+	// advertises no address.
+	endpoint *bootstrap.Endpoint
 }
 
 // New makes the core server in front of a delegate, with all built-in groups.
@@ -27,7 +33,22 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	if err := s.installGroups(); err != nil {
 		return nil, err
 	}
+	if err := s.makeEndpoint(); err != nil {
+		return nil, err
+	}
 	return s, s.addHooks()
+}
+
+func (s *Server) makeEndpoint() error {
+	if s.config.AdvertiseAddress == nil {
+		return nil
+	}
+	options, err := s.config.Groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "endpoints"})
+	if err != nil {
+		return err
+	}
+	s.endpoint = bootstrap.NewEndpoint(s.Stores, options.Backend, options.Prefix, s.config.AdvertiseAddress, s.config.AdvertisePort)
+	return nil
 }
 
 func (s *Server) installGroups() error {

@@ -1,0 +1,187 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/storage"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/group"
+)
+
+const (
+	masterLeaseTTL   = 15 * time.Second
+	masterLeaseRenew = 10 * time.Second
+)
+
+// Endpoint keeps this replica among the endpoints of the Service "kubernetes".
+// Each replica holds a key below masterleases that ends with it; the endpoints
+// are those whose keys are there.
+type Endpoint struct {
+	stores  *group.Stores
+	backend storage.Backend
+	prefix  string // "/registry/masterleases/"
+	ip      net.IP
+	port    int
+
+	generation int64
+}
+
+// NewEndpoint makes the keeper of an endpoint below the storage prefix.
+func NewEndpoint(stores *group.Stores, backend storage.Backend, prefix string, ip net.IP, port int) *Endpoint {
+	return &Endpoint{stores: stores, backend: backend, prefix: prefix + "/masterleases/", ip: ip, port: port}
+}
+
+// Renew takes the lease on and brings the endpoints up to date.
+func (e *Endpoint) Renew(ctx context.Context) error {
+	if e.ip == nil {
+		return errNoAddress
+	}
+	if err := e.renewLease(ctx); err != nil {
+		return err
+	}
+	return e.reconcile(ctx)
+}
+
+// Keep renews until the context ends.
+func (e *Endpoint) Keep(ctx context.Context) {
+	every(ctx, masterLeaseRenew, func() {
+		if err := e.Renew(ctx); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Renewing the endpoint of the kubernetes service failed")
+		}
+	})
+}
+
+// Leave removes this replica from the endpoints.
+func (e *Endpoint) Leave(ctx context.Context) error {
+	kv, err := e.backend.Get(ctx, e.key())
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := e.backend.Delete(ctx, kv.Key, kv.Revision); err != nil {
+		return err
+	}
+	return e.reconcile(ctx)
+}
+
+func (e *Endpoint) key() string { return e.prefix + e.ip.String() }
+
+func (e *Endpoint) renewLease(ctx context.Context) error {
+	value, err := e.leaseValue()
+	if err != nil {
+		return err
+	}
+	kv, err := e.backend.Get(ctx, e.key())
+	if errors.Is(err, storage.ErrNotFound) {
+		_, err = e.backend.Create(ctx, e.key(), value, masterLeaseTTL)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	_, err = e.backend.Update(ctx, e.key(), value, kv.Revision, masterLeaseTTL)
+	return err
+}
+
+// leaseValue is an Endpoints object in kube-apiserver's storage form; the
+// generation makes each one differ.
+func (e *Endpoint) leaseValue() ([]byte, error) {
+	e.generation++
+	ep := corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{Generation: e.generation},
+		Subsets:    []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: e.ip.String()}}}},
+	}
+	raw, err := ep.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Endpoints"}, Raw: raw}
+	value, err := u.Marshal()
+	return append([]byte("k8s\x00"), value...), err
+}
+
+// reconcile writes the endpoints of all replicas that live.
+func (e *Endpoint) reconcile(ctx context.Context) error {
+	found, err := e.backend.Range(ctx, storage.RangeOptions{Prefix: e.prefix})
+	if err != nil {
+		return err
+	}
+	var ips []string
+	for _, kv := range found.Items {
+		ips = append(ips, strings.TrimPrefix(kv.Key, e.prefix))
+	}
+	sort.Strings(ips)
+	return inParallel([]func() error{
+		func() error { return e.putEndpoints(ctx, ips) },
+		func() error { return e.putSlice(ctx, ips) },
+	})
+}
+
+func (e *Endpoint) putEndpoints(ctx context.Context, ips []string) error {
+	const fields = `{"f:metadata":{"f:labels":{".":{},"f:endpointslice.kubernetes.io/skip-mirror":{}}},"f:subsets":{}}`
+	var subsets []corev1.EndpointSubset
+	if len(ips) > 0 {
+		s := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "https", Port: int32(e.port), Protocol: corev1.ProtocolTCP}}}
+		for _, ip := range ips {
+			s.Addresses = append(s.Addresses, corev1.EndpointAddress{IP: ip})
+		}
+		subsets = append(subsets, s)
+	}
+	want := &corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "kubernetes", Namespace: metav1.NamespaceDefault,
+			Labels:        map[string]string{discoveryv1.LabelSkipMirror: "true"},
+			ManagedFields: written("v1", fields),
+		},
+		Subsets: subsets,
+	}
+	return put(ctx, e.stores, endpoints, want, func(have *corev1.Endpoints) bool {
+		if !check.Differs(have.Subsets, subsets) && have.Labels[discoveryv1.LabelSkipMirror] == "true" {
+			return false
+		}
+		have.Subsets, have.Labels = subsets, want.Labels
+		return true
+	})
+}
+
+func (e *Endpoint) putSlice(ctx context.Context, ips []string) error {
+	const fields = `{"f:addressType":{},"f:endpoints":{},"f:metadata":{"f:labels":{".":{},"f:kubernetes.io/service-name":{}}},"f:ports":{}}`
+	ready, name, port, protocol := true, "https", int32(e.port), corev1.ProtocolTCP
+	want := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "kubernetes", Namespace: metav1.NamespaceDefault,
+			Labels:        map[string]string{discoveryv1.LabelServiceName: "kubernetes"},
+			ManagedFields: written("discovery.k8s.io/v1", fields),
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port, Protocol: &protocol}},
+	}
+	if e.ip.To4() == nil {
+		want.AddressType = discoveryv1.AddressTypeIPv6
+	}
+	for _, ip := range ips {
+		want.Endpoints = append(want.Endpoints, discoveryv1.Endpoint{Addresses: []string{ip}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}})
+	}
+	return put(ctx, e.stores, endpointSlices, want, func(have *discoveryv1.EndpointSlice) bool {
+		if slices.EqualFunc(have.Endpoints, want.Endpoints, func(a, b discoveryv1.Endpoint) bool { return !check.Differs(a, b) }) &&
+			!check.Differs(have.Ports, want.Ports) {
+			return false
+		}
+		have.Endpoints, have.Ports = want.Endpoints, want.Ports
+		return true
+	})
+}

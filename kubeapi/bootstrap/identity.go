@@ -1,0 +1,135 @@
+package bootstrap
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"os"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/kubeapi/group"
+)
+
+// Names of the hooks of this file.
+const (
+	IdentityHook        = "start-kube-apiserver-identity-lease-controller"
+	IdentityGarbageHook = "start-kube-apiserver-identity-lease-garbage-collector"
+)
+
+const (
+	identityLabel = "apiserver.kubernetes.io/identity"
+	identitySpan  = int32(3600)
+	identityRenew = 10 * time.Second
+)
+
+// Identity is the Lease that tells that this replica lives.
+type Identity struct {
+	stores *group.Stores
+	host   string
+	name   string
+	holder string
+	peer   string // host:port of this replica, "" for none
+}
+
+// NewIdentity names this replica after its host.
+func NewIdentity(stores *group.Stores, peer string) *Identity {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	sum := sha256.Sum256([]byte(host))
+	name := "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
+	return &Identity{stores: stores, host: host, name: name, holder: name + "_" + string(uuid.NewUUID()), peer: peer}
+}
+
+// Renew creates the lease or takes it on.
+func (i *Identity) Renew(ctx context.Context) error {
+	span, at := identitySpan, metav1.NowMicro()
+	l := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: i.name, Namespace: metav1.NamespaceSystem,
+			Labels: map[string]string{identityLabel: "kube-apiserver", "kubernetes.io/hostname": i.host},
+		},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &i.holder, LeaseDurationSeconds: &span, RenewTime: &at},
+	}
+	annotations := ""
+	if i.peer != "" {
+		l.Annotations = map[string]string{"kubernetes.io/peer-advertise-address": i.peer}
+		annotations = `"f:annotations":{".":{},"f:kubernetes.io/peer-advertise-address":{}},`
+	}
+	l.ManagedFields = written("coordination.k8s.io/v1", `{"f:metadata":{`+annotations+
+		`"f:labels":{".":{},"f:apiserver.kubernetes.io/identity":{},"f:kubernetes.io/hostname":{}}},"f:spec":{"f:holderIdentity":{},"f:leaseDurationSeconds":{},"f:renewTime":{}}}`)
+	return put(ctx, i.stores, leases, l, func(have *coordinationv1.Lease) bool {
+		have.Spec, have.Labels, have.Annotations, have.ManagedFields = l.Spec, l.Labels, l.Annotations, l.ManagedFields
+		return true
+	})
+}
+
+// Keep renews the lease until the context ends.
+func (i *Identity) Keep(ctx context.Context) {
+	every(ctx, identityRenew, func() {
+		if err := i.Renew(ctx); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Renewing the identity lease failed", "lease", i.name)
+		}
+	})
+}
+
+// CollectGarbage removes the leases of replicas that have gone, every hour, until
+// the context ends.
+func (i *Identity) CollectGarbage(ctx context.Context) {
+	every(ctx, time.Duration(identitySpan)*time.Second, func() {
+		if err := i.removeExpired(asServer(ctx)); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Removing identity leases failed")
+		}
+	})
+}
+
+func (i *Identity) removeExpired(ctx context.Context) error {
+	all, err := group.List[*coordinationv1.Lease](ctx, i.stores, leases, metav1.NamespaceSystem, &metainternalversion.ListOptions{
+		LabelSelector: labels.SelectorFromSet(labels.Set{identityLabel: "kube-apiserver"}),
+	})
+	if err != nil {
+		return err
+	}
+	deleter, ok := i.stores.Find(leases).(rest.GracefulDeleter)
+	if !ok {
+		return nil
+	}
+	ctx = request.WithNamespace(ctx, metav1.NamespaceSystem)
+	for _, l := range all {
+		if l.Spec.RenewTime == nil || l.Spec.LeaseDurationSeconds == nil ||
+			time.Since(l.Spec.RenewTime.Time) < time.Duration(*l.Spec.LeaseDurationSeconds)*time.Second {
+			continue
+		}
+		_, _, err := deleter.Delete(ctx, l.Name, nil, &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &l.ResourceVersion}})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// every does something at intervals until the context ends.
+func every(ctx context.Context, interval time.Duration, do func()) {
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			do()
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/group"
+)
+
+// Names of the hooks of this file.
+const (
+	NamespacesHook  = "start-system-namespaces-controller"
+	ServiceHook     = "bootstrap-controller"
+	ServiceCIDRHook = "start-kubernetes-service-cidr-controller"
+	TrackingHook    = "start-legacy-token-tracking-controller"
+)
+
+var (
+	namespaces     = schema.GroupResource{Resource: "namespaces"}
+	services       = schema.GroupResource{Resource: "services"}
+	endpoints      = schema.GroupResource{Resource: "endpoints"}
+	configMaps     = schema.GroupResource{Resource: "configmaps"}
+	serviceCIDRs   = schema.GroupResource{Group: networkingv1.GroupName, Resource: "servicecidrs"}
+	endpointSlices = schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
+	leases         = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+)
+
+// written is a managed-fields entry for what the server writes itself; fields is
+// JSON.
+func written(apiVersion, fields string) []metav1.ManagedFieldsEntry {
+	at := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
+	return []metav1.ManagedFieldsEntry{{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: apiVersion,
+		Time: &at, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+	}}
+}
+
+// createMissing creates an object unless it is there; it does not look at one
+// that is.
+func createMissing[T registry.Object](ctx context.Context, stores *group.Stores, gr schema.GroupResource, obj T) error {
+	_, err := group.Get[T](ctx, stores, gr, obj.GetNamespace(), obj.GetName(), group.Consistent)
+	if err == nil || !apierrors.IsNotFound(err) {
+		return err
+	}
+	return create(asServer(ctx), stores, kindOf[T]{resource: gr}, obj)
+}
+
+// Namespaces makes sure of the system's namespaces.
+func Namespaces(ctx context.Context, stores *group.Stores) error {
+	const fields = `{"f:metadata":{"f:labels":{".":{},"f:kubernetes.io/metadata.name":{}}}}`
+	var work []func() error
+	for _, name := range []string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease, metav1.NamespaceDefault} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}, ManagedFields: written("v1", fields),
+		}}
+		work = append(work, func() error { return createMissing(ctx, stores, namespaces, ns) })
+	}
+	return inParallel(work)
+}
+
+// KubernetesService makes sure of the Service "kubernetes", through which pods
+// reach the API at the first IP of the range.
+func KubernetesService(ctx context.Context, stores *group.Stores, ip net.IP, port, nodePort int) error {
+	const fields = `{"f:metadata":{"f:labels":{".":{},"f:component":{},"f:provider":{}}},"f:spec":{"f:clusterIP":{},"f:internalTrafficPolicy":{},"f:ipFamilyPolicy":{},"f:ports":{".":{},"k:{\"port\":443,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}},"f:sessionAffinity":{},"f:type":{}}}`
+	single, internal := corev1.IPFamilyPolicySingleStack, corev1.ServiceInternalTrafficPolicyCluster
+	s := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "kubernetes", Namespace: metav1.NamespaceDefault,
+			Labels:        map[string]string{"component": "apiserver", "provider": "kubernetes"},
+			ManagedFields: written("v1", fields),
+		},
+		Spec: corev1.ServiceSpec{
+			Ports: []corev1.ServicePort{{
+				Name: "https", Port: 443, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt(port), NodePort: int32(nodePort),
+			}},
+			ClusterIP: ip.String(), ClusterIPs: []string{ip.String()}, Type: corev1.ServiceTypeClusterIP,
+			SessionAffinity: corev1.ServiceAffinityNone, IPFamilyPolicy: &single, InternalTrafficPolicy: &internal,
+		},
+	}
+	if nodePort > 0 {
+		s.Spec.Type, s.Spec.ExternalTrafficPolicy = corev1.ServiceTypeNodePort, corev1.ServiceExternalTrafficPolicyCluster
+	}
+	return createMissing(ctx, stores, services, s)
+}
+
+// ServiceCIDR makes sure of the ServiceCIDR "kubernetes" of the configured
+// ranges.
+func ServiceCIDR(ctx context.Context, stores *group.Stores, ranges []*net.IPNet) error {
+	if len(ranges) == 0 {
+		return nil
+	}
+	c := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{
+		Name: "kubernetes", ManagedFields: written("networking.k8s.io/v1", `{"f:spec":{"f:cidrs":{}}}`),
+	}}
+	for _, r := range ranges {
+		c.Spec.CIDRs = append(c.Spec.CIDRs, r.String())
+	}
+	if err := createMissing(ctx, stores, serviceCIDRs, c); err != nil {
+		return err
+	}
+	have, err := group.Get[*networkingv1.ServiceCIDR](ctx, stores, serviceCIDRs, "", "kubernetes", group.Consistent)
+	if err != nil || len(have.Status.Conditions) > 0 {
+		return err
+	}
+	store, ok := stores.Find(serviceCIDRs).(*registry.Store[*networkingv1.ServiceCIDR])
+	if !ok {
+		return fmt.Errorf("%s cannot be updated", serviceCIDRs)
+	}
+	_, err = store.Modify(asServer(ctx), "kubernetes", store.Kind().Status, false, func(c *networkingv1.ServiceCIDR) error {
+		markReady(c)
+		return nil
+	})
+	return err
+}
+
+// markReady sets the condition that lets Services have IPs of a ServiceCIDR.
+func markReady(c *networkingv1.ServiceCIDR) {
+	const fields = `{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:lastTransitionTime":{},"f:message":{},"f:status":{},"f:type":{}}}}}`
+	at := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
+	c.Status.Conditions = []metav1.Condition{{
+		Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
+		Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: at,
+	}}
+	c.ManagedFields = append([]metav1.ManagedFieldsEntry{{
+		Manager: "kubernetes-service-cidr-controller", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "networking.k8s.io/v1",
+		Time: &at, FieldsType: "FieldsV1", Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+	}}, c.ManagedFields...)
+}
+
+// LegacyTokenTracking makes sure of the config map that says since when uses of
+// service account tokens kept in Secrets are noted.
+func LegacyTokenTracking(ctx context.Context, stores *group.Stores) error {
+	return createMissing(ctx, stores, configMaps, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "kube-apiserver-legacy-service-account-token-tracking", Namespace: metav1.NamespaceSystem,
+			ManagedFields: written("v1", `{"f:data":{".":{},"f:since":{}}}`),
+		},
+		Data: map[string]string{"since": time.Now().UTC().Format(time.DateOnly)},
+	})
+}
+
+// put creates an object, or changes the present one where change says that it
+// has to be.
+func put[T registry.Object](ctx context.Context, stores *group.Stores, gr schema.GroupResource, want T, change func(have T) bool) error {
+	have, err := group.Get[T](ctx, stores, gr, want.GetNamespace(), want.GetName(), group.Consistent)
+	if apierrors.IsNotFound(err) {
+		return create(asServer(ctx), stores, kindOf[T]{resource: gr}, want)
+	}
+	if err != nil || !change(have) {
+		return err
+	}
+	return update(asServer(ctx), stores, kindOf[T]{resource: gr, repair: func(have, _ T) bool { return change(have) }}, want)
+}
+
+var errNoAddress = errors.New("no address to advertise")
