@@ -54,7 +54,8 @@ func (c *crCodec) Supports(mt rest.MediaType) bool { return mt != rest.Protobuf 
 func (c *crCodec) Decode(body []byte, mt rest.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
 	content, strictErrs, err := parse(body, mt, strict)
 	if err != nil {
-		return nil, nil, nil, err
+		kind, err := unreadable(body, mt, err)
+		return nil, kind, nil, err
 	}
 	u := &unstructured.Unstructured{Object: content}
 	kind := u.GroupVersionKind()
@@ -82,6 +83,29 @@ func (c *crCodec) Decode(body []byte, mt rest.MediaType, strict bool) (runtime.O
 		strictErrs = append(strictErrs, fmt.Errorf("unknown field %q", path))
 	}
 	return u, &kind, strictErrs, nil
+}
+
+// unreadable tells what kind a body says to be that cannot be parsed as a whole.
+func unreadable(body []byte, mt rest.MediaType, err error) (*schema.GroupVersionKind, error) {
+	if mt == rest.CBOR || mt == rest.Protobuf {
+		return nil, err
+	}
+	if mt == rest.YAML {
+		converted, yamlErr := yaml.YAMLToJSON(body)
+		if yamlErr != nil {
+			return nil, yamlErr
+		}
+		body = converted
+	}
+	var meta struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if metaErr := json.Unmarshal(body, &meta); metaErr != nil {
+		return nil, fmt.Errorf("couldn't get version/kind; json parse error: %w", metaErr)
+	}
+	kind := schema.FromAPIVersionAndKind(meta.APIVersion, meta.Kind)
+	return &kind, err
 }
 
 // schemaOf is the schema of the body's own version, which may be another one

@@ -15,6 +15,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 
 	"triplane/apiextensions/controllers"
+	crdopenapi "triplane/apiextensions/openapi"
 	"triplane/generic/endpoints/handlers"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
@@ -85,6 +86,12 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	s.handler = newHandler(generic, config, c.models, c.resolver)
 	s.handler.delegate = delegate.UnprotectedHandler()
 	s.publisher = newPublisher(config.Discovery)
+	if service := config.OpenAPI; service != nil {
+		s.publisher.changed = func(gv schema.GroupVersion, crds []definitionObject) {
+			service.Set("apis/"+gv.String(), crdopenapi.NewSource(c.models, gv, crds))
+		}
+		s.publisher.gone = func(gv schema.GroupVersion) { service.Remove("apis/" + gv.String()) }
+	}
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", s.handler)
 	return s, generic.AddPostStartHook("start-apiextensions-controllers", s.start)
 }
@@ -115,7 +122,9 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 
 // definitionsREST is the storage of CRDs, which tells what version they are kept
 // in.
-type definitionsREST struct{ *registry.Store[definitionObject] }
+type definitionsREST struct {
+	*registry.Store[definitionObject]
+}
 
 func (definitionsREST) StorageVersion() schema.GroupVersionKind {
 	return apiextensionsv1beta1.SchemeGroupVersion.WithKind(crdGVK.Kind)

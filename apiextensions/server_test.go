@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	utilschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/generic/openapi"
+	"triplane/generic/openapi/models"
 	"triplane/generic/registry"
 	"triplane/generic/server"
 	"triplane/generic/storage"
@@ -48,6 +51,7 @@ func startServer(t *testing.T) http.Handler {
 
 	config := server.NewConfig()
 	config.EnableDiscovery = true
+	config.OpenAPI = openapi.NewService(openapi.NewBuilder(&models.Source{}, runtime.NewScheme(), "v1"))
 	config.RESTOptionsGetter = testOptions{hub: hub, backend: etcd.Backend()}
 	s, err := (&Config{Generic: config}).Complete().New(server.EmptyDelegate())
 	if err != nil {

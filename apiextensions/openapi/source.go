@@ -1,0 +1,142 @@
+package openapi
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"triplane/generic/openapi/models"
+)
+
+// Source renders the documents of one group version of CRDs. It implements
+// generic/openapi's Source, holds nothing but the CRDs, and is safe for
+// concurrent use.
+type Source struct {
+	models *models.Source
+	gv     schema.GroupVersion
+	crds   []*apiextensionsv1.CustomResourceDefinition
+}
+
+// NewSource returns the source for the CRDs that serve the group version.
+func NewSource(m *models.Source, gv schema.GroupVersion, crds []*apiextensionsv1.CustomResourceDefinition) *Source {
+	return &Source{models: m, gv: gv, crds: crds}
+}
+
+func (s *Source) resources(refs string, v2 bool) []*resource {
+	var out []*resource
+	for _, crd := range s.crds {
+		for i := range crd.Spec.Versions {
+			if v := &crd.Spec.Versions[i]; v.Name == s.gv.Version && v.Served {
+				out = append(out, &resource{crd: crd, version: v, refs: refs, v2: v2})
+			}
+		}
+	}
+	return out
+}
+
+// V3 renders the document at /openapi/v3/apis/GROUP/VERSION.
+func (s *Source) V3() (*spec3.OpenAPI, error) {
+	const refs = "#/components/schemas/"
+	doc := &spec3.OpenAPI{
+		Version:    "3.0.0",
+		Info:       &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes CRD Swagger", Version: "v0.1.0"}},
+		Paths:      &spec3.Paths{Paths: map[string]*spec3.Path{}},
+		Components: &spec3.Components{Schemas: map[string]*spec.Schema{}},
+	}
+	scale := false
+	for _, r := range s.resources(refs, false) {
+		schemas, err := r.schemas()
+		if err != nil {
+			return nil, err
+		}
+		for name, m := range schemas {
+			doc.Components.Schemas[name] = m
+		}
+		r.paths(doc.Paths.Paths)
+		scale = scale || r.version.Subresources != nil && r.version.Subresources.Scale != nil
+	}
+	return doc, s.addModels(doc.Components.Schemas, refs, scale)
+}
+
+// addModels adds the machinery's models that the resources refer to.
+func (s *Source) addModels(into map[string]*spec.Schema, refs string, scale bool) error {
+	m, err := s.models.Models()
+	if err != nil {
+		return err
+	}
+	names := []string{metaPackage + "ObjectMeta", metaPackage + "ListMeta", metaPackage + "DeleteOptions", metaPackage + "Status", metaPackage + "Patch"}
+	if scale {
+		names = append(names, scaleModel)
+	}
+	definitions, err := m.Definitions(m.Closure(names...), func(name string) spec.Ref { return spec.MustCreateRef(refs + name) })
+	if err != nil {
+		return err
+	}
+	for name, d := range definitions {
+		s := d.Schema
+		if refs == "#/components/schemas/" {
+			wrapRefs(&s)
+		}
+		into[name] = &s
+	}
+	if scale {
+		extendKind(into[scaleModel], schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"})
+	}
+	gv := s.gv
+	for _, name := range []string{"DeleteOptions", "Status"} {
+		kind := gv.WithKind(name)
+		if name == "Status" {
+			kind = schema.GroupVersionKind{Version: "v1", Kind: name}
+		}
+		extendKind(into[metaPackage+name], kind)
+	}
+	return nil
+}
+
+func extendKind(s *spec.Schema, gvk schema.GroupVersionKind) {
+	if s != nil {
+		s.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}})
+	}
+}
+
+// wrapRefs puts references that say more than the reference into allOf, which
+// OpenAPI v3 asks for.
+func wrapRefs(s *spec.Schema) {
+	for name, p := range s.Properties {
+		if p.Ref.String() != "" && (p.Description != "" || p.Default != nil) {
+			p.AllOf = []spec.Schema{{SchemaProps: spec.SchemaProps{Ref: p.Ref}}}
+			p.Ref = spec.Ref{}
+		}
+		wrapRefs(&p)
+		s.Properties[name] = p
+	}
+	// Defaults of items, and of maps' values, have nothing to stand for.
+	if s.Items != nil && s.Items.Schema != nil {
+		s.Items.Schema.Default = nil
+		wrapRefs(s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		s.AdditionalProperties.Schema.Default = nil
+		wrapRefs(s.AdditionalProperties.Schema)
+	}
+}
+
+// V2 renders what the group version adds to /openapi/v2.
+func (s *Source) V2() (*spec.Swagger, error) {
+	doc := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+		Swagger:     "2.0",
+		Paths:       &spec.Paths{Paths: map[string]spec.PathItem{}},
+		Definitions: spec.Definitions{},
+	}}
+	for _, r := range s.resources("#/definitions/", true) {
+		schemas, err := r.schemas()
+		if err != nil {
+			return nil, err
+		}
+		for name, m := range schemas {
+			doc.Definitions[name] = *m
+		}
+	}
+	return doc, nil
+}
