@@ -15,7 +15,8 @@ type Config struct {
 	// Generic is the configuration of the server itself.
 	Generic *server.Config
 	// Groups is what the API groups are built from. New sets its RESTOptions,
-	// Stores, Authorizer and RuleResolver.
+	// Authorizer and RuleResolver, and Stores where it is nil: give the one that
+	// the admission plugins read from.
 	Groups group.Deps
 
 	// AdvertiseAddress and AdvertisePort are this replica's endpoint of the
@@ -54,7 +55,9 @@ func (c *Config) Complete() CompletedConfig {
 	done := CompletedConfig{Config: *c, generic: c.Generic.Complete()}
 	g := &done.Groups
 	g.RESTOptions = c.Generic.RESTOptionsGetter
-	g.Stores = group.NewStores()
+	if g.Stores == nil {
+		g.Stores = group.NewStores()
+	}
 	g.Authorizer, g.RuleResolver = c.Generic.Authorization, c.Generic.RuleResolver
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour

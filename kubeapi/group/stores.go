@@ -49,6 +49,9 @@ const (
 	Cached     = "0"
 )
 
+// Object is a pointer to a Go type of a kind.
+type Object = registry.Object
+
 // Get reads an object of another group: resourceVersion is Consistent or Cached.
 // The object is the caller's own.
 func Get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name, resourceVersion string) (T, error) {

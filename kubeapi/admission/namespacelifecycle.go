@@ -1,0 +1,69 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/admission"
+	"triplane/kubeapi/group"
+)
+
+// NamespaceLifecycle keeps objects out of namespaces that are not there or are on
+// their way out, and the system's namespaces in.
+type NamespaceLifecycle struct {
+	operations
+	stores *group.Stores
+}
+
+// NewNamespaceLifecycle returns the plugin. It judges custom resources as well.
+func NewNamespaceLifecycle(stores *group.Stores) *NamespaceLifecycle {
+	return &NamespaceLifecycle{operations{admission.Create, admission.Update, admission.Delete}, stores}
+}
+
+// protected namespaces cannot be deleted.
+func protected(name string) bool {
+	return name == metav1.NamespaceDefault || name == metav1.NamespaceSystem || name == metav1.NamespacePublic
+}
+
+// Admit implements admission.MutatingInterface; it judges before others change.
+func (l *NamespaceLifecycle) Admit(ctx context.Context, a *admission.Attributes) error {
+	isNamespace := a.Resource.Group == "" && a.Resource.Resource == "namespaces"
+	if a.Operation == admission.Delete {
+		if isNamespace && a.Subresource == "" && protected(a.Name) {
+			return forbidden(a, "this namespace may not be deleted")
+		}
+		return nil
+	}
+	if isNamespace || a.Namespace == "" || l.alwaysAllowed(a) {
+		return nil
+	}
+	ns, err := fresh[*corev1.Namespace](ctx, l.stores, core("namespaces"), "", a.Namespace)
+	if apierrors.IsNotFound(err) {
+		return apierrors.NewNotFound(core("namespaces"), a.Namespace)
+	}
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	if a.Operation != admission.Create || ns.Status.Phase != corev1.NamespaceTerminating && ns.DeletionTimestamp == nil {
+		return nil
+	}
+	return l.terminating(a)
+}
+
+// alwaysAllowed are reviews, which are kept nowhere.
+func (l *NamespaceLifecycle) alwaysAllowed(a *admission.Attributes) bool {
+	return a.Resource.Group == "authorization.k8s.io" && a.Resource.Resource == "localsubjectaccessreviews"
+}
+
+func (l *NamespaceLifecycle) terminating(a *admission.Attributes) error {
+	err := apierrors.NewForbidden(a.Resource.GroupResource(), a.Name,
+		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.Namespace))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", a.Namespace), Field: "metadata.namespace",
+	})
+	return err
+}

@@ -1,0 +1,96 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/admission"
+	"triplane/kubeapi/group"
+)
+
+// Names of the plugins, as --enable-admission-plugins and
+// --disable-admission-plugins have them.
+const (
+	NamespaceLifecycleName       = "NamespaceLifecycle"
+	LimitRangerName              = "LimitRanger"
+	ServiceAccountName           = "ServiceAccount"
+	PriorityName                 = "Priority"
+	DefaultTolerationSecondsName = "DefaultTolerationSeconds"
+	RuntimeClassName             = "RuntimeClass"
+	DefaultStorageClassName      = "DefaultStorageClass"
+	DefaultIngressClassName      = "DefaultIngressClass"
+	PodSecurityName              = "PodSecurity"
+	StorageProtectionName        = "StorageObjectInUseProtection"
+)
+
+// Plugins returns the plugins that are enabled, in the order in which they run.
+func Plugins(stores *group.Stores, enabled func(name string) bool) admission.Chain {
+	var chain admission.Chain
+	for _, p := range []struct {
+		name   string
+		plugin admission.Interface
+	}{
+		{NamespaceLifecycleName, NewNamespaceLifecycle(stores)},
+		{LimitRangerName, &limitRanger{stores: stores}},
+		{ServiceAccountName, &serviceAccount{stores: stores}},
+		{PodSecurityName, newPodSecurity(stores)},
+		{DefaultTolerationSecondsName, tolerationSeconds{}},
+		{PriorityName, &priority{stores: stores}},
+		{StorageProtectionName, storageProtection{}},
+		{RuntimeClassName, &runtimeClass{stores: stores}},
+		{DefaultStorageClassName, &defaultStorageClass{stores: stores}},
+		{DefaultIngressClassName, &defaultIngressClass{stores: stores}},
+	} {
+		if enabled == nil || enabled(p.name) {
+			chain = append(chain, p.plugin)
+		}
+	}
+	return chain
+}
+
+// operations is a set of operations to be embedded in plugins.
+type operations []admission.Operation
+
+// Handles implements admission.Interface.
+func (o operations) Handles(op admission.Operation) bool {
+	for _, x := range o {
+		if x == op {
+			return true
+		}
+	}
+	return false
+}
+
+// podOf returns the pod that is created or updated, nil if the operation is about
+// something else, or a subresource.
+func podOf(a *admission.Attributes) *corev1.Pod {
+	if a.Resource.Group != "" || a.Resource.Resource != "pods" || a.Subresource != "" {
+		return nil
+	}
+	p, _ := a.Object.(*corev1.Pod)
+	return p
+}
+
+// forbidden refuses an operation.
+func forbidden(a *admission.Attributes, format string, args ...any) error {
+	return apierrors.NewForbidden(a.Resource.GroupResource(), a.Name, fmt.Errorf(format, args...))
+}
+
+func core(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
+
+// fresh reads an object from the cache, and from storage where it is not there:
+// it may have been created a moment ago.
+func fresh[T interface {
+	*V
+	group.Object
+}, V any](ctx context.Context, stores *group.Stores, gr schema.GroupResource, namespace, name string) (T, error) {
+	obj, err := group.Get[T](ctx, stores, gr, namespace, name, group.Cached)
+	if apierrors.IsNotFound(err) {
+		return group.Get[T](ctx, stores, gr, namespace, name, group.Consistent)
+	}
+	return obj, err
+}

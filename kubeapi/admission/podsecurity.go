@@ -1,0 +1,139 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+
+	"triplane/generic/admission"
+	"triplane/generic/request"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/group"
+)
+
+// podSecurity holds pods to the Pod Security Standards that their namespace's
+// labels ask for, and warns of what workloads would make.
+type podSecurity struct {
+	operations
+	stores    *group.Stores
+	evaluator func() (policy.Evaluator, error)
+}
+
+func newPodSecurity(stores *group.Stores) *podSecurity {
+	return &podSecurity{
+		operations: operations{admission.Create, admission.Update},
+		stores:     stores,
+		evaluator: sync.OnceValues(func() (policy.Evaluator, error) {
+			return policy.NewEvaluator(policy.DefaultChecks(), nil)
+		}),
+	}
+}
+
+// Validate implements admission.ValidatingInterface.
+func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) error {
+	if a.Subresource != "" && a.Subresource != "ephemeralcontainers" {
+		return nil
+	}
+	if ns, ok := a.Object.(*corev1.Namespace); ok && a.Subresource == "" {
+		return s.namespace(ns, a)
+	}
+	meta, spec, isPod := template(a.Object)
+	if spec == nil || a.Namespace == "" {
+		return nil
+	}
+	ns, err := fresh[*corev1.Namespace](ctx, s.stores, core("namespaces"), "", a.Namespace)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	levels, _ := api.PolicyToEvaluate(ns.Labels, privileged())
+	if levels.FullyPrivileged() || isPod && !changes(a, spec) {
+		return nil
+	}
+	return s.judge(ctx, a, levels, meta, spec, isPod)
+}
+
+func privileged() api.Policy {
+	p := api.LevelVersion{Level: api.LevelPrivileged, Version: api.LatestVersion()}
+	return api.Policy{Enforce: p, Audit: p, Warn: p}
+}
+
+// changes tells whether an update can make a difference to the judgement.
+func changes(a *admission.Attributes, spec *corev1.PodSpec) bool {
+	old, ok := a.OldObject.(*corev1.Pod)
+	return !ok || check.Differs(*spec, old.Spec)
+}
+
+func (s *podSecurity) judge(ctx context.Context, a *admission.Attributes, levels api.Policy, meta *metav1.ObjectMeta, spec *corev1.PodSpec, isPod bool) error {
+	evaluator, err := s.evaluator()
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	if isPod {
+		if r := policy.AggregateCheckResults(evaluator.EvaluatePod(levels.Enforce, meta, spec)); !r.Allowed {
+			return forbidden(a, "violates PodSecurity %q: %s", levels.Enforce.String(), r.ForbiddenDetail())
+		}
+	}
+	if levels.Warn.Level == api.LevelPrivileged {
+		return nil
+	}
+	if r := policy.AggregateCheckResults(evaluator.EvaluatePod(levels.Warn, meta, spec)); !r.Allowed {
+		request.AddWarning(ctx, fmt.Sprintf("would violate PodSecurity %q: %s", levels.Warn.String(), r.ForbiddenDetail()))
+	}
+	return nil
+}
+
+// namespace judges the labels themselves.
+func (s *podSecurity) namespace(ns *corev1.Namespace, a *admission.Attributes) error {
+	_, errs := api.PolicyToEvaluate(ns.Labels, privileged())
+	if len(errs) == 0 {
+		return nil
+	}
+	if old, ok := a.OldObject.(*corev1.Namespace); ok {
+		if _, before := api.PolicyToEvaluate(old.Labels, privileged()); len(before) > 0 {
+			return nil
+		}
+	}
+	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind(), ns.Name, errs)
+}
+
+// template finds the pod, or the template of pods, in an object.
+func template(obj any) (*metav1.ObjectMeta, *corev1.PodSpec, bool) {
+	of := func(t *corev1.PodTemplateSpec) (*metav1.ObjectMeta, *corev1.PodSpec, bool) {
+		if t == nil {
+			return nil, nil, false
+		}
+		return &t.ObjectMeta, &t.Spec, false
+	}
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		return &o.ObjectMeta, &o.Spec, true
+	case *corev1.PodTemplate:
+		return of(&o.Template)
+	case *corev1.ReplicationController:
+		return of(o.Spec.Template)
+	case *appsv1.ReplicaSet:
+		return of(&o.Spec.Template)
+	case *appsv1.Deployment:
+		return of(&o.Spec.Template)
+	case *appsv1.DaemonSet:
+		return of(&o.Spec.Template)
+	case *appsv1.StatefulSet:
+		return of(&o.Spec.Template)
+	case *batchv1.Job:
+		return of(&o.Spec.Template)
+	case *batchv1.CronJob:
+		return of(&o.Spec.JobTemplate.Spec.Template)
+	}
+	return nil, nil, false
+}

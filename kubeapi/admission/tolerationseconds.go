@@ -1,0 +1,48 @@
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"triplane/generic/admission"
+)
+
+// tolerationSeconds lets pods stay for five minutes on nodes that are not ready
+// or unreachable, unless they say otherwise.
+type tolerationSeconds struct{}
+
+const defaultTolerationSeconds = int64(300)
+
+// Handles implements admission.Interface.
+func (tolerationSeconds) Handles(op admission.Operation) bool {
+	return op == admission.Create || op == admission.Update
+}
+
+// Admit implements admission.MutatingInterface.
+func (tolerationSeconds) Admit(_ context.Context, a *admission.Attributes) error {
+	p := podOf(a)
+	if p == nil {
+		return nil
+	}
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		if tolerates(p.Spec.Tolerations, key) {
+			continue
+		}
+		seconds := defaultTolerationSeconds
+		p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{
+			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+		})
+	}
+	return nil
+}
+
+func tolerates(list []corev1.Toleration, key string) bool {
+	for i := range list {
+		t := &list[i]
+		if (t.Key == key || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "") {
+			return true
+		}
+	}
+	return false
+}
