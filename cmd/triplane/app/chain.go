@@ -21,6 +21,7 @@ import (
 	"triplane/generic/server"
 	"triplane/generic/storage/etcd"
 	"triplane/kubeapi"
+	kubeadmission "triplane/kubeapi/admission"
 	"triplane/kubeapi/group"
 )
 
@@ -37,6 +38,8 @@ type parts struct {
 	scheme    *runtime.Scheme
 	schemas   *models.Source
 	converter func() (managedfields.TypeConverter, error)
+	// stores finds the storage of built-in resources, for admission and core.
+	stores *group.Stores
 }
 
 // build stacks the servers, the innermost first: extensions, core, aggregator.
@@ -53,6 +56,8 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 	})
 	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, server.CompatibleVersion))
 
+	p.stores = group.NewStores()
+	p.config.Admission = kubeadmission.Plugins(p.stores, nil)
 	generic := *p.config
 	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas}).Complete().New(server.EmptyDelegate())
 	if err != nil {
@@ -85,6 +90,7 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	config := &kubeapi.Config{
 		Generic: &generic,
 		Groups: group.Deps{
+			Stores:             p.stores,
 			Scheme:             p.scheme,
 			TypeConverter:      p.converter,
 			TokenAuthenticator: p.authn.Token,
