@@ -74,8 +74,13 @@ var metadataPath = field.NewPath("metadata")
 // validateMetadata judges metadata as the kind does.
 func (s *Store[T]) validateMetadata(obj metav1.Object) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaAccessor(obj, s.kind.Namespaced, s.nameRule(), metadataPath)
+	return append(errs, s.validateFinalizers(obj)...)
+}
+
+// validateFinalizers wants finalizers to name who they are of.
+func (s *Store[T]) validateFinalizers(obj metav1.Object) (errs field.ErrorList) {
 	if s.kind.AnyFinalizer || s.kind.CodecFor != nil {
-		return errs
+		return nil
 	}
 	for i, f := range obj.GetFinalizers() {
 		if !strings.Contains(f, "/") && !standardFinalizer(f) {
@@ -106,6 +111,7 @@ func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object, main bool) fie
 		return errs
 	}
 	errs = append(errs, change...)
+	errs = append(errs, s.validateFinalizers(obj)...)
 	if main && s.kind.MetadataOnUpdate == MetadataWhole {
 		errs = append(errs, s.validateMetadata(obj)...)
 	}

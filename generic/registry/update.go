@@ -161,7 +161,7 @@ func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 	version, err := uint64(0), error(nil)
 	if v := obj.GetResourceVersion(); v != "" {
 		if version, err = strconv.ParseUint(v, 10, 64); err != nil {
-			return invalidVersion(v, err)
+			return err
 		}
 	}
 	if version == 0 {
