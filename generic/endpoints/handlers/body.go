@@ -101,7 +101,7 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt rest.MediaType, d
 
 // checkKind refuses an object of another kind than the resource's.
 func (s *RequestScope) checkKind(obj runtime.Object, kind *schema.GroupVersionKind) error {
-	if kind == nil || kind.GroupKind() == s.Kind.GroupKind() {
+	if kind == nil || kind.GroupKind() == s.Kind.GroupKind() || *kind == s.Hub {
 		return nil
 	}
 	if _, ok := obj.(runtime.Unstructured); ok && s.Subresource != "scale" {
