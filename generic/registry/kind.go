@@ -133,6 +133,10 @@ type Kind[T Object] struct {
 	// Versions are served versions other than Hub's, with their conversions.
 	Versions []Version[T]
 
+	// Bookmark completes the empty object of a bookmark, where kube-apiserver shows
+	// more than nothing (replicas of 0).
+	Bookmark func(T)
+
 	// Without lists verbs that the main resource does not have, of create,
 	// delete, deletecollection, update and watch ("patch" goes with update).
 	Without []string
