@@ -1,0 +1,139 @@
+package handlers
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/net/websocket"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	"net/http"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+)
+
+func events(f *fake) *batches {
+	bookmark := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "9"}}
+	return &batches{end: io.EOF, events: [][]rest.Event{
+		{{Type: apiwatch.Added, Object: f.stored(f.objects["a"])}, {Type: apiwatch.Modified, Object: f.stored(f.objects["b"])}},
+		{{Type: apiwatch.Bookmark, Object: bookmark}},
+	}}
+}
+
+func TestWatchJSON(t *testing.T) {
+	s := newScope(t)
+	f := newFake(s, "a", "b")
+	f.stream = events(f)
+	got := call(List(s, f, f), "GET", "/configmaps?watch=1&resourceVersion=1", "")
+	want := `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns","uid":"uid-a","resourceVersion":"1"},"data":{"k":"v"}}}
+{"type":"MODIFIED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"b","namespace":"ns","uid":"uid-b","resourceVersion":"2"},"data":{"k":"v"}}}
+{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"9"}}}
+`
+	if got.Body.String() != want || got.Header().Get("Content-Type") != "application/json" || !got.Flushed {
+		t.Errorf("%v\n%s", got.Header(), got.Body)
+	}
+}
+
+func TestWatchProtobuf(t *testing.T) {
+	s := newScope(t)
+	f := newFake(s, "a", "b")
+	f.stream = events(f)
+	got := call(Watch(s, f), "GET", "/configmaps", "", "Accept", "application/vnd.kubernetes.protobuf;stream=watch")
+	b := got.Body.Bytes()
+	if ct := got.Header().Get("Content-Type"); ct != "application/vnd.kubernetes.protobuf;stream=watch" {
+		t.Fatal(ct)
+	}
+	var types []string
+	for len(b) > 0 {
+		n := int(binary.BigEndian.Uint32(b))
+		var e metav1.WatchEvent
+		if err := e.Unmarshal(b[4 : 4+n]); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(e.Object.Raw), protobufPrefix) {
+			t.Errorf("%q", e.Object.Raw)
+		}
+		types = append(types, e.Type)
+		b = b[4+n:]
+	}
+	if strings.Join(types, " ") != "ADDED MODIFIED BOOKMARK" {
+		t.Error(types)
+	}
+}
+
+func TestWatchTableHasColumnsOnce(t *testing.T) {
+	s := newScope(t)
+	f := newFake(s, "a", "b")
+	s.Table = f
+	f.stream = events(f)
+	got := call(Watch(s, f), "GET", "/configmaps", "", "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Body.String()
+	lines := strings.Split(strings.TrimSpace(got), "\n")
+	if len(lines) != 3 || !strings.Contains(lines[0], `"columnDefinitions":[{`) || strings.Contains(lines[1], `"columnDefinitions":[{`) {
+		t.Error(got)
+	}
+}
+
+func TestWatchEnds(t *testing.T) {
+	for name, end := range map[string]error{
+		`"code":410`: apierrors.NewResourceExpired("too old resource version: 1 (2)"),
+		`"code":500`: errors.New("boom"),
+		"":           io.EOF,
+	} {
+		s := newScope(t)
+		f := newFake(s)
+		f.stream = &batches{end: end}
+		got := call(Watch(s, f), "GET", "/configmaps", "").Body.String()
+		if name == "" && got != "" || name != "" && (!strings.HasPrefix(got, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1"`) || !strings.Contains(got, name)) {
+			t.Errorf("%v: %s", end, got)
+		}
+	}
+}
+
+func TestWatchEndsWithTheServer(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := newScope(t)
+	terminating := make(chan struct{})
+	close(terminating)
+	s.Terminating = terminating
+	f := newFake(s)
+	f.stream = &batches{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		call(Watch(s, f), "GET", "/configmaps", "")
+	}()
+	select {
+	case <-done:
+	case <-time.After(5 * time.Second):
+		t.Fatal("the watch goes on")
+	}
+}
+
+func TestWatchWebSocket(t *testing.T) {
+	s := newScope(t)
+	f := newFake(s, "a", "b")
+	f.stream = events(f)
+	h := Watch(s, f)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h(w, r.WithContext(request.WithInfo(r.Context(), &request.Info{Namespace: "ns"})))
+	}))
+	defer server.Close()
+	ws, err := websocket.Dial("ws"+strings.TrimPrefix(server.URL, "http"), "", server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ws.Close() }()
+	var text string
+	if err := websocket.Message.Receive(ws, &text); err != nil || !strings.HasPrefix(text, `{"type":"ADDED","object":{"kind":"ConfigMap"`) || strings.HasSuffix(text, "\n") {
+		t.Errorf("%v %q", err, text)
+	}
+}

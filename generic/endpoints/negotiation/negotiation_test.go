@@ -1,0 +1,121 @@
+package negotiation
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"triplane/generic/registry/rest"
+)
+
+var everything = Rules{Protobuf: true, Transforms: true, Table: true}
+
+func get(accept string) *http.Request {
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("Accept", accept)
+	return r
+}
+
+func TestNegotiate(t *testing.T) {
+	table := Output{Transform: Table, Version: "v1"}
+	tests := []struct {
+		accept string
+		rules  Rules
+		want   Output
+		fails  bool
+	}{
+		{accept: "", rules: everything},
+		{accept: "*/*", rules: everything},
+		{accept: "application/*", rules: everything},
+		{accept: "application/yaml", rules: everything, want: Output{MediaType: rest.YAML}},
+		{accept: "application/vnd.kubernetes.protobuf", rules: everything, want: Output{MediaType: rest.Protobuf}},
+		{accept: "application/vnd.kubernetes.protobuf", fails: true},
+		{accept: "application/vnd.kubernetes.protobuf,application/json", want: Output{MediaType: rest.JSON}},
+		{accept: "application/json;q=0.5,application/yaml;q=0.9", rules: everything, want: Output{MediaType: rest.YAML}},
+		{accept: "application/cbor", rules: everything, fails: true},
+		{accept: "application/cbor,application/json", rules: everything},
+		{accept: "text/plain", rules: everything, fails: true},
+		{accept: "application/json;pretty=1", rules: everything, want: Output{Pretty: true}},
+		{accept: "application/json;stream=watch", rules: everything},
+		{accept: "application/json;stream=other", rules: everything, fails: true},
+		{accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json", rules: everything, want: table},
+		{accept: "application/json;as=Table;v=v2;g=meta.k8s.io,application/json;as=Table;v=v1;g=meta.k8s.io", rules: everything, want: table},
+		{accept: "application/json;as=Table;v=v1;g=meta.k8s.io;q=0.5,application/json;q=0.9", rules: everything},
+		{accept: "application/json;as=Table;v=v1;g=meta.k8s.io", rules: Rules{Transforms: true}, fails: true},
+		{accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"},
+		{accept: "application/json;as=table;v=v1;g=meta.k8s.io", rules: everything, fails: true},
+		{accept: "application/json;as=ConfigMap;v=v1;g=", rules: everything, fails: true},
+		{accept: "application/json;as=Table;v=v1", rules: everything, fails: true},
+		{accept: "application/json;as=PartialObjectMetadataList;v=v1beta1;g=meta.k8s.io", rules: everything,
+			want: Output{Transform: PartialObjectMetadataList, Version: "v1beta1"}},
+	}
+	for _, tt := range tests {
+		got, err := Negotiate(get(tt.accept), tt.rules)
+		if (err != nil) != tt.fails || got != tt.want {
+			t.Errorf("%q: %+v, %v", tt.accept, got, err)
+		}
+		if err != nil && !apierrors.IsNotAcceptable(err) {
+			t.Errorf("%q: %v is no 406", tt.accept, err)
+		}
+	}
+}
+
+func TestPretty(t *testing.T) {
+	for _, tt := range []struct {
+		target, agent string
+		want          bool
+	}{
+		{"/", "curl/8", true}, {"/", "Mozilla/5.0 (X11)", true}, {"/", "kubectl/v1", false},
+		{"/?pretty=true", "kubectl/v1", true}, {"/?pretty=false", "curl/8", false}, {"/?pretty=", "curl/8", true},
+	} {
+		r := httptest.NewRequest("GET", tt.target, nil)
+		r.Header.Set("User-Agent", tt.agent)
+		if got, err := Negotiate(r, everything); err != nil || got.Pretty != tt.want {
+			t.Errorf("%+v: %+v, %v", tt, got, err)
+		}
+	}
+}
+
+func TestNegotiateStream(t *testing.T) {
+	_, err := NegotiateStream(get("application/yaml"), everything)
+	want := "only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNegotiateInput(t *testing.T) {
+	for ct, want := range map[string]rest.MediaType{
+		"": rest.JSON, "application/json": rest.JSON, "application/json; charset=utf-8": rest.JSON, "Application/JSON": rest.JSON,
+		"application/yaml": rest.YAML, "application/vnd.kubernetes.protobuf": rest.Protobuf,
+	} {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Header.Set("Content-Type", ct)
+		if got, err := NegotiateInput(r, true); err != nil || got != want {
+			t.Errorf("%q: %v, %v", ct, got, err)
+		}
+	}
+	for _, ct := range []string{"text/yaml", "garbage", "application/cbor", ";"} {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Header.Set("Content-Type", ct)
+		if _, err := NegotiateInput(r, true); !apierrors.IsUnsupportedMediaType(err) {
+			t.Errorf("%q: %v", ct, err)
+		}
+	}
+}
+
+// Whatever a client accepts, the answer is one that the rules allow.
+func FuzzAccept(f *testing.F) {
+	for _, s := range []string{"*/*", "application/json;as=Table;v=v1;g=meta.k8s.io", "application/json;q=x", ";;,,=", "a/b;c=\"d,e\""} {
+		f.Add(s, true)
+	}
+	f.Fuzz(func(t *testing.T, accept string, protobuf bool) {
+		rules := Rules{Protobuf: protobuf, Transforms: true}
+		o, err := Negotiate(get(accept), rules)
+		if err == nil && (o.Transform == Table || (o.MediaType == rest.Protobuf && !protobuf)) {
+			t.Errorf("%q: %+v", accept, o)
+		}
+	})
+}
