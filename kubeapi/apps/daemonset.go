@@ -103,6 +103,7 @@ func setTemplateGeneration(d *appsv1.DaemonSet, g int64) {
 
 func defaultDaemonSet(d *appsv1.DaemonSet) {
 	podtemplate.Default(&d.Spec.Template)
+	setTemplateGeneration(d, templateGeneration(d)) // whoever writes the object owns it
 	setDefault(&d.Spec.RevisionHistoryLimit, 10)
 	s := &d.Spec.UpdateStrategy
 	if s.Type == "" {
@@ -111,6 +112,9 @@ func defaultDaemonSet(d *appsv1.DaemonSet) {
 	if s.Type == appsv1.RollingUpdateDaemonSetStrategyType {
 		setDefault(&s.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
 		setDefault(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		setDefault(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+	} else if s.RollingUpdate != nil {
+		setDefault(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(0))
 		setDefault(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 	}
 }

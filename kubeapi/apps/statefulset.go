@@ -23,19 +23,21 @@ func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
 	return registry.Kind[*appsv1.StatefulSet]{
 		Hub: kind("StatefulSet"), Plural: "statefulsets", Singular: "statefulset",
 		ShortNames: []string{"sts"}, Categories: []string{"all"}, Namespaced: true,
-		New:          func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
-		Bookmark:     func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
-		NewList:      func() runtime.Object { return &appsv1.StatefulSetList{} },
-		Default:      defaultStatefulSet,
-		ValidateName: validation.NameIsDNSLabel,
+		New:      func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
+		Bookmark: func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
+		NewList:  func() runtime.Object { return &appsv1.StatefulSetList{} },
+		Default:  defaultStatefulSet,
+		// Claim templates tell their kind, which storage does not keep.
+		DefaultOnRead: true,
+		ValidateName:  validation.NameIsDNSLabel,
 		PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
 			s.Status = appsv1.StatefulSetStatus{}
 			s.Generation = 1
-			dropClaimStatus(s)
+			dropMaxUnavailable(s, nil)
 		},
 		PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
 			s.Status = old.Status
-			dropClaimStatus(s)
+			dropMaxUnavailable(s, old)
 			check.Generation(s, old, check.Differs(s.Spec, old.Spec))
 		},
 		Validate: func(ctx context.Context, s *appsv1.StatefulSet) field.ErrorList {
@@ -70,10 +72,14 @@ func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
 	}
 }
 
-func dropClaimStatus(s *appsv1.StatefulSet) {
-	for i := range s.Spec.VolumeClaimTemplates {
-		s.Spec.VolumeClaimTemplates[i].Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+// dropMaxUnavailable drops a field that is not in use yet, unless it is already
+// there.
+func dropMaxUnavailable(s, old *appsv1.StatefulSet) {
+	r := s.Spec.UpdateStrategy.RollingUpdate
+	if r == nil || (old != nil && old.Spec.UpdateStrategy.RollingUpdate != nil && old.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable != nil) {
+		return
 	}
+	r.MaxUnavailable = nil
 }
 
 func defaultStatefulSet(s *appsv1.StatefulSet) {
@@ -87,9 +93,9 @@ func defaultStatefulSet(s *appsv1.StatefulSet) {
 	u := &s.Spec.UpdateStrategy
 	if u.Type == "" {
 		u.Type = appsv1.RollingUpdateStatefulSetStrategyType
-	}
-	if u.Type == appsv1.RollingUpdateStatefulSetStrategyType {
 		setDefault(&u.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+	}
+	if u.Type == appsv1.RollingUpdateStatefulSetStrategyType && u.RollingUpdate != nil {
 		setDefault(&u.RollingUpdate.Partition, 0)
 	}
 	setDefault(&s.Spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
@@ -144,6 +150,9 @@ func claimsAsVolumes(s *appsv1.StatefulSet) *corev1.PodTemplateSpec {
 	volumes := make([]corev1.Volume, 0, len(t.Spec.Volumes)+len(s.Spec.VolumeClaimTemplates))
 	claimed := map[string]bool{}
 	for _, c := range s.Spec.VolumeClaimTemplates {
+		if claimed[c.Name] {
+			continue
+		}
 		claimed[c.Name] = true
 		volumes = append(volumes, corev1.Volume{Name: c.Name, VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name}}})

@@ -79,6 +79,7 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 }
 
 func defaultAutoscaler(a *autoscaler) {
+	a.Annotations = withoutCarried(a.Annotations)
 	if a.Spec.MinReplicas == nil {
 		a.Spec.MinReplicas = ptr.To[int32](1)
 	}

@@ -3,6 +3,7 @@ package autoscaling
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -20,9 +21,14 @@ const (
 	behaviorAnnotation   = "autoscaling.alpha.kubernetes.io/behavior"
 )
 
+// withoutCarried returns the annotations but for those of this file.
 func withoutCarried(annotations map[string]string) map[string]string {
+	carries := []string{metricsAnnotation, statusesAnnotation, conditionsAnnotation, behaviorAnnotation}
+	if !slices.ContainsFunc(carries, func(k string) bool { _, ok := annotations[k]; return ok }) {
+		return annotations
+	}
 	out := maps.Clone(annotations)
-	for _, k := range []string{metricsAnnotation, statusesAnnotation, conditionsAnnotation, behaviorAnnotation} {
+	for _, k := range carries {
 		delete(out, k)
 	}
 	if len(out) == 0 {
@@ -39,7 +45,7 @@ func isCPU(m *autoscalingv2.MetricSpec) bool {
 
 func toV1(a *autoscaler) (*autoscalingv1.HorizontalPodAutoscaler, error) {
 	out := &autoscalingv1.HorizontalPodAutoscaler{ObjectMeta: a.ObjectMeta}
-	out.Annotations = withoutCarried(a.Annotations)
+	out.Annotations = maps.Clone(withoutCarried(a.Annotations))
 	out.Spec = autoscalingv1.HorizontalPodAutoscalerSpec{
 		ScaleTargetRef: autoscalingv1.CrossVersionObjectReference(a.Spec.ScaleTargetRef),
 		MinReplicas:    a.Spec.MinReplicas, MaxReplicas: a.Spec.MaxReplicas,

@@ -40,9 +40,14 @@ func jobKind() registry.Kind[*batchv1.Job] {
 			j.Status = batchv1.JobStatus{}
 			j.Generation = 1
 			generateSelector(j)
+		},
+		// The labels of the template are those of a job that has none; they are
+		// judged where they came from.
+		BeginCreate: func(_ context.Context, j *batchv1.Job, _ bool) (func(context.Context, bool), error) {
 			if len(j.Labels) == 0 {
 				j.Labels = maps.Clone(j.Spec.Template.Labels)
 			}
+			return func(context.Context, bool) {}, nil
 		},
 		PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
 			j.Status = old.Status

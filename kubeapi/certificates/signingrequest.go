@@ -6,6 +6,7 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,15 +30,14 @@ func signingRequestKind() registry.Kind[*csr] {
 		PrepareForUpdate:         func(_ context.Context, r, old *csr) { r.Spec, r.Status = old.Spec, old.Status },
 		Validate:                 func(_ context.Context, r *csr) field.ErrorList { return validate(r) },
 		ValidateUpdate:           func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
-		DeleteReturnsObject:      true,
 		AllowUnconditionalUpdate: true,
 		Columns: []registry.Column{
 			show.Name(),
 			show.Age(),
-			show.Text("SignerName", show.Doc(certificatesv1.CertificateSigningRequestSpec{}, "signerName")),
-			show.Text("Requestor", show.Doc(certificatesv1.CertificateSigningRequestSpec{}, "request")),
-			show.Text("RequestedDuration", show.Doc(certificatesv1.CertificateSigningRequestSpec{}, "expirationSeconds")),
-			show.Text("Condition", show.Doc(certificatesv1.CertificateSigningRequestStatus{}, "conditions")),
+			show.Text("SignerName", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "signerName")),
+			show.Text("Requestor", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "request")),
+			show.Text("RequestedDuration", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "expirationSeconds")),
+			show.Text("Condition", show.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions")),
 		},
 		Cells: cells,
 		Fields: []registry.SelectableField[*csr]{

@@ -19,6 +19,15 @@ func Generation(obj, old metav1.Object, changed bool) {
 	obj.SetGeneration(g)
 }
 
+// KeepMetadata puts back the metadata that clients write, for subresources that
+// leave it alone.
+func KeepMetadata(obj, old metav1.Object) {
+	obj.SetLabels(old.GetLabels())
+	obj.SetAnnotations(old.GetAnnotations())
+	obj.SetOwnerReferences(old.GetOwnerReferences())
+	obj.SetFinalizers(old.GetFinalizers())
+}
+
 // Differs tells whether two values differ for the API; nil and empty do not.
 func Differs(a, b any) bool { return !equality.Semantic.DeepEqual(a, b) }
 

@@ -92,12 +92,13 @@ func invalid(path, message string) *field.Error {
 // validateParts judges what events with an event time are held to.
 func validateParts(e *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
-	if ns := e.InvolvedObject.Namespace; ns == "" {
-		if e.Namespace != "" && e.Namespace != "default" && e.Namespace != "kube-system" {
-			errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), ns, "does not match event.namespace"))
-		}
-	} else if ns != e.Namespace {
-		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), ns, "does not match event.namespace"))
+	about := e.InvolvedObject.Namespace
+	elsewhere := about == "" && e.Namespace != "default" && e.Namespace != "kube-system"
+	if e.EventTime.IsZero() {
+		elsewhere = about == "" && e.Namespace != "" && e.Namespace != "default" || about != "" && about != e.Namespace
+	}
+	if elsewhere {
+		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace"))
 	}
 	if e.EventTime.IsZero() {
 		return errs

@@ -64,10 +64,7 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 		Status: &registry.StatusSubresource[*flowv1.FlowSchema]{
 			PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
 				f.Spec = old.Spec
-				managed := f.ManagedFields
-				version := f.ResourceVersion
-				old.ObjectMeta.DeepCopyInto(&f.ObjectMeta)
-				f.ManagedFields, f.ResourceVersion = managed, version
+				check.KeepMetadata(f, old)
 			},
 			ValidateUpdate: func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList {
 				types := make([]string, len(f.Status.Conditions))

@@ -54,10 +54,7 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 		Status: &registry.StatusSubresource[*level]{
 			PrepareForUpdate: func(_ context.Context, l, old *level) {
 				l.Spec = old.Spec
-				managed := l.ManagedFields
-				version := l.ResourceVersion
-				old.ObjectMeta.DeepCopyInto(&l.ObjectMeta)
-				l.ManagedFields, l.ResourceVersion = managed, version
+				check.KeepMetadata(l, old)
 			},
 			ValidateUpdate: func(_ context.Context, l, _ *level) field.ErrorList {
 				types := make([]string, len(l.Status.Conditions))
@@ -157,7 +154,9 @@ func validateMandatory(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
 			if l.Spec.Exempt != nil {
 				want.Exempt = l.Spec.Exempt
 			}
-			return mustEqual(l.Name, l.Spec, *want)
+			if check.Differs(l.Spec, *want) {
+				return field.ErrorList{field.Invalid(field.NewPath("spec"), check.GoNames(l.Spec), "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value")}
+			}
 		}
 	}
 	return nil

@@ -43,7 +43,9 @@ func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 		Columns: []registry.Column{
 			show.Name(), show.Text("ParentRef", show.Doc(networkingv1.IPAddressSpec{}, "parentRef")),
 		},
-		Cells: func(a *networkingv1.IPAddress) []any { return []any{a.Name, parentText(a.Spec.ParentRef)} },
+		Cells: func(a *networkingv1.IPAddress) []any {
+			return []any{a.Name, parentText(a.Spec.ParentRef), show.Since(a.CreationTimestamp)}
+		},
 	}
 }
 

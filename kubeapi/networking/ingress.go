@@ -44,7 +44,7 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 		},
 		ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList { return validateIngress(i, old) },
 		Warnings: func(_ context.Context, i, old *networkingv1.Ingress) []string {
-			if _, ok := i.Annotations[classAnnotation]; ok && old == nil {
+			if _, ok := i.Annotations[classAnnotation]; ok && old == nil && i.Spec.IngressClassName == nil {
 				return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead", classAnnotation)}
 			}
 			return nil
@@ -70,6 +70,15 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 			PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) { i.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList {
 				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, field.NewPath("status", "loadBalancer"))
+			},
+			Warnings: func(_ context.Context, i, _ *networkingv1.Ingress) []string {
+				var warnings []string
+				for k, p := range i.Status.LoadBalancer.Ingress {
+					if p.IP != "" {
+						warnings = append(warnings, validation.GetWarningsForIP(field.NewPath("status", "loadBalancer", "ingress").Index(k), p.IP)...)
+					}
+				}
+				return warnings
 			},
 			ResetFields: check.Reset(v1, "spec"),
 		},

@@ -43,7 +43,7 @@ func ValidateClaim(c *corev1.PersistentVolumeClaim, path *field.Path) field.Erro
 // ClaimWarnings tells what is unwise about a claim template.
 func ClaimWarnings(c *corev1.PersistentVolumeClaim, path *field.Path) []string {
 	var warnings []string
-	path = path.Child("spec", "resources")
+	path = path.Child("resources")
 	for _, l := range []struct {
 		name string
 		list corev1.ResourceList

@@ -45,9 +45,12 @@ func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 		Cells:       func(c claim) []any { return []any{c.Name, claimState(c), show.Since(c.CreationTimestamp)} },
 		ResetFields: check.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[claim]{
-			PrepareForUpdate: func(_ context.Context, c, old claim) { c.Spec = old.Spec },
-			ValidateUpdate:   validateClaimStatus,
-			ResetFields:      check.ResetPaths(v1, check.Path{"metadata"}, check.Path{"spec"}),
+			PrepareForUpdate: func(_ context.Context, c, old claim) {
+				c.Spec = old.Spec
+				check.KeepMetadata(c, old)
+			},
+			ValidateUpdate: validateClaimStatus,
+			ResetFields:    check.ResetPaths(v1, check.Path{"metadata"}, check.Path{"spec"}),
 		},
 	}
 }

@@ -41,7 +41,10 @@ func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
 			errs = append(errs, check.Immutable(d.Spec.AttachRequired, old.Spec.AttachRequired, path.Child("attachedRequired"))...)
 			return append(errs, check.Immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes, path.Child("volumeLifecycleModes"))...)
 		},
-		Warnings: func(_ context.Context, d, _ *storagev1.CSIDriver) []string {
+		Warnings: func(_ context.Context, d, old *storagev1.CSIDriver) []string {
+			if old != nil && !check.Differs(d.Spec.TokenRequests, old.Spec.TokenRequests) {
+				return nil
+			}
 			if len(d.Spec.TokenRequests) > 0 && d.Spec.ServiceAccountTokenInSecrets == nil {
 				return []string{"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"}
 			}

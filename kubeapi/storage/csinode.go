@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -98,13 +97,8 @@ func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {
 func validateCapacity(c *storagev1.CSIStorageCapacity, allowInvalid bool) field.ErrorList {
 	errs := validateSelector(c.NodeTopology, allowInvalid, field.NewPath("nodeTopology"))
 	errs = append(errs, check.Subdomain(strings.TrimSpace(c.StorageClassName), field.NewPath("storageClassName"))...)
-	for _, q := range []struct {
-		value *resource.Quantity
-		name  string
-	}{{c.Capacity, "capacity"}, {c.MaximumVolumeSize, "maximumVolumeSize"}} {
-		if q.value != nil && q.value.Sign() < 0 {
-			errs = append(errs, field.Invalid(field.NewPath(q.name), q.value.String(), "must be greater than or equal to 0"))
-		}
+	if c.Capacity != nil && c.Capacity.Sign() < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("capacity"), c.Capacity.String(), "must be greater than or equal to 0"))
 	}
 	return errs
 }

@@ -47,12 +47,8 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 		ResetFields: check.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*storagev1.VolumeAttachment]{
 			PrepareForUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) {
-				status := a.Status
-				managed := a.ManagedFields
-				version := a.ResourceVersion
-				old.ObjectMeta.DeepCopyInto(&a.ObjectMeta)
-				a.ManagedFields, a.ResourceVersion = managed, version
-				a.Spec, a.Status = old.Spec, status
+				a.Spec = old.Spec
+				check.KeepMetadata(a, old)
 			},
 			ValidateUpdate: func(_ context.Context, a, _ *storagev1.VolumeAttachment) field.ErrorList {
 				return validateAttachment(a)
