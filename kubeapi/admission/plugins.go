@@ -24,6 +24,7 @@ const (
 	DefaultStorageClassName      = "DefaultStorageClass"
 	DefaultIngressClassName      = "DefaultIngressClass"
 	PodSecurityName              = "PodSecurity"
+	TaintNodesName               = "TaintNodesByCondition"
 	StorageProtectionName        = "StorageObjectInUseProtection"
 )
 
@@ -37,6 +38,7 @@ func Plugins(stores *group.Stores, enabled func(name string) bool) admission.Cha
 		{NamespaceLifecycleName, NewNamespaceLifecycle(stores)},
 		{LimitRangerName, &limitRanger{stores: stores}},
 		{ServiceAccountName, &serviceAccount{stores: stores}},
+		{TaintNodesName, taintNodes{}},
 		{PodSecurityName, newPodSecurity(stores)},
 		{DefaultTolerationSecondsName, tolerationSeconds{}},
 		{PriorityName, &priority{stores: stores}},

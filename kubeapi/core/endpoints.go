@@ -39,7 +39,7 @@ func endpointsKind() registry.Kind[*corev1.Endpoints] {
 		ValidateUpdate: func(_ context.Context, e, _ *corev1.Endpoints) field.ErrorList {
 			return validateEndpoints(e)
 		},
-		Warnings: endpointsWarnings,
+		Deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 		Columns: []registry.Column{
 			show.Name(), show.Text("Endpoints", show.Doc(corev1.Endpoints{}, "subsets")), show.Age(),
 		},
@@ -47,10 +47,6 @@ func endpointsKind() registry.Kind[*corev1.Endpoints] {
 			return []any{e.Name, endpointsCell(e), show.Since(e.CreationTimestamp)}
 		},
 	}
-}
-
-func endpointsWarnings(_ context.Context, e, _ *corev1.Endpoints) []string {
-	return []string{"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
 }
 
 func validateEndpoints(e *corev1.Endpoints) field.ErrorList {

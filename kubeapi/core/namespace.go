@@ -55,9 +55,15 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 		Subresources: map[string]*registry.StatusSubresource[*corev1.Namespace]{
 			"finalize": {
 				PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Status = old.Status },
-				ValidateUpdate:   func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespaceFinalizers(n) },
-				ResetFields:      check.Reset(v1, "status"),
-				UpdateOnly:       true,
+				ValidateUpdate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList {
+					var errs field.ErrorList
+					for i, f := range n.Spec.Finalizers {
+						errs = append(errs, finalizerName(string(f), field.NewPath("spec", "finalizers").Index(i))...)
+					}
+					return errs
+				},
+				ResetFields: check.Reset(v1, "status"),
+				UpdateOnly:  true,
 			},
 		},
 		Columns: []registry.Column{show.Name(), show.Text("Status", "The status of the namespace"), show.Age()},

@@ -2,9 +2,11 @@ package core
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -73,6 +75,9 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 // bothDataSources keeps dataSource and dataSourceRef in step where only one was
 // given and it can be said in both.
 func bothDataSources(s *corev1.PersistentVolumeClaimSpec) {
+	if d := s.DataSource; d != nil && s.DataSourceRef == nil && !oldDataSource(d) {
+		s.DataSource = nil
+	}
 	switch {
 	case s.DataSource != nil && s.DataSourceRef == nil:
 		s.DataSourceRef = &corev1.TypedObjectReference{APIGroup: s.DataSource.APIGroup, Kind: s.DataSource.Kind, Name: s.DataSource.Name}
@@ -121,7 +126,15 @@ func claimKept(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.Err
 		before.StorageClassName = now.StorageClassName
 	}
 	if check.Differs(now, before) {
-		errs = append(errs, field.Forbidden(spec, "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"))
+		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
+			diff.Diff(check.GoNames(before), check.GoNames(now)))))
 	}
 	return append(errs, check.Immutable(c.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
+}
+
+// oldDataSource tells what dataSource may name; the rest is left to
+// dataSourceRef, and forgotten here.
+func oldDataSource(d *corev1.TypedLocalObjectReference) bool {
+	group := show.Deref(d.APIGroup)
+	return d.Kind == "PersistentVolumeClaim" && group == "" || d.Kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io"
 }

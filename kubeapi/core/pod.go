@@ -25,8 +25,11 @@ func podKind() registry.Kind[pod] {
 		NewList:                  func() runtime.Object { return &corev1.PodList{} },
 		AllowUnconditionalUpdate: true,
 		DeleteReturnsObject:      true,
-		Default:                  podspec.DefaultPod,
-		PrepareForCreate:         preparePod,
+		Default: func(p pod) {
+			podspec.DefaultPod(p)
+			firstIP(&p.Status)
+		},
+		PrepareForCreate: preparePod,
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
 			p.Status = old.Status
 			p.Spec.EphemeralContainers = old.Spec.EphemeralContainers
@@ -68,6 +71,7 @@ func podKind() registry.Kind[pod] {
 // preparePod sets what the server decides of a new pod.
 func preparePod(_ context.Context, p pod) {
 	p.Generation = 1
+	dropStopSignals(&p.Spec)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{

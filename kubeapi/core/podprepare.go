@@ -88,3 +88,18 @@ func requireLabel(p pod, s *metav1.LabelSelector, key string, op metav1.LabelSel
 		s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: op, Values: []string{v}})
 	}
 }
+
+// dropStopSignals forgets a field that v1.36 does not take yet.
+func dropStopSignals(s *corev1.PodSpec) {
+	for _, cs := range [][]corev1.Container{s.InitContainers, s.Containers} {
+		for i := range cs {
+			l := cs[i].Lifecycle
+			if l == nil || l.StopSignal == nil {
+				continue
+			}
+			if l.StopSignal = nil; l.PostStart == nil && l.PreStop == nil {
+				cs[i].Lifecycle = nil
+			}
+		}
+	}
+}

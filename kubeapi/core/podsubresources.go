@@ -21,7 +21,6 @@ func podStatus() *registry.UpdateSubresource[pod] {
 			if p.Status.QOSClass == "" {
 				p.Status.QOSClass = old.Status.QOSClass
 			}
-			firstIP(&p.Status)
 		},
 		ValidateUpdate: validatePodStatus,
 		ResetFields:    check.ResetPaths(v1, check.Path{"metadata", "deletionTimestamp"}, check.Path{"metadata", "ownerReferences"}, check.Path{"spec"}),
@@ -31,16 +30,10 @@ func podStatus() *registry.UpdateSubresource[pod] {
 // firstIP keeps the one address and the list of addresses in step.
 func firstIP(s *corev1.PodStatus) {
 	switch {
-	case s.PodIP != "" && len(s.PodIPs) == 0:
+	case s.PodIP != "" && (len(s.PodIPs) == 0 || s.PodIPs[0].IP != s.PodIP):
 		s.PodIPs = []corev1.PodIP{{IP: s.PodIP}}
 	case s.PodIP == "" && len(s.PodIPs) > 0:
 		s.PodIP = s.PodIPs[0].IP
-	}
-	switch {
-	case s.HostIP != "" && len(s.HostIPs) == 0:
-		s.HostIPs = []corev1.HostIP{{IP: s.HostIP}}
-	case s.HostIP == "" && len(s.HostIPs) > 0:
-		s.HostIP = s.HostIPs[0].IP
 	}
 }
 
@@ -129,8 +122,8 @@ func takeResources(to, from []corev1.Container) {
 
 func validateResize(ctx context.Context, p, old pod) field.ErrorList {
 	errs := validatePod(ctx, p)
-	if now := podspec.QOSClass(&p.Spec); now != podspec.QOSClass(&old.Spec) {
-		errs = append(errs, field.Invalid(field.NewPath("spec"), now, "Pod QOS Class may not change as a result of resizing"))
+	if was := podspec.QOSClass(&old.Spec); was != podspec.QOSClass(&p.Spec) {
+		errs = append(errs, field.Invalid(field.NewPath("spec"), was, "Pod QOS Class may not change as a result of resizing"))
 	}
 	return errs
 }

@@ -26,6 +26,8 @@ func validatePodUpdate(ctx context.Context, p, old pod) field.ErrorList {
 	if len(p.Spec.InitContainers) != len(old.Spec.InitContainers) {
 		return append(errs, field.Forbidden(spec.Child("initContainers"), "pod updates may not add or remove containers"))
 	}
+	errs = append(errs, changedImages(p.Spec.Containers, spec.Child("containers"))...)
+	errs = append(errs, changedImages(p.Spec.InitContainers, spec.Child("initContainers"))...)
 	errs = append(errs, deadlineChange(p, old, spec.Child("activeDeadlineSeconds"))...)
 	errs = append(errs, addedTolerations(p.Spec.Tolerations, old.Spec.Tolerations, spec.Child("tolerations"))...)
 	errs = append(errs, removedGates(p, old, spec.Child("schedulingGates"))...)
@@ -113,4 +115,19 @@ func tighterPlacement(p, old pod, path *field.Path) field.ErrorList {
 		}
 	}
 	return nil
+}
+
+// changedImages judges images once more: an update may change them, but not take
+// them away.
+func changedImages(cs []corev1.Container, list *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range cs {
+		p := list.Index(i).Child("image")
+		if cs[i].Image == "" {
+			errs = append(errs, field.Required(p, ""))
+		} else if strings.TrimSpace(cs[i].Image) != cs[i].Image {
+			errs = append(errs, field.Invalid(p, cs[i].Image, "must not have leading or trailing whitespace"))
+		}
+	}
+	return errs
 }

@@ -59,6 +59,9 @@ func (t tokenRequests) CreateNamed(ctx context.Context, name string, obj runtime
 	if err != nil {
 		return nil, err
 	}
+	if req.CreationTimestamp.IsZero() {
+		req.CreationTimestamp = *now()
+	}
 	if req.Name == "" {
 		req.Name = account.Name
 	}

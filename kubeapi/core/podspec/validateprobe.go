@@ -89,9 +89,6 @@ func (v *checker) lifecycle(l *corev1.Lifecycle, path *field.Path) {
 	if h := l.PreStop; h != nil {
 		v.handler(handler{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, path.Child("preStop"))
 	}
-	if l.StopSignal != nil && v.spec.OS == nil {
-		v.add(field.Forbidden(path.Child("stopSignal"), "may not be set for containers with empty `spec.os.name`"))
-	}
 }
 
 func (v *checker) httpGet(g *corev1.HTTPGetAction, path *field.Path) {

@@ -58,7 +58,7 @@ func Tolerations(list []corev1.Toleration, path *field.Path) field.ErrorList {
 				v.add(field.Invalid(p.Child("operator"), t.Value, "value must be empty when `operator` is 'Exists'"))
 			}
 		default:
-			v.add(field.NotSupported(p.Child("operator"), t.Operator, []corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists}))
+			v.add(field.NotSupported(p.Child("operator"), t.Operator, knownTolerationOperators(t.Operator)))
 		}
 		if t.Effect != "" {
 			oneOfOrEmpty(v, t.Effect, p.Child("effect"), corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
@@ -245,4 +245,14 @@ func Taints(list []corev1.Taint, path *field.Path) field.ErrorList {
 		}
 	}
 	return v.errs
+}
+
+// knownTolerationOperators are the operators that messages offer. The numeric
+// ones are told to those who try them.
+func knownTolerationOperators(op corev1.TolerationOperator) []corev1.TolerationOperator {
+	known := []corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists}
+	if op == "Lt" || op == "Gt" {
+		known = append(known, "Lt", "Gt")
+	}
+	return known
 }
