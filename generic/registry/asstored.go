@@ -25,6 +25,7 @@ type empties struct {
 type emptiesField struct {
 	index []int
 	inner *empties // of the struct, or the elements; nil for the list or map itself
+	bytes bool     // a map of bytes, whose null values become empty
 }
 
 // emptiesOf looks through a kind's Go type; nil where there are none.
@@ -61,6 +62,9 @@ func findEmpties(t reflect.Type, within map[reflect.Type]bool) *empties {
 			e.add(f.Index, shown(f), structOf(ft.Elem()), within)
 		case reflect.Map:
 			e.add(f.Index, shown(f), nil, within)
+			if ft.Elem().Kind() == reflect.Slice && ft.Elem().Elem().Kind() == reflect.Uint8 {
+				e.fields = append(e.fields, emptiesField{index: f.Index, bytes: true})
+			}
 		case reflect.Pointer, reflect.Struct:
 			e.add(f.Index, false, structOf(ft), within)
 		}
@@ -104,6 +108,10 @@ func shown(f reflect.StructField) bool {
 func (e *empties) clear(v reflect.Value) {
 	for _, f := range e.fields {
 		field := v.FieldByIndex(f.index)
+		if f.bytes {
+			fillBytes(field)
+			continue
+		}
 		if f.inner == nil {
 			if field.Len() == 0 && !field.IsNil() {
 				field.SetZero()
@@ -116,6 +124,15 @@ func (e *empties) clear(v reflect.Value) {
 		}
 		for i := range field.Len() {
 			f.inner.clearPointed(field.Index(i))
+		}
+	}
+}
+
+// fillBytes makes null values of a map of bytes empty ones.
+func fillBytes(m reflect.Value) {
+	for it := m.MapRange(); it.Next(); {
+		if it.Value().IsNil() {
+			m.SetMapIndex(it.Key(), reflect.MakeSlice(m.Type().Elem(), 0, 0))
 		}
 	}
 }

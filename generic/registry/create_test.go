@@ -152,6 +152,19 @@ func TestCreateAnswersAsStored(t *testing.T) {
 	}
 }
 
+func TestNullBytesAreStoredEmpty(t *testing.T) {
+	s, _ := newStore(t, configMapKind())
+	in := configMap("a")
+	in.BinaryData = map[string][]byte{"none": nil, "some": []byte("x")}
+	out := must[*corev1.ConfigMap](t, create(s, in))
+	read := must[*corev1.ConfigMap](t, get(s, "a"))
+	for _, c := range []*corev1.ConfigMap{out, read} {
+		if v, ok := c.BinaryData["none"]; !ok || v == nil || string(c.BinaryData["some"]) != "x" {
+			t.Errorf("binaryData %#v", c.BinaryData)
+		}
+	}
+}
+
 func TestReservationsAreGivenBack(t *testing.T) {
 	var finished []bool
 	k := configMapKind()
