@@ -2,25 +2,271 @@ package cel
 
 import (
 	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
 
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/apiextensions/schema"
 )
 
-// Validator holds the compiled rules of a schema. It is safe for concurrent use.
-type Validator struct{}
+// Validator judges values by the rules of a schema, which it compiles when they
+// are first needed. It is safe for concurrent use.
+type Validator struct {
+	schema *schema.Schema
+	load   func() (*judge, error)
+}
 
 // NewValidator returns the validator of a schema, nil where it has no rules.
-func NewValidator(s *schema.Schema) *Validator { return nil }
+func NewValidator(s *schema.Schema) *Validator {
+	if !hasRules(s) {
+		return nil
+	}
+	v := &Validator{schema: s}
+	v.load = sync.OnceValues(v.compile)
+	return v
+}
+
+func hasRules(s *schema.Schema) bool {
+	if s == nil {
+		return false
+	}
+	if s.Props != nil && len(s.Props.XValidations) > 0 {
+		return true
+	}
+	if hasRules(s.Items) || hasRules(s.Additional) {
+		return true
+	}
+	for _, p := range s.Properties {
+		if hasRules(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge is the compiled form of a schema's rules, a tree like it without the
+// branches that have none.
+type judge struct {
+	node       *node
+	rules      []*rule
+	properties map[string]*judge
+	items      *judge
+	additional *judge
+}
+
+func (v *Validator) compile() (*judge, error) {
+	t, root := newTree(v.schema)
+	e, err := t.env()
+	if err != nil {
+		return nil, err
+	}
+	return newJudge(e, v.schema, root), nil
+}
+
+func newJudge(e *cel.Env, s *schema.Schema, n *node) *judge {
+	if !hasRules(s) || n == nil {
+		return nil
+	}
+	j := &judge{node: n, properties: map[string]*judge{}}
+	if s.Props != nil {
+		for i := range s.Props.XValidations {
+			r, _ := compileRule(e, n, &s.Props.XValidations[i])
+			j.rules = append(j.rules, r)
+		}
+	}
+	if s.Items != nil {
+		j.items = newJudge(e, s.Items, n.elem)
+	}
+	if s.Additional != nil {
+		j.additional = newJudge(e, s.Additional, n.elem)
+	}
+	for name, p := range s.Properties {
+		if f := n.fields[Escape(name)]; f != nil {
+			if c := newJudge(e, p, f.node); c != nil {
+				j.properties[name] = c
+			}
+		}
+	}
+	return j
+}
 
 // Validate judges a value, and its change from old where that is not nil.
 func (v *Validator) Validate(ctx context.Context, path *field.Path, value, old any) field.ErrorList {
-	return nil
+	j, err := v.load()
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	if j == nil {
+		return nil
+	}
+	w := &walk{ctx: ctx, left: budget}
+	w.value(path, j, value, old, old != nil)
+	return w.errs
 }
 
-// Check judges the rules of a structural schema whose root is at path: that they
-// compile, and what they may cost.
-func Check(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
-	return nil
+// walk is one judgement of an object.
+type walk struct {
+	ctx  context.Context
+	left int64 // of the budget
+	errs field.ErrorList
+}
+
+func (w *walk) value(path *field.Path, j *judge, v, old any, hasOld bool) {
+	if j == nil || v == nil || w.left < 0 {
+		return
+	}
+	if hasOld && old == nil {
+		hasOld = false
+	}
+	unchanged := hasOld && reflect.DeepEqual(v, old)
+	if len(j.rules) > 0 {
+		w.rules(path, j, v, old, hasOld, unchanged)
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		before, _ := old.(map[string]any)
+		for name, c := range j.properties {
+			if child, ok := x[name]; ok {
+				o, had := before[name]
+				w.value(path.Child(name), c, child, o, hasOld && had)
+			}
+		}
+		if j.additional != nil {
+			for name, child := range x {
+				o, had := before[name]
+				w.value(path.Key(name), j.additional, child, o, hasOld && had)
+			}
+		}
+	case []any:
+		if j.items == nil {
+			return
+		}
+		before, _ := old.([]any)
+		find := j.correlate(before)
+		for i, child := range x {
+			o, had := find(child)
+			w.value(path.Index(i), j.items, child, o, hasOld && had)
+		}
+	}
+}
+
+// correlate finds the old entry of a list map that has the keys of a new one;
+// entries of other lists have no past.
+func (j *judge) correlate(before []any) func(any) (any, bool) {
+	s := j.node.schema
+	if s.ListType != "map" || len(before) == 0 {
+		return func(any) (any, bool) { return nil, false }
+	}
+	key := func(v any) string {
+		m, _ := v.(map[string]any)
+		var b strings.Builder
+		for _, k := range s.ListMapKeys {
+			fmt.Fprintf(&b, "%T%v\x00", m[k], m[k])
+		}
+		return b.String()
+	}
+	index := make(map[string]any, len(before))
+	for _, v := range before {
+		index[key(v)] = v
+	}
+	return func(v any) (any, bool) {
+		o, ok := index[key(v)]
+		return o, ok
+	}
+}
+
+func (w *walk) rules(path *field.Path, j *judge, v, old any, hasOld, unchanged bool) {
+	vars := map[string]any{"self": j.node.value(v)}
+	for _, r := range j.rules {
+		if r.err != nil {
+			w.errs = append(w.errs, field.Invalid(path, j.node.schema.Type, fmt.Sprintf("rule compile error: %v", r.err)))
+			continue
+		}
+		switch {
+		case r.transition() && r.optionalOld():
+			vars["oldSelf"] = types.OptionalNone
+			if hasOld {
+				vars["oldSelf"] = types.OptionalOf(j.node.value(old))
+			}
+		case r.transition():
+			if !hasOld {
+				continue
+			}
+			vars["oldSelf"] = j.node.value(old)
+		case unchanged:
+			continue // what was let in before may stay
+		}
+		w.rule(path, j, r, v, vars)
+		if w.left < 0 {
+			w.errs = append(w.errs, field.Invalid(path, j.node.schema.Type,
+				"validation failed due to running out of cost budget, no further validation rules will be run"))
+			return
+		}
+	}
+}
+
+func (w *walk) rule(path *field.Path, j *judge, r *rule, v any, vars map[string]any) {
+	out, details, err := r.program.ContextEval(w.ctx, vars)
+	w.charge(details)
+	if err != nil {
+		w.errs = append(w.errs, evaluationError(path, j.node.schema.Type, r, err))
+		return
+	}
+	if out == types.True {
+		return
+	}
+	message := r.text()
+	if r.message != nil {
+		if m, ok := w.message(r, vars); ok {
+			message = m
+		}
+	}
+	var shown any = field.OmitValueType{}
+	switch v.(type) {
+	case map[string]any, []any:
+	default:
+		shown = v
+	}
+	w.errs = append(w.errs, r.said(r.fieldPath(path, j.node), shown, message))
+}
+
+func (w *walk) charge(details *cel.EvalDetails) {
+	if details == nil {
+		return
+	}
+	if cost := details.ActualCost(); cost != nil {
+		w.left -= int64(min(*cost, perCallLimit))
+	}
+}
+
+// message is what the rule's messageExpression says, if it says one line.
+func (w *walk) message(r *rule, vars map[string]any) (string, bool) {
+	out, details, err := r.message.ContextEval(w.ctx, vars)
+	w.charge(details)
+	if err != nil {
+		return "", false
+	}
+	s, ok := out.(types.String)
+	m := strings.TrimSpace(string(s))
+	return m, ok && m != "" && !strings.ContainsAny(m, "\n\r") && len(m) <= maxMessage
+}
+
+// maxMessage bounds what a messageExpression may say.
+const maxMessage = 5 * 1024
+
+func evaluationError(path *field.Path, typ string, r *rule, err error) *field.Error {
+	switch msg := err.Error(); {
+	case strings.HasPrefix(msg, "no such overload"):
+		return field.Invalid(path, typ, fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", err, r.name()))
+	case strings.Contains(msg, "operation cancelled: actual cost limit exceeded"):
+		return field.Invalid(path, typ, fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err, r.name()))
+	case strings.Contains(msg, "operation interrupted"):
+		return field.Invalid(path, typ, fmt.Sprintf("'%v': evaluation was interrupted for rule: %v", err, r.name()))
+	}
+	return field.Invalid(path, typ, fmt.Sprintf("%v evaluating rule: %v", err, r.name()))
 }

@@ -1,0 +1,124 @@
+package cel
+
+import (
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+
+	"triplane/apiextensions/schema"
+)
+
+// node is a schema as CEL sees it.
+type node struct {
+	schema *schema.Schema
+	typ    *types.Type
+	// fields by their escaped names; elem is that of lists and maps.
+	fields map[string]*fieldNode
+	elem   *node
+	// max bounds the size of values, -1 where nothing does.
+	max int64
+}
+
+type fieldNode struct {
+	name string
+	node *node
+}
+
+// tree makes the nodes of a schema and registers its object types.
+type tree struct{ structs map[string]*node }
+
+func newTree(s *schema.Schema) (*tree, *node) {
+	t := &tree{structs: map[string]*node{}}
+	return t, t.node(s, "selfType", true)
+}
+
+// node returns nil for schemas whose values rules cannot see.
+func (t *tree) node(s *schema.Schema, name string, resource bool) *node {
+	if s == nil {
+		return nil
+	}
+	n := &node{schema: s, max: -1}
+	if s.IntOrString {
+		n.typ = types.DynType
+		return n
+	}
+	switch s.Type {
+	case "array":
+		if n.elem = t.node(s.Items, name+".@items", false); n.elem == nil {
+			return nil
+		}
+		n.typ = types.NewListType(n.elem.typ)
+	case "object":
+		if s.Additional != nil {
+			if n.elem = t.node(s.Additional, name+".@values", false); n.elem == nil {
+				return nil
+			}
+			n.typ = types.NewMapType(types.StringType, n.elem.typ)
+			break
+		}
+		t.object(n, name, resource || s.Embedded)
+	case "string":
+		n.typ = stringType(s.Props.Format)
+	case "boolean":
+		n.typ = types.BoolType
+	case "number":
+		n.typ = types.DoubleType
+	case "integer":
+		n.typ = types.IntType
+	default:
+		return nil
+	}
+	return n
+}
+
+func (t *tree) object(n *node, name string, resource bool) {
+	n.typ = types.NewObjectType(name)
+	n.fields = map[string]*fieldNode{}
+	for prop, s := range n.schema.Properties {
+		if c := t.node(s, name+"."+prop, false); c != nil {
+			n.fields[Escape(prop)] = &fieldNode{name: prop, node: c}
+		}
+	}
+	if resource {
+		text := &node{schema: &schema.Schema{Type: "string"}, typ: types.StringType, max: -1}
+		n.fields["apiVersion"] = &fieldNode{"apiVersion", text}
+		n.fields["kind"] = &fieldNode{"kind", text}
+		meta := &node{schema: &schema.Schema{Type: "object"}, typ: types.NewObjectType(name + ".metadata"), max: -1, fields: map[string]*fieldNode{
+			"name": {"name", text}, "generateName": {"generateName", text},
+		}}
+		t.structs[name+".metadata"] = meta
+		n.fields["metadata"] = &fieldNode{"metadata", meta}
+	}
+	t.structs[name] = n
+}
+
+func stringType(format string) *types.Type {
+	switch format {
+	case "byte":
+		return types.BytesType
+	case "duration":
+		return types.DurationType
+	case "date", "date-time":
+		return types.TimestampType
+	}
+	return types.StringType
+}
+
+// reserved are names that CEL keeps for itself; a property of one is between
+// double underscores.
+var reserved = map[string]bool{
+	"true": true, "false": true, "null": true, "in": true, "as": true, "break": true, "const": true, "continue": true,
+	"else": true, "for": true, "function": true, "if": true, "import": true, "let": true, "loop": true,
+	"package": true, "namespace": true, "return": true, "var": true, "void": true, "while": true,
+}
+
+// Escape is how rules call a property.
+func Escape(name string) string {
+	if reserved[name] {
+		return "__" + name + "__"
+	}
+	if !strings.ContainsAny(name, ".-/") && !strings.Contains(name, "__") {
+		return name
+	}
+	return strings.NewReplacer("__", "__underscores__", ".", "__dot__", "-", "__dash__", "/", "__slash__").Replace(name)
+}

@@ -1,0 +1,125 @@
+package cel
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// rule is a compiled rule of a node.
+type rule struct {
+	spec    *apiextensionsv1.ValidationRule
+	program *program
+	message *program // nil without messageExpression
+	err     error    // why it could not be compiled
+}
+
+// transition tells that the rule judges a change, and so needs an old value.
+func (r *rule) transition() bool { return r.program != nil && r.program.usesOld }
+
+func (r *rule) optionalOld() bool { return r.spec.OptionalOldSelf != nil && *r.spec.OptionalOldSelf }
+
+// compileRule compiles one rule; messageErr is about its messageExpression.
+func compileRule(e *cel.Env, n *node, spec *apiextensionsv1.ValidationRule) (r *rule, messageErr error) {
+	r = &rule{spec: spec}
+	ruleEnv, err := n.forRule(e, r.optionalOld())
+	if err != nil {
+		r.err = err
+		return r, nil
+	}
+	if r.program, r.err = compile(ruleEnv, spec.Rule, types.BoolType, "cel expression must evaluate to a bool"); r.err != nil {
+		return r, nil
+	}
+	if spec.MessageExpression == "" {
+		return r, nil
+	}
+	r.message, messageErr = compile(ruleEnv, spec.MessageExpression, types.StringType, "messageExpression must evaluate to a string")
+	return r, messageErr
+}
+
+// text is what the rule says where it has no words of its own.
+func (r *rule) text() string {
+	if m := strings.TrimSpace(r.spec.Message); m != "" {
+		return m
+	}
+	return "failed rule: " + strings.TrimSpace(r.spec.Rule)
+}
+
+// name is how errors of evaluation call the rule.
+func (r *rule) name() string {
+	if m := strings.TrimSpace(r.spec.Message); m != "" {
+		return m
+	}
+	return strings.TrimSpace(r.spec.Rule)
+}
+
+// said is the error of a rule that did not hold.
+func (r *rule) said(at *field.Path, value any, message string) *field.Error {
+	reason := apiextensionsv1.FieldValueInvalid
+	if r.spec.Reason != nil {
+		reason = *r.spec.Reason
+	}
+	switch reason {
+	case apiextensionsv1.FieldValueForbidden:
+		return field.Forbidden(at, message)
+	case apiextensionsv1.FieldValueRequired:
+		return field.Required(at, message)
+	case apiextensionsv1.FieldValueDuplicate:
+		return field.Duplicate(at, value)
+	}
+	return field.Invalid(at, value, message)
+}
+
+// fieldPath is where the rule's errors are reported: below its own place where it
+// says so.
+func (r *rule) fieldPath(at *field.Path, n *node) *field.Path {
+	if r.spec.FieldPath == "" {
+		return at
+	}
+	names, err := splitFieldPath(r.spec.FieldPath)
+	if err != nil {
+		return at
+	}
+	s := n.schema
+	for _, name := range names {
+		if p := s.Properties[name]; p != nil {
+			at, s = at.Child(name), p
+			continue
+		}
+		at = at.Key(name)
+		if s = s.Additional; s == nil {
+			return at
+		}
+	}
+	return at
+}
+
+// splitFieldPath reads ".spec.a['b c'].d".
+func splitFieldPath(p string) ([]string, error) {
+	var names []string
+	for rest := p; rest != ""; {
+		switch {
+		case rest[0] == '.':
+			end := strings.IndexAny(rest[1:], ".[")
+			if end < 0 {
+				end = len(rest) - 1
+			}
+			names, rest = append(names, rest[1:end+1]), rest[end+1:]
+		case strings.HasPrefix(rest, "['"):
+			end := strings.Index(rest, "']")
+			if end < 0 {
+				return nil, fmt.Errorf("unterminated name: %s", rest)
+			}
+			names, rest = append(names, strings.NewReplacer(`\'`, `'`, `\\`, `\`).Replace(rest[2:end])), rest[end+2:]
+		case rest[0] == '[':
+			return nil, fmt.Errorf("array notation is not allowed")
+		default:
+			return nil, fmt.Errorf("expected [ or . but got: %s", rest)
+		}
+	}
+	return names, nil
+}

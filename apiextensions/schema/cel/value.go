@@ -1,0 +1,228 @@
+package cel
+
+import (
+	"encoding/base64"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+)
+
+// value is JSON as CEL sees it.
+func (n *node) value(v any) ref.Val {
+	if v == nil {
+		return types.NullValue
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		if n.elem != nil {
+			entries := make(map[ref.Val]ref.Val, len(x))
+			for k, e := range x {
+				entries[types.String(k)] = n.elem.value(e)
+			}
+			return types.NewRefValMap(types.DefaultTypeAdapter, entries)
+		}
+		return &objectVal{node: n, fields: x}
+	case []any:
+		if n.elem == nil {
+			return types.NewErr("no such overload")
+		}
+		items := make([]ref.Val, len(x))
+		for i, e := range x {
+			items[i] = n.elem.value(e)
+		}
+		list := types.NewRefValList(types.DefaultTypeAdapter, items)
+		if n.schema.ListType == "set" || n.schema.ListType == "map" {
+			return &unorderedList{Lister: list, node: n, items: items}
+		}
+		return list
+	case string:
+		return textValue(x, n.schema.Type, n.format())
+	case int64:
+		if n.schema.Type == "number" {
+			return types.Double(x)
+		}
+		return types.Int(x)
+	case float64:
+		if n.schema.Type == "integer" {
+			return types.Int(int64(x))
+		}
+		return types.Double(x)
+	case bool:
+		return types.Bool(x)
+	}
+	return types.NewErr("a value of type %T cannot be judged", v)
+}
+
+func (n *node) format() string {
+	if n.schema.Props == nil {
+		return ""
+	}
+	return n.schema.Props.Format
+}
+
+func textValue(s, typ, format string) ref.Val {
+	if typ != "string" {
+		return types.String(s)
+	}
+	switch format {
+	case "byte":
+		b, err := base64.StdEncoding.DecodeString(s)
+		if err != nil {
+			return types.NewErr("invalid base64 value: %v", err)
+		}
+		return types.Bytes(b)
+	case "duration":
+		d, err := strfmt.ParseDuration(s)
+		if err != nil {
+			return types.NewErr("Invalid duration %s: %v", s, err)
+		}
+		return types.Duration{Duration: d}
+	case "date":
+		t, err := time.Parse(strfmt.RFC3339FullDate, s)
+		if err != nil {
+			return types.NewErr("Invalid date formatted string %s: %v", s, err)
+		}
+		return types.Timestamp{Time: t}
+	case "date-time":
+		t, err := strfmt.ParseDateTime(s)
+		if err != nil {
+			return types.NewErr("Invalid date-time formatted string %s: %v", s, err)
+		}
+		return types.Timestamp{Time: time.Time(t)}
+	}
+	return types.String(s)
+}
+
+// objectVal is an object with named fields.
+type objectVal struct {
+	node   *node
+	fields map[string]any
+}
+
+var (
+	_ traits.Indexer     = (*objectVal)(nil)
+	_ traits.FieldTester = (*objectVal)(nil)
+)
+
+func (o *objectVal) ConvertToNative(t reflect.Type) (any, error) {
+	return nil, fmt.Errorf("type conversion error from %s to %v", o.node.typ.TypeName(), t)
+}
+
+func (o *objectVal) ConvertToType(t ref.Type) ref.Val {
+	switch t {
+	case o.node.typ:
+		return o
+	case types.TypeType:
+		return types.NewTypeTypeWithParam(o.node.typ)
+	}
+	return types.NewErr("type conversion error from %q to %q", o.node.typ.TypeName(), t)
+}
+
+func (o *objectVal) Equal(other ref.Val) ref.Val {
+	p, ok := other.(*objectVal)
+	if !ok {
+		return types.False
+	}
+	return types.Bool(reflect.DeepEqual(o.fields, p.fields))
+}
+
+func (o *objectVal) Type() ref.Type { return o.node.typ }
+
+func (o *objectVal) Value() any { return o.fields }
+
+func (o *objectVal) Get(field ref.Val) ref.Val {
+	name, ok := field.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(field)
+	}
+	f, ok := o.node.fields[string(name)]
+	if !ok {
+		return types.NewErr("no such field '%s'", name)
+	}
+	v, found := o.fields[f.name]
+	if !found {
+		return types.NewErr("no such key: %v", name)
+	}
+	return f.node.value(v)
+}
+
+func (o *objectVal) IsSet(field ref.Val) ref.Val {
+	name, ok := field.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(field)
+	}
+	f, ok := o.node.fields[string(name)]
+	if !ok {
+		return types.False
+	}
+	_, found := o.fields[f.name]
+	return types.Bool(found)
+}
+
+// unorderedList is a list that is a set or a map: order does not count when it is
+// compared, and what is added replaces what has the same identity.
+type unorderedList struct {
+	traits.Lister
+	node  *node
+	items []ref.Val
+}
+
+func (l *unorderedList) identity(v ref.Val) string {
+	if o, ok := v.(*objectVal); ok && l.node.schema.ListType == "map" {
+		key := ""
+		for _, k := range l.node.schema.ListMapKeys {
+			key += fmt.Sprintf("%T%v\x00", o.fields[k], o.fields[k])
+		}
+		return key
+	}
+	return fmt.Sprintf("%v%v", v.Type(), v.Value())
+}
+
+func (l *unorderedList) Equal(other ref.Val) ref.Val {
+	o, ok := other.(traits.Lister)
+	if !ok {
+		return types.False
+	}
+	if size, ok := o.Size().(types.Int); !ok || int(size) != len(l.items) {
+		return types.False
+	}
+	index := make(map[string]ref.Val, len(l.items))
+	for _, v := range l.items {
+		index[l.identity(v)] = v
+	}
+	for i := range l.items {
+		v := o.Get(types.Int(i))
+		mine, ok := index[l.identity(v)]
+		if !ok || mine.Equal(v) != types.True {
+			return types.False
+		}
+	}
+	return types.True
+}
+
+func (l *unorderedList) Add(other ref.Val) ref.Val {
+	o, ok := other.(traits.Lister)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(other)
+	}
+	items := append([]ref.Val(nil), l.items...)
+	index := make(map[string]int, len(items))
+	for i, v := range items {
+		index[l.identity(v)] = i
+	}
+	for it := o.Iterator(); it.HasNext() == types.True; {
+		v := it.Next()
+		if i, found := index[l.identity(v)]; found {
+			items[i] = v
+			continue
+		}
+		index[l.identity(v)] = len(items)
+		items = append(items, v)
+	}
+	return &unorderedList{Lister: types.NewRefValList(types.DefaultTypeAdapter, items), node: l.node, items: items}
+}
