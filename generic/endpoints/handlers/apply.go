@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -22,9 +23,9 @@ func (p *patch) serverSideApply(old runtime.Object, exists bool) (runtime.Object
 		old = s.Codec.New()
 		old.GetObjectKind().SetGroupVersionKind(s.Kind)
 	}
-	config := &unstructured.Unstructured{Object: map[string]any{}}
-	if err := yaml.Unmarshal(p.body, &config.Object); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
+	config, err := decodeApply(p.body)
+	if err != nil {
+		return nil, err
 	}
 	force := p.opts.Force != nil && *p.opts.Force
 	obj, err := p.fields.Apply(old, config, p.opts.FieldManager, force)
@@ -42,4 +43,22 @@ func (p *patch) serverSideApply(old runtime.Object, exists bool) (runtime.Object
 		warnStrict(p.req, []error{err})
 	}
 	return obj, nil
+}
+
+// decodeApply parses the body of an apply. Whole numbers stay integers, however
+// large they are.
+func decodeApply(body []byte) (*unstructured.Unstructured, error) {
+	config := &unstructured.Unstructured{Object: map[string]any{}}
+	b, err := yaml.YAMLToJSON(body)
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(b, &config.Object)
+	}
+	if err == nil {
+		return config, nil
+	}
+	// The words of the error are the library's for the whole of it.
+	if whole := yaml.Unmarshal(body, &map[string]any{}); whole != nil {
+		err = whole
+	}
+	return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -118,6 +120,27 @@ func (s *RequestScope) checkKind(obj runtime.Object, kind *schema.GroupVersionKi
 			field.Invalid(field.NewPath("kind"), kind.Kind, "must be "+s.Kind.Kind)})
 	}
 	return fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.goName())
+}
+
+// checkVersion refuses an object without a Go type that a patch moved to another
+// version, whose fields nobody knows then.
+func (s *RequestScope) checkVersion(r *http.Request, obj runtime.Object, kind *schema.GroupVersionKind) error {
+	u, ok := obj.(runtime.Unstructured)
+	if !ok || kind == nil || kind.GroupVersion() == s.Kind.GroupVersion() || *kind == s.Hub {
+		return nil
+	}
+	content := u.UnstructuredContent()
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		if name != "apiVersion" && name != "kind" && name != "metadata" {
+			request.AddWarning(r.Context(), fmt.Sprintf("unknown field %q", name))
+		}
+	}
+	name := ""
+	if m, err := meta.Accessor(obj); err == nil {
+		name = m.GetName()
+	}
+	return apierrors.NewInvalid(s.Kind.GroupKind(), name, field.ErrorList{
+		field.Invalid(field.NewPath("apiVersion"), kind.GroupVersion().String(), "must be "+s.Kind.GroupVersion().String())})
 }
 
 // versionedGoName is how messages call the Go type of a served version.

@@ -53,6 +53,9 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	obj, more, err := p.decodePatched(after)
+	if apierrors.IsInvalid(err) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, invalidPatch(string(after), err.Error())
 	}
@@ -131,6 +134,9 @@ func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
 		return nil, nil, err
 	}
 	if err := s.checkKind(obj, kind); err != nil {
+		return nil, nil, err
+	}
+	if err := s.checkVersion(p.req, obj, kind); err != nil {
 		return nil, nil, err
 	}
 	s.Codec.Default(obj)
