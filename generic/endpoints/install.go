@@ -178,7 +178,10 @@ func (r *resource) written(v *verb) any {
 	case status:
 		return metav1.Status{}
 	case deleted:
-		if m, ok := r.storage.(rest.MayReturnFullObject); ok && m.DeleteReturnsDeletedObject() {
+		// A namespace lives on for a while when its deletion is answered, and
+		// clients are promised a Status.
+		full := r.group.GroupVersion.Group != "" || r.name != "namespaces"
+		if m, ok := r.storage.(rest.MayReturnFullObject); ok && full && m.DeleteReturnsDeletedObject() {
 			return r.sample()
 		}
 		return metav1.Status{}
