@@ -25,6 +25,7 @@ const (
 	DefaultIngressClassName      = "DefaultIngressClass"
 	PodSecurityName              = "PodSecurity"
 	TaintNodesName               = "TaintNodesByCondition"
+	ClaimResizeName              = "PersistentVolumeClaimResize"
 	StorageProtectionName        = "StorageObjectInUseProtection"
 )
 
@@ -43,6 +44,7 @@ func Plugins(stores *group.Stores, enabled func(name string) bool) admission.Cha
 		{DefaultTolerationSecondsName, tolerationSeconds{}},
 		{PriorityName, &priority{stores: stores}},
 		{StorageProtectionName, storageProtection{}},
+		{ClaimResizeName, &claimResize{stores: stores}},
 		{RuntimeClassName, &runtimeClass{stores: stores}},
 		{DefaultStorageClassName, &defaultStorageClass{stores: stores}},
 		{DefaultIngressClassName, &defaultIngressClass{stores: stores}},

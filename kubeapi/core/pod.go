@@ -72,10 +72,11 @@ func podKind() registry.Kind[pod] {
 func preparePod(_ context.Context, p pod) {
 	p.Generation = 1
 	dropStopSignals(&p.Spec)
+	dropTrustBundles(&p.Spec)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, LastTransitionTime: *now(),
 			Message: "Scheduling is blocked due to non-empty scheduling gates",
 		})
 	}

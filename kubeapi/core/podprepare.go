@@ -89,6 +89,18 @@ func requireLabel(p pod, s *metav1.LabelSelector, key string, op metav1.LabelSel
 	}
 }
 
+// dropTrustBundles forgets sources of projected volumes whose API is off unless
+// asked for.
+func dropTrustBundles(s *corev1.PodSpec) {
+	for i := range s.Volumes {
+		if p := s.Volumes[i].Projected; p != nil {
+			for j := range p.Sources {
+				p.Sources[j].ClusterTrustBundle = nil
+			}
+		}
+	}
+}
+
 // dropStopSignals forgets a field that v1.36 does not take yet.
 func dropStopSignals(s *corev1.PodSpec) {
 	for _, cs := range [][]corev1.Container{s.InitContainers, s.Containers} {

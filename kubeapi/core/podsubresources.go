@@ -122,8 +122,22 @@ func takeResources(to, from []corev1.Container) {
 
 func validateResize(ctx context.Context, p, old pod) field.ErrorList {
 	errs := validatePod(ctx, p)
+	if !nodeResizes(old) {
+		errs = append(errs, field.Forbidden(field.NewPath("spec"), "Pod running on node without support for resize"))
+	}
 	if was := podspec.QOSClass(&old.Spec); was != podspec.QOSClass(&p.Spec) {
 		errs = append(errs, field.Invalid(field.NewPath("spec"), was, "Pod QOS Class may not change as a result of resizing"))
 	}
 	return errs
+}
+
+// nodeResizes tells whether the pod's node changes resources in place: it tells
+// the resources of running containers then.
+func nodeResizes(p pod) bool {
+	for i := range p.Status.ContainerStatuses {
+		if c := &p.Status.ContainerStatuses[i]; c.State.Running != nil {
+			return c.Resources != nil
+		}
+	}
+	return true
 }

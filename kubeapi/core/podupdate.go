@@ -70,7 +70,7 @@ func removedGates(p, old pod, path *field.Path) field.ErrorList {
 	before := sets.New(old.Spec.SchedulingGates...)
 	for i, g := range p.Spec.SchedulingGates {
 		if !before.Has(g) {
-			errs = append(errs, field.Forbidden(path.Index(i), fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", g.Name)))
+			errs = append(errs, field.Forbidden(path.Index(i).Child("name"), fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", g.Name)))
 		}
 	}
 	return errs

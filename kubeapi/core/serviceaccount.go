@@ -1,6 +1,8 @@
 package core
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -8,14 +10,24 @@ import (
 	"triplane/kubeapi/show"
 )
 
+// enforceMountable holds an account's pods to the secrets that it names.
+const enforceMountable = "kubernetes.io/enforce-mountable-secrets"
+
 // serviceAccountKind declares service accounts.
 func serviceAccountKind() registry.Kind[*corev1.ServiceAccount] {
 	return registry.Kind[*corev1.ServiceAccount]{
 		Hub: kind("ServiceAccount"), Plural: "serviceaccounts", Singular: "serviceaccount", ShortNames: []string{"sa"}, Namespaced: true,
-		New:                 func() *corev1.ServiceAccount { return &corev1.ServiceAccount{} },
-		NewList:             func() runtime.Object { return &corev1.ServiceAccountList{} },
-		DeleteReturnsObject: true,
-		Columns:             []registry.Column{show.Name(), show.Age()},
+		New:                      func() *corev1.ServiceAccount { return &corev1.ServiceAccount{} },
+		NewList:                  func() runtime.Object { return &corev1.ServiceAccountList{} },
+		AllowUnconditionalUpdate: true,
+		DeleteReturnsObject:      true,
+		Warnings: func(_ context.Context, s, _ *corev1.ServiceAccount) []string {
+			if _, ok := s.Annotations[enforceMountable]; ok {
+				return []string{"metadata.annotations[" + enforceMountable + "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
+			}
+			return nil
+		},
+		Columns: []registry.Column{show.Name(), show.Age()},
 		Cells: func(s *corev1.ServiceAccount) []any {
 			return []any{s.Name, show.Since(s.CreationTimestamp)}
 		},

@@ -198,14 +198,20 @@ func (t *taken) slots(had []int32) []portSlot {
 	s := t.s
 	var slots []portSlot
 	// One number serves several protocols of a service.
-	shared := map[int32]bool{}
+	shared := map[int32][]corev1.Protocol{}
 	if mayHaveNodePorts(s) {
 		for i := range s.Spec.Ports {
 			p := &s.Spec.Ports[i]
-			if p.NodePort == 0 && !needsNodePort(s) || p.NodePort != 0 && (slices.Contains(had, p.NodePort) || shared[p.NodePort]) {
+			if p.NodePort == 0 && !needsNodePort(s) || p.NodePort != 0 && slices.Contains(had, p.NodePort) {
 				continue
 			}
-			shared[p.NodePort] = p.NodePort != 0
+			others := shared[p.NodePort]
+			if p.NodePort != 0 {
+				shared[p.NodePort] = append(others, p.Protocol)
+				if len(others) > 0 && !slices.Contains(others, p.Protocol) {
+					continue
+				}
+			}
 			slots = append(slots, portSlot{&p.NodePort, field.NewPath("spec", "ports").Index(i).Child("nodePort"), p.Protocol})
 		}
 	}
@@ -231,6 +237,9 @@ func (t *taken) allocatePorts(ctx context.Context, had []int32, dryRun bool) err
 	got, err := t.a.ports.Change(ctx, wanted, nil, dryRun)
 	var which *allocator.PortError
 	if errors.As(err, &which) && errors.Is(err, allocator.ErrPortAllocated) {
+		if slots[which.Index].value == &t.s.Spec.HealthCheckNodePort {
+			return apierrors.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %v: %w", wanted[which.Index], which))
+		}
 		return t.invalid(field.Invalid(slots[which.Index].path, wanted[which.Index], which.Error()))
 	}
 	if err != nil {

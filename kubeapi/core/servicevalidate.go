@@ -78,22 +78,12 @@ func servicePorts(s service, list *field.Path) field.ErrorList {
 		protocol corev1.Protocol
 		port     int32
 	}
-	type nodeKey struct {
-		protocol corev1.Protocol
-		port     int32
-	}
-	seen, nodePorts := sets.New[key](), sets.New[nodeKey]()
+	seen := sets.New[key]()
 	for i := range s.Spec.Ports {
 		p, path := &s.Spec.Ports[i], list.Index(i)
 		errs = append(errs, servicePort(p, len(s.Spec.Ports) > 1, names, path)...)
 		if !mayHaveNodePorts(s) && p.NodePort != 0 {
 			errs = append(errs, field.Forbidden(path.Child("nodePort"), fmt.Sprintf("may not be used when `type` is '%s'", s.Spec.Type)))
-		}
-		if k := (nodeKey{p.Protocol, p.NodePort}); p.NodePort != 0 && mayHaveNodePorts(s) {
-			if nodePorts.Has(k) {
-				errs = append(errs, field.Duplicate(path.Child("nodePort"), p.NodePort))
-			}
-			nodePorts.Insert(k)
 		}
 	}
 	for i := range s.Spec.Ports {
@@ -196,9 +186,9 @@ func clusterIPFields(s service, spec *field.Path) field.ErrorList {
 		seen.Insert(f)
 	}
 	if p := s.Spec.IPFamilyPolicy; p != nil {
-		errs = append(errs, check.OneOf(*p, spec.Child("ipFamilyPolicy"), corev1.IPFamilyPolicySingleStack, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack)...)
+		errs = append(errs, check.OneOf(*p, spec.Child("ipFamilyPolicy"), corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
 		if *p == corev1.IPFamilyPolicySingleStack && len(s.Spec.IPFamilies) == 2 {
-			errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *p, "must be RequireDualStack or PreferDualStack when multiple IP families are specified"))
+			errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *p, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
 		}
 	}
 	return append(errs, clusterIPList(s, ips)...)

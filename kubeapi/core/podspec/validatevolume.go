@@ -356,10 +356,6 @@ func (v *checker) projected(p *corev1.ProjectedVolumeSource, path *field.Path) {
 			v.tokenSource(x, path, sp.Child("serviceAccountToken"))
 			place("", x.Path)
 		}
-		if x := s.ClusterTrustBundle; x != nil && first() {
-			v.filePath(x.Path, sp.Child("clusterTrustBundle", "path"))
-			place("", x.Path)
-		}
 	}
 }
 

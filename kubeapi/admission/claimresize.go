@@ -1,0 +1,45 @@
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/admission"
+	"triplane/kubeapi/group"
+)
+
+// claimResize lets claims grow only where their class can make volumes grow.
+type claimResize struct{ stores *group.Stores }
+
+// Handles implements admission.Interface.
+func (*claimResize) Handles(op admission.Operation) bool { return op == admission.Update }
+
+// Validate implements admission.ValidatingInterface.
+func (r *claimResize) Validate(ctx context.Context, a *admission.Attributes) error {
+	c, ok := a.Object.(*corev1.PersistentVolumeClaim)
+	old, had := a.OldObject.(*corev1.PersistentVolumeClaim)
+	if !ok || !had || a.Subresource != "" {
+		return nil
+	}
+	now, before := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+	if now.Cmp(before) <= 0 {
+		return nil
+	}
+	if old.Status.Phase != corev1.ClaimBound {
+		return forbidden(a, "Only bound persistent volume claims can be expanded")
+	}
+	name := ""
+	if c.Spec.StorageClassName != nil {
+		name = *c.Spec.StorageClassName
+	}
+	if name != "" {
+		class, err := fresh[*storagev1.StorageClass](ctx, r.stores, schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", name)
+		if err == nil && class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion {
+			return nil
+		}
+	}
+	return forbidden(a, "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")
+}
