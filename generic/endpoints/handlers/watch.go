@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -103,44 +104,55 @@ func (t terminating) Err() error {
 // more are at hand, so that the first ones of many do not wait, nor fill memory.
 const maxBatch = 256 << 10
 
+// batchBuffers are lent to watches while they have something to send: most of
+// many watches have nothing, and shall hold nothing.
+var batchBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
 // pump moves events from the stream to the client, one send a batch.
 func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send func([]byte) error) {
-	var buf []byte
 	for {
 		events, err := stream.Next(ctx)
-		buf = buf[:0]
-		for i := range events {
-			var encErr error
-			if buf, encErr = enc.append(buf, events[i].Type, events[i].Object); encErr != nil {
-				// As kube-apiserver: the watch just ends, and the client finds out
-				// why when it gets the object.
-				err = io.EOF
-				break
-			}
-			if len(buf) >= maxBatch {
-				if send(buf) != nil {
-					return
-				}
-				buf = buf[:0]
-			}
-			if events[i].Type == apiwatch.Error {
-				err = io.EOF
-				break
-			}
+		lent := batchBuffers.Get().(*[]byte)
+		ended := enc.batch(ctx, lent, events, err, send)
+		if cap(*lent) <= 2*maxBatch {
+			batchBuffers.Put(lent)
 		}
-		if err != nil && !silent(ctx, err) {
-			buf = enc.appendError(buf, err)
-		}
-		if len(buf) > 0 && send(buf) != nil {
+		if ended {
 			return
-		}
-		if err != nil {
-			return
-		}
-		if cap(buf) > 4*maxBatch {
-			buf = nil
 		}
 	}
+}
+
+// batch sends what Next returned, and tells whether the watch is over.
+func (e *eventEncoder) batch(ctx context.Context, lent *[]byte, events []rest.Event, err error, send func([]byte) error) (ended bool) {
+	buf := (*lent)[:0]
+	defer func() { *lent = buf }()
+	for i := range events {
+		var encErr error
+		if buf, encErr = e.append(buf, events[i].Type, events[i].Object); encErr != nil {
+			// As kube-apiserver: the watch just ends, and the client finds out
+			// why when it gets the object.
+			err = io.EOF
+			break
+		}
+		if len(buf) >= maxBatch {
+			if send(buf) != nil {
+				return true
+			}
+			buf = buf[:0]
+		}
+		if events[i].Type == apiwatch.Error {
+			err = io.EOF
+			break
+		}
+	}
+	if err != nil && !silent(ctx, err) {
+		buf = e.appendError(buf, err)
+	}
+	if len(buf) > 0 && send(buf) != nil {
+		return true
+	}
+	return err != nil
 }
 
 // silent tells the ends of a watch that clients are not told: they come back.
