@@ -220,7 +220,7 @@ func validateJobPodUpdate(j, old *batchv1.Job, path *field.Path) field.ErrorList
 	allowed.Spec.SchedulingGates = t.Spec.SchedulingGates
 	allowResources(allowed.Spec.Containers, t.Spec.Containers)
 	allowResources(allowed.Spec.InitContainers, t.Spec.InitContainers)
-	return check.ImmutableStruct(t, allowed, path)
+	return check.ImmutableStruct(t.Spec, allowed.Spec, path.Child("spec"))
 }
 
 func allowNodeAffinity(allowed, now *corev1.PodSpec) {

@@ -106,9 +106,6 @@ func validateSigner(name string, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path, signer, fmt.Sprintf("validating label %q: %s", l, m)))
 		}
 	}
-	if len(signer) > maxSignerPath {
-		errs = append(errs, field.TooLong(path, "", maxSignerPath))
-	}
 	if limit := maxDomain + maxSignerPath + 1; len(name) > limit {
 		errs = append(errs, field.TooLong(path, "", limit))
 	}

@@ -105,8 +105,11 @@ func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
 		},
 		ResetFields: check.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*networkingv1.ServiceCIDR]{
-			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) { c.Spec = old.Spec },
-			ResetFields:      check.Reset(v1, "spec"),
+			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) {
+				c.Spec = old.Spec
+				check.KeepMetadata(c, old)
+			},
+			ResetFields: check.Reset(v1, "spec", "metadata"),
 		},
 	}
 }

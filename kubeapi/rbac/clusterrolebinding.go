@@ -4,6 +4,7 @@ import (
 	"context"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -37,7 +38,7 @@ func clusterRoleBindingKind(g *guard) registry.Kind[*rbacv1.ClusterRoleBinding] 
 			return done, g.grantBinding(ctx, "clusterrolebindings", b, b.RoleRef)
 		},
 		AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
-		Columns: bindingColumns(show.Doc(rbacv1.ClusterRoleBinding{}, "roleRef"), "clusterRoleBinding"),
+		Columns: bindingColumns(show.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef"), "clusterRoleBinding"),
 		Cells: func(b *rbacv1.ClusterRoleBinding) []any {
 			users, groups, accounts := bindingSubjects(b.Subjects)
 			return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, show.Since(b.CreationTimestamp), users, groups, accounts}

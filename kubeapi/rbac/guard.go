@@ -118,7 +118,7 @@ func (g *guard) grantBinding(ctx context.Context, plural string, binding metav1.
 		return apierrors.NewNotFound(resource(plural), ref.Name)
 	}
 	if err != nil {
-		return apierrors.NewInternalError(err)
+		return err
 	}
 	if err := g.holds(ctx, rules, namespace); err != nil {
 		return forbidden(plural, binding.GetName(), err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -38,7 +39,7 @@ func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {
 			return done, g.grantBinding(ctx, "rolebindings", inNamespace(ctx, b), b.RoleRef)
 		},
 		AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
-		Columns: bindingColumns(show.Doc(rbacv1.RoleBinding{}, "roleRef"), "roleBinding"),
+		Columns: bindingColumns(show.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding"),
 		Cells: func(b *rbacv1.RoleBinding) []any {
 			users, groups, accounts := bindingSubjects(b.Subjects)
 			return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, show.Since(b.CreationTimestamp), users, groups, accounts}

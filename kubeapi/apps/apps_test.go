@@ -1,0 +1,84 @@
+package apps
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"triplane/kubeapi/kindtest"
+)
+
+func TestDeclared(t *testing.T) {
+	kindtest.Declared(t, deploymentKind(), "deployments deployment Deployment namespaced short=deploy in=all status scale")
+	kindtest.Declared(t, replicaSetKind(), "replicasets replicaset ReplicaSet namespaced short=rs in=all status scale")
+	kindtest.Declared(t, statefulSetKind(), "statefulsets statefulset StatefulSet namespaced short=sts in=all status scale")
+	kindtest.Declared(t, daemonSetKind(), "daemonsets daemonset DaemonSet namespaced short=ds in=all status")
+	kindtest.Declared(t, controllerRevisionKind(), "controllerrevisions controllerrevision ControllerRevision namespaced")
+}
+
+const pods = `
+  selector: {matchLabels: {app: a}}
+  template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: "i:1"}]}}
+`
+
+func TestDeploymentDefaults(t *testing.T) {
+	d := kindtest.New(t, deploymentKind(), "metadata: {name: d}\nspec:"+pods)
+	s := d.Spec
+	if *s.Replicas != 1 || *s.RevisionHistoryLimit != 10 || *s.ProgressDeadlineSeconds != 600 || d.Generation != 1 {
+		t.Errorf("unexpected defaults %+v", s)
+	}
+	if r := s.Strategy.RollingUpdate; r == nil || r.MaxSurge.String() != "25%" || r.MaxUnavailable.String() != "25%" {
+		t.Errorf("unexpected strategy %+v", s.Strategy)
+	}
+}
+
+func TestDeploymentValidation(t *testing.T) {
+	k := deploymentKind()
+	kindtest.Refused(t, k, "metadata: {name: d}\nspec:"+pods)
+	kindtest.Refused(t, k, "spec:\n  replicas: -1\n  minReadySeconds: 600"+pods,
+		"spec.replicas: Invalid value: -1: must be greater than or equal to 0",
+		"spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds")
+	kindtest.Refused(t, k, "spec:\n  strategy: {type: Foo}"+pods,
+		`spec.strategy: Unsupported value: {"Type":"Foo","RollingUpdate":null}: supported values: "Recreate", "RollingUpdate"`)
+	kindtest.Refused(t, k, "spec:\n  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0%}}"+pods,
+		"spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0")
+	kindtest.UpdateRefused(t, k, "spec:"+pods, "spec:"+strings.ReplaceAll(pods, "app: a", "app: b"),
+		`spec.selector: Invalid value: {"matchLabels":{"app":"b"}}: field is immutable`)
+}
+
+func TestDeploymentGeneration(t *testing.T) {
+	k := deploymentKind()
+	old := kindtest.New(t, k, "spec:"+pods)
+	same, more := old.DeepCopy(), old.DeepCopy()
+	*more.Spec.Replicas = 3
+	k.PrepareForUpdate(context.Background(), same, old)
+	k.PrepareForUpdate(context.Background(), more, old)
+	if same.Generation != 1 || more.Generation != 2 {
+		t.Errorf("generations %d and %d, want 1 and 2", same.Generation, more.Generation)
+	}
+}
+
+func TestStatefulSetFixedFields(t *testing.T) {
+	kindtest.UpdateRefused(t, statefulSetKind(), "spec:\n  serviceName: a"+pods, "spec:\n  serviceName: b\n  replicas: 4"+pods,
+		"spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")
+}
+
+func TestDaemonSetTemplateGeneration(t *testing.T) {
+	k := daemonSetKind()
+	old := kindtest.New(t, k, "spec:"+pods)
+	if g := templateGeneration(old); g != 1 {
+		t.Fatalf("template generation %d, want 1", g)
+	}
+	changed := old.DeepCopy()
+	changed.Spec.Template.Spec.Containers[0].Image = "i:2"
+	k.PrepareForUpdate(context.Background(), changed, old)
+	if g := templateGeneration(changed); g != 2 {
+		t.Errorf("template generation %d, want 2", g)
+	}
+}
+
+func TestControllerRevisionData(t *testing.T) {
+	kindtest.Refused(t, controllerRevisionKind(), "revision: -1\ndata: [1]",
+		"data: Required value: data must be a valid JSON object",
+		"revision: Invalid value: -1: must be greater than or equal to 0")
+}

@@ -1,0 +1,78 @@
+package bootstrap
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+)
+
+func TestNumbers(t *testing.T) {
+	for name, n := range map[string][2]int{
+		"cluster roles": {len(ClusterRoles()), 69}, "cluster role bindings": {len(ClusterRoleBindings()), 50},
+		"roles": {len(roles()), 7}, "role bindings": {len(roleBindings()), 7},
+		"flow schemas": {len(FlowSchemas()), 11}, "priority levels": {len(PriorityLevels()), 8},
+	} {
+		if n[0] != n[1] {
+			t.Errorf("%d %s, want %d", n[0], name, n[1])
+		}
+	}
+}
+
+func TestBindingsPointToRoles(t *testing.T) {
+	known := map[string]bool{}
+	for _, r := range ClusterRoles() {
+		if known[r.Name] {
+			t.Errorf("%s twice", r.Name)
+		}
+		known[r.Name] = true
+	}
+	for _, b := range ClusterRoleBindings() {
+		if !known[b.RoleRef.Name] {
+			t.Errorf("%s points to %s, which is not there", b.Name, b.RoleRef.Name)
+		}
+	}
+}
+
+func TestRepairAddsWhatIsMissing(t *testing.T) {
+	set := clusterRoleSet()
+	want := clusterRole("x", rule("get list", "core", "pods"))
+	have := clusterRole("x", rule("get", "core", "pods"), rule("get", "apps", "deployments"))
+	if !set.repair(have, want) || len(have.Rules) != 3 {
+		t.Errorf("got %v", have.Rules)
+	}
+	if set.repair(have, want) {
+		t.Error("a repaired role is repaired again")
+	}
+	left := clusterRole("x")
+	left.Annotations[autoUpdate] = "false"
+	if set.repair(left, want) {
+		t.Error("a role is repaired that is to be left alone")
+	}
+}
+
+func TestManagedFields(t *testing.T) {
+	r := clusterRole("x", rule("get", "core", "pods"))
+	fields := clusterRoleSet().fields(r)
+	want := `{"f:metadata":{"f:annotations":{".":{},"f:rbac.authorization.kubernetes.io/autoupdate":{}},"f:labels":{".":{},"f:kubernetes.io/bootstrapping":{}}},"f:rules":{}}`
+	if len(fields) != 1 || fields[0].Manager != "kube-apiserver" || string(fields[0].FieldsV1.Raw) != want {
+		t.Errorf("got %s", fields[0].FieldsV1.Raw)
+	}
+}
+
+func TestInParallelRunsAllAndJoinsErrors(t *testing.T) {
+	var ran atomic.Int32
+	boom := errors.New("boom")
+	var work []func() error
+	for i := range 50 {
+		work = append(work, func() error {
+			ran.Add(1)
+			if i == 7 {
+				return boom
+			}
+			return nil
+		})
+	}
+	if err := inParallel(work); !errors.Is(err, boom) || ran.Load() != 50 {
+		t.Errorf("%d ran, error %v", ran.Load(), err)
+	}
+}

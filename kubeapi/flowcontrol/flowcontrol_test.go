@@ -1,0 +1,38 @@
+package flowcontrol
+
+import (
+	"context"
+	"testing"
+
+	"triplane/kubeapi/bootstrap"
+	"triplane/kubeapi/kindtest"
+)
+
+func TestDeclared(t *testing.T) {
+	kindtest.Declared(t, flowSchemaKind(), "flowschemas flowschema FlowSchema cluster status")
+	kindtest.Declared(t, priorityLevelKind(), "prioritylevelconfigurations prioritylevelconfiguration PriorityLevelConfiguration cluster status")
+}
+
+func TestDefaultsOfTheServerAreValid(t *testing.T) {
+	for _, s := range bootstrap.FlowSchemas() {
+		if errs := flowSchemaKind().Validate(context.Background(), s); len(errs) > 0 {
+			t.Errorf("%s: %v", s.Name, errs)
+		}
+	}
+	for _, l := range bootstrap.PriorityLevels() {
+		if errs := priorityLevelKind().Validate(context.Background(), l); len(errs) > 0 {
+			t.Errorf("%s: %v", l.Name, errs)
+		}
+	}
+}
+
+func TestPriorityLevel(t *testing.T) {
+	l := kindtest.New(t, priorityLevelKind(), "spec: {type: Limited, limited: {limitResponse: {type: Queue, queuing: {}}}}").Spec.Limited
+	if *l.NominalConcurrencyShares != 30 || l.LimitResponse.Queuing.Queues != 64 || l.LimitResponse.Queuing.HandSize != 8 {
+		t.Errorf("unexpected defaults %+v", l)
+	}
+	kindtest.Refused(t, priorityLevelKind(), "metadata: {name: x}\nspec: {type: Limited, limited: {limitResponse: {type: Queue, queuing: {queues: 1024, handSize: 64}}}}",
+		"spec.limited.limitResponse.queuing.handSize: Invalid value: 64: required entropy bits of deckSize 1024 and handSize 64 should not be greater than 60")
+	kindtest.Refused(t, priorityLevelKind(), "metadata: {name: x}\nspec: {type: Exempt}",
+		"spec.type: Invalid value: \"Exempt\": must be 'Exempt' if and only if `name` is 'exempt'")
+}

@@ -1,0 +1,49 @@
+package networking
+
+import (
+	"testing"
+
+	"triplane/kubeapi/kindtest"
+)
+
+func TestDeclared(t *testing.T) {
+	kindtest.Declared(t, ingressKind(), "ingresses ingress Ingress namespaced short=ing status at=ingress")
+	kindtest.Declared(t, ingressClassKind(), "ingressclasses ingressclass IngressClass cluster")
+	kindtest.Declared(t, networkPolicyKind(), "networkpolicies networkpolicy NetworkPolicy namespaced short=netpol")
+	kindtest.Declared(t, ipAddressKind(), "ipaddresses ipaddress IPAddress cluster short=ip")
+	kindtest.Declared(t, serviceCIDRKind(), "servicecidrs servicecidr ServiceCIDR cluster status")
+}
+
+func TestIngress(t *testing.T) {
+	kindtest.Refused(t, ingressKind(), "{}", "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified")
+	kindtest.Refused(t, ingressKind(), "spec: {rules: [{host: 10.0.0.1, http: {paths: [{path: a//b, pathType: Prefix}]}}]}",
+		`spec.rules[0].host: Invalid value: "10.0.0.1": must be a DNS name, not an IP address`,
+		`spec.rules[0].http.paths[0].path: Invalid value: "a//b": must be an absolute path`,
+		`spec.rules[0].http.paths[0].path: Invalid value: "a//b": must not contain '//'`,
+		`spec.rules[0].http.paths[0].backend: Invalid value: "": resource or service backend is required`)
+}
+
+func TestNetworkPolicy(t *testing.T) {
+	p := kindtest.New(t, networkPolicyKind(), "spec: {egress: [{ports: [{port: 1}]}]}")
+	if len(p.Spec.PolicyTypes) != 2 || *p.Spec.Egress[0].Ports[0].Protocol != "TCP" {
+		t.Errorf("unexpected defaults %+v", p.Spec)
+	}
+	kindtest.Refused(t, networkPolicyKind(), "spec: {ingress: [{from: [{}, {ipBlock: {cidr: 10.0.0.0/8, except: [10.0.0.0/8]}}]}]}",
+		"spec.ingress[0].from[0]: Required value: must specify a peer",
+		"spec.ingress[0].from[1].ipBlock.except[0]: Invalid value: \"10.0.0.0/8\": must be a strict subset of `cidr`")
+}
+
+func TestServiceCIDRUpdate(t *testing.T) {
+	k := serviceCIDRKind()
+	kindtest.UpdateRefused(t, k, "spec: {cidrs: [198.51.100.0/24]}", `spec: {cidrs: [198.51.100.0/24, "2001:db8::/64"]}`)
+	kindtest.UpdateRefused(t, k, "spec: {cidrs: [198.51.100.0/24]}", "spec: {cidrs: [198.51.101.0/24]}",
+		`spec.cidrs[0]: Invalid value: "198.51.101.0/24": field is immutable`)
+}
+
+func TestAddressNames(t *testing.T) {
+	for name, want := range map[string]int{"198.51.100.7": 0, "2001:db8::7": 0, "2001:DB8::7": 1, "198.051.100.7": 1, "x": 1} {
+		if got := len(ipAddressKind().ValidateName(name, false)); got != want {
+			t.Errorf("%s: %d faults, want %d", name, got, want)
+		}
+	}
+}

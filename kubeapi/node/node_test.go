@@ -1,0 +1,13 @@
+package node
+
+import (
+	"testing"
+
+	"triplane/kubeapi/kindtest"
+)
+
+func TestRuntimeClass(t *testing.T) {
+	k := runtimeClassKind()
+	kindtest.Declared(t, k, "runtimeclasses runtimeclass RuntimeClass cluster")
+	kindtest.UpdateRefused(t, k, "handler: a", "handler: b", `handler: Invalid value: "b": field is immutable`)
+}

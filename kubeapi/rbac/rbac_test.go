@@ -1,0 +1,64 @@
+package rbac
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"triplane/generic/authentication/user"
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/request"
+	"triplane/kubeapi/kindtest"
+)
+
+func TestDeclared(t *testing.T) {
+	g := &guard{}
+	kindtest.Declared(t, roleKind(g), "roles role Role namespaced")
+	kindtest.Declared(t, clusterRoleKind(g), "clusterroles clusterrole ClusterRole cluster")
+	kindtest.Declared(t, roleBindingKind(g), "rolebindings rolebinding RoleBinding namespaced")
+	kindtest.Declared(t, clusterRoleBindingKind(g), "clusterrolebindings clusterrolebinding ClusterRoleBinding cluster")
+}
+
+func TestValidation(t *testing.T) {
+	kindtest.Refused(t, roleKind(&guard{}), "rules: [{verbs: [get], nonResourceURLs: [/x]}, {}]",
+		`rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs`,
+		"rules[1].verbs: Required value: verbs must contain at least one value",
+		"rules[1].apiGroups: Required value: resource rules must supply at least one api group",
+		"rules[1].resources: Required value: resource rules must supply at least one resource")
+	k := roleBindingKind(&guard{})
+	kindtest.UpdateRefused(t, k, "roleRef: {kind: Role, name: a}", "roleRef: {kind: Role, name: b}",
+		`roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"b"}: cannot change roleRef`)
+}
+
+// holder may get pods, and nothing else.
+type holder struct{}
+
+func (holder) Authorize(context.Context, *authorizer.Attributes) (authorizer.Decision, string, error) {
+	return authorizer.NoOpinion, "", nil
+}
+
+func (holder) RulesFor(context.Context, *user.Info, string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+	return []authorizer.Rule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}}, nil, false, nil
+}
+
+func TestEscalation(t *testing.T) {
+	k := roleKind(&guard{authorizer: holder{}, rules: holder{}})
+	role := func(verbs ...string) *rbacv1.Role {
+		return &rbacv1.Role{Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{""}, Resources: []string{"pods"}}}}
+	}
+	ctx := request.WithUser(context.Background(), &user.Info{Name: "alice", Groups: []string{"devs"}})
+	if _, err := k.BeginCreate(ctx, role("get"), false); err != nil {
+		t.Errorf("what she holds: %v", err)
+	}
+	_, err := k.BeginCreate(ctx, role("get", "delete"), false)
+	want := "user \"alice\" (groups=[\"devs\"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"delete\"]}"
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v", err)
+	}
+	master := request.WithUser(ctx, &user.Info{Name: "root", Groups: []string{user.SystemPrivileged}})
+	if _, err := k.BeginCreate(master, role("*"), false); err != nil {
+		t.Errorf("masters: %v", err)
+	}
+}

@@ -1,0 +1,34 @@
+package resource
+
+import (
+	"testing"
+
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/kindtest"
+)
+
+func TestDeclared(t *testing.T) {
+	kindtest.Declared(t, deviceClassKind(), "deviceclasses deviceclass DeviceClass cluster")
+	kindtest.Declared(t, resourceClaimKind(group.NewStores()), "resourceclaims resourceclaim ResourceClaim namespaced status")
+	kindtest.Declared(t, claimTemplateKind(group.NewStores()), "resourceclaimtemplates resourceclaimtemplate ResourceClaimTemplate namespaced")
+	kindtest.Declared(t, resourceSliceKind(), "resourceslices resourceslice ResourceSlice cluster")
+}
+
+func TestClaim(t *testing.T) {
+	k := resourceClaimKind(group.NewStores())
+	c := kindtest.New(t, k, "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}")
+	if r := c.Spec.Devices.Requests[0].Exactly; r.AllocationMode != "ExactCount" || r.Count != 1 {
+		t.Errorf("unexpected defaults %+v", r)
+	}
+	kindtest.Refused(t, k, "spec: {devices: {requests: [{name: r}], constraints: [{requests: [q], matchAttribute: numa}]}}",
+		"spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required",
+		`spec.devices.constraints[0].requests[0]: Invalid value: "q": `+mustNameARequest,
+		`spec.devices.constraints[0].matchAttribute: Invalid value: "numa": a fully qualified name must be a domain and a name separated by a slash`)
+}
+
+func TestSlice(t *testing.T) {
+	kindtest.Refused(t, resourceSliceKind(), "spec: {allNodes: false}", "spec.driver: Required value", "spec.pool.name: Required value",
+		"spec.pool.resourceSliceCount: Invalid value: 0: must be greater than zero",
+		"spec.allNodes: Invalid value: false: must be either unset or set to true",
+		"spec: Required value: exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required")
+}

@@ -1,0 +1,40 @@
+package storage
+
+import (
+	"testing"
+
+	"triplane/kubeapi/kindtest"
+)
+
+func TestDeclared(t *testing.T) {
+	kindtest.Declared(t, storageClassKind(), "storageclasses storageclass StorageClass cluster short=sc")
+	kindtest.Declared(t, volumeAttributesClassKind(), "volumeattributesclasses volumeattributesclass VolumeAttributesClass cluster short=vac")
+	kindtest.Declared(t, volumeAttachmentKind(), "volumeattachments volumeattachment VolumeAttachment cluster status")
+	kindtest.Declared(t, csiNodeKind(), "csinodes csinode CSINode cluster")
+	kindtest.Declared(t, csiDriverKind(), "csidrivers csidriver CSIDriver cluster")
+	kindtest.Declared(t, csiStorageCapacityKind(), "csistoragecapacities csistoragecapacity CSIStorageCapacity namespaced")
+}
+
+func TestStorageClass(t *testing.T) {
+	c := kindtest.New(t, storageClassKind(), "provisioner: p")
+	if *c.ReclaimPolicy != "Delete" || *c.VolumeBindingMode != "Immediate" {
+		t.Errorf("unexpected defaults %+v", c)
+	}
+	kindtest.Refused(t, storageClassKind(), "reclaimPolicy: Recycle\nallowedTopologies: [{}]", "provisioner: Required value",
+		`reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"`,
+		`allowedTopologies[0].matchLabelExpressions: Duplicate value: ""`)
+	kindtest.UpdateRefused(t, storageClassKind(), "provisioner: a", "provisioner: b\nparameters: {k: v}",
+		`parameters: Invalid value: {"k":"v"}: field is immutable`, `provisioner: Invalid value: "b": field is immutable`)
+}
+
+func TestCSIDriverDefaults(t *testing.T) {
+	d := kindtest.New(t, csiDriverKind(), "metadata: {name: d}").Spec
+	if !*d.AttachRequired || *d.PodInfoOnMount || *d.FSGroupPolicy != "ReadWriteOnceWithFSType" || d.VolumeLifecycleModes[0] != "Persistent" {
+		t.Errorf("unexpected defaults %+v", d)
+	}
+}
+
+func TestVolumeAttachment(t *testing.T) {
+	kindtest.UpdateRefused(t, volumeAttachmentKind(), "spec: {attacher: a, nodeName: n, source: {persistentVolumeName: p}}", "spec: {attacher: a, nodeName: m, source: {persistentVolumeName: p}}",
+		`spec: Invalid value: {"Attacher":"a","Source":{"PersistentVolumeName":"p","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable`)
+}
