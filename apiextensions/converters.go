@@ -1,8 +1,16 @@
 package apiextensions
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"net"
+	"net/http"
 	"net/url"
+	"slices"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -11,14 +19,101 @@ import (
 
 var errNoInfo = errors.New("no request info in the context")
 
+// ServiceResolver finds the URL at which a service's port can be reached.
+type ServiceResolver interface {
+	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
+}
+
 // converterFactory makes converters as CRDs ask for them.
 type converterFactory struct{ resolver ServiceResolver }
 
 func (f *converterFactory) of(crd *apiextensionsv1.CustomResourceDefinition) (conversion.Converter, error) {
-	return conversion.None{}, nil
+	c := crd.Spec.Conversion
+	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter {
+		return conversion.None{}, nil
+	}
+	if c.Webhook == nil || c.Webhook.ClientConfig == nil {
+		return nil, fmt.Errorf("the definition %s has no client configuration for its conversion webhook", crd.Name)
+	}
+	review := ""
+	for _, v := range c.Webhook.ConversionReviewVersions {
+		if slices.Contains([]string{"v1", "v1beta1"}, v) {
+			review = v
+			break
+		}
+	}
+	if review == "" {
+		return nil, fmt.Errorf("the definition %s names no known version of ConversionReview", crd.Name)
+	}
+	return f.webhook(c.Webhook.ClientConfig, review)
 }
 
-// ServiceResolver finds the URL at which a service's port can be reached.
-type ServiceResolver interface {
-	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
+func (f *converterFactory) webhook(client *apiextensionsv1.WebhookClientConfig, review string) (conversion.Converter, error) {
+	pool, err := roots(client.CABundle)
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{
+		TLSClientConfig:     &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 4,
+		IdleConnTimeout:     90 * time.Second,
+	}
+	target := ""
+	switch {
+	case client.URL != nil:
+		transport.Proxy = http.ProxyFromEnvironment
+		target = *client.URL
+	case client.Service != nil:
+		target = f.service(client.Service, transport)
+	default:
+		return nil, errors.New("a conversion webhook needs a URL or a service")
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		return nil, err
+	}
+	query := u.Query()
+	query.Set("timeout", "30s")
+	u.RawQuery = query.Encode()
+	return &conversion.Webhook{Client: &http.Client{Transport: transport}, URL: u.String(), ReviewVersion: review}, nil
+}
+
+// service lets the transport dial a service where the resolver finds it; its
+// certificate has to be good for the service's DNS name.
+func (f *converterFactory) service(s *apiextensionsv1.ServiceReference, transport *http.Transport) string {
+	port := int32(443)
+	if s.Port != nil {
+		port = *s.Port
+	}
+	host := s.Name + "." + s.Namespace + ".svc"
+	if f.resolver != nil {
+		namespace, name := s.Namespace, s.Name
+		dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			u, err := f.resolver.ResolveEndpoint(namespace, name, port)
+			if err != nil {
+				return nil, err
+			}
+			return dialer.DialContext(ctx, network, u.Host)
+		}
+	}
+	transport.TLSClientConfig.ServerName = host
+	path := "/"
+	if s.Path != nil && *s.Path != "" {
+		path = *s.Path
+	}
+	return (&url.URL{Scheme: "https", Host: fmt.Sprintf("%s:%d", host, port), Path: path}).String()
+}
+
+// roots are the certificates of the bundle, the system's without one.
+func roots(bundle []byte) (*x509.CertPool, error) {
+	if len(bundle) == 0 {
+		return nil, nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(bundle) {
+		return nil, errors.New("the CA bundle of the conversion webhook holds no certificate")
+	}
+	return pool, nil
 }

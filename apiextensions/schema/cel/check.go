@@ -23,38 +23,43 @@ func Check(ctx context.Context, path *field.Path, root *schema.Schema) field.Err
 	if err != nil {
 		return field.ErrorList{field.InternalError(path, err)}
 	}
-	c := &checker{env: e}
-	c.node(path, root, n, nil)
+	c := &checkerState{env: e}
+	c.node(path, root, n, nil, 1)
+	c.settle(path)
 	return c.errs
 }
 
-type checker struct {
-	env  *cel.Env
-	errs field.ErrorList
+// checkerState is what a check found so far.
+type checkerState struct {
+	env      *cel.Env
+	errs     field.ErrorList
+	total    uint64
+	expenses []expense
 }
 
 // node checks a schema. uncorrelated is the list within which old values cannot
-// be found, nil where they can.
-func (c *checker) node(path *field.Path, s *schema.Schema, n *node, uncorrelated *field.Path) {
+// be found, nil where they can; often is how many values there can be,
+// unbounded where only the size of the request says.
+func (c *checkerState) node(path *field.Path, s *schema.Schema, n *node, uncorrelated *field.Path, often uint64) {
 	if !hasRules(s) {
 		return
 	}
 	for i := range s.Props.XValidations {
-		c.rule(path.Child("x-kubernetes-validations").Index(i), n, &s.Props.XValidations[i], uncorrelated)
+		c.rule(path.Child("x-kubernetes-validations").Index(i), n, &s.Props.XValidations[i], uncorrelated, often)
 	}
 	var elem *node
 	if n != nil {
 		elem = n.elem
 	}
 	if s.Items != nil {
-		below := uncorrelated
-		if below == nil && s.ListType != "map" {
-			below = path
+		within := uncorrelated
+		if within == nil && s.ListType != "map" {
+			within = path
 		}
-		c.node(path.Child("items"), s.Items, elem, below)
+		c.node(path.Child("items"), s.Items, elem, within, below(often, s))
 	}
 	if s.Additional != nil {
-		c.node(path.Child("additionalProperties"), s.Additional, elem, uncorrelated)
+		c.node(path.Child("additionalProperties"), s.Additional, elem, uncorrelated, below(often, s))
 	}
 	names := make([]string, 0, len(s.Properties))
 	for name := range s.Properties {
@@ -66,13 +71,13 @@ func (c *checker) node(path *field.Path, s *schema.Schema, n *node, uncorrelated
 		if n != nil && n.fields[Escape(name)] != nil {
 			child = n.fields[Escape(name)].node
 		}
-		c.node(path.Child("properties").Key(name), s.Properties[name], child, uncorrelated)
+		c.node(path.Child("properties").Key(name), s.Properties[name], child, uncorrelated, often)
 	}
 }
 
-func (c *checker) add(e *field.Error) { c.errs = append(c.errs, e) }
+func (c *checkerState) add(e *field.Error) { c.errs = append(c.errs, e) }
 
-func (c *checker) rule(path *field.Path, n *node, spec *apiextensionsv1.ValidationRule, uncorrelated *field.Path) {
+func (c *checkerState) rule(path *field.Path, n *node, spec *apiextensionsv1.ValidationRule, uncorrelated *field.Path, often uint64) {
 	if strings.TrimSpace(spec.Rule) == "" {
 		c.add(field.Required(path.Child("rule"), "rule is not specified"))
 		return
@@ -87,31 +92,62 @@ func (c *checker) rule(path *field.Path, n *node, spec *apiextensionsv1.Validati
 	}
 	c.fieldPath(path, n, spec)
 	r, messageErr := compileRule(c.env, n, spec)
+	unusedOld := func() {
+		if r.optionalOld() && !r.transition() {
+			c.add(field.Invalid(path.Child("optionalOldSelf"), true, "may not be set if oldSelf is not used in rule"))
+		}
+	}
 	if r.err != nil {
 		c.add(field.Invalid(path.Child("rule"), shown(spec), r.err.Error()))
+		unusedOld()
 		return
 	}
 	if messageErr != nil {
-		c.add(field.Invalid(path.Child("messageExpression"), shown(spec), "messageExpression "+messageErr.Error()))
+		c.add(field.Invalid(path.Child("messageExpression"), shown(spec), said(messageErr)))
 	}
 	if r.transition() && uncorrelated != nil {
-		c.add(field.Invalid(path.Child("rule"), shown(spec),
+		c.add(field.Invalid(path.Child("rule"), spec.Rule,
 			"oldSelf cannot be used on the uncorrelatable portion of the schema within "+uncorrelated.String()))
 	}
-	if r.optionalOld() && !r.transition() {
-		c.add(field.Invalid(path.Child("optionalOldSelf"), true, "may not be set if oldSelf is not used in rule"))
+	unusedOld()
+	c.costs(path, n, r, often)
+}
+
+// said is how an error of a messageExpression begins.
+func said(err error) string {
+	if msg := err.Error(); !strings.HasPrefix(msg, "messageExpression") {
+		return "messageExpression " + msg
+	}
+	return err.Error()
+}
+
+func (c *checkerState) costs(path *field.Path, n *node, r *rule, often uint64) {
+	if often == unbounded {
+		often = uint64(maxRequest / (minBytes(n.schema) + 1))
+	}
+	e, err := n.forRule(c.env, r.optionalOld())
+	if err != nil {
+		return
+	}
+	if most, err := cost(e, r.program, n); err == nil {
+		c.spend(path.Child("rule"), "rule", most, often)
+	}
+	if r.message != nil {
+		if most, err := cost(e, r.message, n); err == nil {
+			c.spend(path.Child("messageExpression"), "messageExpression", most, often)
+		}
 	}
 }
 
 // words judges the message.
-func (c *checker) words(path *field.Path, spec *apiextensionsv1.ValidationRule) bool {
+func (c *checkerState) words(path *field.Path, spec *apiextensionsv1.ValidationRule) bool {
 	before := len(c.errs)
 	breaks := func(s string) bool { return strings.ContainsAny(s, "\n\r") }
 	switch {
 	case spec.Message != "" && strings.TrimSpace(spec.Message) == "":
-		c.add(field.Invalid(path.Child("message"), spec.Message, "message must be non-empty if specified"))
+		c.add(field.Invalid(path.Child("message"), spec.Message, "must be non-empty if specified"))
 	case breaks(strings.TrimSpace(spec.Message)):
-		c.add(field.Invalid(path.Child("message"), spec.Message, "message must not contain line breaks"))
+		c.add(field.Invalid(path.Child("message"), spec.Message, "must not contain line breaks"))
 	case spec.Message == "" && breaks(strings.TrimSpace(spec.Rule)):
 		c.add(field.Required(path.Child("message"), "message must be specified if rule contains line breaks"))
 	}
@@ -121,31 +157,30 @@ func (c *checker) words(path *field.Path, spec *apiextensionsv1.ValidationRule) 
 	return len(c.errs) == before
 }
 
-func (c *checker) reason(path *field.Path, spec *apiextensionsv1.ValidationRule) {
+func (c *checkerState) reason(path *field.Path, spec *apiextensionsv1.ValidationRule) {
 	supported := []string{
-		string(apiextensionsv1.FieldValueRequired), string(apiextensionsv1.FieldValueForbidden),
-		string(apiextensionsv1.FieldValueInvalid), string(apiextensionsv1.FieldValueDuplicate),
+		string(apiextensionsv1.FieldValueDuplicate), string(apiextensionsv1.FieldValueForbidden),
+		string(apiextensionsv1.FieldValueInvalid), string(apiextensionsv1.FieldValueRequired),
 	}
 	if spec.Reason != nil && !slices.Contains(supported, string(*spec.Reason)) {
 		c.add(field.NotSupported(path.Child("reason"), *spec.Reason, supported))
 	}
 }
 
-func (c *checker) fieldPath(path *field.Path, n *node, spec *apiextensionsv1.ValidationRule) {
+func (c *checkerState) fieldPath(path *field.Path, n *node, spec *apiextensionsv1.ValidationRule) {
 	if spec.FieldPath == "" {
 		return
 	}
+	at := path.Child("fieldPath")
 	if strings.TrimSpace(spec.FieldPath) == "" {
-		c.add(field.Invalid(path.Child("fieldPath"), spec.FieldPath, "fieldPath must be non-empty if specified"))
-		return
+		c.add(field.Invalid(at, spec.FieldPath, "must be non-empty if specified"))
+	}
+	if strings.ContainsAny(spec.FieldPath, "\n\r") {
+		c.add(field.Invalid(at, spec.FieldPath, "must not contain line breaks"))
 	}
 	names, err := splitFieldPath(spec.FieldPath)
-	if err != nil {
-		c.add(field.Invalid(path.Child("fieldPath"), spec.FieldPath, "fieldPath must be a valid path: "+err.Error()))
-		return
-	}
-	if n.schema.At(names) == nil {
-		c.add(field.Invalid(path.Child("fieldPath"), spec.FieldPath, "fieldPath must be a valid path: does not refer to a valid field"))
+	if err != nil || n.schema.At(names) == nil {
+		c.add(field.Invalid(at, spec.FieldPath, "must be a valid path"))
 	}
 }
 

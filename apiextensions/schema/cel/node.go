@@ -15,8 +15,6 @@ type node struct {
 	// fields by their escaped names; elem is that of lists and maps.
 	fields map[string]*fieldNode
 	elem   *node
-	// max bounds the size of values, -1 where nothing does.
-	max int64
 }
 
 type fieldNode struct {
@@ -37,7 +35,7 @@ func (t *tree) node(s *schema.Schema, name string, resource bool) *node {
 	if s == nil {
 		return nil
 	}
-	n := &node{schema: s, max: -1}
+	n := &node{schema: s}
 	if s.IntOrString {
 		n.typ = types.DynType
 		return n
@@ -77,13 +75,17 @@ func (t *tree) object(n *node, name string, resource bool) {
 	for prop, s := range n.schema.Properties {
 		if c := t.node(s, name+"."+prop, false); c != nil {
 			n.fields[Escape(prop)] = &fieldNode{name: prop, node: c}
+			if reserved[prop] {
+				// The parser takes some of these names as they are.
+				n.fields[prop] = n.fields[Escape(prop)]
+			}
 		}
 	}
 	if resource {
-		text := &node{schema: &schema.Schema{Type: "string"}, typ: types.StringType, max: -1}
+		text := &node{schema: &schema.Schema{Type: "string"}, typ: types.StringType}
 		n.fields["apiVersion"] = &fieldNode{"apiVersion", text}
 		n.fields["kind"] = &fieldNode{"kind", text}
-		meta := &node{schema: &schema.Schema{Type: "object"}, typ: types.NewObjectType(name + ".metadata"), max: -1, fields: map[string]*fieldNode{
+		meta := &node{schema: &schema.Schema{Type: "object"}, typ: types.NewObjectType(name + ".metadata"), fields: map[string]*fieldNode{
 			"name": {"name", text}, "generateName": {"generateName", text},
 		}}
 		t.structs[name+".metadata"] = meta

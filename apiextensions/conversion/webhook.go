@@ -1,0 +1,177 @@
+package conversion
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Webhook asks a webhook, with ConversionReview objects.
+type Webhook struct {
+	// Client posts to URL. Both are made from the CRD's client configuration.
+	Client *http.Client
+	URL    string
+	// ReviewVersion is the version of ConversionReview that both sides know, "v1"
+	// or "v1beta1".
+	ReviewVersion string
+}
+
+const (
+	timeout     = 30 * time.Second
+	maxResponse = 128 << 20 // bytes; a list converts in one go
+)
+
+// review is a ConversionReview of either version, whose JSON is the same.
+type review struct {
+	metav1.TypeMeta `json:",inline"`
+	Request         *apiextensionsv1.ConversionRequest  `json:"request,omitempty"`
+	Response        *apiextensionsv1.ConversionResponse `json:"response,omitempty"`
+}
+
+// Convert implements Converter. Objects that are in the version already do not
+// travel.
+func (w *Webhook) Convert(ctx context.Context, objs []*unstructured.Unstructured, to schema.GroupVersion) ([]*unstructured.Unstructured, error) {
+	out := append([]*unstructured.Unstructured(nil), objs...)
+	var travel []int
+	req := &apiextensionsv1.ConversionRequest{UID: uuid.NewUUID(), DesiredAPIVersion: to.String()}
+	for i, o := range objs {
+		if o.GetAPIVersion() != to.String() {
+			travel = append(travel, i)
+			req.Objects = append(req.Objects, runtime.RawExtension{Object: o})
+		}
+	}
+	if len(travel) == 0 {
+		return out, nil
+	}
+	from := objs[travel[0]].GroupVersionKind()
+	converted, err := w.ask(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("conversion webhook for %v failed: %w", from, err)
+	}
+	if len(converted) != len(travel) {
+		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, len(converted), len(travel))
+	}
+	for n, i := range travel {
+		o, err := accept(objs[i], converted[n].Raw, to)
+		if err != nil {
+			return nil, fmt.Errorf("conversion webhook for %v returned invalid converted object at index %v: %w", from, n, err)
+		}
+		out[i] = o
+	}
+	return out, nil
+}
+
+// ask sends a request and returns the converted objects.
+func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionRequest) ([]runtime.RawExtension, error) {
+	apiVersion := schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: w.ReviewVersion}.String()
+	body, err := json.Marshal(&review{TypeMeta: metav1.TypeMeta{Kind: "ConversionReview", APIVersion: apiVersion}, Request: req})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, */*")
+	resp, err := w.Client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxResponse {
+		return nil, errors.New("the response is too large")
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, fmt.Errorf("the server responded with status code %d", resp.StatusCode)
+	}
+	var answer review
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return nil, fmt.Errorf("invalid response: %w", err)
+	}
+	return answer.objects(req, apiVersion)
+}
+
+// objects judges an answer and returns what was converted.
+func (a *review) objects(req *apiextensionsv1.ConversionRequest, apiVersion string) ([]runtime.RawExtension, error) {
+	switch {
+	case a.Kind != "ConversionReview" || a.APIVersion != apiVersion:
+		return nil, fmt.Errorf("expected webhook response of %s/ConversionReview, got %s/%s", apiVersion, a.APIVersion, a.Kind)
+	case a.Response == nil:
+		return nil, errors.New("no response provided")
+	case a.Response.UID != req.UID:
+		return nil, fmt.Errorf("expected response.uid %q, got %q", req.UID, a.Response.UID)
+	case a.Response.Result.Status == "":
+		return nil, errors.New("response.result.status is missing")
+	case a.Response.Result.Status != metav1.StatusSuccess:
+		if a.Response.Result.Message == "" {
+			return nil, errors.New(a.Response.Result.Status)
+		}
+		return nil, errors.New(a.Response.Result.Message)
+	}
+	return a.Response.ConvertedObjects, nil
+}
+
+// accept takes over a converted object. A webhook may change labels and
+// annotations of the metadata, and nothing else there.
+func accept(original *unstructured.Unstructured, raw []byte, to schema.GroupVersion) (*unstructured.Unstructured, error) {
+	converted := &unstructured.Unstructured{}
+	if err := converted.UnmarshalJSON(raw); err != nil {
+		return nil, err
+	}
+	if got := converted.GroupVersionKind().GroupVersion(); got != to {
+		return nil, fmt.Errorf("invalid groupVersion (expected %v, received %v)", to, got)
+	}
+	if converted.GetKind() != original.GetKind() {
+		return nil, fmt.Errorf("invalid kind (expected %v, received %v)", original.GetKind(), converted.GetKind())
+	}
+	for what, pair := range map[string][2]string{
+		"name": {original.GetName(), converted.GetName()}, "namespace": {original.GetNamespace(), converted.GetNamespace()},
+		"uid": {string(original.GetUID()), string(converted.GetUID())},
+	} {
+		if pair[0] != pair[1] {
+			return nil, fmt.Errorf("%s must be unmutated: expected %q, received %q", what, pair[0], pair[1])
+		}
+	}
+	labels, annotations := converted.GetLabels(), converted.GetAnnotations()
+	meta, _ := original.Object["metadata"].(map[string]any)
+	kept := maps.Clone(meta)
+	if kept == nil {
+		kept = map[string]any{}
+	}
+	delete(kept, "labels")
+	delete(kept, "annotations")
+	converted.Object["metadata"] = kept
+	metadata := field.NewPath("metadata")
+	if errs := metav1validation.ValidateLabels(labels, metadata.Child("labels")); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	converted.SetLabels(labels)
+	if errs := validation.ValidateAnnotations(annotations, metadata.Child("annotations")); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	converted.SetAnnotations(annotations)
+	return converted, nil
+}
