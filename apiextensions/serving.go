@@ -1,6 +1,7 @@
 package apiextensions
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -185,7 +186,7 @@ func (s *serving) requestScope(v *crVersion, subresource string) (*handlers.Requ
 		}
 		scope.Kind, scope.Hub, scope.FieldLabel = scaleGVK, scaleGVK, nil
 		scope.Table = nil
-		// Who owns the replicas is kept with the object, by its store.
+		scope.FieldManager = s.scaleFieldManager(scope.Codec)
 		return &scope, nil
 	}
 	if subresource == "status" {
@@ -202,4 +203,20 @@ func (s *serving) requestScope(v *crVersion, subresource string) (*handlers.Requ
 		})
 	})
 	return &scope, nil
+}
+
+// scaleFieldManager tracks who owns the replicas, which the store maps to the
+// object's own managed fields.
+func (s *serving) scaleFieldManager(codec rest.Codec) func() (*managedfields.FieldManager, error) {
+	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		return handlers.NewFieldManager(handlers.FieldManagerOptions{
+			Kind: scaleGVK, Hub: scaleGVK.GroupVersion(), Types: s.scope.types.scale(), Subresource: "scale",
+			Codecs: func(gv schema.GroupVersion) (rest.Codec, error) {
+				if gv != scaleGVK.GroupVersion() {
+					return nil, fmt.Errorf("a scale has no version %s", gv)
+				}
+				return codec, nil
+			},
+		})
+	})
 }

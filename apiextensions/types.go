@@ -1,11 +1,14 @@
 package apiextensions
 
 import (
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	structural "triplane/apiextensions/schema"
+	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 )
 
@@ -14,6 +17,13 @@ const objectMetaModel = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 // typeConverters make what managed fields need to know of custom resources'
 // schemas.
 type typeConverters struct{ models *models.Source }
+
+// scale is the type converter of scales.
+func (t *typeConverters) scale() managedfields.TypeConverter {
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypes(scaleGVK.GroupVersion(), &autoscalingv1.Scale{})
+	return openapi.NewTypeConverter(t.models, scheme)
+}
 
 // of returns the type converter of a definition, all versions in one.
 func (t *typeConverters) of(d *definition) (managedfields.TypeConverter, error) {

@@ -96,6 +96,9 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt rest.MediaType, d
 	s.Codec.Default(obj)
 	hub, err := s.Codec.ToHub(obj)
 	if err != nil {
+		if _, ok := obj.(runtime.Unstructured); ok {
+			return nil, err // the body is well; its conversion webhook is not
+		}
 		return nil, s.decodeError(err, kind, body)
 	}
 	return hub, nil
