@@ -208,6 +208,9 @@ func validateIPBlock(b *networkingv1.IPBlock, oldCIDRs []string, path *field.Pat
 		return field.ErrorList{field.Required(path.Child("cidr"), "")}
 	}
 	errs := validation.IsValidCIDRForLegacyField(path.Child("cidr"), b.CIDR, true, oldCIDRs)
+	if len(errs) > 0 {
+		return errs
+	}
 	whole, err := parseCIDR(b.CIDR)
 	for i, e := range b.Except {
 		at := path.Child("except").Index(i)

@@ -39,6 +39,7 @@ func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 			return append(errs, validateClaimSpec(&c.Spec, field.NewPath("spec"))...)
 		},
 		AllowUnconditionalUpdate: true,
+		DeleteReturnsObject:      true,
 		Columns: []registry.Column{
 			show.Name(), show.Text("State", "A summary of the current state (allocated, pending, reserved, etc.)."), show.Age(),
 		},
@@ -70,6 +71,7 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 			return check.ImmutableStruct(t.Spec, old.Spec, field.NewPath("spec"))
 		},
 		AllowUnconditionalUpdate: true,
+		DeleteReturnsObject:      true,
 		Columns:                  []registry.Column{show.Name(), show.Age()},
 		Cells:                    func(t template) []any { return []any{t.Name, show.Since(t.CreationTimestamp)} },
 	}

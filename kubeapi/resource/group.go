@@ -42,6 +42,7 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 		Validate:                 func(_ context.Context, c class) field.ErrorList { return validateClass(c) },
 		ValidateUpdate:           func(_ context.Context, c, _ class) field.ErrorList { return validateClass(c) },
 		AllowUnconditionalUpdate: true,
+		DeleteReturnsObject:      true,
 		Columns:                  []registry.Column{show.Name(), show.Age()},
 		Cells:                    func(c class) []any { return []any{c.Name, show.Since(c.CreationTimestamp)} },
 	}
@@ -67,6 +68,7 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 			return append(errs, check.Immutable(s.Spec.NodeName, old.Spec.NodeName, path.Child("nodeName"))...)
 		},
 		AllowUnconditionalUpdate: true,
+		DeleteReturnsObject:      true,
 		Columns: []registry.Column{
 			show.Name(),
 			show.Text("Node", show.Doc(resourcev1.ResourceSliceSpec{}, "nodeName")),

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	maxErrorMessage  = 256 * 1024
+	maxErrorMessage = 1024
+	// maxMetadataBytes is also what the refusal of a long error message names.
 	maxMetadataBytes = 256 * 1024
 )
 
@@ -139,7 +140,7 @@ func validateVolumeError(e *storagev1.VolumeError, path *field.Path) field.Error
 	}
 	var errs field.ErrorList
 	if len(e.Message) > maxErrorMessage {
-		errs = append(errs, field.TooLong(path.Child("message"), "", maxErrorMessage))
+		errs = append(errs, field.TooLong(path.Child("message"), "", maxMetadataBytes))
 	}
 	if e.ErrorCode != nil && *e.ErrorCode < 0 {
 		errs = append(errs, field.Invalid(path.Child("errorCode"), *e.ErrorCode, "must be between 0 and 2147483647, inclusive"))
