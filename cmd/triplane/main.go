@@ -24,6 +24,9 @@ func run(args []string) error {
 	if err != nil || options == nil {
 		return err
 	}
+	if err := options.ApplyLogging(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)

@@ -168,24 +168,29 @@ func write(w http.ResponseWriter, r *http.Request, body []byte, mt rest.MediaTyp
 	w.Write(body)
 }
 
-// wantsAggregated tells whether the first media type that the client accepts,
-// and the server has, is the aggregated form, and how it is to be encoded.
+// wantsAggregated tells whether the aggregated form is what the client likes
+// best of what the server has, and how it is to be encoded. Liked as much as the
+// plain form, it is chosen: it says more.
 func wantsAggregated(r *http.Request) (rest.MediaType, bool) {
 	header := r.Header.Get("Accept")
 	if !strings.Contains(header, "APIGroupDiscoveryList") {
 		return 0, false
 	}
+	plain := -1.0
 	for _, c := range goautoneg.ParseAccept(header) {
 		mt, ok := mediaType(c)
 		if !ok {
 			continue
+		}
+		if c.Q < plain {
+			return 0, false
 		}
 		as, g, v := c.Params["as"], c.Params["g"], c.Params["v"]
 		if as == "APIGroupDiscoveryList" && g == apidiscoveryv2.GroupName && v == "v2" {
 			return mt, true
 		}
 		if as == "" && g == "" && v == "" {
-			return 0, false
+			plain = max(plain, c.Q)
 		}
 	}
 	return 0, false

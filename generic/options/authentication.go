@@ -14,6 +14,7 @@ import (
 
 	"triplane/generic/authentication"
 	"triplane/generic/authentication/serviceaccount"
+	"triplane/generic/authentication/webhook"
 )
 
 // Authentication is how clients say who they are.
@@ -25,6 +26,14 @@ type Authentication struct {
 	BootstrapToken bool
 	RequestHeader  RequestHeader
 	ServiceAccount ServiceAccount
+	Webhook        TokenWebhook
+}
+
+// TokenWebhook is a service that knows bearer tokens.
+type TokenWebhook struct {
+	ConfigFile string
+	Version    string
+	CacheTTL   time.Duration
 }
 
 // RequestHeader is how a front proxy says for whom it asks.
@@ -53,6 +62,7 @@ func NewAuthentication() *Authentication {
 	return &Authentication{
 		Anonymous:      true,
 		ServiceAccount: ServiceAccount{Lookup: true, ExtendTokenExpiration: true},
+		Webhook:        TokenWebhook{Version: "v1beta1", CacheTTL: 2 * time.Minute},
 	}
 }
 
@@ -68,6 +78,13 @@ func (o *Authentication) AddFlags(fs *pflag.FlagSet) {
 		"File with static tokens, a line each: token,user,uid,\"group,group\".")
 	fs.BoolVar(&o.BootstrapToken, "enable-bootstrap-token-auth", o.BootstrapToken,
 		"Accept secrets of type bootstrap.kubernetes.io/token in kube-system as tokens.")
+
+	fs.StringVar(&o.Webhook.ConfigFile, "authentication-token-webhook-config-file", o.Webhook.ConfigFile,
+		"File in kubeconfig format that says which service to ask for tokens that nobody here knows.")
+	fs.StringVar(&o.Webhook.Version, "authentication-token-webhook-version", o.Webhook.Version,
+		"The version of TokenReview to send to the service: v1 or v1beta1.")
+	fs.DurationVar(&o.Webhook.CacheTTL, "authentication-token-webhook-cache-ttl", o.Webhook.CacheTTL,
+		"How long to keep the service's answers.")
 
 	h := &o.RequestHeader
 	fs.StringVar(&h.ClientCAFile, "requestheader-client-ca-file", h.ClientCAFile,
@@ -208,6 +225,17 @@ func (o *Authentication) tokens(a *Authenticators, lookups Lookups) (authenticat
 			return lookups.GetSecret(ctx, metav1.NamespaceSystem, name)
 		}
 		tokens = append(tokens, authentication.BootstrapToken(get))
+	}
+	if o.Webhook.ConfigFile != "" {
+		caller, err := webhook.NewCaller(o.Webhook.ConfigFile)
+		if err != nil {
+			return nil, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
+		}
+		token, err := webhook.Token(caller, o.Webhook.Version, a.Audiences)
+		if err != nil {
+			return nil, fmt.Errorf("--authentication-token-webhook-version: %w", err)
+		}
+		tokens = append(tokens, authentication.NewTokenCache(token, o.Webhook.CacheTTL))
 	}
 	return authentication.AuthenticatedTokenGroup(authentication.UnionToken(tokens...)), nil
 }

@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	authnwebhook "triplane/generic/authentication/webhook"
 	"triplane/generic/authorization"
+	"triplane/generic/authorization/abac"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/authorization/webhook"
 )
 
 // Names of authorization modes.
@@ -17,24 +21,47 @@ const (
 	ModeAlwaysDeny  = "AlwaysDeny"
 	ModeRBAC        = "RBAC"
 	ModeNode        = "Node"
+	ModeABAC        = "ABAC"
+	ModeWebhook     = "Webhook"
 )
 
-var modes = []string{ModeAlwaysAllow, ModeAlwaysDeny, ModeNode, ModeRBAC}
+var modes = []string{ModeAlwaysAllow, ModeAlwaysDeny, ModeABAC, ModeWebhook, ModeRBAC, ModeNode}
 
 // Authorization is who decides what clients may do.
 type Authorization struct {
 	Modes []string
+	// PolicyFile is for ABAC, the others for Webhook.
+	PolicyFile           string
+	WebhookConfigFile    string
+	WebhookVersion       string
+	WebhookAuthorizedTTL time.Duration
+	WebhookDeniedTTL     time.Duration
 }
 
 // NewAuthorization returns the defaults.
 func NewAuthorization() *Authorization {
-	return &Authorization{Modes: []string{ModeNode, ModeRBAC}}
+	return &Authorization{
+		Modes:                []string{ModeNode, ModeRBAC},
+		WebhookVersion:       "v1beta1",
+		WebhookAuthorizedTTL: 5 * time.Minute,
+		WebhookDeniedTTL:     30 * time.Second,
+	}
 }
 
 // AddFlags binds the flags.
 func (o *Authorization) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Modes, "authorization-mode", o.Modes,
 		"Who decides what clients may do, asked in this order: "+strings.Join(modes, ", ")+". Members of system:masters may do everything.")
+	fs.StringVar(&o.PolicyFile, "authorization-policy-file", o.PolicyFile,
+		"File with policies for --authorization-mode=ABAC, a JSON object a line.")
+	fs.StringVar(&o.WebhookConfigFile, "authorization-webhook-config-file", o.WebhookConfigFile,
+		"File in kubeconfig format that says which service to ask for --authorization-mode=Webhook.")
+	fs.StringVar(&o.WebhookVersion, "authorization-webhook-version", o.WebhookVersion,
+		"The version of SubjectAccessReview to send to the service: v1 or v1beta1.")
+	fs.DurationVar(&o.WebhookAuthorizedTTL, "authorization-webhook-cache-authorized-ttl", o.WebhookAuthorizedTTL,
+		"How long to keep the service's permissions.")
+	fs.DurationVar(&o.WebhookDeniedTTL, "authorization-webhook-cache-unauthorized-ttl", o.WebhookDeniedTTL,
+		"How long to keep the service's refusals.")
 }
 
 // Validate returns what is wrong.
@@ -51,6 +78,13 @@ func (o *Authorization) Validate() []error {
 			errs = append(errs, fmt.Errorf("--authorization-mode names %q twice", m))
 		}
 	}
+	needs := func(mode, flag, value string) {
+		if has := slices.Contains(o.Modes, mode); has != (value != "") {
+			errs = append(errs, fmt.Errorf("--authorization-mode=%s and --%s need each other", mode, flag))
+		}
+	}
+	needs(ModeABAC, "authorization-policy-file", o.PolicyFile)
+	needs(ModeWebhook, "authorization-webhook-config-file", o.WebhookConfigFile)
 	return errs
 }
 
@@ -62,16 +96,13 @@ type Mode struct {
 
 // Build joins the authorizers in their order. The ones that need objects are
 // given by the caller, by mode; a mode that has none is left out.
-func (o *Authorization) Build(given map[string]Mode) (authorizer.Authorizer, authorizer.RuleResolver) {
+func (o *Authorization) Build(given map[string]Mode) (authorizer.Authorizer, authorizer.RuleResolver, error) {
 	authorizers := []authorizer.Authorizer{authorization.SystemMasters()}
 	var resolvers []authorizer.RuleResolver
 	for _, name := range o.Modes {
-		m := given[name]
-		switch name {
-		case ModeAlwaysAllow:
-			m = Mode{authorization.AlwaysAllow{}, authorization.AlwaysAllow{}}
-		case ModeAlwaysDeny:
-			m = Mode{authorization.AlwaysDeny{}, authorization.AlwaysDeny{}}
+		m, err := o.mode(name, given)
+		if err != nil {
+			return nil, nil, err
 		}
 		if m.Authorizer != nil {
 			authorizers = append(authorizers, m.Authorizer)
@@ -80,5 +111,31 @@ func (o *Authorization) Build(given map[string]Mode) (authorizer.Authorizer, aut
 			resolvers = append(resolvers, m.RuleResolver)
 		}
 	}
-	return authorization.Union(authorizers...), authorization.RuleUnion(resolvers...)
+	return authorization.Union(authorizers...), authorization.RuleUnion(resolvers...), nil
+}
+
+func (o *Authorization) mode(name string, given map[string]Mode) (Mode, error) {
+	switch name {
+	case ModeAlwaysAllow:
+		return Mode{authorization.AlwaysAllow{}, authorization.AlwaysAllow{}}, nil
+	case ModeAlwaysDeny:
+		return Mode{authorization.AlwaysDeny{}, authorization.AlwaysDeny{}}, nil
+	case ModeABAC:
+		a, err := abac.Read(o.PolicyFile)
+		if err != nil {
+			return Mode{}, fmt.Errorf("--authorization-policy-file: %w", err)
+		}
+		return Mode{a, a}, nil
+	case ModeWebhook:
+		caller, err := authnwebhook.NewCaller(o.WebhookConfigFile)
+		if err != nil {
+			return Mode{}, fmt.Errorf("--authorization-webhook-config-file: %w", err)
+		}
+		a, err := webhook.New(caller, o.WebhookVersion, o.WebhookAuthorizedTTL, o.WebhookDeniedTTL)
+		if err != nil {
+			return Mode{}, fmt.Errorf("--authorization-webhook-version: %w", err)
+		}
+		return Mode{a, a}, nil
+	}
+	return given[name], nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -54,10 +55,12 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 	p.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
 	})
-	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, server.CompatibleVersion))
+	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, p.config.Version.Major+"."+p.config.Version.Minor))
 
 	p.stores = group.NewStores()
-	p.config.Admission = kubeadmission.Plugins(p.stores, nil)
+	p.config.Admission = kubeadmission.Plugins(p.stores, func(name string) bool {
+		return slices.Contains(p.options.Admission.Enabled(), name)
+	})
 	generic := *p.config
 	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas}).Complete().New(server.EmptyDelegate())
 	if err != nil {

@@ -62,9 +62,19 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	logs.InitLogs()
-	if err := logsapi.ValidateAndApply(logging, nil); err != nil {
-		return nil, errors.New(strings.TrimSpace(err.Error()))
-	}
+	o.logging = logging
 	return o, nil
+}
+
+// ApplyLogging sets the log up as the flags say. It is for the whole process,
+// which has one log, and may be called once.
+func (o *Options) ApplyLogging() error {
+	logs.InitLogs()
+	if o.logging == nil {
+		return nil
+	}
+	if err := logsapi.ValidateAndApply(o.logging, nil); err != nil {
+		return errors.New(strings.TrimSpace(err.Error()))
+	}
+	return nil
 }

@@ -13,8 +13,10 @@ import (
 	"github.com/spf13/pflag"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"triplane/generic/options"
+	"triplane/kubeapi/admission"
 )
 
 // Options are all that can be set by flags. Get one from NewOptions.
@@ -29,8 +31,11 @@ type Options struct {
 	Etcd           *options.Etcd
 	Authentication *options.Authentication
 	Authorization  *options.Authorization
+	Admission      *options.Admission
 	Features       *options.Features
 	Kube           *Kube
+
+	logging *logsapi.LoggingConfiguration
 }
 
 // Kube is what concerns the built-in kinds and external API servers.
@@ -59,6 +64,7 @@ func NewOptions() *Options {
 		Etcd:           options.NewEtcd(),
 		Authentication: options.NewAuthentication(),
 		Authorization:  options.NewAuthorization(),
+		Admission:      options.NewAdmission(admissionPlugins()),
 		Features:       options.NewFeatures(),
 		Kube: &Kube{
 			ServiceNodePorts: utilnet.PortRange{Base: 30000, Size: 2768},
@@ -66,6 +72,16 @@ func NewOptions() *Options {
 			RejectRedirects:  true,
 		},
 	}
+}
+
+// admissionPlugins are the names of all plugins, and those that run unless
+// switched off: all of them.
+func admissionPlugins() (known, byDefault []string) {
+	admission.Plugins(nil, func(name string) bool {
+		known = append(known, name)
+		return false
+	})
+	return known, known
 }
 
 // Flags returns the flags by concern.
@@ -78,6 +94,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Etcd.AddFlags(sets.FlagSet("etcd"))
 	o.Authentication.AddFlags(sets.FlagSet("authentication"))
 	o.Authorization.AddFlags(sets.FlagSet("authorization"))
+	o.Admission.AddFlags(sets.FlagSet("admission"))
 	o.ServerRun.AddFlags(sets.FlagSet("generic"))
 	o.Features.AddFlags(sets.FlagSet("features"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
@@ -103,14 +120,21 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
-		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Kube,
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Kube,
 	} {
 		errs = append(errs, v.Validate()...)
 	}
 	if o.DataDir == "" {
 		errs = append(errs, errors.New("--data-dir cannot be empty"))
 	}
-	return errors.Join(errs...)
+	if len(errs) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, err := range errs {
+		texts = append(texts, err.Error())
+	}
+	return errors.New(strings.Join(texts, "; "))
 }
 
 // Validate returns what is wrong.

@@ -172,7 +172,9 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	if p.authn.ClientCA != nil {
 		c.Serving.ClientCAs = p.authn.ClientCA.Pool()
 	}
-	c.Authorization, c.RuleResolver = o.Authorization.Build(p.modes())
+	if c.Authorization, c.RuleResolver, err = o.Authorization.Build(p.modes()); err != nil {
+		return nil, err
+	}
 
 	outermost, err := p.build()
 	if err != nil {
