@@ -62,6 +62,9 @@ func (e eviction) CreateNamed(ctx context.Context, name string, obj runtime.Obje
 			return nil, err
 		}
 	}
+	if err := e.markDisrupted(ctx, name, len(del.DryRun) > 0); err != nil {
+		return nil, err
+	}
 	if _, _, err := e.pods.Delete(ctx, name, nil, del); err != nil {
 		return nil, err
 	}
@@ -140,6 +143,24 @@ func tooMany(b *policyv1.PodDisruptionBudget, retry int, detail string, args ...
 	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retry)
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type: policyv1.DisruptionBudgetCause, Message: fmt.Sprintf(detail, args...),
+	})
+	return err
+}
+
+// markDisrupted notes in the pod why it ends, for controllers that count such
+// ends differently.
+func (e eviction) markDisrupted(ctx context.Context, name string, dryRun bool) error {
+	_, err := e.pods.Modify(ctx, name, podStatus(), dryRun, func(p pod) error {
+		for i := range p.Status.Conditions {
+			if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+				return nil
+			}
+		}
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: *now(),
+			Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
+		})
+		return nil
 	})
 	return err
 }

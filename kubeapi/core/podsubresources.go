@@ -98,6 +98,10 @@ func podResize() *registry.UpdateSubresource[pod] {
 	return &registry.UpdateSubresource[pod]{
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
 			now := p.Spec
+			if len(now.Containers) != len(old.Spec.Containers) || len(now.InitContainers) != len(old.Spec.InitContainers) {
+				// Judged as it is: containers may not come or go.
+				return
+			}
 			meta, version := p.ManagedFields, p.ResourceVersion
 			*p = *old.DeepCopy()
 			p.ManagedFields, p.ResourceVersion = meta, version
@@ -121,7 +125,13 @@ func takeResources(to, from []corev1.Container) {
 }
 
 func validateResize(ctx context.Context, p, old pod) field.ErrorList {
+	if len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers) {
+		return field.ErrorList{field.Forbidden(field.NewPath("spec", "containers"), "containers may not be added or removed on resize")}
+	}
 	errs := validatePod(ctx, p)
+	if !onlyComputeDiffers(p.Spec.Containers, old.Spec.Containers) || !onlyComputeDiffers(p.Spec.InitContainers, old.Spec.InitContainers) {
+		errs = append(errs, field.Forbidden(field.NewPath("spec"), "only cpu and memory resources are mutable"))
+	}
 	if !nodeResizes(old) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec"), "Pod running on node without support for resize"))
 	}
@@ -137,6 +147,26 @@ func nodeResizes(p pod) bool {
 	for i := range p.Status.ContainerStatuses {
 		if c := &p.Status.ContainerStatuses[i]; c.State.Running != nil {
 			return c.Resources != nil
+		}
+	}
+	return true
+}
+
+// onlyComputeDiffers tells whether containers have the same resources but for CPU
+// and memory.
+func onlyComputeDiffers(now, before []corev1.Container) bool {
+	for i := range now {
+		for _, l := range [][2]corev1.ResourceList{
+			{now[i].Resources.Limits, before[i].Resources.Limits}, {now[i].Resources.Requests, before[i].Resources.Requests},
+		} {
+			a, b := l[0].DeepCopy(), l[1].DeepCopy()
+			for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+				delete(a, name)
+				delete(b, name)
+			}
+			if check.Differs(a, b) {
+				return false
+			}
 		}
 	}
 	return true
