@@ -277,6 +277,9 @@ func validateQualified(name string, path *field.Path) field.ErrorList {
 		format = `[A-Za-z_][A-Za-z0-9_]*`
 		what   = "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'"
 	)
+	if strings.Count(name, "/") > 1 {
+		return nil // kube-apiserver looks at none of the parts
+	}
 	var errs field.ErrorList
 	domain, id, ok := strings.Cut(name, "/")
 	if !ok {
