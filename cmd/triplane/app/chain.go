@@ -62,6 +62,7 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 		return slices.Contains(p.options.Admission.Enabled(), name)
 	})
 	generic := *p.config
+	generic.EnableDiscovery = false // core tells of all that both serve
 	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas}).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		return nil, fmt.Errorf("extensions: %w", err)
