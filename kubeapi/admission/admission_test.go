@@ -41,7 +41,9 @@ func TestTokenIsMountedWhereNothingIs(t *testing.T) {
 }
 
 func TestLimitRangeBounds(t *testing.T) {
-	cpu := func(v string) corev1.ResourceList { return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(v)} }
+	cpu := func(v string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(v)}
+	}
 	it := &corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, Min: cpu("100m"), Max: cpu("2"), MaxLimitRequestRatio: cpu("4")}
 	for _, c := range []struct {
 		name             string

@@ -41,7 +41,7 @@ func immutableFlag(now, before *bool, protected map[string]bool, order ...string
 	return errs
 }
 
-// configKeys judges the keys of a config map or secret.
+// configKey judges a key of a config map or secret.
 func configKey(key string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, msg := range utilvalidation.IsConfigMapKey(key) {
