@@ -176,16 +176,16 @@ func (c *crCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	if u, ok := out.(*unstructured.Unstructured); ok {
-		tidy(u.Object, c.schema)
+		fit(u.Object, c.schema)
 	}
 	return out, nil
 }
 
-// tidy brings what was stored or converted into the form of a schema.
-func tidy(content map[string]any, s *structural.Schema) {
+// fit removes what a schema has no place for. Defaults are those of the version
+// that an object was stored in, not of versions that it is converted to.
+func fit(content map[string]any, s *structural.Schema) {
 	structural.Prune(content, s, false)
 	structural.DropNulls(content, s)
-	structural.Default(content, s)
 }
 
 func (c *crCodec) convert(obj runtime.Object, to *crVersion) (runtime.Object, error) {
@@ -309,7 +309,8 @@ func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
 		// Written when another version was the storage version.
 		if old := s.version.definition.versions[from.Version]; old != nil {
 			if c, err := old.compiled(); err == nil {
-				tidy(content, c.schema)
+				fit(content, c.schema)
+				structural.Default(content, c.schema)
 			}
 		}
 		codec, err := s.version.codec()
@@ -323,8 +324,11 @@ func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
 		if u, _ = converted.(*unstructured.Unstructured); u == nil {
 			return nil, fmt.Errorf("%T is no custom resource", converted)
 		}
+		fit(u.Object, s.schema)
+	} else {
+		fit(u.Object, s.schema)
+		structural.Default(u.Object, s.schema)
 	}
-	tidy(u.Object, s.schema)
 	if u.GetGeneration() == 0 {
 		u.SetGeneration(1) // objects older than generations
 	}

@@ -68,11 +68,7 @@ func setDefaults(crd definitionObject) {
 		spec.Names.Singular = strings.ToLower(spec.Names.Kind)
 	}
 	if len(crd.Status.StoredVersions) == 0 {
-		for i := range spec.Versions {
-			if v := &spec.Versions[i]; v.Storage {
-				crd.Status.StoredVersions = append(crd.Status.StoredVersions, v.Name)
-			}
-		}
+		rememberStorageVersion(crd)
 	}
 	if spec.Names.ListKind == "" && spec.Names.Kind != "" {
 		spec.Names.ListKind = spec.Names.Kind + "List"
@@ -82,11 +78,7 @@ func setDefaults(crd definitionObject) {
 func prepareCRDForCreate(_ context.Context, crd definitionObject) {
 	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 	crd.Generation = 1
-	for i := range crd.Spec.Versions {
-		if v := &crd.Spec.Versions[i]; v.Storage && !contains(crd.Status.StoredVersions, v.Name) {
-			crd.Status.StoredVersions = append(crd.Status.StoredVersions, v.Name)
-		}
-	}
+	rememberStorageVersion(crd)
 }
 
 func prepareCRDForUpdate(_ context.Context, crd, old definitionObject) {
@@ -95,10 +87,20 @@ func prepareCRDForUpdate(_ context.Context, crd, old definitionObject) {
 	if !equality.Semantic.DeepEqual(old.Spec, crd.Spec) {
 		crd.Generation++
 	}
+	rememberStorageVersion(crd)
+}
+
+// rememberStorageVersion notes in which version objects are stored from now on.
+func rememberStorageVersion(crd definitionObject) {
 	for i := range crd.Spec.Versions {
-		if v := &crd.Spec.Versions[i]; v.Storage && !contains(crd.Status.StoredVersions, v.Name) {
+		v := &crd.Spec.Versions[i]
+		if !v.Storage {
+			continue
+		}
+		if !contains(crd.Status.StoredVersions, v.Name) {
 			crd.Status.StoredVersions = append(crd.Status.StoredVersions, v.Name)
 		}
+		return
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,21 +76,67 @@ func startServer(t *testing.T) http.Handler {
 	return s.GenericAPIServer.Handler.FullHandlerChain
 }
 
-func TestScratchServe(t *testing.T) {
-	file := os.Getenv("SCRATCH_SERVE")
-	if file == "" {
-		t.Skip()
-	}
+const widgets = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},
+"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,
+"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
+"size":{"type":"integer","default":3,"x-kubernetes-validations":[{"rule":"self < 10","message":"too big"}]},"name":{"type":"string","maxLength":5}}}}}}}]}}`
+
+func TestWidgets(t *testing.T) {
 	h := startServer(t)
-	ts := httptest.NewUnstartedServer(h)
-	ts.EnableHTTP2 = true
-	ts.StartTLS()
-	defer ts.Close()
-	os.WriteFile(file, []byte(ts.URL), 0o644)
-	for {
-		time.Sleep(200 * time.Millisecond)
-		if _, err := os.Stat(file); err != nil {
-			return
+	do := func(method, path, body string) (int, string) {
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	const crds, list = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/example.com/v1/namespaces/a/widgets"
+	until := func(path string, code int) {
+		t.Helper()
+		for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+			got, body := do("GET", path, "")
+			if got == code {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %d %s", path, got, body)
+			}
 		}
+	}
+	if code, body := do("GET", list, ""); code != 404 {
+		t.Fatalf("before the definition: %d %s", code, body)
+	}
+	if code, body := do("POST", crds, widgets); code != 201 {
+		t.Fatalf("definition: %d %s", code, body)
+	}
+	until(list, 200)
+	for _, step := range []struct {
+		name, method, path, body string
+		code                     int
+		has                      string
+	}{
+		{"defaults", "POST", list, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{}}`, 201, `"size":3`},
+		{"pruning", "POST", list, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"b"},"spec":{"name":"x","more":1}}`, 201, `"spec":{"name":"x","size":3}`},
+		{"schema", "POST", list, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"c"},"spec":{"name":"longer"}}`, 422, "may not be more than 5 bytes"},
+		{"rule", "POST", list, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"c"},"spec":{"size":12}}`, 422, "too big"},
+		{"strict", "POST", list + "?fieldValidation=Strict", `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"c"},"spec":{"more":1}}`, 400, `unknown field \"spec.more\"`},
+		{"discovery", "GET", "/apis/example.com/v1", "", 200, `"name":"widgets"`},
+		{"no such subresource", "GET", list + "/a/status", "", 404, `widgets.example.com \"a\" not found`},
+		{"list", "GET", list, "", 200, `"kind":"WidgetList"`},
+		{"status of the definition", "GET", crds + "/widgets.example.com", "", 200, "InitialNamesAccepted"},
+		{"deletion", "DELETE", crds + "/widgets.example.com", "", 200, "customresourcecleanup.apiextensions.k8s.io"},
+	} {
+		if code, body := do(step.method, step.path, step.body); code != step.code || !strings.Contains(body, step.has) {
+			t.Errorf("%s: %d %s", step.name, code, body)
+		}
+	}
+	until(crds+"/widgets.example.com", 404)
+	until(list, 404)
+	if code, _ := do("POST", crds, widgets); code != 201 {
+		t.Fatalf("definition again: %d", code)
+	}
+	until(list, 200)
+	if code, body := do("GET", list, ""); code != 200 || !strings.Contains(body, `"items":[]`) {
+		t.Errorf("objects survived their definition: %d %s", code, body)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/apiextensions/schema"
@@ -121,6 +122,9 @@ type estimator struct{ self *node }
 func (e estimator) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
 	path := element.Path()
 	if len(path) == 0 {
+		if t := element.Type(); t != nil && t.Kind() == types.OpaqueKind {
+			return &checker.SizeEstimate{Min: 1, Max: 1} // addresses, quantities
+		}
 		return nil
 	}
 	n := e.self

@@ -1,0 +1,52 @@
+package controllers
+
+import (
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+func named(plural, singular, kind, list string, short ...string) definition {
+	return &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+		Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: singular, Kind: kind, ListKind: list, ShortNames: short},
+	}}
+}
+
+func TestSetNames(t *testing.T) {
+	first := named("things", "thing", "Thing", "ThingList", "th")
+	setNames(first, claims(nil))
+	if c := Condition(first, apiextensionsv1.Established); c == nil || c.Status != apiextensionsv1.ConditionTrue {
+		t.Fatalf("the first is not established: %v", first.Status)
+	}
+	for name, c := range map[string]struct {
+		crd     definition
+		reason  string
+		message string
+	}{
+		"free":       {named("others", "other", "Other", "OtherList", "ot"), "NoConflicts", "no conflicts found"},
+		"plural":     {named("things", "x", "X", "XList"), "PluralConflict", `"things" is already in use`},
+		"kind":       {named("xs", "x", "Thing", "XList"), "KindConflict", `"Thing" is already in use`},
+		"short name": {named("xs", "x", "X", "XList", "ok", "th"), "ShortNamesConflict", `"th" is already in use`},
+		"swapped":    {named("xs", "x", "ThingList", "Thing"), "ListKindConflict", `"Thing" is already in use`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			setNames(c.crd, claims([]definition{first, c.crd}))
+			got := Condition(c.crd, apiextensionsv1.NamesAccepted)
+			if got.Reason != c.reason || got.Message != c.message {
+				t.Errorf("got %s %q", got.Reason, got.Message)
+			}
+			established := Condition(c.crd, apiextensionsv1.Established).Status == apiextensionsv1.ConditionTrue
+			if established != (c.reason == "NoConflicts") {
+				t.Errorf("established: %v", established)
+			}
+		})
+	}
+	// Who is established stays so, whatever it asks for later.
+	other := named("others", "other", "Other", "OtherList")
+	setNames(other, claims([]definition{first}))
+	other.Spec.Names.ShortNames = []string{"th"}
+	setNames(other, claims([]definition{first, other}))
+	if Condition(other, apiextensionsv1.Established).Status != apiextensionsv1.ConditionTrue || len(other.Status.AcceptedNames.ShortNames) != 0 {
+		t.Errorf("got %v", other.Status)
+	}
+}

@@ -1,0 +1,86 @@
+package conversion
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var v2 = schema.GroupVersion{Group: "example.com", Version: "v2"}
+
+func object(version, name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/" + version, "kind": "Widget", "metadata": map[string]any{"name": name}, "spec": map[string]any{"a": "x"},
+	}}
+}
+
+func TestWebhook(t *testing.T) {
+	convert := func(change func(*unstructured.Unstructured)) func(*review) {
+		return func(r *review) {
+			for _, raw := range r.Request.Objects {
+				o := &unstructured.Unstructured{}
+				if err := o.UnmarshalJSON(raw.Raw); err != nil {
+					t.Error(err)
+				}
+				o.SetAPIVersion(r.Request.DesiredAPIVersion)
+				change(o)
+				r.Response.ConvertedObjects = append(r.Response.ConvertedObjects, runtime.RawExtension{Object: o})
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		answer func(*review)
+		want   string // of the error
+	}{
+		"converted":     {convert(func(o *unstructured.Unstructured) { o.Object["spec"] = map[string]any{"b": "x"} }), ""},
+		"labels":        {convert(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) }), ""},
+		"renamed":       {convert(func(o *unstructured.Unstructured) { o.SetName("other") }), `name must be unmutated`},
+		"other kind":    {convert(func(o *unstructured.Unstructured) { o.SetKind("Other") }), "invalid kind"},
+		"nothing":       {func(*review) {}, "returned 0 objects, expected 1"},
+		"refused":       {func(r *review) { r.Response.Result = metav1.Status{Status: "Failure", Message: "no way"} }, "no way"},
+		"not its uid":   {func(r *review) { r.Response.UID = "x" }, "expected response.uid"},
+		"bad labels":    {convert(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a b": "c"}) }), "metadata.labels"},
+		"not a review":  {func(r *review) { r.Kind = "Pod" }, "expected webhook response of"},
+		"other version": {convert(func(o *unstructured.Unstructured) { o.SetAPIVersion("example.com/v3") }), "invalid groupVersion"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var in review
+				if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+					t.Error(err)
+				}
+				in.Response = &apiextensionsv1.ConversionResponse{UID: in.Request.UID, Result: metav1.Status{Status: "Success"}}
+				c.answer(&in)
+				json.NewEncoder(w).Encode(&in)
+			}))
+			defer server.Close()
+			w := &Webhook{Client: server.Client(), URL: server.URL, ReviewVersion: "v1"}
+			out, err := w.Convert(t.Context(), []*unstructured.Unstructured{object("v1", "a"), object("v2", "b")}, v2)
+			if c.want != "" {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if err != nil || len(out) != 2 || out[0].GetAPIVersion() != "example.com/v2" || out[1].GetName() != "b" {
+				t.Errorf("got %v, %v", out, err)
+			}
+		})
+	}
+}
+
+func TestNoneLeavesItsArgumentAlone(t *testing.T) {
+	in := object("v1", "a")
+	out, err := None{}.Convert(t.Context(), []*unstructured.Unstructured{in}, v2)
+	if err != nil || out[0].GetAPIVersion() != "example.com/v2" || in.GetAPIVersion() != "example.com/v1" {
+		t.Errorf("got %v, %v", out, err)
+	}
+}

@@ -1,0 +1,130 @@
+package cel
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/apiextensions/schema"
+)
+
+// ruled is a schema of an object with one field f, of which a rule holds.
+func ruled(t testing.TB, typ, rule string) *schema.Schema {
+	t.Helper()
+	text, err := json.Marshal(rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &apiextensionsv1.JSONSchemaProps{}
+	err = json.Unmarshal([]byte(`{"type":"object","properties":{"f":{`+typ+`,"x-kubernetes-validations":[{"rule":`+string(text)+`}]}}}`), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schema.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestRules(t *testing.T) {
+	const text = `"type":"string","maxLength":50`
+	for _, c := range []struct{ typ, rule, good, bad string }{
+		{`"type":"integer"`, "self > 3", `4`, `3`},
+		{`"type":"number"`, "self < 1.5", `1`, `2`},
+		{text, "self.matches('^[a-z]+$')", `"a"`, `"A"`},
+		{`"type":"string","format":"duration"`, "self < duration('1h')", `"1m"`, `"2h"`},
+		{`"type":"string","format":"date-time"`, "self > timestamp('2024-01-01T00:00:00Z')", `"2025-01-01T00:00:00Z"`, `"2023-01-01T00:00:00Z"`},
+		{`"type":"array","maxItems":5,"items":{"type":"integer"}`, "self.sum() == 6 && self.isSorted()", `[1,5]`, `[5,1]`},
+		{`"type":"array","maxItems":5,"x-kubernetes-list-type":"set","items":{"type":"string","maxLength":5}`, "self == ['a', 'b']", `["b","a"]`, `["a"]`},
+		{`"type":"object","properties":{"a-b":{"type":"string"},"if":{"type":"string"}}`, "has(self.a__dash__b) && self.__if__ == 'x'", `{"a-b":"y","if":"x"}`, `{"if":"x"}`},
+		{`"type":"object","maxProperties":5,"additionalProperties":{"type":"integer"}`, "self.all(k, self[k] > 0)", `{"a":1}`, `{"a":0}`},
+		{`"x-kubernetes-int-or-string":true`, "type(self) == int ? self < 10 : self == 'auto'", `"auto"`, `10`},
+		{text, "quantity(self).isLessThan(quantity('1Gi'))", `"1Mi"`, `"2Gi"`},
+		{text, "cidr('192.0.2.0/24').containsIP(ip(self))", `"192.0.2.7"`, `"192.0.3.7"`},
+		{text, "url(self).getScheme() == 'https'", `"https://a"`, `"http://a"`},
+		{text, "semver(self).isGreaterThan(semver('1.2.0'))", `"1.10.0"`, `"1.1.0"`},
+		{text, "!format.dns1123Label().validate(self).hasValue()", `"a-b"`, `"a_b"`},
+		{text, "self.find('[0-9]+') == '12'", `"a12b"`, `"ab"`},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			s := ruled(t, c.typ, c.rule)
+			if errs := Check(t.Context(), field.NewPath("s"), s); len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			v := NewValidator(s)
+			for text, holds := range map[string]bool{c.good: true, c.bad: false} {
+				if errs := v.Validate(t.Context(), nil, decode(t, text), nil); (len(errs) == 0) != holds {
+					t.Errorf("%s: %v", text, errs)
+				}
+			}
+		})
+	}
+}
+
+func decode(t testing.TB, text string) map[string]any {
+	t.Helper()
+	var f any
+	if err := utiljson.Unmarshal([]byte(text), &f); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]any{"f": f}
+}
+
+func TestTransitions(t *testing.T) {
+	v := NewValidator(ruled(t, `"type":"integer"`, "self >= oldSelf"))
+	for _, c := range []struct {
+		value, old string
+		holds      bool
+	}{{`3`, `2`, true}, {`1`, `2`, false}} {
+		if errs := v.Validate(t.Context(), nil, decode(t, c.value), decode(t, c.old)); (len(errs) == 0) != c.holds {
+			t.Errorf("%s after %s: %v", c.value, c.old, errs)
+		}
+	}
+	if errs := v.Validate(t.Context(), nil, decode(t, `1`), nil); len(errs) > 0 {
+		t.Errorf("a new object has nothing to change from: %v", errs)
+	}
+	// What was let in before the rule may stay, but not become as bad anew.
+	plain := NewValidator(ruled(t, `"type":"integer"`, "self > 3"))
+	if errs := plain.Validate(t.Context(), nil, decode(t, `1`), decode(t, `1`)); len(errs) > 0 {
+		t.Errorf("an unchanged value was refused: %v", errs)
+	}
+	if errs := plain.Validate(t.Context(), nil, decode(t, `2`), decode(t, `1`)); len(errs) == 0 {
+		t.Error("a changed value was let in")
+	}
+}
+
+func TestCheck(t *testing.T) {
+	const text = `"type":"string","maxLength":50`
+	for rule, c := range map[string]struct{ typ, want string }{
+		" ":                            {text, "rule is not specified"},
+		"self >":                       {text, "compilation failed: ERROR: <input>:1:7: Syntax error"},
+		"self == 1":                    {text, "found no matching overload for '_==_' applied to '(string, int)'"},
+		"self.z == 'x'":                {`"type":"object","properties":{"a":{"type":"string"}}`, "undefined field 'z'"},
+		"self":                         {text, "cel expression must evaluate to a bool"},
+		"self.matches('(":              {text, "Syntax error"},
+		"self.all(x, x.contains('a'))": {`"type":"array","items":{"type":"string"}`, "estimated rule cost exceeds budget by factor of more than 100x"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			errs := Check(t.Context(), field.NewPath("s"), ruled(t, c.typ, rule))
+			if len(errs) == 0 || !strings.Contains(errs[0].Error(), c.want) {
+				t.Errorf("got %v, want %q", errs, c.want)
+			}
+		})
+	}
+}
+
+func BenchmarkValidate(b *testing.B) {
+	v := NewValidator(ruled(b, `"type":"integer"`, "self > 3 && self < 100"))
+	obj := decode(b, `7`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if errs := v.Validate(b.Context(), nil, obj, nil); len(errs) > 0 {
+			b.Fatal(errs)
+		}
+	}
+}
