@@ -32,12 +32,15 @@ const (
 	tickMs        = 250
 	electionTicks = 4
 
-	// A member that is alone has no followers that need entries again, so few
-	// are kept in memory.
-	catchUpEntries = 16
-	// snapshotCount is after how many writes the log is cut: it bounds what is
-	// read again at the next start.
-	snapshotCount = 10_000
+	// snapshotCount is after how many writes the log on disk is cut: it bounds
+	// what is read again at the next start.
+	snapshotCount = 2_000
+	// catchUpEntries is how many entries stay in memory behind what is applied.
+	// A member that is alone has no followers that need them, but raft looks for
+	// configuration changes in all that was read at the start when the member
+	// campaigns, and panics if some of it is gone already: more is kept than a
+	// start can read.
+	catchUpEntries = 3 * snapshotCount
 
 	// maxRequestBytes is etcd's own default: a value that a cluster would not
 	// take is not taken here either.

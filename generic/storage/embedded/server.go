@@ -105,22 +105,56 @@ func (s *Server) lead(ctx context.Context) error {
 		return fmt.Errorf("it belongs to a member of a cluster of %d, which cannot run alone", n)
 	}
 	id := uint64(s.etcd.MemberID())
-	pause := time.NewTicker(time.Millisecond)
-	defer pause.Stop()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	if err := s.replayed(ctx, tick); err != nil {
+		return err
+	}
 	for uint64(s.etcd.Leader()) != id {
 		now := raftpb.Message{Type: raftpb.MsgTimeoutNow, From: id, To: id, Term: s.etcd.Term()}
 		if err := s.etcd.Process(ctx, now); err != nil {
 			return err
 		}
-		select {
-		case <-pause.C:
-		case <-s.etcd.StopNotify():
-			return errors.New("stopped while it started")
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := s.pause(ctx, tick); err != nil {
+			return err
 		}
 	}
 	return s.etcd.LinearizableReadNotify(ctx)
+}
+
+// replayed waits until the log that was read is applied. Campaigning earlier is
+// no use, and a danger: raft looks through the entries that it has not heard to
+// be applied, while etcd, which has applied them, begins to drop them from
+// memory. Raft hears of it a moment after etcd's count goes up, so the count has
+// to stay for some ticks. A member that finds nothing to apply becomes the leader
+// by itself, after its election timeout.
+func (s *Server) replayed(ctx context.Context, tick *time.Ticker) error {
+	const ticks = 4
+	last, same := uint64(0), 0
+	for same < ticks && uint64(s.etcd.Leader()) != uint64(s.etcd.MemberID()) {
+		if err := s.pause(ctx, tick); err != nil {
+			return err
+		}
+		applied := s.etcd.AppliedIndex()
+		if applied == 0 || applied != last || applied != s.etcd.CommittedIndex() {
+			last, same = applied, 0
+			continue
+		}
+		same++
+	}
+	return nil
+}
+
+// pause waits for a tick, the end of ctx or that of the server.
+func (s *Server) pause(ctx context.Context, tick *time.Ticker) error {
+	select {
+	case <-tick.C:
+		return nil
+	case <-s.etcd.StopNotify():
+		return errors.New("stopped while it started")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // newServer turns what etcd considers fatal about a directory into an error.
