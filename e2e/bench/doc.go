@@ -2,12 +2,20 @@
 // operation and memory, of this server and of others on the same machine in the
 // same run, in turn and several times. It writes Markdown.
 //
-//	go run ./e2e/bench                     # everything, RESULTS.md on standard output
-//	go run ./e2e/bench -rounds 1 -scale 0.1 -only create,get
-//	go run ./e2e/bench -kubeconfig FILE    # only load, against any API server
+//	make bench                             # every row, three rounds
+//	make bench BENCH="-long -out FILE"     # the scaling phases too, to a file
+//	go run ./e2e/bench -rounds 1 -scale 0.1 -only create,get -servers embedded
+//	go run ./e2e/bench -kubeconfig FILE -pids 1,2
+//	                                       # only load, against any API server
 //
 // The load comes from 16 HTTP/2 connections over TLS, one a client, as JSON
 // unless a row says otherwise. CPU is user plus system time of all processes of
-// a server (its etcd too), from /proc. What a row costs is the median of the
-// rounds; ratios are between medians of the same run.
+// a server (its etcd too), from /proc; so is memory. What a row costs is the
+// median of the rounds; ratios are between medians of the same run. Beside them
+// stand the numbers of kube-apiserver v1.36.2 with etcd 3.6, which were measured
+// on another machine of two cores: they tell the order, not the percent.
+//
+// main.go runs the servers (target.go) in turn; phases.go has the rows of load,
+// fanout.go those of watches, memory.go and scaling.go what grows, etcd.go the
+// floor below all of them, yardstick.go kube-apiserver's numbers and the aims.
 package main

@@ -22,7 +22,19 @@ type request struct {
 	contentType  string
 	accept       string
 	body         []byte
-	want         int // status
+	want         int    // status
+	user         string // impersonated, unless ""
+}
+
+// statusError is an answer that was not wanted.
+type statusError struct {
+	request request
+	code    int
+	body    []byte
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("%s %s: %d\n%s", e.request.method, e.request.path, e.code, e.body)
 }
 
 // measured is what a phase cost.
@@ -102,6 +114,9 @@ func (l *loader) send(c *http.Client, r request) (int64, error) {
 	}
 	req.Header.Set("Accept", r.accept)
 	req.Header.Set("User-Agent", "bench")
+	if r.user != "" {
+		req.Header.Set("Impersonate-User", r.user)
+	}
 	resp, err := c.Do(req)
 	if err != nil {
 		return 0, err
@@ -109,7 +124,7 @@ func (l *loader) send(c *http.Client, r request) (int64, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode != r.want {
 		b, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
-		return 0, fmt.Errorf("%s %s: %s\n%s", r.method, r.path, resp.Status, b)
+		return 0, &statusError{request: r, code: resp.StatusCode, body: b}
 	}
 	return io.Copy(io.Discard, resp.Body)
 }

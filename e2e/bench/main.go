@@ -1,16 +1,12 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,15 +17,16 @@ import (
 )
 
 var (
-	rounds     = flag.Int("rounds", 3, "how often each server is measured")
-	scale      = flag.Float64("scale", 1, "factor on the number of operations")
-	only       = flag.String("only", "", "run only the phases whose name contains one of these comma-separated texts (create always runs)")
-	onlyServer = flag.String("servers", "", "run only the servers whose name contains this")
-	kubeconfig = flag.String("kubeconfig", "", "measure this API server instead of starting any (its CPU is not known)")
+	rounds        = flag.Int("rounds", 3, "how often each server is measured")
+	scale         = flag.Float64("scale", 1, "factor on the number of operations")
+	only          = flag.String("only", "", "run only the phases whose name contains one of these comma-separated texts (create always runs)")
+	onlyServer    = flag.String("servers", "", "run only the servers whose name contains this")
+	onlyResources = flag.String("resources", "", "load only the resources whose name contains this")
+	long          = flag.Bool("long", false, "run the scaling phases too, once, on Triplane with its embedded etcd")
+	output        = flag.String("out", "", "write the Markdown to this file, not to standard output")
+	kubeconfig    = flag.String("kubeconfig", "", "measure this API server instead of starting any")
+	processes     = flag.String("pids", "", "the processes of the server of -kubeconfig, comma-separated; without them its CPU is not known")
 )
-
-// errSkip says that a phase does not apply to a resource.
-var errSkip = errors.New("does not apply")
 
 func main() {
 	flag.Parse()
@@ -41,15 +38,26 @@ func main() {
 
 func run() error {
 	res := newResults()
+	if err := collect(res); err != nil {
+		return err
+	}
+	if *output == "" {
+		return res.write(os.Stdout)
+	}
+	f, err := os.Create(*output)
+	if err != nil {
+		return err
+	}
+	return errors.Join(res.write(f), f.Close())
+}
+
+func collect(res *results) error {
 	if *kubeconfig != "" {
 		t, err := given(*kubeconfig)
 		if err != nil {
 			return err
 		}
-		if err := measure(res, "given", t, []resource{configMaps}); err != nil {
-			return err
-		}
-		return res.write(os.Stdout)
+		return measure(res, "given", t, []resource{configMaps, pods})
 	}
 	p, err := harness.Build()
 	if err != nil {
@@ -60,14 +68,21 @@ func run() error {
 			if !strings.Contains(k.name, *onlyServer) {
 				continue
 			}
-			fmt.Fprintf(os.Stderr, "round %d: %s\n", round+1, k.name)
-			if err := measureKind(res, k); err != nil {
+			progress("round %d: %s", round+1, k.name)
+			if err := k.measure(res); err != nil {
 				return fmt.Errorf("%s: %w", k.name, err)
 			}
 		}
 	}
-	return res.write(os.Stdout)
+	if *long {
+		progress("scaling")
+		return scaling(res, p)
+	}
+	return nil
 }
+
+// progress tells whoever waits.
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 // given is an API server that somebody else runs.
 func given(file string) (*target, error) {
@@ -76,105 +91,85 @@ func given(file string) (*target, error) {
 		return nil, err
 	}
 	t := &target{url: config.Host}
+	for pid := range strings.SplitSeq(*processes, ",") {
+		if n, err := strconv.Atoi(pid); err == nil {
+			t.pids = append(t.pids, n)
+		}
+	}
 	t.tls, err = rest.TLSConfigFor(config)
 	return t, err
 }
 
-func measureKind(res *results, k kind) error {
+// measureServer starts an API server on an empty directory, loads it, and loads
+// another one to see what memory it takes.
+func measureServer(start func(dir string) (*target, error), resources []resource) func(res *results, name string) error {
+	return func(res *results, name string) error {
+		err := withTarget(start, func(t *target) error {
+			// Idle is after what it does by itself at the start.
+			time.Sleep(4 * time.Second)
+			res.addStart(name, t.ready, residentBytes(t.pids))
+			return measure(res, name, t, resources)
+		})
+		if err != nil || !wanted(memoryPhase) || !slices.ContainsFunc(resources, func(r resource) bool { return r.name == pods.name }) {
+			return err
+		}
+		return withTarget(start, func(t *target) error {
+			resident, err := memoryAfterLoad(t)
+			res.addLoaded(name, resident)
+			return err
+		})
+	}
+}
+
+// withTarget calls f with a server that runs as long as f does.
+func withTarget(start func(dir string) (*target, error), f func(*target) error) error {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	t, err := k.start(dir)
+	t, err := start(dir)
 	if t != nil {
 		defer t.close()
 	}
 	if err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Second)
-	res.addStart(k.name, t.ready, residentBytes(t.pids))
-	return measure(res, k.name, t, k.resources)
+	return f(t)
 }
 
 // measure runs all phases on all resources.
 func measure(res *results, name string, t *target, resources []resource) error {
 	for _, r := range resources {
-		b := &bench{target: t, loader: newLoader(t.url, t.tls)}
-		err := b.setUp(r)
-		for _, p := range phases() {
-			if err != nil {
-				break
-			}
-			if !wanted(p.name) {
-				continue
-			}
-			var m measured
-			m, err = p.run(b, r)
-			if errors.Is(err, errSkip) {
-				err = nil
-				continue
-			}
-			if err == nil {
-				res.add(r.name, p.name, name, m)
-			}
+		if !strings.Contains(r.name, *onlyResources) {
+			continue
 		}
-		b.loader.close()
-		if err != nil {
+		if err := measureResource(res, name, t, r); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}
-	res.addEnd(name, residentBytes(t.pids))
+	return nil
+}
+
+func measureResource(res *results, name string, t *target, r resource) error {
+	b := newBench(t)
+	defer b.loader.close()
+	if err := b.setUp(r); err != nil {
+		return err
+	}
+	for _, p := range phases() {
+		if !wanted(p.name) || (p.applies != nil && !p.applies(r)) {
+			continue
+		}
+		m, err := p.run(b, r)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		res.add(r.name, p.name, name, m)
+	}
 	return nil
 }
 
 func wanted(phase string) bool {
 	return *only == "" || phase == "create" || slices.ContainsFunc(strings.Split(*only, ","), func(s string) bool { return strings.Contains(phase, s) })
-}
-
-// bench is the load on one target.
-type bench struct {
-	target *target
-	loader *loader
-}
-
-// n scales a number of operations.
-func (b *bench) n(n int) int { return max(1, int(float64(n)**scale)) }
-
-func (b *bench) load(n int, next func(i int) request) (measured, error) {
-	return b.loader.run(n, b.target.pids, next)
-}
-
-// setUp creates what a resource needs and waits until it is served.
-func (b *bench) setUp(r resource) error {
-	for _, o := range r.setup {
-		_, err := b.loader.send(b.loader.clients[0], request{method: "POST", path: o.path, contentType: "application/json", body: []byte(o.body), want: 201})
-		if err != nil && !strings.Contains(err.Error(), "AlreadyExists") {
-			return err
-		}
-	}
-	return b.target.wait(func() error {
-		_, err := b.loader.send(b.loader.clients[0], request{method: "GET", path: r.collection, want: 200})
-		return err
-	})
-}
-
-// version is the present resourceVersion of a resource's collection.
-func (b *bench) version(ctx context.Context, r resource) string {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.loader.url+r.collection+"?limit=1", nil)
-	if err != nil {
-		return "0"
-	}
-	resp, err := b.loader.clients[0].Do(req)
-	if err != nil {
-		return "0"
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	var list struct {
-		Metadata struct{ ResourceVersion string }
-	}
-	json.Unmarshal(body, &list)
-	return cmp.Or(list.Metadata.ResourceVersion, "0")
 }

@@ -15,6 +15,9 @@ type resource struct {
 	patch      string // a merge patch; %d differs each time
 	protobuf   bool
 	setup      []setupObject
+	// crowded tells that deletions are measured beside 200 CRDs, which must not
+	// make them slower.
+	crowded bool
 }
 
 // setupObject is created before the load.
@@ -27,6 +30,11 @@ func (r resource) object(name, value string) []byte {
 }
 
 func (r resource) path(i int) string { return fmt.Sprintf("%s/o%06d", r.collection, i) }
+
+// merge patches the ith object; what differs with value.
+func (r resource) merge(i, value int) request {
+	return request{method: "PATCH", path: r.path(i), contentType: "application/merge-patch+json", body: fmt.Appendf(nil, r.patch, value), want: 200}
+}
 
 var configMaps = resource{
 	name: "ConfigMap (0.5 KB)", collection: "/api/v1/namespaces/default/configmaps", apiVersion: "v1", kind: "ConfigMap", protobuf: true,
@@ -42,8 +50,9 @@ var pods = resource{
 		`"livenessProbe":{"httpGet":{"path":"/healthz","port":8080}},"volumeMounts":[{"name":"config","mountPath":"/etc/config"}]}],` +
 		`"volumes":[{"name":"config","configMap":{"name":"settings"}}],"nodeSelector":{"kubernetes.io/os":"linux"},` +
 		`"tolerations":[{"key":"dedicated","operator":"Equal","value":"bench","effect":"NoSchedule"}],"serviceAccountName":"default"}`,
-	patch: `{"metadata":{"labels":{"tier":"%d"}}}`,
-	setup: []setupObject{{"/api/v1/namespaces/default/serviceaccounts", `{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}}`}},
+	patch:   `{"metadata":{"labels":{"tier":"%d"}}}`,
+	crowded: true,
+	setup:   []setupObject{{"/api/v1/namespaces/default/serviceaccounts", `{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}}`}},
 }
 
 var flunders = resource{
@@ -55,10 +64,16 @@ var flunders = resource{
 var flundersCRD = resource{
 	name: "Flunder (0.5 KB)", collection: flunders.collection, apiVersion: flunders.apiVersion, kind: flunders.kind,
 	payload: flunderPayload, patch: flunders.patch,
-	setup: []setupObject{{"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"apiVersion":"apiextensions.k8s.io/v1",
-"kind":"CustomResourceDefinition","metadata":{"name":"flunders.wardle.example.com"},"spec":{"group":"wardle.example.com","scope":"Namespaced",
-"names":{"plural":"flunders","singular":"flunder","kind":"Flunder"},"versions":[{"name":"v1alpha1","served":true,"storage":true,
-"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"reference":{"type":"string"},"referenceType":{"type":"string"}}}}}}}]}}`}},
+	setup: []setupObject{definition("flunder", "wardle.example.com")},
+}
+
+// definition is a CRD of objects like Flunders.
+func definition(singular, group string) setupObject {
+	return setupObject{"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1",
+"kind":"CustomResourceDefinition","metadata":{"name":"%[1]ss.%[2]s"},"spec":{"group":%[2]q,"scope":"Namespaced",
+"names":{"plural":"%[1]ss","singular":%[1]q,"kind":%[3]q},"versions":[{"name":"v1alpha1","served":true,"storage":true,
+"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"reference":{"type":"string"},"referenceType":{"type":"string"}}}}}}}]}}`,
+		singular, group, strings.ToUpper(singular[:1])+singular[1:])}
 }
 
 var flunderPayload = `"spec":{"reference":"` + strings.Repeat("other ", 64) + `","referenceType":"Flunder"}`

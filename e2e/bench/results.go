@@ -18,7 +18,8 @@ type results struct {
 	servers []string
 	cells   map[rowKey]map[string][]measured
 	starts  map[string][]startCost
-	ends    map[string][]int64
+	loaded  map[string][]int64
+	curves  []*curve
 }
 
 type rowKey struct{ resource, phase string }
@@ -29,7 +30,7 @@ type startCost struct {
 }
 
 func newResults() *results {
-	return &results{cells: map[rowKey]map[string][]measured{}, starts: map[string][]startCost{}, ends: map[string][]int64{}}
+	return &results{cells: map[rowKey]map[string][]measured{}, starts: map[string][]startCost{}, loaded: map[string][]int64{}}
 }
 
 func (r *results) server(name string) {
@@ -46,18 +47,21 @@ func (r *results) add(resource, phase, server string, m measured) {
 		r.cells[key] = map[string][]measured{}
 	}
 	r.cells[key][server] = append(r.cells[key][server], m)
-	fmt.Fprintf(os.Stderr, "  %-18s %-30s %8.3f ms CPU/op %9.0f op/s  p50 %v p99 %v\n", resource, phase, m.cpuPerOp(), m.rate(), m.p50, m.p99)
+	progress("  %-18s %-30s %8.3f ms CPU/op %9.0f op/s  p50 %v p99 %v", resource, phase, m.cpuPerOp(), m.rate(), m.p50, m.p99)
 }
 
 func (r *results) addStart(server string, ready time.Duration, idle int64) {
 	r.server(server)
 	r.starts[server] = append(r.starts[server], startCost{ready, idle})
-	fmt.Fprintf(os.Stderr, "  ready after %v, %d MB\n", ready, idle>>20)
+	progress("  ready after %v, %d MB", ready, idle>>20)
 }
 
-func (r *results) addEnd(server string, resident int64) {
-	r.ends[server] = append(r.ends[server], resident)
-	fmt.Fprintf(os.Stderr, "  %d MB at the end\n", resident>>20)
+func (r *results) addLoaded(server string, resident int64) {
+	if resident == 0 {
+		return
+	}
+	r.loaded[server] = append(r.loaded[server], resident)
+	progress("  %d MB after the load", resident>>20)
 }
 
 // cpuPerOp is in milliseconds.
@@ -74,22 +78,93 @@ func median[T any, N cmp.Ordered](all []T, of func(T) N) N {
 	return values[len(values)/2]
 }
 
+// cpu is the median CPU per operation of a row, in milliseconds.
+func (r *results) cpu(key rowKey, server string) (float64, bool) {
+	all := r.cells[key][server]
+	if len(all) == 0 {
+		return 0, false
+	}
+	return median(all, measured.cpuPerOp), true
+}
+
+func (r *results) readyMillis(server string) (float64, bool) {
+	all := r.starts[server]
+	if len(all) == 0 {
+		return 0, false
+	}
+	return median(all, func(c startCost) float64 { return ms(c.ready) }), true
+}
+
+func (r *results) idleMB(server string) (float64, bool) {
+	all := r.starts[server]
+	if len(all) == 0 {
+		return 0, false
+	}
+	return median(all, func(c startCost) float64 { return float64(c.idle) / (1 << 20) }), true
+}
+
+func (r *results) loadedMB(server string) (float64, bool) {
+	all := r.loaded[server]
+	if len(all) == 0 {
+		return 0, false
+	}
+	return median(all, func(n int64) float64 { return float64(n) / (1 << 20) }), true
+}
+
+// eventMillis is the median latency of events.
+func (r *results) eventMillis(server string) (float64, bool) {
+	all := r.cells[rowKey{configMaps.name, "event to each of 100 watchers"}][server]
+	if len(all) == 0 {
+		return 0, false
+	}
+	return median(all, func(m measured) float64 { return ms(m.p50) }), true
+}
+
 // write prints the results as Markdown.
 func (r *results) write(w io.Writer) error {
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	fmt.Fprintf(w, "# Results\n\nCommit %s, %s, %d CPUs (%s), %d rounds, medians.\n\n",
+	fmt.Fprintf(w, "# Results\n\nCommit %s, %s, %d CPUs (%s), %d rounds, medians. Written by `make bench`; see doc.go there for what is measured.\n",
 		strings.TrimSpace(string(commit)), runtime.Version(), runtime.NumCPU(), cpuModel(), *rounds)
-	fmt.Fprintln(w, "| server | exec to ready | resident, idle | resident, at the end |\n| --- | --- | --- | --- |")
-	for _, s := range r.servers {
-		if len(r.starts[s]) == 0 {
+	r.writeAims(w)
+	r.writeMemory(w)
+	r.writeRows(w)
+	for _, c := range r.curves {
+		c.write(w)
+	}
+	return nil
+}
+
+func (r *results) writeAims(w io.Writer) {
+	for _, server := range []string{embeddedName, externalName} {
+		if !slices.Contains(r.servers, server) {
 			continue
 		}
-		fmt.Fprintf(w, "| %s | %d ms | %d MB | %d MB |\n", s,
-			median(r.starts[s], func(c startCost) int64 { return c.ready.Milliseconds() }),
-			median(r.starts[s], func(c startCost) int64 { return c.idle >> 20 }),
-			median(r.ends[s], func(n int64) int64 { return n >> 20 }))
+		fmt.Fprintf(w, "\n## %s beside kube-apiserver\n\n| work | kube-apiserver + etcd, recorded | aim | measured | ratio | held |\n| --- | --- | --- | --- | --- | --- |\n", server)
+		for _, y := range aims() {
+			io.WriteString(w, y.compare(r, server))
+		}
 	}
-	fmt.Fprintln(w, "\n| resource | work | server | CPU/op | op/s | p50 | p99 | CPU ratio |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
+}
+
+func (r *results) writeMemory(w io.Writer) {
+	fmt.Fprintln(w, "\n## Start and memory\n\n| server | exec to ready | resident, idle | after 3,000 pods and 6,000 ConfigMaps with 3 revisions |\n| --- | --- | --- | --- |")
+	for _, s := range r.servers {
+		ready, ok := r.readyMillis(s)
+		if !ok {
+			continue
+		}
+		idle, _ := r.idleMB(s)
+		loaded := "–"
+		if n, ok := r.loadedMB(s); ok {
+			loaded = fmt.Sprintf("%.0f MB", n)
+		}
+		fmt.Fprintf(w, "| %s | %.0f ms | %.0f MB | %s |\n", s, ready, idle, loaded)
+	}
+}
+
+func (r *results) writeRows(w io.Writer) {
+	fmt.Fprintln(w, "\n## All rows\n\nThe ratio is to the sample-apiserver's CPU for the same work on its Flunders.\n\n"+
+		"| resource | work | server | CPU/op | op/s | p50 | p99 | ratio |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, key := range r.rows {
 		base := r.base(key)
 		for _, s := range r.servers {
@@ -107,7 +182,6 @@ func (r *results) write(w io.Writer) error {
 				ms(median(all, func(m measured) time.Duration { return m.p99 })), ratio)
 		}
 	}
-	return nil
 }
 
 // base is the CPU per operation of the yardstick, 0 where it has none.

@@ -24,24 +24,35 @@ type target struct {
 	url   string
 	tls   *tls.Config
 	pids  []int         // what is measured
+	dir   string        // of Triplane's data
 	ready time.Duration // from the start of the process to /readyz 200
-	idle  int64         // resident bytes soon after
 	stop  []func()
 }
 
-// kind is how a target is started and what objects of it are used.
+// kind is a server and how it is measured.
 type kind struct {
-	name      string
-	start     func(dir string) (*target, error)
-	resources []resource
+	name string
+	run  func(res *results, name string) error
 }
+
+func (k kind) measure(res *results) error { return k.run(res, k.name) }
+
+const (
+	embeddedName = "Triplane, embedded etcd"
+	externalName = "Triplane + etcd process"
+	sampleName   = "sample-apiserver + etcd process"
+	etcdName     = "etcd alone"
+)
 
 func kinds(p harness.Programs) []kind {
 	own := []resource{configMaps, pods, flundersCRD}
 	return []kind{
-		{"Triplane, embedded etcd", func(dir string) (*target, error) { return startTriplane(p, dir, "") }, own},
-		{"Triplane + etcd process", func(dir string) (*target, error) { return startWithEtcd(p, dir) }, own},
-		{"sample-apiserver + etcd process", func(dir string) (*target, error) { return startSample(p, dir) }, []resource{flunders}},
+		{embeddedName, measureServer(func(dir string) (*target, error) { return startTriplane(p, dir) }, own)},
+		{externalName, measureServer(func(dir string) (*target, error) { return startWithEtcd(p, dir) }, own)},
+		{sampleName, measureServer(func(dir string) (*target, error) { return startSample(p, dir) }, []resource{flunders})},
+		{etcdName, func(res *results, name string) error {
+			return withTarget(func(dir string) (*target, error) { return startEtcd(p, dir) }, func(t *target) error { return measureEtcd(res, name, t) })
+		}},
 	}
 }
 
@@ -49,6 +60,7 @@ func (t *target) close() {
 	for i := len(t.stop) - 1; i >= 0; i-- {
 		t.stop[i]()
 	}
+	t.stop = nil
 }
 
 // run starts a process of the target.
@@ -74,9 +86,17 @@ func (t *target) run(program string, counted bool, args ...string) error {
 	return nil
 }
 
-func startTriplane(p harness.Programs, dir, etcd string) (*target, error) {
+func startTriplane(p harness.Programs, dir string) (*target, error) {
 	t := &target{}
-	return t, t.triplane(p, dir, etcd, true)
+	return t, t.triplane(p, dir, "", true)
+}
+
+// startEtcd starts etcd alone; the target's URL is etcd's.
+func startEtcd(p harness.Programs, dir string) (*target, error) {
+	t := &target{}
+	var err error
+	t.url, err = t.etcd(p, dir)
+	return t, err
 }
 
 // triplane starts the server, waits until it is ready, and takes it as the
@@ -94,7 +114,7 @@ func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool) er
 	if err := t.run(p.Triplane, counted, args...); err != nil {
 		return err
 	}
-	t.url = fmt.Sprintf("https://127.0.0.1:%d", port)
+	t.url, t.dir = fmt.Sprintf("https://127.0.0.1:%d", port), dir
 	kubeconfig := filepath.Join(dir, "admin.kubeconfig")
 	if err := t.wait(func() error {
 		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
