@@ -30,8 +30,8 @@ func TestKubectlFlows(t *testing.T) {
 		t.Errorf("diff found nothing:\n%s", out)
 	}
 	expect(t, out, "-  k: v", "+  k: w")
-	expect(t, shop("replace", "--force", "-f", manifest(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ssa}\ndata: {n: '1'}\n")), "replaced")
-	expect(t, shop("wait", "--for=jsonpath={.data.n}=1", "cm/ssa", "--timeout=5s"), "condition met")
+	expect(t, shop("replace", "--force", "-f", manifest(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ssa}\ndata: {m: '1'}\n")), "replaced")
+	expect(t, shop("wait", "--for=jsonpath={.data.m}=1", "cm/ssa", "--timeout=5s"), "condition met")
 	expect(t, s.Kubectl(t, "auth", "can-i", "create", "pods"), "yes")
 	expect(t, s.Kubectl(t, "auth", "whoami"), "system:masters")
 	if out, err := s.TryKubectl(t, "", "auth", "can-i", "list", "secrets", "-n", "shop", "--as=nobody"); err == nil || out != "no\n" {

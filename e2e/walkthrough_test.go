@@ -55,8 +55,8 @@ func walkthrough(t *testing.T, s *harness.Server) {
 		want string
 	}{
 		{[]string{"get", "--raw", "/nothing/here"}, "NotFound"},
-		{[]string{"get", "widgets", "-n", "shop"}, `doesn't have a resource type "widgets"`},
-		{[]string{"apply", "-f", "testdata/widget.yaml"}, "no matches for kind"},
+		{[]string{"get", "widgets", "-n", "shop"}, "the server could not find the requested resource"},
+		{[]string{"apply", "-f", "testdata/widget.yaml"}, "the server could not find the requested resource"},
 	}
 	for _, r := range refusals {
 		out, err := s.TryKubectl(t, "", r.args...)
