@@ -38,7 +38,7 @@ func TestKubectlFlows(t *testing.T) {
 		t.Errorf("nobody may list secrets: %v %s", err, out)
 	}
 	expect(t, s.Kubectl(t, "version"), "Server Version: v1.36")
-	expect(t, shop("delete", "deploy/web", "--cascade=orphan"), "deleted")
+	expect(t, shop("delete", "deploy/web", "--cascade=orphan", "--wait=false"), "deleted")
 	expect(t, shop("delete", "cm", "--all"), `"a" deleted`)
 }
 

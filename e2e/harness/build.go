@@ -16,6 +16,10 @@ type Programs struct {
 	Triplane, Kubectl, Etcd, SampleAPIServer string
 }
 
+// kubectlVersion is what kubectl takes itself for: without it, it refuses to
+// compare itself with a server.
+const kubectlVersion = "-X k8s.io/component-base/version.gitVersion=v1.36.2 -X k8s.io/client-go/pkg/version.gitVersion=v1.36.2"
+
 var built = sync.OnceValues(build)
 
 // Build builds the programs, once a process, and returns their paths. The Go
@@ -40,7 +44,7 @@ func build() (Programs, error) {
 		{tools, p.Etcd, "go.etcd.io/etcd/server/v3"},
 		{tools, p.SampleAPIServer, "k8s.io/sample-apiserver"},
 	} {
-		cmd := exec.Command("go", "build", "-o", b.out, b.pkg)
+		cmd := exec.Command("go", "build", "-ldflags", kubectlVersion, "-o", b.out, b.pkg)
 		cmd.Dir = b.dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return Programs{}, fmt.Errorf("go build %s: %w\n%s", b.pkg, err, out)
