@@ -2,46 +2,23 @@ package cel
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/ext"
 
-	"triplane/apiextensions/schema/cel/library"
+	shared "triplane/generic/cel"
 )
 
 // perCallLimit bounds the cost of one evaluation, and budget that of all rules
 // of an object together.
 const (
-	perCallLimit = 1000000
+	perCallLimit = shared.PerCallLimit
 	budget       = 10000000
 )
 
-// base is the environment that all rules have in common. It is made once, on
-// first use, and never changes.
-var base = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(
-		cel.HomogeneousAggregateLiterals(),
-		cel.EagerlyValidateDeclarations(true),
-		cel.DefaultUTCTimeZone(true),
-		cel.CrossTypeNumericComparisons(true),
-		cel.OptionalTypes(),
-		cel.ASTValidators(
-			cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(),
-			cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals(),
-		),
-		ext.Strings(ext.StringsVersion(2)),
-		ext.Sets(),
-		ext.TwoVarComprehensions(),
-		ext.Lists(ext.ListsVersion(3)),
-		library.Kubernetes(),
-	)
-})
-
 // env is the environment for the rules of a tree.
 func (t *tree) env() (*cel.Env, error) {
-	b, err := base()
+	b, err := shared.Base()
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +51,7 @@ func compile(e *cel.Env, expression string, want *types.Type, wrongType string) 
 	if !ast.OutputType().IsExactType(want) {
 		return nil, fmt.Errorf("%s", wrongType)
 	}
-	p, err := e.Program(ast,
-		cel.CostLimit(perCallLimit), cel.InterruptCheckFrequency(100),
-		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost))
+	p, err := e.Program(ast, shared.ProgramOptions()...)
 	if err != nil {
 		return nil, fmt.Errorf("program instantiation failed: %w", err)
 	}
