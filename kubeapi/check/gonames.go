@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // GoNames wraps a value so that an error message shows it with the names of its
@@ -72,27 +74,87 @@ func writeGoStruct(b *bytes.Buffer, v reflect.Value) error {
 }
 
 func writeGoFields(b *bytes.Buffer, v reflect.Value, first *bool) error {
+	if names, ok := internalOrder[v.Type()]; ok {
+		for _, name := range names {
+			if err := writeGoField(b, name, v.FieldByName(name), v, first); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if !f.IsExported() {
 			continue
 		}
-		if f.Anonymous && v.Field(i).Kind() == reflect.Struct && !hasOwnJSON(f.Type) {
-			if err := writeGoFields(b, v.Field(i), first); err != nil {
+		if f.Anonymous && v.Field(i).Kind() == reflect.Struct {
+			if err := writeGoEmbedded(b, v.Field(i), first); err != nil {
 				return err
 			}
 			continue
 		}
-		if !*first {
-			b.WriteByte(',')
-		}
-		*first = false
-		b.WriteString(`"` + f.Name + `":`)
-		if err := writeGoNames(b, v.Field(i)); err != nil {
+		if err := writeGoField(b, f.Name, v.Field(i), v, first); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writeGoEmbedded writes the fields of an embedded struct among its owner's.
+func writeGoEmbedded(b *bytes.Buffer, v reflect.Value, first *bool) error {
+	if !hasOwnJSON(v.Type()) {
+		return writeGoFields(b, v, first)
+	}
+	raw, err := json.Marshal(v.Interface())
+	if err != nil {
+		return err
+	}
+	if raw = bytes.TrimSuffix(bytes.TrimPrefix(raw, []byte("{")), []byte("}")); len(raw) > 0 {
+		separate(b, first)
+		b.Write(raw)
+	}
+	return nil
+}
+
+func writeGoField(b *bytes.Buffer, name string, v, owner reflect.Value, first *bool) error {
+	separate(b, first)
+	b.WriteString(`"` + name + `":`)
+	if spec, ok := owner.Interface().(corev1.PodSpec); ok && name == "SecurityContext" && spec.SecurityContext != nil {
+		return writePodSecurity(b, &spec)
+	}
+	return writeGoNames(b, v)
+}
+
+// writePodSecurity writes the security context of a pod with what internally
+// belongs to it: the use of the host's namespaces.
+func writePodSecurity(b *bytes.Buffer, s *corev1.PodSpec) error {
+	b.WriteByte('{')
+	first := true
+	for _, f := range []struct {
+		name  string
+		value any
+	}{
+		{"HostNetwork", s.HostNetwork}, {"HostPID", s.HostPID}, {"HostIPC", s.HostIPC},
+		{"ShareProcessNamespace", s.ShareProcessNamespace}, {"HostUsers", s.HostUsers},
+	} {
+		separate(b, &first)
+		b.WriteString(`"` + f.name + `":`)
+		if err := writeGoNames(b, reflect.ValueOf(f.value)); err != nil {
+			return err
+		}
+	}
+	if err := writeGoFields(b, reflect.ValueOf(*s.SecurityContext), &first); err != nil {
+		return err
+	}
+	b.WriteByte('}')
+	return nil
+}
+
+func separate(b *bytes.Buffer, first *bool) {
+	if !*first {
+		b.WriteByte(',')
+	}
+	*first = false
 }
 
 func writeGoSlice(b *bytes.Buffer, v reflect.Value) error {

@@ -3,10 +3,12 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/diff"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -36,6 +38,7 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 			c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
 			bothDataSources(&c.Spec)
 		},
+		Warnings: claimWarnings,
 		PrepareForUpdate: func(_ context.Context, c, old pvc) {
 			c.Status = old.Status
 			bothDataSources(&c.Spec)
@@ -47,16 +50,7 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 		ResetFields: check.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[pvc]{
 			PrepareForUpdate: func(_ context.Context, c, old pvc) { c.Spec = old.Spec },
-			ValidateUpdate: func(_ context.Context, c, _ pvc) field.ErrorList {
-				var errs field.ErrorList
-				if len(c.Spec.AccessModes) == 0 {
-					errs = append(errs, field.Required(field.NewPath("Spec", "accessModes"), ""))
-				}
-				for name, q := range c.Status.Capacity {
-					errs = append(errs, podspec.Quantity(string(name), &q, field.NewPath("status", "capacity").Key(string(name)))...)
-				}
-				return errs
-			},
+			ValidateUpdate: func(_ context.Context, c, _ pvc) field.ErrorList { return validateClaimStatus(c) },
 			ResetFields: check.Reset(v1, "spec"),
 		},
 		Columns: []registry.Column{
@@ -78,10 +72,14 @@ func bothDataSources(s *corev1.PersistentVolumeClaimSpec) {
 	if d := s.DataSource; d != nil && s.DataSourceRef == nil && !oldDataSource(d) {
 		s.DataSource = nil
 	}
+	if r := s.DataSourceRef; r != nil && show.Deref(r.Namespace) != "" {
+		// Sources of other namespaces are off unless asked for.
+		s.DataSource, s.DataSourceRef = nil, nil
+	}
 	switch {
 	case s.DataSource != nil && s.DataSourceRef == nil:
 		s.DataSourceRef = &corev1.TypedObjectReference{APIGroup: s.DataSource.APIGroup, Kind: s.DataSource.Kind, Name: s.DataSource.Name}
-	case s.DataSourceRef != nil && s.DataSource == nil && (s.DataSourceRef.Namespace == nil || *s.DataSourceRef.Namespace == ""):
+	case s.DataSourceRef != nil && s.DataSource == nil:
 		s.DataSource = &corev1.TypedLocalObjectReference{APIGroup: s.DataSourceRef.APIGroup, Kind: s.DataSourceRef.Kind, Name: s.DataSourceRef.Name}
 	}
 }
@@ -103,33 +101,97 @@ func claimCells(c *corev1.PersistentVolumeClaim) []any {
 	}
 }
 
+// resizeStates are the states of a resource whose size changes.
+var resizeStates = []corev1.ClaimResourceStatus{
+	corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
+	corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible,
+	corev1.PersistentVolumeClaimNodeResizePending,
+}
+
+func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {
+	var errs field.ErrorList
+	if len(c.Spec.AccessModes) == 0 {
+		errs = append(errs, field.Required(field.NewPath("Spec", "accessModes"), ""))
+	}
+	status := field.NewPath("status")
+	for name, q := range c.Status.Capacity {
+		errs = append(errs, podspec.Quantity(string(name), &q, status.Child("capacity").Key(string(name)))...)
+	}
+	path := status.Child("allocatedResourceStatuses")
+	for _, name := range sets.List(sets.KeySet(c.Status.AllocatedResourceStatuses)) {
+		errs = append(errs, check.QualifiedName(string(name), path)...)
+		if !slices.Contains(resizeStates, c.Status.AllocatedResourceStatuses[name]) {
+			errs = append(errs, field.NotSupported(path, name, resizeStates))
+		}
+	}
+	path = status.Child("allocatedResources")
+	for _, name := range sets.List(sets.KeySet(c.Status.AllocatedResources)) {
+		if name != corev1.ResourceStorage {
+			errs = append(errs, field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage}))
+			continue
+		}
+		q := c.Status.AllocatedResources[name]
+		errs = append(errs, podspec.Quantity(string(name), &q, path.Key(string(name)))...)
+	}
+	return errs
+}
+
+// claimWarnings tells what is unwise about a claim.
+func claimWarnings(_ context.Context, c, _ *corev1.PersistentVolumeClaim) []string {
+	var warnings []string
+	if _, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
+		warnings = append(warnings, fmt.Sprintf("%s: deprecated since v1.8; use \"storageClassName\" attribute instead",
+			field.NewPath("metadata", "annotations").Key(corev1.BetaStorageClassAnnotation)))
+	}
+	return append(warnings, podspec.ClaimSpecWarnings(&c.Spec, field.NewPath("spec"))...)
+}
+
 // claimKept refuses changes of a claim but those that grow a bound one, or bind it.
 func claimKept(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.ErrorList {
 	now, before := c.Spec.DeepCopy(), old.Spec.DeepCopy()
 	if before.VolumeName == "" {
 		before.VolumeName = now.VolumeName
 	}
-	var errs field.ErrorList
-	newSize, oldSize := now.Resources.Requests[corev1.ResourceStorage], before.Resources.Requests[corev1.ResourceStorage]
-	bound := c.Status.Phase == corev1.ClaimBound
-	if bound {
-		before.Resources.Requests = now.Resources.Requests
-		status := old.Status.Capacity[corev1.ResourceStorage]
-		if newSize.Cmp(oldSize) < 0 && newSize.Cmp(status) <= 0 {
-			errs = append(errs, field.Forbidden(spec.Child("resources", "requests", "storage"), "field can not be less than status.capacity"))
+	errs := claimClassKept(c, old, now, before)
+	if c.Status.Phase == corev1.ClaimBound {
+		if size, ok := before.Resources.Requests[corev1.ResourceStorage]; ok && now.Resources.Requests != nil {
+			now.Resources.Requests[corev1.ResourceStorage] = size
 		}
-	}
-	if before.VolumeAttributesClassName == nil || now.VolumeAttributesClassName != nil {
-		before.VolumeAttributesClassName = now.VolumeAttributesClassName
-	}
-	if before.StorageClassName == nil {
-		before.StorageClassName = now.StorageClassName
+		if now.VolumeAttributesClassName != nil {
+			now.VolumeAttributesClassName = before.VolumeAttributesClassName
+		}
 	}
 	if check.Differs(now, before) {
 		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
 			diff.Diff(check.GoNames(before), check.GoNames(now)))))
 	}
-	return append(errs, check.Immutable(c.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
+	newSize, oldSize := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+	if newSize.Cmp(oldSize) < 0 && newSize.Cmp(old.Status.Capacity[corev1.ResourceStorage]) <= 0 {
+		errs = append(errs, field.Forbidden(spec.Child("resources", "requests", "storage"), "field can not be less than status.capacity"))
+	}
+	errs = append(errs, check.Immutable(c.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
+	if old.Spec.VolumeAttributesClassName != nil && c.Spec.VolumeAttributesClassName == nil {
+		errs = append(errs, field.Forbidden(spec.Child("volumeAttributesClassName"), "update from non-nil value to nil is forbidden"))
+	}
+	return errs
+}
+
+// claimClassKept lets the class move from the old annotation to the field, and
+// one be set where there was none; now and before are made equal for that.
+func claimClassKept(c, old *corev1.PersistentVolumeClaim, now, before *corev1.PersistentVolumeClaimSpec) field.ErrorList {
+	const key = corev1.BetaStorageClassAnnotation
+	was, had := old.Annotations[key]
+	if _, has := c.Annotations[key]; had && !has && before.StorageClassName == nil && show.Deref(now.StorageClassName) == was && now.StorageClassName != nil {
+		now.StorageClassName = nil
+		return nil
+	}
+	if !had && before.StorageClassName == nil && now.StorageClassName != nil {
+		now.StorageClassName = nil
+	}
+	if c.Annotations[key] != was {
+		return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(key), c.Annotations[key], check.ImmutableMsg)}
+	}
+	return nil
 }
 
 // oldDataSource tells what dataSource may name; the rest is left to

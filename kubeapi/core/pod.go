@@ -46,12 +46,11 @@ func podKind() registry.Kind[pod] {
 			return errs
 		},
 		ValidateUpdate: validatePodUpdate,
-		Warnings: func(ctx context.Context, p, old pod) []string {
-			var before *corev1.PodSpec
+		Warnings: func(_ context.Context, p, old pod) []string {
 			if old != nil {
-				before = &old.Spec
+				return nil
 			}
-			return podspec.Warnings(ctx, &p.Spec, before, spec)
+			return podspec.PodWarnings(p)
 		},
 		CheckGracefulDelete: podGracePeriod,
 		ResetFields:         check.Reset(v1, "status"),
@@ -69,8 +68,11 @@ func podKind() registry.Kind[pod] {
 }
 
 // preparePod sets what the server decides of a new pod.
-func preparePod(_ context.Context, p pod) {
+func preparePod(ctx context.Context, p pod) {
 	p.Generation = 1
+	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
+		*g = 1
+	}
 	dropStopSignals(&p.Spec)
 	dropTrustBundles(&p.Spec)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
@@ -80,7 +82,7 @@ func preparePod(_ context.Context, p pod) {
 			Message: "Scheduling is blocked due to non-empty scheduling gates",
 		})
 	}
-	profilesFromAnnotations(p)
+	profilesFromAnnotations(ctx, p)
 	labelKeysIntoAffinity(p)
 }
 

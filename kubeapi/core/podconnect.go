@@ -200,6 +200,12 @@ func (podLog) New() runtime.Object { return &corev1.Pod{} }
 // NewGetOptions implements rest.GetterWithOptions.
 func (podLog) NewGetOptions() runtime.Object { return &corev1.PodLogOptions{} }
 
+// ProducesMIMETypes implements rest.StorageMetadata.
+func (podLog) ProducesMIMETypes(string) []string { return []string{"text/plain"} }
+
+// ProducesObject implements rest.StorageMetadata: a log is a text, no Pod.
+func (podLog) ProducesObject(string) any { return "" }
+
 // GetWithOptions implements rest.GetterWithOptions.
 func (l podLog) GetWithOptions(ctx context.Context, name string, opts runtime.Object) (runtime.Object, error) {
 	o, ok := opts.(*corev1.PodLogOptions)

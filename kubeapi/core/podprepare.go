@@ -1,36 +1,36 @@
 package core
 
 import (
+	"context"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/request"
+	"triplane/kubeapi/core/podspec"
 )
 
 const appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/"
 
 // profilesFromAnnotations sets the AppArmor profiles that annotations of old
 // name in the fields that came after them, and keeps both in step.
-func profilesFromAnnotations(p pod) {
-	for k, v := range p.Annotations {
-		name, ok := strings.CutPrefix(k, appArmorAnnotation)
-		if !ok {
-			continue
-		}
-		for _, cs := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
-			for i := range cs {
-				if cs[i].Name == name {
-					setAppArmor(&cs[i], v)
-				}
+func profilesFromAnnotations(ctx context.Context, p pod) {
+	annotations := field.NewPath("metadata", "annotations")
+	for _, cs := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+		for i := range cs {
+			v, ok := p.Annotations[appArmorAnnotation+cs[i].Name]
+			if !ok || cs[i].SecurityContext != nil && cs[i].SecurityContext.AppArmorProfile != nil {
+				continue
 			}
+			request.AddWarning(ctx, podspec.AppArmorWarning(annotations, cs[i].Name))
+			setAppArmor(&cs[i], v)
 		}
 	}
 }
 
 func setAppArmor(c *corev1.Container, value string) {
-	if c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil {
-		return
-	}
 	var profile *corev1.AppArmorProfile
 	switch local, ok := strings.CutPrefix(value, "localhost/"); {
 	case value == "unconfined":

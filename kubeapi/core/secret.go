@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,6 +37,7 @@ func secretKind() registry.Kind[*corev1.Secret] {
 			}, "data")...)
 			return append(errs, validateSecret(s)...)
 		},
+		Warnings: func(_ context.Context, s, _ *corev1.Secret) []string { return secretWarnings(s) },
 		Columns: []registry.Column{
 			show.Name(), show.Text("Type", show.Doc(corev1.Secret{}, "type")),
 			show.Text("Data", show.Doc(corev1.Secret{}, "data")), show.Age(),
@@ -47,6 +49,17 @@ func secretKind() registry.Kind[*corev1.Secret] {
 			{Path: "type", Get: func(s *corev1.Secret) string { return string(s.Type) }},
 		},
 	}
+}
+
+// secretWarnings tells of a certificate and a key that do not go together.
+func secretWarnings(s *corev1.Secret) []string {
+	if s.Type != corev1.SecretTypeTLS {
+		return nil
+	}
+	if _, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
 }
 
 // defaultSecret moves what was given as text to the data, and sets the type.

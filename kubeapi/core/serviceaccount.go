@@ -13,12 +13,21 @@ import (
 // enforceMountable holds an account's pods to the secrets that it names.
 const enforceMountable = "kubernetes.io/enforce-mountable-secrets"
 
+// bareSecretNames leaves of an account's secrets what counts, their names.
+func bareSecretNames(s *corev1.ServiceAccount) {
+	for i := range s.Secrets {
+		s.Secrets[i] = corev1.ObjectReference{Name: s.Secrets[i].Name}
+	}
+}
+
 // serviceAccountKind declares service accounts.
 func serviceAccountKind() registry.Kind[*corev1.ServiceAccount] {
 	return registry.Kind[*corev1.ServiceAccount]{
 		Hub: kind("ServiceAccount"), Plural: "serviceaccounts", Singular: "serviceaccount", ShortNames: []string{"sa"}, Namespaced: true,
 		New:                      func() *corev1.ServiceAccount { return &corev1.ServiceAccount{} },
 		NewList:                  func() runtime.Object { return &corev1.ServiceAccountList{} },
+		PrepareForCreate:         func(_ context.Context, s *corev1.ServiceAccount) { bareSecretNames(s) },
+		PrepareForUpdate:         func(_ context.Context, s, _ *corev1.ServiceAccount) { bareSecretNames(s) },
 		AllowUnconditionalUpdate: true,
 		DeleteReturnsObject:      true,
 		Warnings: func(_ context.Context, s, _ *corev1.ServiceAccount) []string {

@@ -59,18 +59,12 @@ func (t tokenRequests) CreateNamed(ctx context.Context, name string, obj runtime
 	if err != nil {
 		return nil, err
 	}
-	if req.CreationTimestamp.IsZero() {
-		req.CreationTimestamp = *now()
+	if err := sameAccount(req, account); err != nil {
+		return nil, err
 	}
-	if req.Name == "" {
-		req.Name = account.Name
-	}
-	if req.Namespace == "" {
-		req.Namespace = account.Namespace
-	}
-	if req.Spec.ExpirationSeconds == nil {
-		req.Spec.ExpirationSeconds = ptr(int64(defaultTokenSeconds))
-	}
+	req.CreationTimestamp = *now()
+	req.Name, req.Namespace, req.UID = account.Name, account.Namespace, account.UID
+	defaultTokenRequest(req) // for callers other than the endpoint
 	if errs := validateTokenRequest(req); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind(), "", errs)
 	}
@@ -80,6 +74,44 @@ func (t tokenRequests) CreateNamed(ctx context.Context, name string, obj runtime
 		}
 	}
 	return t.issue(ctx, req, account)
+}
+
+// PreserveObjectMeta implements rest.ObjectMetaPreserver: a client may say which
+// account, by its UID, it means.
+func (tokenRequests) PreserveObjectMeta() bool { return true }
+
+// Default implements rest.Defaulter.
+func (tokenRequests) Default(obj runtime.Object) {
+	if req, ok := obj.(*authenticationv1.TokenRequest); ok {
+		defaultTokenRequest(req)
+	}
+}
+
+func defaultTokenRequest(r *authenticationv1.TokenRequest) {
+	if r.Spec.ExpirationSeconds == nil {
+		r.Spec.ExpirationSeconds = ptr(int64(defaultTokenSeconds))
+	}
+}
+
+// sameAccount refuses a request that names another account in its metadata.
+func sameAccount(req *authenticationv1.TokenRequest, account *corev1.ServiceAccount) error {
+	kind := authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")
+	path := field.NewPath("metadata")
+	var errs field.ErrorList
+	if req.Name != "" && req.Name != account.Name {
+		errs = append(errs, field.Invalid(path.Child("name"), req.Name, "must match the service account name if specified"))
+	}
+	if req.Namespace != "" && req.Namespace != account.Namespace {
+		errs = append(errs, field.Invalid(path.Child("namespace"), req.Namespace, "must match the service account namespace if specified"))
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(kind.GroupKind(), account.Name, errs)
+	}
+	if req.UID != "" && req.UID != account.UID {
+		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, account.Name,
+			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID, account.UID))
+	}
+	return nil
 }
 
 func validateTokenRequest(r *authenticationv1.TokenRequest) field.ErrorList {
@@ -140,13 +172,13 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 		return nil
 	}
 	uid := ref.UID
-	same := func(gr schema.GroupResource, found types.UID) error {
+	same := func(kind string, found types.UID) error {
 		if uid != "" && uid != found {
-			return apierrors.NewConflict(gr, ref.Name, fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", uid))
+			return apierrors.NewConflict(groupResource(kind), ref.Name, fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", uid))
 		}
 		return nil
 	}
-	switch gk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind(); gk {
+	switch gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind); gvk.GroupKind() {
 	case schema.GroupKind{Kind: "Pod"}:
 		p, err := group.Get[pod](ctx, t.stores, groupResource("pods"), account.Namespace, ref.Name, group.Consistent)
 		if err != nil {
@@ -157,23 +189,23 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 		}
 		ask.Pod = &serviceaccount.Ref{Name: p.Name, UID: string(p.UID)}
 		t.nodeOf(ctx, p, ask)
-		return same(groupResource("pods"), p.UID)
+		return same("Pod", p.UID)
 	case schema.GroupKind{Kind: "Secret"}:
 		s, err := group.Get[*corev1.Secret](ctx, t.stores, groupResource("secrets"), account.Namespace, ref.Name, group.Consistent)
 		if err != nil {
 			return err
 		}
 		ask.Secret = &serviceaccount.Ref{Name: s.Name, UID: string(s.UID)}
-		return same(groupResource("secrets"), s.UID)
+		return same("Secret", s.UID)
 	case schema.GroupKind{Kind: "Node"}:
 		n, err := group.Get[*corev1.Node](ctx, t.stores, groupResource("nodes"), "", ref.Name, group.Consistent)
 		if err != nil {
 			return err
 		}
 		ask.Node = &serviceaccount.Ref{Name: n.Name, UID: string(n.UID)}
-		return same(groupResource("nodes"), n.UID)
+		return same("Node", n.UID)
 	default:
-		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gk.String()))
+		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", gvk.String()))
 	}
 }
 

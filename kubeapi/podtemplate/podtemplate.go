@@ -5,7 +5,6 @@ package podtemplate
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -42,17 +41,7 @@ func ValidateClaim(c *corev1.PersistentVolumeClaim, path *field.Path) field.Erro
 
 // ClaimWarnings tells what is unwise about a claim template.
 func ClaimWarnings(c *corev1.PersistentVolumeClaim, path *field.Path) []string {
-	var warnings []string
-	path = path.Child("resources")
-	for _, l := range []struct {
-		name string
-		list corev1.ResourceList
-	}{{"requests", c.Spec.Resources.Requests}, {"limits", c.Spec.Resources.Limits}} {
-		if q, ok := l.list[corev1.ResourceStorage]; ok && q.MilliValue()%1000 != 0 {
-			warnings = append(warnings, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer", path.Child(l.name).Key(string(corev1.ResourceStorage)), q.String()))
-		}
-	}
-	return warnings
+	return podspec.ClaimSpecWarnings(&c.Spec, path)
 }
 
 // ValidateTolerations judges tolerations.

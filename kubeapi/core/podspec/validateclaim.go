@@ -66,6 +66,10 @@ func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, path *field.Path) fi
 	if s.DataSourceRef != nil {
 		v.dataSource(s.DataSourceRef.Name, s.DataSourceRef.Kind, show(s.DataSourceRef.APIGroup), path.Child("dataSourceRef"))
 	}
+	if d, r := s.DataSource, s.DataSourceRef; d != nil && r != nil && (d.Name != r.Name || d.Kind != r.Kind || show(d.APIGroup) != show(r.APIGroup)) {
+		// The value shown is a path, as kube-apiserver has it.
+		v.add(field.Invalid(path, path.Child("dataSource"), "must match dataSourceRef"))
+	}
 	return append(errs, v.errs...)
 }
 

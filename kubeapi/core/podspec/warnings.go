@@ -3,9 +3,12 @@ package podspec
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
@@ -14,29 +17,53 @@ import (
 // goSecurityContext is a security context as messages show it.
 func goSecurityContext(sc *corev1.SecurityContext) any { return check.GoNames(sc) }
 
-// TemplateWarnings tells what is unwise about a template at path. old is what it
-// was before, nil where it is new.
-func TemplateWarnings(ctx context.Context, t, old *corev1.PodTemplateSpec, path *field.Path) []string {
-	var before *corev1.PodSpec
-	if old != nil {
-		before = &old.Spec
+// TemplateWarnings tells what is unwise about a template at path.
+func TemplateWarnings(_ context.Context, t, _ *corev1.PodTemplateSpec, path *field.Path) []string {
+	w := &warner{}
+	w.spec(&t.Spec, t.Annotations, path)
+	if sc := t.Spec.SecurityContext; sc == nil || sc.AppArmorProfile == nil {
+		w.appArmor(&t.Spec, t.Annotations, path.Child("metadata", "annotations"))
 	}
-	return Warnings(ctx, &t.Spec, before, path.Child("spec"))
+	return w.texts
 }
 
-// Warnings tells what is unwise about a pod spec at path.
-func Warnings(_ context.Context, s, old *corev1.PodSpec, path *field.Path) []string {
+// PodWarnings tells what is unwise about a new pod. A pod that changes gets none:
+// people seldom write pods themselves.
+func PodWarnings(p *corev1.Pod) []string {
 	w := &warner{}
-	if s.DeprecatedServiceAccount != "" && s.DeprecatedServiceAccount != s.ServiceAccountName {
-		w.say("%s: deprecated in v1.20, use serviceAccountName instead", path.Child("serviceAccount"))
+	if msgs := utilvalidation.IsDNS1123Label(p.Name); p.Name != "" && len(msgs) > 0 {
+		w.say("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: %v", msgs)
 	}
+	w.spec(&p.Spec, p.Annotations, nil)
+	return w.texts
+}
+
+// AppArmorWarning tells what came after an annotation of that name.
+func AppArmorWarning(annotations *field.Path, name string) string {
+	return fmt.Sprintf("%s: deprecated since v1.30; use the \"appArmorProfile\" field instead", annotations.Key(appArmorPrefix+name))
+}
+
+// spec judges a pod's or template's spec; path is that of what holds it, nil for
+// pods.
+func (w *warner) spec(s *corev1.PodSpec, annotations map[string]string, owner *field.Path) {
+	path := owner.Child("spec")
 	w.nodeLabels(s, path)
+	w.affinity(s.Affinity, path.Child("affinity"))
+	w.spreading(s.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))
+	w.annotations(annotations, owner.Child("metadata", "annotations"))
 	for i := range s.Volumes {
 		w.volume(&s.Volumes[i], path.Child("volumes").Index(i))
 	}
+	for i := range s.Volumes {
+		w.overlaps(&s.Volumes[i])
+	}
 	w.duplicates(s, path)
+	w.bytes(s.Overhead, path.Child("overhead"))
 	w.containers(s, path)
-	return w.texts
+	w.ports(s, path)
+	if g := s.TerminationGracePeriodSeconds; g != nil && *g < 0 {
+		w.say("%s: must be >= 0; negative values are invalid and will be treated as 1", path.Child("terminationGracePeriodSeconds"))
+	}
 }
 
 type warner struct{ texts []string }
@@ -51,6 +78,7 @@ var oldNodeLabels = map[string]string{
 	"beta.kubernetes.io/os":                    "deprecated since v1.14; use \"kubernetes.io/os\" instead",
 	"failure-domain.beta.kubernetes.io/region": "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead",
 	"failure-domain.beta.kubernetes.io/zone":   "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead",
+	"node-role.kubernetes.io/master":           "use \"node-role.kubernetes.io/control-plane\" instead",
 	"beta.kubernetes.io/instance-type":         "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead",
 }
 
@@ -60,10 +88,115 @@ func (w *warner) nodeLabels(s *corev1.PodSpec, path *field.Path) {
 			w.say("%s: %s", path.Child("nodeSelector").Key(k), msg)
 		}
 	}
-	for i := range s.TopologySpreadConstraints {
-		if msg, ok := oldNodeLabels[s.TopologySpreadConstraints[i].TopologyKey]; ok {
-			w.say("%s: %s is %s", path.Child("topologySpreadConstraints").Index(i).Child("topologyKey"), s.TopologySpreadConstraints[i].TopologyKey, msg)
+}
+
+func (w *warner) spreading(list []corev1.TopologySpreadConstraint, path *field.Path) {
+	for i := range list {
+		c, p := &list[i], path.Index(i)
+		if msg, ok := oldNodeLabels[c.TopologyKey]; ok {
+			w.say("%s: %s is %s", p.Child("topologyKey"), c.TopologyKey, msg)
 		}
+		w.nullSelector(c.LabelSelector, p)
+	}
+}
+
+// nullSelector warns of a selector that is not there: it selects nothing, where
+// an empty one selects all.
+func (w *warner) nullSelector(s *metav1.LabelSelector, path *field.Path) {
+	if s == nil {
+		w.say("%s: a null labelSelector results in matching no pod", path.Child("labelSelector"))
+	}
+}
+
+const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+
+func (w *warner) affinity(a *corev1.Affinity, path *field.Path) {
+	if a == nil {
+		return
+	}
+	if n := a.NodeAffinity; n != nil {
+		p := path.Child("nodeAffinity")
+		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
+			for i := range r.NodeSelectorTerms {
+				w.nodeTerm(&r.NodeSelectorTerms[i], p.Child(required, "nodeSelectorTerms").Index(i))
+			}
+		}
+		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+			w.nodeTerm(&n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, p.Child(preferred).Index(i).Child("preference"))
+		}
+	}
+	if x := a.PodAffinity; x != nil {
+		w.podTerms(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAffinity"))
+	}
+	if x := a.PodAntiAffinity; x != nil {
+		w.podTerms(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAntiAffinity"))
+	}
+}
+
+func (w *warner) nodeTerm(t *corev1.NodeSelectorTerm, path *field.Path) {
+	for i := range t.MatchExpressions {
+		if msg, ok := oldNodeLabels[t.MatchExpressions[i].Key]; ok {
+			w.say("%s: %s is %s", path.Child("matchExpressions").Index(i).Child("key"), t.MatchExpressions[i].Key, msg)
+		}
+	}
+}
+
+func (w *warner) podTerms(terms []corev1.PodAffinityTerm, weighted []corev1.WeightedPodAffinityTerm, path *field.Path) {
+	for i := range terms {
+		w.nullSelector(terms[i].LabelSelector, path.Child(required).Index(i))
+	}
+	for i := range weighted {
+		w.nullSelector(weighted[i].PodAffinityTerm.LabelSelector, path.Child(preferred).Index(i).Child("podAffinityTerm"))
+	}
+}
+
+// oldAnnotations are annotations that fields came after.
+var oldAnnotations = []struct{ key, prefix, msg string }{
+	{"scheduler.alpha.kubernetes.io/critical-pod", "", "non-functional in v1.16+; use the \"priorityClassName\" field instead"},
+	{"seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/", "non-functional in v1.27+; use the \"seccompProfile\" field instead"},
+	{"security.alpha.kubernetes.io/sysctls", "", "non-functional in v1.11+; use the \"sysctls\" field instead"},
+	{"security.alpha.kubernetes.io/unsafe-sysctls", "", "non-functional in v1.11+; use the \"sysctls\" field instead"},
+}
+
+func (w *warner) annotations(annotations map[string]string, path *field.Path) {
+	if len(annotations) == 0 {
+		return
+	}
+	for _, o := range oldAnnotations {
+		if _, ok := annotations[o.key]; ok {
+			w.say("%s: %s", path.Key(o.key), o.msg)
+		}
+		if o.prefix == "" {
+			continue
+		}
+		for _, k := range sets.List(sets.KeySet(annotations)) {
+			if strings.HasPrefix(k, o.prefix) {
+				w.say("%s: %s", path.Key(k), o.msg)
+			}
+		}
+	}
+}
+
+func (w *warner) appArmor(s *corev1.PodSpec, annotations map[string]string, path *field.Path) {
+	visit(s, nil, func(c *corev1.Container, _ *field.Path) {
+		_, ok := annotations[appArmorPrefix+c.Name]
+		if ok && (c.SecurityContext == nil || c.SecurityContext.AppArmorProfile == nil) {
+			w.texts = append(w.texts, AppArmorWarning(path, c.Name))
+		}
+	})
+}
+
+// visit walks through all containers in the order in which they start.
+func visit(s *corev1.PodSpec, spec *field.Path, do func(c *corev1.Container, path *field.Path)) {
+	for i := range s.InitContainers {
+		do(&s.InitContainers[i], spec.Child("initContainers").Index(i))
+	}
+	for i := range s.Containers {
+		do(&s.Containers[i], spec.Child("containers").Index(i))
+	}
+	for i := range s.EphemeralContainers {
+		c := corev1.Container(s.EphemeralContainers[i].EphemeralContainerCommon)
+		do(&c, spec.Child("ephemeralContainers").Index(i))
 	}
 }
 
@@ -86,6 +219,29 @@ func (w *warner) volume(v *corev1.Volume, path *field.Path) {
 			w.say("%s: %s", path.Child(s.name), s.msg)
 		}
 	}
+	if e := v.Ephemeral; e != nil && e.VolumeClaimTemplate != nil {
+		w.texts = append(w.texts, ClaimSpecWarnings(&e.VolumeClaimTemplate.Spec, path.Child("ephemeral", "volumeClaimTemplate", "spec"))...)
+	}
+}
+
+// ClaimSpecWarnings tells what is unwise about the spec of a claim.
+func ClaimSpecWarnings(s *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
+	w := &warner{}
+	w.fraction(s.Resources.Requests, corev1.ResourceStorage, path.Child("resources", "requests"))
+	w.fraction(s.Resources.Limits, corev1.ResourceStorage, path.Child("resources", "limits"))
+	return w.texts
+}
+
+// fraction warns of a part of a byte, which cannot be had.
+func (w *warner) fraction(list corev1.ResourceList, name corev1.ResourceName, path *field.Path) {
+	if q, ok := list[name]; ok && q.MilliValue()%1000 != 0 {
+		w.say("%s: fractional byte value %q is invalid, must be an integer", path.Key(string(name)), q.String())
+	}
+}
+
+func (w *warner) bytes(list corev1.ResourceList, path *field.Path) {
+	w.fraction(list, corev1.ResourceMemory, path)
+	w.fraction(list, corev1.ResourceEphemeralStorage, path)
 }
 
 func (w *warner) duplicates(s *corev1.PodSpec, path *field.Path) {
@@ -111,37 +267,21 @@ func (w *warner) duplicates(s *corev1.PodSpec, path *field.Path) {
 }
 
 func (w *warner) containers(s *corev1.PodSpec, path *field.Path) {
-	for _, list := range []struct {
-		name string
-		cs   []corev1.Container
-	}{{"initContainers", s.InitContainers}, {"containers", s.Containers}} {
-		for i := range list.cs {
-			c, p := &list.cs[i], path.Child(list.name).Index(i)
-			w.fractions(c, p)
-			w.env(c, p)
+	visit(s, path, func(c *corev1.Container, p *field.Path) {
+		for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+			w.fraction(c.Resources.Limits, name, p.Child("resources", "limits"))
+			w.fraction(c.Resources.Requests, name, p.Child("resources", "requests"))
 		}
-	}
+		w.env(c, p)
+	})
 }
 
-// fractions of a byte cannot be had.
-func (w *warner) fractions(c *corev1.Container, path *field.Path) {
-	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
-		for _, l := range []struct {
-			name string
-			list corev1.ResourceList
-		}{{"limits", c.Resources.Limits}, {"requests", c.Resources.Requests}} {
-			if q, ok := l.list[name]; ok && q.MilliValue()%1000 != 0 {
-				w.say("%s: fractional byte value %q is invalid, must be an integer", path.Child("resources", l.name).Key(string(name)), q.String())
-			}
-		}
-	}
-}
-
+// env warns of variables that hide others, unless they are built from them.
 func (w *warner) env(c *corev1.Container, path *field.Path) {
 	seen := sets.New[string]()
 	for i := range c.Env {
 		name := c.Env[i].Name
-		if seen.Has(name) {
+		if seen.Has(name) && !strings.Contains(c.Env[i].Value, "$("+name+")") {
 			w.say("%s: hides previous definition of %q, which may be dropped when using apply", path.Child("env").Index(i), name)
 		}
 		seen.Insert(name)
