@@ -6,6 +6,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 )
 
@@ -81,23 +82,19 @@ func (s *Source) addModels(into map[string]*spec.Schema, refs string, scale bool
 		into[name] = &s
 	}
 	if scale {
-		extendKind(into[scaleModel], schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"})
+		extendKind(into[scaleModel], "Scale", schema.GroupVersion{Group: "autoscaling", Version: "v1"})
 	}
-	gv := s.gv
-	for _, name := range []string{"DeleteOptions", "Status"} {
-		kind := gv.WithKind(name)
-		if name == "Status" {
-			kind = schema.GroupVersionKind{Version: "v1", Kind: name}
-		}
-		extendKind(into[metaPackage+name], kind)
-	}
+	extendKind(into[metaPackage+"DeleteOptions"], "DeleteOptions", openapi.ClientVersions()...)
+	extendKind(into[metaPackage+"Status"], "Status", schema.GroupVersion{Version: "v1"})
 	return nil
 }
 
-func extendKind(s *spec.Schema, gvk schema.GroupVersionKind) {
-	if s != nil {
-		s.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}})
+func extendKind(s *spec.Schema, kind string, gvs ...schema.GroupVersion) {
+	var kinds []any
+	for _, gv := range gvs {
+		kinds = append(kinds, map[string]any{"group": gv.Group, "version": gv.Version, "kind": kind})
 	}
+	s.AddExtension("x-kubernetes-group-version-kind", kinds)
 }
 
 // wrapRefs puts references that say more than the reference into allOf, which
@@ -111,13 +108,10 @@ func wrapRefs(s *spec.Schema) {
 		wrapRefs(&p)
 		s.Properties[name] = p
 	}
-	// Defaults of items, and of maps' values, have nothing to stand for.
 	if s.Items != nil && s.Items.Schema != nil {
-		s.Items.Schema.Default = nil
 		wrapRefs(s.Items.Schema)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		s.AdditionalProperties.Schema.Default = nil
 		wrapRefs(s.AdditionalProperties.Schema)
 	}
 }

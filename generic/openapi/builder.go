@@ -11,6 +11,7 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/common/restfuladapter"
 	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"triplane/generic/openapi/models"
@@ -44,7 +45,7 @@ func (b *Builder) V3(services []*restful.WebService, gv schema.GroupVersion) (*s
 		Info:            b.info(),
 		DefaultResponse: &spec3.Response{ResponseProps: spec3.ResponseProps{Description: "Default Response."}},
 		CommonResponses: map[int]*spec3.Response{401: {ResponseProps: spec3.ResponseProps{Description: "Unauthorized"}}},
-		GetDefinitions:  definitions(m),
+		GetDefinitions:  definitions(m, m.Closure(sampleModels(services)...)),
 		GetDefinitionName: definitionNamer(b.kinds(), func(of schema.GroupVersion) bool {
 			return of == gv || of == schema.GroupVersion{Version: "v1"}
 		}),
@@ -69,7 +70,7 @@ func (b *Builder) V2(services []*restful.WebService) (*spec.Swagger, error) {
 		Info:                           b.info(),
 		DefaultResponse:                &spec.Response{ResponseProps: spec.ResponseProps{Description: "Default Response."}},
 		CommonResponses:                map[int]spec.Response{401: {ResponseProps: spec.ResponseProps{Description: "Unauthorized"}}},
-		GetDefinitions:                 definitions(m),
+		GetDefinitions:                 definitions(m, m.All()),
 		GetDefinitionName:              definitionNamer(b.kinds(), func(schema.GroupVersion) bool { return true }),
 		GetOperationIDAndTagsFromRoute: operation,
 		SecurityDefinitions: &spec.SecurityDefinitions{"BearerToken": {SecuritySchemeProps: spec.SecuritySchemeProps{
@@ -84,10 +85,30 @@ func (b *Builder) info() *spec.Info {
 	return &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: b.version}}
 }
 
-// definitions hands the models to kube-openapi's builders, which want them all.
-func definitions(m *models.Models) common.GetOpenAPIDefinitions {
+// sampleModels are the names of the models that routes read and write.
+func sampleModels(services []*restful.WebService) []string {
+	var names []string
+	add := func(sample any) {
+		if sample != nil {
+			names = append(names, util.GetCanonicalTypeName(sample))
+		}
+	}
+	for _, ws := range services {
+		for _, r := range ws.Routes() {
+			add(r.ReadSample)
+			add(r.WriteSample)
+			for _, e := range r.ResponseErrors {
+				add(e.Model)
+			}
+		}
+	}
+	return names
+}
+
+// definitions hands models to kube-openapi's builders.
+func definitions(m *models.Models, names map[string]bool) common.GetOpenAPIDefinitions {
 	return func(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
-		d, err := m.Definitions(m.All(), ref)
+		d, err := m.Definitions(names, ref)
 		if err != nil {
 			panic(err) // the models are part of the binary
 		}

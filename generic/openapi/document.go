@@ -13,10 +13,11 @@ import (
 type document struct {
 	compressed []byte
 	size       int
-	hash       string // upper-case hex of SHA-512
+	hash       string // upper-case hex of a SHA-512, the entity tag
 }
 
-func newDocument(v json.Marshaler) (*document, error) {
+// newDocument encodes a document; its content is hashed where no hash is given.
+func newDocument(v json.Marshaler, hash string) (*document, error) {
 	data, err := v.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -32,7 +33,10 @@ func newDocument(v json.Marshaler) (*document, error) {
 	if err := z.Close(); err != nil {
 		return nil, err
 	}
-	return &document{compressed: buf.Bytes(), size: len(data), hash: fmt.Sprintf("%X", sha512.Sum512(data))}, nil
+	if hash == "" {
+		hash = fmt.Sprintf("%X", sha512.Sum512(data))
+	}
+	return &document{compressed: bytes.Clone(buf.Bytes()), size: len(data), hash: hash}, nil
 }
 
 func (d *document) json() ([]byte, error) {

@@ -37,7 +37,11 @@ func (s *Service) V3Handler() http.Handler {
 			s.serveIndex(w)
 			return
 		}
-		d, err := s.documentV3(path)
+		var d *document
+		var err error
+		if e := s.entry(path); e != nil {
+			d, err = e.document()
+		}
 		switch {
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -69,12 +73,12 @@ func (s *Service) serveIndex(w http.ResponseWriter) {
 	index := struct {
 		Paths map[string]item `json:"paths"`
 	}{Paths: map[string]item{}}
-	for _, path := range s.paths() {
-		d, err := s.documentV3(path)
-		if err != nil || d == nil {
+	for _, e := range s.entries() {
+		hash := e.currentHash()
+		if hash == "" {
 			continue // a broken document must not hide the others
 		}
-		index.Paths[path] = item{"/openapi/v3/" + path + "?hash=" + d.hash}
+		index.Paths[e.path] = item{"/openapi/v3/" + e.path + "?hash=" + hash}
 	}
 	data, err := json.Marshal(index)
 	if err != nil {

@@ -1,13 +1,10 @@
 package openapi
 
 import (
-	"sort"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/common"
-	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -16,27 +13,6 @@ const extensionGVK = "x-kubernetes-group-version-kind"
 
 func gvkExtension(gvk schema.GroupVersionKind) map[string]any {
 	return map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}
-}
-
-// kindsByModel maps model names to the kinds of the scheme that they describe,
-// in order of group, version and kind.
-func kindsByModel(scheme *runtime.Scheme) map[string][]schema.GroupVersionKind {
-	out := map[string][]schema.GroupVersionKind{}
-	for gvk := range scheme.AllKnownTypes() {
-		if gvk.Version == runtime.APIVersionInternal {
-			continue
-		}
-		obj, err := scheme.New(gvk)
-		if err != nil {
-			continue
-		}
-		name := util.GetCanonicalTypeName(obj)
-		out[name] = append(out[name], gvk)
-	}
-	for _, kinds := range out {
-		sort.Slice(kinds, func(i, j int) bool { return kinds[i].String() < kinds[j].String() })
-	}
-	return out
 }
 
 // definitionNamer gives models the extension that names their kinds. Those of

@@ -1,24 +1,34 @@
 package openapi
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/emicklei/go-restful/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/aggregator"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Source gives the documents of one path of /openapi/v3 ("apis/example.com/v1").
-// Its methods are called when a client asks and the answer is not kept.
+// Its methods are called when a client asks and the answer is not kept; they may
+// be called from several goroutines.
 type Source interface {
 	// V3 returns the path's document. Both may return nil for none.
 	V3() (*spec3.OpenAPI, error)
 	// V2 returns what the path adds to /openapi/v2.
 	V2() (*spec.Swagger, error)
+}
+
+// Hasher is implemented by Sources that can say without building a document
+// whether it would be another one: the index of ten thousand documents then
+// builds none.
+type Hasher interface {
+	// Hash returns a text that differs where the document does; "" if it cannot
+	// be told.
+	Hash() string
 }
 
 // Service answers /openapi/v2 and /openapi/v3. It is safe for concurrent use.
@@ -27,32 +37,37 @@ type Service struct {
 
 	mu       sync.Mutex
 	services []func() []*restful.WebService
-	sources  map[string]Source
-	v3       map[string]*document // by path, nil until asked for
-	v2       *document
+	sources  map[string]*entry
+	// routes are the documents of the web services, made of known of them.
+	routes map[string]*entry
+	known  int
+	// changes counts what makes v2 another document.
+	changes uint64
+
+	v2 swagger
 }
 
 // NewService returns a service without documents.
 func NewService(b *Builder) *Service {
-	return &Service{builder: b, sources: map[string]Source{}, v3: map[string]*document{}}
+	return &Service{builder: b, sources: map[string]*entry{}}
 }
 
 // AddWebServices adds the routes of a server. They are asked for when a document
-// is built; call Changed after they change.
+// is built.
 func (s *Service) AddWebServices(services func() []*restful.WebService) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.services = append(s.services, services)
-	s.v2, s.v3 = nil, map[string]*document{}
+	s.routes = nil
+	s.changes++
 }
 
 // Set makes src the source of a path, replacing what was there.
 func (s *Service) Set(path string, src Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sources[path] = src
-	delete(s.v3, path)
-	s.v2 = nil
+	s.sources[path] = &entry{path: path, source: src}
+	s.changes++
 }
 
 // Remove takes a path's source away.
@@ -60,86 +75,70 @@ func (s *Service) Remove(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sources, path)
-	delete(s.v3, path)
-	s.v2 = nil
+	s.changes++
 }
 
 // Is tells whether a path has a source of which what is true.
 func (s *Service) Is(path string, what func(source any) bool) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	src, ok := s.sources[path]
-	return ok && what(src)
+	e := s.sources[path]
+	s.mu.Unlock()
+	return e != nil && what(e.source)
 }
 
-// paths returns the paths of all documents, in order.
-func (s *Service) paths() []string {
+// entries returns the documents of all paths, in order.
+func (s *Service) entries() []*entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := map[string]bool{}
-	for path := range s.sources {
-		seen[path] = true
+	s.readRoutes()
+	all := maps.Clone(s.routes)
+	maps.Copy(all, s.sources)
+	out := make([]*entry, 0, len(all))
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, all[path])
 	}
-	for _, ws := range s.webServices() {
-		if documented(ws) {
-			seen[strings.Trim(ws.RootPath(), "/")] = true
-		}
-	}
-	out := make([]string, 0, len(seen))
-	for path := range seen {
-		out = append(out, path)
-	}
-	sort.Strings(out)
 	return out
 }
 
-// documented leaves out the routes that have no place in a document.
-func documented(ws *restful.WebService) bool {
-	path := strings.Trim(ws.RootPath(), "/")
-	return path != "" && path != "logs"
+// entry returns the document of a path, nil if there is none.
+func (s *Service) entry(path string) *entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.sources[path]; e != nil {
+		return e
+	}
+	s.readRoutes()
+	return s.routes[path]
 }
 
+// readRoutes finds the documents of the web services, if more were added since
+// the last time.
+func (s *Service) readRoutes() {
+	all := s.webServices()
+	if s.routes != nil && s.known == len(all) {
+		return
+	}
+	s.routes, s.known = map[string]*entry{}, len(all)
+	for _, ws := range all {
+		path := strings.Trim(ws.RootPath(), "/")
+		if s.routes[path] == nil {
+			s.routes[path] = &entry{path: path, builder: s.builder}
+		}
+		s.routes[path].services = append(s.routes[path].services, ws)
+	}
+}
+
+// webServices returns those that have a place in a document.
 func (s *Service) webServices() []*restful.WebService {
 	var all []*restful.WebService
 	for _, f := range s.services {
-		all = append(all, f()...)
-	}
-	return all
-}
-
-// documentV3 returns the document of a path, nil if there is none.
-func (s *Service) documentV3(path string) (*document, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if d := s.v3[path]; d != nil {
-		return d, nil
-	}
-	doc, err := s.buildV3(path)
-	if doc == nil || err != nil {
-		return nil, err
-	}
-	d, err := newDocument(doc)
-	if err != nil {
-		return nil, err
-	}
-	s.v3[path] = d
-	return d, nil
-}
-
-func (s *Service) buildV3(path string) (*spec3.OpenAPI, error) {
-	if src := s.sources[path]; src != nil {
-		return src.V3()
-	}
-	var mine []*restful.WebService
-	for _, ws := range s.webServices() {
-		if documented(ws) && strings.Trim(ws.RootPath(), "/") == path {
-			mine = append(mine, ws)
+		for _, ws := range f() {
+			if path := strings.Trim(ws.RootPath(), "/"); path != "" && path != "logs" {
+				all = append(all, ws)
+			}
 		}
 	}
-	if len(mine) == 0 {
-		return nil, nil
-	}
-	return s.builder.V3(mine, groupVersion(path))
+	return all
 }
 
 // groupVersion is what a document's path says; empty for "apis" and others that
@@ -153,51 +152,4 @@ func groupVersion(path string) schema.GroupVersion {
 		return schema.GroupVersion{Group: parts[1], Version: parts[2]}
 	}
 	return schema.GroupVersion{}
-}
-
-// documentV2 returns the one document of /openapi/v2.
-func (s *Service) documentV2() (*document, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.v2 != nil {
-		return s.v2, nil
-	}
-	doc, err := s.buildV2()
-	if err != nil {
-		return nil, err
-	}
-	d, err := newDocument(doc)
-	if err != nil {
-		return nil, err
-	}
-	s.v2 = d
-	return d, nil
-}
-
-func (s *Service) buildV2() (*spec.Swagger, error) {
-	var all []*restful.WebService
-	for _, ws := range s.webServices() {
-		if documented(ws) {
-			all = append(all, ws)
-		}
-	}
-	doc, err := s.builder.V2(all)
-	if err != nil {
-		return nil, err
-	}
-	paths := make([]string, 0, len(s.sources))
-	for path := range s.sources {
-		paths = append(paths, path)
-	}
-	sort.Strings(paths)
-	for _, path := range paths {
-		more, err := s.sources[path].V2()
-		if err != nil || more == nil {
-			continue // one bad source must not take away everybody's document
-		}
-		if err := aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(doc, more); err != nil {
-			return nil, err
-		}
-	}
-	return doc, nil
 }

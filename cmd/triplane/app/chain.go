@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/klog/v2"
@@ -47,8 +48,10 @@ type parts struct {
 // It returns the outermost.
 func (p *parts) build() (*server.GenericAPIServer, error) {
 	p.scheme = kubeapi.NewScheme()
-	if err := apiregistrationv1.AddToScheme(p.scheme); err != nil {
-		return nil, err
+	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(p.scheme); err != nil {
+			return nil, err
+		}
 	}
 	p.schemas = &models.Source{}
 	// Made when a managed field is first written.

@@ -8,6 +8,7 @@ package models
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -22,6 +23,9 @@ import (
 
 //go:embed models.json.gz
 var compressed []byte
+
+// Hash identifies the models.
+var Hash = sync.OnceValue(func() string { return fmt.Sprintf("%x", sha256.Sum256(compressed)) })
 
 // entry is a model as it is stored: references are "@" and a model's name.
 type entry struct {

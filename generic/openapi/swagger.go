@@ -1,0 +1,152 @@
+package openapi
+
+import (
+	"sync"
+	"time"
+
+	"github.com/emicklei/go-restful/v3"
+	"k8s.io/klog/v2"
+	"k8s.io/kube-openapi/pkg/aggregator"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// retryAfter is how long a document is kept that lacks the part of a source
+// which failed.
+const retryAfter = time.Minute
+
+// swagger is the one document of /openapi/v2, kept until something changes. Its
+// lock is held while it is built.
+type swagger struct {
+	mu      sync.Mutex
+	doc     *document
+	changes uint64    // of the service, when it was built
+	until   time.Time // zero for no end
+}
+
+// documentV2 returns the one document of /openapi/v2.
+func (s *Service) documentV2() (*document, error) {
+	v2 := &s.v2
+	v2.mu.Lock()
+	defer v2.mu.Unlock()
+	s.mu.Lock()
+	changes, services := s.changes, s.webServices()
+	s.mu.Unlock()
+	if v2.doc != nil && v2.changes == changes && (v2.until.IsZero() || time.Now().Before(v2.until)) {
+		return v2.doc, nil
+	}
+	doc, complete, err := s.buildV2(services)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDocument(doc, "")
+	if err != nil {
+		return nil, err
+	}
+	v2.doc, v2.changes, v2.until = d, changes, time.Time{}
+	if !complete {
+		v2.until = time.Now().Add(retryAfter)
+	}
+	return d, nil
+}
+
+// buildV2 joins what the routes and the sources say. One bad source must not
+// take away everybody's document; complete tells whether there was one.
+func (s *Service) buildV2(services []*restful.WebService) (_ *spec.Swagger, complete bool, _ error) {
+	doc, err := s.builder.V2(services)
+	if err != nil {
+		return nil, false, err
+	}
+	complete = true
+	for _, e := range s.entries() {
+		if e.source == nil {
+			continue
+		}
+		more, err := e.source.V2()
+		if err == nil && more != nil {
+			err = merge(doc, more)
+		}
+		if err != nil {
+			klog.ErrorS(err, "A part of the OpenAPI v2 document is missing", "path", e.path)
+			complete = false
+		}
+	}
+	// Clients of this version never knew defaults, and old ones stumble on them.
+	for name, d := range doc.Definitions {
+		pruneDefaults(&d)
+		doc.Definitions[name] = d
+	}
+	return doc, complete, nil
+}
+
+// pruneDefaults takes the defaults away from a schema and all below it.
+func pruneDefaults(s *spec.Schema) {
+	if s == nil {
+		return
+	}
+	s.Default = nil
+	for _, byName := range []map[string]spec.Schema{s.Properties, s.PatternProperties, s.Definitions} {
+		for name, p := range byName {
+			pruneDefaults(&p)
+			byName[name] = p
+		}
+	}
+	for _, list := range [][]spec.Schema{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range list {
+			pruneDefaults(&list[i])
+		}
+	}
+	pruneDefaults(s.Not)
+	if s.Items != nil {
+		pruneDefaults(s.Items.Schema)
+		for i := range s.Items.Schemas {
+			pruneDefaults(&s.Items.Schemas[i])
+		}
+	}
+	if s.AdditionalProperties != nil {
+		pruneDefaults(s.AdditionalProperties.Schema)
+	}
+}
+
+// merge adds a document to another. What only differs in name from all that is
+// there, as custom resources do, costs no look at the whole.
+func merge(into, more *spec.Swagger) error {
+	if conflict(into, more) {
+		return aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(into, more)
+	}
+	if into.Definitions == nil {
+		into.Definitions = spec.Definitions{}
+	}
+	for name, d := range more.Definitions {
+		into.Definitions[name] = d
+	}
+	if more.Paths == nil {
+		return nil
+	}
+	if into.Paths == nil {
+		into.Paths = &spec.Paths{}
+	}
+	if into.Paths.Paths == nil {
+		into.Paths.Paths = map[string]spec.PathItem{}
+	}
+	for path, item := range more.Paths.Paths {
+		into.Paths.Paths[path] = item
+	}
+	return nil
+}
+
+// conflict tells whether both documents have a name.
+func conflict(into, more *spec.Swagger) bool {
+	for name := range more.Definitions {
+		if _, ok := into.Definitions[name]; ok {
+			return true
+		}
+	}
+	if more.Paths != nil && into.Paths != nil {
+		for path := range more.Paths.Paths {
+			if _, ok := into.Paths.Paths[path]; ok {
+				return true
+			}
+		}
+	}
+	return len(more.Parameters) > 0 || len(more.Responses) > 0
+}
