@@ -23,10 +23,11 @@ func deploymentKind() registry.Kind[*appsv1.Deployment] {
 	return registry.Kind[*appsv1.Deployment]{
 		Hub: kind("Deployment"), Plural: "deployments", Singular: "deployment",
 		ShortNames: []string{"deploy"}, Categories: []string{"all"}, Namespaced: true,
-		New:      func() *appsv1.Deployment { return &appsv1.Deployment{} },
-		Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) },
-		NewList:  func() runtime.Object { return &appsv1.DeploymentList{} },
-		Default:  defaultDeployment,
+		MetadataOnUpdate: registry.MetadataChange,
+		New:              func() *appsv1.Deployment { return &appsv1.Deployment{} },
+		Bookmark:         func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) },
+		NewList:          func() runtime.Object { return &appsv1.DeploymentList{} },
+		Default:          defaultDeployment,
 		PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
 			d.Status = appsv1.DeploymentStatus{}
 			d.Generation = 1

@@ -23,10 +23,11 @@ func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
 	return registry.Kind[*appsv1.StatefulSet]{
 		Hub: kind("StatefulSet"), Plural: "statefulsets", Singular: "statefulset",
 		ShortNames: []string{"sts"}, Categories: []string{"all"}, Namespaced: true,
-		New:      func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
-		Bookmark: func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
-		NewList:  func() runtime.Object { return &appsv1.StatefulSetList{} },
-		Default:  defaultStatefulSet,
+		MetadataOnUpdate: registry.MetadataChange,
+		New:              func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
+		Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
+		NewList:          func() runtime.Object { return &appsv1.StatefulSetList{} },
+		Default:          defaultStatefulSet,
 		// Claim templates tell their kind, which storage does not keep.
 		DefaultOnRead: true,
 		ValidateName:  validation.NameIsDNSLabel,

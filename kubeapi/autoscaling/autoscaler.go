@@ -25,6 +25,7 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 	return registry.Kind[*autoscaler]{
 		Hub: v2.WithKind("HorizontalPodAutoscaler"), Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler",
 		ShortNames: []string{"hpa"}, Categories: []string{"all"}, Namespaced: true,
+		MetadataOnUpdate: registry.MetadataChange,
 		New:              func() *autoscaler { return &autoscaler{} },
 		NewList:          func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
 		Default:          defaultAutoscaler,

@@ -36,6 +36,8 @@ func validateService(s, old service) field.ErrorList {
 			errs = append(errs, EndpointIP(ip, p)...)
 		}
 	}
+	errs = append(errs, check.OneOf(s.Spec.Type, spec.Child("type"), corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
+		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
 	errs = append(errs, balancerFields(s, spec)...)
 	errs = append(errs, trafficPolicies(s, spec)...)
 	if t := s.Spec.TrafficDistribution; t != nil {
@@ -62,11 +64,6 @@ func serviceType(s service, spec *field.Path) field.ErrorList {
 		} else {
 			errs = append(errs, check.Subdomain(name, spec.Child("externalName"))...)
 		}
-	case corev1.ServiceTypeClusterIP:
-	default:
-		errs = append(errs, field.NotSupported(spec.Child("type"), s.Spec.Type, []corev1.ServiceType{
-			corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort,
-		}))
 	}
 	return errs
 }
