@@ -1,3 +1,0 @@
-// Package library holds the CEL functions that Kubernetes adds: lists, regular
-// expressions, URLs, quantities, IP addresses, formats, semantic versions.
-package library
