@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -83,12 +84,14 @@ func defaultAPIService(s *apiregistrationv1.APIService) {
 
 func validateSpec(s *apiregistrationv1.APIService) field.ErrorList {
 	var errs field.ErrorList
-	if want := s.Spec.Version + "." + s.Spec.Group; s.Name != want {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), s.Name, fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q", want)))
-	}
-	spec := field.NewPath("spec")
-	if s.Spec.Group != "" {
+	meta, spec := field.NewPath("metadata"), field.NewPath("spec")
+	errs = append(errs, validateName(meta.Child("generateName"), s.GenerateName, s)...)
+	errs = append(errs, validateName(meta.Child("name"), s.Name, s)...)
+	switch {
+	case s.Spec.Group != "":
 		errs = append(errs, invalidAll(spec.Child("group"), s.Spec.Group, utilvalidation.IsDNS1123Subdomain(s.Spec.Group))...)
+	case s.Spec.Version != "v1":
+		errs = append(errs, field.Required(spec.Child("group"), "only v1 may have an empty group and it better be legacy kube"))
 	}
 	errs = append(errs, invalidAll(spec.Child("version"), s.Spec.Version, utilvalidation.IsDNS1035Label(s.Spec.Version))...)
 	if p := s.Spec.GroupPriorityMinimum; p <= 0 || p > 20000 {
@@ -101,6 +104,21 @@ func validateSpec(s *apiregistrationv1.APIService) field.ErrorList {
 		return append(errs, validateLocal(s, spec)...)
 	}
 	return append(errs, validateRemote(s, spec)...)
+}
+
+// validateName judges a name, or a prefix of one; that it is missing is judged
+// elsewhere.
+func validateName(path *field.Path, name string, s *apiregistrationv1.APIService) field.ErrorList {
+	if name == "" {
+		return nil
+	}
+	if messages := pathvalidation.IsValidPathSegmentName(name); len(messages) > 0 {
+		return invalidAll(path, name, messages)
+	}
+	if want := apiServiceName(groupVersion(s)); name != want {
+		return field.ErrorList{field.Invalid(path, name, fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q", want))}
+	}
+	return nil
 }
 
 func validateLocal(s *apiregistrationv1.APIService, spec *field.Path) field.ErrorList {
@@ -134,7 +152,7 @@ func validateRemote(s *apiregistrationv1.APIService, spec *field.Path) field.Err
 
 func validateStatus(s *apiregistrationv1.APIService) field.ErrorList {
 	var errs field.ErrorList
-	known := []string{string(apiregistrationv1.ConditionFalse), string(apiregistrationv1.ConditionTrue), string(apiregistrationv1.ConditionUnknown)}
+	known := []string{string(apiregistrationv1.ConditionTrue), string(apiregistrationv1.ConditionFalse), string(apiregistrationv1.ConditionUnknown)}
 	for i, c := range s.Status.Conditions {
 		switch c.Status {
 		case apiregistrationv1.ConditionTrue, apiregistrationv1.ConditionFalse, apiregistrationv1.ConditionUnknown:

@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"github.com/emicklei/go-restful/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -22,6 +23,9 @@ type APIGroupVersion struct {
 	// Scheme knows the Go types of kinds whose storage brings no codec, and of
 	// options.
 	Scheme *runtime.Scheme
+	// SchemeName is how messages about unknown kinds call the scheme; "" means
+	// that of the built-in kinds.
+	SchemeName string
 	// TypeConverter gives the schema of kinds for managed fields; it is called
 	// on the first write.
 	TypeConverter func() (managedfields.TypeConverter, error)
@@ -34,4 +38,8 @@ type APIGroupVersion struct {
 	MinRequestTimeoutSeconds int
 	// Terminating, where not nil, is closed when watches have to end.
 	Terminating <-chan struct{}
+	// Defer, where not nil, is handed what adds the routes to the service, to be
+	// called before anybody looks at them; else they are added at once. Routes
+	// compile their paths, which is most of the time that a start takes.
+	Defer func(ws *restful.WebService, addRoutes func())
 }

@@ -75,8 +75,10 @@ func queryType(t reflect.Type) string {
 		return "boolean"
 	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint32, reflect.Uint64:
 		return "integer"
-	case reflect.String, reflect.Slice:
+	case reflect.String:
 		return "string"
+	case reflect.Slice: // repeated, or with commas between
+		return queryType(t.Elem())
 	}
 	return "" // kube-apiserver's documents leave out times, too
 }

@@ -71,7 +71,11 @@ func (g *APIGroupVersion) codec(st rest.Storage) (schema.GroupVersionKind, rest.
 		codec, err := p.CodecFor(g.GroupVersion)
 		return kind, codec, err
 	}
-	codec, err := registry.NewTypedCodec(g.Scheme, kind, registry.CodecOptions{})
+	var options registry.CodecOptions
+	if d, ok := st.(rest.Defaulter); ok {
+		options.Default = d.Default
+	}
+	codec, err := registry.NewTypedCodec(g.Scheme, kind, options)
 	return kind, codec, err
 }
 
@@ -128,12 +132,13 @@ func (g *APIGroupVersion) scope(r *resource, kind schema.GroupVersionKind, codec
 		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
 		MinRequestTimeout:   time.Duration(g.MinRequestTimeoutSeconds) * time.Second,
 		Terminating:         g.Terminating,
+		SchemeName:          g.SchemeName,
 	}
 	if p, ok := r.parent.(rest.Scoper); ok {
 		s.Namespaced = p.NamespaceScoped()
 	}
 	s.Table, _ = r.storage.(rest.TableConvertor)
-	if s.Table == nil {
+	if s.Table == nil && readable(r.storage) {
 		s.Table = defaultTable{}
 	}
 	if d, ok := r.parent.(rest.Deprecated); ok {
@@ -145,6 +150,16 @@ func (g *APIGroupVersion) scope(r *resource, kind schema.GroupVersionKind, codec
 		s.FieldManager = g.fieldManager(r, s)
 	}
 	return s
+}
+
+// readable tells storage with objects in it from reviews and actions, whose
+// answers are never shown as tables.
+func readable(st rest.Storage) bool {
+	switch st.(type) {
+	case rest.Getter, rest.Lister:
+		return true
+	}
+	return false
 }
 
 // fieldManager makes what keeps managed fields, on the first write.

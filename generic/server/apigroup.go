@@ -14,6 +14,8 @@ type APIGroupInfo struct {
 	PrioritizedVersions          []schema.GroupVersion
 	VersionedResourcesStorageMap map[string]map[string]rest.Storage
 	Scheme                       *runtime.Scheme
+	// SchemeName: see endpoints.APIGroupVersion.
+	SchemeName string
 	// TypeConverter: see endpoints.APIGroupVersion.
 	TypeConverter func() (managedfields.TypeConverter, error)
 }

@@ -50,12 +50,14 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 			GroupVersion:             gv,
 			Storage:                  storage,
 			Scheme:                   info.Scheme,
+			SchemeName:               info.SchemeName,
 			TypeConverter:            info.TypeConverter,
 			Admission:                s.config.Admission,
 			Authorizer:               s.config.Authorization,
 			MaxRequestBodyBytes:      s.config.MaxRequestBodyBytes,
 			MinRequestTimeoutSeconds: int(s.config.MinRequestTimeout.Seconds()),
 			Terminating:              s.terminating,
+			Defer:                    s.Handler.router.deferRoutes,
 		}
 		resources, err := v.Install(s.Handler.GoRestfulContainer)
 		if err != nil {
@@ -82,6 +84,12 @@ func (s *GenericAPIServer) announce(gv schema.GroupVersion, resources []metav1.A
 func (h *APIServerHandler) AddWebService(ws *restful.WebService) {
 	h.GoRestfulContainer.Add(ws)
 	h.Refresh()
+}
+
+// WebServices returns the services of the container with all of their routes.
+func (h *APIServerHandler) WebServices() []*restful.WebService {
+	h.router.addAll()
+	return h.GoRestfulContainer.RegisteredWebServices()
 }
 
 // Refresh makes the Director see services that were added to, or removed from,

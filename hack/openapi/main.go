@@ -39,10 +39,28 @@ func main() {
 			m.V2Schema = &v2
 			delete(m.Schema.Extensions, common.ExtensionV2Schema)
 		}
+		dropItemDefaults(&m.Schema)
 		out[name] = m
 	}
 	if err := write(os.Args[1], out); err != nil {
 		log.Fatal(err)
+	}
+}
+
+// dropItemDefaults takes away the defaults of lists' items and of maps' values:
+// they are Go's zero values, and no item is ever left out of a list.
+func dropItemDefaults(s *spec.Schema) {
+	for name, p := range s.Properties {
+		dropItemDefaults(&p)
+		s.Properties[name] = p
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		s.Items.Schema.Default = nil
+		dropItemDefaults(s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		s.AdditionalProperties.Schema.Default = nil
+		dropItemDefaults(s.AdditionalProperties.Schema)
 	}
 }
 

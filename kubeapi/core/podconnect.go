@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane/generic/authorization"
+	"triplane/generic/authorization/authorizer"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
@@ -83,14 +86,15 @@ func containerOf(p pod, name, annotation string) (string, error) {
 type podConnecter struct {
 	pods    *registry.Store[pod]
 	stores  *group.Stores
+	authz   authorizer.Authorizer // nil allows everything
 	options func() runtime.Object
 	// container tells which container the options name; nil where none does.
 	container func(opts runtime.Object) string
 }
 
-func podConnecters(pods *registry.Store[pod], stores *group.Stores) map[string]rest.Storage {
+func podConnecters(pods *registry.Store[pod], stores *group.Stores, authz authorizer.Authorizer) map[string]rest.Storage {
 	connect := func(options func() runtime.Object, container func(runtime.Object) string) rest.Storage {
-		return podConnecter{pods, stores, options, container}
+		return podConnecter{pods, stores, authz, options, container}
 	}
 	return map[string]rest.Storage{
 		"exec": connect(func() runtime.Object { return &corev1.PodExecOptions{} }, func(o runtime.Object) string {
@@ -118,6 +122,9 @@ func (c podConnecter) NewConnectOptions() (runtime.Object, bool, string) {
 
 // Connect implements rest.Connecter.
 func (c podConnecter) Connect(ctx context.Context, name string, opts runtime.Object, _ rest.Responder) (http.Handler, error) {
+	if err := c.mayCreate(ctx, name); err != nil {
+		return nil, err
+	}
 	p, err := c.pods.Read(ctx, name)
 	if err != nil {
 		return nil, err
@@ -136,6 +143,26 @@ func (c podConnecter) Connect(ctx context.Context, name string, opts runtime.Obj
 		return nil, apierrors.NewNotFound(groupResource("pods"), p.Spec.NodeName)
 	}
 	return nil, err
+}
+
+// mayCreate refuses who may only read the subresource: WebSockets begin with GET
+// requests, and are no less able to do harm than POST requests.
+func (c podConnecter) mayCreate(ctx context.Context, name string) error {
+	info := request.InfoFrom(ctx)
+	if c.authz == nil || info == nil || info.Verb != "get" {
+		return nil
+	}
+	var a authorizer.Attributes
+	authorization.AttributesOf(info, request.UserFrom(ctx), &a)
+	a.Verb = "create"
+	decision, reason, err := c.authz.Authorize(ctx, &a)
+	if decision == authorizer.Allow {
+		return nil
+	}
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	return apierrors.NewForbidden(groupResource("pods"), name, errors.New(reason))
 }
 
 // podProxy serves "pods/proxy".

@@ -3,6 +3,7 @@ package serviceaccount
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"sort"
 
@@ -82,13 +83,15 @@ func keySet(keys []PublicKey) (jose.JSONWebKeySet, []string, error) {
 
 // Install adds the two documents to a container.
 func (d *Discovery) Install(c *restful.Container) {
-	c.Add(document(ConfigurationPath, restful.MIME_JSON, d.Configuration))
-	c.Add(document(JWKSPath, "application/jwk-set+json", d.JWKS))
+	c.Add(document(ConfigurationPath, "getServiceAccountIssuerOpenIDConfiguration",
+		"get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'", restful.MIME_JSON, d.Configuration))
+	c.Add(document(JWKSPath, "getServiceAccountIssuerOpenIDKeyset",
+		"get service account issuer OpenID JSON Web Key Set (contains public token verification keys)", "application/jwk-set+json", d.JWKS))
 }
 
-func document(path, mime string, body []byte) *restful.WebService {
+func document(path, operation, doc, mime string, body []byte) *restful.WebService {
 	ws := new(restful.WebService).Path(path)
-	ws.Route(ws.GET("").Produces(mime).To(func(_ *restful.Request, r *restful.Response) {
+	ws.Route(ws.GET("").Operation(operation).Doc(doc).Returns(http.StatusOK, "OK", "").Produces(mime).To(func(_ *restful.Request, r *restful.Response) {
 		r.Header().Set("Content-Type", mime)
 		r.Header().Set("Cache-Control", "public, max-age=3600")
 		_, _ = r.ResponseWriter.Write(body) // the client is gone, or not
