@@ -2,6 +2,7 @@ package authentication
 
 import (
 	"net/http"
+	"slices"
 
 	"triplane/generic/authentication/user"
 )
@@ -14,14 +15,12 @@ func Anonymous(paths ...string) Request {
 		Groups: []string{user.AllUnauthenticated},
 	}}
 	return RequestFunc(func(r *http.Request) (*Response, error) {
-		if len(paths) == 0 {
-			return response, nil
+		if len(paths) > 0 && !slices.Contains(paths, r.URL.Path) {
+			return nil, nil
 		}
-		for _, p := range paths {
-			if r.URL.Path == p {
-				return response, nil
-			}
+		if audiences, ok := AudiencesFrom(r.Context()); ok {
+			return &Response{User: response.User, Audiences: audiences}, nil
 		}
-		return nil, nil
+		return response, nil
 	})
 }

@@ -198,7 +198,7 @@ func TestTokenFile(t *testing.T) {
 	want := TokenFile{
 		"t1": {User: &user.Info{Name: "alice", UID: "u1", Groups: []string{"a", "b"}}},
 		"t2": {User: &user.Info{Name: "bob", UID: "u2"}},
-		"t3": {User: &user.Info{Name: "carol", UID: "u3"}},
+		"t3": {User: &user.Info{Name: "carol", UID: "u3", Groups: []string{""}}},
 	}
 	if !reflect.DeepEqual(tokens, want) {
 		t.Errorf("%v", tokens)

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"triplane/generic/request"
 )
 
 // errInvalidBearer is said of tokens that nobody knows.
@@ -18,8 +21,12 @@ var errInvalidBearer = errors.New("invalid bearer token")
 // Bearer authenticates the token of the Authorization header.
 func Bearer(tokens Token) Request {
 	return RequestFunc(func(r *http.Request) (*Response, error) {
-		token := BearerToken(r.Header.Get("Authorization"))
+		header := r.Header.Get("Authorization")
+		token := BearerToken(header)
 		if token == "" {
+			if spaceBeforeToken(header) {
+				request.AddWarning(r.Context(), "the provided Authorization header contains extra space before the bearer token, and is ignored")
+			}
 			return nil, nil
 		}
 		return acceptOrInvalid(tokens.AuthenticateToken(r.Context(), token))
@@ -37,6 +44,12 @@ func BearerToken(header string) string {
 	}
 	token, _, _ := strings.Cut(rest, " ")
 	return token
+}
+
+// spaceBeforeToken tells whether a token is not seen as two spaces precede it.
+func spaceBeforeToken(header string) bool {
+	parts := strings.Split(strings.TrimSpace(header), " ")
+	return len(parts) == 3 && strings.EqualFold(parts[0], "bearer") && parts[1] == ""
 }
 
 func acceptOrInvalid(response *Response, err error) (*Response, error) {
@@ -112,6 +125,18 @@ func isWebSocket(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// HeaderToken has requests authenticated that bring nothing but a token in their
+// Authorization header: what TokenReviews ask. A token that is no token there,
+// as it begins with a space, is anonymous if that is allowed.
+func HeaderToken(requests Request) Token {
+	return TokenFunc(func(ctx context.Context, token string) (*Response, error) {
+		// What is wrong with the token is no fault of the request that asks.
+		ctx = request.WithWarnings(ctx, &request.Warnings{})
+		r := (&http.Request{Header: http.Header{"Authorization": {"Bearer " + token}}, URL: &url.URL{}}).WithContext(ctx)
+		return requests.AuthenticateRequest(r)
+	})
 }
 
 // Review authenticates a token for a TokenReview. The error is worded for the

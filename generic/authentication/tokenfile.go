@@ -54,7 +54,9 @@ func parseTokens(r io.Reader, file string) (TokenFile, error) {
 			klog.InfoS("Token file has a token twice; the last counts", "file", file, "record", number)
 		}
 		u := &user.Info{Name: fields[1], UID: fields[2]}
-		if len(fields) >= 4 && fields[3] != "" {
+		if len(fields) >= 4 {
+			// A column that is there and empty is one group without a name, as it
+			// is for kube-apiserver.
 			u.Groups = strings.Split(fields[3], ",")
 		}
 		tokens[fields[0]] = &Response{User: u}

@@ -182,15 +182,17 @@ func (o *Authentication) Build(lookups Lookups) (*Authenticators, error) {
 		}
 		requests = append(requests, authentication.X509(a.ClientCA))
 	}
-	if a.Token, err = o.tokens(a, lookups); err != nil {
+	tokens, err := o.tokens(a, lookups)
+	if err != nil {
 		return nil, err
 	}
-	requests = append(requests, authentication.Bearer(a.Token), authentication.WebSocket(a.Token))
+	requests = append(requests, authentication.Bearer(tokens), authentication.WebSocket(tokens))
 
 	a.Request = authentication.AuthenticatedGroup(authentication.Union(requests...))
 	if o.Anonymous {
 		a.Request = authentication.UnionFailFirst(a.Request, authentication.Anonymous())
 	}
+	a.Token = authentication.HeaderToken(a.Request)
 	return a, nil
 }
 
@@ -201,7 +203,7 @@ func (o *Authentication) tokens(a *Authenticators, lookups Lookups) (authenticat
 		if err != nil {
 			return nil, fmt.Errorf("--token-auth-file: %w", err)
 		}
-		tokens = append(tokens, file)
+		tokens = append(tokens, authentication.ForAudiences(a.Audiences, file))
 	}
 	s := &o.ServiceAccount
 	if s.SigningKeyFile != "" {
@@ -224,7 +226,7 @@ func (o *Authentication) tokens(a *Authenticators, lookups Lookups) (authenticat
 		get := func(ctx context.Context, name string) (*corev1.Secret, error) {
 			return lookups.GetSecret(ctx, metav1.NamespaceSystem, name)
 		}
-		tokens = append(tokens, authentication.BootstrapToken(get))
+		tokens = append(tokens, authentication.ForAudiences(a.Audiences, authentication.BootstrapToken(get)))
 	}
 	if o.Webhook.ConfigFile != "" {
 		caller, err := webhook.NewCaller(o.Webhook.ConfigFile)

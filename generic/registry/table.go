@@ -37,7 +37,7 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts
 	}
 	if list, ok := object.(*rest.StoredList); ok {
 		table.ResourceVersion, table.Continue, table.RemainingItemCount = list.ResourceVersion, list.Continue, list.RemainingItemCount
-		table.Rows = make([]metav1.TableRow, 0, len(list.Items))
+		table.Rows = s.rows(len(list.Items))
 		for _, item := range list.Items {
 			if err := add(item); err != nil {
 				return nil, err
@@ -49,7 +49,7 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts
 		if m, err := meta.ListAccessor(object); err == nil {
 			table.ResourceVersion, table.Continue, table.RemainingItemCount = m.GetResourceVersion(), m.GetContinue(), m.GetRemainingItemCount()
 		}
-		table.Rows = []metav1.TableRow{}
+		table.Rows = s.rows(0)
 		return table, meta.EachListItem(object, add)
 	}
 	if m, ok := object.(metav1.Object); ok {
@@ -58,6 +58,14 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts
 		table.ResourceVersion = st.ResourceVersion()
 	}
 	return table, add(object)
+}
+
+// rows begins a table; an empty one of a kind without columns of its own is null.
+func (s *Store[T]) rows(n int) []metav1.TableRow {
+	if n == 0 && s.kind.Columns == nil {
+		return nil
+	}
+	return make([]metav1.TableRow, 0, n)
 }
 
 func (s *Store[T]) columns() []metav1.TableColumnDefinition {

@@ -1,6 +1,8 @@
 package authorization
 
 import (
+	"slices"
+
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +14,7 @@ import (
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization/authorizer"
+	"triplane/kubeapi/check"
 )
 
 // bareMetadata refuses metadata: a review is not kept.
@@ -32,7 +35,7 @@ func bareMetadata(m *metav1.ObjectMeta, namespace string) field.ErrorList {
 func what(r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceAttributes) field.ErrorList {
 	switch {
 	case r != nil && n != nil:
-		return field.ErrorList{field.Invalid(field.NewPath("spec.nonResourceAttributes"), n, "cannot be specified in combination with resourceAttributes")}
+		return field.ErrorList{field.Invalid(field.NewPath("spec.nonResourceAttributes"), check.GoNames(n), "cannot be specified in combination with resourceAttributes")}
 	case r == nil && n == nil:
 		return field.ErrorList{field.Invalid(field.NewPath("spec.resourceAttributes"), r, "exactly one of nonResourceAttributes or resourceAttributes must be specified")}
 	case r != nil:
@@ -72,8 +75,17 @@ func selectors(r *authorizationv1.ResourceAttributes) field.ErrorList {
 		p := path.Child("labelSelector")
 		common(s.RawSelector, len(s.Requirements), p)
 		for i := range s.Requirements {
-			errs = append(errs, metav1validation.ValidateLabelSelectorRequirement(s.Requirements[i], metav1validation.LabelSelectorValidationOptions{}, p.Child("requirements").Index(i))...)
+			errs = append(errs, labelRequirement(&s.Requirements[i], p.Child("requirements").Index(i))...)
 		}
+	}
+	return errs
+}
+
+func labelRequirement(r *metav1.LabelSelectorRequirement, path *field.Path) field.ErrorList {
+	errs := metav1validation.ValidateLabelSelectorRequirement(*r, metav1validation.LabelSelectorValidationOptions{}, path)
+	if _, known := labelOperators[r.Operator]; !known {
+		operator := path.Child("operator").String()
+		errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Field == operator })
 	}
 	return errs
 }
@@ -92,13 +104,12 @@ func fieldRequirement(r *metav1.FieldSelectorRequirement, path *field.Path) fiel
 		if len(r.Values) > 0 {
 			errs = append(errs, field.Forbidden(path.Child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
 		}
-	default:
-		errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator"))
 	}
-	return errs
+	return errs // of operators that are not known yet, the evaluation tells
 }
 
-func attributesOf(s *authorizationv1.SubjectAccessReviewSpec) *authorizer.Attributes {
+// attributesOf is what a review asks about, and what of it could not be read.
+func attributesOf(s *authorizationv1.SubjectAccessReviewSpec) (*authorizer.Attributes, []string) {
 	u := &user.Info{Name: s.User, UID: s.UID, Groups: s.Groups}
 	for k, v := range s.Extra {
 		if u.Extra == nil {
@@ -107,46 +118,87 @@ func attributesOf(s *authorizationv1.SubjectAccessReviewSpec) *authorizer.Attrib
 		u.Extra[k] = v
 	}
 	a := &authorizer.Attributes{User: u}
-	fill(a, s.ResourceAttributes, s.NonResourceAttributes)
-	return a
+	return a, fill(a, s.ResourceAttributes, s.NonResourceAttributes)
 }
 
-func fill(a *authorizer.Attributes, r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceAttributes) {
+func fill(a *authorizer.Attributes, r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceAttributes) (problems []string) {
 	if r == nil {
 		a.Path, a.Verb = n.Path, n.Verb
-		return
+		return nil
 	}
 	a.ResourceRequest, a.Verb, a.Namespace, a.Name = true, r.Verb, r.Namespace, r.Name
 	a.APIGroup, a.APIVersion, a.Resource, a.Subresource = r.Group, r.Version, r.Resource, r.Subresource
 	if a.APIVersion == "" {
 		a.APIVersion = "*"
 	}
-	fillSelectors(a, r)
-}
-
-// fillSelectors adds the selectors; what cannot be read narrows nothing.
-func fillSelectors(a *authorizer.Attributes, r *authorizationv1.ResourceAttributes) {
+	note := func(selector string, read int, ok bool) {
+		switch {
+		case ok:
+		case read > 0:
+			problems = append(problems, "spec.resourceAttributes."+selector+" partially ignored due to parse error")
+		default:
+			problems = append(problems, "spec.resourceAttributes."+selector+" ignored due to parse error")
+		}
+	}
 	if s := r.FieldSelector; s != nil {
-		if parsed, err := fields.ParseSelector(s.RawSelector); s.RawSelector != "" && err == nil {
-			a.FieldSelector = parsed.Requirements()
-		}
-		for _, q := range s.Requirements {
-			op, ok := map[metav1.FieldSelectorOperator]selection.Operator{
-				metav1.FieldSelectorOpIn: selection.Equals, metav1.FieldSelectorOpNotIn: selection.NotEquals,
-			}[q.Operator]
-			if ok && len(q.Values) == 1 {
-				a.FieldSelector = append(a.FieldSelector, fields.Requirement{Operator: op, Field: q.Key, Value: q.Values[0]})
-			}
-		}
+		var ok bool
+		a.FieldSelector, ok = fieldRequirements(s)
+		note("fieldSelector", len(a.FieldSelector), ok)
 	}
 	if s := r.LabelSelector; s != nil {
-		if parsed, err := labels.ParseToRequirements(s.RawSelector); s.RawSelector != "" && err == nil {
-			a.LabelSelector = parsed
+		var ok bool
+		a.LabelSelector, ok = labelRequirements(s)
+		note("labelSelector", len(a.LabelSelector), ok)
+	}
+	return problems
+}
+
+// fieldRequirements reads what can be read of a field selector; false means that
+// something could not, which narrows nothing then.
+func fieldRequirements(s *authorizationv1.FieldSelectorAttributes) (read fields.Requirements, ok bool) {
+	if s.RawSelector != "" {
+		parsed, err := fields.ParseSelector(s.RawSelector)
+		if err != nil {
+			return nil, false
 		}
-		if len(s.Requirements) > 0 {
-			if parsed, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: s.Requirements}); err == nil {
-				a.LabelSelector, _ = parsed.Requirements()
-			}
+		return parsed.Requirements(), true
+	}
+	ok = true
+	for _, q := range s.Requirements {
+		switch {
+		case q.Operator == metav1.FieldSelectorOpIn && len(q.Values) == 1:
+			read = append(read, fields.Requirement{Operator: selection.Equals, Field: q.Key, Value: q.Values[0]})
+		case q.Operator == metav1.FieldSelectorOpNotIn && len(q.Values) == 1:
+			read = append(read, fields.Requirement{Operator: selection.NotEquals, Field: q.Key, Value: q.Values[0]})
+		default: // fields cannot be selected so yet
+			ok = false
 		}
 	}
+	return read, ok
+}
+
+var labelOperators = map[metav1.LabelSelectorOperator]selection.Operator{
+	metav1.LabelSelectorOpIn: selection.In, metav1.LabelSelectorOpNotIn: selection.NotIn,
+	metav1.LabelSelectorOpExists: selection.Exists, metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
+}
+
+// labelRequirements is fieldRequirements for labels.
+func labelRequirements(s *authorizationv1.LabelSelectorAttributes) (read labels.Requirements, ok bool) {
+	if s.RawSelector != "" {
+		parsed, err := labels.ParseToRequirements(s.RawSelector)
+		if err != nil {
+			return nil, false
+		}
+		return parsed, true
+	}
+	ok = true
+	for _, q := range s.Requirements {
+		r, err := labels.NewRequirement(q.Key, labelOperators[q.Operator], q.Values)
+		if err != nil {
+			ok = false
+			continue
+		}
+		read = append(read, *r)
+	}
+	return read, ok
 }

@@ -3,38 +3,43 @@ package authorization
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/kubeapi/check"
 )
 
-// answerer asks the authorizer.
+// answerer asks the authorizer. Problems with the question are told beside those
+// of the answer.
 type answerer struct{ authorizer authorizer.Authorizer }
 
-func (a answerer) answer(ctx context.Context, attributes *authorizer.Attributes) authorizationv1.SubjectAccessReviewStatus {
+func (a answerer) answer(ctx context.Context, attributes *authorizer.Attributes, problems []string) authorizationv1.SubjectAccessReviewStatus {
 	if a.authorizer == nil {
 		return authorizationv1.SubjectAccessReviewStatus{Allowed: true}
 	}
 	decision, reason, err := a.authorizer.Authorize(ctx, attributes)
-	status := authorizationv1.SubjectAccessReviewStatus{
-		Allowed: decision == authorizer.Allow, Denied: decision == authorizer.Deny, Reason: reason,
-	}
 	if err != nil {
-		status.EvaluationError = err.Error()
+		problems = append([]string{err.Error()}, problems...)
 	}
-	return status
+	return authorizationv1.SubjectAccessReviewStatus{
+		Allowed: decision == authorizer.Allow, Denied: decision == authorizer.Deny, Reason: reason,
+		EvaluationError: strings.Join(problems, "; "),
+	}
 }
 
-func invalid(kind string, errs field.ErrorList) error {
-	return apierrors.NewInvalid(authorizationv1.SchemeGroupVersion.WithKind(kind).GroupKind(), "", errs)
+// invalid names no kind, as kube-apiserver's reviews do not.
+func invalid(errs field.ErrorList) error {
+	return apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName}, "", errs)
 }
 
 func notA(kind string, obj runtime.Object) error {
@@ -71,12 +76,13 @@ func (a accessReviews) Create(ctx context.Context, obj runtime.Object, validate 
 		return nil, notA("SubjectAccessReview", obj)
 	}
 	if errs := append(subject(&r.Spec), bareMetadata(&r.ObjectMeta, "")...); len(errs) > 0 {
-		return nil, invalid("SubjectAccessReview", errs)
+		return nil, invalid(errs)
 	}
 	if err := admit(ctx, r, validate); err != nil {
 		return nil, err
 	}
-	r.Status = a.answer(ctx, attributesOf(&r.Spec))
+	attributes, problems := attributesOf(&r.Spec)
+	r.Status = a.answer(ctx, attributes, problems)
 	return r, nil
 }
 
@@ -96,7 +102,7 @@ func (a selfAccessReviews) Create(ctx context.Context, obj runtime.Object, valid
 	}
 	errs := append(what(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes), bareMetadata(&r.ObjectMeta, "")...)
 	if len(errs) > 0 {
-		return nil, invalid("SelfSubjectAccessReview", errs)
+		return nil, invalid(errs)
 	}
 	u, err := asker(ctx)
 	if err != nil {
@@ -106,8 +112,8 @@ func (a selfAccessReviews) Create(ctx context.Context, obj runtime.Object, valid
 		return nil, err
 	}
 	attributes := &authorizer.Attributes{User: u}
-	fill(attributes, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
-	r.Status = a.answer(ctx, attributes)
+	problems := fill(attributes, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
+	r.Status = a.answer(ctx, attributes, problems)
 	return r, nil
 }
 
@@ -133,10 +139,10 @@ func (a localAccessReviews) Create(ctx context.Context, obj runtime.Object, vali
 		errs = append(errs, field.Invalid(field.NewPath("spec.resourceAttributes.namespace"), ra.Namespace, "must match metadata.namespace"))
 	}
 	if r.Spec.NonResourceAttributes != nil {
-		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), r.Spec.NonResourceAttributes, "disallowed on this kind of request"))
+		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), check.GoNames(r.Spec.NonResourceAttributes), "disallowed on this kind of request"))
 	}
 	if len(errs) > 0 {
-		return nil, invalid("LocalSubjectAccessReview", errs)
+		return nil, invalid(errs)
 	}
 	if ns := request.NamespaceFrom(ctx); ns != r.Namespace {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("spec.resourceAttributes.namespace must match namespace: %v", ns))
@@ -144,7 +150,8 @@ func (a localAccessReviews) Create(ctx context.Context, obj runtime.Object, vali
 	if err := admit(ctx, r, validate); err != nil {
 		return nil, err
 	}
-	r.Status = a.answer(ctx, attributesOf(&r.Spec))
+	attributes, problems := attributesOf(&r.Spec)
+	r.Status = a.answer(ctx, attributes, problems)
 	return r, nil
 }
 
@@ -172,13 +179,15 @@ func (a rulesReviews) Create(ctx context.Context, obj runtime.Object, validate r
 	if err := admit(ctx, r, validate); err != nil {
 		return nil, err
 	}
+	namespace := r.Spec.Namespace
+	r = &authorizationv1.SelfSubjectRulesReview{} // the question is not repeated
 	s := &r.Status
 	s.ResourceRules, s.NonResourceRules = []authorizationv1.ResourceRule{}, []authorizationv1.NonResourceRule{}
 	if a.rules == nil {
 		s.Incomplete = true
 		return r, nil
 	}
-	resource, other, incomplete, err := a.rules.RulesFor(ctx, u, r.Spec.Namespace)
+	resource, other, incomplete, err := a.rules.RulesFor(ctx, u, namespace)
 	s.Incomplete = incomplete
 	if err != nil {
 		s.EvaluationError = err.Error()

@@ -46,7 +46,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b.Resource("pods/binding", podBinding{bareBinding{pods}})
 	b.Resource("pods/eviction", eviction{pods: pods, stores: d.Stores})
 	b.Resource("pods/log", podLog{pods: pods, stores: d.Stores})
-	for name, c := range podConnecters(pods, d.Stores) {
+	for name, c := range podConnecters(pods, d.Stores, d.Authorizer) {
 		b.Resource("pods/"+name, c)
 	}
 	b.Resource("services/proxy", serviceProxy{stores: d.Stores})

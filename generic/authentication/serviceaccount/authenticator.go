@@ -124,7 +124,7 @@ func (a *Authenticator) verify(token, issuer string) (*verifiedToken, error) {
 		return t, err
 	}
 	if len(errs) == 0 {
-		return nil, jose.ErrCryptoFailure
+		return nil, errors.New("invalid signature, no keys found")
 	}
 	return nil, utilerrors.NewAggregate(errs)
 }
@@ -146,12 +146,15 @@ func parsePayload(payload []byte, issuer string) (*verifiedToken, error) {
 
 // candidates are the keys of an ID, or all where no key has it.
 func (a *Authenticator) candidates(id string) []PublicKey {
+	if id == "" {
+		return a.config.Keys
+	}
 	for i, k := range a.config.Keys {
-		if id != "" && k.ID == id {
+		if k.ID == id {
 			return a.config.Keys[i : i+1]
 		}
 	}
-	return a.config.Keys
+	return nil
 }
 
 // audiences returns those the token is good for of those asked for.

@@ -200,6 +200,10 @@ func (a *Authorizer) pod(node string, attrs *authorizer.Attributes) verdict {
 		if selects(attrs.FieldSelector, "spec.nodeName", node) {
 			return allowed
 		}
+		if attrs.Name != "" {
+			// A selector of one name makes it as good as a get.
+			return related(node, attrs, func() bool { return a.graph.runs(node, attrs.Namespace, attrs.Name) })
+		}
 		return "can only list/watch pods with spec.nodeName field selector"
 	}
 	return undecided

@@ -133,6 +133,8 @@ func TestAuthorize(t *testing.T) {
 		{ask("get", "", "pods", "", "n", "unscheduled"), unrelated},
 		{with(ask("list", "", "pods", "", "", ""), "spec.nodeName=a"), ""},
 		{with(ask("list", "", "pods", "", "", ""), "spec.nodeName!=a"), "can only list/watch pods with spec.nodeName field selector"},
+		{ask("list", "", "pods", "", "n", "mine"), ""},
+		{ask("watch", "", "pods", "", "n", "unscheduled"), unrelated},
 		{ask("get", "", "pods", "log", "n", "mine"), "-"},
 		{ask("update", "", "pods", "status", "n", "mine"), ""},
 		{ask("create", "coordination.k8s.io", "leases", "", "kube-node-lease", ""), ""},

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
@@ -75,6 +76,12 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt rest.MediaType, d
 	if err != nil {
 		return nil, s.decodeError(err, kind, body)
 	}
+	// Of a kind with a Go type, nothing is said about fields that is not there.
+	if _, ok := obj.(runtime.Unstructured); !ok {
+		if err := s.checkKind(obj, kind); err != nil {
+			return nil, s.decodeError(err, kind, body)
+		}
+	}
 	if len(strictErrs) > 0 {
 		if directive == metav1.FieldValidationStrict {
 			return nil, s.decodeError(runtime.NewStrictDecodingError(strictErrs), kind, body)
@@ -88,8 +95,7 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt rest.MediaType, d
 		return nil, s.decodeError(err, kind, body)
 	}
 	if kind != nil && kind.GroupVersion() != s.Kind.GroupVersion() {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
-			kind.GroupVersion(), s.Kind.GroupVersion()))
+		return nil, s.otherVersion(kind.GroupVersion())
 	}
 	// What a client writes as "/v1" is v1 all the same.
 	obj.GetObjectKind().SetGroupVersionKind(s.Kind)
@@ -102,6 +108,11 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt rest.MediaType, d
 		return nil, s.decodeError(err, kind, body)
 	}
 	return hub, nil
+}
+
+func (s *RequestScope) otherVersion(gv schema.GroupVersion) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+		gv, s.Kind.GroupVersion()))
 }
 
 // checkKind refuses an object of another kind than the resource's.
@@ -155,6 +166,13 @@ func (s *RequestScope) decodeError(err error, kind *schema.GroupVersionKind, bod
 		return err
 	}
 	if kind != nil && kind.Kind != "" {
+		if runtime.IsNotRegisteredError(err) && s.SchemeName == "" && clientscheme.Scheme.Recognizes(*kind) {
+			// A version that was served once, which kube-apiserver can still read.
+			if kind.Kind == s.Kind.Kind && (kind.Group == s.Kind.Group || kind.Group == "extensions") {
+				return s.otherVersion(kind.GroupVersion())
+			}
+			err = fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.goName())
+		}
 		if runtime.IsNotRegisteredError(err) {
 			err = runtime.NewNotRegisteredErrForKind(s.schemeName(), *kind)
 		}

@@ -52,6 +52,10 @@ type CodecProvider interface {
 	CodecFor(gv schema.GroupVersion) (Codec, error)
 }
 
+// Defaulter fills in what the requests of a resource without a Codec of its own
+// may leave out.
+type Defaulter interface{ Default(obj runtime.Object) }
+
 // Deprecated is implemented by resources all of whose requests are answered with
 // a warning; "" is none.
 type Deprecated interface{ DeprecationWarning() string }
