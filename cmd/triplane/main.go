@@ -37,5 +37,6 @@ func run(args []string) error {
 		<-signals
 		os.Exit(1)
 	}()
+	go tuneMemory(ctx)
 	return app.Run(ctx, options)
 }

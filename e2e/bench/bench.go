@@ -50,6 +50,11 @@ func (b *bench) create(o setupObject) error {
 	return err
 }
 
+// created tells that a server that somebody else runs was loaded before.
+func (b *bench) created(r resource) bool {
+	return *kubeconfig != "" && b.one(request{method: "GET", path: r.path(b.n(present) - 1), want: 200}) == nil
+}
+
 // get reads a path as JSON into v.
 func (b *bench) get(path string, v any) error {
 	req, err := http.NewRequest(http.MethodGet, b.loader.url+path, nil)

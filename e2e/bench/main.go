@@ -57,6 +57,11 @@ func collect(res *results) error {
 		if err != nil {
 			return err
 		}
+		if *only == memoryPhase {
+			resident, err := memoryAfterLoad(t)
+			res.addLoaded("given", resident)
+			return err
+		}
 		return measure(res, "given", t, []resource{configMaps, pods})
 	}
 	p, err := harness.Build()
@@ -158,7 +163,7 @@ func measureResource(res *results, name string, t *target, r resource) error {
 		return err
 	}
 	for _, p := range phases() {
-		if !wanted(p.name) || (p.applies != nil && !p.applies(r)) {
+		if !wanted(p.name) || (p.applies != nil && !p.applies(r)) || (p.name == "create" && b.created(r)) {
 			continue
 		}
 		m, err := p.run(b, r)

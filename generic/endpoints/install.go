@@ -34,18 +34,29 @@ func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIRes
 	}
 	sort.Strings(paths)
 	resources := make([]metav1.APIResource, 0, len(paths))
+	var routes []func(*restful.WebService)
 	for _, p := range paths {
 		r, err := g.resource(p)
 		if err != nil {
 			return nil, err
 		}
-		r.install(ws)
+		routes = append(routes, r.install()...)
 		if len(r.verbs) > 0 {
 			resources = append(resources, r.discovered())
 		}
 	}
-	g.discovery(ws, resources)
 	container.Add(ws)
+	addRoutes := func() {
+		for _, add := range routes {
+			add(ws)
+		}
+		g.discovery(ws, resources)
+	}
+	if g.Defer != nil {
+		g.Defer(ws, addRoutes)
+	} else {
+		addRoutes()
+	}
 	return resources, nil
 }
 
@@ -56,8 +67,9 @@ func (g *APIGroupVersion) prefix() string {
 	return g.Root + "/" + g.GroupVersion.Group + "/" + g.GroupVersion.Version
 }
 
-// install registers a route for each verb that the storage has.
-func (r *resource) install(ws *restful.WebService) {
+// install finds out which verbs the storage has, and returns what adds their
+// routes.
+func (r *resource) install() (routes []func(*restful.WebService)) {
 	for i := range verbs {
 		v := &verbs[i]
 		if (r.subresource == "" && !v.main) || (r.subresource != "" && !v.sub) {
@@ -70,13 +82,14 @@ func (r *resource) install(ws *restful.WebService) {
 		r.verbs = append(r.verbs, v.discovery)
 		for _, s := range v.shapes {
 			if s != everywhere || r.scope.Namespaced {
-				r.route(ws, v, s, h)
+				routes = append(routes, func(ws *restful.WebService) { r.route(ws, v, s, h) })
 			}
 		}
 	}
 	if c, ok := r.storage.(rest.Connecter); ok {
-		r.connect(ws, c)
+		routes = append(routes, r.connect(c))
 	}
+	return routes
 }
 
 // place is the path of a shape below the group version.
@@ -206,18 +219,22 @@ func (r *resource) listSample() any {
 	return runtime.Unknown{}
 }
 
-// connect registers a route for each method of a connecter, with and without the
-// rest of a path behind it.
-func (r *resource) connect(ws *restful.WebService, c rest.Connecter) {
-	h := handlers.Connect(r.scope, c)
-	opts, subpath, _ := c.NewConnectOptions()
+// connect returns what adds a route for each method of a connecter, with and
+// without the rest of a path behind it.
+func (r *resource) connect(c rest.Connecter) func(*restful.WebService) {
 	for _, method := range c.ConnectMethods() {
 		if v := connectVerbs[method]; v != "" {
 			r.verbs = append(r.verbs, v)
 		}
-		r.connectRoute(ws, method, "", opts, h)
-		if subpath {
-			r.connectRoute(ws, method, "WithPath", opts, h)
+	}
+	return func(ws *restful.WebService) {
+		h := handlers.Connect(r.scope, c)
+		opts, subpath, _ := c.NewConnectOptions()
+		for _, method := range c.ConnectMethods() {
+			r.connectRoute(ws, method, "", opts, h)
+			if subpath {
+				r.connectRoute(ws, method, "WithPath", opts, h)
+			}
 		}
 	}
 }

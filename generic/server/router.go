@@ -20,6 +20,28 @@ import (
 type router struct {
 	mu       sync.Mutex // of those who take the snapshot
 	snapshot atomic.Pointer[map[string]*service]
+	deferred sync.Map // *restful.WebService: func(), which adds its routes once
+}
+
+// deferRoutes takes note of routes that are added to a service when it is first
+// asked for.
+func (r *router) deferRoutes(ws *restful.WebService, addRoutes func()) {
+	r.deferred.Store(ws, sync.OnceFunc(addRoutes))
+}
+
+// complete adds the deferred routes of a service.
+func (r *router) complete(ws *restful.WebService) {
+	if add, ok := r.deferred.Load(ws); ok {
+		add.(func())()
+	}
+}
+
+// addAll adds all deferred routes, for those who document them.
+func (r *router) addAll() {
+	r.deferred.Range(func(_, add any) bool {
+		add.(func())()
+		return true
+	})
 }
 
 // service is a WebService with its routes by path, indexed on first use.
@@ -61,7 +83,10 @@ func (r *router) look(c *restful.Container) *map[string]*service {
 	}
 	services := map[string]*service{}
 	for _, ws := range c.RegisteredWebServices() {
-		services[strings.TrimSuffix(ws.RootPath(), "/")] = &service{ws: ws, index: sync.OnceValue(func() *node { return indexRoutes(ws) })}
+		services[strings.TrimSuffix(ws.RootPath(), "/")] = &service{ws: ws, index: sync.OnceValue(func() *node {
+			r.complete(ws)
+			return indexRoutes(ws)
+		})}
 	}
 	r.snapshot.Store(&services)
 	return &services
@@ -93,6 +118,7 @@ func findService(services map[string]*service, path string) (*service, string) {
 func (r *router) SelectRoute(all []*restful.WebService, req *http.Request) (*restful.WebService, *restful.Route, error) {
 	s := r.snapshot.Load()
 	if s == nil {
+		r.addAll()
 		return restful.CurlyRouter{}.SelectRoute(all, req)
 	}
 	svc, root := findService(*s, req.URL.Path)

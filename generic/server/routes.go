@@ -93,7 +93,7 @@ func (s *GenericAPIServer) installOpenAPI() {
 		mux.HandlePrefix("/openapi/v3/", s.config.OpenAPI.V3Handler())
 	}
 	for _, g := range s.chain() {
-		s.config.OpenAPI.AddWebServices(g.Handler.GoRestfulContainer.RegisteredWebServices)
+		s.config.OpenAPI.AddWebServices(g.Handler.WebServices)
 	}
 }
 
