@@ -32,6 +32,8 @@ type crVersion struct {
 	// compiled makes what follows from the schema.
 	compiled func() (*compiled, error)
 	codec    func() (*crCodec, error)
+	// shapedAsStorage tells that the schema is the storage version's.
+	shapedAsStorage func() bool
 }
 
 // compiled is a version's schema, ready for use.
@@ -53,6 +55,7 @@ func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, converter conv
 		}
 		v.compiled = sync.OnceValues(v.compile)
 		v.codec = sync.OnceValues(v.makeCodec)
+		v.shapedAsStorage = sync.OnceValue(v.sameShape)
 		d.versions[spec.Name] = v
 		if spec.Storage {
 			d.storage = v

@@ -75,7 +75,7 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 		},
 		Fields:           d.selectableFields(),
 		ResetFields:      d.resetFields(false),
-		Storage:          &crStorage{version: d.storage, schema: c.schema},
+		Storage:          newStorage(d, c.schema),
 		CodecFor:         d.codecFor,
 		MetadataOnUpdate: registry.MetadataChange,
 		AnyFinalizer:     true,
@@ -286,17 +286,24 @@ func blocks(errs field.ErrorList) bool {
 // selectableFields are those of all versions: they share a cache.
 func (d *definition) selectableFields() []registry.SelectableField[object] {
 	var out []registry.SelectableField[object]
+	for _, f := range d.allSelectable() {
+		out = append(out, registry.SelectableField[object]{Path: f.name, Get: func(u object) string {
+			v, _ := structural.Lookup(u.Object, f.path)
+			return fieldText(v)
+		}})
+	}
+	return out
+}
+
+func (d *definition) allSelectable() []selectableField {
+	var out []selectableField
 	seen := map[string]bool{}
 	for _, v := range d.versions {
 		for _, f := range v.selectable() {
-			if seen[f.name] {
-				continue
+			if !seen[f.name] {
+				seen[f.name] = true
+				out = append(out, f)
 			}
-			seen[f.name] = true
-			out = append(out, registry.SelectableField[object]{Path: f.name, Get: func(u object) string {
-				v, _ := structural.Lookup(u.Object, f.path)
-				return fieldText(v)
-			}})
 		}
 	}
 	return out

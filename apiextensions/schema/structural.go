@@ -39,6 +39,8 @@ type Schema struct {
 	defaults bool
 	embeds   bool
 	lists    bool
+	// defaulted is how many of the properties have defaults.
+	defaulted int
 }
 
 // New reads a schema. It fails on what a skeleton cannot hold: items as a list
@@ -109,6 +111,11 @@ func (s *Schema) readChildren(props *apiextensionsv1.JSONSchemaProps) (err error
 func (s *Schema) summarize() {
 	s.embeds = s.Embedded
 	s.lists = s.ListType == "set" || s.ListType == "map"
+	for _, p := range s.Properties {
+		if p.HasDefault {
+			s.defaulted++
+		}
+	}
 	s.each(func(c *Schema) {
 		s.defaults = s.defaults || c.defaults || c.HasDefault
 		s.embeds = s.embeds || c.embeds

@@ -15,6 +15,11 @@ func (s *Store[T]) attributes(r *storage.Record) (storage.Attributes, error) {
 			return a, nil
 		}
 	}
+	if t, ok := s.storage.(StorageAttributes); ok {
+		if a, ok := t.StoredAttributes(r.Value); ok {
+			return a, nil
+		}
+	}
 	obj, err := s.decode(r)
 	if err != nil {
 		return storage.Attributes{}, err

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
 )
 
 // Object is what a kind's Go type must be: a pointer to a k8s.io/api struct, or
@@ -196,6 +197,13 @@ type StorageCodec interface {
 // where they cannot.
 type StorageTranscoder interface {
 	Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt rest.MediaType) (wire []byte, ok bool, err error)
+}
+
+// StorageAttributes is implemented by StorageCodecs that can read what selectors
+// look at out of a stored value, without a decoded object. ok is false where they
+// cannot.
+type StorageAttributes interface {
+	StoredAttributes(value []byte) (a storage.Attributes, ok bool)
 }
 
 // GarbageCollection is what happens to dependents when a client does not say.

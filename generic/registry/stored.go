@@ -140,17 +140,24 @@ func (s *Store[T]) encode(r *storage.Record, version int, mt rest.MediaType) ([]
 			return b, nil
 		}
 	}
-	if t, ok := s.storage.(StorageTranscoder); ok {
-		b, ok, err := t.Transcode(r.Value, formatRevision(r.Revision), c.gv, mt)
-		if ok || err != nil {
-			return b, err
-		}
+	if b, ok, err := s.transcode(r, version, mt); ok || err != nil {
+		return b, err
 	}
 	obj, err := s.versioned(r, version)
 	if err != nil {
 		return nil, err
 	}
 	return c.codec.Encode(nil, obj, mt)
+}
+
+// transcode makes the wire form by the kind's own short way, if it has one for
+// the record.
+func (s *Store[T]) transcode(r *storage.Record, version int, mt rest.MediaType) ([]byte, bool, error) {
+	t, ok := s.storage.(StorageTranscoder)
+	if !ok {
+		return nil, false, nil
+	}
+	return t.Transcode(r.Value, formatRevision(r.Revision), s.codecs[version].gv, mt)
 }
 
 // spliceProtobuf turns stored protobuf of the hub version into its wire form.

@@ -39,6 +39,9 @@ func (w *written[T]) Wire(gv schema.GroupVersion, mt rest.MediaType) ([]byte, er
 		if mt == rest.Protobuf {
 			return s.encode(r, v, mt) // needs no object, as a rule
 		}
+		if b, ok, err := s.transcode(r, v, mt); ok || err != nil {
+			return b, err
+		}
 		obj, err := c.codec.FromHub(w.obj)
 		if err != nil {
 			return nil, err

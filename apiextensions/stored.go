@@ -1,0 +1,214 @@
+package apiextensions
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	"triplane/apiextensions/conversion"
+	structural "triplane/apiextensions/schema"
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
+)
+
+// crStorage is how objects are kept: as JSON in the storage version.
+type crStorage struct {
+	version    *crVersion
+	schema     *structural.Schema
+	apiVersion []byte // of the storage version, in quotes
+	namespaced bool
+	selectable []selectableField
+}
+
+var (
+	_ registry.StorageTranscoder = (*crStorage)(nil)
+	_ registry.StorageAttributes = (*crStorage)(nil)
+)
+
+func newStorage(d *definition, s *structural.Schema) *crStorage {
+	return &crStorage{
+		version: d.storage, schema: s,
+		apiVersion: strconv.AppendQuote(nil, d.storage.gvk.GroupVersion().String()),
+		namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		selectable: d.allSelectable(),
+	}
+}
+
+// EncodeStored prunes what the storage version has no place for, in the object
+// itself too, which is what the client gets to see.
+func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("%T is no custom resource", obj)
+	}
+	structural.Prune(u.Object, s.schema, false)
+	b, err := appendJSON(nil, u.Object)
+	return append(b, '\n'), err
+}
+
+// DecodeStored reads a value by the present schema, whatever it was written by.
+func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
+	var content map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(value, &content); err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	from := u.GroupVersionKind()
+	if from.Version != s.version.gvk.Version {
+		// Written when another version was the storage version.
+		if old := s.version.definition.versions[from.Version]; old != nil {
+			if c, err := old.compiled(); err == nil {
+				fit(content, c.schema)
+				structural.Default(content, c.schema)
+			}
+		}
+		codec, err := s.version.codec()
+		if err != nil {
+			return nil, err
+		}
+		converted, err := codec.convert(u, s.version)
+		if err != nil {
+			return nil, err
+		}
+		if u, _ = converted.(*unstructured.Unstructured); u == nil {
+			return nil, fmt.Errorf("%T is no custom resource", converted)
+		}
+		fit(u.Object, s.schema)
+	} else {
+		fit(u.Object, s.schema)
+		structural.Default(u.Object, s.schema)
+	}
+	if u.GetGeneration() == 0 {
+		u.SetGeneration(1) // objects older than generations
+	}
+	return u, nil
+}
+
+// scan reads a value of the storage version that needs neither pruning nor
+// defaults.
+func (s *crStorage) scan(value []byte) (structural.Scan, bool) {
+	found, ok := structural.ScanStored(value, s.schema, true)
+	return found, ok && bytes.Equal(found.APIVersion.Of(value), s.apiVersion)
+}
+
+// Transcode answers with the stored bytes where DecodeStored, FromHub and Encode
+// would end with the same: the value is of the storage version, nothing has to
+// be pruned or defaulted, and the version that is asked for is that one, or has
+// the same content (conversion None) and a place for all of it.
+func (s *crStorage) Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt rest.MediaType) ([]byte, bool, error) {
+	if mt != rest.JSON {
+		return nil, false, nil
+	}
+	to := s.version.definition.versions[gv.Version]
+	if to == nil {
+		return nil, false, nil
+	}
+	found, ok := s.scan(value)
+	if !ok || to != s.version && !s.fits(value, to) {
+		return nil, false, nil
+	}
+	return splice(value, &found, gv, resourceVersion), true, nil
+}
+
+// fits tells that an object of the storage version is one of the other version
+// as it is.
+func (s *crStorage) fits(value []byte, to *crVersion) bool {
+	if _, none := to.definition.converter.(conversion.None); !none {
+		return false
+	}
+	if to.shapedAsStorage() {
+		return true
+	}
+	c, err := to.compiled()
+	if err != nil {
+		return false
+	}
+	_, ok := structural.ScanStored(value, c.schema, false)
+	return ok
+}
+
+// sameShape tells whether the version's schema is the storage version's.
+func (v *crVersion) sameShape() bool {
+	return equality.Semantic.DeepEqual(v.spec.Schema, v.definition.storage.spec.Schema)
+}
+
+// splice returns the object with another apiVersion, and with its
+// resourceVersion.
+func splice(value []byte, found *structural.Scan, gv schema.GroupVersion, resourceVersion string) []byte {
+	const field = `"resourceVersion":"`
+	out := make([]byte, 0, len(value)+len(gv.Group)+len(gv.Version)+len(field)+len(resourceVersion)+4)
+	out = append(out, value[:found.APIVersion.Start]...)
+	out = append(out, '"')
+	out = append(append(append(out, gv.Group...), '/'), gv.Version...)
+	out = append(out, '"')
+	out = append(out, value[found.APIVersion.End:found.Version]...)
+	if found.VersionLast {
+		out = append(out, ',')
+	}
+	out = append(append(append(out, field...), resourceVersion...), '"')
+	if !found.VersionLast {
+		out = append(out, ',')
+	}
+	return append(out, bytes.TrimSuffix(value[found.Version:], []byte("\n"))...)
+}
+
+// StoredAttributes reads what selectors look at. Selectable fields may be
+// defaulted or pruned, labels may not.
+func (s *crStorage) StoredAttributes(value []byte) (storage.Attributes, bool) {
+	if _, none := s.version.definition.converter.(conversion.None); !none || len(s.selectable) > 0 {
+		found, ok := s.scan(value)
+		if !ok {
+			return storage.Attributes{}, false
+		}
+		return s.attributes(value, &found)
+	}
+	found, ok := structural.ScanStored(value, anything, false)
+	if !ok {
+		return storage.Attributes{}, false
+	}
+	return s.attributes(value, &found)
+}
+
+// anything is a schema that has a place for everything.
+var anything = &structural.Schema{Preserve: true}
+
+func (s *crStorage) attributes(value []byte, found *structural.Scan) (storage.Attributes, bool) {
+	set := make(fields.Set, 2+len(s.selectable))
+	set["metadata.name"] = text(found.Name.Of(value))
+	if s.namespaced {
+		set["metadata.namespace"] = text(found.Namespace.Of(value))
+	}
+	for _, f := range s.selectable {
+		v, ok := scalar(structural.Value(value, f.path))
+		if !ok {
+			return storage.Attributes{}, false
+		}
+		set[f.name] = fieldText(v)
+	}
+	return storage.Attributes{Labels: structural.Strings(found.Labels.Of(value)), Fields: set}, true
+}
+
+// text is what a plain JSON string says.
+func text(quoted []byte) string {
+	if len(quoted) < 2 {
+		return ""
+	}
+	return string(quoted[1 : len(quoted)-1])
+}
+
+// scalar decodes a selectable value.
+func scalar(value []byte) (v any, ok bool) {
+	if len(value) == 0 {
+		return nil, true
+	}
+	return v, kjson.UnmarshalCaseSensitivePreserveInts(value, &v) == nil
+}
