@@ -145,6 +145,7 @@ func newHandler(generic *server.GenericAPIServer, config *server.Config, m *mode
 			base: handlers.RequestScope{
 				Admission: config.Admission, Authorizer: config.Authorization,
 				MaxRequestBodyBytes: config.MaxRequestBodyBytes, MinRequestTimeout: config.MinRequestTimeout,
+				CBOR:        config.CBOR,
 				Terminating: generic.Terminating(),
 			},
 		},

@@ -34,6 +34,8 @@ type APIGroupVersion struct {
 	Authorizer authorizer.Authorizer
 	// MaxRequestBodyBytes bounds bodies; larger ones are answered 413.
 	MaxRequestBodyBytes int64
+	// CBOR lets bodies, answers and watches travel as CBOR.
+	CBOR bool
 	// MinRequestTimeout is the lower bound of a watch's random duration.
 	MinRequestTimeoutSeconds int
 	// Terminating, where not nil, is closed when watches have to end.

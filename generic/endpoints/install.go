@@ -27,7 +27,7 @@ const (
 func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIResource, error) {
 	ws := new(restful.WebService)
 	ws.Path(g.prefix()).Doc("API at " + g.prefix()).Consumes("*/*").ApiVersion(g.GroupVersion.String())
-	ws.Produces(append(negotiation.MediaTypes(true), negotiation.StreamMediaTypes(true)...)...)
+	ws.Produces(append(g.rules().MediaTypes(), g.rules().StreamMediaTypes()...)...)
 	paths := make([]string, 0, len(g.Storage))
 	for p := range g.Storage {
 		paths = append(paths, p)
@@ -148,11 +148,16 @@ func (r *resource) pathParams(ws *restful.WebService, b *restful.RouteBuilder, s
 	}
 }
 
+// rules are the media types of the group version.
+func (g *APIGroupVersion) rules() negotiation.Rules {
+	return negotiation.Rules{Protobuf: true, CBOR: g.CBOR}
+}
+
 // produces are the media types that a verb's answers can have.
 func (r *resource) produces(v *verb) []string {
-	types := negotiation.MediaTypes(true)
+	types := r.group.rules().MediaTypes()
 	if v.writes == list || v.writes == watchEvent {
-		types = append(types, negotiation.StreamMediaTypes(true)...)
+		types = append(types, r.group.rules().StreamMediaTypes()...)
 	}
 	if m, ok := r.storage.(rest.StorageMetadata); ok {
 		types = append(slices.Clone(m.ProducesMIMETypes(v.method)), types...)

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/endpoints/handlers"
+	"triplane/generic/managedfields"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 )
@@ -130,6 +130,7 @@ func (g *APIGroupVersion) scope(r *resource, kind schema.GroupVersionKind, codec
 		Kind: kind, Hub: g.hub(r.storage, kind), Codec: codec,
 		Admission: g.Admission, Authorizer: g.Authorizer,
 		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
+		CBOR:                g.CBOR,
 		MinRequestTimeout:   time.Duration(g.MinRequestTimeoutSeconds) * time.Second,
 		Terminating:         g.Terminating,
 		SchemeName:          g.SchemeName,
@@ -163,8 +164,8 @@ func readable(st rest.Storage) bool {
 }
 
 // fieldManager makes what keeps managed fields, on the first write.
-func (g *APIGroupVersion) fieldManager(r *resource, s *handlers.RequestScope) func() (*managedfields.FieldManager, error) {
-	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+func (g *APIGroupVersion) fieldManager(r *resource, s *handlers.RequestScope) func() (*managedfields.Manager, error) {
+	return sync.OnceValues(func() (*managedfields.Manager, error) {
 		types, err := g.TypeConverter()
 		if err != nil || types == nil {
 			return nil, err

@@ -64,11 +64,14 @@ type Config struct {
 	MaxRequestsInFlight         int
 	MaxMutatingRequestsInFlight int
 	MaxRequestBodyBytes         int64
-	GoawayChance                float64
-	EnableProfiling             bool
-	EnableContentionProfiling   bool
-	CORSAllowedOrigins          []string
-	HSTSDirectives              []string
+	// CBOR lets bodies, answers and watches travel as CBOR (the feature gate
+	// CBORServingAndStorage).
+	CBOR                      bool
+	GoawayChance              float64
+	EnableProfiling           bool
+	EnableContentionProfiling bool
+	CORSAllowedOrigins        []string
+	HSTSDirectives            []string
 	// LongRunning tells the requests without a deadline: watches, proxies, exec.
 	LongRunning func(r *http.Request, info *request.Info) bool
 	Version     *version.Info

@@ -55,6 +55,7 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 			Admission:                s.config.Admission,
 			Authorizer:               s.config.Authorization,
 			MaxRequestBodyBytes:      s.config.MaxRequestBodyBytes,
+			CBOR:                     s.config.CBOR,
 			MinRequestTimeoutSeconds: int(s.config.MinRequestTimeout.Seconds()),
 			Terminating:              s.terminating,
 			Defer:                    s.Handler.router.deferRoutes,

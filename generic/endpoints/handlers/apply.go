@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
@@ -23,7 +24,11 @@ func (p *patch) serverSideApply(old runtime.Object, exists bool) (runtime.Object
 		old = s.Codec.New()
 		old.GetObjectKind().SetGroupVersionKind(s.Kind)
 	}
-	config, err := decodeApply(p.body)
+	decode := decodeApply
+	if p.kind == types.ApplyCBORPatchType {
+		decode = decodeApplyCBOR
+	}
+	config, err := decode(p.body)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +37,7 @@ func (p *patch) serverSideApply(old runtime.Object, exists bool) (runtime.Object
 	if err != nil {
 		return nil, err
 	}
-	if !p.wantsStrict() {
+	if !p.wantsStrict() || p.kind == types.ApplyCBORPatchType { // CBOR has no duplicate keys
 		return obj, nil
 	}
 	// A body with duplicate keys is told after a conflict, as kube-apiserver does.
@@ -61,4 +66,12 @@ func decodeApply(body []byte) (*unstructured.Unstructured, error) {
 		err = whole
 	}
 	return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
+}
+
+func decodeApplyCBOR(body []byte) (*unstructured.Unstructured, error) {
+	config := &unstructured.Unstructured{Object: map[string]any{}}
+	if err := unmarshalCBOR(body, &config.Object); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding CBOR: %v", err))
+	}
+	return config, nil
 }

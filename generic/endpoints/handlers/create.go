@@ -62,7 +62,7 @@ func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool
 	if err != nil {
 		return nil, none, err
 	}
-	mt, err := negotiation.NegotiateInput(req, s.Codec.Supports(rest.Protobuf))
+	mt, err := negotiation.NegotiateInput(req, s.rules())
 	if err != nil {
 		return nil, none, err
 	}
@@ -115,7 +115,7 @@ func (s *RequestScope) runCreate(ctx context.Context, req *http.Request, op *ope
 		return nil, err
 	}
 	if fm != nil {
-		obj = fm.UpdateNoErrors(s.Codec.New(), obj, manager(opts.FieldManager, req.UserAgent()))
+		obj = fm.Update(s.Codec.New(), obj, manager(opts.FieldManager, req.UserAgent()))
 	}
 	if err := op.admit(ctx, admission.Create, obj, nil, opts); err != nil {
 		return nil, err

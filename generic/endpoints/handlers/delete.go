@@ -100,7 +100,7 @@ func (s *RequestScope) deleteOptions(req *http.Request) (*metav1.DeleteOptions, 
 		return nil, err
 	}
 	if len(body) > 0 {
-		if opts, err = decodeDeleteOptions(req, body); err != nil {
+		if opts, err = s.decodeDeleteOptions(req, body); err != nil {
 			return nil, err
 		}
 	} else if req.URL.RawQuery != "" {
@@ -117,15 +117,16 @@ func (s *RequestScope) deleteOptions(req *http.Request) (*metav1.DeleteOptions, 
 	return opts, nil
 }
 
-func decodeDeleteOptions(req *http.Request, body []byte) (*metav1.DeleteOptions, error) {
-	mt, err := negotiation.NegotiateInput(req, true)
+func (s *RequestScope) decodeDeleteOptions(req *http.Request, body []byte) (*metav1.DeleteOptions, error) {
+	rules := negotiation.Rules{Protobuf: true, CBOR: s.CBOR}
+	mt, err := negotiation.NegotiateInput(req, rules)
 	if err != nil {
 		return nil, err
 	}
 	codecs := metainternalscheme.Codecs
 	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), negotiation.Name(mt))
 	if !ok {
-		return nil, negotiation.UnsupportedMediaType(negotiation.MediaTypes(true))
+		return nil, negotiation.UnsupportedMediaType(rules.MediaTypes())
 	}
 	kind := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
 	opts := &metav1.DeleteOptions{}

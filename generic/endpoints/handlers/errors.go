@@ -44,17 +44,20 @@ func StatusOf(err error) *metav1.Status {
 
 // WriteError answers with an error as a Status, in the media type that the
 // client accepts; indented JSON where it accepts none of the server's.
-func WriteError(w http.ResponseWriter, r *http.Request, err error) { writeError(w, r, err, true) }
+func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	writeError(w, r, err, negotiation.Rules{Protobuf: true})
+}
 
 // fail is WriteError in a media type that the scope serves.
 func (s *RequestScope) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() != nil {
 		err = apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", r.Context().Err()), 0)
 	}
-	writeError(w, r, err, s.Codec.Supports(rest.Protobuf))
+	rules := s.rules()
+	writeError(w, r, err, negotiation.Rules{Protobuf: rules.Protobuf, CBOR: rules.CBOR})
 }
 
-func writeError(w http.ResponseWriter, r *http.Request, err error, protobuf bool) {
+func writeError(w http.ResponseWriter, r *http.Request, err error, rules negotiation.Rules) {
 	status := StatusOf(err)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
@@ -63,11 +66,11 @@ func writeError(w http.ResponseWriter, r *http.Request, err error, protobuf bool
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	writeStatus(w, r, status, protobuf)
+	writeStatus(w, r, status, rules)
 }
 
-func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status, protobuf bool) {
-	o, err := negotiation.Negotiate(r, negotiation.Rules{Protobuf: protobuf})
+func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status, rules negotiation.Rules) {
+	o, err := negotiation.Negotiate(r, rules)
 	if err != nil {
 		o = negotiation.Output{MediaType: rest.JSON, Pretty: true}
 		if status.Code < http.StatusBadRequest {
@@ -92,6 +95,8 @@ func encodeStatus(status *metav1.Status, mt rest.MediaType) ([]byte, error) {
 		return marshalProtobuf(status)
 	case rest.YAML:
 		return yaml.Marshal(status)
+	case rest.CBOR:
+		return appendCBOR(nil, status)
 	}
 	return json.Marshal(status)
 }

@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"triplane/generic/authentication/user"
+	"triplane/generic/managedfields"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 	"triplane/generic/registry"
@@ -57,7 +57,7 @@ func newScope(t testing.TB) *RequestScope {
 	}
 	return &RequestScope{
 		Resource: configMapResource, Kind: configMapKind, Namespaced: true, Codec: codec, StrategicMerge: true,
-		FieldManager: func() (*managedfields.FieldManager, error) { return fm, nil },
+		FieldManager: func() (*managedfields.Manager, error) { return fm, nil },
 	}
 }
 

@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
+	library "k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"triplane/generic/managedfields"
 	"triplane/generic/registry/rest"
 )
 
@@ -24,7 +25,7 @@ type FieldManagerOptions struct {
 	Hub  schema.GroupVersion
 	// Codecs finds the codec of every version that managed fields may name.
 	Codecs      func(gv schema.GroupVersion) (rest.Codec, error)
-	Types       managedfields.TypeConverter
+	Types       library.TypeConverter
 	Subresource string
 	ResetFields rest.ResetFields
 	// Custom is for custom resources, whose schema may leave fields open.
@@ -32,17 +33,28 @@ type FieldManagerOptions struct {
 }
 
 // NewFieldManager returns what keeps managed fields of a kind in one version.
-func NewFieldManager(o FieldManagerOptions) (*managedfields.FieldManager, error) {
+func NewFieldManager(o FieldManagerOptions) (*managedfields.Manager, error) {
 	c := &converter{kind: o.Kind, hub: o.Hub, codecs: o.Codecs}
 	reset := make(map[fieldpath.APIVersion]fieldpath.Filter, len(o.ResetFields))
 	for gv, set := range o.ResetFields {
 		reset[fieldpath.APIVersion(gv.String())] = fieldpath.NewExcludeSetFilter(set)
 	}
-	make := managedfields.NewDefaultFieldManager
+	make := library.NewDefaultFieldManager
 	if o.Custom {
-		make = managedfields.NewDefaultCRDFieldManager
+		make = library.NewDefaultCRDFieldManager
 	}
-	return make(o.Types, c, c, c, o.Kind, o.Hub, o.Subresource, reset)
+	fm, err := make(o.Types, c, c, c, o.Kind, o.Hub, o.Subresource, reset)
+	if err != nil {
+		return nil, err
+	}
+	codec, err := o.Codecs(o.Kind.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	return managedfields.New(managedfields.Options{
+		Library: fm, Types: o.Types, Kind: o.Kind, Subresource: o.Subresource,
+		Ignore: reset[fieldpath.APIVersion(o.Kind.GroupVersion().String())], New: codec.New,
+	}), nil
 }
 
 // converter moves objects between the versions of a kind, for managed fields. It
@@ -216,7 +228,7 @@ func manager(fieldManager, userAgent string) string {
 }
 
 // fieldManager returns what keeps managed fields, nil where nothing does.
-func (s *RequestScope) fieldManager() (*managedfields.FieldManager, error) {
+func (s *RequestScope) fieldManager() (*managedfields.Manager, error) {
 	if s.FieldManager == nil {
 		return nil, nil
 	}

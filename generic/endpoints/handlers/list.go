@@ -10,6 +10,7 @@ import (
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 )
 
 // List serves list, and watch where the query asks for it; w may be nil.
@@ -29,7 +30,12 @@ func (s *RequestScope) list(lister rest.Lister, watcher rest.Watcher, always boo
 			s.fail(w, req, err)
 			return
 		}
-		out, err := negotiation.Negotiate(req, s.rules())
+		rules := s.rules()
+		if rules.CBOR {
+			info := request.InfoFrom(ctx)
+			rules.Stream = info != nil && info.Verb == "watch"
+		}
+		out, err := negotiation.Negotiate(req, rules)
 		if err != nil {
 			s.fail(w, req, err)
 			return

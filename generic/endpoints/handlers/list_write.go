@@ -257,8 +257,11 @@ func listMeta(list runtime.Object) metav1.ListMeta {
 // envelope puts a list around encoded items.
 func (s *RequestScope) envelope(items [][]byte, m metav1.ListMeta, mt rest.MediaType) (*envelope, error) {
 	kind := s.listKind()
-	if mt == rest.Protobuf {
+	switch mt {
+	case rest.Protobuf:
 		return protobufEnvelope(kind, items, m)
+	case rest.CBOR:
+		return cborEnvelope(kind, items, m)
 	}
 	e := &envelope{items: items, separator: comma}
 	apiVersion := kind.GroupVersion().String()

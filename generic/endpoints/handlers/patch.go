@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/managedfields"
 	"triplane/generic/registry/rest"
 )
 
@@ -31,7 +31,11 @@ func (s *RequestScope) PatchTypes() []string {
 	if s.StrategicMerge {
 		t = append(t, string(types.StrategicMergePatchType))
 	}
-	return append(t, string(types.ApplyYAMLPatchType))
+	t = append(t, string(types.ApplyYAMLPatchType))
+	if s.CBOR {
+		t = append(t, string(types.ApplyCBORPatchType))
+	}
+	return t
 }
 
 // Patch serves patch and apply.
@@ -62,7 +66,7 @@ type patch struct {
 	opts    *metav1.PatchOptions
 	update  *metav1.UpdateOptions
 	strict  string // the field validation directive
-	fields  *managedfields.FieldManager
+	fields  *managedfields.Manager
 	manager string
 	// dropFields leaves managed fields out, where the object is too large with
 	// them.
@@ -102,7 +106,7 @@ func (s *RequestScope) doPatch(req *http.Request, r rest.Patcher, patchTypes []s
 
 // store writes, again where it lost a race.
 func (p *patch) store(ctx context.Context, r rest.Patcher) (result runtime.Object, created bool, err error) {
-	apply := p.kind == types.ApplyYAMLPatchType
+	apply := p.isApply()
 	validateCreate := p.op.authorizedCreate(p.req, p.op.validateCreate(toCreateOptions(p.update)))
 	validateUpdate := p.op.validateUpdate(p.update)
 	for try := 0; ; try++ {
@@ -115,6 +119,10 @@ func (p *patch) store(ctx context.Context, r rest.Patcher) (result runtime.Objec
 			return result, created, err
 		}
 	}
+}
+
+func (p *patch) isApply() bool {
+	return p.kind == types.ApplyYAMLPatchType || p.kind == types.ApplyCBORPatchType
 }
 
 // isPatchRefusal tells a 413 about the patch itself from one about the object.
@@ -152,7 +160,7 @@ func (p *patch) apply(ctx context.Context, old runtime.Object) (runtime.Object, 
 	}
 	var obj runtime.Object
 	switch {
-	case p.kind == types.ApplyYAMLPatchType:
+	case p.isApply():
 		obj, err = p.serverSideApply(old, exists)
 	case !exists:
 		return nil, apierrors.NewNotFound(s.resource(), p.op.name)
@@ -196,7 +204,7 @@ func (p *patch) owned(old, obj runtime.Object) runtime.Object {
 	if p.fields == nil {
 		return obj
 	}
-	return p.fields.UpdateNoErrors(old, obj, p.manager)
+	return p.fields.Update(old, obj, p.manager)
 }
 
 // strictness judges what strict decoding found, of which Ignore asks nothing.

@@ -9,11 +9,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/admission"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/managedfields"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
 )
@@ -49,7 +49,7 @@ type RequestScope struct {
 
 	// FieldManager tracks who owns which field. It is called on the first write
 	// and caches its result; nil, or a nil result, leaves managed fields alone.
-	FieldManager func() (*managedfields.FieldManager, error)
+	FieldManager func() (*managedfields.Manager, error)
 	// StrategicMerge tells whether the kind has a Go type whose tags direct
 	// strategic merge patches. Custom resources have none.
 	StrategicMerge bool
@@ -63,6 +63,8 @@ type RequestScope struct {
 
 	// MaxRequestBodyBytes bounds bodies; 0 means DefaultMaxRequestBodyBytes.
 	MaxRequestBodyBytes int64
+	// CBOR lets bodies, answers and watches travel as CBOR.
+	CBOR bool
 	// MinRequestTimeout is the lower bound of the random duration of a watch
 	// that does not say how long it wants to last; 0 means 30 minutes.
 	MinRequestTimeout time.Duration
@@ -87,7 +89,10 @@ func (s *RequestScope) listKind() schema.GroupVersionKind {
 
 // rules are what the resource's answers can look like.
 func (s *RequestScope) rules() negotiation.Rules {
-	return negotiation.Rules{Protobuf: s.Codec.Supports(rest.Protobuf), Transforms: true, Table: s.Table != nil}
+	return negotiation.Rules{
+		Protobuf: s.Codec.Supports(rest.Protobuf), CBOR: s.CBOR && s.Codec.Supports(rest.CBOR),
+		Transforms: true, Table: s.Table != nil,
+	}
 }
 
 // goName is how messages call the kind's Go type, which kube-apiserver names by

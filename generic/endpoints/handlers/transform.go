@@ -44,6 +44,8 @@ func marshal(obj runtime.Object, mt rest.MediaType) ([]byte, error) {
 		return marshalProtobuf(obj)
 	case rest.YAML:
 		return yaml.Marshal(obj)
+	case rest.CBOR:
+		return appendCBOR(nil, obj)
 	}
 	return json.Marshal(obj)
 }

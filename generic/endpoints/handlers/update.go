@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/admission"
 	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/managedfields"
 	"triplane/generic/registry/rest"
 )
 
@@ -48,7 +48,7 @@ func (s *RequestScope) doUpdate(req *http.Request, r rest.Updater) (_ runtime.Ob
 	if err != nil {
 		return nil, false, out, err
 	}
-	mt, err := negotiation.NegotiateInput(req, s.Codec.Supports(rest.Protobuf))
+	mt, err := negotiation.NegotiateInput(req, s.rules())
 	if err != nil {
 		return nil, false, out, err
 	}
@@ -102,7 +102,7 @@ type update struct {
 	op      *operation
 	obj     runtime.Object
 	opts    *metav1.UpdateOptions
-	fields  *managedfields.FieldManager
+	fields  *managedfields.Manager
 	manager string
 }
 
@@ -121,7 +121,7 @@ func (u *update) Preconditions() *metav1.Preconditions {
 func (u *update) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj := u.obj.DeepCopyObject()
 	if u.fields != nil {
-		obj = u.fields.UpdateNoErrors(old, obj, u.manager)
+		obj = u.fields.Update(old, obj, u.manager)
 	}
 	if err := u.op.admitWrite(ctx, obj, old, u.opts); err != nil {
 		return nil, err

@@ -95,8 +95,11 @@ func (e *eventEncoder) appendError(dst []byte, err error) []byte {
 
 // frame puts the event around an encoded object.
 func (e *eventEncoder) frame(dst []byte, t string, obj []byte) []byte {
-	if e.out.MediaType == rest.Protobuf {
+	switch e.out.MediaType {
+	case rest.Protobuf:
 		return e.frameProtobuf(dst, t, obj)
+	case rest.CBOR:
+		return frameCBOR(dst, t, obj)
 	}
 	dst = append(append(append(dst, `{"type":"`...), t...), `","object":`...)
 	dst = append(append(dst, obj...), '}')

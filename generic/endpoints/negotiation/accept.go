@@ -48,8 +48,12 @@ func (o Output) Kind() schema.GroupVersionKind {
 
 // Rules are what an endpoint can serve.
 type Rules struct {
-	// Protobuf tells whether objects can travel as protobuf.
+	// Protobuf and CBOR tell whether objects can travel so.
 	Protobuf bool
+	CBOR     bool
+	// Stream tells that the answer is a watch, which may be asked for as a
+	// sequence of CBOR items.
+	Stream bool
 	// Transforms tells whether metadata, and with Table tables, can be asked for.
 	Transforms bool
 	Table      bool
@@ -60,20 +64,21 @@ type Rules struct {
 func Negotiate(r *http.Request, rules Rules) (Output, error) {
 	o, ok := negotiateAccept(r.Header.Get("Accept"), rules)
 	if !ok {
-		return Output{}, NotAcceptable(rules.mediaTypes())
+		return Output{}, NotAcceptable(rules.MediaTypes())
 	}
 	o.Pretty = o.Pretty || pretty(r)
 	return o, nil
 }
 
-// NegotiateStream is Negotiate for watches, which travel as JSON or protobuf.
+// NegotiateStream is Negotiate for watches, which do not travel as YAML.
 func NegotiateStream(r *http.Request, rules Rules) (Output, error) {
+	rules.Stream = true
 	o, err := Negotiate(r, rules)
 	if err != nil {
 		return Output{}, err
 	}
 	if o.MediaType == rest.YAML {
-		return Output{}, NotAcceptable(rules.streamTypes())
+		return Output{}, NotAcceptable(rules.StreamMediaTypes())
 	}
 	return o, nil
 }
@@ -97,7 +102,7 @@ func negotiateAccept(header string, rules Rules) (Output, bool) {
 	}
 	for _, clause := range goautoneg.ParseAccept(header) {
 		for _, mt := range rules.supported() {
-			if !matches(clause, mt) {
+			if !rules.matches(clause, mt) {
 				continue
 			}
 			if o, ok := accept(clause.Params, mt, rules); ok {
@@ -108,11 +113,14 @@ func negotiateAccept(header string, rules Rules) (Output, bool) {
 	return Output{}, false
 }
 
-func matches(c goautoneg.Accept, mt rest.MediaType) bool {
+func (r Rules) matches(c goautoneg.Accept, mt rest.MediaType) bool {
 	if c.Type == "*" {
 		return c.SubType == "*"
 	}
-	return c.Type == "application" && (c.SubType == "*" || "application/"+c.SubType == Name(mt))
+	if c.Type != "application" {
+		return false
+	}
+	return c.SubType == "*" || "application/"+c.SubType == Name(mt) || (r.Stream && mt == rest.CBOR && c.SubType == "cbor-seq")
 }
 
 func accept(params map[string]string, mt rest.MediaType, rules Rules) (Output, bool) {

@@ -37,18 +37,27 @@ func StreamName(mt rest.MediaType) string {
 }
 
 var (
-	withProtobuf    = []rest.MediaType{rest.JSON, rest.YAML, rest.Protobuf}
-	withoutProtobuf = withProtobuf[:2]
+	allTypes     = []rest.MediaType{rest.JSON, rest.YAML, rest.Protobuf, rest.CBOR}
+	withProtobuf = allTypes[:3]
+	textTypes    = allTypes[:2]
+	withCBOR     = []rest.MediaType{rest.JSON, rest.YAML, rest.CBOR}
 )
 
 func (r Rules) supported() []rest.MediaType {
-	if r.Protobuf {
+	switch {
+	case r.Protobuf && r.CBOR:
+		return allTypes
+	case r.Protobuf:
 		return withProtobuf
+	case r.CBOR:
+		return withCBOR
 	}
-	return withoutProtobuf
+	return textTypes
 }
 
-func (r Rules) mediaTypes() []string {
+// MediaTypes are the names of what an endpoint serves, and takes; the order is
+// that of error messages.
+func (r Rules) MediaTypes() []string {
 	var names []string
 	for _, mt := range r.supported() {
 		names = append(names, Name(mt))
@@ -56,24 +65,24 @@ func (r Rules) mediaTypes() []string {
 	return names
 }
 
-func (r Rules) streamTypes() []string {
+// StreamMediaTypes are the names of what watches serve.
+func (r Rules) StreamMediaTypes() []string {
 	names := []string{"application/json;stream=watch"}
 	if r.Protobuf {
 		names = append(names, "application/vnd.kubernetes.protobuf;stream=watch")
 	}
+	if r.CBOR {
+		names = append(names, "application/cbor-seq")
+	}
 	return names
 }
 
-// MediaTypes are the names of what an endpoint serves, and takes; the order is
-// that of error messages.
-func MediaTypes(protobuf bool) []string { return Rules{Protobuf: protobuf}.mediaTypes() }
-
-// StreamMediaTypes are the names of what watches serve.
-func StreamMediaTypes(protobuf bool) []string { return Rules{Protobuf: protobuf}.streamTypes() }
+// MediaTypes are Rules.MediaTypes without CBOR.
+func MediaTypes(protobuf bool) []string { return Rules{Protobuf: protobuf}.MediaTypes() }
 
 // NegotiateInput finds out how to read a body. The error is a 415 status. No
 // Content-Type means JSON.
-func NegotiateInput(r *http.Request, protobuf bool) (rest.MediaType, error) {
+func NegotiateInput(r *http.Request, rules Rules) (rest.MediaType, error) {
 	header := r.Header.Get("Content-Type")
 	switch header {
 	case "", "application/json":
@@ -81,13 +90,13 @@ func NegotiateInput(r *http.Request, protobuf bool) (rest.MediaType, error) {
 	}
 	name, _, err := mime.ParseMediaType(header)
 	if err == nil {
-		for _, mt := range (Rules{Protobuf: protobuf}).supported() {
+		for _, mt := range rules.supported() {
 			if Name(mt) == name {
 				return mt, nil
 			}
 		}
 	}
-	return 0, UnsupportedMediaType(MediaTypes(protobuf))
+	return 0, UnsupportedMediaType(rules.MediaTypes())
 }
 
 // NotAcceptable is the 406 status that lists what there is.

@@ -93,14 +93,14 @@ func TestNegotiateInput(t *testing.T) {
 	} {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Content-Type", ct)
-		if got, err := NegotiateInput(r, true); err != nil || got != want {
+		if got, err := NegotiateInput(r, Rules{Protobuf: true}); err != nil || got != want {
 			t.Errorf("%q: %v, %v", ct, got, err)
 		}
 	}
 	for _, ct := range []string{"text/yaml", "garbage", "application/cbor", ";"} {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Content-Type", ct)
-		if _, err := NegotiateInput(r, true); !apierrors.IsUnsupportedMediaType(err) {
+		if _, err := NegotiateInput(r, Rules{Protobuf: true}); !apierrors.IsUnsupportedMediaType(err) {
 			t.Errorf("%q: %v", ct, err)
 		}
 	}
