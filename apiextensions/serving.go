@@ -9,9 +9,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/endpoints/handlers"
+	"triplane/generic/managedfields"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
@@ -192,7 +192,7 @@ func (s *serving) requestScope(v *crVersion, subresource string) (*handlers.Requ
 	if subresource == "status" {
 		reset = k.Status.ResetFields
 	}
-	scope.FieldManager = sync.OnceValues(func() (*managedfields.FieldManager, error) {
+	scope.FieldManager = sync.OnceValues(func() (*managedfields.Manager, error) {
 		types, err := s.scope.types.of(s.definition)
 		if err != nil {
 			return nil, err
@@ -207,8 +207,8 @@ func (s *serving) requestScope(v *crVersion, subresource string) (*handlers.Requ
 
 // scaleFieldManager tracks who owns the replicas, which the store maps to the
 // object's own managed fields.
-func (s *serving) scaleFieldManager(codec rest.Codec) func() (*managedfields.FieldManager, error) {
-	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+func (s *serving) scaleFieldManager(codec rest.Codec) func() (*managedfields.Manager, error) {
+	return sync.OnceValues(func() (*managedfields.Manager, error) {
 		return handlers.NewFieldManager(handlers.FieldManagerOptions{
 			Kind: scaleGVK, Hub: scaleGVK.GroupVersion(), Types: s.scope.types.scale(), Subresource: "scale",
 			Codecs: func(gv schema.GroupVersion) (rest.Codec, error) {

@@ -1,0 +1,190 @@
+package managedfields
+
+import (
+	"fmt"
+	"math/rand"
+	"reflect"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	library "k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/randfill"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"triplane/generic/openapi"
+	"triplane/generic/openapi/models"
+)
+
+var typeConverter = openapi.NewTypeConverter(&models.Source{}, scheme.Scheme)
+
+// sameVersion converts nothing: all objects of these tests are of one version.
+type sameVersion struct{ *runtime.Scheme }
+
+func (s sameVersion) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	if _, ok := in.(runtime.Unstructured); ok {
+		return in, nil
+	}
+	return s.Scheme.ConvertToVersion(in, target)
+}
+
+func newManager(t testing.TB, kind schema.GroupVersionKind, subresource string, ignore *fieldpath.Set) *Manager {
+	t.Helper()
+	filters := map[fieldpath.APIVersion]fieldpath.Filter{}
+	o := Options{Types: typeConverter, Kind: kind, Subresource: subresource, New: func() runtime.Object {
+		obj, err := scheme.Scheme.New(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return obj
+	}}
+	if ignore != nil {
+		o.Ignore = fieldpath.NewExcludeSetFilter(ignore)
+		filters[fieldpath.APIVersion(kind.GroupVersion().String())] = o.Ignore
+	}
+	s := sameVersion{scheme.Scheme}
+	var err error
+	o.Library, err = library.NewDefaultFieldManager(typeConverter, s, s, s, kind, kind.GroupVersion(), subresource, filters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(o)
+}
+
+// entriesOf shows managed fields without their times.
+func entriesOf(t testing.TB, obj runtime.Object) string {
+	t.Helper()
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, e := range m.GetManagedFields() {
+		fmt.Fprintf(&b, "%s %s %s %q time=%t %s\n", e.Manager, e.Operation, e.APIVersion, e.Subresource, e.Time != nil, e.FieldsV1.GetRawString())
+	}
+	return b.String()
+}
+
+// both updates by the short way and by the library, and compares.
+func both(t testing.TB, m *Manager, live, obj runtime.Object, manager string) (out runtime.Object, short bool) {
+	t.Helper()
+	byLibrary := m.options.Library.UpdateNoErrors(live.DeepCopyObject(), obj.DeepCopyObject(), manager)
+	got := obj.DeepCopyObject()
+	before := live.DeepCopyObject()
+	if short = m.update(before, got, manager); !short {
+		if !reflect.DeepEqual(got, obj) {
+			t.Fatalf("giving up changed the object: %v", got)
+		}
+		return byLibrary, false
+	}
+	if !reflect.DeepEqual(before, live) {
+		t.Fatal("the live object was changed")
+	}
+	if want, have := entriesOf(t, byLibrary), entriesOf(t, got); want != have {
+		t.Fatalf("%T: managed fields\n%s\nwant\n%s\nfrom %+v\nto %+v", obj, have, want, live, obj)
+	}
+	return got, true
+}
+
+func filler(seed int64) *randfill.Filler {
+	return randfill.NewWithSeed(seed).NilChance(.4).NumElements(0, 3).MaxDepth(9).Funcs(
+		func(m *metav1.ObjectMeta, c randfill.Continue) {
+			m.Name, m.Namespace, m.UID = "name", "ns", types.UID("uid")
+			c.Fill(&m.Labels)
+			c.Fill(&m.Annotations)
+			c.Fill(&m.OwnerReferences)
+			c.Fill(&m.Finalizers)
+		},
+		func(t *metav1.TypeMeta, c randfill.Continue) {},
+		func(t *metav1.Time, c randfill.Continue) { *t = metav1.Unix(int64(c.Intn(3)), 0) },
+		func(t *metav1.MicroTime, c randfill.Continue) { t.Time = metav1.Unix(int64(c.Intn(3)), 0).Time },
+		func(q *resource.Quantity, c randfill.Continue) { *q = *resource.NewQuantity(int64(c.Intn(3)), resource.DecimalSI) },
+		func(v *intstr.IntOrString, c randfill.Continue) {
+			*v = intstr.FromInt32(int32(c.Intn(3)))
+			if c.Bool() {
+				*v = intstr.FromString("http")
+			}
+		},
+		func(r *runtime.RawExtension, c randfill.Continue) { r.Raw = []byte(`{"a":{"b":1},"c":[1,"x"]}`) },
+		// Few different strings, so that lists have items in common.
+		func(s *string, c randfill.Continue) { *s = []string{"", "a", "b", "c", "d", "e"}[c.Intn(6)] },
+		func(n *int32, c randfill.Continue) { *n = int32(c.Intn(3)) },
+		func(n *int64, c randfill.Continue) { *n = int64(c.Intn(3)) },
+	)
+}
+
+// change sets one field of an object to something else.
+func change(f *randfill.Filler, r *rand.Rand, obj runtime.Object) {
+	v := reflect.ValueOf(obj).Elem()
+	for v.Kind() == reflect.Struct && v.NumField() > 0 {
+		field := v.Field(r.Intn(v.NumField()))
+		if !field.CanSet() || field.Type() == reflect.TypeFor[metav1.TypeMeta]() || field.Type() == reflect.TypeFor[metav1.ObjectMeta]() {
+			return
+		}
+		if field.Kind() == reflect.Pointer && !field.IsNil() && r.Intn(3) > 0 {
+			field = field.Elem()
+		}
+		if field.Kind() == reflect.Slice && field.Len() > 0 && r.Intn(3) > 0 {
+			field = field.Index(r.Intn(field.Len()))
+		}
+		if field.Kind() != reflect.Struct || r.Intn(4) == 0 || value.TypeReflectEntryOf(field.Type()).CanConvertToUnstructured() {
+			f.Fill(field.Addr().Interface())
+			return
+		}
+		v = field
+	}
+}
+
+func TestUpdatesAreAsTheLibrarys(t *testing.T) {
+	const rounds = 25
+	short, long := 0, 0
+	for kind := range scheme.Scheme.AllKnownTypes() {
+		obj, err := scheme.Scheme.New(kind)
+		if _, notMeta := meta.Accessor(obj); err != nil || notMeta != nil || strings.HasSuffix(kind.Kind, "List") || kind.Version == runtime.APIVersionInternal {
+			continue
+		}
+		empty := obj.DeepCopyObject()
+		empty.GetObjectKind().SetGroupVersionKind(kind)
+		if _, err := typeConverter.ObjectToTyped(empty); err != nil {
+			continue // has no model
+		}
+		m := newManager(t, kind, "", fieldpath.NewSet(fieldpath.MakePathOrDie("status")))
+		for seed := range int64(rounds) {
+			f, r := filler(seed), rand.New(rand.NewSource(seed))
+			live := empty.DeepCopyObject()
+			a := empty.DeepCopyObject()
+			f.Fill(a)
+			a.GetObjectKind().SetGroupVersionKind(kind)
+			for step := range 4 {
+				next, quick := both(t, m, live, a, []string{"one", "two", "one", "three"}[step])
+				if quick {
+					short++
+				} else {
+					long++
+				}
+				live, a = next, next.DeepCopyObject()
+				if step%2 == 0 {
+					change(f, r, a)
+				} else {
+					managed, _ := meta.Accessor(next)
+					f.Fill(a)
+					again, _ := meta.Accessor(a)
+					again.SetManagedFields(managed.GetManagedFields())
+				}
+				a.GetObjectKind().SetGroupVersionKind(kind)
+			}
+		}
+	}
+	t.Logf("%d of %d updates went the short way", short, short+long)
+	if short < long {
+		t.Errorf("only %d of %d updates went the short way", short, short+long)
+	}
+}
