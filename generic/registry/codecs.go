@@ -102,6 +102,10 @@ func form(version int, mt rest.MediaType) storage.FormID {
 	return storage.FormID(version*4 + int(mt) + 1)
 }
 
+// rowForm is the form of a row of a table, of which there is one whatever the
+// version.
+const rowForm storage.FormID = 1 << 15
+
 // version returns the place of a served version among the codecs.
 func (s *Store[T]) version(gv schema.GroupVersion) (int, error) {
 	for i := range s.codecs {

@@ -105,6 +105,9 @@ type Kind[T Object] struct {
 	// Cells fills the cells behind Columns, in order. conditions and so on that
 	// kubectl's table rows know go in row.
 	Cells func(obj T) []any
+	// CellsAt is Cells with the ages left to since, whose result may be a part of
+	// a cell's text. With it, rows are encoded once and kept with the object.
+	CellsAt func(obj T, since func(metav1.Time) string) []any
 	// Rows, where set, adds conditions to a row (a completed pod).
 	RowConditions func(obj T) []metav1.TableRowCondition
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
 )
 
 const nameDescription = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
@@ -92,16 +93,58 @@ func (s *Store[T]) row(object runtime.Object) (metav1.TableRow, error) {
 	if !ok {
 		return metav1.TableRow{}, errNotOfKind(object, s.kind.Hub)
 	}
-	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}}
-	if s.kind.Columns == nil {
-		row.Cells = defaultCells(obj)
-	} else if s.kind.Cells != nil {
-		row.Cells = s.kind.Cells(obj)
-	}
+	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}, Cells: s.cells(obj)}
 	if s.kind.RowConditions != nil {
 		row.Conditions = s.kind.RowConditions(obj)
 	}
 	return row, nil
+}
+
+// RowColumns implements rest.RowEncoder.
+func (s *Store[T]) RowColumns() []metav1.TableColumnDefinition { return s.columns() }
+
+// Row implements rest.RowEncoder. Rows of kinds with CellsAt are kept with the
+// record.
+func (s *Store[T]) Row(item rest.Stored) (rest.Row, bool, error) {
+	o, ok := item.(*stored[T])
+	if !ok || o.store != s {
+		return nil, false, nil
+	}
+	if s.kind.CellsAt == nil {
+		row, err := s.encodeRow(o.record)
+		return row, true, err
+	}
+	row, err := o.record.Form(rowForm, s.options.Budget, s.encodeRow)
+	return row, true, err
+}
+
+func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {
+	obj, err := s.decode(r)
+	if err != nil {
+		return nil, err
+	}
+	var ages rest.Ages
+	var cells []any
+	if s.kind.CellsAt != nil {
+		cells = s.kind.CellsAt(obj, ages.Since)
+	} else {
+		cells = s.cells(obj)
+	}
+	var conditions []metav1.TableRowCondition
+	if s.kind.RowConditions != nil {
+		conditions = s.kind.RowConditions(obj)
+	}
+	return rest.EncodeRow(cells, conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
+}
+
+func (s *Store[T]) cells(obj T) []any {
+	switch {
+	case s.kind.Columns == nil:
+		return defaultCells(obj)
+	case s.kind.Cells != nil:
+		return s.kind.Cells(obj)
+	}
+	return nil
 }
 
 // defaultCells fill the default columns.

@@ -16,6 +16,7 @@ type common interface {
 	rest.MayReturnFullObject
 	rest.Deprecated
 	rest.StorageVersioner
+	rest.RowEncoder
 	rest.Getter
 	rest.Lister
 }

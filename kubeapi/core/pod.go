@@ -61,6 +61,7 @@ func podKind() registry.Kind[pod] {
 		},
 		Columns:       podColumns(),
 		Cells:         podCells,
+		CellsAt:       podCellsAt,
 		RowConditions: podRowConditions,
 		Fields:        podFields(),
 		IndexField:    "spec.nodeName",

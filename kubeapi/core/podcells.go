@@ -3,18 +3,19 @@ package core
 import (
 	"fmt"
 	"strconv"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"triplane/kubeapi/show"
 )
 
 // podCells shows a pod as kubectl does: one word for the state of all its
 // containers.
-func podCells(p pod) []any {
+func podCells(p pod) []any { return podCellsAt(p, show.Since) }
+
+// podCellsAt leaves the ages to since.
+func podCellsAt(p pod, since func(metav1.Time) string) []any {
 	s := summarize(p)
 	ip := "<none>"
 	if len(p.Status.PodIPs) > 0 {
@@ -23,7 +24,7 @@ func podCells(p pod) []any {
 		ip = p.Status.PodIP
 	}
 	return []any{
-		p.Name, fmt.Sprintf("%d/%d", s.ready, s.total), s.reason, s.restartsCell(), show.Since(p.CreationTimestamp),
+		p.Name, fmt.Sprintf("%d/%d", s.ready, s.total), s.reason, s.restartsCell(since), since(p.CreationTimestamp),
 		ip, orNone(p.Spec.NodeName), orNone(p.Status.NominatedNodeName), readinessGates(p),
 	}
 }
@@ -60,11 +61,11 @@ type summary struct {
 	reason                 string
 }
 
-func (s *summary) restartsCell() string {
+func (s *summary) restartsCell(since func(metav1.Time) string) string {
 	if s.restarts == 0 || s.lastRestart.IsZero() {
 		return strconv.Itoa(s.restarts)
 	}
-	return fmt.Sprintf("%d (%s ago)", s.restarts, duration.HumanDuration(time.Since(s.lastRestart.Time)))
+	return fmt.Sprintf("%d (%s ago)", s.restarts, since(s.lastRestart))
 }
 
 func summarize(p pod) summary {

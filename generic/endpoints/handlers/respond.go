@@ -29,9 +29,15 @@ func (a *answer) respond(code int, obj runtime.Object) {
 		return
 	}
 	var b []byte
+	var done bool
 	var err error
 	switch {
 	case a.out.Transform != negotiation.None:
+		if list, ok := obj.(*rest.StoredList); ok {
+			if done, err = a.storedTable(code, list); done || err != nil {
+				break
+			}
+		}
 		b, err = a.transformed(obj)
 	default:
 		if list, ok := obj.(*rest.StoredList); ok {
@@ -47,7 +53,9 @@ func (a *answer) respond(code int, obj runtime.Object) {
 		a.scope.fail(a.w, a.r, err)
 		return
 	}
-	writeBody(a.w, a.r, code, a.out, b)
+	if !done {
+		writeBody(a.w, a.r, code, a.out, b)
+	}
 }
 
 // status answers with a Status that the storage returned. It has no code of its
