@@ -36,7 +36,57 @@ type Attributes struct {
 	Options     runtime.Object // *metav1.CreateOptions and so on
 	DryRun      bool
 	User        *user.Info
+
+	// Codec converts objects of the requested version, Versions those of the
+	// others that the resource is served in. Both are nil where nobody can.
+	Codec    Converter
+	Versions Versions
+
+	// rounds is shared by the mutating plugins of a request.
+	rounds rounds
 }
+
+// Converter brings objects from the hub version to another one, and back.
+type Converter interface {
+	Kind() schema.GroupVersionKind
+	New() runtime.Object
+	Default(obj runtime.Object)
+	ToHub(obj runtime.Object) (runtime.Object, error)
+	FromHub(obj runtime.Object) (runtime.Object, error)
+}
+
+// Versions are the group versions in which a resource is served.
+type Versions interface {
+	Served() []schema.GroupVersion
+	Converter(gv schema.GroupVersion) (Converter, error)
+}
+
+// rounds tells whether mutating plugins are to run once more, because one
+// changed what another had seen already.
+type rounds struct {
+	again   bool
+	running bool
+	memory  map[any]any
+}
+
+// Reinvoke asks for a second round of the mutating plugins. There is one at
+// most.
+func (a *Attributes) Reinvoke() { a.rounds.again = true }
+
+// Reinvocation tells that this is the second round.
+func (a *Attributes) Reinvocation() bool { return a.rounds.running }
+
+// Remember keeps what a plugin wants to know in the second round, under a key of
+// its own; Recall returns it, or nil.
+func (a *Attributes) Remember(key, value any) {
+	if a.rounds.memory == nil {
+		a.rounds.memory = map[any]any{}
+	}
+	a.rounds.memory[key] = value
+}
+
+// Recall returns what Remember was given.
+func (a *Attributes) Recall(key any) any { return a.rounds.memory[key] }
 
 // Interface is an admission plugin, or the chain of them. A refusal is an
 // API status error.
@@ -70,8 +120,17 @@ func (c Chain) Handles(op Operation) bool {
 	return false
 }
 
-// Admit runs the mutating plugins until one refuses.
+// Admit runs the mutating plugins until one refuses, and once more where one of
+// them asks for it.
 func (c Chain) Admit(ctx context.Context, a *Attributes) error {
+	if err := c.admit(ctx, a); err != nil || !a.rounds.again {
+		return err
+	}
+	a.rounds.running = true
+	return c.admit(ctx, a)
+}
+
+func (c Chain) admit(ctx context.Context, a *Attributes) error {
 	for _, p := range c {
 		if m, ok := p.(MutatingInterface); ok && p.Handles(a.Operation) {
 			if err := m.Admit(ctx, a); err != nil {

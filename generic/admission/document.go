@@ -1,0 +1,76 @@
+package admission
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+)
+
+// Document is an object as JSON that says its kind.
+func Document(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
+	text, err := json.Marshal(obj)
+	if err != nil || kind.Empty() || !obj.GetObjectKind().GroupVersionKind().Empty() {
+		return text, err
+	}
+	if _, ok := obj.(runtime.Unstructured); ok {
+		return text, nil
+	}
+	head, err := json.Marshal(struct {
+		Kind       string `json:"kind"`
+		APIVersion string `json:"apiVersion"`
+	}{kind.Kind, kind.GroupVersion().String()})
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(text, []byte("{}")) {
+		return head, nil
+	}
+	return append(append(head[:len(head)-1], ','), text[1:]...), nil
+}
+
+// FromDocument reads an object of the codec's version from JSON, and fills in
+// defaults. Its kind is told as that of like is.
+func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Object, error) {
+	obj := codec.New()
+	if u, ok := obj.(interface{ UnmarshalJSON(b []byte) error }); ok {
+		if err := u.UnmarshalJSON(text); err != nil {
+			return nil, err
+		}
+	} else if err := kjson.UnmarshalCaseSensitivePreserveInts(text, obj); err != nil {
+		return nil, err
+	}
+	if _, ok := obj.(runtime.Unstructured); !ok && like != nil {
+		obj.GetObjectKind().SetGroupVersionKind(like.GetObjectKind().GroupVersionKind())
+	}
+	codec.Default(obj)
+	return obj, nil
+}
+
+// Become gives the object under judgement the content of a document of the
+// codec's version.
+func (a *Attributes) Become(codec Converter, text []byte) error {
+	obj, err := FromDocument(codec, text, a.Object)
+	if err != nil {
+		return err
+	}
+	if obj, err = codec.ToHub(obj); err != nil {
+		return err
+	}
+	return a.Replace(obj)
+}
+
+// ApplyJSONPatch applies a patch of a plugin or webhook to a document. The library
+// panics on some operations that make no sense.
+func ApplyJSONPatch(patch jsonpatch.Patch, doc []byte) (patched []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the patch cannot be applied: %v", r)
+		}
+	}()
+	return patch.Apply(doc)
+}

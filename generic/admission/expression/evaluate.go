@@ -1,0 +1,193 @@
+package expression
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+)
+
+// What the expressions of a policy, and the match conditions of a policy or
+// webhook, may cost together for one operation.
+const (
+	PolicyBudget    = 10000000
+	ConditionBudget = PolicyBudget / 4
+)
+
+// ErrBudget tells that the expressions have cost more than they may.
+var ErrBudget = errors.New("validation failed due to running out of cost budget, no further validation rules will be run")
+
+type activation = interpreter.Activation
+
+// Evaluation is the evaluation of the expressions of one policy about one
+// operation: its budget, its params, its variables.
+type Evaluation struct {
+	values    *Values
+	params    any
+	variables any
+	left      int64
+}
+
+// NewEvaluation begins one. params is an object as JSON, nil where there is none.
+func NewEvaluation(v *Values, params map[string]any, budget int64) *Evaluation {
+	e := &Evaluation{values: v, left: budget}
+	if params != nil {
+		e.params = params
+	}
+	return e
+}
+
+// WithVariables gives the expressions variables, which are evaluated when they
+// are first asked for.
+func (e *Evaluation) WithVariables(ctx context.Context, list []Variable) *Evaluation {
+	if len(list) > 0 {
+		e.variables = &variables{ctx: ctx, evaluation: e, list: list, known: make(map[string]ref.Val, len(list))}
+	}
+	return e
+}
+
+// See goes on with other values, such as those after a mutation. Variables are
+// evaluated again.
+func (e *Evaluation) See(v *Values) {
+	e.values = v
+	if vs, ok := e.variables.(*variables); ok {
+		clear(vs.known)
+	}
+}
+
+// ResolveName implements CEL's activation.
+func (e *Evaluation) ResolveName(name string) (any, bool) {
+	switch name {
+	case "params":
+		return e.params, true
+	case "variables":
+		return e.variables, true
+	}
+	return e.values.ResolveName(name)
+}
+
+// Parent implements CEL's activation.
+func (e *Evaluation) Parent() activation { return nil }
+
+// Evaluate evaluates an expression. The error says which one failed and why;
+// after ErrBudget there is nothing more to evaluate.
+func (e *Evaluation) Evaluate(ctx context.Context, x *Expression) (ref.Val, error) {
+	if x.err != nil {
+		return nil, x.err
+	}
+	out, err := e.run(ctx, x)
+	switch {
+	case errors.Is(err, ErrBudget):
+		return nil, ErrBudget
+	case err != nil:
+		return nil, fmt.Errorf("expression '%v' resulted in error: %w", x.Source, err)
+	}
+	return out, nil
+}
+
+func (e *Evaluation) run(ctx context.Context, x *Expression) (ref.Val, error) {
+	if e.left < 0 {
+		return nil, ErrBudget
+	}
+	out, details, err := x.program.ContextEval(ctx, e)
+	e.charge(details)
+	if e.left < 0 {
+		return nil, ErrBudget
+	}
+	return out, err
+}
+
+func (e *Evaluation) charge(details *cel.EvalDetails) {
+	if details == nil {
+		return
+	}
+	if cost := details.ActualCost(); cost != nil {
+		e.left -= int64(min(*cost, PolicyBudget+1)) //nolint:gosec // bounded
+	}
+}
+
+// Variable is a named expression of a policy.
+type Variable struct {
+	Name string
+	*Expression
+}
+
+// variables are the value of that name.
+type variables struct {
+	ctx        context.Context //nolint:containedctx // of one evaluation
+	evaluation *Evaluation
+	list       []Variable
+	known      map[string]ref.Val
+}
+
+var variablesType = types.NewObjectType(variablesName)
+
+var _ traits.Indexer = (*variables)(nil)
+
+// Get implements traits.Indexer. Of variables of the same name the last counts.
+func (v *variables) Get(key ref.Val) ref.Val {
+	name, ok := key.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(key)
+	}
+	if x, ok := v.known[string(name)]; ok {
+		return x
+	}
+	for i := len(v.list) - 1; i >= 0; i-- {
+		if v.list[i].Name == string(name) {
+			out := v.evaluate(v.list[i].Expression)
+			v.known[string(name)] = out
+			return out
+		}
+	}
+	return types.NewErr("no such key: %s", name)
+}
+
+func (v *variables) evaluate(x *Expression) ref.Val {
+	if x.err != nil {
+		return types.NewErr("composited variable %q fails to compile: %v", x.Source, x.err)
+	}
+	out, err := v.evaluation.run(v.ctx, x)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return out
+}
+
+// IsSet implements traits.FieldTester.
+func (v *variables) IsSet(key ref.Val) ref.Val {
+	for i := range v.list {
+		if types.String(v.list[i].Name).Equal(key) == types.True {
+			return types.True
+		}
+	}
+	return types.False
+}
+
+// ConvertToNative implements ref.Val.
+func (v *variables) ConvertToNative(t reflect.Type) (any, error) {
+	return nil, fmt.Errorf("type conversion error from %s to %v", variablesName, t)
+}
+
+// ConvertToType implements ref.Val.
+func (v *variables) ConvertToType(t ref.Type) ref.Val {
+	if t == types.TypeType {
+		return variablesType
+	}
+	return types.NewErr("type conversion error from %q to %q", variablesName, t.TypeName())
+}
+
+// Equal implements ref.Val.
+func (v *variables) Equal(other ref.Val) ref.Val { return types.Bool(ref.Val(v) == other) }
+
+// Type implements ref.Val.
+func (v *variables) Type() ref.Type { return variablesType }
+
+// Value implements ref.Val.
+func (v *variables) Value() any { return v.known }

@@ -1,0 +1,104 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// Resolver finds where a Service can be reached.
+type Resolver interface {
+	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
+}
+
+// client posts reviews to one webhook.
+type client struct {
+	rest *rest.RESTClient
+	path string
+}
+
+const dialTimeout = 30 * time.Second
+
+func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, error) {
+	config := &rest.Config{
+		QPS:             -1,
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.CABundle},
+		ContentConfig:   rest.ContentConfig{NegotiatedSerializer: scheme.Codecs.WithoutConversion()},
+	}
+	path := ""
+	switch {
+	case c.Service != nil:
+		path = toService(config, c.Service, resolver)
+	case c.URL != nil:
+		u, err := url.Parse(*c.URL)
+		if err != nil {
+			return nil, fmt.Errorf("Unparsable URL: %w", err) //nolint:staticcheck // as kube-apiserver says it
+		}
+		config.Host, path = u.Scheme+"://"+u.Host, u.Path
+		config.Proxy = http.ProxyFromEnvironment
+	default:
+		return nil, errors.New("webhook configuration must have either service or URL")
+	}
+	r, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return &client{rest: r, path: path}, nil
+}
+
+// toService lets the client dial a service where the resolver finds it. Its
+// certificate has to be good for the service's DNS name.
+func toService(config *rest.Config, s *admissionv1.ServiceReference, resolver Resolver) (path string) {
+	port := int32(443)
+	if s.Port != nil {
+		port = *s.Port
+	}
+	host := s.Name + "." + s.Namespace + ".svc"
+	config.Host = "https://" + net.JoinHostPort(host, strconv.Itoa(int(port)))
+	config.TLSClientConfig.ServerName = host
+	namespace, name := s.Namespace, s.Name
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: dialTimeout}
+	config.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if resolver != nil {
+			u, err := resolver.ResolveEndpoint(namespace, name, port)
+			if err != nil {
+				return nil, err
+			}
+			addr = u.Host
+		}
+		return dialer.DialContext(ctx, network, addr)
+	}
+	if s.Path != nil {
+		path = *s.Path
+	}
+	return path
+}
+
+// post sends a review and returns the answer's body.
+func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
+	r := c.rest.Post().AbsPath(c.path).Body(body).SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json, */*")
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		if whole := left.Truncate(time.Second); whole != left {
+			left = whole + time.Second
+		}
+		r = r.Timeout(left)
+	}
+	return r.Do(ctx).Raw()
+}
+
+// close drops idle connections.
+func (c *client) close() {
+	if t := c.rest.Client; t != nil {
+		t.CloseIdleConnections()
+	}
+}

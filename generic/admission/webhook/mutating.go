@@ -1,0 +1,147 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/expression"
+	"triplane/generic/admission/match"
+)
+
+var errPanic = errors.New("the call of a webhook failed unexpectedly")
+
+// Mutating lets mutating webhooks change objects. It is safe for concurrent use.
+type Mutating struct{ plugin }
+
+// NewMutating returns a plugin that knows no webhooks yet.
+func NewMutating(c Config) *Mutating { return &Mutating{plugin{config: c}} }
+
+// Set replaces all configurations.
+func (p *Mutating) Set(list []*admissionv1.MutatingWebhookConfiguration) {
+	p.set(mutating(list, p.config.Resolver, report))
+}
+
+// memory is what the plugin knows in the second round of a request.
+type memory struct {
+	// asked are the webhooks that were asked and want to be asked again after a
+	// change; again are those after whose turn there was one.
+	asked, again map[string]bool
+	left         []byte // the object as the first round left it
+}
+
+// Admit implements admission.MutatingInterface.
+func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
+	hooks := p.load()
+	if len(hooks) == 0 || match.Exempt(a) {
+		return nil
+	}
+	m, _ := a.Recall(p).(*memory)
+	if m == nil {
+		m = &memory{asked: map[string]bool{}, again: map[string]bool{}}
+		a.Remember(p, m)
+	}
+	if a.Reinvocation() && m.left != nil && m.changedSince(a) {
+		m.changed()
+	}
+	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
+	for _, h := range hooks {
+		if a.Reinvocation() && !m.again[h.id] {
+			continue
+		}
+		if err := p.turn(ctx, h, j, m); err != nil {
+			return err
+		}
+	}
+	if len(m.asked) > 0 && !a.Reinvocation() {
+		m.left, _ = snapshot(a)
+	}
+	return nil
+}
+
+// changed has the webhooks that were asked so far asked again.
+func (m *memory) changed() {
+	for id := range m.asked {
+		m.again[id] = true
+	}
+}
+
+func (m *memory) changedSince(a *admission.Attributes) bool {
+	now, err := snapshot(a)
+	return err != nil || !bytes.Equal(now, m.left)
+}
+
+func snapshot(a *admission.Attributes) ([]byte, error) {
+	if a.Object == nil {
+		return nil, nil
+	}
+	return admission.Document(a.Object, a.Kind)
+}
+
+// turn asks one webhook and applies its patch.
+func (p *Mutating) turn(ctx context.Context, h *hook, j *expression.Judgement, m *memory) error {
+	i, err := h.wants(ctx, j)
+	if err != nil || i == nil {
+		return err
+	}
+	r, err := h.ask(ctx, i.values, true)
+	if err != nil {
+		return err
+	}
+	changed := false
+	if r != nil && len(r.Patch) > 0 {
+		if changed, err = apply(h, i.values, r.Patch); err != nil {
+			return err
+		}
+	}
+	if changed {
+		j.Changed()
+		m.changed()
+		j.Attributes.Reinvoke()
+	}
+	if h.reinvoke {
+		m.asked[h.id] = true
+	}
+	return nil
+}
+
+// apply changes the object as a JSON patch says, and tells whether there was
+// anything to change.
+func apply(h *hook, v *expression.Values, text []byte) (changed bool, err error) {
+	patch, err := jsonpatch.DecodePatch(text)
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	if len(patch) == 0 {
+		return false, nil
+	}
+	obj, err := v.Object()
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	if obj == nil || v.Codec == nil || v.Attributes.Operation == admission.Connect {
+		return false, apierrors.NewInternalError(fmt.Errorf(
+			"admission webhook %q attempted to modify the object, which is not supported for this operation", h.name))
+	}
+	before, err := admission.Document(obj, v.Kind())
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	after, err := admission.ApplyJSONPatch(patch, before)
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	if bytes.Equal(before, after) {
+		return false, nil
+	}
+	if err := v.Attributes.Become(v.Codec, after); err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	return true, nil
+}

@@ -1,0 +1,165 @@
+package webhook
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/expression"
+	"triplane/generic/admission/match"
+	"triplane/generic/authorization/authorizer"
+)
+
+// Config is what both plugins need.
+type Config struct {
+	// Namespaces finds a namespace, for selectors and expressions.
+	Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
+	// Authorizer answers match conditions that ask for it; nil allows.
+	Authorizer authorizer.Authorizer
+	// Resolver finds Services; nil leaves it to the system's DNS.
+	Resolver Resolver
+}
+
+// plugin holds the compiled webhooks, nil where there are none.
+type plugin struct {
+	config Config
+	hooks  atomic.Pointer[[]*hook]
+}
+
+// Handles implements admission.Interface: any operation, if there is a webhook.
+func (p *plugin) Handles(admission.Operation) bool { return p.hooks.Load() != nil }
+
+func (p *plugin) set(hooks []*hook) {
+	var next *[]*hook
+	if len(hooks) > 0 {
+		next = &hooks
+	}
+	if old := p.hooks.Swap(next); old != nil {
+		for _, h := range *old {
+			if h.client != nil {
+				h.client.close()
+			}
+		}
+	}
+}
+
+func (p *plugin) load() []*hook {
+	if hooks := p.hooks.Load(); hooks != nil {
+		return *hooks
+	}
+	return nil
+}
+
+func report(err error) { klog.ErrorS(err, "A webhook cannot be used") }
+
+// invocation is a webhook that is about an operation, with what it is told.
+type invocation struct {
+	*hook
+	values *expression.Values
+}
+
+// wants tells whether the webhook is about the operation; nil if not. The error is
+// an API status.
+func (h *hook) wants(ctx context.Context, j *expression.Judgement) (*invocation, error) {
+	gv, ok, err := h.criteria.Match(ctx, j.Attributes, j.Find)
+	if err != nil || !ok {
+		return nil, err
+	}
+	values, err := j.Values(gv)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	if len(h.conditions) > 0 {
+		e := expression.NewEvaluation(values, nil, expression.ConditionBudget)
+		ok, err := h.conditions.Match(ctx, e)
+		if err != nil {
+			if h.ignore {
+				klog.ErrorS(err, "Failed evaluating match conditions, failing open", "webhook", h.name)
+				return nil, nil
+			}
+			return nil, admission.NewForbidden(j.Attributes, err)
+		}
+		if !ok {
+			return nil, nil
+		}
+	}
+	return &invocation{h, values}, nil
+}
+
+// Validating asks validating webhooks. It is safe for concurrent use.
+type Validating struct{ plugin }
+
+// NewValidating returns a plugin that knows no webhooks yet.
+func NewValidating(c Config) *Validating { return &Validating{plugin{config: c}} }
+
+// Set replaces all configurations.
+func (p *Validating) Set(list []*admissionv1.ValidatingWebhookConfiguration) {
+	p.set(validating(list, p.config.Resolver, report))
+}
+
+// Validate implements admission.ValidatingInterface: all webhooks are asked at the
+// same time, and the first of those that refuse is heard.
+func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
+	hooks := p.load()
+	if len(hooks) == 0 || match.Exempt(a) {
+		return nil
+	}
+	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
+	var calls []*invocation
+	for _, h := range hooks {
+		i, err := h.wants(ctx, j)
+		if err != nil {
+			return err
+		}
+		if i != nil {
+			calls = append(calls, i)
+		}
+	}
+	switch len(calls) {
+	case 0:
+		return nil
+	case 1:
+		_, err := calls[0].ask(ctx, calls[0].values, false)
+		return err
+	}
+	return askAll(ctx, calls)
+}
+
+// askAll asks side by side.
+func askAll(ctx context.Context, calls []*invocation) error {
+	// What is made on demand is made now: the values are shared.
+	for _, c := range calls {
+		if _, err := c.values.Object(); err != nil {
+			return apierrors.NewInternalError(err)
+		}
+		if _, err := c.values.Old(); err != nil {
+			return apierrors.NewInternalError(err)
+		}
+	}
+	errs := make([]error, len(calls))
+	var wg sync.WaitGroup
+	for i, c := range calls {
+		wg.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					klog.ErrorS(nil, "A call of a webhook panicked", "webhook", c.name, "panic", r)
+					errs[i] = apierrors.NewInternalError(errPanic)
+				}
+			}()
+			_, errs[i] = c.ask(ctx, c.values, false)
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

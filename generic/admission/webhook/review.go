@@ -1,0 +1,93 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	admissionapi "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/expression"
+)
+
+// question is an AdmissionReview to be sent. Both versions are the same JSON.
+func question(h *hook, v *expression.Values) (body []byte, uid types.UID, err error) {
+	a := v.Attributes
+	r := expression.Request(a, v.Kind(), v.Version)
+	r.UID = uuid.NewUUID()
+	if r.Object.Raw, err = document(v.Object, v.Kind(), a); err != nil {
+		return nil, "", err
+	}
+	if r.OldObject.Raw, err = document(v.Old, v.Kind(), a); err != nil {
+		return nil, "", err
+	}
+	if r.Options.Object != nil {
+		if r.Options.Raw, err = json.Marshal(r.Options.Object); err != nil {
+			return nil, "", err
+		}
+	}
+	body, err = json.Marshal(&admissionapi.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/" + h.version},
+		Request:  r,
+	})
+	return body, r.UID, err
+}
+
+func document(get func() (runtime.Object, error), kind schema.GroupVersionKind, a *admission.Attributes) ([]byte, error) {
+	obj, err := get()
+	if err != nil || obj == nil {
+		return nil, err
+	}
+	if a.Operation == admission.Connect {
+		kind = a.Kind
+	}
+	return admission.Document(obj, kind)
+}
+
+// answer reads what a webhook said, and refuses what makes no sense.
+func answer(h *hook, body []byte, uid types.UID, mutating bool) (*admissionapi.AdmissionResponse, error) {
+	var review admissionapi.AdmissionReview
+	if err := json.Unmarshal(body, &review); err != nil {
+		return nil, err
+	}
+	r := review.Response
+	if r == nil {
+		return nil, errors.New("webhook response was absent")
+	}
+	if h.version == "v1" {
+		if r.UID != uid {
+			return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, r.UID)
+		}
+		want := admissionapi.SchemeGroupVersion.WithKind("AdmissionReview")
+		if got := review.GroupVersionKind(); got != want {
+			return nil, fmt.Errorf("expected webhook response of %v, got %v", want, got)
+		}
+		if err := checkPatch(r, mutating); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func checkPatch(r *admissionapi.AdmissionResponse, mutating bool) error {
+	switch {
+	case !mutating && r.Patch != nil:
+		return errors.New("validating webhook may not return response.patch")
+	case !mutating && r.PatchType != nil:
+		return errors.New("validating webhook may not return response.patchType")
+	case !mutating:
+	case len(r.Patch) > 0 && r.PatchType == nil:
+		return errors.New("webhook returned response.patch but not response.patchType")
+	case len(r.Patch) == 0 && r.PatchType != nil:
+		return errors.New("webhook returned response.patchType but not response.patch")
+	case len(r.Patch) > 0 && *r.PatchType != admissionapi.PatchTypeJSONPatch:
+		return fmt.Errorf("webhook returned invalid response.patchType of %q", *r.PatchType)
+	}
+	return nil
+}
