@@ -202,13 +202,22 @@ func setAvailable(s *apiregistrationv1.APIService, c apiregistrationv1.APIServic
 
 // isAvailable tells whether the Available condition is true.
 func isAvailable(s *apiregistrationv1.APIService) bool {
-	for _, c := range s.Status.Conditions {
-		if c.Type == apiregistrationv1.Available {
-			return c.Status == apiregistrationv1.ConditionTrue
+	c := available(s)
+	return c != nil && c.Status == apiregistrationv1.ConditionTrue
+}
+
+// available returns the Available condition, nil if there is none.
+func available(s *apiregistrationv1.APIService) *apiregistrationv1.APIServiceCondition {
+	for i := range s.Status.Conditions {
+		if s.Status.Conditions[i].Type == apiregistrationv1.Available {
+			return &s.Status.Conditions[i]
 		}
 	}
-	return false
+	return nil
 }
+
+// port is the port of a remote APIService's Service.
+func port(s *apiregistrationv1.APIService) int32 { return ptr.Deref(s.Spec.Service.Port, 443) }
 
 func serviceCell(s *apiregistrationv1.APIService) string {
 	if s.Spec.Service == nil {

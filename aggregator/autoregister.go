@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -42,6 +43,9 @@ type autoregister struct {
 	// until then nothing is taken for gone.
 	complete <-chan struct{}
 	queue    workqueue.TypedRateLimitingInterface[schema.GroupVersion]
+	// settled are the group versions that were right once. What is built in is
+	// left to its administrator from then on.
+	settled sync.Map // of struct{} by schema.GroupVersion
 	// done is closed when everything local has been registered once.
 	done chan struct{}
 }
@@ -148,23 +152,34 @@ func (a *autoregister) sync(ctx context.Context, gv schema.GroupVersion) error {
 	if gv.Group == apiregistrationv1.GroupName {
 		return nil // the aggregator itself needs no registration
 	}
-	have, err := a.services.Get(apiServiceName(gv))
+	want := localAPIService(gv)
+	if want.Labels[automanagedLabel] == onStart {
+		if _, settled := a.settled.Load(gv); settled {
+			return nil
+		}
+	}
+	err := a.reconcile(ctx, gv, want)
+	if err == nil {
+		a.settled.Store(gv, struct{}{})
+	}
+	return err
+}
+
+func (a *autoregister) reconcile(ctx context.Context, gv schema.GroupVersion, want *apiregistrationv1.APIService) error {
+	have, err := a.services.Get(want.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
 	_, served := a.local.Get(gv)
 	switch {
 	case apierrors.IsNotFound(err) && served:
-		_, err := a.client.APIServices().Create(ctx, localAPIService(gv), metav1.CreateOptions{})
+		_, err := a.client.APIServices().Create(ctx, want, metav1.CreateOptions{})
 		return ignore(err, apierrors.IsAlreadyExists) // another replica was faster
 	case apierrors.IsNotFound(err) || have.Labels[automanagedLabel] == "":
 		return nil // somebody's own
 	case !served:
 		return a.remove(ctx, have)
-	}
-	want := localAPIService(gv)
-	if have.Spec.Service == nil && have.Spec.GroupPriorityMinimum == want.Spec.GroupPriorityMinimum &&
-		have.Spec.VersionPriority == want.Spec.VersionPriority {
+	case apiequality.Semantic.DeepEqual(have.Spec, want.Spec):
 		return nil
 	}
 	s := have.DeepCopy()

@@ -4,22 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
-	apiregistrationlisters "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 	"k8s.io/utils/ptr"
 )
 
@@ -27,23 +24,40 @@ import (
 // event would tell otherwise.
 const recheck = 30 * time.Second
 
+// availabilityWorkers is how many servers are asked at the same time; each may
+// take seconds not to answer.
+const availabilityWorkers = 10
+
 // availability keeps the Available condition of remote APIServices true to what
 // it finds: their Service, its EndpointSlices, and an answer of the server.
 type availability struct {
 	client   apiregistrationclient.APIServicesGetter
-	services apiregistrationlisters.APIServiceLister
+	services cache.Indexer // of APIServices, with byBackend
 	backends *backends
-	resolver ServiceResolver
-	cert     ClientCertificate
+	fetcher  *fetcher
 	// learn is told what a server that answers has.
-	learn func(schema.GroupVersion, []metav1.APIResource)
+	learn func(*apiregistrationv1.APIService, []metav1.APIResource)
 	queue workqueue.TypedRateLimitingInterface[string]
+	// found is what the last check of an APIService said: an event that says the
+	// same is no reason for another check.
+	found sync.Map // of apiregistrationv1.APIServiceCondition by name
 }
 
-func newAvailability(client apiregistrationclient.APIServicesGetter, services apiregistrationlisters.APIServiceLister,
-	b *backends, resolver ServiceResolver, cert ClientCertificate, learn func(schema.GroupVersion, []metav1.APIResource)) *availability {
+// byBackend indexes APIServices by the namespace and name of their Service.
+const byBackend = "backend"
+
+// backendIndex has nothing to say of local APIServices, of which there are many.
+func backendIndex(obj any) ([]string, error) {
+	if ref := obj.(*apiregistrationv1.APIService).Spec.Service; ref != nil {
+		return []string{ref.Namespace + "/" + ref.Name}, nil
+	}
+	return nil, nil
+}
+
+func newAvailability(client apiregistrationclient.APIServicesGetter, services cache.Indexer,
+	b *backends, f *fetcher, learn func(*apiregistrationv1.APIService, []metav1.APIResource)) *availability {
 	return &availability{
-		client: client, services: services, backends: b, resolver: resolver, cert: cert, learn: learn,
+		client: client, services: services, backends: b, fetcher: f, learn: learn,
 		// Few servers are asked, and users wait for them: a failed check is
 		// repeated soon, and seldom only after many.
 		queue: workqueue.NewTypedRateLimitingQueue(
@@ -54,7 +68,7 @@ func newAvailability(client apiregistrationclient.APIServicesGetter, services ap
 // run works until ctx ends.
 func (a *availability) run(ctx context.Context) {
 	var wg sync.WaitGroup
-	for range 3 {
+	for range availabilityWorkers {
 		wg.Go(func() {
 			for a.work(ctx) {
 			}
@@ -89,22 +103,26 @@ func (a *availability) work(ctx context.Context) bool {
 // sync checks one APIService. again asks for another try soon, as no event will
 // tell of the change that is waited for.
 func (a *availability) sync(ctx context.Context, name string) (again bool, err error) {
-	s, err := a.services.Get(name)
-	if apierrors.IsNotFound(err) {
-		a.queue.Forget(name)
-		return false, nil
-	}
+	obj, ok, err := a.services.GetByKey(name)
 	if err != nil {
 		return false, err
 	}
+	if !ok {
+		a.found.Delete(name)
+		return false, nil
+	}
+	s := obj.(*apiregistrationv1.APIService)
 	condition := localCondition()
 	if s.Spec.Service != nil {
-		a.backends.start()
 		condition, again = a.check(ctx, s)
+		if ctx.Err() != nil {
+			return false, ctx.Err() // what a check says that was broken off is not so
+		}
 		if !again {
 			a.queue.AddAfter(name, recheck)
 		}
 	}
+	a.found.Store(name, condition)
 	s = s.DeepCopy()
 	if !setAvailable(s, condition) {
 		return again, nil
@@ -122,7 +140,7 @@ func (a *availability) check(ctx context.Context, s *apiregistrationv1.APIServic
 		return unavailable("Unknown", "services are not known yet"), true
 	}
 	ref := s.Spec.Service
-	svc, err := a.backends.services.Services(ref.Namespace).Get(ref.Name)
+	svc, err := a.backends.service(ref.Namespace, ref.Name)
 	if apierrors.IsNotFound(err) {
 		return unavailable("ServiceNotFound", fmt.Sprintf("service/%s in %q is not present", ref.Name, ref.Namespace)), false
 	}
@@ -145,13 +163,13 @@ func (a *availability) check(ctx context.Context, s *apiregistrationv1.APIServic
 
 // checkEndpoints looks whether anybody stands behind the Service's port.
 func (a *availability) checkEndpoints(s *apiregistrationv1.APIService, svc *corev1.Service) *apiregistrationv1.APIServiceCondition {
-	port := ptr.Deref(s.Spec.Service.Port, 443)
+	port := port(s)
 	where := fmt.Sprintf("service/%s in %q", svc.Name, svc.Namespace)
 	sp, err := servicePort(svc, port)
 	if err != nil {
 		return ptr.To(unavailable("ServicePortError", fmt.Sprintf("%s is not listening on port %d", where, port)))
 	}
-	slices, err := slicesOf(a.backends.slices, svc.Namespace, svc.Name)
+	slices, err := a.backends.slicesOf(svc.Namespace, svc.Name)
 	if err != nil {
 		return ptr.To(unavailable("EndpointsAccessError", fmt.Sprintf("endpointslices for %s cannot be checked due to: %v", where, err)))
 	}
@@ -166,20 +184,13 @@ func (a *availability) checkEndpoints(s *apiregistrationv1.APIService, svc *core
 
 // checkDiscovery asks the external server for its group version's document.
 func (a *availability) checkDiscovery(ctx context.Context, s *apiregistrationv1.APIService) error {
-	t, err := newTransport(s, a.cert, false)
+	body, err := a.fetcher.get(ctx, s, discoveryPath(s))
 	if err != nil {
 		return err
 	}
-	defer t.CloseIdleConnections()
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
-	body, err := fetch(ctx, t, a.resolver, s, discoveryPath(s), "application/json")
-	if err != nil {
-		return fmt.Errorf("failing or missing response from %w", err)
-	}
 	var list metav1.APIResourceList
-	if err := json.Unmarshal(body, &list); err == nil {
-		a.learn(groupVersion(s), list.APIResources)
+	if err := json.Unmarshal(body, &list); err == nil && list.Kind == "APIResourceList" {
+		a.learn(s, list.APIResources)
 	}
 	return nil
 }
@@ -191,35 +202,6 @@ func discoveryPath(s *apiregistrationv1.APIService) string {
 	return "/apis/" + s.Spec.Group + "/" + s.Spec.Version
 }
 
-// fetch gets a document of an external API server as the aggregator's own user.
-func fetch(ctx context.Context, t http.RoundTripper, resolver ServiceResolver, s *apiregistrationv1.APIService, path, accept string) ([]byte, error) {
-	ref := s.Spec.Service
-	u, err := resolver.ResolveEndpoint(ref.Namespace, ref.Name, *ref.Port)
-	if err != nil {
-		return nil, err
-	}
-	u.Path = path
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	outgoing(r, u, aggregatorUser)
-	r.Header.Set("Accept", accept)
-	resp, err := t.RoundTrip(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: Get %q: %w", u, u, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", u, err)
-	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, fmt.Errorf("%s: bad status from %s: %d", u, u, resp.StatusCode)
-	}
-	return body, nil
-}
-
 func unavailable(reason, message string) apiregistrationv1.APIServiceCondition {
 	return apiregistrationv1.APIServiceCondition{
 		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, Reason: reason, Message: message,
@@ -227,21 +209,41 @@ func unavailable(reason, message string) apiregistrationv1.APIServiceCondition {
 }
 
 // enqueue asks for a check of an APIService.
-func (a *availability) enqueue(s *apiregistrationv1.APIService) {
-	a.queue.Forget(s.Name)
-	a.queue.Add(s.Name)
+func (a *availability) enqueue(name string) {
+	a.queue.Forget(name)
+	a.queue.Add(name)
+}
+
+// changed asks for a check of an APIService that somebody changed. old is nil for
+// one that is new here.
+func (a *availability) changed(s, old *apiregistrationv1.APIService) {
+	if old != nil && apiequality.Semantic.DeepEqual(s.Spec, old.Spec) && a.says(s) {
+		return
+	}
+	if s.Spec.Service != nil || !saysAvailable(s, localCondition()) {
+		a.enqueue(s.Name)
+	}
+}
+
+// says tells whether an APIService says what the last check found.
+func (a *availability) says(s *apiregistrationv1.APIService) bool {
+	found, ok := a.found.Load(s.Name)
+	return ok && saysAvailable(s, found.(apiregistrationv1.APIServiceCondition))
+}
+
+func saysAvailable(s *apiregistrationv1.APIService, want apiregistrationv1.APIServiceCondition) bool {
+	c := available(s)
+	return c != nil && c.Status == want.Status && c.Reason == want.Reason && c.Message == want.Message
 }
 
 // backendChanged asks for a check of all APIServices of a Service.
 func (a *availability) backendChanged(namespace, service string) {
-	all, err := a.services.List(everything)
+	all, err := a.services.ByIndex(byBackend, namespace+"/"+service)
 	if err != nil {
-		return
+		return // the index is there
 	}
-	for _, s := range all {
-		if ref := s.Spec.Service; ref != nil && ref.Namespace == namespace && ref.Name == service {
-			a.enqueue(s)
-		}
+	for _, obj := range all {
+		a.enqueue(obj.(*apiregistrationv1.APIService).Name)
 	}
 }
 

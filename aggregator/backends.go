@@ -4,10 +4,12 @@ import (
 	"context"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	corelisters "k8s.io/client-go/listers/core/v1"
-	discoverylisters "k8s.io/client-go/listers/discovery/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -15,27 +17,40 @@ import (
 // name. It watches them only once started: a server without remote APIServices
 // keeps no copy of every Service.
 type backends struct {
-	services corelisters.ServiceLister
-	slices   discoverylisters.EndpointSliceLister
+	services, slices cache.SharedIndexInformer
 
-	factory   informers.SharedInformerFactory
-	informers []cache.SharedIndexInformer
-	ctx       context.Context // ends the watches
-	once      sync.Once
+	factory informers.SharedInformerFactory
+	ctx     context.Context // ends the watches
+	once    sync.Once
 }
 
-func newBackends(ctx context.Context, client kubernetes.Interface) *backends {
-	f := informers.NewSharedInformerFactory(client, 0)
-	services, slices := f.Core().V1().Services(), f.Discovery().V1().EndpointSlices()
-	return &backends{
-		services: services.Lister(), slices: slices.Lister(),
-		factory: f, informers: []cache.SharedIndexInformer{services.Informer(), slices.Informer()}, ctx: ctx,
+// byService indexes EndpointSlices by the namespace and name of their Service.
+const byService = "service"
+
+func newBackends(ctx context.Context, client kubernetes.Interface) (*backends, error) {
+	f := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim))
+	b := &backends{
+		services: f.Core().V1().Services().Informer(), slices: f.Discovery().V1().EndpointSlices().Informer(),
+		factory: f, ctx: ctx,
 	}
+	return b, b.slices.AddIndexers(cache.Indexers{byService: func(obj any) ([]string, error) {
+		s := obj.(*discoveryv1.EndpointSlice)
+		return []string{s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]}, nil
+	}})
+}
+
+// trim forgets what is not needed of an object.
+func trim(obj any) (any, error) {
+	if m, ok := obj.(metav1.Object); ok {
+		m.SetManagedFields(nil)
+		m.SetAnnotations(nil)
+	}
+	return obj, nil
 }
 
 // onChange registers what is called for each event.
 func (b *backends) onChange(h cache.ResourceEventHandler) error {
-	for _, i := range b.informers {
+	for _, i := range []cache.SharedIndexInformer{b.services, b.slices} {
 		if _, err := i.AddEventHandler(h); err != nil {
 			return err
 		}
@@ -43,11 +58,36 @@ func (b *backends) onChange(h cache.ResourceEventHandler) error {
 	return nil
 }
 
+// service returns a Service, or a NotFound error.
+func (b *backends) service(namespace, name string) (*corev1.Service, error) {
+	b.start()
+	obj, ok, err := b.services.GetIndexer().GetByKey(namespace + "/" + name)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, errors.NewNotFound(corev1.Resource("service"), name)
+	}
+	return obj.(*corev1.Service), nil
+}
+
+// slicesOf returns the EndpointSlices of a Service.
+func (b *backends) slicesOf(namespace, name string) ([]*discoveryv1.EndpointSlice, error) {
+	b.start()
+	objs, err := b.slices.GetIndexer().ByIndex(byService, namespace+"/"+name)
+	out := make([]*discoveryv1.EndpointSlice, 0, len(objs))
+	for _, obj := range objs {
+		out = append(out, obj.(*discoveryv1.EndpointSlice))
+	}
+	return out, err
+}
+
 func (b *backends) start() { b.once.Do(func() { b.factory.Start(b.ctx.Done()) }) }
 
 // synced waits until all that existed when start was called is known.
 func (b *backends) synced(ctx context.Context) bool {
-	return cache.WaitForCacheSync(ctx.Done(), b.informers[0].HasSynced, b.informers[1].HasSynced)
+	b.start()
+	return cache.WaitForCacheSync(ctx.Done(), b.services.HasSynced, b.slices.HasSynced)
 }
 
 // shutdown waits for the watches to end.

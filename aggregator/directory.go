@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -73,12 +74,23 @@ func (d *directory) unproxy(gv schema.GroupVersion) {
 }
 
 // learn notes what an external server says it has.
-func (d *directory) learn(gv schema.GroupVersion, resources []metav1.APIResource) {
+func (d *directory) learn(s *apiregistrationv1.APIService, resources []metav1.APIResource) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.proxies[gv] != nil {
-		d.resources[gv] = resources
-		d.tell(gv)
+	gv := groupVersion(s)
+	if known, ok := d.resources[gv]; d.proxies[gv] == nil || ok && apiequality.Semantic.DeepEqual(known, resources) {
+		return
+	}
+	d.resources[gv] = resources
+	d.tell(gv)
+}
+
+// each calls f for each APIService.
+func (d *directory) each(f func(*apiregistrationv1.APIService)) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, s := range d.services {
+		f(s)
 	}
 }
 
@@ -99,7 +111,7 @@ func (d *directory) tell(gv schema.GroupVersion) {
 	case s == nil:
 		d.public.Remove(gv)
 		return
-	case s != nil && s.Spec.Service != nil:
+	case s.Spec.Service != nil:
 		v = discovery.Version{GroupVersion: gv, Resources: d.resources[gv], Stale: !isAvailable(s)}
 	case !served:
 		v = discovery.Version{GroupVersion: gv, Stale: true}

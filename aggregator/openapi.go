@@ -3,43 +3,119 @@ package aggregator
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	kubeopenapi "k8s.io/kube-openapi/pkg/aggregator"
+	"k8s.io/kube-openapi/pkg/openapiconv"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"triplane/generic/openapi"
 )
 
-// remoteSource gives the OpenAPI documents of an external API server, fetched
-// when a client asks for them.
+// documents publishes the OpenAPI documents of external API servers while these
+// are available. It is safe for concurrent use.
+type documents struct {
+	ctx     context.Context // ends requests for documents
+	service *openapi.Service
+	fetcher *fetcher
+	// told are the hashes of documents that a client asked for, by path.
+	told sync.Map
+}
+
+// remoteSource gives the documents of an external API server, fetched when a
+// client asks for them.
 type remoteSource struct {
-	server  *Server
+	*documents
 	service *apiregistrationv1.APIService
 }
 
-// publishOpenAPI makes a remote APIService's documents known while it is
-// available.
-func (s *Server) publishOpenAPI(a *apiregistrationv1.APIService) {
-	if a.Spec.Service == nil || !isAvailable(a) {
-		s.unpublishOpenAPI(a)
+func (d *documents) set(s *apiregistrationv1.APIService) {
+	if s.Spec.Service == nil || !isAvailable(s) {
+		d.remove(s)
 		return
 	}
-	s.config.generic.OpenAPI.Set(documentPath(a), remoteSource{s, a})
-}
-
-// unpublishOpenAPI takes them back; local group versions keep theirs.
-func (s *Server) unpublishOpenAPI(a *apiregistrationv1.APIService) {
-	if s.config.generic.OpenAPI.Is(documentPath(a), func(src any) bool { _, remote := src.(remoteSource); return remote }) {
-		s.config.generic.OpenAPI.Remove(documentPath(a))
+	same := func(src any) bool {
+		r, remote := src.(remoteSource)
+		return remote && apiequality.Semantic.DeepEqual(r.service.Spec, s.Spec)
+	}
+	if !d.service.Is(documentPath(s), same) {
+		d.service.Set(documentPath(s), remoteSource{d, s})
 	}
 }
 
-func documentPath(a *apiregistrationv1.APIService) string { return discoveryPath(a)[1:] }
+// check looks whether a document that somebody has is still the server's.
+func (d *documents) check(s *apiregistrationv1.APIService) {
+	had, asked := d.told.Load(documentPath(s))
+	if !asked || !d.service.Is(documentPath(s), isRemote) {
+		return
+	}
+	src := remoteSource{d, s}
+	if now := src.hash(); now == "" || now != had {
+		d.service.Set(documentPath(s), src)
+	}
+}
 
-// V3 implements openapi.Source.
+// remove takes the documents back; local group versions keep theirs.
+func (d *documents) remove(s *apiregistrationv1.APIService) {
+	if d.service.Is(documentPath(s), isRemote) {
+		d.service.Remove(documentPath(s))
+		d.told.Delete(documentPath(s))
+	}
+}
+
+func isRemote(src any) bool {
+	_, remote := src.(remoteSource)
+	return remote
+}
+
+func documentPath(s *apiregistrationv1.APIService) string { return discoveryPath(s)[1:] }
+
+// Hash implements openapi.Hasher with what the server's own index says.
+func (r remoteSource) Hash() string {
+	hash := r.hash()
+	r.told.Store(documentPath(r.service), hash)
+	return hash
+}
+
+func (r remoteSource) hash() string {
+	var index struct {
+		Paths map[string]struct {
+			ServerRelativeURL string `json:"serverRelativeURL"`
+		} `json:"paths"`
+	}
+	if err := r.get("/openapi/v3", &index); err != nil {
+		return ""
+	}
+	u, err := url.Parse(index.Paths[documentPath(r.service)].ServerRelativeURL)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("hash")
+}
+
+// V3 implements openapi.Source. What a server that knows no OpenAPI v3 says in
+// the older form is converted.
 func (r remoteSource) V3() (*spec3.OpenAPI, error) {
 	doc := &spec3.OpenAPI{}
-	return doc, r.get("/openapi/v3/"+documentPath(r.service), doc)
+	err := r.get("/openapi/v3/"+documentPath(r.service), doc)
+	var status *statusError
+	if errors.As(err, &status) && status.code == http.StatusNotFound {
+		old, err := r.V2()
+		if err != nil {
+			return nil, err
+		}
+		return openapiconv.ConvertV2ToV3(old), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return doc, nil
 }
 
 // V2 implements openapi.Source.
@@ -52,14 +128,7 @@ func (r remoteSource) V2() (*spec.Swagger, error) {
 }
 
 func (r remoteSource) get(path string, into any) error {
-	t, err := newTransport(r.service, r.server.config.ProxyClientCert, false)
-	if err != nil {
-		return err
-	}
-	defer t.CloseIdleConnections()
-	ctx, cancel := withTimeout(context.Background())
-	defer cancel()
-	body, err := fetch(ctx, t, r.server.available.resolver, r.service, path, "application/json")
+	body, err := r.fetcher.get(r.ctx, r.service, path)
 	if err != nil {
 		return err
 	}

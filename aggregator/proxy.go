@@ -1,7 +1,8 @@
 package aggregator
 
 import (
-	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -25,30 +26,31 @@ type target struct {
 	err       error // the transport cannot be made
 	plain     *http.Transport
 	upgrade   *http.Transport
+	upgraded  *connections // of the upgrade transport
 }
 
-// errRedirect refuses what an external server may not do: send clients
-// elsewhere with credentials meant for it.
-var errRedirect = errors.New("the backend attempted to redirect this request, which is not permitted")
+// redirected is the answer instead of a redirect. An external server may not
+// send clients elsewhere with credentials meant for it.
+const redirected = "the backend attempted to redirect this request, which is not permitted"
 
 // proxyHandler answers the paths of one remote APIService. It is safe for
 // concurrent use.
 type proxyHandler struct {
 	resolver        ServiceResolver
+	identity        *identity
 	rejectRedirects bool
 	target          atomic.Pointer[target]
 }
 
-// update points the handler to an APIService as it is now.
+// update points the handler to an APIService as it is now. It must not be called
+// concurrently.
 func (h *proxyHandler) update(s *apiregistrationv1.APIService, cert ClientCertificate) {
 	next := &target{service: s, available: isAvailable(s)}
 	old := h.target.Load()
 	if old != nil && old.err == nil && sameTransport(old.service, s) {
-		next.plain, next.upgrade = old.plain, old.upgrade
+		next.plain, next.upgrade, next.upgraded = old.plain, old.upgrade, old.upgraded
 	} else {
-		if next.plain, next.err = newTransport(s, cert, false); next.err == nil {
-			next.upgrade, next.err = newTransport(s, cert, true)
-		}
+		next.connect(cert)
 		if old != nil {
 			old.close()
 		}
@@ -56,7 +58,21 @@ func (h *proxyHandler) update(s *apiregistrationv1.APIService, cert ClientCertif
 	h.target.Store(next)
 }
 
-// close lets go of idle connections.
+// connect makes the transports.
+func (t *target) connect(cert ClientCertificate) {
+	if t.plain, t.err = newTransport(t.service, cert); t.err != nil {
+		return
+	}
+	if t.upgrade, t.err = newTransport(t.service, cert); t.err != nil {
+		return
+	}
+	t.upgraded = &connections{}
+	t.upgrade.ForceAttemptHTTP2 = false // HTTP/2 has no upgrades
+	t.upgrade.DialContext = t.upgraded.dial(t.upgrade.DialContext)
+}
+
+// close ends upgraded connections and lets go of idle ones; requests under way
+// go on.
 func (h *proxyHandler) close() {
 	if t := h.target.Load(); t != nil {
 		t.close()
@@ -64,11 +80,10 @@ func (h *proxyHandler) close() {
 }
 
 func (t *target) close() {
-	if t.plain != nil {
+	if t.err == nil {
 		t.plain.CloseIdleConnections()
-	}
-	if t.upgrade != nil {
 		t.upgrade.CloseIdleConnections()
+		t.upgraded.close()
 	}
 }
 
@@ -80,7 +95,7 @@ func sameTransport(a, b *apiregistrationv1.APIService) bool {
 func (h *proxyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t := h.target.Load()
 	if !t.available {
-		http.Error(w, errUnavailable.Error(), http.StatusServiceUnavailable)
+		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
 		return
 	}
 	u := request.UserFrom(r.Context())
@@ -93,10 +108,10 @@ func (h *proxyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := t.service.Spec.Service
-	host, err := h.resolver.ResolveEndpoint(s.Namespace, s.Name, *s.Port)
+	host, err := h.resolver.ResolveEndpoint(s.Namespace, s.Name, port(t.service))
 	if err != nil {
 		klog.ErrorS(err, "Cannot resolve the service of an APIService", "apiService", t.service.Name)
-		http.Error(w, errUnavailable.Error(), http.StatusServiceUnavailable)
+		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
 		return
 	}
 	if httpstream.IsUpgradeRequest(r) {
@@ -112,7 +127,8 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 		Transport:     t.plain,
 		FlushInterval: -1,
 		Rewrite: func(pr *httputil.ProxyRequest) {
-			outgoing(pr.Out, host, u)
+			pointTo(pr.Out, host)
+			h.identity.assume(pr.Out, u)
 			pr.Out.Header["X-Forwarded-For"] = pr.In.Header["X-Forwarded-For"]
 			pr.SetXForwarded()
 			pr.Out.Header.Set("X-Forwarded-Uri", r.URL.Path)
@@ -120,14 +136,21 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 		ErrorHandler: proxyError,
 	}
 	if h.rejectRedirects {
-		p.ModifyResponse = func(resp *http.Response) error {
-			if resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified {
-				return errRedirect
-			}
-			return nil
-		}
+		p.ModifyResponse = rejectRedirect
 	}
 	p.ServeHTTP(w, r)
+}
+
+// rejectRedirect makes a refusal of an answer that sends the client elsewhere.
+func rejectRedirect(resp *http.Response) error {
+	if resp.StatusCode < 300 || resp.StatusCode > 399 || resp.Header.Get("Location") == "" {
+		return nil
+	}
+	resp.Body.Close()
+	resp.StatusCode, resp.Status = http.StatusBadGateway, ""
+	resp.Header = http.Header{}
+	resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(redirected)), int64(len(redirected))
+	return nil
 }
 
 // upgrade proxies a request that takes over the connection.
@@ -135,53 +158,31 @@ func (h *proxyHandler) upgrade(w http.ResponseWriter, r *http.Request, t *target
 	location := *r.URL
 	location.Scheme, location.Host = host.Scheme, host.Host
 	out := r.Clone(r.Context())
-	outgoing(out, host, u)
-	rt := proxy.NewUpgradeRequestRoundTripper(t.upgrade, passThrough{})
+	pointTo(out, host)
+	h.identity.assume(out, u)
 	p := proxy.NewUpgradeAwareHandler(&location, t.upgrade, true, true, errorResponder{})
-	p.UpgradeTransport = rt
+	p.UpgradeTransport = proxy.NewUpgradeRequestRoundTripper(t.upgrade, passThrough{})
+	p.RejectForwardingRedirects = h.rejectRedirects
 	p.ServeHTTP(w, out)
 }
 
-// passThrough leaves requests alone: outgoing has prepared them.
+// passThrough leaves requests alone, which are ready.
 type passThrough struct{}
 
 func (passThrough) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{Request: r}, nil
 }
 
-// outgoing makes of a request the one that the external server gets: same path,
-// and the user in headers instead of the client's credentials.
-func outgoing(out *http.Request, host *url.URL, u *user.Info) {
-	out.URL.Scheme, out.URL.Host, out.Host = host.Scheme, host.Host, host.Host
-	for name := range out.Header {
-		if strings.HasPrefix(strings.ToLower(name), "x-remote-") {
-			delete(out.Header, name)
-		}
-	}
-	out.Header.Del("Authorization")
-	out.Header.Set("X-Remote-User", u.Name)
-	if u.UID != "" {
-		out.Header.Set("X-Remote-Uid", u.UID)
-	}
-	for _, g := range u.Groups {
-		out.Header.Add("X-Remote-Group", g)
-	}
-	for key, values := range u.Extra {
-		for _, v := range values {
-			out.Header.Add("X-Remote-Extra-"+url.QueryEscape(key), v)
-		}
-	}
+// pointTo addresses a request to an external server; the path stays.
+func pointTo(r *http.Request, host *url.URL) {
+	r.URL.Scheme, r.URL.Host, r.Host = host.Scheme, host.Host, host.Host
 }
 
 func proxyError(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
 		klog.V(2).InfoS("Proxying to an external API server failed", "path", r.URL.Path, "err", err)
 	}
-	if errors.Is(err, errRedirect) {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	http.Error(w, "error trying to reach service: "+err.Error(), http.StatusServiceUnavailable)
+	http.Error(w, fmt.Sprintf("error trying to reach service: %v", err), http.StatusServiceUnavailable)
 }
 
 type errorResponder struct{}

@@ -10,9 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
-	corelisters "k8s.io/client-go/listers/core/v1"
-	discoverylisters "k8s.io/client-go/listers/discovery/v1"
 	"k8s.io/utils/ptr"
 )
 
@@ -23,16 +20,23 @@ type ServiceResolver interface {
 	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
 }
 
-// NewClusterIPResolver resolves Services to their cluster IP, as where
-// kube-proxy is at work. ExternalName Services resolve to that name.
-func NewClusterIPResolver(services corelisters.ServiceLister) ServiceResolver {
-	return &clusterIPResolver{services}
+// serviceGetter looks at a Service; a NotFound error says that there is none.
+type serviceGetter interface {
+	service(namespace, name string) (*corev1.Service, error)
 }
 
-type clusterIPResolver struct{ services corelisters.ServiceLister }
+// endpointGetter looks at a Service and what stands behind it.
+type endpointGetter interface {
+	serviceGetter
+	slicesOf(namespace, name string) ([]*discoveryv1.EndpointSlice, error)
+}
 
-func (r *clusterIPResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
-	svc, err := r.services.Services(namespace).Get(name)
+// clusterIPResolver resolves Services to their cluster IP, as where kube-proxy is
+// at work. ExternalName Services resolve to that name.
+type clusterIPResolver struct{ services serviceGetter }
+
+func (r clusterIPResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+	svc, err := r.services.service(namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -48,19 +52,12 @@ func (r *clusterIPResolver) ResolveEndpoint(namespace, name string, port int32) 
 	return hostURL(svc.Spec.ClusterIP, port), nil
 }
 
-// NewEndpointResolver resolves Services to one of their ready endpoints, picked
-// at random: no kube-proxy is needed (--enable-aggregator-routing).
-func NewEndpointResolver(services corelisters.ServiceLister, slices discoverylisters.EndpointSliceLister) ServiceResolver {
-	return &endpointResolver{services, slices}
-}
+// endpointResolver resolves Services to one of their ready endpoints, picked at
+// random: no kube-proxy is needed (--enable-aggregator-routing).
+type endpointResolver struct{ backends endpointGetter }
 
-type endpointResolver struct {
-	services corelisters.ServiceLister
-	slices   discoverylisters.EndpointSliceLister
-}
-
-func (r *endpointResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
-	svc, err := r.services.Services(namespace).Get(name)
+func (r endpointResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+	svc, err := r.backends.service(namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +68,7 @@ func (r *endpointResolver) ResolveEndpoint(namespace, name string, port int32) (
 	if err != nil {
 		return nil, err
 	}
-	slices, err := slicesOf(r.slices, namespace, name)
+	slices, err := r.backends.slicesOf(namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +92,8 @@ func servicePort(svc *corev1.Service, port int32) (*corev1.ServicePort, error) {
 	return nil, errors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", port, svc.Name))
 }
 
-// slicesOf returns the EndpointSlices of a Service.
-func slicesOf(lister discoverylisters.EndpointSliceLister, namespace, name string) ([]*discoveryv1.EndpointSlice, error) {
-	return lister.EndpointSlices(namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: name}))
-}
-
 // readyAddresses returns host:port of the ready endpoints behind a port's name.
+// An endpoint counts once: its further addresses, if any, are the same server's.
 func readyAddresses(slices []*discoveryv1.EndpointSlice, portName string) []string {
 	var out []string
 	for _, slice := range slices {
@@ -109,11 +102,8 @@ func readyAddresses(slices []*discoveryv1.EndpointSlice, portName string) []stri
 				continue
 			}
 			for _, e := range slice.Endpoints {
-				if !ptr.Deref(e.Conditions.Ready, true) {
-					continue
-				}
-				for _, a := range e.Addresses {
-					out = append(out, net.JoinHostPort(a, strconv.Itoa(int(*p.Port))))
+				if ptr.Deref(e.Conditions.Ready, true) && len(e.Addresses) > 0 {
+					out = append(out, net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*p.Port))))
 				}
 			}
 		}

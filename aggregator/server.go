@@ -3,13 +3,16 @@ package aggregator
 import (
 	"context"
 	"errors"
+	"math"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	apiregistrationv1beta1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1beta1"
 	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	"k8s.io/kube-aggregator/pkg/client/informers/externalversions"
 
@@ -24,8 +27,7 @@ type Config struct {
 	// Generic is the configuration of the server itself; its Discovery is what
 	// clients are told, kept by the aggregator.
 	Generic *server.Config
-	// Scheme knows apiregistration.k8s.io/v1; TypeConverter its schema.
-	Scheme        *runtime.Scheme
+	// TypeConverter knows the schema of APIServices.
 	TypeConverter func() (managedfields.TypeConverter, error)
 	// Local is what the delegates serve.
 	Local *discovery.Groups
@@ -34,6 +36,8 @@ type Config struct {
 	LocalComplete <-chan struct{}
 	// ProxyClientCert is shown to external servers.
 	ProxyClientCert ClientCertificate
+	// IdentityHeaders of clients do not reach external servers.
+	IdentityHeaders IdentityHeaders
 	// RouteToEndpoints reaches external servers at their endpoints rather than
 	// the cluster IP of their Service (--enable-aggregator-routing).
 	RouteToEndpoints bool
@@ -66,6 +70,8 @@ type Server struct {
 	config    CompletedConfig
 	directory *directory
 	backends  *backends
+	resolver  ServiceResolver
+	documents *documents
 	services  cache.SharedIndexInformer
 	available *availability
 	register  *autoregister
@@ -85,6 +91,9 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	if err := s.build(); err != nil {
 		return nil, err
 	}
+	if err := c.generic.Metrics.Register(unavailableGauge{s.directory}); err != nil {
+		return nil, err
+	}
 	apis := s.directory.handler(delegate.UnprotectedHandler())
 	root := c.generic.Discovery.RootHandler()
 	generic.Handler.NonGoRestfulMux.Handle("/apis", root)
@@ -95,21 +104,33 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 
 // install serves apiregistration.k8s.io.
 func (s *Server) install() error {
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
 	gv := apiregistrationv1.SchemeGroupVersion
 	opts, err := s.config.Generic.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: gv.Group, Resource: "apiservices"})
 	if err != nil {
 		return err
 	}
-	store, err := registry.NewStore(apiServiceKind(), s.config.Scheme, opts)
+	store, err := registry.NewStore(apiServiceKind(), scheme, opts)
 	if err != nil {
 		return err
 	}
-	return s.GenericAPIServer.InstallAPIGroups(&server.APIGroupInfo{
+	err = s.GenericAPIServer.InstallAPIGroups(&server.APIGroupInfo{
 		PrioritizedVersions:          []schema.GroupVersion{gv},
 		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{gv.Version: store.Storage(gv)},
-		Scheme:                       s.config.Scheme,
+		Scheme:                       scheme,
+		SchemeName:                   "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
 		TypeConverter:                s.config.TypeConverter,
 	})
+	// No APIService stands for the aggregator's own group, and none may stand
+	// before it.
+	if v, ok := s.config.generic.Discovery.Get(gv); ok {
+		v.GroupPriority = math.MaxInt32
+		s.config.generic.Discovery.Set(v)
+	}
+	return err
 }
 
 // build makes the controllers and joins them to the events that they follow.
@@ -125,19 +146,27 @@ func (s *Server) build() error {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	s.backends = newBackends(ctx, kube)
-	resolver := NewClusterIPResolver(s.backends.services)
+	if s.backends, err = newBackends(ctx, kube); err != nil {
+		return err
+	}
+	s.resolver = clusterIPResolver{s.backends}
 	if s.config.RouteToEndpoints {
-		resolver = NewEndpointResolver(s.backends.services, s.backends.slices)
+		s.resolver = endpointResolver{s.backends}
 	}
+	identity := newIdentity(s.config.IdentityHeaders)
 	newProxy := func() *proxyHandler {
-		return &proxyHandler{resolver: resolver, rejectRedirects: s.config.RejectForwardingRedirects}
+		return &proxyHandler{resolver: s.resolver, identity: identity, rejectRedirects: s.config.RejectForwardingRedirects}
 	}
+	f := &fetcher{resolver: s.resolver, cert: s.config.ProxyClientCert}
+	s.documents = &documents{ctx: ctx, service: s.config.generic.OpenAPI, fetcher: f}
 	s.directory = newDirectory(s.config.Local, s.config.generic.Discovery, newProxy, s.config.ProxyClientCert)
 
 	informer := externalversions.NewSharedInformerFactory(client, 0).Apiregistration().V1().APIServices()
 	s.services = informer.Informer()
-	s.available = newAvailability(client.ApiregistrationV1(), informer.Lister(), s.backends, resolver, s.config.ProxyClientCert, s.directory.learn)
+	if err := s.services.AddIndexers(cache.Indexers{byBackend: backendIndex}); err != nil {
+		return err
+	}
+	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), s.backends, f, s.learn)
 	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(), s.config.Local, s.config.LocalComplete)
 	if _, err := s.services.AddEventHandler(s.apiServiceHandler()); err != nil {
 		return err
@@ -147,28 +176,51 @@ func (s *Server) build() error {
 
 // apiServiceHandler tells everybody who follows APIServices of their changes.
 func (s *Server) apiServiceHandler() cache.ResourceEventHandler {
-	set := func(obj any) {
-		a := obj.(*apiregistrationv1.APIService)
+	set := func(a, old *apiregistrationv1.APIService) {
 		s.directory.set(a)
-		s.publishOpenAPI(a)
+		s.documents.set(a)
 		s.register.changed(a)
-		if a.Spec.Service != nil || !isAvailable(a) || a.Status.Conditions[0].Reason != localCondition().Reason {
-			s.available.enqueue(a)
-		}
+		s.available.changed(a, old)
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    set,
-		UpdateFunc: func(_, obj any) { set(obj) },
+		AddFunc: func(obj any) { set(obj.(*apiregistrationv1.APIService), nil) },
+		UpdateFunc: func(old, obj any) {
+			set(obj.(*apiregistrationv1.APIService), old.(*apiregistrationv1.APIService))
+		},
 		DeleteFunc: func(obj any) {
 			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = tombstone.Obj
 			}
 			a := obj.(*apiregistrationv1.APIService)
 			s.directory.remove(a)
-			s.unpublishOpenAPI(a)
+			s.documents.remove(a)
 			s.register.changed(a)
+			s.available.enqueue(a.Name) // which forgets it
 		},
 	}
+}
+
+// learn notes what an external server that answers has.
+func (s *Server) learn(a *apiregistrationv1.APIService, resources []metav1.APIResource) {
+	s.directory.learn(a, resources)
+	s.documents.check(a)
+}
+
+// ServiceResolver finds where to reach Services, as external API servers are
+// reached. It knows none until all are listed, which its first use begins.
+func (s *Server) ServiceResolver() ServiceResolver { return s.resolver }
+
+// newScheme returns the scheme of APIServices. The old version is not served; a
+// body of it is told so.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiregistrationv1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return scheme, nil
 }
 
 // addHooks names the controllers as kube-apiserver does.

@@ -1,7 +1,6 @@
 package aggregator
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -10,8 +9,6 @@ import (
 	"time"
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
-
-	"triplane/generic/authentication/user"
 )
 
 // ClientCertificate returns the front-proxy client certificate that external API
@@ -20,9 +17,8 @@ import (
 type ClientCertificate func() (*tls.Certificate, error)
 
 // newTransport returns the transport to the external API server of an
-// APIService. It speaks HTTP/1.1 where upgrade is set, which connection upgrades
-// need.
-func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate, upgrade bool) (*http.Transport, error) {
+// APIService.
+func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate) (*http.Transport, error) {
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: s.Spec.InsecureSkipTLSVerify,
@@ -47,22 +43,9 @@ func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate, upgra
 		IdleConnTimeout:     90 * time.Second,
 		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		DisableCompression:  true,
-		ForceAttemptHTTP2:   !upgrade,
+		ForceAttemptHTTP2:   true,
+		// Watches are silent for long; a connection that died must not be.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 	return t, nil
 }
-
-// errUnavailable is what an external API server is as long as it is not found in
-// order.
-var errUnavailable = errors.New("service unavailable")
-
-// withTimeout bounds the background requests to external API servers.
-func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, 5*time.Second)
-}
-
-// maxDocument bounds what is read of an external server's documents.
-const maxDocument = 16 << 20
-
-// aggregatorUser is who asks external servers for their documents.
-var aggregatorUser = &user.Info{Name: "system:kube-aggregator", Groups: []string{user.SystemPrivileged}}

@@ -61,7 +61,7 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, p.config.Version.Major+"."+p.config.Version.Minor))
 
 	p.stores = group.NewStores()
-	p.config.Admission = kubeadmission.Plugins(p.stores, func(name string) bool {
+	p.config.Admission = kubeadmission.Plugins(p.stores, p.config.Authorization, func(name string) bool {
 		return slices.Contains(p.options.Admission.Enabled(), name)
 	})
 	generic := *p.config
@@ -151,7 +151,7 @@ func (p *parts) installIssuerDiscovery(s *server.GenericAPIServer) {
 
 // aggregator builds the outermost server, which tells of what all serve.
 func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-chan struct{}) (*aggregator.Server, error) {
-	kube := p.options.Kube
+	kube, headers := p.options.Kube, p.options.Authentication.RequestHeader
 	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: kube.ProxyClientCertFile, KeyFile: kube.ProxyClientKeyFile})
 	if err != nil {
 		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
@@ -159,13 +159,16 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 	generic := *p.config
 	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
 	return (&aggregator.Config{
-		Generic:                   &generic,
-		Scheme:                    p.scheme,
-		TypeConverter:             p.converter,
-		Local:                     p.config.Discovery,
-		LocalComplete:             localComplete,
-		ProxyClientCert:           cert.Default,
-		RouteToEndpoints:          kube.AggregatorRouting,
+		Generic:          &generic,
+		TypeConverter:    p.converter,
+		Local:            p.config.Discovery,
+		LocalComplete:    localComplete,
+		ProxyClientCert:  cert.Default,
+		RouteToEndpoints: kube.AggregatorRouting || p.options.Etcd.Embedded(), // alone there is no kube-proxy
+		IdentityHeaders: aggregator.IdentityHeaders{
+			Names:    slices.Concat(headers.UsernameHeaders, headers.UIDHeaders, headers.GroupHeaders),
+			Prefixes: headers.ExtraHeaderPrefixes,
+		},
 		RejectForwardingRedirects: kube.RejectRedirects,
 	}).Complete().New(delegate)
 }

@@ -1,0 +1,77 @@
+package aggregator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"triplane/generic/authentication/user"
+)
+
+const (
+	// fetchTimeout bounds the background requests to external API servers.
+	fetchTimeout = 5 * time.Second
+	// maxDocument bounds what is read of an external server's documents, in
+	// bytes.
+	maxDocument = 16 << 20
+)
+
+// aggregatorUser is who asks external servers for their documents.
+var aggregatorUser = &user.Info{Name: "system:kube-aggregator", Groups: []string{user.SystemPrivileged}}
+
+// fetcher gets documents of external API servers as the aggregator's own user.
+type fetcher struct {
+	resolver ServiceResolver
+	cert     ClientCertificate
+}
+
+// statusError is an answer that is no success.
+type statusError struct {
+	url  string
+	code int
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("failing or missing response from %s: bad status from %s: %d", e.url, e.url, e.code)
+}
+
+// get returns the JSON document at a path of an APIService's server. Each call
+// has a connection of its own: that it can be made is what is to be found out.
+func (f *fetcher) get(ctx context.Context, s *apiregistrationv1.APIService, path string) ([]byte, error) {
+	t, err := newTransport(s, f.cert)
+	if err != nil {
+		return nil, err
+	}
+	defer t.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	ref := s.Spec.Service
+	u, err := f.resolver.ResolveEndpoint(ref.Namespace, ref.Name, port(s))
+	if err != nil {
+		return nil, err
+	}
+	u.Path = path
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	newIdentity(IdentityHeaders{}).assume(r, aggregatorUser)
+	r.Header.Set("Accept", "application/json")
+	resp, err := t.RoundTrip(r)
+	if err != nil {
+		return nil, fmt.Errorf("failing or missing response from %s: Get %q: %w", u, u, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, &statusError{u.String(), resp.StatusCode}
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument))
+	if err != nil {
+		return nil, fmt.Errorf("failing or missing response from %s: %w", u, err)
+	}
+	return body, nil
+}
