@@ -2,12 +2,15 @@ package handlers
 
 import (
 	"net/http"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
@@ -124,6 +127,9 @@ func (s *RequestScope) decodeDeleteOptions(req *http.Request, body []byte) (*met
 		return nil, err
 	}
 	codecs := metainternalscheme.Codecs
+	if mt == rest.CBOR {
+		codecs = codecsWithCBOR()
+	}
 	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), negotiation.Name(mt))
 	if !ok {
 		return nil, negotiation.UnsupportedMediaType(rules.MediaTypes())
@@ -143,6 +149,11 @@ func (s *RequestScope) decodeDeleteOptions(req *http.Request, body []byte) (*met
 	}
 	return read, nil
 }
+
+// codecsWithCBOR read deletion's options where CBOR is allowed.
+var codecsWithCBOR = sync.OnceValue(func() serializer.CodecFactory {
+	return serializer.NewCodecFactory(metainternalscheme.Scheme, serializer.WithSerializer(cbor.NewSerializerInfo))
+})
 
 // metaScheme is what kube-apiserver calls the scheme of deletion's options.
 const metaScheme = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
