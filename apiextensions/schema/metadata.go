@@ -205,43 +205,6 @@ func readMetadata(v any, report bool) (map[string]any, []string, error) {
 	return u, unknown, nil
 }
 
-// isPlainMetadata tells metadata that is in ObjectMeta's form beyond doubt, the
-// usual one of a client's object.
-func isPlainMetadata(v any) bool {
-	m, ok := v.(map[string]any)
-	if !ok {
-		return false
-	}
-	for name, v := range m {
-		switch name {
-		case "name", "namespace", "generateName", "uid", "resourceVersion":
-			if s, ok := v.(string); !ok || s == "" {
-				return false
-			}
-		case "labels", "annotations":
-			if !isPlainMap(v) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-func isPlainMap(v any) bool {
-	m, ok := v.(map[string]any)
-	if !ok || len(m) == 0 {
-		return false
-	}
-	for _, v := range m {
-		if _, ok := v.(string); !ok {
-			return false
-		}
-	}
-	return true
-}
-
 func prefixed(prefix string, names []string) []string {
 	for i := range names {
 		names[i] = prefix + names[i]

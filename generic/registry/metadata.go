@@ -104,6 +104,7 @@ func standardFinalizer(f string) bool {
 // the kind's are both told, as kube-apiserver does, which repeats causes.
 // Subresources judge the change alone twice.
 func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object, main bool) field.ErrorList {
+	obj = judged(obj)
 	errs := s.validatePathMetadata(obj)
 	change := apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)
 	errs = append(errs, change...)

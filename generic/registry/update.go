@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -277,6 +278,10 @@ func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtim
 // encodeChange returns the new value, and whether it is what storage holds
 // already. A change of nothing but the times of managed fields is none.
 func (s *Store[T]) encodeChange(obj, old T, held []byte) (value []byte, same bool, err error) {
+	if u, ok := any(obj).(*unstructured.Unstructured); ok {
+		before, _ := any(old).(*unstructured.Unstructured)
+		return encodeTree(u, before, held, func() ([]byte, error) { return s.encodeStored(obj) })
+	}
 	fields := obj.GetManagedFields()
 	before := old.GetManagedFields()
 	if onlyTimesDiffer(fields, before) {

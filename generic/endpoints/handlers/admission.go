@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
@@ -60,15 +61,50 @@ func (o *operation) admit(ctx context.Context, op admission.Operation, obj, old,
 	if err != nil {
 		return o.scope.Admission.Admit(ctx, a)
 	}
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		before := treeFields(u)
+		if err := o.scope.Admission.Admit(ctx, a); err != nil {
+			return err
+		}
+		if after := treeFields(u); len(after) != len(before) || len(after) > 0 && &after[0] != &before[0] {
+			checkFields(ctx, u, func() { setTreeFields(u, before) })
+		}
+		return nil
+	}
 	before := m.GetManagedFields()
 	if err := o.scope.Admission.Admit(ctx, a); err != nil {
 		return err
 	}
+	checkFields(ctx, m, func() { m.SetManagedFields(before) })
+	return nil
+}
+
+// checkFields puts managed fields back that admission made invalid.
+func checkFields(ctx context.Context, m metav1.Object, restore func()) {
 	if err := managedfields.ValidateManagedFields(m.GetManagedFields()); err != nil {
-		m.SetManagedFields(before)
+		restore()
 		request.AddWarning(ctx, fmt.Sprintf(invalidManagedFields, err))
 	}
-	return nil
+}
+
+// treeFields are the managed fields of a custom resource as they lie there: to
+// make Go types of them costs more than most admission. Plugins replace them as
+// a whole if at all.
+func treeFields(u *unstructured.Unstructured) []any {
+	meta, _ := u.Object["metadata"].(map[string]any)
+	fields, _ := meta["managedFields"].([]any)
+	return fields
+}
+
+func setTreeFields(u *unstructured.Unstructured, fields []any) {
+	meta, ok := u.Object["metadata"].(map[string]any)
+	switch {
+	case !ok:
+	case fields == nil:
+		delete(meta, "managedFields")
+	default:
+		meta["managedFields"] = fields
+	}
 }
 
 // validateCreate is validating admission as the storage calls it.
