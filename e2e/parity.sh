@@ -18,10 +18,13 @@ trap cleanup EXIT
 
 go build -C "$root" -o "$work/triplane" ./cmd/triplane
 go build -C "$parity" -o "$work/parity" .
+# The reference signed with RSA; a generated key is of an elliptic curve.
+openssl genrsa -out "$work/sa.key" 2048 2>/dev/null
 "$work/triplane" --data-dir "$work/data" --bind-address 127.0.0.1 --secure-port 0 \
 	--token-auth-file="$parity/tokens.csv" --authorization-mode=Node,RBAC --anonymous-auth=true \
 	--service-cluster-ip-range=10.0.0.0/16 --allow-privileged=true \
 	--service-account-issuer=https://kubernetes.default.svc \
+	--service-account-key-file="$work/sa.key" --service-account-signing-key-file="$work/sa.key" \
 	--requestheader-allowed-names=aggregator \
 	--requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
 	--requestheader-extra-headers-prefix=X-Remote-Extra- --enable-bootstrap-token-auth >"$work/log" 2>&1 &
