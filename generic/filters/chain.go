@@ -51,6 +51,7 @@ func Chain(director http.Handler, o Options) http.Handler {
 		o.LongRunning = LongRunning
 	}
 	filters := []func(http.Handler) http.Handler{
+		withStack,
 		withExchange,
 		withPanicRecovery(o.Metrics),
 		withAuditID,

@@ -43,6 +43,7 @@ func (o *operation) attributes(op admission.Operation, obj, old, opts runtime.Ob
 	return &admission.Attributes{
 		Operation: op, Kind: o.scope.Kind, Resource: o.scope.Resource, Subresource: o.scope.Subresource,
 		Namespace: o.namespace, Name: name, Object: obj, OldObject: old, Options: opts, DryRun: o.dryRun, User: o.user,
+		Codec: o.scope.Codec, Versions: o.scope.Versions, Types: o.scope.Types,
 	}
 }
 
@@ -75,7 +76,16 @@ func (o *operation) admit(ctx context.Context, op admission.Operation, obj, old,
 	if err := o.scope.Admission.Admit(ctx, a); err != nil {
 		return err
 	}
-	checkFields(ctx, m, func() { m.SetManagedFields(before) })
+	fm, err := o.scope.fieldManager()
+	if err != nil {
+		return err
+	}
+	// What the field manager has written is valid, and plugins replace it as a
+	// whole if at all.
+	after := m.GetManagedFields()
+	if fm == nil || len(after) != len(before) || len(after) > 0 && &after[0] != &before[0] {
+		checkFields(ctx, m, func() { m.SetManagedFields(before) })
+	}
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 
 // serverSideApply merges the body, which says all that its field manager wants,
 // into the object, or creates it.
-func (p *patch) serverSideApply(old runtime.Object, exists bool) (runtime.Object, error) {
+func (p *patch) serverSideApply(old runtime.Object, exists bool) (_ runtime.Object, err error) {
 	s := p.op.scope
 	if p.fields == nil {
 		return nil, errors.New("server-side apply is not possible for a kind without a schema")
@@ -28,7 +28,10 @@ func (p *patch) serverSideApply(old runtime.Object, exists bool) (runtime.Object
 	if p.kind == types.ApplyCBORPatchType {
 		decode = decodeApplyCBOR
 	}
-	config, err := decode(p.body)
+	config, distinct := decodeApplyJSON(p.body)
+	if !distinct {
+		config, err = decode(p.body)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +43,9 @@ func (p *patch) serverSideApply(old runtime.Object, exists bool) (runtime.Object
 	if !p.wantsStrict() || p.kind == types.ApplyCBORPatchType { // CBOR has no duplicate keys
 		return obj, nil
 	}
+	if distinct {
+		return obj, nil
+	}
 	// A body with duplicate keys is told after a conflict, as kube-apiserver does.
 	if err := yaml.UnmarshalStrict(p.body, &map[string]any{}); err != nil {
 		if p.strict == metav1.FieldValidationStrict {
@@ -48,6 +54,20 @@ func (p *patch) serverSideApply(old runtime.Object, exists bool) (runtime.Object
 		warnStrict(p.req, []error{err})
 	}
 	return obj, nil
+}
+
+// decodeApplyJSON parses a body that is JSON of the sort that means the same as
+// YAML, and has no duplicate keys. Most clients send just that, and parsing YAML
+// takes ten times as long.
+func decodeApplyJSON(body []byte) (*unstructured.Unstructured, bool) {
+	if !isPlainJSON(body) {
+		return nil, false
+	}
+	config := &unstructured.Unstructured{Object: map[string]any{}}
+	if strict, err := kjson.UnmarshalStrict(body, &config.Object); err != nil || len(strict) > 0 || config.Object == nil {
+		return nil, false
+	}
+	return config, true
 }
 
 // decodeApply parses the body of an apply. Whole numbers stay integers, however
