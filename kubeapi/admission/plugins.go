@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/admission"
+	"triplane/generic/authorization/authorizer"
 	"triplane/kubeapi/group"
 )
 
@@ -27,10 +28,23 @@ const (
 	TaintNodesName               = "TaintNodesByCondition"
 	ClaimResizeName              = "PersistentVolumeClaimResize"
 	StorageProtectionName        = "StorageObjectInUseProtection"
+	NodeRestrictionName          = "NodeRestriction"
+	CertificateApprovalName      = "CertificateApproval"
+	CertificateSigningName       = "CertificateSigning"
+	CertificateSubjectName       = "CertificateSubjectRestriction"
+	DenyExternalIPsName          = "DenyServiceExternalIPs"
+	ResourceQuotaName            = "ResourceQuota"
 )
 
+// OffByDefault tells the plugins that run only where they are asked for.
+func OffByDefault(name string) bool {
+	return name == NodeRestrictionName || name == DenyExternalIPsName
+}
+
 // Plugins returns the plugins that are enabled, in the order in which they run.
-func Plugins(stores *group.Stores, enabled func(name string) bool) admission.Chain {
+// Those that need an authorizer ask authz; nil allows everything.
+func Plugins(stores *group.Stores, authz authorizer.Authorizer, enabled func(name string) bool) admission.Chain {
+	signers := signerCheck{authz}
 	var chain admission.Chain
 	for _, p := range []struct {
 		name   string
@@ -39,6 +53,7 @@ func Plugins(stores *group.Stores, enabled func(name string) bool) admission.Cha
 		{NamespaceLifecycleName, NewNamespaceLifecycle(stores)},
 		{LimitRangerName, &limitRanger{stores: stores}},
 		{ServiceAccountName, &serviceAccount{stores: stores}},
+		{NodeRestrictionName, newNodeRestriction(stores, authz)},
 		{TaintNodesName, taintNodes{}},
 		{PodSecurityName, newPodSecurity(stores)},
 		{DefaultTolerationSecondsName, tolerationSeconds{}},
@@ -46,8 +61,13 @@ func Plugins(stores *group.Stores, enabled func(name string) bool) admission.Cha
 		{StorageProtectionName, storageProtection{}},
 		{ClaimResizeName, &claimResize{stores: stores}},
 		{RuntimeClassName, &runtimeClass{stores: stores}},
+		{CertificateApprovalName, &certificateApproval{operations{admission.Update}, signers}},
+		{CertificateSigningName, &certificateSigning{operations{admission.Update}, signers}},
+		{CertificateSubjectName, &certificateSubject{operations{admission.Create}}},
 		{DefaultStorageClassName, &defaultStorageClass{stores: stores}},
 		{DefaultIngressClassName, &defaultIngressClass{stores: stores}},
+		{DenyExternalIPsName, denyExternalIPs{operations{admission.Create, admission.Update}}},
+		{ResourceQuotaName, &resourceQuota{stores: stores}},
 	} {
 		if enabled == nil || enabled(p.name) {
 			chain = append(chain, p.plugin)

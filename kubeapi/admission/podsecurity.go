@@ -3,13 +3,16 @@ package admission
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
@@ -43,7 +46,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 		return nil
 	}
 	if ns, ok := a.Object.(*corev1.Namespace); ok && a.Subresource == "" {
-		return s.namespace(ns, a)
+		return s.namespace(ctx, ns, a)
 	}
 	meta, spec, isPod := template(a.Object)
 	if spec == nil || a.Namespace == "" {
@@ -93,18 +96,97 @@ func (s *podSecurity) judge(ctx context.Context, a *admission.Attributes, levels
 	return nil
 }
 
-// namespace judges the labels themselves.
-func (s *podSecurity) namespace(ns *corev1.Namespace, a *admission.Attributes) error {
-	_, errs := api.PolicyToEvaluate(ns.Labels, privileged())
+// namespace judges the labels themselves, and warns of pods that are there
+// already and would be refused now.
+func (s *podSecurity) namespace(ctx context.Context, ns *corev1.Namespace, a *admission.Attributes) error {
+	now, errs := api.PolicyToEvaluate(ns.Labels, privileged())
+	old, ok := a.OldObject.(*corev1.Namespace)
+	if a.Operation != admission.Update || !ok {
+		return invalidLabels(ns, errs)
+	}
+	before, oldErrs := api.PolicyToEvaluate(old.Labels, privileged())
+	if len(errs) > 0 && len(oldErrs) == 0 {
+		return invalidLabels(ns, errs)
+	}
+	if stricter(now.Enforce, before.Enforce) {
+		return s.warnOfPods(ctx, ns.Name, now.Enforce)
+	}
+	return nil
+}
+
+func invalidLabels(ns *corev1.Namespace, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	if old, ok := a.OldObject.(*corev1.Namespace); ok {
-		if _, before := api.PolicyToEvaluate(old.Labels, privileged()); len(before) > 0 {
-			return nil
+	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind(), ns.Name, errs)
+}
+
+// stricter tells whether a level may refuse what the one before let pass.
+func stricter(now, before api.LevelVersion) bool {
+	if now == before || now.Level == api.LevelPrivileged {
+		return false
+	}
+	return now.Version != before.Version || api.CompareLevels(now.Level, before.Level) > 0
+}
+
+// Bounds of what is looked at for the warnings of one request.
+const (
+	maxPodsChecked = 3000
+	maxPodsTime    = time.Second
+)
+
+// warnOfPods tells which pods violate a level, those with the same faults in one
+// line.
+func (s *podSecurity) warnOfPods(ctx context.Context, namespace string, level api.LevelVersion) error {
+	evaluator, err := s.evaluator()
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	pods, err := group.List[*corev1.Pod](ctx, s.stores, core("pods"), namespace, cached())
+	if err != nil {
+		request.AddWarning(ctx, "failed to list pods while checking new PodSecurity enforce level")
+		return nil
+	}
+	until := time.Now().Add(maxPodsTime)
+	faulty := map[string][]string{} // names of pods by their faults
+	checked := 0
+	for _, p := range pods {
+		if checked == maxPodsChecked || time.Now().After(until) || ctx.Err() != nil {
+			break
+		}
+		checked++
+		if r := policy.AggregateCheckResults(evaluator.EvaluatePod(level, &p.ObjectMeta, &p.Spec)); !r.Allowed {
+			faulty[r.ForbiddenReason()] = append(faulty[r.ForbiddenReason()], p.Name)
 		}
 	}
-	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind(), ns.Name, errs)
+	if checked < len(pods) {
+		request.AddWarning(ctx, fmt.Sprintf("new PodSecurity enforce level only checked against the first %d of %d existing pods", checked, len(pods)))
+	}
+	if len(faulty) == 0 {
+		return nil
+	}
+	request.AddWarning(ctx, fmt.Sprintf("existing pods in namespace %q violate the new PodSecurity enforce level %q", namespace, level.String()))
+	for _, line := range faultLines(faulty) {
+		request.AddWarning(ctx, line)
+	}
+	return nil
+}
+
+func faultLines(faulty map[string][]string) []string {
+	lines := make([]string, 0, len(faulty))
+	for fault, names := range faulty {
+		first, others := slices.Min(names), ""
+		switch n := len(names) - 1; n {
+		case 0:
+		case 1:
+			others = " (and 1 other pod)"
+		default:
+			others = fmt.Sprintf(" (and %d other pods)", n)
+		}
+		lines = append(lines, first+others+": "+fault)
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 // template finds the pod, or the template of pods, in an object.

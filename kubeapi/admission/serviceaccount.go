@@ -27,12 +27,14 @@ const (
 )
 
 // Handles implements admission.Interface.
-func (*serviceAccount) Handles(op admission.Operation) bool { return op == admission.Create }
+func (*serviceAccount) Handles(op admission.Operation) bool {
+	return op == admission.Create || op == admission.Update
+}
 
 // Admit implements admission.MutatingInterface.
 func (s *serviceAccount) Admit(ctx context.Context, a *admission.Attributes) error {
 	p := podOf(a)
-	if p == nil {
+	if p == nil || a.Operation != admission.Create {
 		return nil
 	}
 	if _, mirror := p.Annotations[mirrorPodAnnotation]; mirror {
@@ -57,6 +59,9 @@ func (s *serviceAccount) Admit(ctx context.Context, a *admission.Attributes) err
 
 // Validate implements admission.ValidatingInterface.
 func (s *serviceAccount) Validate(ctx context.Context, a *admission.Attributes) error {
+	if a.Operation == admission.Update {
+		return s.judgeEphemeral(ctx, a)
+	}
 	p := podOf(a)
 	if p == nil {
 		return nil
@@ -159,6 +164,39 @@ func tokenVolume() corev1.VolumeSource {
 			}}}},
 		},
 	}}
+}
+
+// judgeEphemeral holds containers for debugging in pods of strict accounts to the
+// secrets that the account names.
+func (s *serviceAccount) judgeEphemeral(ctx context.Context, a *admission.Attributes) error {
+	p, ok := a.Object.(*corev1.Pod)
+	if !ok || a.Subresource != "ephemeralcontainers" {
+		return nil
+	}
+	account, err := s.account(ctx, a, p)
+	if err != nil || account.Annotations[enforceMountable] != "true" {
+		return err
+	}
+	mountable := map[string]bool{}
+	for _, r := range account.Secrets {
+		mountable[r.Name] = true
+	}
+	for i := range p.Spec.EphemeralContainers {
+		c := &p.Spec.EphemeralContainers[i]
+		for _, e := range c.Env {
+			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && !mountable[e.ValueFrom.SecretKeyRef.Name] {
+				return fmt.Errorf(`ephemeral container %s with envVar %s referencing secret.secretName="%s" is not allowed because service account %s does not reference that secret`,
+					c.Name, e.Name, e.ValueFrom.SecretKeyRef.Name, account.Name)
+			}
+		}
+		for _, e := range c.EnvFrom {
+			if e.SecretRef != nil && !mountable[e.SecretRef.Name] {
+				return fmt.Errorf(`ephemeral container %s with envFrom referencing secret.secretName="%s" is not allowed because service account %s does not reference that secret`,
+					c.Name, e.SecretRef.Name, account.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // judge holds pods of strict accounts to the secrets that the account names.

@@ -182,7 +182,10 @@ func validateJobUpdate(ctx context.Context, j, old *batchv1.Job) field.ErrorList
 	path := field.NewPath("spec")
 	s, o := &j.Spec, &old.Spec
 	errs := validateGeneratedSelector(j)
-	errs = append(errs, validateJobSpec(ctx, s, o, path)...)
+	// kube-apiserver judges the spec of a job that changes twice, and tells of
+	// each fault twice in the causes.
+	spec := validateJobSpec(ctx, s, o, path)
+	errs = append(append(errs, spec...), spec...)
 	errs = append(errs, validateCompletionsUpdate(s, o, path)...)
 	errs = append(errs, check.Immutable(s.Selector, o.Selector, path.Child("selector"))...)
 	errs = append(errs, validateJobPodUpdate(j, old, path.Child("template"))...)

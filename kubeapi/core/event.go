@@ -49,11 +49,11 @@ func ValidateEvent(e *corev1.Event) field.ErrorList {
 	if e.EventTime.IsZero() {
 		return errs
 	}
+	controller := field.NewPath("reportingComponent")
 	if e.ReportingController == "" {
-		errs = append(errs, field.Required(field.NewPath("reportingController"), ""))
-	} else {
-		errs = append(errs, check.QualifiedName(e.ReportingController, field.NewPath("reportingController"))...)
+		errs = append(errs, field.Required(controller, ""))
 	}
+	errs = append(errs, check.QualifiedName(e.ReportingController, controller)...)
 	if e.ReportingInstance == "" {
 		errs = append(errs, field.Required(field.NewPath("reportingInstance"), ""))
 	}

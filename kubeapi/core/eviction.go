@@ -2,11 +2,13 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -103,24 +105,18 @@ func (e eviction) askBudgets(ctx context.Context, p pod, dryRun bool) error {
 
 // spend takes one disruption from a budget.
 func (e eviction) spend(ctx context.Context, name string, p pod, dryRun bool) error {
-	updater, ok := e.stores.Find(schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets/status"}).(rest.Updater)
-	if !ok {
-		updater, ok = e.stores.Find(budgets).(rest.Updater)
-	}
+	store, ok := e.stores.Find(budgets).(*registry.Store[*policyv1.PodDisruptionBudget])
 	if !ok {
 		return fmt.Errorf("no storage for %s", budgets)
 	}
-	opts := &metav1.UpdateOptions{}
-	if dryRun {
-		opts.DryRun = []string{metav1.DryRunAll}
+	var refusal error
+	_, err := store.Modify(request.WithNamespace(ctx, p.Namespace), name, store.Kind().Status, dryRun, func(b *policyv1.PodDisruptionBudget) error {
+		refusal = disrupt(b, p.Name)
+		return refusal
+	})
+	if refusal != nil {
+		return refusal
 	}
-	_, _, err := updater.Update(request.WithNamespace(ctx, p.Namespace), name, registry.UpdateFunc(func(_ context.Context, old runtime.Object) (runtime.Object, error) {
-		b, ok := old.(*policyv1.PodDisruptionBudget)
-		if !ok {
-			return nil, fmt.Errorf("unexpected object %T", old)
-		}
-		return b, disrupt(b, p.Name)
-	}), nil, nil, false, opts)
 	return err
 }
 
@@ -129,14 +125,37 @@ func disrupt(b *policyv1.PodDisruptionBudget, podName string) error {
 		return tooMany(b, 10, "The disruption budget %s is still being processed by the server.", b.Name)
 	}
 	if b.Status.DisruptionsAllowed <= 0 {
-		return tooMany(b, 0, "The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
+		return blocked(b)
 	}
-	b.Status.DisruptionsAllowed--
+	if len(b.Status.DisruptedPods) > maxDisruptedPods {
+		return apierrors.NewForbidden(budgets, b.Name, errors.New("DisruptedPods map too big - too many evictions not confirmed by PDB controller"))
+	}
+	if b.Status.DisruptionsAllowed--; b.Status.DisruptionsAllowed == 0 {
+		meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
+			Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.InsufficientPodsReason,
+			ObservedGeneration: b.Status.ObservedGeneration,
+		})
+	}
 	if b.Status.DisruptedPods == nil {
 		b.Status.DisruptedPods = map[string]metav1.Time{}
 	}
 	b.Status.DisruptedPods[podName] = *now()
 	return nil
+}
+
+// maxDisruptedPods bounds the pods in a budget's status whose end nobody has
+// confirmed.
+const maxDisruptedPods = 2000
+
+// blocked tells why a budget allows no disruption.
+func blocked(b *policyv1.PodDisruptionBudget) error {
+	if c := meta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition); c != nil && c.Reason == policyv1.SyncFailedReason {
+		return tooMany(b, 0, "The disruption budget %s does not allow evicting pods currently because it failed sync: %v", b.Name, c.Message)
+	}
+	if b.Status.CurrentHealthy <= b.Status.DesiredHealthy {
+		return tooMany(b, 0, "The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
+	}
+	return tooMany(b, 0, "The disruption budget %s does not allow evicting pods currently", b.Name)
 }
 
 func tooMany(b *policyv1.PodDisruptionBudget, retry int, detail string, args ...any) error {

@@ -50,8 +50,8 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 		ResetFields: check.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[pvc]{
 			PrepareForUpdate: func(_ context.Context, c, old pvc) { c.Spec = old.Spec },
-			ValidateUpdate: func(_ context.Context, c, _ pvc) field.ErrorList { return validateClaimStatus(c) },
-			ResetFields: check.Reset(v1, "spec"),
+			ValidateUpdate:   func(_ context.Context, c, _ pvc) field.ErrorList { return validateClaimStatus(c) },
+			ResetFields:      check.Reset(v1, "spec"),
 		},
 		Columns: []registry.Column{
 			show.Name(), show.Text("Status", show.Doc(corev1.PersistentVolumeClaimStatus{}, "phase")),

@@ -32,7 +32,6 @@ func podKind() registry.Kind[pod] {
 		PrepareForCreate: preparePod,
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
 			p.Status = old.Status
-			p.Spec.EphemeralContainers = old.Spec.EphemeralContainers
 			podGeneration(p, old)
 		},
 		Validate: func(ctx context.Context, p pod) field.ErrorList {
@@ -74,8 +73,6 @@ func preparePod(ctx context.Context, p pod) {
 	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
 		*g = 1
 	}
-	dropStopSignals(&p.Spec)
-	dropTrustBundles(&p.Spec)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -84,7 +81,7 @@ func preparePod(ctx context.Context, p pod) {
 		})
 	}
 	profilesFromAnnotations(ctx, p)
-	labelKeysIntoAffinity(p)
+	labelKeysIntoSelectors(p)
 }
 
 // podGeneration raises the generation when the spec changed.

@@ -48,9 +48,16 @@ func setAppArmor(c *corev1.Container, value string) {
 	c.SecurityContext.AppArmorProfile = profile
 }
 
-// labelKeysIntoAffinity turns the label keys that affinity terms name into
-// requirements on the pod's own values.
-func labelKeysIntoAffinity(p pod) {
+// labelKeysIntoSelectors turns the label keys that affinity terms and spread
+// constraints name into requirements on the pod's own values.
+func labelKeysIntoSelectors(p pod) {
+	for i := range p.Spec.TopologySpreadConstraints {
+		if c := &p.Spec.TopologySpreadConstraints[i]; c.LabelSelector != nil {
+			for _, k := range c.MatchLabelKeys {
+				requireLabel(p, c.LabelSelector, k, metav1.LabelSelectorOpIn)
+			}
+		}
+	}
 	a := p.Spec.Affinity
 	if a == nil {
 		return
@@ -86,32 +93,5 @@ func labelKeys(p pod, terms []corev1.PodAffinityTerm, weighted []corev1.Weighted
 func requireLabel(p pod, s *metav1.LabelSelector, key string, op metav1.LabelSelectorOperator) {
 	if v, ok := p.Labels[key]; ok {
 		s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: op, Values: []string{v}})
-	}
-}
-
-// dropTrustBundles forgets sources of projected volumes whose API is off unless
-// asked for.
-func dropTrustBundles(s *corev1.PodSpec) {
-	for i := range s.Volumes {
-		if p := s.Volumes[i].Projected; p != nil {
-			for j := range p.Sources {
-				p.Sources[j].ClusterTrustBundle = nil
-			}
-		}
-	}
-}
-
-// dropStopSignals forgets a field that v1.36 does not take yet.
-func dropStopSignals(s *corev1.PodSpec) {
-	for _, cs := range [][]corev1.Container{s.InitContainers, s.Containers} {
-		for i := range cs {
-			l := cs[i].Lifecycle
-			if l == nil || l.StopSignal == nil {
-				continue
-			}
-			if l.StopSignal = nil; l.PostStart == nil && l.PreStop == nil {
-				cs[i].Lifecycle = nil
-			}
-		}
 	}
 }

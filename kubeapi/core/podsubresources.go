@@ -4,7 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -21,6 +21,7 @@ func podStatus() *registry.UpdateSubresource[pod] {
 			if p.Status.QOSClass == "" {
 				p.Status.QOSClass = old.Status.QOSClass
 			}
+			keepObservedGenerations(&p.Status, &old.Status)
 		},
 		ValidateUpdate: validatePodStatus,
 		ResetFields:    check.ResetPaths(v1, check.Path{"metadata", "deletionTimestamp"}, check.Path{"metadata", "ownerReferences"}, check.Path{"spec"}),
@@ -37,29 +38,6 @@ func firstIP(s *corev1.PodStatus) {
 	}
 }
 
-func validatePodStatus(_ context.Context, p, old pod) field.ErrorList {
-	var errs field.ErrorList
-	path := field.NewPath("status")
-	if n := p.Status.NominatedNodeName; n != "" {
-		errs = append(errs, check.Subdomain(n, path.Child("nominatedNodeName"))...)
-	}
-	if old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
-		errs = append(errs, field.Forbidden(path.Child("nodeName"), "may not be changed directly"))
-	}
-	seen := sets.New[corev1.PodConditionType]()
-	for i := range p.Status.Conditions {
-		c, cp := &p.Status.Conditions[i], path.Child("conditions").Index(i)
-		if seen.Has(c.Type) {
-			errs = append(errs, field.Duplicate(cp.Child("type"), c.Type))
-		}
-		seen.Insert(c.Type)
-	}
-	if old.Status.QOSClass != "" && p.Status.QOSClass != old.Status.QOSClass {
-		errs = append(errs, field.Invalid(path.Child("qosClass"), p.Status.QOSClass, check.ImmutableMsg))
-	}
-	return errs
-}
-
 // podEphemeralContainers adds containers for debugging to a running pod.
 func podEphemeralContainers() *registry.UpdateSubresource[pod] {
 	path := field.NewPath("spec", "ephemeralContainers")
@@ -73,6 +51,9 @@ func podEphemeralContainers() *registry.UpdateSubresource[pod] {
 			podGeneration(p, old)
 		},
 		ValidateUpdate: func(ctx context.Context, p, old pod) field.ErrorList {
+			if mirrorPod(old) {
+				return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
+			}
 			errs := podspec.EphemeralContainers(&p.Spec, path)
 			now := map[string]*corev1.EphemeralContainer{}
 			for i := range p.Spec.EphemeralContainers {
@@ -84,7 +65,8 @@ func podEphemeralContainers() *registry.UpdateSubresource[pod] {
 				case n == nil:
 					errs = append(errs, field.Forbidden(path, "existing ephemeral containers "+quoted([]string{o.Name})+" may not be removed\n"))
 				case check.Differs(*n, *o):
-					errs = append(errs, field.Forbidden(path, "existing ephemeral containers "+quoted([]string{o.Name})+" may not be changed\n"))
+					errs = append(errs, field.Forbidden(path, "existing ephemeral containers "+quoted([]string{o.Name})+" may not be changed\n"+
+						diff.Diff(check.GoNames(o), check.GoNames(n))))
 				}
 			}
 			return errs
@@ -125,20 +107,58 @@ func takeResources(to, from []corev1.Container) {
 }
 
 func validateResize(ctx context.Context, p, old pod) field.ErrorList {
-	if len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers) {
-		return field.ErrorList{field.Forbidden(field.NewPath("spec", "containers"), "containers may not be added or removed on resize")}
+	spec := field.NewPath("spec")
+	switch {
+	case mirrorPod(old):
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
+	case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
+	case len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers):
+		return field.ErrorList{field.Forbidden(spec.Child("containers"), "containers may not be added or removed on resize")}
 	}
 	errs := validatePod(ctx, p)
-	if !onlyComputeDiffers(p.Spec.Containers, old.Spec.Containers) || !onlyComputeDiffers(p.Spec.InitContainers, old.Spec.InitContainers) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec"), "only cpu and memory resources are mutable"))
+	if was := podspec.QOSClass(&old.Spec); was != podspec.QOSClass(&p.Spec) {
+		errs = append(errs, field.Invalid(spec, was, "Pod QOS Class may not change as a result of resizing"))
 	}
 	if !nodeResizes(old) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec"), "Pod running on node without support for resize"))
+		errs = append(errs, field.Forbidden(spec, "Pod running on node without support for resize"))
 	}
-	if was := podspec.QOSClass(&old.Spec); was != podspec.QOSClass(&p.Spec) {
-		errs = append(errs, field.Invalid(field.NewPath("spec"), was, "Pod QOS Class may not change as a result of resizing"))
+	errs = append(errs, removedResources(p.Spec.Containers, old.Spec.Containers, spec.Child("containers"))...)
+	errs = append(errs, removedResources(p.Spec.InitContainers, old.Spec.InitContainers, spec.Child("initContainers"))...)
+	if !onlyComputeDiffers(p.Spec.Containers, old.Spec.Containers) || !onlyComputeDiffers(p.Spec.InitContainers, old.Spec.InitContainers) {
+		errs = append(errs, field.Forbidden(spec, "only cpu and memory resources are mutable"))
 	}
 	return errs
+}
+
+// mirrorPod tells whether a pod only shows what a kubelet runs by itself.
+func mirrorPod(p pod) bool {
+	_, ok := p.Annotations[corev1.MirrorPodAnnotationKey]
+	return ok
+}
+
+// removedResources refuses that a container no longer asks for what it asked for.
+func removedResources(now, before []corev1.Container, list *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range before {
+		path := list.Index(i).Child("resources")
+		if removed(now[i].Resources.Requests, before[i].Resources.Requests) {
+			errs = append(errs, field.Forbidden(path.Child("requests"), "resource requests cannot be removed"))
+		}
+		if removed(now[i].Resources.Limits, before[i].Resources.Limits) {
+			errs = append(errs, field.Forbidden(path.Child("limits"), "resource limits cannot be removed"))
+		}
+	}
+	return errs
+}
+
+func removed(now, before corev1.ResourceList) bool {
+	for name := range before {
+		if _, ok := now[name]; !ok {
+			return true
+		}
+	}
+	return false
 }
 
 // nodeResizes tells whether the pod's node changes resources in place: it tells
@@ -156,6 +176,9 @@ func nodeResizes(p pod) bool {
 // and memory.
 func onlyComputeDiffers(now, before []corev1.Container) bool {
 	for i := range now {
+		if check.Differs(now[i].ResizePolicy, before[i].ResizePolicy) {
+			return false
+		}
 		for _, l := range [][2]corev1.ResourceList{
 			{now[i].Resources.Limits, before[i].Resources.Limits}, {now[i].Resources.Requests, before[i].Resources.Requests},
 		} {

@@ -44,11 +44,11 @@ func podTemplateKind() registry.Kind[*corev1.PodTemplate] {
 		Columns: []registry.Column{
 			show.Name(), show.Text("Containers", "Names of each container in the template."),
 			show.Text("Images", "Images referenced by each container in the template."),
-			show.Text("Pod Labels", "The labels for the pod template."), show.Age(),
+			show.Text("Pod Labels", "The labels for the pod template."),
 		},
 		Cells: func(t *corev1.PodTemplate) []any {
 			names, images := show.Containers(t.Template.Spec.Containers)
-			return []any{t.Name, names, images, formatLabels(t.Template.Labels), show.Since(t.CreationTimestamp)}
+			return []any{t.Name, names, images, formatLabels(t.Template.Labels)}
 		},
 	}
 }

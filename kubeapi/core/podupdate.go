@@ -93,7 +93,8 @@ func otherChanges(p, old pod, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(old.Spec.SchedulingGates) > 0 {
 		errs = append(errs, tighterPlacement(p, old, path)...)
-		s.NodeSelector, s.Affinity = old.Spec.NodeSelector, old.Spec.Affinity
+		s.NodeSelector = old.Spec.NodeSelector
+		keepNodeAffinity(s, &old.Spec)
 	}
 	if !check.Differs(*s, old.Spec) {
 		return errs
@@ -105,16 +106,6 @@ func otherChanges(p, old pod, path *field.Path) field.ErrorList {
 	}
 	return append(errs, field.Forbidden(path, fmt.Sprintf("pod updates may not change fields other than %s\n%v",
 		strings.Join(allowed, ","), diff.Diff(check.GoNames(&old.Spec), check.GoNames(s)))))
-}
-
-// tighterPlacement lets a gated pod's node selector only grow.
-func tighterPlacement(p, old pod, path *field.Path) field.ErrorList {
-	for k, v := range old.Spec.NodeSelector {
-		if now, ok := p.Spec.NodeSelector[k]; !ok || now != v {
-			return field.ErrorList{field.Invalid(path.Child("nodeSelector"), p.Spec.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")}
-		}
-	}
-	return nil
 }
 
 // changedImages judges images once more: an update may change them, but not take

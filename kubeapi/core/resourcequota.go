@@ -14,6 +14,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/core/quota"
 	"triplane/kubeapi/show"
 )
 
@@ -84,6 +85,9 @@ func quotaAmounts(l corev1.ResourceList, path *field.Path) field.ErrorList {
 	for _, name := range sortedNames(l) {
 		p, value := path.Key(string(name)), l[name]
 		errs = append(errs, podspec.ResourceName(string(name), p)...)
+		if !strings.Contains(string(name), "/") && !quota.Standard(name) {
+			errs = append(errs, field.Invalid(p, string(name), "must be a standard resource for quota"))
+		}
 		errs = append(errs, podspec.Quantity(string(name), &value, p)...)
 	}
 	return errs
@@ -94,67 +98,92 @@ func quotaStatus(s *corev1.ResourceQuotaStatus) field.ErrorList {
 	return append(errs, quotaAmounts(s.Used, field.NewPath("status", "used"))...)
 }
 
-var (
-	podScopes = sets.New(corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating,
-		corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort,
-		corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeCrossNamespacePodAffinity)
-	scopes = podScopes.Union(sets.New(corev1.ResourceQuotaScopeVolumeAttributesClass))
-
-	podResources = sets.New[corev1.ResourceName]("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory", "pods")
-)
-
 func quotaSpec(s *corev1.ResourceQuotaSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := quotaAmounts(s.Hard, path.Child("hard"))
-	given := sets.New(s.Scopes...)
-	for _, sc := range s.Scopes {
-		if !scopes.Has(sc) {
-			errs = append(errs, field.Invalid(path.Child("scopes"), s.Scopes, "unsupported scope"))
+	errs = append(errs, quotaScopes(s, path.Child("scopes"))...)
+	if s.ScopeSelector != nil {
+		errs = append(errs, quotaScopeSelector(s, path.Child("scopeSelector", "matchExpressions"))...)
+	}
+	return errs
+}
+
+func quotaScopes(s *corev1.ResourceQuotaSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, scope := range s.Scopes {
+		if !quota.KnownScope(scope) {
+			errs = append(errs, field.Invalid(path, s.Scopes, "unsupported scope"))
 		}
-		for _, name := range sortedNames(s.Hard) {
-			if sc == corev1.ResourceQuotaScopeBestEffort && name != corev1.ResourcePods && isQuotaPodResource(name) {
-				errs = append(errs, field.Invalid(path.Child("scopes"), s.Scopes, "unsupported scope applied to resource"))
-			}
+		for range misfits(s.Hard, scope) {
+			errs = append(errs, field.Invalid(path, s.Scopes, "unsupported scope applied to resource"))
 		}
 	}
+	return append(errs, conflictingScopes(sets.New(s.Scopes...), s.Scopes, path)...)
+}
+
+// misfits are the resources that a scope cannot count.
+func misfits(hard corev1.ResourceList, scope corev1.ResourceQuotaScope) []corev1.ResourceName {
+	var names []corev1.ResourceName
+	for _, name := range sortedNames(hard) {
+		if quota.Standard(name) && !quota.ScopeFits(scope, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func conflictingScopes(given sets.Set[corev1.ResourceQuotaScope], shown []corev1.ResourceQuotaScope, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
 	for _, pair := range [][2]corev1.ResourceQuotaScope{
 		{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort},
 		{corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating},
 	} {
 		if given.HasAll(pair[:]...) {
-			errs = append(errs, field.Invalid(path.Child("scopes"), s.Scopes, "conflicting scopes"))
-		}
-	}
-	return append(errs, quotaScopeSelector(s, path.Child("scopeSelector"))...)
-}
-
-func isQuotaPodResource(name corev1.ResourceName) bool { return podResources.Has(name) }
-
-func quotaScopeSelector(s *corev1.ResourceQuotaSpec, path *field.Path) field.ErrorList {
-	if s.ScopeSelector == nil {
-		return nil
-	}
-	var errs field.ErrorList
-	exprs := path.Child("matchExpressions")
-	for i := range s.ScopeSelector.MatchExpressions {
-		r := &s.ScopeSelector.MatchExpressions[i]
-		if !scopes.Has(r.ScopeName) {
-			errs = append(errs, field.Invalid(exprs.Child("scopeName"), r.ScopeName, "unsupported scope"))
-		}
-		switch r.Operator {
-		case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:
-			if len(r.Values) == 0 {
-				errs = append(errs, field.Required(exprs.Child("values"), "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"))
-			}
-		case corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist:
-			if len(r.Values) != 0 {
-				errs = append(errs, field.Invalid(exprs.Child("values"), r.Values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"))
-			}
-		default:
-			errs = append(errs, field.Invalid(exprs.Child("operator"), r.Operator, "not a valid selector operator"))
+			errs = append(errs, field.Invalid(path, shown, "conflicting scopes"))
 		}
 	}
 	return errs
+}
+
+// onlyExists are the scopes that an object is in or not, without a value.
+var onlyExists = sets.New(corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating,
+	corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort, corev1.ResourceQuotaScopeCrossNamespacePodAffinity)
+
+func quotaScopeSelector(s *corev1.ResourceQuotaSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	given := sets.New[corev1.ResourceQuotaScope]()
+	for i := range s.ScopeSelector.MatchExpressions {
+		r := &s.ScopeSelector.MatchExpressions[i]
+		given.Insert(r.ScopeName)
+		if !quota.KnownScope(r.ScopeName) {
+			errs = append(errs, field.Invalid(path.Child("scopeName"), r.ScopeName, "unsupported scope"))
+		}
+		for range misfits(s.Hard, r.ScopeName) {
+			errs = append(errs, field.Invalid(path, check.GoNames(s.ScopeSelector), "unsupported scope applied to resource"))
+		}
+		if onlyExists.Has(r.ScopeName) && r.Operator != corev1.ScopeSelectorOpExists {
+			errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "+
+				"ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"))
+		}
+		errs = append(errs, quotaOperator(r, path)...)
+	}
+	return append(errs, conflictingScopes(given, s.Scopes, path)...)
+}
+
+func quotaOperator(r *corev1.ScopedResourceSelectorRequirement, path *field.Path) field.ErrorList {
+	switch r.Operator {
+	case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:
+		if len(r.Values) == 0 {
+			return field.ErrorList{field.Required(path.Child("values"), "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector")}
+		}
+	case corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist:
+		if len(r.Values) != 0 {
+			return field.ErrorList{field.Invalid(path.Child("values"), r.Values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector")}
+		}
+	default:
+		return field.ErrorList{field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator")}
+	}
+	return nil
 }
 
 // quotaScopesKept refuses a change of what a quota counts.

@@ -21,8 +21,12 @@ func (a *serviceAllocation) settleFamilies(s, old service) error {
 		return err
 	}
 	spec := &s.Spec
-	if spec.IPFamilyPolicy == nil && (len(spec.ClusterIPs) == 2 || len(spec.IPFamilies) == 2) {
+	if spec.IPFamilyPolicy == nil && (len(spec.ClusterIPs) == 2 || len(spec.IPFamilies) == 2 && len(a.families) == 2) {
 		spec.IPFamilyPolicy = ptr(corev1.IPFamilyPolicyRequireDualStack)
+	}
+	if spec.IPFamilyPolicy == nil && len(spec.IPFamilies) == 2 {
+		spec.IPFamilyPolicy = ptr(corev1.IPFamilyPolicySingleStack)
+		return nil // refused by validation
 	}
 	if len(clusterIPFields(s, field.NewPath("spec"))) > 0 {
 		return nil

@@ -26,7 +26,7 @@ var (
 // ResourceName judges the name of any compute or quota resource.
 func ResourceName(name string, path *field.Path) field.ErrorList {
 	errs := qualified(name, path)
-	if len(errs) == 0 && !strings.Contains(name, "/") && !standardResources.Has(name) && !isHugePages(name) {
+	if len(errs) == 0 && !strings.Contains(name, "/") && !standardResources.Has(name) && !isHugePages(name) && !isHugePages(strings.TrimPrefix(name, "requests.")) {
 		errs = append(errs, field.Invalid(path, name, "must be a standard resource type or fully qualified"))
 	}
 	return errs
@@ -34,20 +34,15 @@ func ResourceName(name string, path *field.Path) field.ErrorList {
 
 // ContainerResourceName judges the name of a resource that a container asks for.
 func ContainerResourceName(name string, path *field.Path) field.ErrorList {
-	errs := qualified(name, path)
-	if len(errs) > 0 {
-		return errs
-	}
+	errs := ResourceName(name, path)
 	if !strings.Contains(name, "/") {
 		if !containerResources.Has(name) && !isHugePages(name) {
-			return field.ErrorList{field.Invalid(path, name, "must be a standard resource for containers")}
+			errs = append(errs, field.Invalid(path, name, "must be a standard resource for containers"))
 		}
-		return nil
+	} else if !Native(name) && !Extended(name) {
+		errs = append(errs, field.Invalid(path, name, "doesn't follow extended resource name standard"))
 	}
-	if !Native(name) && !Extended(name) {
-		return field.ErrorList{field.Invalid(path, name, "doesn't follow extended resource name standard")}
-	}
-	return nil
+	return errs
 }
 
 // Native resources are in no domain, or in kubernetes.io's.

@@ -37,11 +37,16 @@ func ValidatePodSpec(_ context.Context, s *corev1.PodSpec, path *field.Path) fie
 	v.claimList(path.Child("resourceClaims"))
 	v.containers(path)
 	v.initContainers(path.Child("initContainers"))
+	v.ephemeralContainers(path.Child("ephemeralContainers"))
 	v.podResources(path.Child("resources"))
 	v.policies(path)
-	v.scheduling(path)
-	v.identity(path)
+	v.add(labelErrors(s.NodeSelector, path.Child("nodeSelector"))...)
 	v.podSecurity(path)
+	v.scheduling(path)
+	v.hostProcess(path)
+	v.hostUsers(path)
+	v.identity(path)
+	v.system(path)
 	return v.errs
 }
 
@@ -91,24 +96,33 @@ func oneOfOrEmpty[V ~string](v *checker, value V, path *field.Path, supported ..
 	v.add(field.NotSupported(path, value, supported))
 }
 
-// policies judges what is about the pod as a whole.
+// policies judges how the pod ends and how it resolves names.
 func (v *checker) policies(path *field.Path) {
 	s := v.spec
 	oneOf(v, s.RestartPolicy, path.Child("restartPolicy"), corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
 	oneOf(v, s.DNSPolicy, path.Child("dnsPolicy"), corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)
-	if d := s.ActiveDeadlineSeconds; d != nil && (*d < 1 || *d > math.MaxInt32) {
-		v.add(field.Invalid(path.Child("activeDeadlineSeconds"), *d, utilvalidation.InclusiveRangeError(1, math.MaxInt32)))
+}
+
+// system judges what the pod is to the cluster: its priority, its runtime, its
+// operating system.
+func (v *checker) system(path *field.Path) {
+	s := v.spec
+	if s.PriorityClassName != "" {
+		v.subdomain(s.PriorityClassName, path.Child("priorityClassName"))
 	}
-	if g := s.TerminationGracePeriodSeconds; g != nil && *g < 0 {
-		v.add(field.Invalid(path.Child("terminationGracePeriodSeconds"), *g, validation.IsNegativeErrorMsg))
+	if s.RuntimeClassName != nil {
+		v.subdomain(*s.RuntimeClassName, path.Child("runtimeClassName"))
 	}
 	if p := s.PreemptionPolicy; p != nil {
 		oneOf(v, *p, path.Child("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)
 	}
-	if s.OS != nil {
-		oneOf(v, s.OS.Name, path.Child("os", "name"), corev1.Linux, corev1.Windows)
+	if len(s.Overhead) > 0 {
+		v.containerResources(&corev1.ResourceRequirements{Limits: s.Overhead}, path.Child("overhead"))
 	}
-	v.dns(path.Child("dnsConfig"))
+	v.os(path)
+	if h := s.HostnameOverride; h != nil {
+		v.hostnameOverride(*h, path.Child("hostnameOverride"))
+	}
 }
 
 const (
@@ -164,32 +178,22 @@ func (v *checker) identity(path *field.Path) {
 	if s.NodeName != "" {
 		v.subdomain(s.NodeName, path.Child("nodeName"))
 	}
+	if d := s.ActiveDeadlineSeconds; d != nil && (*d < 1 || *d > math.MaxInt32) {
+		v.add(field.Invalid(path.Child("activeDeadlineSeconds"), *d, utilvalidation.InclusiveRangeError(1, math.MaxInt32)))
+	}
 	if s.Hostname != "" {
 		v.label(s.Hostname, path.Child("hostname"))
 	}
 	if s.Subdomain != "" {
 		v.label(s.Subdomain, path.Child("subdomain"))
 	}
-	if h := s.HostnameOverride; h != nil {
-		v.hostnameOverride(*h, path.Child("hostnameOverride"))
-	}
-	for i := range s.ImagePullSecrets {
-		if s.ImagePullSecrets[i].Name == "" {
-			v.add(field.Required(path.Child("imagePullSecrets").Index(i).Child("name"), ""))
-		}
-	}
+	v.add(Tolerations(s.Tolerations, path.Child("tolerations"))...)
 	for i := range s.HostAliases {
 		p := path.Child("hostAliases").Index(i)
 		v.add(utilvalidation.IsValidIP(p.Child("ip"), s.HostAliases[i].IP)...)
 		for j, h := range s.HostAliases[i].Hostnames {
 			v.subdomain(h, p.Child("hostnames").Index(j))
 		}
-	}
-	if s.PriorityClassName != "" {
-		v.subdomain(s.PriorityClassName, path.Child("priorityClassName"))
-	}
-	if s.RuntimeClassName != nil {
-		v.subdomain(*s.RuntimeClassName, path.Child("runtimeClassName"))
 	}
 }
 

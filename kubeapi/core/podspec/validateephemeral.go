@@ -16,10 +16,19 @@ var allowedInEphemeral = sets.New("Name", "Image", "Command", "Args", "WorkingDi
 // EphemeralContainers judges the containers for debugging of a pod.
 func EphemeralContainers(s *corev1.PodSpec, list *field.Path) field.ErrorList {
 	v := &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string]()}
-	names, targets := sets.New[string](), sets.New[string]()
 	for i := range s.Volumes {
 		v.volumes[s.Volumes[i].Name] = &s.Volumes[i]
 	}
+	v.ephemeralContainers(list)
+	return v.errs
+}
+
+func (v *checker) ephemeralContainers(list *field.Path) {
+	s := v.spec
+	if len(s.EphemeralContainers) == 0 {
+		return
+	}
+	names, targets := sets.New[string](), sets.New[string]()
 	for _, cs := range [][]corev1.Container{s.Containers, s.InitContainers} {
 		for i := range cs {
 			names.Insert(cs[i].Name)
@@ -44,7 +53,6 @@ func EphemeralContainers(s *corev1.PodSpec, list *field.Path) field.ErrorList {
 			}
 		}
 	}
-	return v.errs
 }
 
 func (v *checker) onlyAllowed(c *corev1.EphemeralContainerCommon, path *field.Path) {

@@ -34,12 +34,7 @@ func (v *checker) containerResources(r *corev1.ResourceRequirements, path *field
 }
 
 func (v *checker) amount(name corev1.ResourceName, q resource.Quantity, path *field.Path) {
-	v.add(ResourceName(string(name), path)...)
-	if errs := ContainerResourceName(string(name), path); len(qualified(string(name), path)) == 0 {
-		v.add(errs...)
-	} else {
-		v.add(field.Invalid(path, string(name), "doesn't follow extended resource name standard"))
-	}
+	v.add(ContainerResourceName(string(name), path)...)
 	v.add(Quantity(string(name), &q, path)...)
 	if isHugePages(string(name)) && !multipleOfPage(string(name), q) {
 		v.add(field.Invalid(path, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name)))

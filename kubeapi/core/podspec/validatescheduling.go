@@ -1,6 +1,7 @@
 package podspec
 
 import (
+	"fmt"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,11 +15,10 @@ import (
 // scheduling judges what says where a pod may run.
 func (v *checker) scheduling(path *field.Path) {
 	s := v.spec
-	v.add(labelErrors(s.NodeSelector, path.Child("nodeSelector"))...)
 	if s.Affinity != nil {
 		v.affinity(s.Affinity, path.Child("affinity"))
 	}
-	v.add(Tolerations(s.Tolerations, path.Child("tolerations"))...)
+	v.dns(path.Child("dnsConfig"))
 	for i := range s.ReadinessGates {
 		v.qualified(string(s.ReadinessGates[i].ConditionType), path.Child("readinessGates").Index(i).Child("conditionType"))
 	}
@@ -32,7 +32,13 @@ func (v *checker) scheduling(path *field.Path) {
 		gates.Insert(name)
 	}
 	for i := range s.TopologySpreadConstraints {
-		v.topologySpread(&s.TopologySpreadConstraints[i], path.Child("topologySpreadConstraints").Index(i))
+		c, p := &s.TopologySpreadConstraints[i], path.Child("topologySpreadConstraints").Index(i)
+		v.topologySpread(c, p)
+		for _, other := range s.TopologySpreadConstraints[i+1:] {
+			if c.TopologyKey == other.TopologyKey && c.WhenUnsatisfiable == other.WhenUnsatisfiable {
+				v.add(field.Duplicate(p.Child("{topologyKey, whenUnsatisfiable}"), fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)))
+			}
+		}
 	}
 }
 
@@ -85,10 +91,18 @@ func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, path *field
 			v.add(field.Invalid(path.Child("minDomains"), c.MinDomains, "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not "+string(c.WhenUnsatisfiable)))
 		}
 	}
-	for name, p := range map[string]*corev1.NodeInclusionPolicy{"nodeAffinityPolicy": c.NodeAffinityPolicy, "nodeTaintsPolicy": c.NodeTaintsPolicy} {
+	policy := func(p *corev1.NodeInclusionPolicy, path *field.Path) {
 		if p != nil {
-			oneOfOrEmpty(v, *p, path.Child(name), corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+			oneOfOrEmpty(v, *p, path, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 		}
+	}
+	policy(c.NodeAffinityPolicy, path.Child("nodeAffinityPolicy"))
+	policy(c.NodeTaintsPolicy, path.Child("nodeTaintsPolicy"))
+	if len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil {
+		v.add(field.Forbidden(path.Child("matchLabelKeys"), "must not be specified when labelSelector is not set"))
+	}
+	for i, k := range c.MatchLabelKeys {
+		v.qualified(k, path.Child("matchLabelKeys").Index(i))
 	}
 	if c.LabelSelector != nil {
 		v.add(metav1validation.ValidateLabelSelector(c.LabelSelector, metav1validation.LabelSelectorValidationOptions{}, path.Child("labelSelector"))...)
@@ -96,7 +110,6 @@ func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, path *field
 }
 
 func (v *checker) affinity(a *corev1.Affinity, path *field.Path) {
-	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 	if n := a.NodeAffinity; n != nil {
 		p := path.Child("nodeAffinity")
 		if n.RequiredDuringSchedulingIgnoredDuringExecution != nil {

@@ -46,6 +46,7 @@ func (v *checker) podSecurity(spec *field.Path) {
 	if p := sc.SELinuxChangePolicy; p != nil {
 		oneOfOrEmpty(v, *p, path.Child("seLinuxChangePolicy"), corev1.SELinuxChangePolicyRecursive)
 	}
+	v.windowsOptions(sc.WindowsOptions, path.Child("windowsOptions"))
 }
 
 func (v *checker) hostNamespaces(spec *field.Path) {
@@ -53,6 +54,11 @@ func (v *checker) hostNamespaces(spec *field.Path) {
 	if share := s.ShareProcessNamespace; share != nil && *share && s.HostPID {
 		v.add(field.Invalid(spec.Child("securityContext", "shareProcessNamespace"), *share, "ShareProcessNamespace and HostPID cannot both be enabled"))
 	}
+}
+
+// hostUsers judges what a pod with users of its own may share with the host.
+func (v *checker) hostUsers(spec *field.Path) {
+	s := v.spec
 	if s.HostUsers == nil || *s.HostUsers {
 		return
 	}
@@ -177,6 +183,7 @@ func (v *checker) containerSecurity(c *corev1.Container, path *field.Path) {
 			}
 		}
 	}
+	v.windowsOptions(sc.WindowsOptions, path.Child("windowsOptions"))
 	v.appArmor(sc.AppArmorProfile, path.Child("appArmorProfile"))
 }
 

@@ -22,6 +22,7 @@ var (
 func (v *checker) volumeList(list *field.Path) {
 	for i := range v.spec.Volumes {
 		vol, p := &v.spec.Volumes[i], list.Index(i)
+		before := len(v.errs)
 		v.volume(vol, p)
 		switch {
 		case vol.Name == "":
@@ -31,7 +32,10 @@ func (v *checker) volumeList(list *field.Path) {
 		case v.volumes[vol.Name] != nil:
 			v.add(field.Duplicate(p.Child("name"), vol.Name))
 		}
-		v.volumes[vol.Name] = vol
+		// A volume that is wrong is none that could be mounted.
+		if len(v.errs) == before {
+			v.volumes[vol.Name] = vol
+		}
 	}
 }
 
@@ -46,9 +50,11 @@ func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
 			v.add(field.Forbidden(path.Child(s.name), "may not specify more than 1 volume type"))
 			continue
 		}
-		if s.check != nil {
-			s.check(path.Child(s.name))
+		name := s.name
+		if name == "gcePersistentDisk" {
+			name = "persistentDisk" // as its errors have always named it
 		}
+		s.check(path.Child(name))
 	}
 	if n == 0 {
 		v.add(field.Required(path, "must specify a volume type"))
@@ -76,9 +82,18 @@ func (v *checker) sources(vol *corev1.Volume) []source {
 	s := []source{
 		{"emptyDir", vol.EmptyDir != nil, func(p *field.Path) { v.emptyDir(vol.EmptyDir, p) }},
 		{"hostPath", vol.HostPath != nil, func(p *field.Path) { v.hostPath(vol.HostPath, p) }},
-		{"gitRepo", vol.GitRepo != nil, func(p *field.Path) { require("repository", vol.GitRepo.Repository)(p) }},
-		{"gcePersistentDisk", vol.GCEPersistentDisk != nil, func(p *field.Path) { require("pdName", vol.GCEPersistentDisk.PDName)(p) }},
-		{"awsElasticBlockStore", vol.AWSElasticBlockStore != nil, func(p *field.Path) { require("volumeID", vol.AWSElasticBlockStore.VolumeID)(p) }},
+		{"gitRepo", vol.GitRepo != nil, func(p *field.Path) {
+			require("repository", vol.GitRepo.Repository)(p)
+			v.relativePath(vol.GitRepo.Directory, p.Child("directory"))
+		}},
+		{"gcePersistentDisk", vol.GCEPersistentDisk != nil, func(p *field.Path) {
+			require("pdName", vol.GCEPersistentDisk.PDName)(p)
+			v.partition(vol.GCEPersistentDisk.Partition, p)
+		}},
+		{"awsElasticBlockStore", vol.AWSElasticBlockStore != nil, func(p *field.Path) {
+			require("volumeID", vol.AWSElasticBlockStore.VolumeID)(p)
+			v.partition(vol.AWSElasticBlockStore.Partition, p)
+		}},
 		{"secret", vol.Secret != nil, func(p *field.Path) {
 			require("secretName", vol.Secret.SecretName)(p)
 			v.mode(vol.Secret.DefaultMode, p.Child("defaultMode"))
@@ -94,7 +109,7 @@ func (v *checker) sources(vol *corev1.Volume) []source {
 		{"glusterfs", vol.Glusterfs != nil, func(p *field.Path) {
 			require("endpoints", vol.Glusterfs.EndpointsName, "path", vol.Glusterfs.Path)(p)
 		}},
-		{"flocker", vol.Flocker != nil, nil},
+		{"flocker", vol.Flocker != nil, func(p *field.Path) { v.flocker(vol.Flocker, p) }},
 		{"persistentVolumeClaim", vol.PersistentVolumeClaim != nil, func(p *field.Path) {
 			require("claimName", vol.PersistentVolumeClaim.ClaimName)(p)
 		}},
@@ -104,13 +119,16 @@ func (v *checker) sources(vol *corev1.Volume) []source {
 			}
 			require("image", vol.RBD.RBDImage)(p)
 		}},
-		{"cinder", vol.Cinder != nil, func(p *field.Path) { require("volumeID", vol.Cinder.VolumeID)(p) }},
+		{"cinder", vol.Cinder != nil, func(p *field.Path) {
+			require("volumeID", vol.Cinder.VolumeID)(p)
+			v.secretRef(vol.Cinder.SecretRef, p)
+		}},
 		{"cephfs", vol.CephFS != nil, func(p *field.Path) {
 			if len(vol.CephFS.Monitors) == 0 {
 				v.add(field.Required(p.Child("monitors"), ""))
 			}
 		}},
-		{"quobyte", vol.Quobyte != nil, nil},
+		{"quobyte", vol.Quobyte != nil, func(p *field.Path) { v.quobyte(vol.Quobyte, p) }},
 		{"downwardAPI", vol.DownwardAPI != nil, func(p *field.Path) {
 			v.mode(vol.DownwardAPI.DefaultMode, p.Child("defaultMode"))
 			for i := range vol.DownwardAPI.Items {
@@ -118,7 +136,7 @@ func (v *checker) sources(vol *corev1.Volume) []source {
 			}
 		}},
 		{"fc", vol.FC != nil, func(p *field.Path) { v.fc(vol.FC, p) }},
-		{"flexVolume", vol.FlexVolume != nil, func(p *field.Path) { require("driver", vol.FlexVolume.Driver)(p) }},
+		{"flexVolume", vol.FlexVolume != nil, func(p *field.Path) { v.flexVolume(vol.FlexVolume, p) }},
 		{"configMap", vol.ConfigMap != nil, func(p *field.Path) {
 			require("name", vol.ConfigMap.Name)(p)
 			v.mode(vol.ConfigMap.DefaultMode, p.Child("defaultMode"))
@@ -131,12 +149,21 @@ func (v *checker) sources(vol *corev1.Volume) []source {
 		{"photonPersistentDisk", vol.PhotonPersistentDisk != nil, func(p *field.Path) { require("pdID", vol.PhotonPersistentDisk.PdID)(p) }},
 		{"portworxVolume", vol.PortworxVolume != nil, func(p *field.Path) { require("volumeID", vol.PortworxVolume.VolumeID)(p) }},
 		{"azureDisk", vol.AzureDisk != nil, func(p *field.Path) { v.azureDisk(vol.AzureDisk, p) }},
-		{"storageos", vol.StorageOS != nil, func(p *field.Path) { require("volumeName", vol.StorageOS.VolumeName)(p) }},
+		{"storageos", vol.StorageOS != nil, func(p *field.Path) {
+			require("volumeName", vol.StorageOS.VolumeName)(p)
+			if vol.StorageOS.VolumeName != "" {
+				v.label(vol.StorageOS.VolumeName, p.Child("volumeName"))
+			}
+			if vol.StorageOS.VolumeNamespace != "" {
+				v.label(vol.StorageOS.VolumeNamespace, p.Child("volumeNamespace"))
+			}
+			v.secretRef(vol.StorageOS.SecretRef, p)
+		}},
 		{"projected", vol.Projected != nil, func(p *field.Path) { v.projected(vol.Projected, p) }},
 		{"scaleIO", vol.ScaleIO != nil, func(p *field.Path) {
 			require("gateway", vol.ScaleIO.Gateway, "system", vol.ScaleIO.System, "volumeName", vol.ScaleIO.VolumeName)(p)
 		}},
-		{"csi", vol.CSI != nil, func(p *field.Path) { require("driver", vol.CSI.Driver)(p) }},
+		{"csi", vol.CSI != nil, func(p *field.Path) { v.csi(vol.CSI, p) }},
 		{"ephemeral", vol.Ephemeral != nil, func(p *field.Path) { v.ephemeral(vol.Ephemeral, p) }},
 		{"image", vol.Image != nil, func(p *field.Path) {
 			require("reference", vol.Image.Reference)(p)
@@ -161,63 +188,6 @@ func (v *checker) hostPath(h *corev1.HostPathVolumeSource, path *field.Path) {
 	if h.Type != nil {
 		oneOfOrEmpty(v, *h.Type, path.Child("type"), corev1.HostPathUnset, corev1.HostPathBlockDev, corev1.HostPathCharDev,
 			corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile, corev1.HostPathFileOrCreate, corev1.HostPathSocket)
-	}
-}
-
-func (v *checker) iscsi(s *corev1.ISCSIVolumeSource, path *field.Path) {
-	if s.TargetPortal == "" {
-		v.add(field.Required(path.Child("targetPortal"), ""))
-	}
-	if s.IQN == "" {
-		v.add(field.Required(path.Child("iqn"), ""))
-	} else if !strings.HasPrefix(s.IQN, "iqn") && !strings.HasPrefix(s.IQN, "eui") && !strings.HasPrefix(s.IQN, "naa") {
-		v.add(field.Invalid(path.Child("iqn"), s.IQN, "must be valid format starting with iqn, eui, or naa"))
-	}
-	if s.Lun < 0 || s.Lun > 255 {
-		v.add(field.Invalid(path.Child("lun"), s.Lun, utilvalidation.InclusiveRangeError(0, 255)))
-	}
-	if (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil {
-		v.add(field.Required(path.Child("secretRef"), ""))
-	}
-}
-
-func (v *checker) fc(s *corev1.FCVolumeSource, path *field.Path) {
-	if len(s.TargetWWNs) < 1 && len(s.WWIDs) < 1 {
-		v.add(field.Required(path.Child("targetWWNs"), "must specify either targetWWNs or wwids, but not both"))
-	}
-	if len(s.TargetWWNs) != 0 && len(s.WWIDs) != 0 {
-		v.add(field.Invalid(path.Child("targetWWNs"), s.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously"))
-	}
-	if len(s.TargetWWNs) != 0 {
-		if s.Lun == nil {
-			v.add(field.Required(path.Child("lun"), "lun is required if targetWWNs is specified"))
-		} else if *s.Lun < 0 || *s.Lun > 255 {
-			v.add(field.Invalid(path.Child("lun"), s.Lun, utilvalidation.InclusiveRangeError(0, 255)))
-		}
-	}
-}
-
-func (v *checker) azureDisk(d *corev1.AzureDiskVolumeSource, path *field.Path) {
-	if d.DiskName == "" {
-		v.add(field.Required(path.Child("diskName"), ""))
-	}
-	if d.DataDiskURI == "" {
-		v.add(field.Required(path.Child("diskURI"), ""))
-	}
-	if d.CachingMode != nil {
-		oneOfOrEmpty(v, *d.CachingMode, path.Child("cachingMode"), corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
-	}
-	if d.Kind == nil {
-		return
-	}
-	oneOfOrEmpty(v, *d.Kind, path.Child("kind"), corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk, corev1.AzureSharedBlobDisk)
-	const managed = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
-	const blob = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
-	switch {
-	case *d.Kind == corev1.AzureManagedDisk && !strings.HasPrefix(d.DataDiskURI, "/subscriptions/"):
-		v.add(field.NotSupported(path.Child("diskURI"), d.DataDiskURI, []string{managed}))
-	case *d.Kind != corev1.AzureManagedDisk && !strings.HasPrefix(d.DataDiskURI, "https://"):
-		v.add(field.NotSupported(path.Child("diskURI"), d.DataDiskURI, []string{blob}))
 	}
 }
 
@@ -322,12 +292,12 @@ func (v *checker) resourceFieldRef(r *corev1.ResourceFieldSelector, path *field.
 func (v *checker) projected(p *corev1.ProjectedVolumeSource, path *field.Path) {
 	v.mode(p.DefaultMode, path.Child("defaultMode"))
 	paths := sets.New[string]()
-	place := func(name, file string) {
+	place := func(shown, file string) {
 		if file == "" {
 			return
 		}
 		if paths.Has(file) {
-			v.add(field.Invalid(path, file, "conflicting duplicate paths"))
+			v.add(field.Invalid(path, shown, "conflicting duplicate paths"))
 		}
 		paths.Insert(file)
 	}
@@ -349,17 +319,16 @@ func (v *checker) projected(p *corev1.ProjectedVolumeSource, path *field.Path) {
 		if x := s.DownwardAPI; x != nil && first() {
 			for j := range x.Items {
 				v.downward(&x.Items[j], sp.Child("downwardAPI"))
-				place("", x.Items[j].Path)
+				place(x.Items[j].Path, x.Items[j].Path)
 			}
 		}
 		if x := s.ServiceAccountToken; x != nil && first() {
 			v.tokenSource(x, path, sp.Child("serviceAccountToken"))
-			place("", x.Path)
 		}
 	}
 }
 
-func (v *checker) projectedItems(name string, items []corev1.KeyToPath, path *field.Path, place func(name, file string)) {
+func (v *checker) projectedItems(name string, items []corev1.KeyToPath, path *field.Path, place func(shown, file string)) {
 	if name == "" {
 		v.add(field.Required(path.Child("name"), ""))
 	}

@@ -1,0 +1,165 @@
+package podspec
+
+import (
+	"net"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var iscsiNames = map[string]*regexp.Regexp{
+	"iqn": regexp.MustCompile(`^iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`),
+	"eui": regexp.MustCompile(`^eui.[[:alnum:]]{16}$`),
+	"naa": regexp.MustCompile(`^naa.[[:alnum:]]{32}$`),
+}
+
+func (v *checker) iscsi(s *corev1.ISCSIVolumeSource, path *field.Path) {
+	if s.TargetPortal == "" {
+		v.add(field.Required(path.Child("targetPortal"), ""))
+	}
+	if s.IQN == "" {
+		v.add(field.Required(path.Child("iqn"), ""))
+	} else {
+		v.iscsiName(s.IQN, path.Child("iqn"))
+	}
+	if s.Lun < 0 || s.Lun > 255 {
+		v.add(field.Invalid(path.Child("lun"), s.Lun, utilvalidation.InclusiveRangeError(0, 255)))
+	}
+	if (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil {
+		v.add(field.Required(path.Child("secretRef"), ""))
+	}
+	if s.InitiatorName != nil {
+		v.iscsiName(*s.InitiatorName, path.Child("initiatorname"))
+	}
+}
+
+func (v *checker) iscsiName(name string, path *field.Path) {
+	var form *regexp.Regexp
+	if len(name) >= 3 {
+		form = iscsiNames[name[:3]]
+	}
+	if form == nil {
+		v.add(field.Invalid(path, name, "must be valid format starting with iqn, eui, or naa"))
+	} else if !form.MatchString(name) {
+		v.add(field.Invalid(path, name, "must be valid format"))
+	}
+}
+
+func (v *checker) fc(s *corev1.FCVolumeSource, path *field.Path) {
+	if len(s.TargetWWNs) < 1 && len(s.WWIDs) < 1 {
+		v.add(field.Required(path.Child("targetWWNs"), "must specify either targetWWNs or wwids, but not both"))
+	}
+	if len(s.TargetWWNs) != 0 && len(s.WWIDs) != 0 {
+		v.add(field.Invalid(path.Child("targetWWNs"), s.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously"))
+	}
+	if len(s.TargetWWNs) != 0 {
+		if s.Lun == nil {
+			v.add(field.Required(path.Child("lun"), "lun is required if targetWWNs is specified"))
+		} else if *s.Lun < 0 || *s.Lun > 255 {
+			v.add(field.Invalid(path.Child("lun"), s.Lun, utilvalidation.InclusiveRangeError(0, 255)))
+		}
+	}
+}
+
+func (v *checker) azureDisk(d *corev1.AzureDiskVolumeSource, path *field.Path) {
+	if d.DiskName == "" {
+		v.add(field.Required(path.Child("diskName"), ""))
+	}
+	if d.DataDiskURI == "" {
+		v.add(field.Required(path.Child("diskURI"), ""))
+	}
+	if d.CachingMode != nil {
+		oneOfOrEmpty(v, *d.CachingMode, path.Child("cachingMode"), corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
+	}
+	if d.Kind == nil {
+		return
+	}
+	oneOfOrEmpty(v, *d.Kind, path.Child("kind"), corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk, corev1.AzureSharedBlobDisk)
+	const managed = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
+	const blob = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
+	switch {
+	case *d.Kind == corev1.AzureManagedDisk && !strings.HasPrefix(d.DataDiskURI, "/subscriptions/"):
+		v.add(field.NotSupported(path.Child("diskURI"), d.DataDiskURI, []string{managed}))
+	case *d.Kind != corev1.AzureManagedDisk && !strings.HasPrefix(d.DataDiskURI, "https://"):
+		v.add(field.NotSupported(path.Child("diskURI"), d.DataDiskURI, []string{blob}))
+	}
+}
+
+func (v *checker) partition(n int32, path *field.Path) {
+	if n < 0 || n > 255 {
+		v.add(field.Invalid(path.Child("partition"), n, utilvalidation.InclusiveRangeError(1, 255)))
+	}
+}
+
+func (v *checker) secretRef(r *corev1.LocalObjectReference, path *field.Path) {
+	if r != nil && r.Name == "" {
+		v.add(field.Required(path.Child("secretRef", "name"), ""))
+	}
+}
+
+func (v *checker) flocker(f *corev1.FlockerVolumeSource, path *field.Path) {
+	if f.DatasetName == "" && f.DatasetUUID == "" {
+		v.add(field.Required(path, "one of datasetName and datasetUUID is required"))
+	}
+	if f.DatasetName != "" && f.DatasetUUID != "" {
+		v.add(field.Invalid(path, "resource", "datasetName and datasetUUID can not be specified simultaneously"))
+	}
+	if strings.Contains(f.DatasetName, "/") {
+		v.add(field.Invalid(path.Child("datasetName"), f.DatasetName, "must not contain '/'"))
+	}
+}
+
+func (v *checker) quobyte(q *corev1.QuobyteVolumeSource, path *field.Path) {
+	const msg = "must be a host:port pair or multiple pairs separated by commas"
+	switch {
+	case q.Registry == "":
+		v.add(field.Required(path.Child("registry"), msg))
+	case len(q.Tenant) > 64:
+		v.add(field.Required(path.Child("tenant"), "must be a UUID and may not exceed a length of 64 characters"))
+	default:
+		for _, pair := range strings.Split(q.Registry, ",") {
+			if _, _, err := net.SplitHostPort(pair); err != nil {
+				v.add(field.Invalid(path.Child("registry"), q.Registry, msg))
+			}
+		}
+	}
+	if q.Volume == "" {
+		v.add(field.Required(path.Child("volume"), ""))
+	}
+}
+
+func (v *checker) flexVolume(f *corev1.FlexVolumeSource, path *field.Path) {
+	if f.Driver == "" {
+		v.add(field.Required(path.Child("driver"), ""))
+	}
+	for _, k := range sets.List(sets.KeySet(f.Options)) {
+		domain, _, _ := strings.Cut(k, "/")
+		domain = "." + strings.ToLower(domain)
+		if strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io") {
+			v.add(field.Invalid(path.Child("options").Key(k), k, "kubernetes.io and k8s.io namespaces are reserved"))
+		}
+	}
+}
+
+func (v *checker) csi(c *corev1.CSIVolumeSource, path *field.Path) {
+	if c.Driver == "" {
+		v.add(field.Required(path.Child("driver"), ""))
+	} else {
+		if len(c.Driver) > 63 {
+			v.add(field.TooLong(path.Child("driver"), c.Driver, 63))
+		}
+		v.messages(utilvalidation.IsDNS1123Subdomain(strings.ToLower(c.Driver)), c.Driver, path.Child("driver"))
+	}
+	if r := c.NodePublishSecretRef; r != nil {
+		p := path.Child("nodePublishSecretRef", "name")
+		if r.Name == "" {
+			v.add(field.Required(p, ""))
+		} else {
+			v.subdomain(r.Name, p)
+		}
+	}
+}
