@@ -2,9 +2,12 @@ package apiextensions
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -12,97 +15,125 @@ import (
 	"triplane/generic/discovery"
 )
 
-// publisher enters what CRDs define into discovery. It belongs to one goroutine.
+// publisher enters what CRDs define into discovery. Each change costs as much as
+// the CRD has versions, however many CRDs there are: what a group version has is
+// put together when somebody asks. One goroutine calls set and remove.
 type publisher struct {
 	discovery *discovery.Groups
-	groups    map[string]map[string]definitionObject // by group and name
-	published map[schema.GroupVersion]bool
-	// documents are told of versions that changed, and of those that are gone.
-	changed func(gv schema.GroupVersion, crds []definitionObject)
+	// changed is told of versions that changed, gone of those that went.
+	changed func(gv schema.GroupVersion, crds func() []definitionObject)
 	gone    func(gv schema.GroupVersion)
+
+	mu       sync.Mutex
+	crds     map[string]definitionObject
+	versions map[schema.GroupVersion]map[string]definitionObject // the CRDs that serve them
 }
 
 func newPublisher(d *discovery.Groups) *publisher {
 	return &publisher{
-		discovery: d, groups: map[string]map[string]definitionObject{}, published: map[schema.GroupVersion]bool{},
-		changed: func(schema.GroupVersion, []definitionObject) {}, gone: func(schema.GroupVersion) {},
+		discovery: d, crds: map[string]definitionObject{}, versions: map[schema.GroupVersion]map[string]definitionObject{},
+		changed: func(schema.GroupVersion, func() []definitionObject) {}, gone: func(schema.GroupVersion) {},
 	}
 }
 
 func (p *publisher) set(crd definitionObject) {
 	if !validation.IsTrue(crd, apiextensionsv1.Established) {
-		if _, was := p.groups[crd.Spec.Group][crd.Name]; was {
-			p.remove(crd)
-		}
+		p.remove(crd)
 		return
 	}
-	group := p.groups[crd.Spec.Group]
-	if group == nil {
-		group = map[string]definitionObject{}
-		p.groups[crd.Spec.Group] = group
-	}
-	old := group[crd.Name]
-	group[crd.Name] = crd
-	p.refresh(crd.Spec.Group, crd, old)
+	p.replace(crd.Name, crd)
 }
 
-func (p *publisher) remove(crd definitionObject) {
-	group := p.groups[crd.Spec.Group]
-	old := group[crd.Name]
-	if old == nil {
+func (p *publisher) remove(crd definitionObject) { p.replace(crd.Name, nil) }
+
+// replace enters a CRD, nil for none, and renews the versions that it serves or
+// served.
+func (p *publisher) replace(name string, crd definitionObject) {
+	p.mu.Lock()
+	old := p.crds[name]
+	touched := map[schema.GroupVersion]bool{}
+	for _, gv := range servedVersions(old) {
+		delete(p.versions[gv], name)
+		touched[gv] = true
+	}
+	delete(p.crds, name)
+	if crd != nil {
+		p.crds[name] = crd
+	}
+	for _, gv := range servedVersions(crd) {
+		if p.versions[gv] == nil {
+			p.versions[gv] = map[string]definitionObject{}
+		}
+		p.versions[gv][name] = crd
+		touched[gv] = true
+	}
+	p.mu.Unlock()
+	if looksSame(old, crd) {
 		return
 	}
-	delete(group, crd.Name)
-	if len(group) == 0 {
-		delete(p.groups, crd.Spec.Group)
-	}
-	p.refresh(crd.Spec.Group, old)
-}
-
-// refresh renews the versions that any of the CRDs serves or served.
-func (p *publisher) refresh(group string, touched ...definitionObject) {
-	versions := map[string]bool{}
-	for _, crd := range touched {
-		if crd == nil {
-			continue
-		}
-		for i := range crd.Spec.Versions {
-			versions[crd.Spec.Versions[i].Name] = true
-		}
-	}
-	var crds []definitionObject
-	for _, crd := range p.groups[group] {
-		crds = append(crds, crd)
-	}
-	slices.SortFunc(crds, func(a, b definitionObject) int { return cmp.Compare(a.Name, b.Name) })
-	for version := range versions {
-		p.publish(schema.GroupVersion{Group: group, Version: version}, crds)
+	for gv := range touched {
+		p.publish(gv)
 	}
 }
 
-func (p *publisher) publish(gv schema.GroupVersion, crds []definitionObject) {
-	var resources []metav1.APIResource
-	var serving []definitionObject
-	for _, crd := range crds {
-		if v := servedVersion(crd, gv.Version); v != nil {
-			resources = append(resources, resourcesOf(crd, v)...)
-			serving = append(serving, crd)
-		}
+// looksSame tells whether a change shows in no document.
+func looksSame(old, crd definitionObject) bool {
+	if old == nil || crd == nil {
+		return old == crd
 	}
-	if len(serving) == 0 {
-		if p.published[gv] {
-			delete(p.published, gv)
-			p.discovery.Remove(gv)
-			p.gone(gv)
-		}
+	return old.UID == crd.UID && old.Generation == crd.Generation &&
+		equality.Semantic.DeepEqual(old.Status.AcceptedNames, crd.Status.AcceptedNames) &&
+		validation.IsTrue(old, apiextensionsv1.Terminating) == validation.IsTrue(crd, apiextensionsv1.Terminating)
+}
+
+func (p *publisher) publish(gv schema.GroupVersion) {
+	p.mu.Lock()
+	served := len(p.versions[gv]) > 0
+	if !served {
+		delete(p.versions, gv)
+	}
+	p.mu.Unlock()
+	if !served {
+		p.discovery.Remove(gv)
+		p.gone(gv)
 		return
 	}
-	p.published[gv] = true
 	p.discovery.Set(discovery.Version{
 		GroupVersion: gv, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority,
-		Resources: resources, FullKinds: true,
+		Later: sync.OnceValue(func() []metav1.APIResource { return p.resources(gv) }), FullKinds: true,
 	})
-	p.changed(gv, serving)
+	p.changed(gv, func() []definitionObject { return p.serving(gv) })
+}
+
+// serving returns the CRDs that serve a version, in order of their names.
+func (p *publisher) serving(gv schema.GroupVersion) []definitionObject {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.SortedFunc(maps.Values(p.versions[gv]), func(a, b definitionObject) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func (p *publisher) resources(gv schema.GroupVersion) []metav1.APIResource {
+	var out []metav1.APIResource
+	for _, crd := range p.serving(gv) {
+		if v := servedVersion(crd, gv.Version); v != nil {
+			out = append(out, resourcesOf(crd, v)...)
+		}
+	}
+	return out
+}
+
+// servedVersions are the group versions that a CRD, nil for none, serves.
+func servedVersions(crd definitionObject) []schema.GroupVersion {
+	if crd == nil {
+		return nil
+	}
+	var out []schema.GroupVersion
+	for i := range crd.Spec.Versions {
+		if crd.Spec.Versions[i].Served {
+			out = append(out, schema.GroupVersion{Group: crd.Spec.Group, Version: crd.Spec.Versions[i].Name})
+		}
+	}
+	return out
 }
 
 func servedVersion(crd definitionObject, name string) *apiextensionsv1.CustomResourceDefinitionVersion {

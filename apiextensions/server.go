@@ -87,7 +87,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	s.handler.delegate = delegate.UnprotectedHandler()
 	s.publisher = newPublisher(config.Discovery)
 	if service := config.OpenAPI; service != nil {
-		s.publisher.changed = func(gv schema.GroupVersion, crds []definitionObject) {
+		s.publisher.changed = func(gv schema.GroupVersion, crds func() []definitionObject) {
 			service.Set("apis/"+gv.String(), crdopenapi.NewSource(c.models, gv, crds))
 		}
 		s.publisher.gone = func(gv schema.GroupVersion) { service.Remove("apis/" + gv.String()) }

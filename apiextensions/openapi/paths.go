@@ -140,9 +140,6 @@ func (r *resource) operation(o operation, namespaced bool) *spec3.Operation {
 		op.RequestBody = r.body(o)
 	}
 	gvk := r.gvk(r.crd.Status.AcceptedNames.Kind)
-	if o.result == scaleModel {
-		gvk.Group, gvk.Version, gvk.Kind = "autoscaling", "v1", "Scale"
-	}
 	op.AddExtension("x-kubernetes-action", o.action)
 	op.AddExtension("x-kubernetes-group-version-kind", map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind})
 	return op

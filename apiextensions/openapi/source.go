@@ -1,6 +1,9 @@
 package openapi
 
 import (
+	"crypto/sha256"
+	"fmt"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/spec3"
@@ -11,22 +14,34 @@ import (
 )
 
 // Source renders the documents of one group version of CRDs. It implements
-// generic/openapi's Source, holds nothing but the CRDs, and is safe for
+// generic/openapi's Source and Hasher, holds no document, and is safe for
 // concurrent use.
 type Source struct {
 	models *models.Source
 	gv     schema.GroupVersion
-	crds   []*apiextensionsv1.CustomResourceDefinition
+	crds   func() []*apiextensionsv1.CustomResourceDefinition
 }
 
-// NewSource returns the source for the CRDs that serve the group version.
-func NewSource(m *models.Source, gv schema.GroupVersion, crds []*apiextensionsv1.CustomResourceDefinition) *Source {
+// NewSource returns the source for the CRDs that serve the group version, which
+// are asked for when a document is. Set it anew when they change.
+func NewSource(m *models.Source, gv schema.GroupVersion, crds func() []*apiextensionsv1.CustomResourceDefinition) *Source {
 	return &Source{models: m, gv: gv, crds: crds}
+}
+
+// Hash tells which CRDs the documents are made of: the same ones make the same
+// documents, at every server.
+func (s *Source) Hash() string {
+	h := sha256.New()
+	for _, crd := range s.crds() {
+		names := &crd.Status.AcceptedNames
+		fmt.Fprintf(h, "%q %q %d %q %q %q\n", crd.Name, crd.UID, crd.Generation, names.Plural, names.Kind, names.ListKind)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 func (s *Source) resources(refs string, v2 bool) []*resource {
 	var out []*resource
-	for _, crd := range s.crds {
+	for _, crd := range s.crds() {
 		for i := range crd.Spec.Versions {
 			if v := &crd.Spec.Versions[i]; v.Name == s.gv.Version && v.Served {
 				out = append(out, &resource{crd: crd, version: v, refs: refs, v2: v2})
@@ -130,6 +145,11 @@ func (s *Source) V2() (*spec.Swagger, error) {
 		}
 		for name, m := range schemas {
 			doc.Definitions[name] = *m
+		}
+		paths := map[string]*spec3.Path{}
+		r.paths(paths)
+		for path, p := range paths {
+			doc.Paths.Paths[path] = pathV2(p)
 		}
 	}
 	return doc, nil

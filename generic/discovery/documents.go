@@ -194,7 +194,7 @@ func aggregate(v Version) []apidiscoveryv2.APIResourceDiscovery {
 		}
 		return i
 	}
-	for _, r := range v.Resources {
+	for _, r := range v.List() {
 		name, sub, isSub := strings.Cut(r.Name, "/")
 		d := &resources[index(name, r):][0]
 		if isSub {

@@ -21,6 +21,10 @@ type Version struct {
 	GroupPriority, VersionPriority int32
 	// Resources and subresources, in the order of the version's document.
 	Resources []metav1.APIResource
+	// Later, where not nil, gives Resources when they are asked for, so that a
+	// version with thousands of them costs nothing at each change. It is called
+	// from any goroutine, and must not call Groups.
+	Later func() []metav1.APIResource
 	// Aggregated is what the aggregated form tells; nil derives it from
 	// Resources.
 	Aggregated []apidiscoveryv2.APIResourceDiscovery
@@ -29,6 +33,14 @@ type Version struct {
 	// FullKinds fills in the group and version of kinds in the aggregated form
 	// where they are those of the resource, as is done for custom resources.
 	FullKinds bool
+}
+
+// List returns the resources and subresources.
+func (v *Version) List() []metav1.APIResource {
+	if v.Later != nil {
+		return v.Later()
+	}
+	return v.Resources
 }
 
 // Groups is the set of served group versions. It is safe for concurrent use;

@@ -79,7 +79,7 @@ func (g *Groups) VersionHandler(gv schema.GroupVersion, notFound http.Handler) h
 			notFound.ServeHTTP(w, r)
 			return
 		}
-		ServeVersion(w, r, gv, v.Resources)
+		ServeVersion(w, r, gv, v.List())
 	})
 }
 
