@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"reflect"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,6 +22,9 @@ import (
 type columns struct {
 	definitions []registry.Column
 	paths       []*jsonpath.JSONPath
+	// names are the paths that are no more than names after dots, nil for
+	// others.
+	names [][]string
 }
 
 // newColumns takes the printer columns that a version declares, or the age for
@@ -49,26 +53,32 @@ func newColumns(spec *apiextensionsv1.CustomResourceDefinitionVersion) (*columns
 			Name: d.Name, Type: d.Type, Format: d.Format, Description: description, Priority: d.Priority,
 		})
 		c.paths = append(c.paths, path)
+		c.names = append(c.names, plainNames(d.JSONPath))
 	}
 	return c, nil
 }
 
 // cells are an object's cells behind its name.
-func (c *columns) cells(u *unstructured.Unstructured) []any {
+func (c *columns) cells(u *unstructured.Unstructured, age func(any) any) []any {
 	cells := make([]any, 0, len(c.definitions))
 	cells = append(cells, u.GetName())
 	for i, path := range c.paths {
-		cells = append(cells, cell(path, u, c.definitions[i+1].Type))
+		cells = append(cells, cell(path, u, c.definitions[i+1].Type, age))
 	}
 	return cells
 }
 
-func cell(path *jsonpath.JSONPath, u *unstructured.Unstructured, typ string) any {
+func cell(path *jsonpath.JSONPath, u *unstructured.Unstructured, typ string, age func(any) any) any {
 	results, err := path.FindResults(u.UnstructuredContent())
 	if err != nil || len(results) == 0 || len(results[0]) == 0 {
 		return nil
 	}
-	switch v := results[0][0].Interface(); typ {
+	return shown(path, results[0], typ, age)
+}
+
+// shown is what a cell of the type shows of what its path has found.
+func shown(path *jsonpath.JSONPath, found []reflect.Value, typ string, age func(any) any) any {
+	switch v := found[0].Interface(); typ {
 	case "integer":
 		switch n := v.(type) {
 		case int64:
@@ -88,8 +98,11 @@ func cell(path *jsonpath.JSONPath, u *unstructured.Unstructured, typ string) any
 			return b
 		}
 	case "string":
+		if s, ok := v.(string); ok {
+			return s
+		}
 		var b bytes.Buffer
-		if err := path.PrintResults(&b, results[0]); err == nil {
+		if err := path.PrintResults(&b, found); err == nil {
 			return b.String()
 		}
 	case "date":
@@ -99,7 +112,9 @@ func cell(path *jsonpath.JSONPath, u *unstructured.Unstructured, typ string) any
 }
 
 // age is how long ago a time was, as people read it.
-func age(v any) any {
+func age(v any) any { return ageOf(v, table.ConvertToHumanReadableDateType) }
+
+func ageOf(v any, since func(metav1.Time) string) any {
 	s, ok := v.(string)
 	if !ok {
 		return nil
@@ -108,7 +123,7 @@ func age(v any) any {
 	if err := t.UnmarshalQueryParameter(s); err != nil {
 		return "<invalid>"
 	}
-	return table.ConvertToHumanReadableDateType(t)
+	return since(t)
 }
 
 // tableConvertor shows the objects of one version as a table.
@@ -121,11 +136,7 @@ type tableConvertor struct {
 func (c *tableConvertor) ConvertToTable(_ context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	t := &metav1.Table{Rows: []metav1.TableRow{}}
 	if opts == nil || !opts.NoHeaders {
-		for _, d := range c.columns.definitions {
-			t.ColumnDefinitions = append(t.ColumnDefinitions, metav1.TableColumnDefinition{
-				Name: d.Name, Type: d.Type, Format: d.Format, Description: d.Description, Priority: d.Priority,
-			})
-		}
+		t.ColumnDefinitions = c.RowColumns()
 	}
 	if meta.IsListType(obj) {
 		if m, err := meta.ListAccessor(obj); err == nil {
@@ -148,6 +159,6 @@ func (c *tableConvertor) add(t *metav1.Table, obj runtime.Object) error {
 	if !ok {
 		return fmt.Errorf("%T is no custom resource", shown)
 	}
-	t.Rows = append(t.Rows, metav1.TableRow{Cells: c.columns.cells(u), Object: runtime.RawExtension{Object: obj}})
+	t.Rows = append(t.Rows, metav1.TableRow{Cells: c.columns.cells(u, age), Object: runtime.RawExtension{Object: obj}})
 	return nil
 }

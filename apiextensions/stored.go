@@ -188,8 +188,9 @@ func (s *crStorage) attributes(value []byte, found *structural.Scan) (storage.At
 		set["metadata.namespace"] = text(found.Namespace.Of(value))
 	}
 	for _, f := range s.selectable {
-		v, ok := scalar(structural.Value(value, f.path))
-		if !ok {
+		raw, ok := structural.Value(value, f.path)
+		v, decoded := scalar(raw)
+		if !ok || !decoded {
 			return storage.Attributes{}, false
 		}
 		set[f.name] = fieldText(v)

@@ -57,6 +57,7 @@ type scanner struct {
 	i          int
 	depth      int
 	failed     bool
+	stop       bool // after the member that was read last
 	defaults   bool
 	generation bool
 	found      *Scan
@@ -94,7 +95,7 @@ func (sc *scanner) members(f func(key []byte, start int)) {
 		sc.fail()
 	}
 	var last []byte
-	for first := true; !sc.failed && !sc.accept('}'); first = false {
+	for first := true; !sc.failed && !sc.stop && !sc.accept('}'); first = false {
 		if !first {
 			sc.expect(',')
 		}
@@ -235,31 +236,28 @@ func (sc *scanner) number() {
 	}
 }
 
-// Value returns the bytes of the value at a path of names in a scanned object,
-// nil where there is none.
-func Value(value []byte, path []string) []byte {
-	sc := scanner{b: value}
+// Value returns the bytes of the value at a path of names, nil where there is
+// none. ok is false where the object is not in the form that it is stored in.
+func Value(object []byte, path []string) (value []byte, ok bool) {
+	sc := scanner{b: object}
 	for _, name := range path {
-		if sc.failed || sc.next() != '{' {
-			return nil
+		if sc.next() != '{' {
+			return nil, true
 		}
-		at := -1
+		sc.stop = false
 		sc.members(func(key []byte, _ int) {
-			if string(key) == name {
-				at = sc.i
+			if sc.stop = string(key) == name; !sc.stop {
+				sc.any(true)
 			}
-			sc.any(true)
 		})
-		if at < 0 {
-			return nil
+		if sc.failed || !sc.stop {
+			return nil, !sc.failed
 		}
-		sc.i = at
 	}
 	start := sc.i
-	if sc.any(true); sc.failed {
-		return nil
-	}
-	return value[start:sc.i]
+	sc.stop = false
+	sc.any(true)
+	return object[start:sc.i], !sc.failed
 }
 
 // Strings reads an object of plain strings, as labels are; nil if it is none.

@@ -56,6 +56,15 @@ type hole struct {
 
 // EncodeRow makes a Row of cells whose texts may hold ages.
 func EncodeRow(cells []any, conditions []metav1.TableRowCondition, metadata metav1.ObjectMeta, ages *Ages) (Row, error) {
+	meta, err := json.Marshal(metadata)
+	if err != nil {
+		return nil, err
+	}
+	return EncodeRowOf(cells, conditions, meta, ages)
+}
+
+// EncodeRowOf is EncodeRow with metadata that is JSON already.
+func EncodeRowOf(cells []any, conditions []metav1.TableRowCondition, meta []byte, ages *Ages) (Row, error) {
 	var holes []hole
 	text := append(make([]byte, 0, 256), `{"cells":[`...)
 	for i, cell := range cells {
@@ -77,10 +86,6 @@ func EncodeRow(cells []any, conditions []metav1.TableRowCondition, metadata meta
 		}
 	}
 	text = append(text, `,"object":`...)
-	meta, err := json.Marshal(metadata)
-	if err != nil {
-		return nil, err
-	}
 	row := make([]byte, 0, 4+len(holes)*12+len(text)+len(meta))
 	row = binary.AppendUvarint(row, uint64(len(holes)))
 	for _, h := range holes {

@@ -1,0 +1,120 @@
+package apiextensions
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "sigs.k8s.io/json"
+
+	structural "triplane/apiextensions/schema"
+	"triplane/generic/registry/rest"
+)
+
+var _ rest.RowEncoder = (*tableConvertor)(nil)
+
+// plainNames reads a path that is no more than names after dots; nil if it is
+// anything else.
+func plainNames(path string) []string {
+	if !strings.HasPrefix(path, ".") {
+		return nil
+	}
+	names := strings.Split(path[1:], ".")
+	for _, name := range names {
+		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+			return nil
+		}
+	}
+	return names
+}
+
+// RowColumns implements rest.RowEncoder.
+func (c *tableConvertor) RowColumns() []metav1.TableColumnDefinition {
+	out := make([]metav1.TableColumnDefinition, 0, len(c.columns.definitions))
+	for _, d := range c.columns.definitions {
+		out = append(out, metav1.TableColumnDefinition{
+			Name: d.Name, Type: d.Type, Format: d.Format, Description: d.Description, Priority: d.Priority,
+		})
+	}
+	return out
+}
+
+// Row implements rest.RowEncoder. It reads the cells out of the bytes that
+// other answers have, and decodes the object only for paths that are more than
+// names.
+func (c *tableConvertor) Row(item rest.Stored) (rest.Row, bool, error) {
+	wire, err := item.Wire(c.codec.Kind().GroupVersion(), rest.JSON)
+	if err != nil {
+		return nil, false, err
+	}
+	var ages rest.Ages
+	if cells, ok := c.columns.scan(wire, &ages); ok {
+		if metadata, ok := structural.Value(wire, metadataName); ok && metadata != nil {
+			row, err := rest.EncodeRowOf(cells, nil, metadata, &ages)
+			return row, true, err
+		}
+	}
+	ages = rest.Ages{}
+	obj, err := item.Decode()
+	if err != nil {
+		return nil, false, err
+	}
+	if obj, err = c.codec.FromHub(obj); err != nil {
+		return nil, false, err
+	}
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, false, fmt.Errorf("%T is no custom resource", obj)
+	}
+	row, err := rest.EncodeRow(c.columns.cells(u, since(&ages)), nil, meta.AsPartialObjectMetadata(u).ObjectMeta, &ages)
+	return row, true, err
+}
+
+var (
+	metadataName = []string{"metadata"}
+	nameOfObject = []string{"metadata", "name"}
+)
+
+// scan reads the cells out of an object's JSON, where all paths allow that.
+func (c *columns) scan(object []byte, ages *rest.Ages) ([]any, bool) {
+	cells := make([]any, 0, len(c.definitions))
+	raw, _ := structural.Value(object, nameOfObject)
+	name, _ := scalar(raw)
+	if _, isText := name.(string); !isText {
+		return nil, false
+	}
+	cells = append(cells, name)
+	for i, names := range c.names {
+		if names == nil {
+			return nil, false
+		}
+		raw, ok := structural.Value(object, names)
+		if !ok {
+			return nil, false
+		}
+		if len(raw) == 0 {
+			cells = append(cells, nil)
+			continue
+		}
+		if bytes.Equal(raw, null) {
+			return nil, false
+		}
+		var v any
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &v); err != nil {
+			return nil, false
+		}
+		cells = append(cells, shown(c.paths[i], []reflect.Value{reflect.ValueOf(v)}, c.definitions[i+1].Type, since(ages)))
+	}
+	return cells, true
+}
+
+var null = []byte("null")
+
+// since shows ages that are worked out when the row is written.
+func since(ages *rest.Ages) func(any) any {
+	return func(v any) any { return ageOf(v, func(t metav1.Time) string { return ages.Since(t) }) }
+}

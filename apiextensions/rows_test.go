@@ -1,0 +1,100 @@
+package apiextensions
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/registry/rest"
+)
+
+// storedItem is an item of a list whose JSON is at hand.
+type storedItem struct {
+	storage *crStorage
+	value   []byte
+}
+
+func (i *storedItem) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+func (i *storedItem) DeepCopyObject() runtime.Object   { return i }
+func (i *storedItem) ResourceVersion() string          { return "77" }
+func (i *storedItem) Decode() (runtime.Object, error)  { return i.storage.DecodeStored(i.value) }
+
+func (i *storedItem) Wire(schema.GroupVersion, rest.MediaType) ([]byte, error) {
+	return i.value, nil
+}
+
+// TestRows holds rows that are read out of bytes against those of decoded
+// objects.
+func TestRows(t *testing.T) {
+	d := testDefinition(t)
+	s := testStorage(t, d)
+	codec, err := d.storage.codec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := map[string][]string{
+		".spec.a": {"string"}, ".spec.b": {"integer", "string", "number"}, ".metadata.creationTimestamp": {"date"},
+		".spec.list": {"string"}, ".spec.map.k": {"string"}, ".spec.none.x": {"string"}, ".spec.f": {"integer", "number", "string"},
+		".spec.t": {"boolean", "string"}, ".spec.l[0]": {"string"}, ".spec.null": {"string"},
+	}
+	value := []byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"creationTimestamp":"2026-01-02T03:04:05Z","generation":1,"name":"x"},` +
+		`"spec":{"a":"<é","b":3,"f":2.5,"l":["y"],"list":[1,"b"],"map":{"k":{"d":1,"x":"z"}},"null":null,"t":true}}`)
+	keep := *s
+	keep.schema = anything
+	for path, types := range paths {
+		for _, typ := range types {
+			c, err := newColumns(&apiextensionsv1.CustomResourceDefinitionVersion{AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{
+				{Name: "C", Type: typ, JSONPath: path},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			convertor := &tableConvertor{codec: codec, columns: c}
+			row, ok, err := convertor.Row(&storedItem{&keep, value})
+			if err != nil || !ok {
+				t.Fatalf("%s as %s: %v %v", path, typ, ok, err)
+			}
+			obj, err := keep.DecodeStored(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slow, err := convertor.ConvertToTable(t.Context(), obj, &metav1.TableOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct{ Cells []any }
+			if err := json.Unmarshal(row.AppendTo(nil, "v1", time.Now()), &got); err != nil {
+				t.Fatal(err)
+			}
+			b, err := json.Marshal(slow.Rows[0].Cells)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []any
+			if err := json.Unmarshal(b, &want); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got.Cells, want) {
+				t.Errorf("%s as %s: %v, want %v", path, typ, got.Cells, want)
+			}
+			if text := string(row.AppendTo(nil, "v1", time.Now())); !strings.Contains(text, `"metadata":{"creationTimestamp":"2026-01-02T03:04:05Z"`) && plainNames(path) != nil && path != ".spec.null" {
+				t.Errorf("%s: the metadata is not taken over: %s", path, text)
+			}
+		}
+	}
+}
+
+func TestPlainNames(t *testing.T) {
+	for path, plain := range map[string]bool{".spec.a": true, ".a_b": true, "": false, ".": false, ".a[0]": false, ".a..b": false, ".a.*": false, `.a\.b`: false} {
+		if got := plainNames(path) != nil; got != plain {
+			t.Errorf("%q: %v", path, got)
+		}
+	}
+}
