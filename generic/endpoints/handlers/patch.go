@@ -71,6 +71,8 @@ type patch struct {
 	// dropFields leaves managed fields out, where the object is too large with
 	// them.
 	dropFields bool
+	// spliced tells that the patched document was made by spliceMerge.
+	spliced bool
 }
 
 func (s *RequestScope) doPatch(req *http.Request, r rest.Patcher, patchTypes []string) (_ runtime.Object, created bool, out negotiation.Output, err error) {

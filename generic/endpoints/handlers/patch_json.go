@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
@@ -48,6 +49,7 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.spliced = false
 	after, strictErrs, err := p.patchJSON(before)
 	if err != nil {
 		return nil, err
@@ -56,10 +58,17 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 	if apierrors.IsInvalid(err) {
 		return nil, err
 	}
+	strictErrs = append(strictErrs, more...)
+	if p.spliced && (err != nil || len(strictErrs) > 0) {
+		// Messages show the document as the library writes it.
+		if general, mergeErr := jsonpatch.MergePatch(before, p.body); mergeErr == nil {
+			after = general
+		}
+	}
 	if err != nil {
 		return nil, invalidPatch(string(after), err.Error())
 	}
-	if err := p.strictness(string(after), append(strictErrs, more...)); err != nil {
+	if err := p.strictness(string(after), strictErrs); err != nil {
 		return nil, err
 	}
 	return p.owned(old, obj), nil
@@ -110,6 +119,12 @@ func (p *patch) mergeJSON(doc []byte) (patched []byte, strictErrs []error, err e
 		if strictErrs, err = kjson.UnmarshalStrict(p.body, &v); err != nil {
 			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 		}
+		// The patch is valid JSON without duplicates, then.
+		if len(strictErrs) == 0 {
+			if patched, p.spliced = spliceMerge(doc, p.body); p.spliced {
+				return patched, nil, nil
+			}
+		}
 	}
 	patched, err = jsonpatch.MergePatch(doc, p.body)
 	if err == jsonpatch.ErrBadJSONPatch {
@@ -147,6 +162,9 @@ func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
 // versionless handles a document whose apiVersion the patch took away:
 // kube-apiserver then knows none of its fields.
 func (p *patch) versionless(doc []byte) (runtime.Object, []error, bool) {
+	if p.spliced && !bytes.Contains(p.body, []byte("apiVersion")) {
+		return nil, nil, false // what has been spliced has no keys in disguise
+	}
 	var head struct {
 		APIVersion string `json:"apiVersion"`
 	}
