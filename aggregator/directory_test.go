@@ -1,0 +1,122 @@
+package aggregator
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"triplane/generic/discovery"
+)
+
+func newTestDirectory() (d *directory, local, public *discovery.Groups) {
+	local, public = discovery.NewGroups(), discovery.NewGroups()
+	return newDirectory(local, public, func() *proxyHandler {
+		return &proxyHandler{resolver: fixedResolver(""), identity: newIdentity(IdentityHeaders{})}
+	}, nil), local, public
+}
+
+// served lists what discovery tells: group/version, priority, stale or not, and
+// resources.
+func served(public *discovery.Groups) string {
+	var out []string
+	for _, v := range public.Versions() {
+		line := v.GroupVersion.String()
+		if v.Stale {
+			line += " stale"
+		}
+		for _, r := range v.List() {
+			line += " " + r.Name
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestDirectoryTells(t *testing.T) {
+	d, local, public := newTestDirectory()
+	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
+	check := func(what, want string) {
+		t.Helper()
+		if got := served(public); got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	local.Set(discovery.Version{GroupVersion: apps, GroupPriority: 1, Resources: []metav1.APIResource{{Name: "deployments"}}})
+	d.localChanged(apps)
+	check("served, but without an APIService", "")
+	own := localAPIService(apps)
+	d.set(own)
+	check("registered", "apps/v1 deployments")
+
+	ext := remoteService(apiregistrationv1.ConditionFalse)
+	ext.Spec.GroupPriorityMinimum = 20000
+	d.set(ext)
+	check("a remote one that is not available", "ext.example.com/v1 stale; apps/v1 deployments")
+	d.learn(ext, []metav1.APIResource{{Name: "things"}})
+	ext = remoteService(apiregistrationv1.ConditionTrue)
+	d.set(ext)
+	check("available, of low priority", "apps/v1 deployments; ext.example.com/v1 things")
+	d.set(remoteService(apiregistrationv1.ConditionFalse))
+	check("gone again, its resources known", "apps/v1 deployments; ext.example.com/v1 stale things")
+
+	local.Remove(apps)
+	d.localChanged(apps)
+	check("local and nobody serves it", "apps/v1 stale; ext.example.com/v1 stale things")
+	d.remove(own)
+	d.remove(ext)
+	check("removed", "")
+	d.learn(ext, []metav1.APIResource{{Name: "late"}})
+	check("an answer that comes too late", "")
+}
+
+func TestDirectoryRoutes(t *testing.T) {
+	d, local, _ := newTestDirectory()
+	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
+	local.Set(discovery.Version{GroupVersion: apps})
+	d.set(localAPIService(apps))
+	d.set(remoteService(apiregistrationv1.ConditionFalse))
+	h := d.handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	tests := []struct {
+		path string
+		code int
+	}{
+		{"/apis/apps", 200},
+		{"/apis/apps/v1", 418},
+		{"/apis/apps/v1/namespaces/a/deployments", 418},
+		{"/apis/nobody", 418},
+		{"/apis/ext.example.com", 200},
+		{"/apis/ext.example.com/v1", 503},
+		{"/apis/ext.example.com/v1/things/a", 503},
+		{"/apis/ext.example.com/v10/things", 418},
+		{"/apis/", 418},
+	}
+	for _, tt := range tests {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", tt.path, nil))
+		if w.Code != tt.code {
+			t.Errorf("%s: %d, want %d", tt.path, w.Code, tt.code)
+		}
+	}
+}
+
+// BenchmarkLocalChanged is what each CRD costs when there are many.
+func BenchmarkLocalChanged(b *testing.B) {
+	d, local, _ := newTestDirectory()
+	for i := range 10000 {
+		gv := schema.GroupVersion{Group: "g" + strings.Repeat("a", i%50) + string(rune('a'+i%26)) + ".example.com", Version: "v1"}
+		local.Set(discovery.Version{GroupVersion: gv})
+		d.set(localAPIService(gv))
+	}
+	gv := schema.GroupVersion{Group: "one.example.com", Version: "v1"}
+	local.Set(discovery.Version{GroupVersion: gv})
+	d.set(localAPIService(gv))
+	b.ReportAllocs()
+	for b.Loop() {
+		d.localChanged(gv)
+	}
+}
