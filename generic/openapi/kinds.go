@@ -27,7 +27,9 @@ var serverVersions = []schema.GroupVersion{
 
 // ClientVersions returns the group versions that client-go has types of, served
 // or not, in order. The documents of custom resources name them.
-func ClientVersions() []schema.GroupVersion { return inOrder(scheme.Scheme.PrioritizedVersionsAllGroups()) }
+func ClientVersions() []schema.GroupVersion {
+	return inOrder(scheme.Scheme.PrioritizedVersionsAllGroups())
+}
 
 // allVersions are those of kube-apiserver, in order.
 func allVersions() []schema.GroupVersion {
