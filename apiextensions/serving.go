@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	library "k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/endpoints/handlers"
 	"triplane/generic/managedfields"
@@ -192,6 +193,8 @@ func (s *serving) requestScope(v *crVersion, subresource string) (*handlers.Requ
 	if subresource == "status" {
 		reset = k.Status.ResetFields
 	}
+	scope.Versions = handlers.VersionsOf(s.store)
+	scope.Types = sync.OnceValues(func() (library.TypeConverter, error) { return s.scope.types.of(s.definition) })
 	scope.FieldManager = sync.OnceValues(func() (*managedfields.Manager, error) {
 		types, err := s.scope.types.of(s.definition)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/authentication/user"
 )
@@ -41,6 +42,9 @@ type Attributes struct {
 	// others that the resource is served in. Both are nil where nobody can.
 	Codec    Converter
 	Versions Versions
+	// Types knows the structure of the objects, for merging; nil, or a nil
+	// result, where nobody does.
+	Types func() (managedfields.TypeConverter, error)
 
 	// rounds is shared by the mutating plugins of a request.
 	rounds rounds

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
@@ -52,16 +53,19 @@ func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Ob
 }
 
 // Become gives the object under judgement the content of a document of the
-// codec's version.
-func (a *Attributes) Become(codec Converter, text []byte) error {
+// codec's version, and tells whether that is another one than before.
+func (a *Attributes) Become(codec Converter, text []byte) (changed bool, err error) {
 	obj, err := FromDocument(codec, text, a.Object)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if obj, err = codec.ToHub(obj); err != nil {
-		return err
+		return false, err
 	}
-	return a.Replace(obj)
+	if equality.Semantic.DeepEqual(a.Object, obj) {
+		return false, nil
+	}
+	return true, a.Replace(obj)
 }
 
 // ApplyJSONPatch applies a patch of a plugin or webhook to a document. The library

@@ -147,6 +147,8 @@ func (g *APIGroupVersion) scope(r *resource, kind schema.GroupVersionKind, codec
 	}
 	_, unstructured := codec.New().(runtime.Unstructured)
 	s.StrategicMerge = !unstructured
+	s.Types = g.TypeConverter
+	s.Versions = handlers.VersionsOf(r.storage)
 	if g.TypeConverter != nil {
 		s.FieldManager = g.fieldManager(r, s)
 	}

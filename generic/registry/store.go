@@ -165,6 +165,15 @@ func (s *Store[T]) StorageVersion() schema.GroupVersionKind {
 	return s.kind.StorageVersion
 }
 
+// ServedVersions are the versions that there are codecs for.
+func (s *Store[T]) ServedVersions() []schema.GroupVersion {
+	out := make([]schema.GroupVersion, len(s.codecs))
+	for i := range s.codecs {
+		out[i] = s.codecs[i].gv
+	}
+	return out
+}
+
 // CodecFor implements rest.CodecProvider.
 func (s *Store[T]) CodecFor(gv schema.GroupVersion) (rest.Codec, error) {
 	i := slices.IndexFunc(s.codecs, func(c versionCodec) bool { return c.gv == gv })

@@ -61,9 +61,10 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, p.config.Version.Major+"."+p.config.Version.Minor))
 
 	p.stores = group.NewStores()
-	p.config.Admission = kubeadmission.Plugins(p.stores, p.config.Authorization, func(name string) bool {
-		return slices.Contains(p.options.Admission.Enabled(), name)
-	})
+	plugins := p.options.Admission.Enabled()
+	enabled := func(name string) bool { return slices.Contains(plugins, name) }
+	dynamic := kubeadmission.NewDynamic(p.stores, p.config.Authorization, p.config.Discovery)
+	p.config.Admission = dynamic.Chain(kubeadmission.Plugins(p.stores, p.config.Authorization, enabled), enabled)
 	generic := *p.config
 	generic.EnableDiscovery = false // core tells of all that both serve
 	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas}).Complete().New(server.EmptyDelegate())
@@ -79,6 +80,9 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 		return nil, fmt.Errorf("aggregator: %w", err)
 	}
 	p.node.server = outermost.GenericAPIServer
+	if err := dynamic.Install(outermost.GenericAPIServer); err != nil {
+		return nil, err
+	}
 	return outermost.GenericAPIServer, p.rbac.install(outermost.GenericAPIServer)
 }
 

@@ -75,13 +75,16 @@ func NewOptions() *Options {
 }
 
 // admissionPlugins are the names of all plugins, and those that run unless
-// switched off: all of them.
+// switched off.
 func admissionPlugins() (known, byDefault []string) {
-	admission.Plugins(nil, func(name string) bool {
+	admission.Plugins(nil, nil, func(name string) bool {
 		known = append(known, name)
+		if !admission.OffByDefault(name) {
+			byDefault = append(byDefault, name)
+		}
 		return false
 	})
-	return known, known
+	return append(known, admission.DynamicNames()...), append(byDefault, admission.DynamicNames()...)
 }
 
 // Flags returns the flags by concern.

@@ -12,7 +12,6 @@ import (
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
-	"triplane/generic/admission/match"
 )
 
 var errPanic = errors.New("the call of a webhook failed unexpectedly")
@@ -38,9 +37,9 @@ type memory struct {
 
 // Admit implements admission.MutatingInterface.
 func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
-	hooks := p.load()
-	if len(hooks) == 0 || match.Exempt(a) {
-		return nil
+	hooks, err := p.load(ctx, a)
+	if len(hooks) == 0 || err != nil {
+		return err
 	}
 	m, _ := a.Recall(p).(*memory)
 	if m == nil {
@@ -137,11 +136,8 @@ func apply(h *hook, v *expression.Values, text []byte) (changed bool, err error)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	if bytes.Equal(before, after) {
-		return false, nil
-	}
-	if err := v.Attributes.Become(v.Codec, after); err != nil {
+	if changed, err = v.Attributes.Become(v.Codec, after); err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	return true, nil
+	return changed, nil
 }

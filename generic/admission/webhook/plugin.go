@@ -24,6 +24,8 @@ type Config struct {
 	Authorizer authorizer.Authorizer
 	// Resolver finds Services; nil leaves it to the system's DNS.
 	Resolver Resolver
+	// Gate opens when the configurations are known.
+	Gate *admission.Gate
 }
 
 // plugin holds the compiled webhooks, nil where there are none.
@@ -33,7 +35,9 @@ type plugin struct {
 }
 
 // Handles implements admission.Interface: any operation, if there is a webhook.
-func (p *plugin) Handles(admission.Operation) bool { return p.hooks.Load() != nil }
+func (p *plugin) Handles(admission.Operation) bool {
+	return p.hooks.Load() != nil || !p.config.Gate.IsOpen()
+}
 
 func (p *plugin) set(hooks []*hook) {
 	var next *[]*hook
@@ -49,11 +53,18 @@ func (p *plugin) set(hooks []*hook) {
 	}
 }
 
-func (p *plugin) load() []*hook {
-	if hooks := p.hooks.Load(); hooks != nil {
-		return *hooks
+// load returns the webhooks, when they are known.
+func (p *plugin) load(ctx context.Context, a *admission.Attributes) ([]*hook, error) {
+	if match.Exempt(a) {
+		return nil, nil
 	}
-	return nil
+	if err := p.config.Gate.Wait(ctx, a); err != nil {
+		return nil, err
+	}
+	if hooks := p.hooks.Load(); hooks != nil {
+		return *hooks, nil
+	}
+	return nil, nil
 }
 
 func report(err error) { klog.ErrorS(err, "A webhook cannot be used") }
@@ -106,9 +117,9 @@ func (p *Validating) Set(list []*admissionv1.ValidatingWebhookConfiguration) {
 // Validate implements admission.ValidatingInterface: all webhooks are asked at the
 // same time, and the first of those that refuse is heard.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
-	hooks := p.load()
-	if len(hooks) == 0 || match.Exempt(a) {
-		return nil
+	hooks, err := p.load(ctx, a)
+	if len(hooks) == 0 || err != nil {
+		return err
 	}
 	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
 	var calls []*invocation

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	library "k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/admission"
 	"triplane/generic/authorization/authorizer"
@@ -55,6 +56,10 @@ type RequestScope struct {
 	StrategicMerge bool
 
 	Admission admission.Chain
+	// Versions are those in which the resource is served, and Types knows the
+	// structure of its objects; both are for admission, and may be nil.
+	Versions admission.Versions
+	Types    func() (library.TypeConverter, error)
 	// Authorizer is asked for "create" where an update or apply creates; nil
 	// allows it.
 	Authorizer authorizer.Authorizer

@@ -1,0 +1,265 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/expression"
+	"triplane/generic/admission/match"
+)
+
+// mutatingPolicy is a compiled MutatingAdmissionPolicy.
+type mutatingPolicy struct {
+	head
+	mutations []mutation
+	reinvoke  bool
+}
+
+type mutation struct {
+	*expression.Expression
+	jsonPatch bool
+}
+
+func compileMutating(p *admissionv1.MutatingAdmissionPolicy) (*mutatingPolicy, error) {
+	c, err := expression.NewCompiler()
+	if err != nil {
+		return nil, err
+	}
+	out := &mutatingPolicy{head: head{name: p.Name}, reinvoke: p.Spec.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy}
+	scope, err := out.compile(c, p.Spec.FailurePolicy, p.Spec.MatchConstraints, p.Spec.ParamKind, p.Spec.MatchConditions)
+	if err != nil {
+		return nil, err
+	}
+	scope.Mutation = true
+	out.declare(c, scope, p.Spec.Variables)
+	for i := range p.Spec.Mutations {
+		switch m := &p.Spec.Mutations[i]; {
+		case m.JSONPatch != nil:
+			out.mutations = append(out.mutations, mutation{c.Compile(scope, m.JSONPatch.Expression, expression.Patches), true})
+		case m.ApplyConfiguration != nil:
+			out.mutations = append(out.mutations, mutation{c.Compile(scope, m.ApplyConfiguration.Expression, expression.ObjectType), false})
+		}
+	}
+	return out, nil
+}
+
+func compileMutatingBinding(b *admissionv1.MutatingAdmissionPolicyBinding) (*binding, error) {
+	criteria, err := match.New(b.Spec.MatchResources)
+	if err != nil {
+		return nil, err
+	}
+	return &binding{name: b.Name, criteria: criteria, params: b.Spec.ParamRef}, nil
+}
+
+// Mutating changes objects as MutatingAdmissionPolicies say. It is safe for
+// concurrent use.
+type Mutating struct {
+	config   Config
+	policies atomic.Pointer[[]*mutatingPolicy] // nil where there are none
+
+	mu       sync.Mutex // for Set
+	known    map[*admissionv1.MutatingAdmissionPolicy]*mutatingPolicy
+	bindings map[*admissionv1.MutatingAdmissionPolicyBinding]*binding
+}
+
+// NewMutating returns a plugin that knows no policies yet.
+func NewMutating(c Config) *Mutating { return &Mutating{config: c} }
+
+// Handles implements admission.Interface: whatever has an object to change, if
+// there is a policy.
+func (p *Mutating) Handles(op admission.Operation) bool {
+	return (op == admission.Create || op == admission.Update) && (p.policies.Load() != nil || !p.config.Gate.IsOpen())
+}
+
+// Set replaces all policies and bindings. Policies without a binding do nothing.
+func (p *Mutating) Set(policies []*admissionv1.MutatingAdmissionPolicy, bindings []*admissionv1.MutatingAdmissionPolicyBinding) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var ordered []*admissionv1.MutatingAdmissionPolicy
+	var bound []*admissionv1.MutatingAdmissionPolicyBinding
+	p.known, ordered = update(p.known, policies, compileMutating)
+	p.bindings, bound = update(p.bindings, bindings, compileMutatingBinding)
+	of := map[string][]*binding{}
+	for _, b := range bound {
+		of[b.Spec.PolicyName] = append(of[b.Spec.PolicyName], p.bindings[b])
+	}
+	var active []*mutatingPolicy
+	for _, o := range ordered {
+		if b := of[o.Name]; len(b) > 0 {
+			c := *p.known[o]
+			c.head.bindings = b
+			active = append(active, &c)
+		}
+	}
+	if len(active) == 0 {
+		p.policies.Store(nil)
+		return
+	}
+	p.policies.Store(&active)
+}
+
+// turn is a policy with one of its bindings and params.
+type turn struct {
+	policy  *mutatingPolicy
+	binding *binding
+	param   int
+}
+
+// memory is what the plugin knows in the second round of a request: whose turns
+// were followed by changes.
+type memory struct{ had, again map[turn]bool }
+
+// Admit implements admission.MutatingInterface: the policies change the object one
+// after the other. A policy that may be run again is, once, if the object changed
+// after its turn.
+func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
+	if a.Object == nil || a.Codec == nil || match.Exempt(a) || match.Review(a) {
+		return nil
+	}
+	if err := p.config.Gate.Wait(ctx, a); err != nil {
+		return err
+	}
+	policies := p.policies.Load()
+	if policies == nil {
+		return nil
+	}
+	m, _ := a.Recall(p).(*memory)
+	if m == nil {
+		m = &memory{map[turn]bool{}, map[turn]bool{}}
+		a.Remember(p, m)
+	}
+	r := &round{ctx: ctx, config: &p.config, memory: m,
+		judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
+	for _, policy := range *policies {
+		if err := r.policy(policy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round is one pass over the policies.
+type round struct {
+	ctx       context.Context //nolint:containedctx // of the request
+	config    *Config
+	memory    *memory
+	judgement *expression.Judgement
+}
+
+// refused turns the failure of a policy into a refusal, or into nothing where
+// failures are ignored.
+func (r *round) refused(p *mutatingPolicy, b *binding, err error) error {
+	var status *apierrors.StatusError
+	if errors.As(err, &status) {
+		return status
+	}
+	if p.ignore {
+		klog.V(4).ErrorS(err, "A mutating policy failed and is ignored", "policy", p.name)
+		return nil
+	}
+	message := fmt.Sprintf("policy '%s' denied request: %v", p.name, err)
+	if b != nil {
+		message = fmt.Sprintf("policy '%s' with binding '%s' denied request: %v", p.name, b.name, err)
+	}
+	a := r.judgement.Attributes
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonInvalid, Message: message,
+		Details: &metav1.StatusDetails{
+			Group: a.Resource.Group, Kind: a.Resource.Resource, Name: a.ObjectName(),
+			Causes: []metav1.StatusCause{{Message: message}},
+		},
+	}}
+}
+
+func (r *round) policy(p *mutatingPolicy) error {
+	a := r.judgement.Attributes
+	gv, ok, err := p.criteria.Match(r.ctx, a, r.judgement.Find)
+	if err != nil {
+		return r.refused(p, nil, fmt.Errorf("failed to configure policy: %w", err))
+	}
+	if !ok {
+		return nil
+	}
+	params, err := source(r.config.Params, p.params)
+	if err != nil {
+		return r.refused(p, nil, fmt.Errorf("failed to configure policy: %w", err))
+	}
+	for _, b := range p.bindings {
+		_, ok, err := b.criteria.Match(r.ctx, a, r.judgement.Find)
+		var list []map[string]any
+		if err == nil && ok {
+			list, err = params.collect(r.ctx, r.config.Params, b.params, a.Namespace)
+		}
+		if err != nil {
+			if err := r.refused(p, b, fmt.Errorf("failed to configure binding: %w", err)); err != nil {
+				return err
+			}
+			continue
+		}
+		for i, param := range list {
+			t := turn{p, b, i}
+			if a.Reinvocation() && !r.memory.again[t] {
+				continue
+			}
+			values, err := r.judgement.Values(gv)
+			if err == nil {
+				err = r.mutate(p, values, param)
+			}
+			if err != nil {
+				if err := r.refused(p, b, err); err != nil {
+					return err
+				}
+			}
+			if p.reinvoke {
+				r.memory.had[t] = true
+			}
+		}
+	}
+	return nil
+}
+
+// mutate runs the mutations of a policy. Where one fails the object is as it was
+// before all of them.
+func (r *round) mutate(p *mutatingPolicy, values *expression.Values, param map[string]any) error {
+	ok, err := p.conditions.Match(r.ctx, expression.NewEvaluation(values, param, expression.ConditionBudget))
+	if err != nil || !ok {
+		return err
+	}
+	a := values.Attributes
+	before := a.Object.DeepCopyObject()
+	e := expression.NewEvaluation(values, param, expression.PolicyBudget).WithVariables(r.ctx, p.variables)
+	changed := false
+	for _, m := range p.mutations {
+		did, err := m.apply(r.ctx, e, values)
+		if err != nil {
+			r.judgement.Changed()
+			return errors.Join(err, a.Replace(before))
+		}
+		if !did {
+			continue
+		}
+		changed = true
+		r.judgement.Changed()
+		if values, err = r.judgement.Values(values.Version); err != nil {
+			return err
+		}
+		e.See(values)
+	}
+	if changed {
+		for t := range r.memory.had {
+			r.memory.again[t] = true
+		}
+		a.Reinvoke()
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/expression"
+	"triplane/generic/admission/match"
+	"triplane/generic/authorization/authorizer"
+)
+
+// Config is what both plugins need.
+type Config struct {
+	// Namespaces finds a namespace, for selectors and expressions.
+	Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
+	// Authorizer answers expressions that ask for it; nil allows.
+	Authorizer authorizer.Authorizer
+	// Params finds parameters; nil finds none.
+	Params Params
+	// Gate opens when the configurations are known.
+	Gate *admission.Gate
+}
+
+// head is what policies of both kinds have, compiled.
+type head struct {
+	name       string
+	criteria   *match.Criteria
+	ignore     bool // failures
+	params     *schema.GroupVersionKind
+	conditions expression.Conditions
+	variables  []expression.Variable
+	bindings   []*binding
+}
+
+// binding puts a policy to use.
+type binding struct {
+	name              string
+	criteria          *match.Criteria
+	params            *admissionv1.ParamRef
+	deny, warn, audit bool
+}
+
+func (h *head) compile(c *expression.Compiler, failure *admissionv1.FailurePolicyType, m *admissionv1.MatchResources,
+	params *admissionv1.ParamKind, conditions []admissionv1.MatchCondition) (expression.Scope, error) {
+	var err error
+	if h.criteria, err = match.New(m); err != nil {
+		return expression.Scope{}, err
+	}
+	h.ignore = failure != nil && *failure == admissionv1.Ignore
+	h.params = paramKind(params)
+	s := expression.Scope{Params: params != nil, Authorizer: true}
+	h.conditions = c.Conditions(s, conditions)
+	return s, nil
+}
+
+// declare compiles the variables, for the expressions that follow.
+func (h *head) declare(c *expression.Compiler, s expression.Scope, variables []admissionv1.Variable) {
+	if len(variables) == 0 {
+		return
+	}
+	c.Declare()
+	for i := range variables {
+		h.variables = append(h.variables, expression.Variable{
+			Name: variables[i].Name, Expression: c.Variable(s, variables[i].Name, variables[i].Expression),
+		})
+	}
+}
+
+// update compiles what is new, remembers what has not changed (informers hand
+// out the same object as long as it is the same) and drops what is gone.
+func update[O interface {
+	comparable
+	metav1.Object
+}, C any](known map[O]C, list []O, compile func(O) (C, error)) (map[O]C, []O) {
+	next := make(map[O]C, len(list))
+	var good []O
+	for _, o := range list {
+		c, ok := known[o]
+		if !ok {
+			var err error
+			if c, err = compile(o); err != nil {
+				klog.ErrorS(err, "A policy or binding cannot be used", "name", o.GetName())
+				continue
+			}
+		}
+		next[o] = c
+		good = append(good, o)
+	}
+	slices.SortFunc(good, func(a, b O) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return next, good
+}
