@@ -7,6 +7,7 @@ import (
 	"triplane/generic/request"
 	"triplane/generic/server"
 	"triplane/kubeapi/bootstrap"
+	"triplane/kubeapi/flowcontrol"
 	"triplane/kubeapi/scheduling"
 )
 
@@ -17,24 +18,39 @@ func (s *Server) addHooks() error {
 		work func(context.Context) error
 	}{
 		{bootstrap.NamespacesHook, func(ctx context.Context) error { return bootstrap.Namespaces(ctx, s.Stores) }},
-		{bootstrap.ServiceCIDRHook, func(ctx context.Context) error {
-			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
-		}},
-		{bootstrap.TrackingHook, func(ctx context.Context) error { return bootstrap.LegacyTokenTracking(ctx, s.Stores) }},
+		{bootstrap.PeerHook, s.peerHook},
 		{bootstrap.AuthenticationInfoHook, func(ctx context.Context) error { return s.authenticationInfo().Publish(ctx, s.Stores) }},
-		{bootstrap.ServiceHook, s.serviceHook},
 		{bootstrap.IdentityHook, s.identityHook},
+		{bootstrap.IdentityGarbageHook, s.identityGarbageHook},
+		{"storage-readiness", s.storageHook},
+		{bootstrap.TrackingHook, func(ctx context.Context) error { return bootstrap.LegacyTokenTracking(ctx, s.Stores) }},
+		{"start-service-ip-repair-controllers", s.repairHook},
 		{bootstrap.RBACHook, func(ctx context.Context) error { return bootstrap.RBAC(ctx, s.Stores) }},
 		{bootstrap.PriorityClassesHook, func(ctx context.Context) error {
 			return bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses())
 		}},
 		{bootstrap.FlowControlHook, func(ctx context.Context) error { return bootstrap.FlowControl(ctx, s.Stores) }},
+		{bootstrap.ServiceHook, s.serviceHook},
+		{bootstrap.ServiceCIDRHook, func(ctx context.Context) error {
+			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
+		}},
+		{flowcontrol.ConsumerHook, s.flowControlHook},
 	} {
 		if err := s.GenericAPIServer.AddPostStartHook(h.name, asServer(h.work)); err != nil {
 			return err
 		}
 	}
 	return s.GenericAPIServer.AddPreShutdownHook("kubernetes-endpoint", s.leaveEndpoints)
+}
+
+// flowControlHook has flow schemas say whether their priority levels exist.
+func (s *Server) flowControlHook(context.Context) error {
+	consumer, err := flowcontrol.NewConsumer(s.Stores)
+	if err != nil {
+		return err
+	}
+	s.GenericAPIServer.Go(consumer.Run)
+	return nil
 }
 
 // asServer runs a hook's work as the server itself.

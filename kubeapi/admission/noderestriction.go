@@ -1,0 +1,343 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/admission"
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/authorization/node"
+	"triplane/kubeapi/group"
+)
+
+// nodeRestriction keeps nodes to themselves: a kubelet may change its own Node
+// and what runs on it, whatever it is authorized to. It is off unless switched
+// on.
+type nodeRestriction struct {
+	operations
+	stores *group.Stores
+	authz  authorizer.Authorizer
+}
+
+func newNodeRestriction(stores *group.Stores, authz authorizer.Authorizer) *nodeRestriction {
+	return &nodeRestriction{operations{admission.Create, admission.Update, admission.Delete}, stores, authz}
+}
+
+// Admit implements admission.MutatingInterface; it changes nothing, but judges
+// before others see the object.
+func (p *nodeRestriction) Admit(ctx context.Context, a *admission.Attributes) error {
+	self, isNode := node.Name(a.User)
+	if !isNode {
+		return nil
+	}
+	if self == "" {
+		return forbidden(a, "could not determine node from user %q", a.User.Name)
+	}
+	switch a.Resource.GroupResource() {
+	case core("pods"):
+		return p.pod(ctx, self, a)
+	case core("nodes"):
+		return ownNode(self, a)
+	case core("persistentvolumeclaims"):
+		return claimStatus(self, a)
+	case core("serviceaccounts"):
+		return p.token(ctx, self, a)
+	case schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}:
+		return ownLease(self, a)
+	case schema.GroupResource{Group: storagev1.GroupName, Resource: "csinodes"}:
+		if nameOf(a) != self {
+			return forbidden(a, "can only access CSINode with the same name as the requesting node")
+		}
+	case schema.GroupResource{Group: resourcev1.GroupName, Resource: "resourceslices"}:
+		return ownSlice(self, a)
+	case schema.GroupResource{Group: certificatesv1.GroupName, Resource: "certificatesigningrequests"}:
+		return ownCertificate(a)
+	}
+	return nil
+}
+
+// nameOf is the name of the object, also of one that is to be created.
+func nameOf(a *admission.Attributes) string {
+	if m, ok := a.Object.(metav1.Object); ok && a.Operation == admission.Create {
+		return m.GetName()
+	}
+	return a.Name
+}
+
+func (p *nodeRestriction) pod(ctx context.Context, self string, a *admission.Attributes) error {
+	switch a.Subresource {
+	case "":
+		switch a.Operation {
+		case admission.Create:
+			return p.mirrorPod(ctx, self, a)
+		case admission.Delete:
+			return p.runsHere(ctx, a, a.Name, self, fmt.Sprintf("node %q can only delete pods with spec.nodeName set to itself", self))
+		}
+		return forbidden(a, "unexpected operation %q, node %q can only create and delete mirror pods", a.Operation, self)
+	case "status":
+		if a.Operation != admission.Update {
+			return forbidden(a, "unexpected operation %q, node %q can only update pod status", a.Operation, self)
+		}
+		return podStatus(self, a)
+	case "eviction":
+		if a.Operation != admission.Create {
+			return forbidden(a, "unexpected operation %s, node %s can only evict pods", a.Operation, self)
+		}
+		name := a.Name
+		if m, ok := a.Object.(metav1.Object); ok && name == "" {
+			name = m.GetName()
+		}
+		if name == "" {
+			return forbidden(a, "could not determine pod from request data")
+		}
+		return p.runsHere(ctx, a, name, self, fmt.Sprintf("node %s can only evict pods with spec.nodeName set to itself", self))
+	}
+	return forbidden(a, "unexpected pod subresource %q, only 'status' and 'eviction' are allowed", a.Subresource)
+}
+
+// runsHere refuses, with the message, what is done to a pod of another node.
+func (p *nodeRestriction) runsHere(ctx context.Context, a *admission.Attributes, name, self, message string) error {
+	pod, err := fresh[*corev1.Pod](ctx, p.stores, core("pods"), a.Namespace, name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return err
+	case err != nil:
+		return forbidden(a, "%w", err)
+	case pod.Spec.NodeName != self:
+		return forbidden(a, "%s", message)
+	}
+	return nil
+}
+
+func podStatus(self string, a *admission.Attributes) error {
+	old, _ := a.OldObject.(*corev1.Pod)
+	pod, _ := a.Object.(*corev1.Pod)
+	switch {
+	case old == nil || pod == nil:
+		return forbidden(a, "unexpected type %T", a.Object)
+	case old.Spec.NodeName != self:
+		return forbidden(a, "node %q can only update pod status for pods with spec.nodeName set to itself", self)
+	case !equality.Semantic.DeepEqual(old.Labels, pod.Labels):
+		return forbidden(a, "node %q cannot update labels through pod status", self)
+	case !equality.Semantic.DeepEqual(old.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses):
+		return forbidden(a, "node %q cannot update resource claim statuses", self)
+	case !equality.Semantic.DeepEqual(old.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus):
+		return forbidden(a, "node %q cannot update extended resource claim status", self)
+	}
+	return nil
+}
+
+// mirrorPod judges a pod that a node made from a file of its own: it must be the
+// node's, and lead to nothing that the node could not read before.
+func (p *nodeRestriction) mirrorPod(ctx context.Context, self string, a *admission.Attributes) error {
+	pod, ok := a.Object.(*corev1.Pod)
+	if !ok {
+		return forbidden(a, "unexpected type %T", a.Object)
+	}
+	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; !mirror {
+		return forbidden(a, "pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, self)
+	}
+	if pod.Spec.NodeName != self {
+		return forbidden(a, "node %q can only create pods with spec.nodeName set to itself", self)
+	}
+	if err := p.ownedBy(ctx, self, pod, a); err != nil {
+		return err
+	}
+	if what := refersTo(pod); what != "" {
+		return forbidden(a, "node %q can not create pods that reference %s", self, what)
+	}
+	return nil
+}
+
+// ownedBy refuses a pod whose owner is not the node alone.
+func (p *nodeRestriction) ownedBy(ctx context.Context, self string, pod *corev1.Pod, a *admission.Attributes) error {
+	switch n := len(pod.OwnerReferences); {
+	case n > 1:
+		return forbidden(a, "node %q can only create pods with a single owner reference set to itself", self)
+	case n == 0:
+		return forbidden(a, "node %q can only create pods with an owner reference set to itself", self)
+	}
+	owner := &pod.OwnerReferences[0]
+	switch {
+	case owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != self:
+		return forbidden(a, "node %q can only create pods with an owner reference set to itself", self)
+	case owner.Controller == nil || !*owner.Controller:
+		return forbidden(a, "node %q can only create pods with a controller owner reference set to itself", self)
+	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
+		return forbidden(a, "node %q must not set blockOwnerDeletion on an owner reference", self)
+	}
+	n, err := fresh[*corev1.Node](ctx, p.stores, core("nodes"), "", self)
+	switch {
+	case apierrors.IsNotFound(err):
+		return err
+	case err != nil:
+		return forbidden(a, "%w", err)
+	case owner.UID != n.UID:
+		return forbidden(a, "node %s UID mismatch: expected %s got %s", self, owner.UID, n.UID)
+	}
+	return nil
+}
+
+// refersTo names the API objects that a pod needs, "" where it needs none.
+func refersTo(pod *corev1.Pod) string {
+	if pod.Spec.ServiceAccountName != "" {
+		return "a service account"
+	}
+	secrets, configMaps := node.Refers(pod)
+	switch {
+	case secrets:
+		return "secrets"
+	case configMaps:
+		return "configmaps"
+	}
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.PersistentVolumeClaim != nil {
+			return "persistentvolumeclaims"
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for _, s := range v.Projected.Sources {
+			if s.ClusterTrustBundle != nil {
+				return "clustertrustbundles"
+			}
+		}
+	}
+	if len(pod.Spec.ResourceClaims) > 0 {
+		return "resourceclaims"
+	}
+	return ""
+}
+
+func claimStatus(self string, a *admission.Attributes) error {
+	if a.Subresource != "status" {
+		return forbidden(a, "may only update PVC status")
+	}
+	old, _ := a.OldObject.(*corev1.PersistentVolumeClaim)
+	claim, _ := a.Object.(*corev1.PersistentVolumeClaim)
+	if a.Operation != admission.Update || old == nil || claim == nil {
+		return forbidden(a, "unexpected operation %q, node %q can only update pvc status", a.Operation, self)
+	}
+	bare := func(c *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
+		c = c.DeepCopy()
+		c.ResourceVersion, c.ManagedFields = "", nil
+		s := &c.Status
+		s.Capacity, s.Conditions, s.AllocatedResources, s.AllocatedResourceStatuses = nil, nil, nil, nil
+		s.CurrentVolumeAttributesClassName, s.ModifyVolumeStatus = nil, nil
+		return c
+	}
+	if !equality.Semantic.DeepEqual(bare(old), bare(claim)) {
+		return forbidden(a, "node %q is not allowed to update fields other than status.quantity and status.conditions", self)
+	}
+	return nil
+}
+
+func ownLease(self string, a *admission.Attributes) error {
+	if a.Namespace != corev1.NamespaceNodeLease {
+		return forbidden(a, "can only access leases in the %q system namespace", corev1.NamespaceNodeLease)
+	}
+	if nameOf(a) != self {
+		return forbidden(a, "can only access node lease with the same name as the requesting node")
+	}
+	return nil
+}
+
+// ownSlice judges what the node authorizer cannot see, as it sees names alone.
+func ownSlice(self string, a *admission.Attributes) error {
+	check := func(obj any, verb string) error {
+		s, ok := obj.(*resourcev1.ResourceSlice)
+		if !ok {
+			return forbidden(a, "unexpected type %T", obj)
+		}
+		if s.Spec.NodeName == nil || *s.Spec.NodeName != self {
+			return forbidden(a, "can only %s ResourceSlice with the same NodeName as the requesting node", verb)
+		}
+		return nil
+	}
+	switch a.Operation {
+	case admission.Create:
+		return check(a.Object, "create")
+	case admission.Delete:
+		return check(a.OldObject, "delete")
+	}
+	return nil
+}
+
+// ownCertificate has a node ask for certificates of its own name alone.
+func ownCertificate(a *admission.Attributes) error {
+	_, csr := requestsOf(a, "")
+	if csr == nil || a.Operation != admission.Create {
+		return nil
+	}
+	if n := csr.Spec.SignerName; n != certificatesv1.KubeletServingSignerName && n != certificatesv1.KubeAPIServerClientKubeletSignerName {
+		return nil
+	}
+	request, err := parseRequest(csr.Spec.Request)
+	if err != nil {
+		return forbidden(a, "unable to parse csr: %w", err)
+	}
+	if request.Subject.CommonName != a.User.Name {
+		return forbidden(a, "can only create a node CSR with CN=%s", a.User.Name)
+	}
+	return nil
+}
+
+// ownNode judges what a node does to Node objects.
+func ownNode(self string, a *admission.Attributes) error {
+	if name := nameOf(a); name != self {
+		return forbidden(a, "node %q is not allowed to modify node %q", self, name)
+	}
+	n, _ := a.Object.(*corev1.Node)
+	old, _ := a.OldObject.(*corev1.Node)
+	switch a.Operation {
+	case admission.Create:
+		return newNode(self, n, a)
+	case admission.Update:
+		return changedNode(self, n, old, a)
+	}
+	return nil
+}
+
+func newNode(self string, n *corev1.Node, a *admission.Attributes) error {
+	if n == nil {
+		return forbidden(a, "unexpected type %T", a.Object)
+	}
+	if n.Spec.ConfigSource != nil {
+		return forbidden(a, "node %q is not allowed to create pods with a non-nil configSource", self)
+	}
+	if labels := foreignLabels(n.Labels, nil); len(labels) > 0 {
+		return forbidden(a, "node %q is not allowed to set the following labels: %s", self, strings.Join(labels, ", "))
+	}
+	return nil
+}
+
+func changedNode(self string, n, old *corev1.Node, a *admission.Attributes) error {
+	if n == nil || old == nil {
+		return forbidden(a, "unexpected type %T", a.Object)
+	}
+	if n.Spec.ConfigSource != nil && !equality.Semantic.DeepEqual(n.Spec.ConfigSource, old.Spec.ConfigSource) {
+		return forbidden(a, "node %q is not allowed to update configSource to a new non-nil configSource", self)
+	}
+	if !equality.Semantic.DeepEqual(n.Spec.Taints, old.Spec.Taints) {
+		return forbidden(a, "node %q is not allowed to modify taints", self)
+	}
+	if labels := foreignLabels(n.Labels, old.Labels); len(labels) > 0 {
+		return forbidden(a, "is not allowed to modify labels: %s", strings.Join(labels, ", "))
+	}
+	if !equality.Semantic.DeepEqual(n.OwnerReferences, old.OwnerReferences) {
+		return forbidden(a, "node %q is not allowed to modify ownerReferences", self)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package admission
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/admission"
+	"triplane/generic/authentication/user"
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/request"
+	"triplane/kubeapi/group"
+)
+
+// objects is a storage that only reads.
+type objects map[string]runtime.Object
+
+func (objects) New() runtime.Object { return &corev1.Pod{} }
+
+func (o objects) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	key := name
+	if ns := request.NamespaceFrom(ctx); ns != "" {
+		key = ns + "/" + name
+	}
+	if obj, ok := o[key]; ok {
+		return obj.DeepCopyObject(), nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, name)
+}
+
+func nodeUser(name string) *user.Info {
+	return &user.Info{Name: "system:node:" + name, Groups: []string{user.NodesGroup}}
+}
+
+func onNode(name, node, uid string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(uid)}, Spec: corev1.PodSpec{NodeName: node}}
+}
+
+func testStores() *group.Stores {
+	stores := group.NewStores()
+	projecting := onNode("projecting", "a", "p")
+	projecting.Spec.Volumes = []corev1.Volume{{Name: "t", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: "vault"}}}}}}}
+	stores.Put(core("pods"), objects{"n/mine": onNode("mine", "a", "m"), "n/theirs": onNode("theirs", "b", "t"), "n/projecting": projecting})
+	stores.Put(core("nodes"), objects{"a": &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "na"}}})
+	return stores
+}
+
+func mirror(change func(*corev1.Pod)) *corev1.Pod {
+	p := onNode("mirror", "a", "")
+	p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "a", UID: "na", Controller: ptr.To(true)}}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+func tokenFor(pod, uid string, audiences ...string) *authenticationv1.TokenRequest {
+	return &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences,
+		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod, UID: types.UID(uid)}}}
+}
+
+func labelled(labels map[string]string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: labels}}
+}
+
+func TestNodeRestriction(t *testing.T) {
+	const create, update, remove = admission.Create, admission.Update, admission.Delete
+	tainted, owned := labelled(nil), labelled(nil)
+	tainted.Spec.Taints = []corev1.Taint{{Key: "x"}}
+	owned.OwnerReferences = []metav1.OwnerReference{{Name: "x"}}
+	relabelled := onNode("mine", "a", "m")
+	relabelled.Labels = map[string]string{"a": "b"}
+	renamed := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}}
+	grown := &corev1.PersistentVolumeClaim{Status: corev1.PersistentVolumeClaimStatus{Capacity: corev1.ResourceList{}}}
+	for _, c := range []struct {
+		op            admission.Operation
+		resource, sub string
+		name          string
+		object, old   runtime.Object
+		want          string // "" is allowed
+	}{
+		{create, "pods", "", "mirror", mirror(nil), nil, ""},
+		{create, "pods", "", "x", onNode("x", "a", ""), nil, "can only create mirror pods"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.NodeName = "b" }), nil, "spec.nodeName set to itself"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.OwnerReferences = nil }), nil, "with an owner reference set to itself"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }), nil, "UID mismatch: expected other got na"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }), nil, "controller owner reference"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "x" }), nil, "reference a service account"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}} }), nil, "reference secrets"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "s"}} }), nil, "reference resourceclaims"},
+		{update, "pods", "", "mine", onNode("mine", "a", ""), onNode("mine", "a", ""), "can only create and delete mirror pods"},
+		{remove, "pods", "", "mine", nil, nil, ""},
+		{remove, "pods", "", "theirs", nil, nil, "can only delete pods with spec.nodeName set to itself"},
+		{remove, "pods", "", "nosuch", nil, nil, "not found"},
+		{update, "pods", "status", "mine", onNode("mine", "a", ""), onNode("mine", "a", ""), ""},
+		{update, "pods", "status", "mine", relabelled, onNode("mine", "a", ""), "cannot update labels"},
+		{update, "pods", "status", "theirs", onNode("theirs", "a", ""), onNode("theirs", "b", ""), "can only update pod status for pods"},
+		{create, "pods", "eviction", "mine", &policyv1.Eviction{}, nil, ""},
+		{create, "pods", "eviction", "", &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}, nil, "can only evict pods with"},
+		{create, "pods", "binding", "mine", &corev1.Binding{}, nil, `unexpected pod subresource "binding"`},
+		{create, "nodes", "", "", labelled(map[string]string{corev1.LabelHostname: "a", "own": "x", "node.kubernetes.io/x": "y"}), nil, ""},
+		{create, "nodes", "", "", labelled(map[string]string{"node-restriction.kubernetes.io/x": "y", "foo.k8s.io/z": "1"}), nil, "following labels: foo.k8s.io/z, node-restriction.kubernetes.io/x"},
+		{create, "nodes", "", "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}}, nil, `is not allowed to modify node "b"`},
+		{update, "nodes", "status", "a", labelled(nil), labelled(nil), ""},
+		{update, "nodes", "", "a", tainted, labelled(nil), "modify taints"},
+		{update, "nodes", "", "a", owned, labelled(nil), "modify ownerReferences"},
+		{update, "nodes", "", "a", labelled(nil), labelled(map[string]string{"x.kubernetes.io/y": "z"}), "modify labels: x.kubernetes.io/y"},
+		{remove, "nodes", "", "b", nil, nil, `is not allowed to modify node "b"`},
+		{update, "persistentvolumeclaims", "status", "c", grown, &corev1.PersistentVolumeClaim{}, ""},
+		{update, "persistentvolumeclaims", "status", "c", renamed, &corev1.PersistentVolumeClaim{}, "other than status.quantity"},
+		{update, "persistentvolumeclaims", "", "c", grown, &corev1.PersistentVolumeClaim{}, "may only update PVC status"},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "m"), nil, ""},
+		{create, "serviceaccounts", "token", "sa", &authenticationv1.TokenRequest{}, nil, "not bound to a pod"},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mine", ""), nil, "without a uid"},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "other"), nil, "does not match the UID in record"},
+		{create, "serviceaccounts", "token", "sa", tokenFor("theirs", "t"), nil, "scheduled on a different node"},
+		{create, "serviceaccounts", "token", "sa", tokenFor("projecting", "p", "vault"), nil, ""},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "m", "vault"), nil, `audience "vault" not found`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("projecting", "p", "vault", "api"), nil, "0 or 1 audiences"},
+		{create, "leases.coordination.k8s.io", "", "", &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, nil, "can only access leases in"},
+		{create, "resourceslices.resource.k8s.io", "", "", &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: ptr.To("a")}}, nil, ""},
+		{remove, "resourceslices.resource.k8s.io", "", "s", nil, &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: ptr.To("b")}}, "can only delete ResourceSlice"},
+		{update, "csinodes.storage.k8s.io", "", "b", nil, nil, "can only access CSINode"},
+		{update, "configmaps", "", "b", nil, nil, ""},
+	} {
+		refuse := authorizerFunc(func(*authorizer.Attributes) bool { return false })
+		gr := schema.ParseGroupResource(c.resource)
+		a := &admission.Attributes{Operation: c.op, Resource: gr.WithVersion("v1"), Subresource: c.sub, Namespace: "n", Name: c.name,
+			Object: c.object, OldObject: c.old, User: nodeUser("a")}
+		err := newNodeRestriction(testStores(), refuse).Admit(context.Background(), a)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %s/%s %q: %v, want %q", c.op, c.resource, c.sub, c.name, err, c.want)
+		}
+		a.User = &user.Info{Name: "alice"}
+		if err := newNodeRestriction(testStores(), refuse).Admit(context.Background(), a); err != nil {
+			t.Errorf("%s %s/%s of somebody who is no node: %v", c.op, c.resource, c.sub, err)
+		}
+	}
+}
+
+func TestNodeWithoutName(t *testing.T) {
+	a := &admission.Attributes{Operation: admission.Create, Resource: core("pods").WithVersion("v1"), Object: &corev1.Pod{}, User: nodeUser("")}
+	if err := newNodeRestriction(testStores(), nil).Admit(context.Background(), a); !apierrors.IsForbidden(err) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,177 @@
+package flowcontrol
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	flowv1 "k8s.io/api/flowcontrol/v1"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/kubeapi/group"
+)
+
+// ConsumerHook is the name of the hook that starts a Consumer.
+const ConsumerHook = "priority-and-fairness-config-consumer"
+
+// retryAfter is how long after a failure the consumer tries again.
+const retryAfter = time.Second
+
+// Consumer follows flow schemas and priority levels, and says in each schema's
+// condition Dangling whether its level exists. Several replicas come to the same
+// result, so that they do not disturb each other.
+type Consumer struct {
+	schemas *registry.Store[*flowv1.FlowSchema]
+	levels  *registry.Store[*flowv1.PriorityLevelConfiguration]
+	now     func() time.Time
+}
+
+// NewConsumer finds the storage of the two kinds.
+func NewConsumer(stores *group.Stores) (*Consumer, error) {
+	c := &Consumer{now: time.Now}
+	var ok bool
+	if c.schemas, ok = stores.Find(resource("flowschemas")).(*registry.Store[*flowv1.FlowSchema]); !ok {
+		return nil, errors.New("no storage of flow schemas")
+	}
+	if c.levels, ok = stores.Find(resource("prioritylevelconfigurations")).(*registry.Store[*flowv1.PriorityLevelConfiguration]); !ok {
+		return nil, errors.New("no storage of priority levels")
+	}
+	return c, nil
+}
+
+func resource(plural string) schema.GroupResource {
+	return schema.GroupResource{Group: flowv1.GroupName, Resource: plural}
+}
+
+// Run follows the objects until the context ends.
+func (c *Consumer) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := c.follow(ctx); err != nil && ctx.Err() == nil {
+			klog.V(2).InfoS("Flow schemas are listed again", "reason", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryAfter):
+		}
+	}
+}
+
+// known is what the consumer has seen.
+type known struct {
+	mu      sync.Mutex
+	schemas map[string]*flowv1.FlowSchema
+	levels  map[string]*flowv1.PriorityLevelConfiguration
+	pending int // kinds whose objects are not all known yet
+	changed chan struct{}
+}
+
+// follow watches both kinds until a watch ends.
+func (c *Consumer) follow(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	k := &known{schemas: map[string]*flowv1.FlowSchema{}, levels: map[string]*flowv1.PriorityLevelConfiguration{},
+		pending: 2, changed: make(chan struct{}, 1)}
+	var pumps sync.WaitGroup
+	pumps.Go(func() { stop(pump(ctx, c.schemas, k, k.schemas)) })
+	pumps.Go(func() { stop(pump(ctx, c.levels, k, k.levels)) })
+	defer pumps.Wait()
+	defer stop(nil)
+	var retry <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-k.changed:
+		case <-retry:
+		}
+		retry = nil
+		if err := c.reconcile(ctx, k); err != nil && ctx.Err() == nil {
+			klog.V(2).InfoS("Conditions of flow schemas could not be written", "err", err)
+			retry = time.After(retryAfter)
+		}
+	}
+}
+
+// pump keeps a map up to date with the objects of a kind, until its watch ends.
+func pump[T registry.Object](ctx context.Context, store *registry.Store[T], k *known, into map[string]T) error {
+	initial := true
+	stream, err := store.Watch(ctx, &metainternalversion.ListOptions{
+		AllowWatchBookmarks: true, SendInitialEvents: &initial, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+	})
+	if err != nil {
+		return err
+	}
+	defer stream.Stop()
+	for {
+		events, err := stream.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := note(events, k, into); err != nil {
+			return err
+		}
+	}
+}
+
+func note[T registry.Object](events []rest.Event, k *known, into map[string]T) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range events {
+		if m, ok := e.Object.(metav1.Object); ok && e.Type == watch.Bookmark {
+			if m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+				k.pending--
+			}
+			continue
+		}
+		st, ok := e.Object.(rest.Stored)
+		if !ok {
+			return errors.New("the watch ended with an error")
+		}
+		obj, err := st.Decode()
+		if err != nil {
+			klog.V(2).InfoS("An object of flow control cannot be read", "err", err)
+			continue
+		}
+		typed, ok := obj.(T)
+		if !ok {
+			continue
+		}
+		if e.Type == watch.Deleted {
+			delete(into, typed.GetName())
+		} else {
+			into[typed.GetName()] = typed
+		}
+	}
+	if k.pending == 0 {
+		select {
+		case k.changed <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// reconcile writes the conditions that are not as they should be.
+func (c *Consumer) reconcile(ctx context.Context, k *known) error {
+	k.mu.Lock()
+	wanted := map[string]flowv1.FlowSchemaCondition{}
+	for name, f := range k.schemas {
+		level := f.Spec.PriorityLevelConfiguration.Name
+		_, exists := k.levels[level]
+		if want := dangling(level, exists); !sameCondition(f.Status.Conditions, want) {
+			wanted[name] = want
+		}
+	}
+	k.mu.Unlock()
+	var errs []error
+	for name, want := range wanted {
+		errs = append(errs, c.write(ctx, name, want))
+	}
+	return errors.Join(errs...)
+}
