@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/google/cel-go/common/types"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane/generic/admission/expression"
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
@@ -97,7 +99,7 @@ func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 
 // validatePolicyHead judges what policies of both kinds begin with.
 func validatePolicyHead(failure *admissionv1.FailurePolicyType, param *admissionv1.ParamKind, match *admissionv1.MatchResources,
-	conditions []admissionv1.MatchCondition, variables []admissionv1.Variable, path *field.Path) field.ErrorList {
+	conditions []admissionv1.MatchCondition, variables []admissionv1.Variable, x *expressions, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if failure == nil {
 		errs = append(errs, field.Required(path.Child("failurePolicy"), ""))
@@ -116,24 +118,24 @@ func validatePolicyHead(failure *admissionv1.FailurePolicyType, param *admission
 			errs = append(errs, field.Required(constraints.Child("resourceRules"), ""))
 		}
 	}
-	errs = append(errs, validateConditions(conditions, path.Child("matchConditions"))...)
-	return append(errs, validateVariables(variables, path.Child("variables"))...)
+	errs = append(errs, validateConditions(conditions, x, path.Child("matchConditions"))...)
+	return append(errs, validateVariables(variables, x, path.Child("variables"))...)
 }
 
 func validatePolicy(p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
-	s, path := &p.Spec, field.NewPath("spec")
-	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, path)
+	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(p.Spec.ParamKind)
+	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
 	if len(s.Validations) == 0 && len(s.AuditAnnotations) == 0 {
 		const atLeastOne = "validations or auditAnnotations must contain at least one item"
 		return append(errs, field.Required(path.Child("validations"), atLeastOne), field.Required(path.Child("auditAnnotations"), atLeastOne))
 	}
 	for i := range s.Validations {
-		errs = append(errs, validateValidation(&s.Validations[i], path.Child("validations").Index(i))...)
+		errs = append(errs, validateValidation(&s.Validations[i], x, path.Child("validations").Index(i))...)
 	}
-	return append(errs, validateAudit(p.Name, s.AuditAnnotations, path.Child("auditAnnotations"))...)
+	return append(errs, validateAudit(p.Name, s.AuditAnnotations, x, path.Child("auditAnnotations"))...)
 }
 
-func validateAudit(policy string, list []admissionv1.AuditAnnotation, path *field.Path) field.ErrorList {
+func validateAudit(policy string, list []admissionv1.AuditAnnotation, x *expressions, path *field.Path) field.ErrorList {
 	if len(list) > maxAuditAnnotations {
 		return field.ErrorList{field.Invalid(path, check.GoNames(list), fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations))}
 	}
@@ -148,6 +150,8 @@ func validateAudit(policy string, list []admissionv1.AuditAnnotation, path *fiel
 			errs = append(errs, field.Required(at.Child("valueExpression"), "valueExpression is not specified"))
 		case len(value) > maxValueExpression:
 			errs = append(errs, field.Required(at.Child("valueExpression"), fmt.Sprintf("must not exceed %d bytes in length", maxValueExpression)))
+		default:
+			errs = append(errs, x.check(x.scope, a.ValueExpression, at.Child("valueExpression"), types.StringType, types.NullType)...)
 		}
 		if seen[a.Key] {
 			errs = append(errs, field.Duplicate(at.Child("key"), a.Key))
@@ -157,13 +161,19 @@ func validateAudit(policy string, list []admissionv1.AuditAnnotation, path *fiel
 	return errs
 }
 
-func validateValidation(v *admissionv1.Validation, path *field.Path) field.ErrorList {
+func validateValidation(v *admissionv1.Validation, x *expressions, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if strings.TrimSpace(v.Expression) == "" {
 		errs = append(errs, field.Required(path.Child("expression"), "expression is not specified"))
+	} else {
+		errs = append(errs, x.condition(v.Expression, path.Child("expression"))...)
 	}
-	if v.MessageExpression != "" && strings.TrimSpace(v.MessageExpression) == "" {
-		errs = append(errs, field.Invalid(path.Child("messageExpression"), v.MessageExpression, "must be non-empty if specified"))
+	switch m := path.Child("messageExpression"); {
+	case v.MessageExpression == "":
+	case strings.TrimSpace(v.MessageExpression) == "":
+		errs = append(errs, field.Invalid(m, v.MessageExpression, "must be non-empty if specified"))
+	default:
+		errs = append(errs, x.message(v.MessageExpression, m)...)
 	}
 	if m := v.Message; m != "" {
 		if strings.TrimSpace(m) == "" {
@@ -203,33 +213,38 @@ func validateParamKind(k *admissionv1.ParamKind, path *field.Path) field.ErrorLi
 // reserved are the words that CEL keeps for itself.
 const reserved = " true false null in as break const continue else for function if import let loop package namespace return var void while "
 
-func validateVariables(list []admissionv1.Variable, path *field.Path) field.ErrorList {
+func validateVariables(list []admissionv1.Variable, x *expressions, path *field.Path) field.ErrorList {
 	identifier := regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 	var errs field.ErrorList
 	for i, v := range list {
 		at := path.Index(i)
+		named := identifier.MatchString(v.Name) && !strings.Contains(reserved, " "+v.Name+" ")
 		switch {
 		case v.Name == "":
 			errs = append(errs, field.Required(at.Child("name"), "name is not specified"))
-		case !identifier.MatchString(v.Name) || strings.Contains(reserved, " "+v.Name+" "):
+		case !named:
 			errs = append(errs, field.Invalid(at.Child("name"), v.Name, "must be a valid CEL identifier"))
 		}
-		if strings.TrimSpace(v.Expression) == "" {
+		switch {
+		case strings.TrimSpace(v.Expression) == "":
 			errs = append(errs, field.Required(at.Child("expression"), "expression is not specified"))
+		case named:
+			errs = append(errs, x.variable(&v, at.Child("expression"))...)
 		}
 	}
 	return errs
 }
 
 func validateMutatingPolicy(p *admissionv1.MutatingAdmissionPolicy) field.ErrorList {
-	s, path := &p.Spec, field.NewPath("spec")
-	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, path)
+	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(p.Spec.ParamKind)
+	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
+	x.scope.Mutation = true
 	mutations := path.Child("mutations")
 	if len(s.Mutations) == 0 {
 		errs = append(errs, field.Required(mutations, "mutations must contain at least one item"))
 	}
 	for i := range s.Mutations {
-		errs = append(errs, validateMutation(&s.Mutations[i], mutations.Index(i))...)
+		errs = append(errs, validateMutation(&s.Mutations[i], x, mutations.Index(i))...)
 	}
 	if s.ReinvocationPolicy == "" {
 		return append(errs, field.Required(path.Child("reinvocationPolicy"), ""))
@@ -237,9 +252,9 @@ func validateMutatingPolicy(p *admissionv1.MutatingAdmissionPolicy) field.ErrorL
 	return append(errs, check.OneOf(s.ReinvocationPolicy, path.Child("reinvocationPolicy"), admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)...)
 }
 
-func validateMutation(m *admissionv1.Mutation, path *field.Path) field.ErrorList {
+func validateMutation(m *admissionv1.Mutation, x *expressions, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	expression := func(name, text string, set, wanted bool) {
+	judge := func(name, text string, set, wanted bool, want *types.Type) {
 		switch {
 		case wanted && !set:
 			errs = append(errs, field.Required(path.Child(name), fmt.Sprintf("required when patchType is %s", m.PatchType)))
@@ -247,6 +262,8 @@ func validateMutation(m *admissionv1.Mutation, path *field.Path) field.ErrorList
 			errs = append(errs, field.Invalid(path.Child(name), text, fmt.Sprintf("must be unset when patchType is %s", m.PatchType)))
 		case wanted && strings.TrimSpace(text) == "":
 			errs = append(errs, field.Required(path.Child(name, "expression"), "expression is not specified"))
+		case wanted:
+			errs = append(errs, x.check(x.scope, text, path.Child(name, "expression"), want)...)
 		}
 	}
 	var patch, apply string
@@ -260,8 +277,8 @@ func validateMutation(m *admissionv1.Mutation, path *field.Path) field.ErrorList
 	case "":
 		return field.ErrorList{field.Required(path.Child("patchType"), "")}
 	case admissionv1.PatchTypeApplyConfiguration, admissionv1.PatchTypeJSONPatch:
-		expression("applyConfiguration", apply, m.ApplyConfiguration != nil, m.PatchType == admissionv1.PatchTypeApplyConfiguration)
-		expression("jsonPatch", patch, m.JSONPatch != nil, m.PatchType == admissionv1.PatchTypeJSONPatch)
+		judge("applyConfiguration", apply, m.ApplyConfiguration != nil, m.PatchType == admissionv1.PatchTypeApplyConfiguration, expression.ObjectType)
+		judge("jsonPatch", patch, m.JSONPatch != nil, m.PatchType == admissionv1.PatchTypeJSONPatch, expression.Patches)
 	default:
 		return check.OneOf(m.PatchType, path.Child("patchType"), admissionv1.PatchTypeApplyConfiguration, admissionv1.PatchTypeJSONPatch)
 	}

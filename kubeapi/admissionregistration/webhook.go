@@ -93,7 +93,7 @@ func validateWebhook(w *webhook, path *field.Path) field.ErrorList {
 	default:
 		errs = append(errs, validateService(c.Service, client.Child("service"))...)
 	}
-	return append(errs, validateConditions(w.conditions, path.Child("matchConditions"))...)
+	return append(errs, validateConditions(w.conditions, ofWebhook(), path.Child("matchConditions"))...)
 }
 
 func validateSelector(s *metav1.LabelSelector, path *field.Path) field.ErrorList {
@@ -180,16 +180,18 @@ func validateService(s *admissionv1.ServiceReference, path *field.Path) field.Er
 	return errs
 }
 
-func validateConditions(cs []admissionv1.MatchCondition, path *field.Path) field.ErrorList {
+func validateConditions(cs []admissionv1.MatchCondition, x *expressions, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(cs) > maxMatchConditions {
-		errs = append(errs, field.TooMany(path, len(cs), maxMatchConditions))
+		return field.ErrorList{field.TooMany(path, len(cs), maxMatchConditions)}
 	}
 	seen := map[string]bool{}
 	for i, c := range cs {
 		at := path.Index(i)
 		if strings.TrimSpace(c.Expression) == "" {
 			errs = append(errs, field.Required(at.Child("expression"), ""))
+		} else {
+			errs = append(errs, x.condition(c.Expression, at.Child("expression"))...)
 		}
 		if c.Name == "" {
 			errs = append(errs, field.Required(at.Child("name"), ""))

@@ -40,8 +40,8 @@ func compileMutating(p *admissionv1.MutatingAdmissionPolicy) (*mutatingPolicy, e
 	if err != nil {
 		return nil, err
 	}
-	scope.Mutation = true
 	out.declare(c, scope, p.Spec.Variables)
+	scope.Mutation = true
 	for i := range p.Spec.Mutations {
 		switch m := &p.Spec.Mutations[i]; {
 		case m.JSONPatch != nil:
@@ -212,13 +212,11 @@ func (r *round) policy(p *mutatingPolicy) error {
 				continue
 			}
 			values, err := r.judgement.Values(gv)
-			if err == nil {
-				err = r.mutate(p, values, param)
-			}
 			if err != nil {
-				if err := r.refused(p, b, err); err != nil {
-					return err
-				}
+				return apierrors.NewInternalError(err)
+			}
+			if err := r.mutate(p, b, values, param); err != nil {
+				return err
 			}
 			if p.reinvoke {
 				r.memory.had[t] = true
@@ -228,22 +226,25 @@ func (r *round) policy(p *mutatingPolicy) error {
 	return nil
 }
 
-// mutate runs the mutations of a policy. Where one fails the object is as it was
-// before all of them.
-func (r *round) mutate(p *mutatingPolicy, values *expression.Values, param map[string]any) error {
+// mutate runs the mutations of a policy. One that fails where failures are ignored
+// leaves the object to the next.
+func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values, param map[string]any) error {
 	ok, err := p.conditions.Match(r.ctx, expression.NewEvaluation(values, param, expression.ConditionBudget))
-	if err != nil || !ok {
-		return err
+	if err != nil {
+		return r.refused(p, b, err)
 	}
-	a := values.Attributes
-	before := a.Object.DeepCopyObject()
+	if !ok {
+		return nil
+	}
 	e := expression.NewEvaluation(values, param, expression.PolicyBudget).WithVariables(r.ctx, p.variables)
 	changed := false
 	for _, m := range p.mutations {
 		did, err := m.apply(r.ctx, e, values)
 		if err != nil {
-			r.judgement.Changed()
-			return errors.Join(err, a.Replace(before))
+			if err := r.refused(p, b, err); err != nil {
+				return err
+			}
+			continue
 		}
 		if !did {
 			continue
@@ -259,7 +260,7 @@ func (r *round) mutate(p *mutatingPolicy, values *expression.Values, param map[s
 		for t := range r.memory.had {
 			r.memory.again[t] = true
 		}
-		a.Reinvoke()
+		r.judgement.Attributes.Reinvoke()
 	}
 	return nil
 }
