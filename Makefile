@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/triplane
 
-.PHONY: run build test race bench microbench lint fmt clean
+.PHONY: run build test race fuzz bench microbench lint fmt clean
 
 run: build ## Serve with the embedded store; data goes to .triplane.
 	$(BIN) $(ARGS)
@@ -16,6 +16,16 @@ test: lint ## Run all tests.
 
 race: ## Run the tests of the packages with the race detector.
 	$(GO) test -race ./aggregator/... ./apiextensions/... ./cmd/... ./generic/... ./kubeapi/...
+
+FUZZTIME ?= 1m
+
+fuzz: ## Run each fuzz target for FUZZTIME.
+	@grep -rl --include='*_test.go' '^func Fuzz' aggregator apiextensions cmd generic kubeapi | sort | while read -r file; do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
+			echo "$$(dirname "$$file") $$target"; \
+			$(GO) test "./$$(dirname "$$file")" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 1 || exit 1; \
+		done; \
+	done
 
 bench: build ## Measure the server beside others; BENCH takes flags of e2e/bench.
 	$(GO) run ./e2e/bench $(BENCH)
