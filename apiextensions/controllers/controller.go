@@ -1,10 +1,8 @@
 package controllers
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"time"
 
@@ -47,6 +45,8 @@ type Config struct {
 type Controller struct {
 	Config
 	known    map[string]definition
+	groups   map[string]*group
+	dirty    map[string]bool // names of CRDs to look after
 	synced   bool
 	deleting map[types.UID]bool
 	finished chan types.UID
@@ -54,7 +54,10 @@ type Controller struct {
 
 // New makes a controller.
 func New(c Config) *Controller {
-	return &Controller{Config: c, known: map[string]definition{}, deleting: map[types.UID]bool{}, finished: make(chan types.UID, 16)}
+	return &Controller{
+		Config: c, known: map[string]definition{}, groups: map[string]*group{}, dirty: map[string]bool{},
+		deleting: map[types.UID]bool{}, finished: make(chan types.UID, 16),
+	}
 }
 
 // retryDelay is waited after a watch that failed at once.
@@ -93,48 +96,38 @@ func (c *Controller) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		groups := map[string]bool{}
 		for i := range events {
 			e := &events[i]
 			if e.Type == storage.Bookmark {
 				if e.InitialEventsEnd {
-					c.forgetOthers(initial, groups)
+					c.forgetOthers(initial)
 					initial = nil
 					c.start()
 				}
 				continue
 			}
-			crd := c.take(ctx, e)
-			if crd == nil {
-				continue
-			}
-			if initial != nil {
+			if crd := c.take(ctx, e); crd != nil && initial != nil {
 				initial[crd.Name] = true
 			}
-			groups[crd.Spec.Group] = true
 		}
 		if !c.synced {
 			continue // the names of those not seen yet count too
 		}
-		if initial == nil && len(groups) == 0 && len(c.deleting) == 0 {
-			groups = c.pending()
+		if initial == nil && len(c.dirty) == 0 && len(c.deleting) == 0 {
+			c.findPending()
 		}
-		for group := range groups {
-			c.reconcile(ctx, group)
-		}
+		c.reconcile(ctx)
 	}
 }
 
-// pending are the groups of CRDs whose status says nothing yet, for the moment
-// after the start.
-func (c *Controller) pending() map[string]bool {
-	groups := map[string]bool{}
-	for _, crd := range c.known {
+// findPending marks CRDs whose status says nothing yet, for the moment after the
+// start.
+func (c *Controller) findPending() {
+	for name, crd := range c.known {
 		if len(crd.Status.Conditions) == 0 || crd.DeletionTimestamp != nil {
-			groups[crd.Spec.Group] = true
+			c.dirty[name] = true
 		}
 	}
-	return groups
 }
 
 func (c *Controller) start() {
@@ -145,19 +138,24 @@ func (c *Controller) start() {
 }
 
 // forgetOthers removes what a new watch no longer shows.
-func (c *Controller) forgetOthers(present, groups map[string]bool) {
+func (c *Controller) forgetOthers(present map[string]bool) {
 	if present == nil {
 		return
 	}
 	for name, crd := range c.known {
 		if !present[name] {
-			delete(c.known, name)
-			groups[crd.Spec.Group] = true
-			c.Removed(crd)
-		} else if !c.synced {
-			groups[crd.Spec.Group] = true
+			c.forget(crd)
 		}
 	}
+}
+
+func (c *Controller) forget(crd definition) {
+	if old := c.known[crd.Name]; old != nil {
+		delete(c.known, crd.Name)
+		c.enterGroup(old, nil)
+		c.wake(old.Spec.Group)
+	}
+	c.Removed(crd)
 }
 
 // take enters an event; it returns the CRD, nil for nonsense.
@@ -168,8 +166,7 @@ func (c *Controller) take(ctx context.Context, e *storage.Event) definition {
 		return nil
 	}
 	if e.Type == storage.Deleted {
-		delete(c.known, crd.Name)
-		c.Removed(crd)
+		c.forget(crd)
 		return crd
 	}
 	crd.ResourceVersion = strconv.FormatInt(e.Record.Revision, 10)
@@ -187,39 +184,40 @@ func newer(a, b definition) bool {
 }
 
 func (c *Controller) enter(crd definition) {
+	old := c.known[crd.Name]
 	c.known[crd.Name] = crd
+	c.dirty[crd.Name] = true
+	if c.enterGroup(old, crd) {
+		c.wake(old.Spec.Group)
+	}
 	c.Changed(crd)
 }
 
-// reconcile settles the names of a group, the eldest first, and all else that
-// status says.
-func (c *Controller) reconcile(ctx context.Context, name string) {
-	var group []definition
-	for _, crd := range c.known {
-		if crd.Spec.Group == name {
-			group = append(group, crd)
+// reconcile settles the names of CRDs, the eldest first, and all else that
+// status says, until nothing is left to do.
+func (c *Controller) reconcile(ctx context.Context) {
+	for len(c.dirty) > 0 && ctx.Err() == nil {
+		for _, crd := range c.nextDirty() {
+			c.settle(ctx, crd)
 		}
 	}
-	slices.SortFunc(group, func(a, b definition) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
-	for i, crd := range group {
-		next := crd.DeepCopy()
-		setNames(next, claims(group))
-		setApproval(next)
-		setStructural(next)
-		if !equality.Semantic.DeepEqual(crd.Status, next.Status) {
-			written, err := c.Client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
-			if err != nil {
-				// A conflict comes with an event that brings us back here.
-				if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-					klog.FromContext(ctx).Error(err, "The status of a custom resource definition cannot be written", "name", crd.Name)
-				}
-			} else {
-				group[i] = written
-				c.enter(written)
-			}
+}
+
+func (c *Controller) settle(ctx context.Context, crd definition) {
+	next := crd.DeepCopy()
+	setNames(next, c.groups[crd.Spec.Group].held)
+	setApproval(next)
+	setStructural(next)
+	if !equality.Semantic.DeepEqual(crd.Status, next.Status) {
+		written, err := c.Client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
+		if err == nil {
+			crd = written
+			c.enter(written)
+			delete(c.dirty, written.Name)
+		} else if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+			// A conflict comes with an event that brings us back here.
+			klog.FromContext(ctx).Error(err, "The status of a custom resource definition cannot be written", "name", crd.Name)
 		}
-		c.finalize(group[i])
 	}
+	c.finalize(crd)
 }

@@ -7,7 +7,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -15,23 +14,8 @@ func versionPath(i int) *field.Path {
 	return field.NewPath("spec", "versions").Index(i).Child("schema", "openAPIV3Schema")
 }
 
-// claimed are the names that the CRDs of a group hold.
-type claimed struct{ resources, kinds sets.Set[string] }
-
-func claims(group []definition) claimed {
-	c := claimed{resources: sets.New[string](), kinds: sets.New[string]()}
-	for _, crd := range group {
-		n := &crd.Status.AcceptedNames
-		c.resources.Insert(n.Plural, n.Singular).Insert(n.ShortNames...)
-		c.kinds.Insert(n.Kind, n.ListKind)
-	}
-	c.resources.Delete("")
-	c.kinds.Delete("")
-	return c
-}
-
 // free tells whether a name may be had: it is held already, or by nobody.
-func free(requested, accepted string, used sets.Set[string]) error {
+func free(requested, accepted string, used counts) error {
 	if requested == accepted || !used.Has(requested) {
 		return nil
 	}
@@ -50,7 +34,7 @@ func setNames(crd definition, c claimed) {
 	refuse := func(reason string, err error) {
 		accepted.Status, accepted.Reason, accepted.Message = apiextensionsv1.ConditionFalse, reason, err.Error()
 	}
-	take := func(want, have string, to *string, used sets.Set[string], reason string) {
+	take := func(want, have string, to *string, used counts, reason string) {
 		if err := free(want, have, used); err != nil {
 			refuse(reason, err)
 			return
@@ -72,7 +56,7 @@ func setNames(crd definition, c claimed) {
 	establish(crd, accepted.Status == apiextensionsv1.ConditionTrue)
 }
 
-func freeShortNames(want, have []string, used sets.Set[string]) error {
+func freeShortNames(want, have []string, used counts) error {
 	if slices.Equal(want, have) {
 		return nil
 	}

@@ -1,0 +1,82 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// writer takes every status, and counts them.
+type writer struct{ writes int }
+
+func (w *writer) UpdateStatus(_ context.Context, crd definition, _ metav1.UpdateOptions) (definition, error) {
+	w.writes++
+	return crd, nil
+}
+
+func (w *writer) Get(context.Context, string, metav1.GetOptions) (definition, error) { return nil, nil }
+
+func testController() (*Controller, *writer) {
+	w := &writer{}
+	nothing := func(definition) {}
+	return New(Config{Client: w, Changed: nothing, Removed: nothing}), w
+}
+
+func member(i int, plural, kind string) definition {
+	crd := named(plural, "", kind, kind+"List")
+	crd.Name, crd.Spec.Group = plural+".example.com", "example.com"
+	crd.CreationTimestamp = metav1.NewTime(time.Unix(int64(i), 0))
+	return crd
+}
+
+func accepted(c *Controller, name string) bool {
+	got := Condition(c.known[name], apiextensionsv1.NamesAccepted)
+	return got != nil && got.Status == apiextensionsv1.ConditionTrue
+}
+
+func TestNamesAreHandedOn(t *testing.T) {
+	c, _ := testController()
+	for i, plural := range []string{"as", "bs", "cs"} {
+		c.enter(member(10-i, plural, "Same"))
+	}
+	c.reconcile(t.Context())
+	for _, want := range []string{"cs", "bs", "as"} { // the eldest first
+		for name := range c.known {
+			if got := accepted(c, name); got != (name == want+".example.com") {
+				t.Fatalf("%s has its names: %v while %s is the eldest", name, got, want)
+			}
+		}
+		c.forget(c.known[want+".example.com"])
+		c.reconcile(t.Context())
+	}
+	if len(c.groups) != 0 {
+		t.Errorf("groups are left: %v", c.groups)
+	}
+}
+
+// TestNothingSquared counts what a CRD costs beside many of its group.
+func TestNothingSquared(t *testing.T) {
+	c, w := testController()
+	const n = 300
+	for i := range n {
+		c.enter(member(i, fmt.Sprintf("p%d", i), fmt.Sprintf("K%d", i)))
+		c.reconcile(t.Context())
+		if len(c.dirty) != 0 {
+			t.Fatalf("%d CRDs are to be looked after", len(c.dirty))
+		}
+	}
+	if w.writes != n {
+		t.Errorf("%d statuses were written", w.writes)
+	}
+	allocs := testing.AllocsPerRun(1, func() {
+		c.enter(member(0, "p0", "K0"))
+		c.reconcile(t.Context())
+	})
+	if allocs > 200 {
+		t.Errorf("one CRD beside %d takes %v allocations", n, allocs)
+	}
+}
