@@ -19,6 +19,9 @@ import (
 // or the table is of another storage or for people.
 func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err error) {
 	rows, ok := a.scope.Table.(rest.RowEncoder)
+	if len(list.Items) == 0 {
+		return false, nil // whether no rows are null or none is the storage's to say
+	}
 	if !ok || a.out.Transform != negotiation.Table || a.out.MediaType != rest.JSON || a.out.Pretty {
 		return false, nil
 	}
