@@ -232,6 +232,8 @@ func (s *Server) addHooks() error {
 		}
 		return nil
 	}
+	// known is over when the APIServices are known: what needs no more than that.
+	known := func(ctx server.HookContext) error { return synced(ctx) }
 	hooks := []struct {
 		name string
 		hook server.PostStartHookFunc
@@ -246,6 +248,11 @@ func (s *Server) addHooks() error {
 			})
 			return nil
 		}},
+		{"aggregator-reload-proxy-client-cert", known},
+		{"apiservice-status-local-available-controller", known},
+		{"apiservice-discovery-controller", known},
+		{"apiservice-openapi-controller", known},
+		{"apiservice-openapiv3-controller", known},
 		{"apiservice-registration-controller", func(ctx server.HookContext) error {
 			g.Go(s.followLocal)
 			return synced(ctx)

@@ -93,7 +93,31 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 		s.publisher.gone = func(gv schema.GroupVersion) { service.Remove("apis/" + gv.String()) }
 	}
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", s.handler)
-	return s, generic.AddPostStartHook("start-apiextensions-controllers", s.start)
+	// All three are over when the CRDs that exist are served; probes may ask for
+	// any of them.
+	for _, h := range []struct {
+		name string
+		hook server.PostStartHookFunc
+	}{
+		{"start-apiextensions-informers", s.waitKnown},
+		{"start-apiextensions-controllers", s.start},
+		{"crd-informer-synced", s.waitKnown},
+	} {
+		if err := generic.AddPostStartHook(h.name, h.hook); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// waitKnown waits for the CRDs that exist.
+func (s *Server) waitKnown(ctx server.HookContext) error {
+	select {
+	case <-s.known:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // CRDsKnown is closed once all CRDs that existed at the start are in discovery.
@@ -177,6 +201,7 @@ func (s *Server) start(ctx server.HookContext) error {
 		Go:              s.GenericAPIServer.Go,
 	})
 	s.GenericAPIServer.Go(c.Run)
+	s.GenericAPIServer.Go(s.handler.sweepIdle)
 	select {
 	case <-s.known:
 	case <-ctx.Done():

@@ -35,6 +35,10 @@ func (s *Server) addHooks() error {
 			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
 		}},
 		{flowcontrol.ConsumerHook, s.flowControlHook},
+		// What kube-apiserver starts in these needs no start here; probes may ask
+		// for them by name.
+		{"priority-and-fairness-filter", s.storageHook},
+		{"storage-object-count-tracker-hook", s.storageHook},
 	} {
 		if err := s.GenericAPIServer.AddPostStartHook(h.name, asServer(h.work)); err != nil {
 			return err

@@ -2,6 +2,8 @@ package kubeapi
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -21,6 +23,9 @@ type Server struct {
 	// endpoint keeps this replica in the Service "kubernetes", nil where it
 	// advertises no address.
 	endpoint *bootstrap.Endpoint
+	// peer tells other replicas of this one, nil where there is no endpoint.
+	peer     *bootstrap.Peer
+	identity *bootstrap.Identity
 }
 
 // New makes the core server in front of a delegate, with all built-in groups.
@@ -41,13 +46,16 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 
 func (s *Server) makeEndpoint() error {
 	if s.config.AdvertiseAddress == nil {
+		s.identity = bootstrap.NewIdentity(s.Stores, "")
 		return nil
 	}
+	s.identity = bootstrap.NewIdentity(s.Stores, net.JoinHostPort(s.config.AdvertiseAddress.String(), strconv.Itoa(s.config.AdvertisePort)))
 	options, err := s.config.Groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "endpoints"})
 	if err != nil {
 		return err
 	}
 	s.endpoint = bootstrap.NewEndpoint(s.Stores, options.Backend, options.Prefix, s.config.AdvertiseAddress, s.config.AdvertisePort)
+	s.peer = bootstrap.NewPeer(options.Backend, options.Prefix, s.identity.Name(), s.config.AdvertiseAddress, s.config.AdvertisePort)
 	return nil
 }
 

@@ -2,12 +2,17 @@ package kubeapi
 
 import (
 	"context"
+	"errors"
 	"math/big"
 	"net"
-	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/request"
 	"triplane/kubeapi/bootstrap"
+	"triplane/kubeapi/core"
+	"triplane/kubeapi/core/allocator"
 )
 
 // serviceHook puts the Service "kubernetes" and this replica's endpoint of it in
@@ -37,22 +42,62 @@ func (s *Server) leaveEndpoints() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	return s.endpoint.Leave(ctx)
+	return errors.Join(s.peer.Leave(ctx), s.endpoint.Leave(ctx))
 }
 
-// identityHook keeps the lease that tells that this replica lives, and removes
-// those of replicas that do not.
-func (s *Server) identityHook(ctx context.Context) error {
-	peer := ""
-	if s.config.AdvertiseAddress != nil {
-		peer = net.JoinHostPort(s.config.AdvertiseAddress.String(), strconv.Itoa(s.config.AdvertisePort))
+// peerHook keeps this replica known to its peers.
+func (s *Server) peerHook(ctx context.Context) error {
+	if s.peer == nil {
+		return nil
 	}
-	id := bootstrap.NewIdentity(s.Stores, peer)
-	if err := id.Renew(ctx); err != nil {
+	if err := s.peer.Renew(ctx); err != nil {
 		return err
 	}
-	s.GenericAPIServer.Go(id.Keep)
-	s.GenericAPIServer.Go(id.CollectGarbage)
+	s.GenericAPIServer.Go(s.peer.Keep)
+	return nil
+}
+
+// storageHook waits until storage answers.
+func (s *Server) storageHook(ctx context.Context) error {
+	if health := s.config.Groups.StorageHealth; health != nil {
+		return health(ctx)
+	}
+	return nil
+}
+
+// repairInterval is how often the allocation of IPs and ports is compared with
+// the Services that there are.
+const repairInterval = 3 * time.Minute
+
+// repairHook puts the allocation of cluster IPs and node ports in order.
+func (s *Server) repairHook(ctx context.Context) error {
+	groups := &s.config.Groups
+	options, err := groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "services"})
+	if err != nil {
+		return err
+	}
+	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, core.ServicePrefixes(groups.ServiceCIDRs)),
+		allocator.NewPorts(options.Backend, options.Prefix, groups.NodePortRange))
+	if err := repair.Pass(ctx); err != nil {
+		return err
+	}
+	self := request.UserFrom(ctx)
+	s.GenericAPIServer.Go(func(ctx context.Context) { repair.Keep(request.WithUser(ctx, self), repairInterval) })
+	return nil
+}
+
+// identityHook keeps the lease that tells that this replica lives.
+func (s *Server) identityHook(ctx context.Context) error {
+	if err := s.identity.Renew(ctx); err != nil {
+		return err
+	}
+	s.GenericAPIServer.Go(s.identity.Keep)
+	return nil
+}
+
+// identityGarbageHook removes the leases of replicas that live no more.
+func (s *Server) identityGarbageHook(context.Context) error {
+	s.GenericAPIServer.Go(s.identity.CollectGarbage)
 	return nil
 }
 

@@ -120,6 +120,9 @@ type Kind[T Object] struct {
 	// those of the metadata, with the Path of the field that each means: for a
 	// kind whose served version names its fields in another way than the hub.
 	FieldLabels map[string]string
+	// UnknownField is how other labels are refused, with %q for the label; "" is
+	// how most kinds do it.
+	UnknownField string
 	// IndexField is a selectable field that many single-valued watches use
 	// (spec.nodeName of pods): the cache wakes only the watchers it concerns.
 	IndexField string

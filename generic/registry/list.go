@@ -194,6 +194,9 @@ func (s *Store[T]) convertField(label, value string) (string, string, error) {
 			return label, value, nil
 		}
 	}
+	if s.kind.UnknownField != "" {
+		return "", "", fmt.Errorf(s.kind.UnknownField, label)
+	}
 	if own {
 		return "", "", fmt.Errorf("field label not supported: %s", label)
 	}

@@ -87,7 +87,7 @@ func (d *Dynamic) Install(s *server.GenericAPIServer) error {
 	if err := d.params.connect(s.LoopbackClientConfig); err != nil {
 		return err
 	}
-	return s.AddPostStartHook("admission/configurations", func(hook server.HookContext) error {
+	return s.AddPostStartHook("start-apiserver-admission-initializer", func(hook server.HookContext) error {
 		client, err := kubernetes.NewForConfig(hook.LoopbackClientConfig)
 		if err != nil {
 			return err

@@ -28,11 +28,13 @@ func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
 		NewList: func() runtime.Object { return &appsv1.DaemonSetList{} },
 		Default: defaultDaemonSet,
 		PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
+			podtemplate.DropDisabled(&d.Spec.Template)
 			d.Status = appsv1.DaemonSetStatus{}
 			d.Generation = 1
 			setTemplateGeneration(d, max(templateGeneration(d), 1))
 		},
 		PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
+			podtemplate.DropDisabled(&d.Spec.Template)
 			d.Status = old.Status
 			g := templateGeneration(old)
 			if check.Differs(d.Spec.Template, old.Spec.Template) {

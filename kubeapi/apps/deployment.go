@@ -29,10 +29,12 @@ func deploymentKind() registry.Kind[*appsv1.Deployment] {
 		NewList:          func() runtime.Object { return &appsv1.DeploymentList{} },
 		Default:          defaultDeployment,
 		PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
+			podtemplate.DropDisabled(&d.Spec.Template)
 			d.Status = appsv1.DeploymentStatus{}
 			d.Generation = 1
 		},
 		PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
+			podtemplate.DropDisabled(&d.Spec.Template)
 			d.Status = old.Status
 			check.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
 		},

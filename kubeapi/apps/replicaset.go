@@ -27,10 +27,12 @@ func replicaSetKind() registry.Kind[*appsv1.ReplicaSet] {
 			setDefault(&r.Spec.Replicas, 1)
 		},
 		PrepareForCreate: func(_ context.Context, r *appsv1.ReplicaSet) {
+			podtemplate.DropDisabled(&r.Spec.Template)
 			r.Status = appsv1.ReplicaSetStatus{}
 			r.Generation = 1
 		},
 		PrepareForUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) {
+			podtemplate.DropDisabled(&r.Spec.Template)
 			r.Status = old.Status
 			check.Generation(r, old, check.Differs(r.Spec, old.Spec))
 		},

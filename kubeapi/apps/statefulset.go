@@ -32,11 +32,13 @@ func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
 		DefaultOnRead: true,
 		ValidateName:  validation.NameIsDNSLabel,
 		PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
+			podtemplate.DropDisabled(&s.Spec.Template)
 			s.Status = appsv1.StatefulSetStatus{}
 			s.Generation = 1
 			dropMaxUnavailable(s, nil)
 		},
 		PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
+			podtemplate.DropDisabled(&s.Spec.Template)
 			s.Status = old.Status
 			dropMaxUnavailable(s, old)
 			check.Generation(s, old, check.Differs(s.Spec, old.Spec))

@@ -33,10 +33,12 @@ func cronJobKind() registry.Kind[*batchv1.CronJob] {
 		NewList:          func() runtime.Object { return &batchv1.CronJobList{} },
 		Default:          defaultCronJob,
 		PrepareForCreate: func(_ context.Context, c *batchv1.CronJob) {
+			podtemplate.DropDisabled(&c.Spec.JobTemplate.Spec.Template)
 			c.Status = batchv1.CronJobStatus{}
 			c.Generation = 1
 		},
 		PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) {
+			podtemplate.DropDisabled(&c.Spec.JobTemplate.Spec.Template)
 			c.Status = old.Status
 			check.Generation(c, old, check.Differs(c.Spec, old.Spec))
 		},

@@ -37,6 +37,7 @@ func jobKind() registry.Kind[*batchv1.Job] {
 		NewList: func() runtime.Object { return &batchv1.JobList{} },
 		Default: defaultJob,
 		PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
+			podtemplate.DropDisabled(&j.Spec.Template)
 			j.Status = batchv1.JobStatus{}
 			j.Generation = 1
 			generateSelector(j)
@@ -50,6 +51,7 @@ func jobKind() registry.Kind[*batchv1.Job] {
 			return func(context.Context, bool) {}, nil
 		},
 		PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
+			podtemplate.DropDisabled(&j.Spec.Template)
 			j.Status = old.Status
 			check.Generation(j, old, check.Differs(j.Spec, old.Spec))
 		},
@@ -72,7 +74,8 @@ func jobKind() registry.Kind[*batchv1.Job] {
 		Fields: []registry.SelectableField[*batchv1.Job]{
 			{Path: "status.successful", Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
 		},
-		ResetFields: check.Reset(v1, "status"),
+		UnknownField: "field label %q not supported for Job",
+		ResetFields:  check.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*batchv1.Job]{
 			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) { j.Spec = old.Spec },
 			ValidateUpdate:   validateJobStatusUpdate,

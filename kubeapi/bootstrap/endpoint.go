@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"context"
-	"errors"
 	"net"
 	"slices"
 	"sort"
@@ -12,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/storage"
@@ -34,13 +32,16 @@ type Endpoint struct {
 	prefix  string // "/registry/masterleases/"
 	ip      net.IP
 	port    int
-
-	generation int64
+	lease   replicaLease
 }
 
 // NewEndpoint makes the keeper of an endpoint below the storage prefix.
 func NewEndpoint(stores *group.Stores, backend storage.Backend, prefix string, ip net.IP, port int) *Endpoint {
-	return &Endpoint{stores: stores, backend: backend, prefix: prefix + "/masterleases/", ip: ip, port: port}
+	e := &Endpoint{stores: stores, backend: backend, prefix: prefix + "/masterleases/", ip: ip, port: port}
+	e.lease = replicaLease{backend: backend, key: e.prefix + ip.String(), object: corev1.Endpoints{
+		Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: ip.String()}}}},
+	}}
+	return e
 }
 
 // Renew takes the lease on and brings the endpoints up to date.
@@ -48,7 +49,7 @@ func (e *Endpoint) Renew(ctx context.Context) error {
 	if e.ip == nil {
 		return errNoAddress
 	}
-	if err := e.renewLease(ctx); err != nil {
+	if err := e.lease.renew(ctx, masterLeaseTTL); err != nil {
 		return err
 	}
 	return e.reconcile(ctx)
@@ -65,53 +66,10 @@ func (e *Endpoint) Keep(ctx context.Context) {
 
 // Leave removes this replica from the endpoints.
 func (e *Endpoint) Leave(ctx context.Context) error {
-	kv, err := e.backend.Get(ctx, e.key())
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := e.backend.Delete(ctx, kv.Key, kv.Revision); err != nil {
+	if err := e.lease.remove(ctx); err != nil {
 		return err
 	}
 	return e.reconcile(ctx)
-}
-
-func (e *Endpoint) key() string { return e.prefix + e.ip.String() }
-
-func (e *Endpoint) renewLease(ctx context.Context) error {
-	value, err := e.leaseValue()
-	if err != nil {
-		return err
-	}
-	kv, err := e.backend.Get(ctx, e.key())
-	if errors.Is(err, storage.ErrNotFound) {
-		_, err = e.backend.Create(ctx, e.key(), value, masterLeaseTTL)
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	_, err = e.backend.Update(ctx, e.key(), value, kv.Revision, masterLeaseTTL)
-	return err
-}
-
-// leaseValue is an Endpoints object in kube-apiserver's storage form; the
-// generation makes each one differ.
-func (e *Endpoint) leaseValue() ([]byte, error) {
-	e.generation++
-	ep := corev1.Endpoints{
-		ObjectMeta: metav1.ObjectMeta{Generation: e.generation},
-		Subsets:    []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: e.ip.String()}}}},
-	}
-	raw, err := ep.Marshal()
-	if err != nil {
-		return nil, err
-	}
-	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Endpoints"}, Raw: raw}
-	value, err := u.Marshal()
-	return append([]byte("k8s\x00"), value...), err
 }
 
 // reconcile writes the endpoints of all replicas that live.

@@ -53,6 +53,9 @@ func NewIdentity(stores *group.Stores, peer string) *Identity {
 	return &Identity{stores: stores, host: host, name: name, holder: name + "_" + string(uuid.NewUUID()), peer: peer}
 }
 
+// Name is the name of the lease, which is that of this replica.
+func (i *Identity) Name() string { return i.name }
+
 // Renew creates the lease or takes it on.
 func (i *Identity) Renew(ctx context.Context) error {
 	span, at := identitySpan, metav1.NowMicro()

@@ -23,6 +23,7 @@ func EventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 		Hub: kind("Event"), Plural: "events", Singular: "event", ShortNames: []string{"ev"}, Namespaced: true,
 		New:                      func() event { return &corev1.Event{} },
 		NewList:                  func() runtime.Object { return &corev1.EventList{} },
+		ValidateName:             check.PathSegmentName,
 		TTL:                      func(event) time.Duration { return ttl },
 		AllowCreateOnUpdate:      true,
 		AllowUnconditionalUpdate: true,

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"net"
 	"net/netip"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,10 +18,10 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 		return nil, err
 	}
 	a := &serviceAllocation{
-		ips:   allocator.NewIPs(d.Stores, prefixes(d)),
+		ips:   allocator.NewIPs(d.Stores, ServicePrefixes(d.ServiceCIDRs)),
 		ports: allocator.NewPorts(options.Backend, options.Prefix, d.NodePortRange),
 	}
-	for _, p := range prefixes(d) {
+	for _, p := range ServicePrefixes(d.ServiceCIDRs) {
 		a.families = append(a.families, familyOf(p.Addr().String()))
 	}
 	b := group.New(d, "", "v1")
@@ -58,9 +59,10 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	return b.Info()
 }
 
-func prefixes(d group.Deps) []netip.Prefix {
+// ServicePrefixes are ranges of cluster IPs as prefixes.
+func ServicePrefixes(ranges []*net.IPNet) []netip.Prefix {
 	var out []netip.Prefix
-	for _, n := range d.ServiceCIDRs {
+	for _, n := range ranges {
 		if p, err := netip.ParsePrefix(n.String()); err == nil {
 			out = append(out, p)
 		}

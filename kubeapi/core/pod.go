@@ -70,6 +70,7 @@ func podKind() registry.Kind[pod] {
 // preparePod sets what the server decides of a new pod.
 func preparePod(ctx context.Context, p pod) {
 	p.Generation = 1
+	podspec.DropDisabled(&p.Spec)
 	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
 		*g = 1
 	}

@@ -24,8 +24,12 @@ func podTemplateKind() registry.Kind[*corev1.PodTemplate] {
 		AllowUnconditionalUpdate: true,
 		DeleteReturnsObject:      true,
 		Default:                  func(t *corev1.PodTemplate) { podspec.Default(&t.Template) },
-		PrepareForCreate:         func(_ context.Context, t *corev1.PodTemplate) { t.Generation = 1 },
+		PrepareForCreate: func(_ context.Context, t *corev1.PodTemplate) {
+			podspec.DropDisabled(&t.Template.Spec)
+			t.Generation = 1
+		},
 		PrepareForUpdate: func(_ context.Context, t, old *corev1.PodTemplate) {
+			podspec.DropDisabled(&t.Template.Spec)
 			check.Generation(t, old, check.Differs(t.Template, old.Template))
 		},
 		Validate: func(ctx context.Context, t *corev1.PodTemplate) field.ErrorList {

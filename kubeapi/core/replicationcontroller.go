@@ -28,9 +28,11 @@ func replicationControllerKind() registry.Kind[*corev1.ReplicationController] {
 		DefaultGarbageCollection: registry.OrphanDependents,
 		Default:                  defaultReplicationController,
 		PrepareForCreate: func(_ context.Context, r rc) {
+			dropDisabled(r)
 			r.Status, r.Generation = corev1.ReplicationControllerStatus{}, 1
 		},
 		PrepareForUpdate: func(_ context.Context, r, old rc) {
+			dropDisabled(r)
 			r.Status = old.Status
 			check.Generation(r, old, check.Differs(r.Spec, old.Spec))
 		},
@@ -160,4 +162,10 @@ func rcStatus(s *corev1.ReplicationControllerStatus) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("availableReplicas"), s.AvailableReplicas, "cannot be greater than readyReplicas"))
 	}
 	return errs
+}
+
+func dropDisabled(r *corev1.ReplicationController) {
+	if r.Spec.Template != nil {
+		podspec.DropDisabled(&r.Spec.Template.Spec)
+	}
 }

@@ -184,7 +184,7 @@ func clusterIPFields(s service, spec *field.Path) field.ErrorList {
 	}
 	if p := s.Spec.IPFamilyPolicy; p != nil {
 		errs = append(errs, check.OneOf(*p, spec.Child("ipFamilyPolicy"), corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
-		if *p == corev1.IPFamilyPolicySingleStack && len(s.Spec.IPFamilies) == 2 {
+		if *p == corev1.IPFamilyPolicySingleStack && len(seen) > 1 {
 			errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *p, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
 		}
 	}

@@ -31,7 +31,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 // that may happen to an event here is that its series goes on.
 func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	k := core.EventKind(ttl)
-	k.Prefix = "events"
+	k.Prefix, k.ValidateName = "events", nil // stricter than the core group
 	k.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
 	k.ValidateUpdate = func(_ context.Context, e, old *corev1.Event) field.ErrorList { return validateUpdate(e, old) }
 	k.FieldLabels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}

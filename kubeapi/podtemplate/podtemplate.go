@@ -15,6 +15,9 @@ import (
 // Default completes a template.
 func Default(t *corev1.PodTemplateSpec) { podspec.DefaultTemplate(t) }
 
+// DropDisabled forgets fields of a template that belong to what is off.
+func DropDisabled(t *corev1.PodTemplateSpec) { podspec.DropDisabled(&t.Spec) }
+
 // Validate judges a template. old is what it was before, nil when it is new.
 func Validate(ctx context.Context, t, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	return podspec.ValidateTemplate(ctx, t, old, path)

@@ -35,7 +35,7 @@ func newRBACFeed() *rbacFeed { return &rbacFeed{rbac.New()} }
 // install has the server follow roles and bindings from its start on. It is
 // ready when it knows those that are there.
 func (f *rbacFeed) install(s *server.GenericAPIServer) error {
-	return s.AddPostStartHook("rbac/informers", func(hook server.HookContext) error {
+	return s.AddPostStartHook("generic-apiserver-start-informers", func(hook server.HookContext) error {
 		synced, err := follow(s, hook.LoopbackClientConfig, f.Handler(), func(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
 			kinds := factory.Rbac().V1()
 			return []cache.SharedIndexInformer{

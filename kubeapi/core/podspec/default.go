@@ -30,8 +30,6 @@ func DefaultPod(p *corev1.Pod) {
 
 // DefaultPodSpec completes what pods and templates have in common.
 func DefaultPodSpec(s *corev1.PodSpec) {
-	dropStopSignals(s)
-	dropTrustBundles(s)
 	if s.DNSPolicy == "" {
 		s.DNSPolicy = corev1.DNSClusterFirst
 	}

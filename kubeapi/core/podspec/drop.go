@@ -2,6 +2,14 @@ package podspec
 
 import corev1 "k8s.io/api/core/v1"
 
+// DropDisabled forgets fields that belong to what is off unless asked for. It
+// comes after the keeping of managed fields, like whatever the server decides of
+// an object.
+func DropDisabled(s *corev1.PodSpec) {
+	dropStopSignals(s)
+	dropTrustBundles(s)
+}
+
 // dropTrustBundles forgets sources of projected volumes whose API is off unless
 // asked for.
 func dropTrustBundles(s *corev1.PodSpec) {

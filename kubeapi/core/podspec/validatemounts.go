@@ -44,19 +44,19 @@ func (v *checker) volumeMounts(c *corev1.Container, list *field.Path) {
 			v.add(field.Invalid(p.Child("mountPath"), m.MountPath, "must not already exist as a path in volumeDevices"))
 		}
 		// The rest is told of the list, not of its item, as kube-apiserver does.
-		v.subPath(m, list)
+		v.subPath(m, list, p)
 		v.propagation(m, c, list.Child("mountPropagation"))
 		v.recursiveReadOnly(m, list.Child("recursiveReadOnly"))
 	}
 }
 
-func (v *checker) subPath(m *corev1.VolumeMount, path *field.Path) {
+func (v *checker) subPath(m *corev1.VolumeMount, path, item *field.Path) {
 	if m.SubPath != "" {
 		v.relativePath(m.SubPath, path.Child("subPath"))
 	}
 	if m.SubPathExpr != "" {
 		if m.SubPath != "" {
-			v.add(field.Invalid(path.Child("subPathExpr"), m.SubPathExpr, "subPathExpr and subPath are mutually exclusive"))
+			v.add(field.Invalid(item.Child("subPathExpr"), m.SubPathExpr, "subPathExpr and subPath are mutually exclusive"))
 		}
 		v.relativePath(m.SubPathExpr, path.Child("subPathExpr"))
 	}

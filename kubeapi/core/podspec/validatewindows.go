@@ -119,7 +119,7 @@ func (v *checker) os(path *field.Path) {
 	}
 	switch v.spec.OS.Name {
 	case "":
-		v.add(field.Required(path.Child("os", "name"), "cannot be empty"))
+		v.add(field.Required(path.Child("os", "name"), ""))
 	case corev1.Linux:
 		v.linux(path)
 	case corev1.Windows:

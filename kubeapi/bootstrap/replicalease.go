@@ -1,0 +1,93 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/storage"
+)
+
+// replicaLease is a key that ends with its replica: an Endpoints object in
+// kube-apiserver's storage form.
+type replicaLease struct {
+	backend storage.Backend
+	key     string
+	object  corev1.Endpoints
+}
+
+// renew writes the key for a while; the generation makes each value differ.
+func (l *replicaLease) renew(ctx context.Context, ttl time.Duration) error {
+	l.object.Generation++
+	raw, err := l.object.Marshal()
+	if err != nil {
+		return err
+	}
+	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Endpoints"}, Raw: raw}
+	value, err := u.Marshal()
+	if err != nil {
+		return err
+	}
+	value = append([]byte("k8s\x00"), value...)
+	kv, err := l.backend.Get(ctx, l.key)
+	if errors.Is(err, storage.ErrNotFound) {
+		_, err = l.backend.Create(ctx, l.key, value, ttl)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	_, err = l.backend.Update(ctx, l.key, value, kv.Revision, ttl)
+	return err
+}
+
+// remove takes the key away; that it is gone already is fine.
+func (l *replicaLease) remove(ctx context.Context) error {
+	kv, err := l.backend.Get(ctx, l.key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = l.backend.Delete(ctx, kv.Key, kv.Revision)
+	return err
+}
+
+// PeerHook is the name of the hook that keeps this replica known to its peers.
+const PeerHook = "peer-endpoint-reconciler-controller"
+
+// Peer tells other replicas where this one is: a key below peerserverleases.
+type Peer struct{ lease replicaLease }
+
+// NewPeer makes the keeper of the key of the replica with an identity.
+func NewPeer(backend storage.Backend, prefix, identity string, ip net.IP, port int) *Peer {
+	return &Peer{replicaLease{backend: backend, key: prefix + "/peerserverleases/" + identity, object: corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"apiserverIdentity": identity}},
+		Subsets: []corev1.EndpointSubset{{
+			Addresses: []corev1.EndpointAddress{{IP: ip.String()}},
+			Ports:     []corev1.EndpointPort{{Name: "https", Port: int32(port), Protocol: corev1.ProtocolTCP}},
+		}},
+	}}}
+}
+
+// Renew takes the key on.
+func (p *Peer) Renew(ctx context.Context) error { return p.lease.renew(ctx, masterLeaseTTL) }
+
+// Keep renews until the context ends.
+func (p *Peer) Keep(ctx context.Context) {
+	every(ctx, masterLeaseRenew, func() {
+		if err := p.Renew(ctx); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Renewing the lease for peers failed")
+		}
+	})
+}
+
+// Leave takes this replica from its peers.
+func (p *Peer) Leave(ctx context.Context) error { return p.lease.remove(ctx) }
