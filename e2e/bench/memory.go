@@ -23,7 +23,7 @@ func memoryAfterLoad(t *target) (int64, error) {
 			return 0, err
 		}
 	}
-	time.Sleep(3 * time.Second)
+	time.Sleep(5 * time.Second)
 	return residentBytes(t.pids), nil
 }
 

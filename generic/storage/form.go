@@ -56,6 +56,10 @@ func (r *Record) Adopt(from *Record) {
 	}
 }
 
+// ReleaseForms forgets the encoded forms, as of a record that is no longer what
+// readers get. They are encoded again if somebody asks all the same.
+func (r *Record) ReleaseForms() { r.forms.Store(nil) }
+
 // form returns the node of a form, nil if there is none.
 func (r *Record) form(id FormID) *form {
 	for f := r.forms.Load(); f != nil; f = f.next {

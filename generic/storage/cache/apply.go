@@ -24,6 +24,7 @@ func (c *Cache) apply(changes []storage.Change) bool {
 			c.store(e)
 		}
 		c.history.add(e)
+		c.history.fade()
 		c.dispatch(e)
 		c.last = changes[i].Revision
 	}

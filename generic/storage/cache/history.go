@@ -48,6 +48,21 @@ func (h *history) add(e *event) {
 	h.bytes += e.size()
 }
 
+// fadeAfter is for how many events the encoded forms of a replaced record stay:
+// watches that are that far behind have them encoded anew.
+const fadeAfter = 256
+
+// fade releases the forms of the record that was replaced fadeAfter events ago.
+// What is kept of history are then the bytes of storage alone.
+func (h *history) fade() {
+	if h.count <= fadeAfter {
+		return
+	}
+	if replaced := h.at(h.count - 1 - fadeAfter).previous; replaced != nil {
+		replaced.ReleaseForms()
+	}
+}
+
 // makeRoom grows a full ring if its oldest event is fresh, and drops that one
 // otherwise.
 func (h *history) makeRoom(now int64) {

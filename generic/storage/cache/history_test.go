@@ -62,3 +62,32 @@ func TestPinnedHistoryKeepsEverything(t *testing.T) {
 		t.Errorf("kept %d events from %d", h.count, h.from)
 	}
 }
+
+func TestHistoryReleasesFormsOfReplacedRecords(t *testing.T) {
+	var h history
+	encoded := 0
+	encode := func(*storage.Record) ([]byte, error) {
+		encoded++
+		return []byte("form"), nil
+	}
+	get := func(r *storage.Record) {
+		if _, err := r.Form(1, nil, encode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := &storage.Record{Key: "a", Revision: 1}
+	get(first)
+	for i := range fadeAfter + 2 {
+		e := &event{record: &storage.Record{Key: "a", Revision: int64(i + 2)}}
+		if i == 0 {
+			e.previous = first
+		}
+		h.add(e)
+		h.fade()
+		before := encoded
+		get(first)
+		if gone := encoded > before; gone != (i == fadeAfter) {
+			t.Errorf("after %d events: released %v", i+1, gone)
+		}
+	}
+}
