@@ -94,7 +94,7 @@ func (d *defaultIngressClass) Admit(ctx context.Context, a *admission.Attributes
 	return nil
 }
 
-// storageProtection keeps volumes and claims that are in use: a controller takes
+// storageProtection keeps volumes, claims and attribute classes that are in use: a controller takes
 // the finalizers away.
 type storageProtection struct{}
 
@@ -111,6 +111,8 @@ func (storageProtection) Admit(_ context.Context, a *admission.Attributes) error
 		addFinalizer(&o.ObjectMeta, "kubernetes.io/pv-protection")
 	case *corev1.PersistentVolumeClaim:
 		addFinalizer(&o.ObjectMeta, "kubernetes.io/pvc-protection")
+	case *storagev1.VolumeAttributesClass:
+		addFinalizer(&o.ObjectMeta, "kubernetes.io/vac-protection")
 	}
 	return nil
 }

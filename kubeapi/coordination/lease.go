@@ -29,6 +29,8 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 		New:                 func() lease { return &coordinationv1.Lease{} },
 		NewList:             func() runtime.Object { return &coordinationv1.LeaseList{} },
 		AllowCreateOnUpdate: true,
+		PrepareForCreate:    func(_ context.Context, l lease) { dropElection(&l.Spec, nil) },
+		PrepareForUpdate:    func(_ context.Context, l, old lease) { dropElection(&l.Spec, &old.Spec) },
 		AnyFinalizer:        true,
 		Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
 		ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
@@ -38,6 +40,14 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 		Cells: func(l lease) []any {
 			return []any{l.Name, show.Deref(l.Spec.HolderIdentity), show.Since(l.CreationTimestamp)}
 		},
+	}
+}
+
+// dropElection drops what is for coordinated leader election, a feature that is
+// off, unless the lease had it before.
+func dropElection(s, old *coordinationv1.LeaseSpec) {
+	if old == nil || old.Strategy == nil && old.PreferredHolder == nil {
+		s.Strategy, s.PreferredHolder = nil, nil
 	}
 }
 

@@ -4,7 +4,9 @@ package discovery
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,8 +41,12 @@ func endpointSliceKind() registry.Kind[slice] {
 		NewList:                  func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
 		AllowUnconditionalUpdate: true,
 		Default:                  defaultSlice,
-		PrepareForCreate:         func(_ context.Context, s slice) { s.Generation = 1 },
+		PrepareForCreate: func(_ context.Context, s slice) {
+			dropTopology(s, nil)
+			s.Generation = 1
+		},
 		PrepareForUpdate: func(_ context.Context, s, old slice) {
+			dropTopology(s, old)
 			now, before := s.DeepCopy(), old.DeepCopy()
 			now.ObjectMeta, before.ObjectMeta = old.ObjectMeta, old.ObjectMeta
 			changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels) || check.Differs(s.Annotations, old.Annotations)
@@ -50,6 +56,12 @@ func endpointSliceKind() registry.Kind[slice] {
 		ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
 			return append(validateSlice(s), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
 		},
+		Warnings: func(_ context.Context, s, _ slice) []string {
+			if s.AddressType == discoveryv1.AddressTypeFQDN {
+				return []string{"spec.addressType: FQDN endpoints are deprecated"}
+			}
+			return nil
+		},
 		Columns: []registry.Column{
 			show.Name(), show.Text("AddressType", show.Doc(discoveryv1.EndpointSlice{}, "addressType")),
 			show.Text("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports")),
@@ -58,6 +70,19 @@ func endpointSliceKind() registry.Kind[slice] {
 		Cells: func(s slice) []any {
 			return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), show.Since(s.CreationTimestamp)}
 		},
+	}
+}
+
+// dropTopology drops what v1beta1 knew of an endpoint's place, unless the slice
+// says the same of an endpoint already.
+func dropTopology(s, old slice) {
+	for i := range s.Endpoints {
+		e := &s.Endpoints[i]
+		if old == nil || !slices.ContainsFunc(old.Endpoints, func(o discoveryv1.Endpoint) bool {
+			return maps.Equal(o.DeprecatedTopology, e.DeprecatedTopology)
+		}) {
+			e.DeprecatedTopology = nil
+		}
 	}
 }
 

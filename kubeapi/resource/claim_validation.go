@@ -53,8 +53,10 @@ func validateSelectors(list []resourcev1.DeviceSelector, path *field.Path) field
 			errs = append(errs, field.Required(cel, ""))
 		case len(s.CEL.Expression) > maxExpression:
 			errs = append(errs, field.TooLong(cel.Child("expression"), "", maxExpression))
-		case strings.TrimSpace(s.CEL.Expression) == "":
-			errs = append(errs, field.Invalid(cel.Child("expression"), s.CEL.Expression, "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"))
+		default:
+			if err := validateSelector(s.CEL.Expression, cel.Child("expression")); err != nil {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errs

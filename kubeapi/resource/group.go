@@ -83,5 +83,6 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 			{Path: "spec.nodeName", Get: func(s slice) string { return show.Deref(s.Spec.NodeName) }},
 			{Path: "spec.driver", Get: func(s slice) string { return s.Spec.Driver }},
 		},
+		UnknownField: "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s",
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-var quantityType = types.NewOpaqueType("kubernetes.Quantity")
+// QuantityType is the type of quantities.
+var QuantityType = types.NewOpaqueType("kubernetes.Quantity")
 
 func newQuantity(q resource.Quantity) ref.Val {
-	return opaque[resource.Quantity]{quantityType, q, func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }}
+	return opaque[resource.Quantity]{QuantityType, q, func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }}
 }
 
 // operand is a quantity, or an integer that stands for one.
@@ -22,7 +23,7 @@ func operand(v ref.Val) resource.Quantity {
 }
 
 func quantities() []cel.EnvOption {
-	q := quantityType
+	q := QuantityType
 	compare := func(name string, is func(int) ref.Val, result *types.Type) cel.EnvOption {
 		return member(name, "quantity_"+name, ts{q, q}, result, func(a ...ref.Val) ref.Val {
 			x, y := operand(a[0]), operand(a[1])

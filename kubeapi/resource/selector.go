@@ -1,0 +1,123 @@
+package resource
+
+import (
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/ext"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	shared "triplane/generic/cel"
+	"triplane/generic/cel/library"
+)
+
+const (
+	deviceType = "kubernetes.DRADevice"
+	// maxSelectorCost bounds the estimated cost of a selector.
+	maxSelectorCost = 1000000
+	// maxAttributeLength bounds texts among a device's attributes.
+	maxAttributeLength = 64
+)
+
+// deviceFields are what selectors see of a device: attributes and capacities by
+// domain and name.
+func deviceFields() map[string]*types.Type {
+	byName := func(t *types.Type) *types.Type {
+		return types.NewMapType(types.StringType, types.NewMapType(types.StringType, t))
+	}
+	return map[string]*types.Type{
+		"driver":                   types.StringType,
+		"allowMultipleAllocations": types.BoolType,
+		"attributes":               byName(types.AnyType),
+		"capacity":                 byName(library.QuantityType),
+	}
+}
+
+type deviceProvider struct {
+	types.Provider
+	fields map[string]*types.Type
+}
+
+// FindStructType implements types.Provider.
+func (p *deviceProvider) FindStructType(name string) (*types.Type, bool) {
+	if name == deviceType {
+		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
+	}
+	return p.Provider.FindStructType(name)
+}
+
+// FindStructFieldType implements types.Provider.
+func (p *deviceProvider) FindStructFieldType(name, f string) (*types.FieldType, bool) {
+	if name != deviceType {
+		return p.Provider.FindStructFieldType(name, f)
+	}
+	t, ok := p.fields[f]
+	if !ok {
+		return nil, false
+	}
+	return &types.FieldType{Type: t}, true
+}
+
+// selectorEnv is the environment of all selectors, made on first use.
+var selectorEnv = sync.OnceValues(func() (*cel.Env, error) {
+	base, err := shared.Base()
+	if err != nil {
+		return nil, err
+	}
+	return base.Extend(
+		cel.CustomTypeProvider(&deviceProvider{base.CELTypeProvider(), deviceFields()}),
+		ext.Bindings(ext.BindingsVersion(0)),
+		cel.Variable("device", types.NewObjectType(deviceType)),
+	)
+})
+
+// deviceSizes tells CEL how large the parts of a device can be.
+type deviceSizes struct{}
+
+// EstimateSize implements checker.CostEstimator.
+func (deviceSizes) EstimateSize(e checker.AstNode) *checker.SizeEstimate {
+	path := e.Path()
+	if len(path) == 0 || path[0] != "device" {
+		return nil
+	}
+	switch {
+	case len(path) == 2 && path[1] == "driver":
+		return &checker.SizeEstimate{Max: maxDriver}
+	case len(path) == 2 || len(path) == 3 && path[2] == "@values":
+		return &checker.SizeEstimate{Max: maxPerDevice}
+	}
+	return &checker.SizeEstimate{Max: maxAttributeLength}
+}
+
+// EstimateCallCost implements checker.CostEstimator.
+func (deviceSizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
+	return nil
+}
+
+// validateSelector tells what is wrong with a selector's expression.
+func validateSelector(source string, path *field.Path) *field.Error {
+	env, err := selectorEnv()
+	if err != nil {
+		return field.InternalError(path, err)
+	}
+	ast, issues := env.Compile(source)
+	if issues.Err() != nil {
+		return field.Invalid(path, source, "compilation failed: "+issues.String())
+	}
+	if t := ast.OutputType(); !t.IsExactType(types.BoolType) && !t.IsExactType(types.AnyType) && !t.IsExactType(types.DynType) {
+		return field.Invalid(path, source, "must evaluate to bool or the unknown type, not "+t.String())
+	}
+	if _, err := env.Program(ast, shared.ProgramOptions()...); err != nil {
+		return field.Invalid(path, source, "program instantiation failed: "+err.Error())
+	}
+	cost, err := env.EstimateCost(ast, deviceSizes{}, checker.PresenceTestHasCost(false))
+	if err != nil {
+		return field.InternalError(path, err)
+	}
+	if cost.Max > maxSelectorCost {
+		return field.Forbidden(path, "too complex, exceeds cost limit")
+	}
+	return nil
+}
