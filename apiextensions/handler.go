@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tidwall/btree"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -44,6 +45,7 @@ type resource struct {
 type state struct {
 	terminating atomic.Bool
 	mu          sync.Mutex
+	gone        bool // nothing is made any more: another state has taken over
 	serving     atomic.Pointer[serving]
 }
 
@@ -65,11 +67,15 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.delegate.ServeHTTP(w, r)
 		return
 	}
-	s, err := h.serving(res)
+	s, err := h.use(res)
 	if err != nil {
-		handlers.WriteError(w, r, apierrors.NewInternalError(err))
+		if !apierrors.IsNotFound(err) {
+			err = apierrors.NewInternalError(err)
+		}
+		handlers.WriteError(w, r, err)
 		return
 	}
+	defer s.release()
 	if len(info.Parts) > 3 {
 		h.notFound(w, r, info)
 		return
@@ -142,16 +148,20 @@ func (h *crHandler) set(crd *apiextensionsv1.CustomResourceDefinition) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	res := &resource{crd: crd, state: &state{}}
+	var replaced *resource
 	if old := h.find(crd.Name); old != nil && old.crd.UID == crd.UID &&
 		equality.Semantic.DeepEqual(old.crd.Spec, crd.Spec) && equality.Semantic.DeepEqual(old.crd.Status.AcceptedNames, crd.Status.AcceptedNames) {
 		res.state = old.state
-	} else if old != nil {
-		h.drop(old)
+	} else {
+		replaced = old
 	}
 	res.state.terminating.Store(crd.DeletionTimestamp != nil)
 	next := h.resources.Load().Copy()
 	next.Set(crd.Name, res)
 	h.resources.Store(next)
+	if replaced != nil {
+		h.drop(replaced)
+	}
 }
 
 // remove forgets a CRD.
@@ -172,11 +182,15 @@ func (h *crHandler) remove(name string) {
 func (h *crHandler) drop(old *resource) {
 	old.state.mu.Lock()
 	defer old.state.mu.Unlock()
+	old.state.gone = true
 	s := old.state.serving.Swap(nil)
-	if s == nil {
-		return
+	if s != nil {
+		h.dropCache(old, s)
 	}
-	gr := schema.GroupResource{Group: old.crd.Spec.Group, Resource: old.crd.Spec.Names.Plural}
+}
+
+func (h *crHandler) dropCache(res *resource, s *serving) {
+	gr := schema.GroupResource{Group: res.crd.Spec.Group, Resource: res.crd.Spec.Names.Plural}
 	if opts, err := h.options.GetRESTOptions(gr); err == nil && opts.DropCache != nil {
 		opts.DropCache(opts.Prefix + "/" + s.store.Kind().Prefix + "/")
 	}
@@ -189,6 +203,9 @@ func (h *crHandler) serving(res *resource) (*serving, error) {
 	}
 	res.state.mu.Lock()
 	defer res.state.mu.Unlock()
+	if res.state.gone {
+		return nil, errGone
+	}
 	if s := res.state.serving.Load(); s != nil {
 		return s, nil
 	}
@@ -209,6 +226,7 @@ func (h *crHandler) serving(res *resource) (*serving, error) {
 		return nil, err
 	}
 	s := &serving{definition: d, store: store, scope: h.scope}
+	s.lastUsed.Store(time.Now().Unix())
 	res.state.serving.Store(s)
 	return s, nil
 }

@@ -20,10 +20,11 @@ func (h *crHandler) deleteInstances(ctx context.Context, crd definitionObject) e
 	if res == nil || res.crd.Status.AcceptedNames.Plural == "" || res.crd.Status.AcceptedNames.Kind == "" {
 		return nil // nothing of it was ever served
 	}
-	s, err := h.serving(res)
+	s, err := h.use(res)
 	if err != nil {
 		return err
 	}
+	defer s.release()
 	left, err := deleteAll(ctx, s.store)
 	if err != nil || left == "" {
 		return err

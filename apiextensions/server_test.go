@@ -40,6 +40,13 @@ func (o testOptions) GetRESTOptions(utilschema.GroupResource) (registry.RESTOpti
 // its handler.
 func startServer(t *testing.T) http.Handler {
 	t.Helper()
+	s, _ := startWhole(t)
+	return s.GenericAPIServer.Handler.FullHandlerChain
+}
+
+// startWhole returns the server itself, and the hub of its caches.
+func startWhole(t *testing.T) (*Server, *cache.Hub) {
+	t.Helper()
 	etcd, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +80,7 @@ func startServer(t *testing.T) http.Handler {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the server does not become ready")
 	}
-	return s.GenericAPIServer.Handler.FullHandlerChain
+	return s, hub
 }
 
 const widgets = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},

@@ -27,6 +27,8 @@ type serving struct {
 
 	// lastUsed is when a request came by, in seconds since 1970.
 	lastUsed atomic.Int64
+	// active counts the requests under way, watches among them.
+	active atomic.Int64
 
 	mu       sync.Mutex
 	handlers atomic.Pointer[map[handlerKey]*verbs]
