@@ -106,7 +106,9 @@ func filler(seed int64) *randfill.Filler {
 		func(t *metav1.TypeMeta, c randfill.Continue) {},
 		func(t *metav1.Time, c randfill.Continue) { *t = metav1.Unix(int64(c.Intn(3)), 0) },
 		func(t *metav1.MicroTime, c randfill.Continue) { t.Time = metav1.Unix(int64(c.Intn(3)), 0).Time },
-		func(q *resource.Quantity, c randfill.Continue) { *q = *resource.NewQuantity(int64(c.Intn(3)), resource.DecimalSI) },
+		func(q *resource.Quantity, c randfill.Continue) {
+			*q = *resource.NewQuantity(int64(c.Intn(3)), resource.DecimalSI)
+		},
 		func(v *intstr.IntOrString, c randfill.Continue) {
 			*v = intstr.FromInt32(int32(c.Intn(3)))
 			if c.Bool() {
@@ -144,7 +146,7 @@ func change(f *randfill.Filler, r *rand.Rand, obj runtime.Object) {
 }
 
 func TestUpdatesAreAsTheLibrarys(t *testing.T) {
-	const rounds = 25
+	const rounds = 8
 	short, long := 0, 0
 	for kind := range scheme.Scheme.AllKnownTypes() {
 		obj, err := scheme.Scheme.New(kind)
