@@ -54,7 +54,7 @@ func podEphemeralContainers() *registry.UpdateSubresource[pod] {
 			if mirrorPod(old) {
 				return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
 			}
-			errs := podspec.EphemeralContainers(&p.Spec, path)
+			errs := podspec.EphemeralContainers(ctx, &p.Spec, path)
 			now := map[string]*corev1.EphemeralContainer{}
 			for i := range p.Spec.EphemeralContainers {
 				now[p.Spec.EphemeralContainers[i].Name] = &p.Spec.EphemeralContainers[i]

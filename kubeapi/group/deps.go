@@ -45,6 +45,8 @@ type Deps struct {
 	ServiceCIDRs  []*net.IPNet
 	NodePortRange utilnet.PortRange
 	EventTTL      time.Duration
+	// AllowPrivileged lets pods have privileged containers.
+	AllowPrivileged bool
 }
 
 // Func builds an API group.

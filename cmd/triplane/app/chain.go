@@ -115,6 +115,8 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 			ServiceCIDRs:  cidrs,
 			NodePortRange: kube.ServiceNodePorts,
 			EventTTL:      kube.EventTTL,
+
+			AllowPrivileged: kube.AllowPrivileged,
 		},
 		AdvertiseAddress: endpointAddress(p.options.ServerRun.AdvertiseAddress),
 		AdvertisePort:    p.config.Serving.Port(),

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/group"
 )
 
 // DefaultTemplate completes a pod template.
@@ -31,8 +33,8 @@ func ValidateTemplate(ctx context.Context, t, old *corev1.PodTemplateSpec, path 
 }
 
 // ValidatePodSpec judges the spec of a pod or template.
-func ValidatePodSpec(_ context.Context, s *corev1.PodSpec, path *field.Path) field.ErrorList {
-	v := &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string]()}
+func ValidatePodSpec(ctx context.Context, s *corev1.PodSpec, path *field.Path) field.ErrorList {
+	v := newChecker(ctx, s)
 	v.volumeList(path.Child("volumes"))
 	v.claimList(path.Child("resourceClaims"))
 	v.containers(path)
@@ -56,6 +58,12 @@ type checker struct {
 	volumes map[string]*corev1.Volume
 	claims  sets.Set[string]
 	errs    field.ErrorList
+	// privileged containers are allowed
+	privileged bool
+}
+
+func newChecker(ctx context.Context, s *corev1.PodSpec) *checker {
+	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: group.PrivilegedAllowed(ctx)}
 }
 
 func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }

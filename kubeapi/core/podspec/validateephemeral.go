@@ -1,6 +1,8 @@
 package podspec
 
 import (
+	"context"
+
 	"reflect"
 	"strings"
 
@@ -14,8 +16,8 @@ var allowedInEphemeral = sets.New("Name", "Image", "Command", "Args", "WorkingDi
 	"VolumeDevices", "TerminationMessagePath", "TerminationMessagePolicy", "ImagePullPolicy", "SecurityContext", "Stdin", "StdinOnce", "TTY")
 
 // EphemeralContainers judges the containers for debugging of a pod.
-func EphemeralContainers(s *corev1.PodSpec, list *field.Path) field.ErrorList {
-	v := &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string]()}
+func EphemeralContainers(ctx context.Context, s *corev1.PodSpec, list *field.Path) field.ErrorList {
+	v := newChecker(ctx, s)
 	for i := range s.Volumes {
 		v.volumes[s.Volumes[i].Name] = &s.Volumes[i]
 	}

@@ -158,6 +158,9 @@ func (v *checker) containerSecurity(c *corev1.Container, path *field.Path) {
 	if sc == nil {
 		return
 	}
+	if sc.Privileged != nil && *sc.Privileged && !v.privileged {
+		v.add(field.Forbidden(path.Child("privileged"), "disallowed by cluster policy"))
+	}
 	if id := sc.RunAsUser; id != nil {
 		v.messages(utilvalidation.IsValidUserID(*id), *id, path.Child("runAsUser"))
 	}
