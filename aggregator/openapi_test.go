@@ -1,0 +1,111 @@
+package aggregator
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"triplane/generic/openapi"
+	"triplane/generic/openapi/models"
+)
+
+// external answers as an external API server does for its OpenAPI.
+type external struct {
+	hash  string // of /openapi/v3; "" where only v2 is known
+	asked []string
+}
+
+func (e *external) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.asked = append(e.asked, r.URL.Path)
+	switch {
+	case r.URL.Path == "/openapi/v2":
+		io.WriteString(w, `{"swagger":"2.0","info":{"title":"old","version":"1"},"paths":{
+			"/apis/ext.example.com/v1/things":{"get":{"operationId":"list","produces":["application/json"],"responses":{"200":{"description":"OK","schema":{"$ref":"#/definitions/com.example.Thing"}}}}},
+			"/healthz":{"get":{"responses":{"200":{"description":"OK","schema":{"$ref":"#/definitions/com.example.Other"}}}}}},
+			"definitions":{"com.example.Thing":{"type":"object"},"com.example.Other":{"type":"object"}}}`)
+	case e.hash == "":
+		http.NotFound(w, r)
+	case r.URL.Path == "/openapi/v3":
+		io.WriteString(w, `{"paths":{"apis/ext.example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/ext.example.com/v1?hash=`+e.hash+`"}}}`)
+	case r.URL.Path == "/openapi/v3/apis/ext.example.com/v1":
+		io.WriteString(w, `{"openapi":"3.0.0","info":{"title":"`+e.hash+`","version":"1"}}`)
+	}
+}
+
+func TestRemoteDocuments(t *testing.T) {
+	e := &external{hash: "ONE"}
+	remote := httptest.NewTLSServer(e)
+	defer remote.Close()
+	service := openapi.NewService(openapi.NewBuilder(&models.Source{}, runtime.NewScheme(), "1.36"))
+	d := &documents{ctx: t.Context(), service: service, fetcher: &fetcher{resolver: fixedResolver(remote.Listener.Addr().String())}}
+	get := func(path string) string {
+		h := service.V3Handler()
+		if path == "/openapi/v2" {
+			h = service.V2Handler()
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		return w.Body.String()
+	}
+	const path = "/openapi/v3/apis/ext.example.com/v1"
+	s := remoteService(apiregistrationv1.ConditionTrue)
+	d.set(s)
+	d.check(s)
+	if len(e.asked) > 0 {
+		t.Errorf("nobody asked, the server was asked %v", e.asked)
+	}
+	index := get("/openapi/v3")
+	if !strings.Contains(index, path+"?hash=") {
+		t.Errorf("index %s", index)
+	}
+	if doc := get(path); !strings.Contains(doc, `"title":"ONE"`) {
+		t.Errorf("document %s", doc)
+	}
+
+	before := len(e.asked)
+	d.set(s) // as each event of the APIService does
+	if get(path); len(e.asked) != before {
+		t.Errorf("fetched again: %v", e.asked[before:])
+	}
+	e.hash = "TWO"
+	d.check(s)
+	if doc := get(path); !strings.Contains(doc, `"title":"TWO"`) || get("/openapi/v3") == index {
+		t.Errorf("the old document is kept: %s", doc)
+	}
+
+	doc := get("/openapi/v2")
+	for text, want := range map[string]bool{"/apis/ext.example.com/v1/things": true, "com.example.Thing": true, "com.example.Other": false, "/healthz": false} {
+		if strings.Contains(doc, text) != want {
+			t.Errorf("%s in v2: want %v: %s", text, want, doc)
+		}
+	}
+	e.hash = ""
+	d.check(s)
+	if doc := get(path); !strings.Contains(doc, `"#/components/schemas/com.example.Thing"`) {
+		t.Errorf("converted from v2: %s", doc)
+	}
+
+	d.set(remoteService(apiregistrationv1.ConditionFalse))
+	if index := get("/openapi/v3"); strings.Contains(index, "ext.example.com") {
+		t.Errorf("not available, but in the index: %s", index)
+	}
+}
+
+// TestLocalDocumentsStay leaves the documents alone that are not of an external
+// server.
+func TestLocalDocumentsStay(t *testing.T) {
+	service := openapi.NewService(openapi.NewBuilder(&models.Source{}, runtime.NewScheme(), "1.36"))
+	d := &documents{ctx: t.Context(), service: service, fetcher: &fetcher{}}
+	local := localAPIService(groupVersion(remoteService(apiregistrationv1.ConditionTrue)))
+	service.Set(documentPath(local), nil)
+	d.set(local)
+	d.remove(local)
+	if !service.Is(documentPath(local), func(any) bool { return true }) {
+		t.Error("a local document was removed")
+	}
+}
