@@ -43,7 +43,7 @@ func (t *loopbackTransport) clientConfig() *restclient.Config {
 		Host:      "http://loopback.invalid",
 		Transport: t,
 		QPS:       -1,
-		UserAgent: "triplane-loopback",
+		UserAgent: "kube-apiserver",
 		ContentConfig: restclient.ContentConfig{
 			ContentType:        "application/vnd.kubernetes.protobuf",
 			AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",

@@ -42,13 +42,14 @@ type Identity struct {
 	peer   string // host:port of this replica, "" for none
 }
 
-// NewIdentity names this replica after its host.
+// NewIdentity names this replica after its host and, as there may be several on
+// one, its address.
 func NewIdentity(stores *group.Stores, peer string) *Identity {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
-	sum := sha256.Sum256([]byte(host))
+	sum := sha256.Sum256([]byte(host + "/" + peer))
 	name := "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
 	return &Identity{stores: stores, host: host, name: name, holder: name + "_" + string(uuid.NewUUID()), peer: peer}
 }

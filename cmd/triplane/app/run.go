@@ -162,7 +162,8 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(portOf(listener)))
 	c.RESTOptionsGetter = o.Etcd.RESTOptionsGetter(st.backend, st.hub)
 	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.Etcd.HealthCheck(st.backend)))
-	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.Etcd.ReadyCheck(st.backend)))
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.Etcd.ReadyCheck(st.backend)),
+		server.NamedCheck("informer-sync", st.following))
 
 	p := &parts{options: o, config: c, store: st, lookups: &lookups{}, rbac: newRBACFeed(), node: newNodeFeed()}
 	if p.authn, err = o.Authentication.Build(p.lookups); err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -22,6 +23,17 @@ type store struct {
 	// failed is closed when the storage stopped by itself; nil where it cannot.
 	failed <-chan struct{}
 	close  func() error
+}
+
+// following tells whether the caches follow what is stored: nothing is read
+// before.
+func (s *store) following() error {
+	select {
+	case <-s.hub.Started():
+		return nil
+	default:
+		return errors.New("the caches do not follow storage yet")
+	}
 }
 
 // openStore starts the embedded etcd below the data directory, or connects to a
