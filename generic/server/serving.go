@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -26,6 +27,8 @@ type SecureServing struct {
 	// names none. Certificates are asked for, never demanded: authentication
 	// judges them.
 	ClientCAs *x509.CertPool
+	// CurrentClientCAs, where set, is asked at each handshake instead.
+	CurrentClientCAs func() *x509.CertPool
 
 	MinTLSVersion    uint16 // 0 means TLS 1.2
 	CipherSuites     []uint16
@@ -130,6 +133,9 @@ func (s *SecureServing) tlsConfig() *tls.Config {
 	if s.DisableHTTP2 {
 		c.NextProtos = []string{"http/1.1"}
 	}
+	if s.CurrentClientCAs != nil {
+		followClientCAs(c, s.CurrentClientCAs)
+	}
 	return c
 }
 
@@ -184,7 +190,25 @@ func (l keepAlive) Accept() (net.Conn, error) {
 	if tc, ok := c.(*net.TCPConn); ok && err == nil {
 		tc.SetKeepAlivePeriod(3 * time.Minute)
 	}
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	return yielding{c}, nil
+}
+
+// yielding lets others run before it writes little: what they have for the same
+// connection then goes out together, as when an event reaches many watches.
+type yielding struct{ net.Conn }
+
+// smallWrite is about what HTTP/2 gathers of several streams before it writes.
+const smallWrite = 5 << 10
+
+// Write implements net.Conn.
+func (c yielding) Write(p []byte) (int, error) {
+	if len(p) < smallWrite {
+		runtime.Gosched()
+	}
+	return c.Conn.Write(p)
 }
 
 // quietLog takes what net/http has to say. Handshakes that fail are the
