@@ -3,6 +3,7 @@ package options
 import (
 	"context"
 	"crypto"
+	"crypto/x509"
 	"fmt"
 	"net/url"
 	"strings"
@@ -157,9 +158,21 @@ type Authenticators struct {
 	// ClientCA and RequestHeaderCA are published for external API servers; nil
 	// where not configured.
 	ClientCA, RequestHeaderCA *authentication.CABundle
+	// Authorities are those of clients and front proxies, as they are now; nil
+	// where there are none.
+	Authorities func() *x509.CertPool
 	// SigningKey and Keys sign and verify service account tokens.
 	SigningKey crypto.Signer
 	Keys       []serviceaccount.PublicKey
+}
+
+func (a *Authenticators) bundles() (all []*authentication.CABundle) {
+	for _, b := range []*authentication.CABundle{a.ClientCA, a.RequestHeaderCA} {
+		if b != nil {
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // Build reads the files and makes the authenticators.
@@ -181,6 +194,9 @@ func (o *Authentication) Build(lookups Lookups) (*Authenticators, error) {
 			return nil, fmt.Errorf("--client-ca-file: %w", err)
 		}
 		requests = append(requests, authentication.X509(a.ClientCA))
+	}
+	if bundles := a.bundles(); len(bundles) > 0 {
+		a.Authorities = authentication.UnionPool(bundles...)
 	}
 	tokens, err := o.tokens(a, lookups)
 	if err != nil {

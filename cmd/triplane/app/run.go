@@ -170,9 +170,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 		return nil, err
 	}
 	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
-	if p.authn.ClientCA != nil {
-		c.Serving.ClientCAs = p.authn.ClientCA.Pool()
-	}
+	c.Serving.CurrentClientCAs = p.authn.Authorities
 	if c.Authorization, c.RuleResolver, err = o.Authorization.Build(p.modes()); err != nil {
 		return nil, err
 	}

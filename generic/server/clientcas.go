@@ -1,0 +1,28 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"sync/atomic"
+)
+
+// followClientCAs has each handshake name the authorities that there are now:
+// clients choose their certificate by them, and would show none that a renewed
+// authority signed.
+func followClientCAs(base *tls.Config, now func() *x509.CertPool) {
+	type made struct {
+		pool   *x509.CertPool
+		config *tls.Config
+	}
+	var last atomic.Pointer[made]
+	base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		pool := now()
+		if m := last.Load(); m != nil && m.pool == pool {
+			return m.config, nil
+		}
+		m := &made{pool: pool, config: base.Clone()}
+		m.config.ClientCAs, m.config.GetConfigForClient = pool, nil
+		last.Store(m)
+		return m.config, nil
+	}
+}
