@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ var (
 	long          = flag.Bool("long", false, "run the scaling phases too, once, on Triplane with its embedded etcd")
 	output        = flag.String("out", "", "write the Markdown to this file, not to standard output")
 	kubeconfig    = flag.String("kubeconfig", "", "measure this API server instead of starting any")
+	programs      = flag.String("programs", "", "take triplane, etcd and sample-apiserver from this directory, do not build them")
 	processes     = flag.String("pids", "", "the processes of the server of -kubeconfig, comma-separated; without them its CPU is not known")
 )
 
@@ -64,7 +66,7 @@ func collect(res *results) error {
 		}
 		return measure(res, "given", t, []resource{configMaps, pods})
 	}
-	p, err := harness.Build()
+	p, err := findPrograms()
 	if err != nil {
 		return err
 	}
@@ -84,6 +86,14 @@ func collect(res *results) error {
 		return scaling(res, p)
 	}
 	return nil
+}
+
+func findPrograms() (harness.Programs, error) {
+	if *programs == "" {
+		return harness.Build()
+	}
+	in := func(name string) string { return filepath.Join(*programs, name) }
+	return harness.Programs{Triplane: in("triplane"), Etcd: in("etcd"), SampleAPIServer: in("sample-apiserver")}, nil
 }
 
 // progress tells whoever waits.
