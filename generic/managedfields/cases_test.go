@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -266,4 +267,28 @@ func TestUnchangedSetsAreShared(t *testing.T) {
 	if n := len(m.sets.young); n != 1 {
 		t.Errorf("%d sets are known, want 1", n)
 	}
+}
+
+// Writers share a manager, and the sets that it knows.
+func TestManyWriters(t *testing.T) {
+	m := newManager(t, configMapKind, "", nil)
+	empty := configMap(nil)
+	empty.UID = ""
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			live := m.Update(empty.DeepCopy(), configMap(map[string]string{"a": "1"}), "m").(*corev1.ConfigMap)
+			for i := range 50 {
+				obj := live.DeepCopy()
+				obj.Data = map[string]string{"a": fmt.Sprint(i), fmt.Sprint("k", i%5): ""}
+				live = m.Update(live, obj, fmt.Sprint("w", (w+i)%3)).(*corev1.ConfigMap)
+				// The caller may do with the object what it likes.
+				live.ManagedFields[0].FieldsV1.GetRawBytes()[0] = '{'
+			}
+			if entriesOf(t, live) == "" {
+				t.Error("managed fields are gone")
+			}
+		})
+	}
+	wg.Wait()
 }
