@@ -45,3 +45,17 @@ func TestUsableAddresses(t *testing.T) {
 		}
 	}
 }
+
+func TestLeakedPortsAreFreedLate(t *testing.T) {
+	r := NewRepair(nil, nil, nil)
+	used, allocated := big.NewInt(0b0101), big.NewInt(0b0011)
+	for pass, want := range []int64{0b0111, 0b0111, 0b0101, 0b0111} {
+		if got := r.merge(used, allocated); got.Int64() != want {
+			t.Errorf("pass %d: %b, want %b", pass, got, want)
+		}
+	}
+	r.merge(big.NewInt(0b0111), allocated) // somebody has it now
+	if got := r.merge(used, allocated); got.Int64() != 0b0111 {
+		t.Errorf("%b was freed at once", got)
+	}
+}
