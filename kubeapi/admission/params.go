@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,6 +20,10 @@ import (
 type params struct {
 	groups *discovery.Groups
 	client dynamic.Interface
+
+	mu      sync.Mutex
+	changed <-chan struct{} // closed when known is no longer true
+	known   map[schema.GroupVersionKind]served
 }
 
 func (p *params) connect(config *restclient.Config) (err error) {
@@ -26,18 +31,45 @@ func (p *params) connect(config *restclient.Config) (err error) {
 	return err
 }
 
+// served is the resource of a kind, if there is one.
+type served struct {
+	gvr        schema.GroupVersionResource
+	namespaced bool
+	ok         bool
+}
+
 // Resource implements policy.Params.
 func (p *params) Resource(kind schema.GroupVersionKind) (gvr schema.GroupVersionResource, namespaced, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.changed:
+		p.known = nil
+	default:
+	}
+	if p.known == nil {
+		p.changed, p.known = p.groups.Changed(), map[schema.GroupVersionKind]served{}
+	}
+	s, found := p.known[kind]
+	if !found {
+		s = p.find(kind)
+		p.known[kind] = s
+	}
+	return s.gvr, s.namespaced, s.ok
+}
+
+func (p *params) find(kind schema.GroupVersionKind) served {
 	v, ok := p.groups.Get(kind.GroupVersion())
 	if !ok {
-		return gvr, false, false
+		return served{}
 	}
-	for i := range v.Resources {
-		if r := &v.Resources[i]; r.Kind == kind.Kind && !strings.Contains(r.Name, "/") {
-			return kind.GroupVersion().WithResource(r.Name), r.Namespaced, true
+	list := v.List()
+	for i := range list {
+		if r := &list[i]; r.Kind == kind.Kind && !strings.Contains(r.Name, "/") {
+			return served{kind.GroupVersion().WithResource(r.Name), r.Namespaced, true}
 		}
 	}
-	return gvr, false, false
+	return served{}
 }
 
 func (p *params) in(gvr schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
