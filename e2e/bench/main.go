@@ -46,11 +46,20 @@ func run() error {
 	if *output == "" {
 		return res.write(os.Stdout)
 	}
+	return res.save()
+}
+
+// save writes what there is so far to the output file, if there is one: a run
+// that is broken off has told something.
+func (r *results) save() error {
+	if *output == "" {
+		return nil
+	}
 	f, err := os.Create(*output)
 	if err != nil {
 		return err
 	}
-	return errors.Join(res.write(f), f.Close())
+	return errors.Join(r.write(f), f.Close())
 }
 
 func collect(res *results) error {
@@ -76,7 +85,7 @@ func collect(res *results) error {
 				continue
 			}
 			progress("round %d: %s", round+1, k.name)
-			if err := k.measure(res); err != nil {
+			if err := errors.Join(k.measure(res), res.save()); err != nil {
 				return fmt.Errorf("%s: %w", k.name, err)
 			}
 		}

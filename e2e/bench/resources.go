@@ -57,7 +57,7 @@ var pods = resource{
 
 var flunders = resource{
 	name: "Flunder (0.5 KB)", collection: "/apis/wardle.example.com/v1alpha1/namespaces/default/flunders",
-	apiVersion: "wardle.example.com/v1alpha1", kind: "Flunder", protobuf: true,
+	apiVersion: "wardle.example.com/v1alpha1", kind: "Flunder",
 	payload: flunderPayload, patch: `{"spec":{"reference":"%d"}}`,
 }
 

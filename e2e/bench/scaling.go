@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -30,7 +31,7 @@ func scaling(res *results, p harness.Programs) error {
 			time.Sleep(4 * time.Second)
 			return c.run(res, t, curve)
 		})
-		if err != nil {
+		if err = errors.Join(err, res.save()); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
