@@ -3,7 +3,9 @@ package controllers
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -193,31 +195,68 @@ func (c *Controller) enter(crd definition) {
 	c.Changed(crd)
 }
 
+// writers is how many statuses are written at once.
+const writers = 16
+
 // reconcile settles the names of CRDs, the eldest first, and all else that
 // status says, until nothing is left to do.
 func (c *Controller) reconcile(ctx context.Context) {
 	for len(c.dirty) > 0 && ctx.Err() == nil {
-		for _, crd := range c.nextDirty() {
-			c.settle(ctx, crd)
+		for some := range slices.Chunk(c.nextDirty(), writers) {
+			c.settle(ctx, some)
 		}
 	}
 }
 
-func (c *Controller) settle(ctx context.Context, crd definition) {
-	next := crd.DeepCopy()
-	setNames(next, c.groups[crd.Spec.Group].held)
-	setApproval(next)
-	setStructural(next)
-	if !equality.Semantic.DeepEqual(crd.Status, next.Status) {
-		written, err := c.Client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
-		if err == nil {
-			crd = written
-			c.enter(written)
-			delete(c.dirty, written.Name)
-		} else if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-			// A conflict comes with an event that brings us back here.
-			klog.FromContext(ctx).Error(err, "The status of a custom resource definition cannot be written", "name", crd.Name)
+// write is a status on its way to storage.
+type write struct {
+	from, to, written definition
+	err               error
+}
+
+// settle decides one CRD after the other, each knowing what names those before
+// it have got, and writes what has changed at once.
+func (c *Controller) settle(ctx context.Context, crds []definition) {
+	var writes []*write
+	for _, crd := range crds {
+		next := crd.DeepCopy()
+		setNames(next, c.groups[crd.Spec.Group].held)
+		setApproval(next)
+		setStructural(next)
+		if equality.Semantic.DeepEqual(crd.Status, next.Status) {
+			c.finalize(crd)
+			continue
 		}
+		c.replace(crd, next)
+		writes = append(writes, &write{from: crd, to: next})
 	}
-	c.finalize(crd)
+	var all sync.WaitGroup
+	for _, w := range writes {
+		all.Go(func() { w.written, w.err = c.Client.UpdateStatus(ctx, w.to, metav1.UpdateOptions{}) })
+	}
+	all.Wait()
+	for _, w := range writes {
+		if w.err == nil {
+			c.enter(w.written)
+			delete(c.dirty, w.written.Name)
+			c.finalize(w.written)
+			continue
+		}
+		// Nobody is woken for the names: whoever failed wants them still.
+		c.known[w.from.Name] = w.from
+		c.enterGroup(w.to, w.from)
+		// A conflict comes with an event that brings us back here.
+		if !apierrors.IsConflict(w.err) && !apierrors.IsNotFound(w.err) && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(w.err, "The status of a custom resource definition cannot be written", "name", w.from.Name)
+		}
+		c.finalize(w.from)
+	}
+}
+
+// replace puts a CRD in the place of another one with the same name.
+func (c *Controller) replace(old, crd definition) {
+	c.known[crd.Name] = crd
+	if c.enterGroup(old, crd) {
+		c.wake(old.Spec.Group)
+	}
 }

@@ -2,7 +2,9 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,9 +13,18 @@ import (
 )
 
 // writer takes every status, and counts them.
-type writer struct{ writes int }
+type writer struct {
+	mu     sync.Mutex
+	writes int
+	refuse bool
+}
 
 func (w *writer) UpdateStatus(_ context.Context, crd definition, _ metav1.UpdateOptions) (definition, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse {
+		return nil, errors.New("no")
+	}
 	w.writes++
 	return crd, nil
 }
@@ -78,5 +89,34 @@ func TestNothingSquared(t *testing.T) {
 	})
 	if allocs > 200 {
 		t.Errorf("one CRD beside %d takes %v allocations", n, allocs)
+	}
+}
+
+// TestRefusedWrite sees to it that names of a status that could not be written
+// are free.
+func TestRefusedWrite(t *testing.T) {
+	c, w := testController()
+	w.refuse = true
+	c.enter(member(1, "as", "Same"))
+	c.reconcile(t.Context())
+	w.refuse = false
+	c.enter(member(2, "bs", "Same"))
+	c.reconcile(t.Context())
+	if accepted(c, "as.example.com") || !accepted(c, "bs.example.com") {
+		t.Error("names are held by a CRD whose status was not written")
+	}
+}
+
+// TestManyAtOnce decides a batch as if one came after the other.
+func TestManyAtOnce(t *testing.T) {
+	c, _ := testController()
+	for i := range 3 * writers {
+		c.enter(member(i, fmt.Sprintf("p%d", i), fmt.Sprintf("K%d", i/2)))
+	}
+	c.reconcile(t.Context())
+	for i := range 3 * writers {
+		if got := accepted(c, fmt.Sprintf("p%d.example.com", i)); got != (i%2 == 0) {
+			t.Errorf("p%d has its names: %v", i, got)
+		}
 	}
 }
