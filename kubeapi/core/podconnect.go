@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -349,26 +351,70 @@ func (c serviceProxy) Connect(ctx context.Context, id string, opts runtime.Objec
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid service request %q", id))
 	}
-	e, err := group.Get[*corev1.Endpoints](ctx, c.stores, groupResource("endpoints"), request.NamespaceFrom(ctx), name, group.Cached)
+	namespace := request.NamespaceFrom(ctx)
+	port, err := c.portName(ctx, namespace, name, port)
+	if err != nil {
+		return nil, err
+	}
+	e, err := group.Get[*corev1.Endpoints](ctx, c.stores, groupResource("endpoints"), namespace, name, group.Cached)
 	if apierrors.IsNotFound(err) {
 		return nil, apierrors.NewNotFound(groupResource("services"), name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for i := range e.Subsets {
-		ss := &e.Subsets[i]
-		for j := range ss.Ports {
-			number := strconv.Itoa(int(ss.Ports[j].Port))
-			if len(ss.Addresses) == 0 || port != "" && ss.Ports[j].Name != port && number != port {
-				continue
-			}
-			if err := proxyable(ss.Addresses[0].IP); err != nil {
-				return nil, err
-			}
-			x, _ := opts.(*corev1.ServiceProxyOptions)
-			return proxyTo(scheme, ss.Addresses[0].IP, number, x.Path, r), nil
+	ip, number, ok := c.endpoint(ctx, e, port)
+	if !ok {
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
+	}
+	x, _ := opts.(*corev1.ServiceProxyOptions)
+	return proxyTo(scheme, ip, strconv.Itoa(int(number)), x.Path, r), nil
+}
+
+// portName is the name of a port of a service; a number is that of the service's
+// port.
+func (c serviceProxy) portName(ctx context.Context, namespace, name, port string) (string, error) {
+	number, err := strconv.ParseInt(port, 10, 64)
+	if err != nil {
+		return port, nil
+	}
+	s, err := group.Get[*corev1.Service](ctx, c.stores, groupResource("services"), namespace, name, group.Consistent)
+	if err != nil {
+		return "", err
+	}
+	for i := range s.Spec.Ports {
+		if int64(s.Spec.Ports[i].Port) == number {
+			return s.Spec.Ports[i].Name, nil
 		}
 	}
-	return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
+	return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", number, name))
+}
+
+// endpoint picks an address behind a port of a service, any of those that there
+// are.
+func (c serviceProxy) endpoint(ctx context.Context, e *corev1.Endpoints, port string) (string, int32, bool) {
+	for _, i := range rand.Perm(len(e.Subsets)) {
+		ss := &e.Subsets[i]
+		for j := range ss.Ports {
+			if ss.Ports[j].Name != port {
+				continue
+			}
+			for _, k := range rand.Perm(len(ss.Addresses)) {
+				if a := &ss.Addresses[k]; c.ofPod(ctx, a) {
+					return a.IP, ss.Ports[j].Port, true
+				}
+			}
+		}
+	}
+	return "", 0, false
+}
+
+// ofPod tells whether an address is that of a pod. No other is proxied to:
+// whoever may write endpoints could reach anything else.
+func (c serviceProxy) ofPod(ctx context.Context, a *corev1.EndpointAddress) bool {
+	if a.TargetRef == nil || a.TargetRef.Kind != "Pod" || proxyable(a.IP) != nil {
+		return false
+	}
+	p, err := group.Get[pod](ctx, c.stores, groupResource("pods"), a.TargetRef.Namespace, a.TargetRef.Name, group.Cached)
+	return err == nil && slices.ContainsFunc(p.Status.PodIPs, func(ip corev1.PodIP) bool { return ip.IP == a.IP })
 }
