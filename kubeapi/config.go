@@ -4,6 +4,7 @@ import (
 	"net"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"triplane/generic/server"
@@ -26,6 +27,11 @@ type Config struct {
 	// KubernetesServiceNodePort makes that Service a NodePort one; 0 leaves it a
 	// ClusterIP.
 	KubernetesServiceNodePort int
+
+	// Serves tells which versions are served, ServesResource which of their
+	// resources; nil means all.
+	Serves         func(schema.GroupVersion) bool
+	ServesResource func(gv schema.GroupVersion, resource string) bool
 
 	// ClientCA and RequestHeader are what external API servers read from the
 	// config map extension-apiserver-authentication: PEM, nil where there is

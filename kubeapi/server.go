@@ -64,13 +64,18 @@ func (s *Server) installGroups() error {
 	if err != nil {
 		return fmt.Errorf("core group: %w", err)
 	}
-	if err := s.GenericAPIServer.InstallLegacyAPIGroup("/api", info); err != nil {
-		return err
+	if s.config.served(info) {
+		if err := s.GenericAPIServer.InstallLegacyAPIGroup("/api", info); err != nil {
+			return err
+		}
 	}
 	for _, build := range groups() {
 		info, err := build(s.config.Groups)
 		if err != nil {
 			return err
+		}
+		if !s.config.served(info) {
+			continue
 		}
 		if err := s.GenericAPIServer.InstallAPIGroups(info); err != nil {
 			return err

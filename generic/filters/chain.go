@@ -39,6 +39,9 @@ type Options struct {
 	Metrics                     *metrics.Registry
 	// InFlight counts requests so that shutdown can wait for them.
 	InFlight *WaitGroup
+	// ShutdownSendRetryAfter answers 429 to requests that come while InFlight is
+	// waited for.
+	ShutdownSendRetryAfter bool
 	// Terminating is closed when the server began to shut down: long-running
 	// requests end then.
 	Terminating <-chan struct{}
@@ -58,6 +61,7 @@ func Chain(director http.Handler, o Options) http.Handler {
 		withGoaway(o.GoawayChance),
 		withRequestInfo(o.LongRunning),
 		withMetrics(o.Metrics),
+		withRetryAfter(o.InFlight, o.ShutdownSendRetryAfter),
 		withWaitGroup(o.InFlight),
 		withTermination(o.Terminating),
 		withDeadline(o.RequestTimeout, o.Metrics),

@@ -3,10 +3,13 @@ package filters
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"triplane/generic/authentication"
 )
 
 // waiting is the bit of WaitGroup's state that refuses new requests.
@@ -61,6 +64,38 @@ func (g *WaitGroup) channel() chan struct{} {
 }
 
 func (g *WaitGroup) drained() { g.drain.Do(func() { close(g.channel()) }) }
+
+// refusing tells whether it is too late for new requests.
+func (g *WaitGroup) refusing() bool { return g.state.Load()&waiting != 0 }
+
+// withRetryAfter answers 429 once the server waits for its last requests, and
+// has the connection closed, so that clients come back elsewhere. The server's
+// own requests and those about its health get through.
+func withRetryAfter(g *WaitGroup, on bool) func(http.Handler) http.Handler {
+	if g == nil || !on {
+		return unchanged
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !g.refusing() || authentication.IsLoopback(r.Context()) || aboutHealth(r.URL.Path) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Connection", "close")
+			w.Header().Set("Retry-After", "5")
+			http.Error(w, "The apiserver is shutting down, please try again later.", http.StatusTooManyRequests)
+		})
+	}
+}
+
+func aboutHealth(path string) bool {
+	for _, check := range []string{"/healthz", "/livez", "/readyz"} {
+		if rest, ok := strings.CutPrefix(path, check); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
 
 // withWaitGroup counts the requests that shutdown waits for: all but the
 // long-running ones.

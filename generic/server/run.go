@@ -67,6 +67,7 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 		GoawayChance:                c.GoawayChance,
 		Metrics:                     c.Metrics,
 		InFlight:                    p.inFlight,
+		ShutdownSendRetryAfter:      c.ShutdownSendRetryAfter,
 		Terminating:                 s.terminating,
 	})
 	c.loopback.serve(s.Handler.FullHandlerChain)

@@ -79,7 +79,7 @@ func TestSigners(t *testing.T) {
 		authz := authorizerFunc(func(a *authorizer.Attributes) bool {
 			return a.APIGroup == "certificates.k8s.io" && a.Resource == "signers" && a.Verb+" "+a.Name == c.granted && a.User.Name == "alice"
 		})
-		chain := Plugins(testStores(), authz, func(name string) bool { return name == CertificateApprovalName || name == CertificateSigningName })
+		chain := Plugins(testStores(), authz, Settings{}, func(name string) bool { return name == CertificateApprovalName || name == CertificateSigningName })
 		err := chain.Validate(context.Background(), certificateAttributes(c.sub, admission.Update, old, c.csr))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%q, %s: %v, want %q", c.granted, c.sub, err, c.want)
@@ -141,7 +141,7 @@ func TestExternalIPs(t *testing.T) {
 
 func TestPluginsThatAreOffByDefault(t *testing.T) {
 	var names []string
-	Plugins(testStores(), nil, func(name string) bool {
+	Plugins(testStores(), nil, Settings{}, func(name string) bool {
 		names = append(names, name)
 		return false
 	})

@@ -41,9 +41,23 @@ func OffByDefault(name string) bool {
 	return name == NodeRestrictionName || name == DenyExternalIPsName
 }
 
+// Settings are what flags say of single plugins.
+type Settings struct {
+	// How many seconds pods stay on nodes that are not ready or unreachable; 0
+	// means 300 for both.
+	NotReadySeconds, UnreachableSeconds int64
+}
+
+func (s Settings) tolerations() tolerationSeconds {
+	if s == (Settings{}) {
+		s = Settings{defaultTolerationSeconds, defaultTolerationSeconds}
+	}
+	return tolerationSeconds{notReady: s.NotReadySeconds, unreachable: s.UnreachableSeconds}
+}
+
 // Plugins returns the plugins that are enabled, in the order in which they run.
 // Those that need an authorizer ask authz; nil allows everything.
-func Plugins(stores *group.Stores, authz authorizer.Authorizer, enabled func(name string) bool) admission.Chain {
+func Plugins(stores *group.Stores, authz authorizer.Authorizer, settings Settings, enabled func(name string) bool) admission.Chain {
 	signers := signerCheck{authz}
 	var chain admission.Chain
 	for _, p := range []struct {
@@ -56,7 +70,7 @@ func Plugins(stores *group.Stores, authz authorizer.Authorizer, enabled func(nam
 		{NodeRestrictionName, newNodeRestriction(stores, authz)},
 		{TaintNodesName, taintNodes{}},
 		{PodSecurityName, newPodSecurity(stores)},
-		{DefaultTolerationSecondsName, tolerationSeconds{}},
+		{DefaultTolerationSecondsName, settings.tolerations()},
 		{PriorityName, &priority{stores: stores}},
 		{StorageProtectionName, storageProtection{}},
 		{ClaimResizeName, &claimResize{stores: stores}},

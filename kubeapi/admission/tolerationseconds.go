@@ -8,9 +8,9 @@ import (
 	"triplane/generic/admission"
 )
 
-// tolerationSeconds lets pods stay for five minutes on nodes that are not ready
+// tolerationSeconds lets pods stay for some time on nodes that are not ready
 // or unreachable, unless they say otherwise.
-type tolerationSeconds struct{}
+type tolerationSeconds struct{ notReady, unreachable int64 }
 
 const defaultTolerationSeconds = int64(300)
 
@@ -20,16 +20,19 @@ func (tolerationSeconds) Handles(op admission.Operation) bool {
 }
 
 // Admit implements admission.MutatingInterface.
-func (tolerationSeconds) Admit(_ context.Context, a *admission.Attributes) error {
+func (t tolerationSeconds) Admit(_ context.Context, a *admission.Attributes) error {
 	p := podOf(a)
 	if p == nil {
 		return nil
 	}
-	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+	for _, add := range []struct {
+		key     string
+		seconds int64
+	}{{corev1.TaintNodeNotReady, t.notReady}, {corev1.TaintNodeUnreachable, t.unreachable}} {
+		key, seconds := add.key, add.seconds
 		if tolerates(p.Spec.Tolerations, key) {
 			continue
 		}
-		seconds := defaultTolerationSeconds
 		p.Spec.Tolerations = append(p.Spec.Tolerations, corev1.Toleration{
 			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
 		})

@@ -63,8 +63,9 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 	p.stores = group.NewStores()
 	plugins := p.options.Admission.Enabled()
 	enabled := func(name string) bool { return slices.Contains(plugins, name) }
+	settings := kubeadmission.Settings{NotReadySeconds: p.options.Kube.NotReadySeconds, UnreachableSeconds: p.options.Kube.UnreachableSeconds}
 	dynamic := kubeadmission.NewDynamic(p.stores, p.config.Authorization, p.config.Discovery)
-	p.config.Admission = dynamic.Chain(kubeadmission.Plugins(p.stores, p.config.Authorization, enabled), enabled)
+	p.config.Admission = dynamic.Chain(kubeadmission.Plugins(p.stores, p.config.Authorization, settings, enabled), enabled)
 	generic := *p.config
 	generic.EnableDiscovery = false // core tells of all that both serve
 	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas}).Complete().New(server.EmptyDelegate())
@@ -118,8 +119,14 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 
 			AllowPrivileged: kube.AllowPrivileged,
 		},
-		AdvertiseAddress: endpointAddress(p.options.ServerRun.AdvertiseAddress),
-		AdvertisePort:    p.config.Serving.Port(),
+		AdvertiseAddress:          endpointAddress(p.options.ServerRun.AdvertiseAddress),
+		AdvertisePort:             p.config.Serving.Port(),
+		KubernetesServiceNodePort: kube.ServiceNodePort,
+		Serves:                    kube.RuntimeConfig.Serves,
+		ServesResource:            kube.RuntimeConfig.ServesResource,
+	}
+	if kube.EndpointReconciler == reconcilerNone {
+		config.AdvertiseAddress = nil
 	}
 	if p.authn.ClientCA != nil {
 		config.ClientCA = p.authn.ClientCA.PEM()

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/registry"
@@ -23,29 +24,40 @@ var errNoLookup = errors.New("objects cannot be looked up yet")
 
 // GetServiceAccount implements serviceaccount.Getter.
 func (l *lookups) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	return lookup[*corev1.ServiceAccount](ctx, l, "serviceaccounts", namespace, name)
+	return newest[*corev1.ServiceAccount](ctx, l, "serviceaccounts", namespace, name)
 }
 
 // GetPod implements serviceaccount.Getter.
 func (l *lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
-	return lookup[*corev1.Pod](ctx, l, "pods", namespace, name)
+	return newest[*corev1.Pod](ctx, l, "pods", namespace, name)
 }
 
 // GetSecret implements serviceaccount.Getter.
 func (l *lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	return lookup[*corev1.Secret](ctx, l, "secrets", namespace, name)
+	return lookup[*corev1.Secret](ctx, l, "secrets", namespace, name, group.Cached)
 }
 
 // GetNode implements serviceaccount.Getter.
 func (l *lookups) GetNode(ctx context.Context, name string) (*corev1.Node, error) {
-	return lookup[*corev1.Node](ctx, l, "nodes", "", name)
+	return newest[*corev1.Node](ctx, l, "nodes", "", name)
 }
 
-func lookup[T registry.Object](ctx context.Context, l *lookups, resource, namespace, name string) (T, error) {
+// newest reads what is not in the cache from storage: another replica may have
+// issued a token a moment ago. Secrets are left out, as anybody can make up the
+// name of one.
+func newest[T registry.Object](ctx context.Context, l *lookups, resource, namespace, name string) (T, error) {
+	obj, err := lookup[T](ctx, l, resource, namespace, name, group.Cached)
+	if apierrors.IsNotFound(err) {
+		return lookup[T](ctx, l, resource, namespace, name, group.Consistent)
+	}
+	return obj, err
+}
+
+func lookup[T registry.Object](ctx context.Context, l *lookups, resource, namespace, name, version string) (T, error) {
 	stores := l.stores.Load()
 	if stores == nil {
 		var none T
 		return none, errNoLookup
 	}
-	return group.Get[T](ctx, stores, schema.GroupResource{Resource: resource}, namespace, name, group.Cached)
+	return group.Get[T](ctx, stores, schema.GroupResource{Resource: resource}, namespace, name, version)
 }

@@ -16,6 +16,7 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 
 	"triplane/generic/options"
+	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
 )
 
@@ -34,6 +35,7 @@ type Options struct {
 	Admission      *options.Admission
 	Features       *options.Features
 	Kube           *Kube
+	Ignored        *options.Ignored
 
 	logging *logsapi.LoggingConfiguration
 }
@@ -48,10 +50,20 @@ type Kube struct {
 	ProxyClientKeyFile  string
 	AggregatorRouting   bool
 	RejectRedirects     bool
+	RuntimeConfig       options.RuntimeConfig
+	// EndpointReconciler is "lease" or "none": whether this replica keeps its
+	// address among the endpoints of the Service kubernetes.
+	EndpointReconciler string
+	// ServiceNodePort makes the Service kubernetes a NodePort one.
+	ServiceNodePort int
+	// How long pods stay on nodes that are not ready or unreachable.
+	NotReadySeconds, UnreachableSeconds int64
 }
 
 const (
 	defaultServiceCIDR = "10.0.0.0/24"
+	reconcilerLease    = "lease"
+	reconcilerNone     = "none"
 	defaultIssuer      = "https://kubernetes.default.svc.cluster.local"
 )
 
@@ -70,14 +82,19 @@ func NewOptions() *Options {
 			ServiceNodePorts: utilnet.PortRange{Base: 30000, Size: 2768},
 			EventTTL:         time.Hour,
 			RejectRedirects:  true,
+
+			EndpointReconciler: reconcilerLease,
+			NotReadySeconds:    300,
+			UnreachableSeconds: 300,
 		},
+		Ignored: &options.Ignored{},
 	}
 }
 
 // admissionPlugins are the names of all plugins, and those that run unless
 // switched off.
 func admissionPlugins() (known, byDefault []string) {
-	admission.Plugins(nil, nil, func(name string) bool {
+	admission.Plugins(nil, nil, admission.Settings{}, func(name string) bool {
 		known = append(known, name)
 		if !admission.OffByDefault(name) {
 			byDefault = append(byDefault, name)
@@ -101,6 +118,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.ServerRun.AddFlags(sets.FlagSet("generic"))
 	o.Features.AddFlags(sets.FlagSet("features"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
+	o.Ignored.AddFlags(sets.FlagSet("ignored"))
 	return sets
 }
 
@@ -109,6 +127,16 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&k.ServiceClusterIPs, "service-cluster-ip-range", k.ServiceClusterIPs,
 		"The range of cluster IPs of Services, or two of different families, comma separated. "+defaultServiceCIDR+" if blank.")
 	fs.Var(&k.ServiceNodePorts, "service-node-port-range", "The range of node ports of Services.")
+	fs.IntVar(&k.ServiceNodePort, "kubernetes-service-node-port", k.ServiceNodePort,
+		"The node port of the Service kubernetes; 0 leaves it without one.")
+	fs.StringVar(&k.EndpointReconciler, "endpoint-reconciler-type", k.EndpointReconciler,
+		"How the endpoints of the Service kubernetes are kept: lease, or none.")
+	fs.Var(&k.RuntimeConfig, "runtime-config", "Which API versions are served: group/version=true|false, v1 for the core group, "+
+		"group/version/resource, or api/all, api/ga, api/beta and api/alpha, comma separated.")
+	fs.Int64Var(&k.NotReadySeconds, "default-not-ready-toleration-seconds", k.NotReadySeconds,
+		"How many seconds pods stay on a node that is not ready, unless they say otherwise.")
+	fs.Int64Var(&k.UnreachableSeconds, "default-unreachable-toleration-seconds", k.UnreachableSeconds,
+		"How many seconds pods stay on a node that cannot be reached, unless they say otherwise.")
 	fs.DurationVar(&k.EventTTL, "event-ttl", k.EventTTL, "How long events are kept.")
 	fs.StringVar(&k.ProxyClientCertFile, "proxy-client-cert-file", k.ProxyClientCertFile,
 		"The client certificate that is shown to external API servers, signed by --requestheader-client-ca-file. If blank, a generated one.")
@@ -152,6 +180,13 @@ func (k *Kube) Validate() []error {
 	if k.ServiceNodePorts.Base < 0 || k.ServiceNodePorts.Base+k.ServiceNodePorts.Size > 65536 {
 		errs = append(errs, fmt.Errorf("--service-node-port-range %v is no range of ports", k.ServiceNodePorts))
 	}
+	if k.EndpointReconciler != reconcilerLease && k.EndpointReconciler != reconcilerNone {
+		errs = append(errs, fmt.Errorf("--endpoint-reconciler-type must be %s or %s, not %q", reconcilerLease, reconcilerNone, k.EndpointReconciler))
+	}
+	if k.ServiceNodePort < 0 || k.ServiceNodePort > 0 && !k.ServiceNodePorts.Contains(k.ServiceNodePort) {
+		errs = append(errs, fmt.Errorf("--kubernetes-service-node-port %d is not in the range %v", k.ServiceNodePort, k.ServiceNodePorts))
+	}
+	errs = append(errs, k.RuntimeConfig.Validate(kubeapi.ServesGroup)...)
 	if k.EventTTL <= 0 {
 		errs = append(errs, errors.New("--event-ttl must be positive"))
 	}

@@ -155,6 +155,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	c := server.NewConfig()
 	o.ServerRun.ApplyTo(c)
 	o.Features.ApplyTo(c)
+	o.Ignored.Note()
 	var err error
 	if c.Serving, err = o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: files.ServingCert, KeyFile: files.ServingKey}); err != nil {
 		return nil, err
