@@ -1,25 +1,20 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
 	"triplane/e2e/harness"
 )
@@ -99,47 +94,6 @@ func metadataClient(t *testing.T, s *harness.Server) {
 	if len(list.Items) < 4 || list.Items[0].Name != "default" || list.Items[0].UID == "" {
 		t.Errorf("%d namespaces: %v", len(list.Items), list.Items)
 	}
-}
-
-// TestInformerSurvivesRestart watches 5,000 objects through a restart of the
-// server and looks for missed and invented events.
-func TestInformerSurvivesRestart(t *testing.T) {
-	const objects = 5000
-	s := harness.Start(t)
-	client := kubernetes.NewForConfigOrDie(s.Config)
-	createConfigMaps(t, client, 0, objects)
-
-	var added, deleted atomic.Int32
-	f := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace("default"))
-	informer := f.Core().V1().ConfigMaps().Informer()
-	informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { added.Add(1) }, DeleteFunc: func(any) { deleted.Add(1) },
-	})
-	ctx, stop := context.WithCancel(t.Context())
-	f.Start(ctx.Done())
-	defer func() { stop(); f.Shutdown() }()
-	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-		t.Fatal("not synced")
-	}
-	if err := s.Terminate(t); err != nil {
-		t.Fatal(err)
-	}
-	s.Restart(t)
-	createConfigMaps(t, client, objects, 20)
-	if err := client.CoreV1().ConfigMaps("default").Delete(ctx, "c0", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	lister := f.Core().V1().ConfigMaps().Lister().ConfigMaps("default")
-	eventually(t, func() error {
-		list, err := lister.List(labels.Everything())
-		if err != nil {
-			return err
-		}
-		if len(list) != objects+20-1 || added.Load() != objects+20 || deleted.Load() != 1 {
-			return fmt.Errorf("%d objects, %d added, %d deleted", len(list), added.Load(), deleted.Load())
-		}
-		return nil
-	})
 }
 
 func createConfigMaps(t *testing.T, client kubernetes.Interface, from, n int) {
