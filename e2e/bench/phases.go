@@ -31,6 +31,7 @@ func phases() []phase {
 		{"merge patch", nil, mergePatch},
 		{"server-side apply (create)", nil, applyCreate},
 		{"delete", func(r resource) bool { return !r.crowded }, remove},
+		{"delete, beside 200 CRDs", func(r resource) bool { return r.crowded }, removeBesideCRDs},
 		{"list, JSON", nil, list("", "application/json")},
 		{"list, resourceVersion=0", nil, list("?resourceVersion=0", "application/json")},
 		{"list, protobuf", func(r resource) bool { return r.protobuf }, list("", "application/vnd.kubernetes.protobuf")},
@@ -38,7 +39,6 @@ func phases() []phase {
 		{"list as Table", nil, list("", table)},
 		{"event to each of 100 watchers", nil, fanOut(100, 300)},
 		{"event to each of 1000 watchers", nil, fanOut(1000, 50)},
-		{"delete, beside 200 CRDs", func(r resource) bool { return r.crowded }, removeBesideCRDs},
 	}
 }
 
