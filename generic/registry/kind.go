@@ -66,6 +66,10 @@ type Kind[T Object] struct {
 	// Store beforehand.
 	Validate       func(ctx context.Context, obj T) field.ErrorList
 	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
+	// Readable tells what is so wrong with a body of the hub version that it
+	// cannot be taken for the kind at all (an annotation that stands for a
+	// number): a bad request, not an invalid object. It comes after Default.
+	Readable func(T) error
 	// Warnings for the client, on create (old is nil) and update.
 	Warnings func(ctx context.Context, obj, old T) []string
 
@@ -106,7 +110,8 @@ type Kind[T Object] struct {
 	// kubectl's table rows know go in row.
 	Cells func(obj T) []any
 	// CellsAt is Cells with the ages left to since, whose result may be a part of
-	// a cell's text. With it, rows are encoded once and kept with the object.
+	// a cell's text. With it, rows are encoded once and kept with the object; Cells
+	// is not needed then.
 	CellsAt func(obj T, since func(metav1.Time) string) []any
 	// Rows, where set, adds conditions to a row (a completed pod).
 	RowConditions func(obj T) []metav1.TableRowCondition

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
@@ -143,8 +144,18 @@ func (s *Store[T]) cells(obj T) []any {
 		return defaultCells(obj)
 	case s.kind.Cells != nil:
 		return s.kind.Cells(obj)
+	case s.kind.CellsAt != nil:
+		return s.kind.CellsAt(obj, ageNow)
 	}
 	return nil
+}
+
+// ageNow tells how long ago a time was, in kubectl's wording.
+func ageNow(t metav1.Time) string {
+	if t.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(time.Since(t.Time))
 }
 
 // defaultCells fill the default columns.

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -28,8 +29,8 @@ func configMapKind() registry.Kind[*corev1.ConfigMap] {
 			return append(errs, validateConfigMap(c)...)
 		},
 		Columns: []registry.Column{show.Name(), show.Text("Data", show.Doc(corev1.ConfigMap{}, "data")), show.Age()},
-		Cells: func(c *corev1.ConfigMap) []any {
-			return []any{c.Name, int64(len(c.Data) + len(c.BinaryData)), show.Since(c.CreationTimestamp)}
+		CellsAt: func(c *corev1.ConfigMap, since func(metav1.Time) string) []any {
+			return []any{c.Name, int64(len(c.Data) + len(c.BinaryData)), since(c.CreationTimestamp)}
 		},
 	}
 }

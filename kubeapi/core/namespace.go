@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -67,8 +68,8 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 			},
 		},
 		Columns: []registry.Column{show.Name(), show.Text("Status", "The status of the namespace"), show.Age()},
-		Cells: func(n *corev1.Namespace) []any {
-			return []any{n.Name, string(n.Status.Phase), show.Since(n.CreationTimestamp)}
+		CellsAt: func(n *corev1.Namespace, since func(metav1.Time) string) []any {
+			return []any{n.Name, string(n.Status.Phase), since(n.CreationTimestamp)}
 		},
 		Fields: []registry.SelectableField[*corev1.Namespace]{
 			{Path: "status.phase", Get: func(n *corev1.Namespace) string { return string(n.Status.Phase) }},

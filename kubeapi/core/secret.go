@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -42,8 +43,8 @@ func secretKind() registry.Kind[*corev1.Secret] {
 			show.Name(), show.Text("Type", show.Doc(corev1.Secret{}, "type")),
 			show.Text("Data", show.Doc(corev1.Secret{}, "data")), show.Age(),
 		},
-		Cells: func(s *corev1.Secret) []any {
-			return []any{s.Name, string(s.Type), int64(len(s.Data)), show.Since(s.CreationTimestamp)}
+		CellsAt: func(s *corev1.Secret, since func(metav1.Time) string) []any {
+			return []any{s.Name, string(s.Type), int64(len(s.Data)), since(s.CreationTimestamp)}
 		},
 		Fields: []registry.SelectableField[*corev1.Secret]{
 			{Path: "type", Get: func(s *corev1.Secret) string { return string(s.Type) }},
