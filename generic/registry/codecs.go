@@ -21,10 +21,19 @@ func (s *Store[T]) makeCodecs(scheme *runtime.Scheme) error {
 	if k.CodecFor != nil {
 		return s.takeCodecs()
 	}
-	hub, err := NewTypedCodec(scheme, k.Hub, CodecOptions{
+	options := CodecOptions{
 		New:     func() runtime.Object { return k.New() },
 		Default: s.defaultHub,
-	})
+	}
+	if k.Readable != nil {
+		options.ToHub = func(obj runtime.Object) (runtime.Object, error) {
+			if t, ok := obj.(T); ok {
+				return obj, k.Readable(t)
+			}
+			return obj, nil
+		}
+	}
+	hub, err := NewTypedCodec(scheme, k.Hub, options)
 	if err != nil {
 		return err
 	}

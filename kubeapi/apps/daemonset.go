@@ -24,9 +24,10 @@ func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
 	return registry.Kind[*appsv1.DaemonSet]{
 		Hub: kind("DaemonSet"), Plural: "daemonsets", Singular: "daemonset",
 		ShortNames: []string{"ds"}, Categories: []string{"all"}, Namespaced: true,
-		New:     func() *appsv1.DaemonSet { return &appsv1.DaemonSet{} },
-		NewList: func() runtime.Object { return &appsv1.DaemonSetList{} },
-		Default: defaultDaemonSet,
+		New:      func() *appsv1.DaemonSet { return &appsv1.DaemonSet{} },
+		NewList:  func() runtime.Object { return &appsv1.DaemonSetList{} },
+		Default:  defaultDaemonSet,
+		Readable: readableGeneration,
 		PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
 			podtemplate.DropDisabled(&d.Spec.Template)
 			d.Status = appsv1.DaemonSetStatus{}
@@ -96,6 +97,16 @@ func templateGeneration(d *appsv1.DaemonSet) int64 {
 	return g
 }
 
+// readableGeneration refuses an annotation that is no number.
+func readableGeneration(d *appsv1.DaemonSet) error {
+	v, ok := d.Annotations[appsv1.DeprecatedTemplateGeneration]
+	if !ok {
+		return nil
+	}
+	_, err := strconv.ParseInt(v, 10, 64)
+	return err
+}
+
 func setTemplateGeneration(d *appsv1.DaemonSet, g int64) {
 	if d.Annotations == nil {
 		d.Annotations = map[string]string{}
@@ -105,7 +116,9 @@ func setTemplateGeneration(d *appsv1.DaemonSet, g int64) {
 
 func defaultDaemonSet(d *appsv1.DaemonSet) {
 	podtemplate.Default(&d.Spec.Template)
-	setTemplateGeneration(d, templateGeneration(d)) // whoever writes the object owns it
+	if readableGeneration(d) == nil {
+		setTemplateGeneration(d, templateGeneration(d)) // whoever writes the object owns it
+	}
 	setDefault(&d.Spec.RevisionHistoryLimit, 10)
 	s := &d.Spec.UpdateStrategy
 	if s.Type == "" {
