@@ -2,6 +2,7 @@ package authentication
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -196,9 +197,9 @@ func TestTokenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := TokenFile{
-		"t1": {User: &user.Info{Name: "alice", UID: "u1", Groups: []string{"a", "b"}}},
-		"t2": {User: &user.Info{Name: "bob", UID: "u2"}},
-		"t3": {User: &user.Info{Name: "carol", UID: "u3", Groups: []string{""}}},
+		sha256.Sum256([]byte("t1")): {User: &user.Info{Name: "alice", UID: "u1", Groups: []string{"a", "b"}}},
+		sha256.Sum256([]byte("t2")): {User: &user.Info{Name: "bob", UID: "u2"}},
+		sha256.Sum256([]byte("t3")): {User: &user.Info{Name: "carol", UID: "u3", Groups: []string{""}}},
 	}
 	if !reflect.DeepEqual(tokens, want) {
 		t.Errorf("%v", tokens)

@@ -49,15 +49,20 @@ func (l *replicaLease) renew(ctx context.Context, ttl time.Duration) error {
 
 // remove takes the key away; that it is gone already is fine.
 func (l *replicaLease) remove(ctx context.Context) error {
-	kv, err := l.backend.Get(ctx, l.key)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
+	for {
+		kv, err := l.backend.Get(ctx, l.key)
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var conflict *storage.ConflictError
+		if _, err = l.backend.Delete(ctx, kv.Key, kv.Revision); !errors.As(err, &conflict) {
+			return err
+		}
+		// A replica of the same address was faster: look again.
 	}
-	if err != nil {
-		return err
-	}
-	_, err = l.backend.Delete(ctx, kv.Key, kv.Revision)
-	return err
 }
 
 // PeerHook is the name of the hook that keeps this replica known to its peers.
