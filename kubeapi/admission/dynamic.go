@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -167,35 +166,41 @@ type followed struct {
 	mapBindings admissionlisters.MutatingAdmissionPolicyBindingLister
 }
 
-// list reads a lister, which cannot fail with the selector of everything.
-func list[T any](f func(labels.Selector) ([]T, error)) []T {
-	out, err := f(labels.Everything())
-	if err != nil {
-		panic(fmt.Sprintf("a lister failed: %v", err))
-	}
-	return out
-}
+// all selects everything; a lister cannot fail with it.
+var all = labels.Everything()
 
 func (f *followed) setValidating() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.dynamic.validatingWebhooks.Set(list(f.validating.List))
+	if list, err := f.validating.List(all); err == nil {
+		f.dynamic.validatingWebhooks.Set(list)
+	}
 }
 
 func (f *followed) setMutating() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.dynamic.mutatingWebhooks.Set(list(f.mutating.List))
+	if list, err := f.mutating.List(all); err == nil {
+		f.dynamic.mutatingWebhooks.Set(list)
+	}
 }
 
 func (f *followed) setValidatingPolicies() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.dynamic.validatingPolicies.Set(list(f.vap.List), list(f.vapBindings.List))
+	policies, err := f.vap.List(all)
+	bindings, bindingsErr := f.vapBindings.List(all)
+	if err == nil && bindingsErr == nil {
+		f.dynamic.validatingPolicies.Set(policies, bindings)
+	}
 }
 
 func (f *followed) setMutatingPolicies() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.dynamic.mutatingPolicies.Set(list(f.mapl.List), list(f.mapBindings.List))
+	policies, err := f.mapl.List(all)
+	bindings, bindingsErr := f.mapBindings.List(all)
+	if err == nil && bindingsErr == nil {
+		f.dynamic.mutatingPolicies.Set(policies, bindings)
+	}
 }
