@@ -119,3 +119,40 @@ func FuzzAccept(f *testing.F) {
 		}
 	})
 }
+
+func TestCBOR(t *testing.T) {
+	on, off := Rules{Protobuf: true, CBOR: true}, Rules{Protobuf: true}
+	tests := []struct {
+		accept string
+		rules  Rules
+		stream bool
+		want   rest.MediaType
+		fails  bool
+	}{
+		{accept: "application/cbor", rules: on, want: rest.CBOR},
+		{accept: "application/cbor", rules: off, fails: true},
+		{accept: "application/json;q=0.9,application/cbor;q=1", rules: on, want: rest.CBOR},
+		{accept: "application/json;q=0.9,application/cbor;q=1", rules: off, want: rest.JSON},
+		{accept: "application/*", rules: on, want: rest.JSON},
+		{accept: "application/cbor", rules: on, stream: true, want: rest.CBOR},
+		{accept: "application/cbor-seq", rules: on, stream: true, want: rest.CBOR},
+		{accept: "application/cbor-seq", rules: on, fails: true},
+		{accept: "application/cbor-seq", rules: off, stream: true, fails: true},
+		{accept: "application/cbor", rules: Rules{CBOR: true}, want: rest.CBOR},
+	}
+	for _, tt := range tests {
+		negotiate := Negotiate
+		if tt.stream {
+			negotiate = NegotiateStream
+		}
+		o, err := negotiate(get(tt.accept), tt.rules)
+		if apierrors.IsNotAcceptable(err) != tt.fails || (err == nil && o.MediaType != tt.want) {
+			t.Errorf("%s of %+v: %+v, %v", tt.accept, tt.rules, o, err)
+		}
+	}
+	r := httptest.NewRequest("POST", "/", nil)
+	r.Header.Set("Content-Type", "application/cbor")
+	if mt, err := NegotiateInput(r, on); err != nil || mt != rest.CBOR {
+		t.Errorf("a body: %v, %v", mt, err)
+	}
+}
