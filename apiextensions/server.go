@@ -138,6 +138,7 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 		PrioritizedVersions:          []schema.GroupVersion{gv},
 		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{gv.Version: definitionStorage(s.definitions, gv)},
 		Scheme:                       scheme,
+		SchemeName:                   schemeName,
 		TypeConverter: sync.OnceValues(func() (managedfields.TypeConverter, error) {
 			return openapi.NewTypeConverter(m, scheme), nil
 		}),

@@ -136,7 +136,7 @@ func (s *serving) make(v *crVersion, subresource string) (*verbs, error) {
 		return &verbs{
 			get: handlers.Get(scope, s.store), list: handlers.List(scope, s.store, s.store), watch: handlers.Watch(scope, s.store),
 			create: handlers.Create(scope, s.store), update: handlers.Update(scope, s.store), patch: handlers.Patch(scope, s.store),
-			delete: handlers.Delete(scope, s.store), deleteCollection: handlers.DeleteCollection(scope, s.store),
+			delete: handlers.Delete(scope, s.deleter(v)), deleteCollection: handlers.DeleteCollection(scope, s.store),
 		}, nil
 	}
 	storage := s.store.Storage(v.gvk.GroupVersion())[name+"/"+subresource]
@@ -188,7 +188,7 @@ func (s *serving) requestScope(v *crVersion, subresource string) (*handlers.Requ
 			}
 		}
 		scope.Kind, scope.Hub, scope.FieldLabel = scaleGVK, scaleGVK, nil
-		scope.Table = nil
+		scope.Table = scaleTable{}
 		scope.FieldManager = s.scaleFieldManager(scope.Codec)
 		return &scope, nil
 	}

@@ -36,11 +36,8 @@ func (w *written[T]) Wire(gv schema.GroupVersion, mt rest.MediaType) ([]byte, er
 	}
 	return w.record.Form(form(v, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
 		c := &s.codecs[v]
-		if mt == rest.Protobuf {
+		if _, ok := s.storage.(StorageTranscoder); ok || mt == rest.Protobuf {
 			return s.encode(r, v, mt) // needs no object, as a rule
-		}
-		if b, ok, err := s.transcode(r, v, mt); ok || err != nil {
-			return b, err
 		}
 		obj, err := c.codec.FromHub(w.obj)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	shared "triplane/generic/cel"
+	"triplane/generic/cel/library"
 )
 
 // perCallLimit bounds the cost of one evaluation, and budget that of all rules
@@ -22,7 +23,8 @@ func (t *tree) env() (*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.Extend(cel.CustomTypeProvider(&provider{Provider: b.CELTypeProvider(), tree: t}))
+	// Rules may name the authorizer's functions, but have no authorizer to ask.
+	return b.Extend(library.Authorizer(), cel.CustomTypeProvider(&provider{Provider: b.CELTypeProvider(), tree: t}))
 }
 
 // forRule declares what a rule of the node sees.

@@ -68,7 +68,8 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 	p.config.Admission = dynamic.Chain(kubeadmission.Plugins(p.stores, p.config.Authorization, settings, enabled), enabled)
 	generic := *p.config
 	generic.EnableDiscovery = false // core tells of all that both serve
-	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas}).Complete().New(server.EmptyDelegate())
+	services := &laterResolver{}
+	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas, ServiceResolver: services}).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		return nil, fmt.Errorf("extensions: %w", err)
 	}
@@ -80,6 +81,7 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("aggregator: %w", err)
 	}
+	services.aggregator.Store(outermost)
 	p.node.server = outermost.GenericAPIServer
 	if err := dynamic.Install(outermost.GenericAPIServer); err != nil {
 		return nil, err

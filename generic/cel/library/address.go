@@ -130,7 +130,12 @@ func addresses() []cel.EnvOption {
 			return types.String(a[0].(opaque[netip.Prefix]).v.String())
 		}),
 		member("containsIP", "cidr_contains_ip_ip", ts{cidrType, ipType}, types.BoolType, containsIP),
-		member("containsIP", "cidr_contains_ip_string", ts{cidrType, str}, types.BoolType, containsIP),
+		member("containsIP", "cidr_contains_ip_string", ts{cidrType, str}, types.BoolType, func(a ...ref.Val) ref.Val {
+			if _, err := addressOf(a[1]); err != nil {
+				return types.MaybeNoSuchOverloadErr(a[1]) // which says less, but is what kube-apiserver says
+			}
+			return containsIP(a...)
+		}),
 		member("containsCIDR", "cidr_contains_cidr_cidr", ts{cidrType, cidrType}, types.BoolType, containsCIDR),
 		member("containsCIDR", "cidr_contains_cidr_string", ts{cidrType, str}, types.BoolType, containsCIDR),
 		member("ip", "cidr_ip", ts{cidrType}, ipType, func(a ...ref.Val) ref.Val { return newIP(a[0].(opaque[netip.Prefix]).v.Addr()) }),
