@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -69,13 +68,15 @@ func (m measured) cpuPerOp() float64 { return float64(m.cpu.Microseconds()) / 10
 
 func (m measured) rate() float64 { return float64(m.ops) / m.elapsed.Seconds() }
 
-func median[T any, N cmp.Ordered](all []T, of func(T) N) N {
+// median of an even number of values is the mean of the two in the middle.
+func median[T any, N int64 | float64 | time.Duration](all []T, of func(T) N) N {
 	values := make([]N, 0, len(all))
 	for _, v := range all {
 		values = append(values, of(v))
 	}
 	slices.Sort(values)
-	return values[len(values)/2]
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // cpu is the median CPU per operation of a row, in milliseconds.
