@@ -87,7 +87,7 @@ func (b *backends) start() { b.once.Do(func() { b.factory.Start(b.ctx.Done()) })
 // synced waits until all that existed when start was called is known.
 func (b *backends) synced(ctx context.Context) bool {
 	b.start()
-	return cache.WaitForCacheSync(ctx.Done(), b.services.HasSynced, b.slices.HasSynced)
+	return cache.WaitFor(ctx, "", b.services.HasSyncedChecker(), b.slices.HasSyncedChecker())
 }
 
 // shutdown waits for the watches to end.

@@ -227,7 +227,7 @@ func newScheme() (*runtime.Scheme, error) {
 func (s *Server) addHooks() error {
 	g := s.GenericAPIServer
 	synced := func(ctx context.Context) error {
-		if !cache.WaitForCacheSync(ctx.Done(), s.services.HasSynced) {
+		if !cache.WaitFor(ctx, "", s.services.HasSyncedChecker()) {
 			return errors.New("APIServices could not be listed")
 		}
 		return nil

@@ -49,7 +49,6 @@ func tuneMemory(ctx context.Context) {
 		case <-tick.C:
 			if s.due(allocated()) {
 				debug.FreeOSMemory()
-				releaseProgram()
 				s.settled = allocated()
 			}
 		}

@@ -105,7 +105,7 @@ func (d *Dynamic) follow(ctx context.Context, client kubernetes.Interface) {
 		vap: kinds.ValidatingAdmissionPolicies().Lister(), vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
 		mapl: kinds.MutatingAdmissionPolicies().Lister(), mapBindings: kinds.MutatingAdmissionPolicyBindings().Lister(),
 	}
-	var synced []cache.InformerSynced
+	var synced []cache.DoneChecker
 	for _, i := range []struct {
 		informer cache.SharedIndexInformer
 		changed  func()
@@ -124,10 +124,10 @@ func (d *Dynamic) follow(ctx context.Context, client kubernetes.Interface) {
 		if err != nil {
 			return
 		}
-		synced = append(synced, registration.HasSynced)
+		synced = append(synced, registration.HasSyncedChecker())
 	}
 	factory.StartWithContext(ctx)
-	if cache.WaitForCacheSync(ctx.Done(), synced...) {
+	if cache.WaitFor(ctx, "", synced...) {
 		d.gate.Open()
 	}
 	<-ctx.Done()

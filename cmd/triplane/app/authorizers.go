@@ -112,18 +112,18 @@ func follow(s *server.GenericAPIServer, config *restclient.Config, handler cache
 		return nil, err
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
-	var handled []cache.InformerSynced
+	var handled []cache.DoneChecker
 	for _, informer := range choose(factory) {
 		registration, err := informer.AddEventHandler(handler)
 		if err != nil {
 			return nil, err
 		}
-		handled = append(handled, registration.HasSynced)
+		handled = append(handled, registration.HasSyncedChecker())
 	}
 	synced := make(chan struct{})
 	s.Go(func(ctx context.Context) {
 		factory.StartWithContext(ctx)
-		if cache.WaitForCacheSync(ctx.Done(), handled...) {
+		if cache.WaitFor(ctx, "", handled...) {
 			close(synced)
 		}
 		<-ctx.Done()
