@@ -72,10 +72,14 @@ func (e *envelope) writeTo(w io.Writer) error {
 	return err
 }
 
+// listChunk is how many bytes of a list are handed to the connection at a time:
+// each hand-over waits for another goroutine.
+const listChunk = 128 << 10
+
 var (
 	comma      = []byte(",")
 	commaBrace = []byte(",{")
-	listWriter = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
+	listWriter = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, listChunk) }}
 	itemSlices = sync.Pool{New: func() any { return new([][]byte) }}
 )
 

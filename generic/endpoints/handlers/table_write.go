@@ -101,7 +101,7 @@ func (a *answer) rows(code int, head []byte, rows [][]byte, version string) {
 var tableChunks = sync.Pool{New: func() any { return new([]byte) }}
 
 // tableChunk is how many bytes of rows are written at a time.
-const tableChunk = 64 << 10
+const tableChunk = listChunk
 
 func writeRows(w io.Writer, head []byte, rows [][]byte, version string) {
 	lent := tableChunks.Get().(*[]byte)
