@@ -127,11 +127,6 @@ func (p *PreparedServer) shutdown(listening *httpServer) error {
 	if !p.config.ShutdownSendRetryAfter && listening != nil {
 		listening.stopAccepting()
 	}
-	// What works inside the process ends first, so that it does not take the end
-	// of its watches for a fault.
-	for _, s := range p.chain() {
-		s.life.cancel()
-	}
 	for _, s := range p.chain() {
 		s.terminate()
 	}
