@@ -64,7 +64,11 @@ func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 			from = after(conflict)
 			continue
 		case errors.Is(err, storage.ErrExists):
-			from = present{}
+			// Somebody created it in between, and may have deleted it again.
+			if from, _, err = s.refresh(ctx, u.key, present{}); err != nil {
+				return nil, false, err
+			}
+			continue
 		}
 		now, changed, readErr := s.refresh(ctx, u.key, from)
 		if readErr != nil {
