@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -189,7 +190,25 @@ func (l keepAlive) Accept() (net.Conn, error) {
 	if tc, ok := c.(*net.TCPConn); ok && err == nil {
 		tc.SetKeepAlivePeriod(3 * time.Minute)
 	}
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	return yielding{c}, nil
+}
+
+// yielding lets others run before it writes little: what they have for the same
+// connection then goes out together, as when an event reaches many watches.
+type yielding struct{ net.Conn }
+
+// smallWrite is about what HTTP/2 gathers of several streams before it writes.
+const smallWrite = 5 << 10
+
+// Write implements net.Conn.
+func (c yielding) Write(p []byte) (int, error) {
+	if len(p) < smallWrite {
+		runtime.Gosched()
+	}
+	return c.Conn.Write(p)
 }
 
 // quietLog takes what net/http has to say. Handshakes that fail are the
