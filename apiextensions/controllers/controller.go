@@ -245,6 +245,9 @@ func (c *Controller) settle(ctx context.Context, crds []definition) {
 		// Nobody is woken for the names: whoever failed wants them still.
 		c.known[w.from.Name] = w.from
 		c.enterGroup(w.to, w.from)
+		// Nor is it tried again before something happens: it may have woken itself
+		// when it took names that others wait for.
+		delete(c.dirty, w.from.Name)
 		// A conflict comes with an event that brings us back here.
 		if !apierrors.IsConflict(w.err) && !apierrors.IsNotFound(w.err) && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(w.err, "The status of a custom resource definition cannot be written", "name", w.from.Name)

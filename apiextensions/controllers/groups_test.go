@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// writer takes every status, and counts them.
+// writer takes every status, or refuses all, and counts them.
 type writer struct {
 	mu     sync.Mutex
 	writes int
@@ -22,10 +22,10 @@ type writer struct {
 func (w *writer) UpdateStatus(_ context.Context, crd definition, _ metav1.UpdateOptions) (definition, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.writes++
 	if w.refuse {
 		return nil, errors.New("no")
 	}
-	w.writes++
 	return crd, nil
 }
 
@@ -104,6 +104,26 @@ func TestRefusedWrite(t *testing.T) {
 	c.reconcile(t.Context())
 	if accepted(c, "as.example.com") || !accepted(c, "bs.example.com") {
 		t.Error("names are held by a CRD whose status was not written")
+	}
+}
+
+// TestConflictIsNotTriedAgain has somebody else write a CRD whose names change: it
+// is left alone until the event of that write.
+func TestConflictIsNotTriedAgain(t *testing.T) {
+	c, w := testController()
+	first := member(1, "as", "First")
+	c.enter(first)
+	c.reconcile(t.Context())
+	renamed := c.known["as.example.com"].DeepCopy()
+	renamed.Spec.Names.Kind, renamed.Spec.Names.ListKind = "Second", "SecondList"
+	renamed.Status.Conditions = nil // it waits for its names, and holds others
+	w.refuse, w.writes = true, 0
+	c.enter(renamed)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	c.reconcile(ctx)
+	if w.writes != 1 {
+		t.Errorf("%d writes of a status that is refused", w.writes)
 	}
 }
 
