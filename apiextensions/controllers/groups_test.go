@@ -107,16 +107,16 @@ func TestRefusedWrite(t *testing.T) {
 	}
 }
 
-// TestConflictIsNotTriedAgain has somebody else write a CRD whose names change: it
-// is left alone until the event of that write.
+// TestConflictIsNotTriedAgain has a CRD give up a name and ask for one that
+// another holds, so that it waits for names and wakes those that do. When its
+// status is refused it is left alone until something happens.
 func TestConflictIsNotTriedAgain(t *testing.T) {
 	c, w := testController()
-	first := member(1, "as", "First")
-	c.enter(first)
+	c.enter(member(1, "as", "First"))
+	c.enter(member(2, "bs", "Second"))
 	c.reconcile(t.Context())
 	renamed := c.known["as.example.com"].DeepCopy()
-	renamed.Spec.Names.Kind, renamed.Spec.Names.ListKind = "Second", "SecondList"
-	renamed.Status.Conditions = nil // it waits for its names, and holds others
+	renamed.Spec.Names.Kind, renamed.Spec.Names.ListKind = "Second", "OtherList"
 	w.refuse, w.writes = true, 0
 	c.enter(renamed)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
