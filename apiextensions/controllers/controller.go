@@ -199,11 +199,19 @@ func (c *Controller) enter(crd definition) {
 const writers = 16
 
 // reconcile settles the names of CRDs, the eldest first, and all else that
-// status says, until nothing is left to do.
+// status says, until nothing is left to do. When a write fails, what is left
+// waits for the next event: those whose names are in doubt wake each other, and
+// would do so for ever on what is known here.
 func (c *Controller) reconcile(ctx context.Context) {
 	for len(c.dirty) > 0 && ctx.Err() == nil {
+		failed := false
 		for some := range slices.Chunk(c.nextDirty(), writers) {
-			c.settle(ctx, some)
+			if !c.settle(ctx, some) {
+				failed = true
+			}
+		}
+		if failed {
+			return
 		}
 	}
 }
@@ -215,8 +223,9 @@ type write struct {
 }
 
 // settle decides one CRD after the other, each knowing what names those before
-// it have got, and writes what has changed at once.
-func (c *Controller) settle(ctx context.Context, crds []definition) {
+// it have got, and writes what has changed at once. ok tells that all writes
+// succeeded.
+func (c *Controller) settle(ctx context.Context, crds []definition) (ok bool) {
 	var writes []*write
 	for _, crd := range crds {
 		next := crd.DeepCopy()
@@ -235,6 +244,7 @@ func (c *Controller) settle(ctx context.Context, crds []definition) {
 		all.Go(func() { w.written, w.err = c.Client.UpdateStatus(ctx, w.to, metav1.UpdateOptions{}) })
 	}
 	all.Wait()
+	ok = true
 	for _, w := range writes {
 		if w.err == nil {
 			c.enter(w.written)
@@ -242,18 +252,17 @@ func (c *Controller) settle(ctx context.Context, crds []definition) {
 			c.finalize(w.written)
 			continue
 		}
+		ok = false
 		// Nobody is woken for the names: whoever failed wants them still.
 		c.known[w.from.Name] = w.from
 		c.enterGroup(w.to, w.from)
-		// Nor is it tried again before something happens: it may have woken itself
-		// when it took names that others wait for.
-		delete(c.dirty, w.from.Name)
 		// A conflict comes with an event that brings us back here.
 		if !apierrors.IsConflict(w.err) && !apierrors.IsNotFound(w.err) && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(w.err, "The status of a custom resource definition cannot be written", "name", w.from.Name)
 		}
 		c.finalize(w.from)
 	}
+	return ok
 }
 
 // replace puts a CRD in the place of another one with the same name.
