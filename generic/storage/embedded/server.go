@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/config"
 	"go.etcd.io/etcd/server/v3/etcdserver"
+	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 	"go.etcd.io/raft/v3/raftpb"
 )
 
@@ -119,7 +120,13 @@ func (s *Server) lead(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.etcd.LinearizableReadNotify(ctx)
+	for {
+		// That the member became the leader may be news to the read loop.
+		err := s.etcd.LinearizableReadNotify(ctx)
+		if !errors.Is(err, etcderrors.ErrLeaderChanged) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // replayed waits until the log that was read is applied. Campaigning earlier is
