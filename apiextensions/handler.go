@@ -28,7 +28,7 @@ type crHandler struct {
 	discovery  *discovery.Groups
 	options    registry.RESTOptionsGetter
 	converters *converterFactory
-	scope      scopeOptions
+	shared     *shared
 
 	mu        sync.Mutex // of writers
 	resources atomic.Pointer[btree.Map[string, *resource]]
@@ -213,7 +213,7 @@ func (h *crHandler) serving(res *resource) (*serving, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDefinition(res.crd, converter)
+	d, err := newDefinition(res.crd, converter, h.shared.types)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (h *crHandler) serving(res *resource) (*serving, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &serving{definition: d, store: store, scope: h.scope}
+	s := &serving{definition: d, store: store, shared: h.shared}
 	s.lastUsed.Store(time.Now().Unix())
 	res.state.serving.Store(s)
 	return s, nil

@@ -16,7 +16,6 @@ import (
 
 	"triplane/apiextensions/controllers"
 	crdopenapi "triplane/apiextensions/openapi"
-	"triplane/generic/endpoints/handlers"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 	"triplane/generic/registry"
@@ -165,15 +164,7 @@ func newHandler(generic *server.GenericAPIServer, config *server.Config, m *mode
 	h := &crHandler{
 		discovery: config.Discovery,
 		options:   config.RESTOptionsGetter,
-		scope: scopeOptions{
-			types: &typeConverters{models: m},
-			base: handlers.RequestScope{
-				Admission: config.Admission, Authorizer: config.Authorization,
-				MaxRequestBodyBytes: config.MaxRequestBodyBytes, MinRequestTimeout: config.MinRequestTimeout,
-				CBOR:        config.CBOR,
-				Terminating: generic.Terminating(),
-			},
-		},
+		shared:    &shared{endpoints: generic.Endpoints(), types: newTypeConverters(m)},
 	}
 	h.converters = &converterFactory{resolver: resolver}
 	h.resources.Store(new(btree.Map[string, *resource]))
