@@ -2,7 +2,10 @@ package apiextensions
 
 import (
 	"context"
+	"errors"
+	"io"
 
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,6 +13,7 @@ import (
 	"triplane/apiextensions/conversion"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
 )
 
 // stored is a store whose methods give way to those embedded beside it: they are
@@ -99,6 +103,22 @@ func (s *served) Delete(ctx context.Context, name string, validate rest.Validate
 	}
 	return s.stored.Delete(ctx, name, validate, opts)
 }
+
+// Watch implements rest.Watcher. A watch that finds the cache dropped, as the
+// definition has just changed, ends as those do that began before.
+func (s *served) Watch(ctx context.Context, opts *metainternalversion.ListOptions) (rest.EventStream, error) {
+	stream, err := s.stored.Watch(ctx, opts)
+	if errors.Is(err, storage.ErrStopped) {
+		return endedStream{}, nil
+	}
+	return stream, err
+}
+
+// endedStream is a watch without events.
+type endedStream struct{}
+
+func (endedStream) Next(context.Context) ([]rest.Event, error) { return nil, io.EOF }
+func (endedStream) Stop()                                      {}
 
 // ServedVersions are those that admission can convert the object to.
 func (s *servedStatus) ServedVersions() []schema.GroupVersion { return s.store.ServedVersions() }

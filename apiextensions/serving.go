@@ -24,8 +24,15 @@ type serving struct {
 
 	// lastUsed is when a request came by, in seconds since 1970.
 	lastUsed atomic.Int64
-	// active counts the requests under way, watches among them.
-	active atomic.Int64
+	// active counts the requests under way but for watches.
+	active, watches atomic.Int64
+
+	// Once it is retired, because the CRD has changed, finish is called and ended
+	// closed when no request but watches is under way.
+	retired atomic.Bool
+	finish  func()
+	once    sync.Once
+	ended   chan struct{}
 
 	mu       sync.Mutex
 	handlers atomic.Pointer[map[handlerKey]verbs]
