@@ -40,3 +40,4 @@
 // Objects in Go form belong to the Store when they go in, and to the caller when
 // they come out.
 package registry
+
