@@ -40,4 +40,3 @@
 // Objects in Go form belong to the Store when they go in, and to the caller when
 // they come out.
 package registry
-

@@ -96,7 +96,8 @@ type RowEncoder interface {
 }
 
 // Creater serves create. The results of writes may be Stored, too: they are
-// answered with the bytes that watchers get.
+// answered with the bytes that watchers get. Writes return storage.ErrTooLarge
+// for an object that storage does not take for its size.
 type Creater interface {
 	Create(ctx context.Context, obj runtime.Object, validate ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error)
 }
