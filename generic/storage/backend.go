@@ -2,8 +2,6 @@ package storage
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 )
 
@@ -92,31 +90,4 @@ type ChangeStream interface {
 	// the stream.
 	Next(ctx context.Context) (changes []Change, progress int64, err error)
 	Close()
-}
-
-var (
-	// ErrNotFound says that a key does not exist.
-	ErrNotFound = errors.New("storage: key not found")
-	// ErrExists says that a key to be created exists already.
-	ErrExists = errors.New("storage: key exists")
-	// ErrCompacted says that the asked-for revision is no longer kept.
-	ErrCompacted = errors.New("storage: revision has been compacted")
-	// ErrFutureRevision says that the asked-for revision has not happened yet.
-	ErrFutureRevision = errors.New("storage: revision is in the future")
-	// ErrTooLarge says that the backend does not take a value of that size.
-	ErrTooLarge = errors.New("etcdserver: request is too large")
-)
-
-// ConflictError says that a key was not at the expected revision.
-type ConflictError struct {
-	Key      string
-	Expected int64
-	Current  *KeyValue // nil if the key does not exist any more
-}
-
-func (e *ConflictError) Error() string {
-	if e.Current == nil {
-		return fmt.Sprintf("storage: %s: expected revision %d, but it does not exist", e.Key, e.Expected)
-	}
-	return fmt.Sprintf("storage: %s: expected revision %d, found %d", e.Key, e.Expected, e.Current.Revision)
 }

@@ -2,8 +2,6 @@ package storage
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -127,27 +125,6 @@ type Cache interface {
 	Watch(ctx context.Context, opts WatchOptions) (Watch, error)
 	// Count is the number of records held, without filling the cache.
 	Count(ctx context.Context) (int64, error)
-}
-
-var (
-	// ErrTooSlow ends the watch of a client that does not keep up.
-	ErrTooSlow = errors.New("storage: watcher is too slow")
-	// ErrStopped ends a watch when its cache is dropped or shut down.
-	ErrStopped = errors.New("storage: cache stopped")
-)
-
-// TooOldError says that a watch asked to start before the kept history.
-type TooOldError struct{ Requested, Oldest int64 }
-
-func (e *TooOldError) Error() string {
-	return fmt.Sprintf("too old resource version: %d (%d)", e.Requested, e.Oldest)
-}
-
-// TooLargeError says that a read asked for a revision that has not happened.
-type TooLargeError struct{ Requested, Current int64 }
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("Too large resource version: %d, current: %d", e.Requested, e.Current)
 }
 
 // Expecter is implemented by caches that can take over a writer's record.
