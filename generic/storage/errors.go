@@ -21,6 +21,9 @@ var (
 	// is larger than etcd's --max-request-bytes, or than what the transport
 	// carries. Nothing has been written.
 	ErrTooLarge = errors.New("etcdserver: request is too large")
+	// ErrUnavailable says that the backend did not answer: it cannot be reached,
+	// has no leader or is overloaded.
+	ErrUnavailable = errors.New("storage: the backend is unavailable")
 	// ErrTooSlow ends the watch of a client that does not keep up.
 	ErrTooSlow = errors.New("storage: watcher is too slow")
 	// ErrStopped ends a watch when its cache is dropped or shut down.
@@ -40,6 +43,18 @@ func (e *ConflictError) Error() string {
 	}
 	return fmt.Sprintf("storage: %s: expected revision %d, found %d", e.Key, e.Expected, e.Current.Revision)
 }
+
+// UnreadableError says that a value cannot be decrypted.
+type UnreadableError struct {
+	Key string
+	Err error
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("unable to transform key %q: %v", e.Key, e.Err)
+}
+
+func (e *UnreadableError) Unwrap() error { return e.Err }
 
 // TooOldError says that a watch asked to start before the kept history.
 type TooOldError struct{ Requested, Oldest int64 }
