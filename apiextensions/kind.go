@@ -25,7 +25,7 @@ import (
 
 type object = *unstructured.Unstructured
 
-// newStore makes the storage of a definition's objects. terminating tells
+// newStore makes the storage of a definition's objects. terminating reports
 // whether the definition is on its way out.
 func newStore(d *definition, opts registry.RESTOptions, terminating func() bool) (*registry.Store[object], error) {
 	kind, err := d.kind(terminating)
@@ -178,7 +178,7 @@ func sameContent(a, b map[string]any) bool {
 }
 
 // prepareForStatusUpdate puts back all but the status, and managed fields, which
-// tell of the change.
+// record the change.
 func prepareForStatusUpdate(_ context.Context, obj, old object) {
 	status, found := obj.Object["status"]
 	managed := obj.GetManagedFields()
@@ -194,7 +194,7 @@ func prepareForStatusUpdate(_ context.Context, obj, old object) {
 	obj.SetResourceVersion(version)
 }
 
-// validate judges an object in the version that the request speaks.
+// validate validates an object in the version that the request speaks.
 func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorList {
 	v := d.requested(ctx)
 	c, err := v.compiled()
@@ -212,7 +212,7 @@ func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorL
 	return d.rest(ctx, v, c, content, old, errs)
 }
 
-// validateStatus judges an update of the status by the status' own schema.
+// validateStatus validates an update of the status by the status' own schema.
 func (d *definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
 	v := d.requested(ctx)
 	c, err := v.compiled()
@@ -234,7 +234,7 @@ func (d *definition) validateStatus(ctx context.Context, obj, old object) field.
 	return d.rest(ctx, v, c, content, old, errs)
 }
 
-// rest judges what OpenAPI schemas do not say.
+// rest validates what OpenAPI schemas do not say.
 func (d *definition) rest(ctx context.Context, v *crVersion, c *compiled, content map[string]any, old object, errs field.ErrorList) field.ErrorList {
 	errs = append(errs, v.validateScale(content)...)
 	errs = append(errs, structural.ValidateMetadata(nil, content, c.schema)...)
@@ -272,7 +272,7 @@ func (v *crVersion) content(obj object) (map[string]any, error) {
 	return out.(object).Object, nil
 }
 
-// blocks tells errors that leave rules without a value to judge.
+// blocks reports errors that leave rules without a value to look at.
 func blocks(errs field.ErrorList) bool {
 	for _, e := range errs {
 		switch e.Type {
@@ -340,7 +340,7 @@ func fieldText(v any) string {
 	return ""
 }
 
-// fieldLabel judges the labels of field selectors in the version.
+// fieldLabel validates the labels of field selectors in the version.
 func (v *crVersion) fieldLabel(label, value string) (string, string, error) {
 	if label == "metadata.name" || label == "metadata.namespace" {
 		return label, value, nil

@@ -40,7 +40,7 @@ func Default(v any, s *Schema) {
 	}
 }
 
-// HasDefaults tells whether Default can change anything.
+// HasDefaults reports whether Default can change anything.
 func (s *Schema) HasDefaults() bool { return s != nil && s.defaults }
 
 // DropNulls removes properties that are null where the schema does not allow
