@@ -43,7 +43,7 @@ func onEtcd(t *testing.T) *registry.Store[*corev1.ConfigMap] {
 	}, clientscheme.Scheme, registry.RESTOptions{
 		Backend: server.Backend(),
 		Cache:   func(c storage.CacheConfig) storage.Cache { return hub.Cache(cache.Config{CacheConfig: c}) },
-		Prefix: "/registry", Budget: storage.NewBudget(0),
+		Prefix:  "/registry", Budget: storage.NewBudget(0),
 	})
 	if err != nil {
 		t.Fatal(err)
