@@ -196,24 +196,29 @@ func prepareForStatusUpdate(_ context.Context, obj, old object) {
 
 // validate validates an object in the version that the request speaks.
 func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorList {
-	v := d.requested(ctx)
-	c, err := v.compiled()
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	content, err := v.content(obj)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	var errs field.ErrorList
-	if c.validator != nil {
-		errs = append(errs, c.validator.Validate(nil, content)...)
-	}
-	return d.rest(ctx, v, c, content, old, errs)
+	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any) (field.ErrorList, bool) {
+		if c.validator == nil {
+			return nil, true
+		}
+		return c.validator.Validate(nil, content), true
+	})
 }
 
 // validateStatus validates an update of the status by the status' own schema.
 func (d *definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
+	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any) (field.ErrorList, bool) {
+		status, found := content["status"]
+		if !found || c.status == nil {
+			return nil, found
+		}
+		return c.status.Validate(field.NewPath("status"), status), true
+	})
+}
+
+// inRequested validates an object in the version that the request speaks: by
+// bySchema first, which reports whether there is more to validate.
+func (d *definition) inRequested(ctx context.Context, obj, old object,
+	bySchema func(c *compiled, content map[string]any) (errs field.ErrorList, more bool)) field.ErrorList {
 	v := d.requested(ctx)
 	c, err := v.compiled()
 	if err != nil {
@@ -223,13 +228,9 @@ func (d *definition) validateStatus(ctx context.Context, obj, old object) field.
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	status, found := content["status"]
-	if !found {
-		return nil
-	}
-	var errs field.ErrorList
-	if c.status != nil {
-		errs = append(errs, c.status.Validate(field.NewPath("status"), status)...)
+	errs, more := bySchema(c, content)
+	if !more {
+		return errs
 	}
 	return d.rest(ctx, v, c, content, old, errs)
 }
