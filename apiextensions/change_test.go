@@ -14,7 +14,7 @@ import (
 // use its objects: none gets an error, and watches just end.
 func TestChangeUnderLoad(t *testing.T) {
 	_, h, _ := serveWidgets(t)
-	const list, changes = "/apis/example.com/v1/namespaces/a/widgets", 60
+	const list, changes = "/apis/example.com/v1/namespaces/a/widgets", 30
 	ctx, cancel := context.WithCancel(t.Context())
 	var failures, requests, watches atomic.Int64
 	do := func(code int, method, path, body string) {
