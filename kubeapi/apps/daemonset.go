@@ -72,12 +72,12 @@ func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
 			show.Text("Node Selector", show.Doc(corev1.PodSpec{}, "nodeSelector")),
 			show.Age(),
 		}, containerColumns()...), selectorColumn(show.Doc(appsv1.DaemonSetSpec{}, "selector"))),
-		Cells: func(d *appsv1.DaemonSet) []any {
+		CellsAt: func(d *appsv1.DaemonSet, since func(metav1.Time) string) []any {
 			names, images := show.Containers(d.Spec.Template.Spec.Containers)
 			s := &d.Status
 			return []any{d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
 				int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
-				show.Since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
+				since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
 		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.DaemonSet]{

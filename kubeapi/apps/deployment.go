@@ -63,7 +63,7 @@ func deploymentKind() registry.Kind[*appsv1.Deployment] {
 			show.Text("Available", show.Doc(appsv1.DeploymentStatus{}, "availableReplicas")),
 			show.Age(),
 		}, containerColumns()...), selectorColumn(show.Doc(appsv1.DeploymentSpec{}, "selector"))),
-		Cells:       deploymentCells,
+		CellsAt:     deploymentCells,
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.Deployment]{
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
@@ -174,9 +174,9 @@ func validateDeploymentStatus(_ context.Context, d, old *appsv1.Deployment) fiel
 	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
 }
 
-func deploymentCells(d *appsv1.Deployment) []any {
+func deploymentCells(d *appsv1.Deployment, since func(metav1.Time) string) []any {
 	names, images := show.Containers(d.Spec.Template.Spec.Containers)
 	selector, _ := scaleSelector(d.Spec.Selector)
 	return []any{d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, ptr.Deref(d.Spec.Replicas, 0)),
-		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), show.Since(d.CreationTimestamp), names, images, selector}
+		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), since(d.CreationTimestamp), names, images, selector}
 }

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -61,10 +62,10 @@ func replicaSetKind() registry.Kind[*appsv1.ReplicaSet] {
 			show.Int("Ready", show.Doc(appsv1.ReplicaSetStatus{}, "readyReplicas")),
 			show.Age(),
 		}, containerColumns()...), selectorColumn(show.Doc(appsv1.ReplicaSetSpec{}, "selector"))),
-		Cells: func(r *appsv1.ReplicaSet) []any {
+		CellsAt: func(r *appsv1.ReplicaSet, since func(metav1.Time) string) []any {
 			names, images := show.Containers(r.Spec.Template.Spec.Containers)
 			return []any{r.Name, int64(ptr.Deref(r.Spec.Replicas, 0)), int64(r.Status.Replicas), int64(r.Status.ReadyReplicas),
-				show.Since(r.CreationTimestamp), names, images, show.Selector(r.Spec.Selector)}
+				since(r.CreationTimestamp), names, images, show.Selector(r.Spec.Selector)}
 		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.ReplicaSet]{

@@ -56,10 +56,10 @@ func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
 			show.Text("Ready", "Number of the pod with ready state"),
 			show.Age(),
 		}, containerColumns()...),
-		Cells: func(s *appsv1.StatefulSet) []any {
+		CellsAt: func(s *appsv1.StatefulSet, since func(metav1.Time) string) []any {
 			names, images := show.Containers(s.Spec.Template.Spec.Containers)
 			return []any{s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)),
-				show.Since(s.CreationTimestamp), names, images}
+				since(s.CreationTimestamp), names, images}
 		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.StatefulSet]{

@@ -9,6 +9,7 @@ import (
 	_ "time/tzdata" // time zones are the same on every machine
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -67,7 +68,7 @@ func cronJobKind() registry.Kind[*batchv1.CronJob] {
 			show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
 			show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
 		},
-		Cells:       cronJobCells,
+		CellsAt:     cronJobCells,
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*batchv1.CronJob]{
 			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) { c.Spec = old.Spec },
@@ -177,10 +178,10 @@ func cronJobWarnings(ctx context.Context, c, old *batchv1.CronJob) []string {
 	return warnings
 }
 
-func cronJobCells(c *batchv1.CronJob) []any {
+func cronJobCells(c *batchv1.CronJob, since func(metav1.Time) string) []any {
 	last, zone, suspend := "<none>", "<none>", "False"
 	if t := c.Status.LastScheduleTime; t != nil {
-		last = show.Since(*t)
+		last = since(*t)
 	}
 	if z := c.Spec.TimeZone; z != nil {
 		zone = *z
@@ -193,5 +194,5 @@ func cronJobCells(c *batchv1.CronJob) []any {
 	}
 	job := &c.Spec.JobTemplate.Spec
 	names, images := show.Containers(job.Template.Spec.Containers)
-	return []any{c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, show.Since(c.CreationTimestamp), names, images, show.Selector(job.Selector)}
+	return []any{c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, since(c.CreationTimestamp), names, images, show.Selector(job.Selector)}
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"strconv"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -71,7 +70,7 @@ func jobKind() registry.Kind[*batchv1.Job] {
 			show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
 			show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
 		},
-		Cells: jobCells,
+		CellsAt: jobCells,
 		Fields: []registry.SelectableField[*batchv1.Job]{
 			{Path: "status.successful", Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
 		},
@@ -187,17 +186,17 @@ func jobWarnings(ctx context.Context, j, old *batchv1.Job) []string {
 	return podspec.TemplateWarnings(ctx, &j.Spec.Template, &old.Spec.Template, path)
 }
 
-func jobCells(j *batchv1.Job) []any {
+func jobCells(j *batchv1.Job, since func(metav1.Time) string) []any {
 	var took string
 	switch s := &j.Status; {
 	case s.StartTime == nil:
 	case s.CompletionTime == nil:
-		took = duration.HumanDuration(time.Since(s.StartTime.Time))
+		took = since(*s.StartTime)
 	default:
 		took = duration.HumanDuration(s.CompletionTime.Sub(s.StartTime.Time))
 	}
 	names, images := show.Containers(j.Spec.Template.Spec.Containers)
-	return []any{j.Name, jobState(j), jobCompletions(j), took, show.Since(j.CreationTimestamp), names, images, show.Selector(j.Spec.Selector)}
+	return []any{j.Name, jobState(j), jobCompletions(j), took, since(j.CreationTimestamp), names, images, show.Selector(j.Spec.Selector)}
 }
 
 func jobState(j *batchv1.Job) string {

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -67,8 +68,8 @@ func endpointSliceKind() registry.Kind[slice] {
 			show.Text("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports")),
 			show.Text("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints")), show.Age(),
 		},
-		Cells: func(s slice) []any {
-			return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), show.Since(s.CreationTimestamp)}
+		CellsAt: func(s slice, since func(metav1.Time) string) []any {
+			return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), since(s.CreationTimestamp)}
 		},
 	}
 }
