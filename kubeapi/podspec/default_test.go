@@ -1,7 +1,6 @@
 package podspec
 
 import (
-	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +57,7 @@ func TestDefaultPodIsValid(t *testing.T) {
 		Ports: []corev1.ContainerPort{{ContainerPort: 80}}, LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"x"}}}},
 	}}, Volumes: []corev1.Volume{{Name: "v"}}}}
 	DefaultPod(p)
-	if errs := ValidatePodSpec(context.Background(), &p.Spec, field.NewPath("spec")); len(errs) > 0 {
+	if errs := ValidatePodSpec(Options{}, &p.Spec, field.NewPath("spec")); len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	if q := p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]; q.String() != "1" {

@@ -1,7 +1,6 @@
 package podspec
 
 import (
-	"context"
 	"math"
 	"strings"
 
@@ -11,30 +10,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"triplane/kubeapi/group"
 )
 
-// DefaultTemplate completes a pod template.
-func DefaultTemplate(t *corev1.PodTemplateSpec) { Default(t) }
-
-// ValidateTemplate judges a pod template at path. old is what it was before, nil
-// where it is new.
-func ValidateTemplate(ctx context.Context, t, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+// ValidateTemplate validates a pod template at path.
+func ValidateTemplate(o Options, t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, metav1validation.ValidateLabels(t.Labels, path.Child("labels"))...)
 	errs = append(errs, validation.ValidateAnnotations(t.Annotations, path.Child("annotations"))...)
 	errs = append(errs, ValidateAnnotations(t.Annotations, &t.Spec, path.Child("annotations"))...)
-	errs = append(errs, ValidatePodSpec(ctx, &t.Spec, path.Child("spec"))...)
+	errs = append(errs, ValidatePodSpec(o, &t.Spec, path.Child("spec"))...)
 	if len(t.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(path.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
 	}
 	return errs
 }
 
-// ValidatePodSpec judges the spec of a pod or template.
-func ValidatePodSpec(ctx context.Context, s *corev1.PodSpec, path *field.Path) field.ErrorList {
-	v := newChecker(ctx, s)
+// ValidatePodSpec validates the spec of a pod or template.
+func ValidatePodSpec(o Options, s *corev1.PodSpec, path *field.Path) field.ErrorList {
+	v := newChecker(o, s)
 	v.volumeList(path.Child("volumes"))
 	v.claimList(path.Child("resourceClaims"))
 	v.containers(path)
@@ -62,8 +55,8 @@ type checker struct {
 	privileged bool
 }
 
-func newChecker(ctx context.Context, s *corev1.PodSpec) *checker {
-	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: group.PrivilegedAllowed(ctx)}
+func newChecker(o Options, s *corev1.PodSpec) *checker {
+	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged}
 }
 
 func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }

@@ -1,8 +1,6 @@
 package podspec
 
 import (
-	"context"
-
 	"reflect"
 	"strings"
 
@@ -15,9 +13,9 @@ import (
 var allowedInEphemeral = sets.New("Name", "Image", "Command", "Args", "WorkingDir", "EnvFrom", "Env", "VolumeMounts",
 	"VolumeDevices", "TerminationMessagePath", "TerminationMessagePolicy", "ImagePullPolicy", "SecurityContext", "Stdin", "StdinOnce", "TTY")
 
-// EphemeralContainers judges the containers for debugging of a pod.
-func EphemeralContainers(ctx context.Context, s *corev1.PodSpec, list *field.Path) field.ErrorList {
-	v := newChecker(ctx, s)
+// EphemeralContainers validates the containers for debugging of a pod.
+func EphemeralContainers(o Options, s *corev1.PodSpec, list *field.Path) field.ErrorList {
+	v := newChecker(o, s)
 	for i := range s.Volumes {
 		v.volumes[s.Volumes[i].Name] = &s.Volumes[i]
 	}

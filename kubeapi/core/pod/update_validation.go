@@ -1,7 +1,6 @@
-package core
+package pod
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -13,12 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
 )
 
-// validatePodUpdate lets a pod's images, deadline and tolerations change, and
+// validateUpdate lets a pod's images, deadline and tolerations change, and
 // while it waits behind gates, where it may run.
-func validatePodUpdate(ctx context.Context, p, old pod) field.ErrorList {
-	errs := validatePod(ctx, p)
+func validateUpdate(o podspec.Options, p, old pod) field.ErrorList {
+	errs := validate(o, p)
 	spec := field.NewPath("spec")
 	if len(p.Spec.Containers) != len(old.Spec.Containers) {
 		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))

@@ -1,9 +1,10 @@
-package core
+package service
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 
@@ -13,19 +14,49 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/kubeapi/core/service/allocator"
+	"triplane/kubeapi/group"
 )
 
-// serviceAllocation gets services their IPs and ports, and takes them back.
-type serviceAllocation struct {
+// Allocation gets services their IPs and ports, and takes them back.
+type Allocation struct {
 	ips   *allocator.IPs
 	ports *allocator.Ports
 	// families that the cluster has, the default one first.
 	families []corev1.IPFamily
 }
 
+// NewAllocation returns what allocates from the ranges of d. IPs are objects of
+// another group, which it finds in d.Stores when a Service is written.
+func NewAllocation(d group.Deps) (*Allocation, error) {
+	options, err := d.RESTOptions.GetRESTOptions(corev1.Resource("services"))
+	if err != nil {
+		return nil, err
+	}
+	prefixes := Prefixes(d.ServiceCIDRs)
+	a := &Allocation{
+		ips:   allocator.NewIPs(d.Stores, prefixes),
+		ports: allocator.NewPorts(options.Backend, options.Prefix, d.NodePortRange),
+	}
+	for _, p := range prefixes {
+		a.families = append(a.families, familyOf(p.Addr().String()))
+	}
+	return a, nil
+}
+
+// Prefixes are ranges of cluster IPs as prefixes.
+func Prefixes(ranges []*net.IPNet) []netip.Prefix {
+	var out []netip.Prefix
+	for _, n := range ranges {
+		if p, err := netip.ParsePrefix(n.String()); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // taken is what a write got for a service and gives back if it fails.
 type taken struct {
-	a     *serviceAllocation
+	a     *Allocation
 	s     service
 	ips   []string
 	ports []int32
@@ -35,7 +66,7 @@ func (t *taken) giveBack(ctx context.Context) {
 	t.a.release(ctx, t.s.Namespace, t.s.Name, t.ips, t.ports)
 }
 
-func (a *serviceAllocation) release(ctx context.Context, namespace, name string, ips []string, ports []int32) {
+func (a *Allocation) release(ctx context.Context, namespace, name string, ips []string, ports []int32) {
 	// What a client no longer waits for has to be given back all the same.
 	ctx = context.WithoutCancel(ctx)
 	for _, text := range ips {
@@ -53,7 +84,7 @@ func (a *serviceAllocation) release(ctx context.Context, namespace, name string,
 	}
 }
 
-func (a *serviceAllocation) afterDelete(ctx context.Context, s service) {
+func (a *Allocation) afterDelete(ctx context.Context, s service) {
 	a.release(ctx, s.Namespace, s.Name, realIPs(s), nodePorts(s))
 }
 
@@ -80,11 +111,11 @@ func nodePorts(s service) []int32 {
 	return out
 }
 
-func (a *serviceAllocation) beginCreate(ctx context.Context, s service, dryRun bool) (func(context.Context, bool), error) {
+func (a *Allocation) beginCreate(ctx context.Context, s service, dryRun bool) (func(context.Context, bool), error) {
 	if err := a.settleFamilies(s, nil); err != nil {
 		return nil, err
 	}
-	if len(validateService(s, nil)) > 0 {
+	if len(validate(s, nil)) > 0 {
 		// The caller finds the same errors; nothing is reserved for them.
 		return nil, nil
 	}
@@ -99,11 +130,11 @@ func (a *serviceAllocation) beginCreate(ctx context.Context, s service, dryRun b
 	}, nil
 }
 
-func (a *serviceAllocation) beginUpdate(ctx context.Context, s, old service, dryRun bool) (func(context.Context, bool), error) {
+func (a *Allocation) beginUpdate(ctx context.Context, s, old service, dryRun bool) (func(context.Context, bool), error) {
 	if err := a.settleFamilies(s, old); err != nil {
 		return nil, err
 	}
-	if len(serviceKept(s, old)) > 0 || len(validateService(s, old)) > 0 {
+	if len(validateFixed(s, old)) > 0 || len(validate(s, old)) > 0 {
 		return nil, nil
 	}
 	t := &taken{a: a, s: s}
@@ -143,7 +174,7 @@ func (t *taken) allocate(ctx context.Context, old service, dryRun bool) error {
 }
 
 func (t *taken) invalid(errs ...*field.Error) error {
-	return apierrors.NewInvalid(kind("Service").GroupKind(), t.s.Name, errs)
+	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), t.s.Name, errs)
 }
 
 func (t *taken) allocateIPs(ctx context.Context, had []string, dryRun bool) error {

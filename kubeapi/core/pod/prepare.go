@@ -1,4 +1,4 @@
-package core
+package pod
 
 import (
 	"context"
@@ -9,8 +9,31 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/request"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/strategy"
 )
+
+// prepareForCreate sets what the server decides of a new pod.
+func prepareForCreate(ctx context.Context, p pod) {
+	p.Generation = 1
+	podspec.DropDisabled(&p.Spec)
+	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
+		*g = 1
+	}
+	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
+	if len(p.Spec.SchedulingGates) > 0 {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, LastTransitionTime: metav1.Now().Rfc3339Copy(),
+			Message: "Scheduling is blocked due to non-empty scheduling gates",
+		})
+	}
+	profilesFromAnnotations(ctx, p)
+	labelKeysIntoSelectors(p)
+}
+
+// raiseGeneration raises the generation when the spec changed.
+func raiseGeneration(p, old pod) { strategy.Generation(p, old, check.Differs(p.Spec, old.Spec)) }
 
 const appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/"
 

@@ -1,4 +1,4 @@
-package core
+package pod
 
 import (
 	"fmt"
@@ -7,15 +7,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"triplane/generic/registry"
 	"triplane/kubeapi/show"
 )
 
-// podCells shows a pod as kubectl does: one word for the state of all its
-// containers.
-func podCells(p pod) []any { return podCellsAt(p, show.Since) }
+func columns() []registry.Column {
+	return []registry.Column{
+		show.Name(),
+		show.Text("Ready", "The aggregate readiness state of this pod for accepting traffic."),
+		show.Text("Status", "The aggregate status of the containers in this pod."),
+		show.Text("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted."),
+		show.Age(),
+		show.Wide(show.Text("IP", show.Doc(corev1.PodStatus{}, "podIP"))),
+		show.Wide(show.Text("Node", show.Doc(corev1.PodSpec{}, "nodeName"))),
+		show.Wide(show.Text("Nominated Node", show.Doc(corev1.PodStatus{}, "nominatedNodeName"))),
+		show.Wide(show.Text("Readiness Gates", show.Doc(corev1.PodSpec{}, "readinessGates"))),
+	}
+}
 
-// podCellsAt leaves the ages to since.
-func podCellsAt(p pod, since func(metav1.Time) string) []any {
+// cells leaves the ages to since.
+func cells(p pod, since func(metav1.Time) string) []any {
 	s := summarize(p)
 	ip := "<none>"
 	if len(p.Status.PodIPs) > 0 {
@@ -25,15 +36,8 @@ func podCellsAt(p pod, since func(metav1.Time) string) []any {
 	}
 	return []any{
 		p.Name, fmt.Sprintf("%d/%d", s.ready, s.total), s.reason, s.restartsCell(since), since(p.CreationTimestamp),
-		ip, orNone(p.Spec.NodeName), orNone(p.Status.NominatedNodeName), readinessGates(p),
+		ip, show.OrNone(p.Spec.NodeName), show.OrNone(p.Status.NominatedNodeName), readinessGates(p),
 	}
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "<none>"
-	}
-	return s
 }
 
 func readinessGates(p pod) string {
@@ -185,7 +189,7 @@ func (s *summary) mainContainers(p pod) {
 	}
 }
 
-func podRowConditions(p pod) []metav1.TableRowCondition {
+func rowConditions(p pod) []metav1.TableRowCondition {
 	var reason string
 	switch p.Status.Phase {
 	case corev1.PodSucceeded:

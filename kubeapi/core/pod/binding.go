@@ -1,4 +1,4 @@
-package core
+package pod
 
 import (
 	"context"
@@ -15,20 +15,20 @@ import (
 	"triplane/kubeapi/strategy"
 )
 
-// bareBinding serves "bindings": it puts the pod of its own name on a node.
-type bareBinding struct{ pods *registry.Store[pod] }
+// Bindings serves "bindings": a Binding puts the pod of its own name on a node.
+type Bindings struct{ Pods *registry.Store[*corev1.Pod] }
 
-func (b bareBinding) New() runtime.Object   { return &corev1.Binding{} }
-func (b bareBinding) NamespaceScoped() bool { return true }
-func (b bareBinding) SingularName() string  { return "binding" }
-func (b bareBinding) ShortNames() []string  { return nil }
-func (b bareBinding) Categories() []string  { return nil }
+func (Bindings) New() runtime.Object     { return &corev1.Binding{} }
+func (b Bindings) NamespaceScoped() bool { return true }
+func (b Bindings) SingularName() string  { return "binding" }
+func (b Bindings) ShortNames() []string  { return nil }
+func (b Bindings) Categories() []string  { return nil }
 
 // PreserveObjectMeta keeps the uid, which names the pod that is meant.
-func (b bareBinding) PreserveObjectMeta() bool { return true }
+func (b Bindings) PreserveObjectMeta() bool { return true }
 
 // Create implements rest.Creater.
-func (b bareBinding) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
+func (b Bindings) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
 	binding, ok := obj.(*corev1.Binding)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Binding object: %#v", obj))
@@ -36,11 +36,11 @@ func (b bareBinding) Create(ctx context.Context, obj runtime.Object, validate re
 	return b.bind(ctx, binding.Name, binding, validate, opts)
 }
 
-// podBinding serves "pods/binding".
-type podBinding struct{ bareBinding }
+// namedBinding serves "pods/binding", where the URL names the pod as well.
+type namedBinding struct{ Bindings }
 
 // CreateNamed implements rest.NamedCreater.
-func (b podBinding) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
+func (b namedBinding) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
 	binding, ok := obj.(*corev1.Binding)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Binding object: %#v", obj))
@@ -51,9 +51,9 @@ func (b podBinding) CreateNamed(ctx context.Context, name string, obj runtime.Ob
 	return b.bind(ctx, name, binding, validate, opts)
 }
 
-func (b bareBinding) bind(ctx context.Context, name string, binding *corev1.Binding, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
+func (b Bindings) bind(ctx context.Context, name string, binding *corev1.Binding, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
 	if errs := validateBinding(binding); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(kind("Binding").GroupKind(), name, errs)
+		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Binding").GroupKind(), name, errs)
 	}
 	if validate != nil {
 		if err := validate(ctx, binding.DeepCopy()); err != nil {
@@ -62,7 +62,7 @@ func (b bareBinding) bind(ctx context.Context, name string, binding *corev1.Bind
 	}
 	dryRun := opts != nil && len(opts.DryRun) > 0
 	sub := &registry.UpdateSubresource[pod]{}
-	_, err := b.pods.Modify(ctx, name, sub, dryRun, func(p pod) error { return bindTo(p, binding) })
+	_, err := b.Pods.Modify(ctx, name, sub, dryRun, func(p pod) error { return bindTo(p, binding) })
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func validateBinding(b *corev1.Binding) field.ErrorList {
 
 func bindTo(p pod, b *corev1.Binding) error {
 	conflict := func(msg string, args ...any) error {
-		return apierrors.NewConflict(groupResource("pods/binding"), p.Name, fmt.Errorf(msg, args...))
+		return apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, fmt.Errorf(msg, args...))
 	}
 	if b.UID != "" && b.UID != p.UID {
 		return conflict("Precondition failed: UID in precondition: %v, UID in object meta: %v", b.UID, p.UID)
@@ -110,14 +110,14 @@ func bindTo(p pod, b *corev1.Binding) error {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled {
 			if c.Status != corev1.ConditionTrue {
-				c.Status, c.LastTransitionTime, c.Reason, c.Message = corev1.ConditionTrue, *now(), "", ""
+				c.Status, c.LastTransitionTime, c.Reason, c.Message = corev1.ConditionTrue, metav1.Now().Rfc3339Copy(), "", ""
 			}
 			strategy.Generation(p, before, true)
 			return nil
 		}
 	}
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
-		Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: *now(),
+		Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now().Rfc3339Copy(),
 	})
 	strategy.Generation(p, before, true)
 	return nil

@@ -1,4 +1,4 @@
-package core
+package pod
 
 import (
 	"context"
@@ -139,7 +139,7 @@ func disrupt(b *policyv1.PodDisruptionBudget, podName string) error {
 	if b.Status.DisruptedPods == nil {
 		b.Status.DisruptedPods = map[string]metav1.Time{}
 	}
-	b.Status.DisruptedPods[podName] = *now()
+	b.Status.DisruptedPods[podName] = metav1.Now().Rfc3339Copy()
 	return nil
 }
 
@@ -169,14 +169,14 @@ func tooMany(b *policyv1.PodDisruptionBudget, retry int, detail string, args ...
 // markDisrupted notes in the pod why it ends, for controllers that count such
 // ends differently.
 func (e eviction) markDisrupted(ctx context.Context, name string, dryRun bool) error {
-	_, err := e.pods.Modify(ctx, name, podStatus(), dryRun, func(p pod) error {
+	_, err := e.pods.Modify(ctx, name, status(), dryRun, func(p pod) error {
 		for i := range p.Status.Conditions {
 			if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
 				return nil
 			}
 		}
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
-			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: *now(),
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now().Rfc3339Copy(),
 			Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
 		})
 		return nil

@@ -1,4 +1,4 @@
-package core
+package pod
 
 import (
 	"context"
@@ -12,26 +12,9 @@ import (
 	"triplane/kubeapi/check"
 )
 
-// keepObservedGenerations keeps what writers that do not know of observed
-// generations leave out.
-func keepObservedGenerations(s, old *corev1.PodStatus) {
-	if s.ObservedGeneration == 0 {
-		s.ObservedGeneration = old.ObservedGeneration
-	}
-	before := map[corev1.PodConditionType]int64{}
-	for i := range old.Conditions {
-		before[old.Conditions[i].Type] = old.Conditions[i].ObservedGeneration
-	}
-	for i := range s.Conditions {
-		if c := &s.Conditions[i]; c.ObservedGeneration == 0 {
-			c.ObservedGeneration = before[c.Type]
-		}
-	}
-}
-
-func validatePodStatus(_ context.Context, p, old pod) field.ErrorList {
+func validateStatus(_ context.Context, p, old pod) field.ErrorList {
 	path, s := field.NewPath("status"), &p.Status
-	errs := podConditions(s.Conditions, path.Child("conditions"))
+	errs := conditions(s.Conditions, path.Child("conditions"))
 	if old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
 		errs = append(errs, field.Forbidden(path.Child("nodeName"), "may not be changed directly"))
 	}
@@ -58,7 +41,7 @@ func observedGeneration(n int64, owner *field.Path) field.ErrorList {
 // systemConditions are those that the system itself gives to pods.
 var systemConditions = sets.New(corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized)
 
-func podConditions(list []corev1.PodCondition, path *field.Path) field.ErrorList {
+func conditions(list []corev1.PodCondition, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[corev1.PodConditionType]()
 	for i := range list {

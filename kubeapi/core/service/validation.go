@@ -1,8 +1,7 @@
-package core
+package service
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"strings"
 
@@ -16,18 +15,18 @@ import (
 	"triplane/kubeapi/check"
 )
 
-func validateService(s, old service) field.ErrorList {
+func validate(s, old service) field.ErrorList {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
 	if len(s.Spec.Ports) == 0 && !headless(s) && s.Spec.Type != corev1.ServiceTypeExternalName {
 		errs = append(errs, field.Required(spec.Child("ports"), ""))
 	}
-	errs = append(errs, serviceType(s, spec)...)
-	errs = append(errs, servicePorts(s, spec.Child("ports"))...)
+	errs = append(errs, validateType(s, spec)...)
+	errs = append(errs, validatePorts(s, spec.Child("ports"))...)
 	errs = append(errs, metav1validation.ValidateLabels(s.Spec.Selector, spec.Child("selector"))...)
 	errs = append(errs, check.OneOf(s.Spec.SessionAffinity, spec.Child("sessionAffinity"), corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)...)
-	errs = append(errs, affinityConfig(s, spec.Child("sessionAffinityConfig"))...)
-	errs = append(errs, clusterIPFields(s, spec)...)
+	errs = append(errs, validateAffinity(s, spec.Child("sessionAffinityConfig"))...)
+	errs = append(errs, validateClusterIPs(s, spec)...)
 	for i, ip := range s.Spec.ExternalIPs {
 		p := spec.Child("externalIPs").Index(i)
 		if e := utilvalidation.IsValidIP(p, ip); len(e) > 0 {
@@ -38,8 +37,8 @@ func validateService(s, old service) field.ErrorList {
 	}
 	errs = append(errs, check.OneOf(s.Spec.Type, spec.Child("type"), corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
 		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)...)
-	errs = append(errs, balancerFields(s, spec)...)
-	errs = append(errs, trafficPolicies(s, spec)...)
+	errs = append(errs, validateLoadBalancer(s, spec)...)
+	errs = append(errs, validateTrafficPolicies(s, spec)...)
 	if t := s.Spec.TrafficDistribution; t != nil {
 		errs = append(errs, check.OneOf(*t, spec.Child("trafficDistribution"), corev1.ServiceTrafficDistributionPreferClose,
 			corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode)...)
@@ -47,7 +46,7 @@ func validateService(s, old service) field.ErrorList {
 	return errs
 }
 
-func serviceType(s service, spec *field.Path) field.ErrorList {
+func validateType(s service, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch s.Spec.Type {
 	case corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort:
@@ -68,7 +67,7 @@ func serviceType(s service, spec *field.Path) field.ErrorList {
 	return errs
 }
 
-func servicePorts(s service, list *field.Path) field.ErrorList {
+func validatePorts(s service, list *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := sets.New[string]()
 	type key struct {
@@ -78,7 +77,7 @@ func servicePorts(s service, list *field.Path) field.ErrorList {
 	seen := sets.New[key]()
 	for i := range s.Spec.Ports {
 		p, path := &s.Spec.Ports[i], list.Index(i)
-		errs = append(errs, servicePort(p, len(s.Spec.Ports) > 1, names, path)...)
+		errs = append(errs, validatePort(p, len(s.Spec.Ports) > 1, names, path)...)
 		if !mayHaveNodePorts(s) && p.NodePort != 0 {
 			errs = append(errs, field.Forbidden(path.Child("nodePort"), fmt.Sprintf("may not be used when `type` is '%s'", s.Spec.Type)))
 		}
@@ -94,7 +93,7 @@ func servicePorts(s service, list *field.Path) field.ErrorList {
 	return errs
 }
 
-func servicePort(p *corev1.ServicePort, needsName bool, names sets.Set[string], path *field.Path) field.ErrorList {
+func validatePort(p *corev1.ServicePort, needsName bool, names sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case needsName && p.Name == "":
@@ -129,7 +128,7 @@ func servicePort(p *corev1.ServicePort, needsName bool, names sets.Set[string], 
 	return errs
 }
 
-func affinityConfig(s service, path *field.Path) field.ErrorList {
+func validateAffinity(s service, path *field.Path) field.ErrorList {
 	c := s.Spec.SessionAffinityConfig
 	timeout := path.Child("clientIP", "timeoutSeconds")
 	switch s.Spec.SessionAffinity {
@@ -148,8 +147,8 @@ func affinityConfig(s service, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// clusterIPFields judges the IPs and their families against each other.
-func clusterIPFields(s service, spec *field.Path) field.ErrorList {
+// validateClusterIPs judges the IPs and their families against each other.
+func validateClusterIPs(s service, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	families, ips := spec.Child("ipFamilies"), spec.Child("clusterIPs")
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
@@ -188,10 +187,10 @@ func clusterIPFields(s service, spec *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *p, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
 		}
 	}
-	return append(errs, clusterIPList(s, ips)...)
+	return append(errs, validateIPList(s, ips)...)
 }
 
-func clusterIPList(s service, path *field.Path) field.ErrorList {
+func validateIPList(s service, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	list := s.Spec.ClusterIPs
 	for i, ip := range list {
@@ -238,7 +237,7 @@ const maxAffinitySeconds = 86400
 
 const sourceRanges = corev1.AnnotationLoadBalancerSourceRangesKey
 
-func balancerFields(s service, spec *field.Path) field.ErrorList {
+func validateLoadBalancer(s service, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	balancer := s.Spec.Type == corev1.ServiceTypeLoadBalancer
 	const only = "may only be used when `type` is 'LoadBalancer'"
@@ -277,7 +276,7 @@ func balancerFields(s service, spec *field.Path) field.ErrorList {
 	return errs
 }
 
-func trafficPolicies(s service, spec *field.Path) field.ErrorList {
+func validateTrafficPolicies(s service, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	external := spec.Child("externalTrafficPolicy")
 	policy := s.Spec.ExternalTrafficPolicy
@@ -300,36 +299,6 @@ func trafficPolicies(s service, spec *field.Path) field.ErrorList {
 		errs = append(errs, check.OneOf(*p, internal, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)...)
 	case needsClusterIP(s):
 		errs = append(errs, field.Required(internal, ""))
-	}
-	return errs
-}
-
-func serviceStatus(s service) field.ErrorList {
-	var errs field.ErrorList
-	path := field.NewPath("status", "loadBalancer", "ingress")
-	ingress := s.Status.LoadBalancer.Ingress
-	if s.Spec.Type != corev1.ServiceTypeLoadBalancer && len(ingress) > 0 {
-		return field.ErrorList{field.Forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")}
-	}
-	for i := range ingress {
-		in, p := &ingress[i], path.Index(i)
-		if in.IP != "" {
-			errs = append(errs, utilvalidation.IsValidIP(p.Child("ip"), in.IP)...)
-		}
-		switch {
-		case in.IP != "" && in.IPMode == nil:
-			errs = append(errs, field.Required(p.Child("ipMode"), "must be specified when `ip` is set"))
-		case in.IP == "" && in.IPMode != nil:
-			errs = append(errs, field.Forbidden(p.Child("ipMode"), "may not be specified when `ip` is not set"))
-		case in.IPMode != nil:
-			errs = append(errs, check.OneOf(*in.IPMode, p.Child("ipMode"), corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP)...)
-		}
-		if in.Hostname != "" {
-			errs = append(errs, check.Subdomain(in.Hostname, p.Child("hostname"))...)
-			if net.ParseIP(in.Hostname) != nil {
-				errs = append(errs, field.Invalid(p.Child("hostname"), in.Hostname, "must be a DNS name, not an IP address"))
-			}
-		}
 	}
 	return errs
 }

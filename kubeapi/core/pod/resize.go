@@ -1,10 +1,9 @@
-package core
+package pod
 
 import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -13,71 +12,8 @@ import (
 	"triplane/kubeapi/strategy"
 )
 
-// podStatus is what kubelets and controllers write.
-func podStatus() *registry.UpdateSubresource[pod] {
-	return &registry.UpdateSubresource[pod]{
-		PrepareForUpdate: func(_ context.Context, p, old pod) {
-			p.Spec, p.DeletionTimestamp = old.Spec, old.DeletionTimestamp
-			p.OwnerReferences = old.OwnerReferences
-			if p.Status.QOSClass == "" {
-				p.Status.QOSClass = old.Status.QOSClass
-			}
-			keepObservedGenerations(&p.Status, &old.Status)
-		},
-		ValidateUpdate: validatePodStatus,
-		ResetFields:    strategy.ResetPaths(v1, strategy.Path{"metadata", "deletionTimestamp"}, strategy.Path{"metadata", "ownerReferences"}, strategy.Path{"spec"}),
-	}
-}
-
-// firstIP keeps the one address and the list of addresses in step.
-func firstIP(s *corev1.PodStatus) {
-	switch {
-	case s.PodIP != "" && (len(s.PodIPs) == 0 || s.PodIPs[0].IP != s.PodIP):
-		s.PodIPs = []corev1.PodIP{{IP: s.PodIP}}
-	case s.PodIP == "" && len(s.PodIPs) > 0:
-		s.PodIP = s.PodIPs[0].IP
-	}
-}
-
-// podEphemeralContainers adds containers for debugging to a running pod.
-func podEphemeralContainers() *registry.UpdateSubresource[pod] {
-	path := field.NewPath("spec", "ephemeralContainers")
-	return &registry.UpdateSubresource[pod]{
-		PrepareForUpdate: func(_ context.Context, p, old pod) {
-			added := p.Spec.EphemeralContainers
-			meta := p.ObjectMeta.ManagedFields
-			version := p.ResourceVersion
-			*p = *old.DeepCopy()
-			p.Spec.EphemeralContainers, p.ManagedFields, p.ResourceVersion = added, meta, version
-			podGeneration(p, old)
-		},
-		ValidateUpdate: func(ctx context.Context, p, old pod) field.ErrorList {
-			if mirrorPod(old) {
-				return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
-			}
-			errs := podspec.EphemeralContainers(ctx, &p.Spec, path)
-			now := map[string]*corev1.EphemeralContainer{}
-			for i := range p.Spec.EphemeralContainers {
-				now[p.Spec.EphemeralContainers[i].Name] = &p.Spec.EphemeralContainers[i]
-			}
-			for i := range old.Spec.EphemeralContainers {
-				o := &old.Spec.EphemeralContainers[i]
-				switch n := now[o.Name]; {
-				case n == nil:
-					errs = append(errs, field.Forbidden(path, "existing ephemeral containers "+quoted([]string{o.Name})+" may not be removed\n"))
-				case check.Differs(*n, *o):
-					errs = append(errs, field.Forbidden(path, "existing ephemeral containers "+quoted([]string{o.Name})+" may not be changed\n"+
-						diff.Diff(o, n)))
-				}
-			}
-			return errs
-		},
-		ResetFields: strategy.Reset(v1, "status"),
-	}
-}
-
-// podResize changes the CPU and memory of a pod's containers.
-func podResize() *registry.UpdateSubresource[pod] {
+// resize changes the CPU and memory of a pod's containers.
+func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
 	return &registry.UpdateSubresource[pod]{
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
 			now := p.Spec
@@ -90,10 +26,10 @@ func podResize() *registry.UpdateSubresource[pod] {
 			p.ManagedFields, p.ResourceVersion = meta, version
 			takeResources(p.Spec.Containers, now.Containers)
 			takeResources(p.Spec.InitContainers, now.InitContainers)
-			podGeneration(p, old)
+			raiseGeneration(p, old)
 		},
-		ValidateUpdate: validateResize,
-		ResetFields:    strategy.ResetPaths(v1, strategy.Path{"status"}),
+		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateResize(o, p, old) },
+		ResetFields:    strategy.ResetPaths(corev1.SchemeGroupVersion, strategy.Path{"status"}),
 	}
 }
 
@@ -107,7 +43,7 @@ func takeResources(to, from []corev1.Container) {
 	}
 }
 
-func validateResize(ctx context.Context, p, old pod) field.ErrorList {
+func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 	spec := field.NewPath("spec")
 	switch {
 	case mirrorPod(old):
@@ -117,7 +53,7 @@ func validateResize(ctx context.Context, p, old pod) field.ErrorList {
 	case len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers):
 		return field.ErrorList{field.Forbidden(spec.Child("containers"), "containers may not be added or removed on resize")}
 	}
-	errs := validatePod(ctx, p)
+	errs := validate(o, p)
 	if was := podspec.QOSClass(&old.Spec); was != podspec.QOSClass(&p.Spec) {
 		errs = append(errs, field.Invalid(spec, was, "Pod QOS Class may not change as a result of resizing"))
 	}

@@ -1,4 +1,4 @@
-package core
+package service
 
 import (
 	"fmt"
@@ -7,12 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
 // settleFamilies decides the IP families of a service and whether it has one or
 // two, from what the client said and what the cluster has. old is nil for a new
 // service.
-func (a *serviceAllocation) settleFamilies(s, old service) error {
+func (a *Allocation) settleFamilies(s, old service) error {
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
@@ -22,19 +23,19 @@ func (a *serviceAllocation) settleFamilies(s, old service) error {
 	}
 	spec := &s.Spec
 	if spec.IPFamilyPolicy == nil && (len(spec.ClusterIPs) == 2 || len(spec.IPFamilies) == 2 && len(a.families) == 2) {
-		spec.IPFamilyPolicy = ptr(corev1.IPFamilyPolicyRequireDualStack)
+		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyRequireDualStack)
 	}
 	if spec.IPFamilyPolicy == nil && len(spec.IPFamilies) == 2 {
-		spec.IPFamilyPolicy = ptr(corev1.IPFamilyPolicySingleStack)
+		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicySingleStack)
 		return nil // refused by validation
 	}
-	if len(clusterIPFields(s, field.NewPath("spec"))) > 0 {
+	if len(validateClusterIPs(s, field.NewPath("spec"))) > 0 {
 		return nil
 	}
 	if headless(s) && len(spec.Selector) == 0 {
 		// Nobody but its owner fills its endpoints, in whatever families.
 		if spec.IPFamilyPolicy == nil {
-			spec.IPFamilyPolicy = ptr(corev1.IPFamilyPolicyRequireDualStack)
+			spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyRequireDualStack)
 		}
 		a.complete(s, []corev1.IPFamily{a.families[0], other(a.families[0])})
 		return nil
@@ -43,7 +44,7 @@ func (a *serviceAllocation) settleFamilies(s, old service) error {
 		return err
 	}
 	if spec.IPFamilyPolicy == nil {
-		spec.IPFamilyPolicy = ptr(corev1.IPFamilyPolicySingleStack)
+		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicySingleStack)
 	}
 	a.complete(s, a.families)
 	return nil
@@ -51,7 +52,7 @@ func (a *serviceAllocation) settleFamilies(s, old service) error {
 
 // becomeSingleStack drops the second family where an update says SingleStack and
 // leaves the lists as they were.
-func (a *serviceAllocation) becomeSingleStack(s, old service) {
+func (a *Allocation) becomeSingleStack(s, old service) {
 	if old == nil || len(old.Spec.IPFamilies) != 2 || s.Spec.IPFamilyPolicy == nil || *s.Spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack {
 		return
 	}
@@ -64,7 +65,7 @@ func (a *serviceAllocation) becomeSingleStack(s, old service) {
 }
 
 // familiesFromIPs adds the families of the IPs that the client chose.
-func (a *serviceAllocation) familiesFromIPs(s service) error {
+func (a *Allocation) familiesFromIPs(s service) error {
 	for i, ip := range s.Spec.ClusterIPs {
 		if ip == corev1.ClusterIPNone {
 			return nil
@@ -77,7 +78,7 @@ func (a *serviceAllocation) familiesFromIPs(s service) error {
 			continue
 		}
 		if !slices.Contains(a.families, f) && s.Spec.ClusterIP != "" && i == 0 {
-			return apierrors.NewInvalid(kind("Service").GroupKind(), s.Name, field.ErrorList{
+			return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, field.ErrorList{
 				field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), s.Spec.ClusterIPs, fmt.Sprintf("%s is not configured on this cluster", f)),
 			})
 		}
@@ -89,7 +90,7 @@ func (a *serviceAllocation) familiesFromIPs(s service) error {
 }
 
 // configured refuses families that the cluster does not have.
-func (a *serviceAllocation) configured(s service) error {
+func (a *Allocation) configured(s service) error {
 	var errs field.ErrorList
 	spec := field.NewPath("spec")
 	if p := s.Spec.IPFamilyPolicy; p != nil && *p == corev1.IPFamilyPolicyRequireDualStack && len(a.families) < 2 {
@@ -101,13 +102,13 @@ func (a *serviceAllocation) configured(s service) error {
 		}
 	}
 	if len(errs) > 0 {
-		return apierrors.NewInvalid(kind("Service").GroupKind(), s.Name, errs)
+		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, errs)
 	}
 	return nil
 }
 
 // complete adds the families that the policy asks for.
-func (a *serviceAllocation) complete(s service, from []corev1.IPFamily) {
+func (a *Allocation) complete(s service, from []corev1.IPFamily) {
 	spec := &s.Spec
 	if len(spec.IPFamilies) == 0 {
 		spec.IPFamilies = []corev1.IPFamily{from[0]}
