@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/specdiff"
 	"triplane/kubeapi/strategy"
 )
 
@@ -41,7 +41,7 @@ func ephemeralContainers(o podspec.Options) *registry.UpdateSubresource[pod] {
 				case is == nil:
 					errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be removed\n", was.Name)))
 				case check.Differs(*is, *was):
-					errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", was.Name, diff.Diff(was, is))))
+					errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", was.Name, specdiff.Of(was, is))))
 				}
 			}
 			return errs

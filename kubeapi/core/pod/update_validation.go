@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/specdiff"
 )
 
 // validateUpdate lets a pod's images, deadline and tolerations change, and
@@ -105,7 +105,7 @@ func otherChanges(p, old pod, path *field.Path) field.ErrorList {
 		"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 	}
 	return append(errs, field.Forbidden(path, fmt.Sprintf("pod updates may not change fields other than %s\n%v",
-		strings.Join(allowed, ","), diff.Diff(&old.Spec, s))))
+		strings.Join(allowed, ","), specdiff.Of(&old.Spec, s))))
 }
 
 // changedImages judges images once more: an update may change them, but not take
