@@ -69,10 +69,8 @@ func (t tokenRequests) CreateNamed(ctx context.Context, name string, obj runtime
 	if errs := validateTokenRequest(req); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind(), "", errs)
 	}
-	if validate != nil {
-		if err := validate(ctx, req.DeepCopy()); err != nil {
-			return nil, err
-		}
+	if err := group.Admit(ctx, req, validate); err != nil {
+		return nil, err
 	}
 	return t.issue(ctx, req, account)
 }

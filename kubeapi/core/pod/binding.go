@@ -12,6 +12,7 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
+	"triplane/kubeapi/group"
 	"triplane/kubeapi/strategy"
 )
 
@@ -55,10 +56,8 @@ func (b Bindings) bind(ctx context.Context, name string, binding *corev1.Binding
 	if errs := validateBinding(binding); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Binding").GroupKind(), name, errs)
 	}
-	if validate != nil {
-		if err := validate(ctx, binding.DeepCopy()); err != nil {
-			return nil, err
-		}
+	if err := group.Admit(ctx, binding, validate); err != nil {
+		return nil, err
 	}
 	dryRun := opts != nil && len(opts.DryRun) > 0
 	sub := &registry.UpdateSubresource[pod]{}

@@ -43,10 +43,8 @@ func (e eviction) CreateNamed(ctx context.Context, name string, obj runtime.Obje
 	if ev.Name != name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
 	}
-	if validate != nil {
-		if err := validate(ctx, ev.DeepCopy()); err != nil {
-			return nil, err
-		}
+	if err := group.Admit(ctx, ev, validate); err != nil {
+		return nil, err
 	}
 	p, err := e.pods.Read(ctx, name)
 	if err != nil {

@@ -1,6 +1,11 @@
 package podspec
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"triplane/kubeapi/defaults"
+)
 
 // DefaultVolumeSource completes a pod's volume; without any source it is an
 // empty directory.
@@ -47,32 +52,20 @@ func DefaultVolumeSource(v *corev1.VolumeSource) {
 
 // DefaultHostPath completes a host path: the empty type means no check.
 func DefaultHostPath(h *corev1.HostPathVolumeSource) {
-	if h.Type == nil {
-		h.Type = ptr(corev1.HostPathUnset)
-	}
+	defaults.Set(&h.Type, corev1.HostPathUnset)
 }
 
 // DefaultAzureDisk completes an Azure disk.
 func DefaultAzureDisk(d *corev1.AzureDiskVolumeSource) {
-	if d.CachingMode == nil {
-		d.CachingMode = ptr(corev1.AzureDataDiskCachingReadWrite)
-	}
-	if d.Kind == nil {
-		d.Kind = ptr(corev1.AzureSharedBlobDisk)
-	}
-	if d.FSType == nil {
-		d.FSType = ptr("ext4")
-	}
-	if d.ReadOnly == nil {
-		d.ReadOnly = ptr(false)
-	}
+	defaults.Set(&d.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+	defaults.Set(&d.Kind, corev1.AzureSharedBlobDisk)
+	defaults.Set(&d.FSType, "ext4")
+	defaults.Set(&d.ReadOnly, false)
 }
 
 // DefaultClaimSpec completes the spec of a PersistentVolumeClaim.
 func DefaultClaimSpec(s *corev1.PersistentVolumeClaimSpec) {
-	if s.VolumeMode == nil {
-		s.VolumeMode = ptr(corev1.PersistentVolumeFilesystem)
-	}
+	defaults.Set(&s.VolumeMode, corev1.PersistentVolumeFilesystem)
 	RoundResources(s.Resources.Limits)
 	RoundResources(s.Resources.Requests)
 }
@@ -82,13 +75,13 @@ func defaultProjected(p *corev1.ProjectedVolumeSource) {
 	for i := range p.Sources {
 		s := &p.Sources[i]
 		if s.ServiceAccountToken != nil && s.ServiceAccountToken.ExpirationSeconds == nil {
-			s.ServiceAccountToken.ExpirationSeconds = ptr(int64(3600))
+			s.ServiceAccountToken.ExpirationSeconds = ptr.To(int64(3600))
 		}
 		if s.DownwardAPI != nil {
 			defaultDownward(s.DownwardAPI.Items)
 		}
 		if s.PodCertificate != nil && s.PodCertificate.MaxExpirationSeconds == nil {
-			s.PodCertificate.MaxExpirationSeconds = ptr(int32(86400))
+			s.PodCertificate.MaxExpirationSeconds = ptr.To(int32(86400))
 		}
 	}
 }
@@ -103,7 +96,7 @@ func defaultDownward(items []corev1.DownwardAPIVolumeFile) {
 
 func setMode(m **int32) {
 	if *m == nil {
-		*m = ptr(int32(0o644))
+		*m = ptr.To(int32(0o644))
 	}
 }
 

@@ -2,6 +2,9 @@ package podspec
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"triplane/kubeapi/defaults"
 )
 
 // Default completes a pod template.
@@ -16,9 +19,7 @@ func DefaultPod(p *corev1.Pod) {
 	if p.Spec.Resources != nil {
 		defaultPodLevelResources(&p.Spec)
 	}
-	if p.Spec.EnableServiceLinks == nil {
-		p.Spec.EnableServiceLinks = ptr(corev1.DefaultEnableServiceLinks)
-	}
+	defaults.Set(&p.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	if p.Spec.HostNetwork {
 		hostPorts(p.Spec.Containers)
 		hostPorts(p.Spec.InitContainers)
@@ -39,9 +40,7 @@ func DefaultPodSpec(s *corev1.PodSpec) {
 	if s.SecurityContext == nil {
 		s.SecurityContext = &corev1.PodSecurityContext{}
 	}
-	if s.TerminationGracePeriodSeconds == nil {
-		s.TerminationGracePeriodSeconds = ptr(int64(corev1.DefaultTerminationGracePeriodSeconds))
-	}
+	defaults.Set(&s.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
 	if s.SchedulerName == "" {
 		s.SchedulerName = corev1.DefaultSchedulerName
 	}
@@ -109,7 +108,7 @@ func defaultEnvSource(from *corev1.EnvVarSource) {
 		defaultFieldRef(from.FieldRef)
 	}
 	if from.FileKeyRef != nil && from.FileKeyRef.Optional == nil {
-		from.FileKeyRef.Optional = ptr(false)
+		from.FileKeyRef.Optional = ptr.To(false)
 	}
 }
 
@@ -129,7 +128,7 @@ func defaultProbe(p *corev1.Probe) {
 	setInt(&p.FailureThreshold, 3)
 	defaultHTTPGet(p.HTTPGet)
 	if p.GRPC != nil && p.GRPC.Service == nil {
-		p.GRPC.Service = ptr("")
+		p.GRPC.Service = ptr.To("")
 	}
 }
 
@@ -166,5 +165,3 @@ func setInt(v *int32, def int32) {
 		*v = def
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
