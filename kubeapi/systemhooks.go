@@ -86,7 +86,7 @@ func (s *Server) repairHook(ctx context.Context) error {
 	return nil
 }
 
-// identityHook keeps the lease that tells that this replica lives.
+// identityHook keeps the lease that shows that this replica lives.
 func (s *Server) identityHook(ctx context.Context) error {
 	if err := s.identity.Renew(ctx); err != nil {
 		return err
