@@ -15,9 +15,15 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// limitRanger gives containers the requests and limits that the namespace has for
-// those that name none, and holds all to its bounds.
+// limitRanger sets the default requests and limits of the namespace's LimitRanges
+// on containers that name none, and refuses pods and claims beyond their bounds.
+//
+// Options: none. Metrics: none. Order: before plugins that depend on requests and limits; quota is counted last.
 type limitRanger struct{ stores *group.Stores }
+
+func newLimitRanger(d *Dependencies) admission.Interface {
+	return &limitRanger{stores: d.Stores}
+}
 
 // Handles implements admission.Interface.
 func (*limitRanger) Handles(op admission.Operation) bool {
