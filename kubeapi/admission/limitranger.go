@@ -11,8 +11,8 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"triplane/generic/admission"
-	"triplane/kubeapi/core/podspec"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/podspec"
 )
 
 // limitRanger sets the default requests and limits of the namespace's LimitRanges
