@@ -177,7 +177,7 @@ func localCondition() apiregistrationv1.APIServiceCondition {
 }
 
 // setAvailable puts the Available condition into the status, keeping the time of
-// the last transition where its status stays. It tells whether anything changed.
+// the last transition where its status stays. It reports whether anything changed.
 func setAvailable(s *apiregistrationv1.APIService, c apiregistrationv1.APIServiceCondition) bool {
 	c.LastTransitionTime = metav1.Now()
 	for i := range s.Status.Conditions {
@@ -198,7 +198,7 @@ func setAvailable(s *apiregistrationv1.APIService, c apiregistrationv1.APIServic
 	return true
 }
 
-// isAvailable tells whether the Available condition is true.
+// isAvailable reports whether the Available condition is true.
 func isAvailable(s *apiregistrationv1.APIService) bool {
 	c := available(s)
 	return c != nil && c.Status == apiregistrationv1.ConditionTrue

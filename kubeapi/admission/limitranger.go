@@ -34,7 +34,7 @@ func (l *limitRanger) ranges(ctx context.Context, a *admission.Attributes) ([]*c
 	return group.List[*corev1.LimitRange](ctx, l.stores, core("limitranges"), a.Namespace, cached())
 }
 
-// concerns tells whether the operation is about something that is limited: pods
+// concerns reports whether the operation is about something that is limited: pods
 // when they are new or resized, claims always.
 func concerns(a *admission.Attributes) bool {
 	switch a.Object.(type) {

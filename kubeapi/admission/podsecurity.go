@@ -74,7 +74,7 @@ func privileged() api.Policy {
 	return api.Policy{Enforce: p, Audit: p, Warn: p}
 }
 
-// changes tells whether an update can make a difference to the judgement.
+// changes reports whether an update can make a difference to the judgement.
 func changes(a *admission.Attributes, spec *corev1.PodSpec) bool {
 	old, ok := a.OldObject.(*corev1.Pod)
 	return !ok || check.Differs(*spec, old.Spec)
@@ -124,7 +124,7 @@ func invalidLabels(ns *corev1.Namespace, errs field.ErrorList) error {
 	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind(), ns.Name, errs)
 }
 
-// stricter tells whether a level may refuse what the one before let pass.
+// stricter reports whether a level may refuse what the one before let pass.
 func stricter(now, before api.LevelVersion) bool {
 	if now == before || now.Level == api.LevelPrivileged {
 		return false

@@ -112,7 +112,7 @@ func (s *serviceAccount) account(ctx context.Context, a *admission.Attributes, p
 	return account, err
 }
 
-// mounts tells whether the token is wanted; the pod has the last word.
+// mounts reports whether the token is wanted; the pod has the last word.
 func mounts(account *corev1.ServiceAccount, p *corev1.Pod) bool {
 	if m := p.Spec.AutomountServiceAccountToken; m != nil {
 		return *m
