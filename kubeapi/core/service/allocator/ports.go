@@ -1,0 +1,159 @@
+package allocator
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"math/rand/v2"
+
+	corev1 "k8s.io/api/core/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"triplane/generic/storage"
+	"triplane/generic/wire"
+)
+
+// ErrPortAllocated says that somebody has the port.
+var ErrPortAllocated = errors.New("provided port is already allocated")
+
+// Ports hands out node ports. It is safe for concurrent use.
+type Ports struct {
+	backend storage.Backend
+	key     string
+	ports   utilnet.PortRange
+}
+
+// NewPorts makes an allocator that keeps its bits below prefix ("/registry").
+func NewPorts(backend storage.Backend, prefix string, ports utilnet.PortRange) *Ports {
+	return &Ports{backend: backend, key: prefix + "/ranges/servicenodeports", ports: ports}
+}
+
+// Range is what node ports are taken of.
+func (p *Ports) Range() utilnet.PortRange { return p.ports }
+
+// Change takes some ports and gives others back in one transaction. wanted ports
+// of 0 are chosen; the result holds all wanted ones in order. With dryRun
+// nothing is written.
+func (p *Ports) Change(ctx context.Context, wanted, released []int32, dryRun bool) ([]int32, error) {
+	for {
+		kv, bits, err := p.read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		got, err := p.apply(bits, wanted, released)
+		if err != nil || dryRun {
+			return got, err
+		}
+		err = p.write(ctx, kv, bits)
+		var conflict *storage.ConflictError
+		if errors.As(err, &conflict) || errors.Is(err, storage.ErrExists) {
+			continue
+		}
+		return got, err
+	}
+}
+
+// PortError says which of the wanted ports could not be had.
+type PortError struct {
+	Index int
+	Err   error
+}
+
+func (e *PortError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *PortError) Unwrap() error { return e.Err }
+
+func (p *Ports) apply(bits *big.Int, wanted, released []int32) ([]int32, error) {
+	for _, port := range released {
+		if p.ports.Contains(int(port)) {
+			bits.SetBit(bits, int(port)-p.ports.Base, 0)
+		}
+	}
+	got := make([]int32, len(wanted))
+	for i, port := range wanted {
+		if port == 0 {
+			continue
+		}
+		offset := int(port) - p.ports.Base
+		if bits.Bit(offset) == 1 {
+			return nil, &PortError{i, ErrPortAllocated}
+		}
+		bits.SetBit(bits, offset, 1)
+		got[i] = port
+	}
+	for i, port := range wanted {
+		if port != 0 {
+			continue
+		}
+		offset := p.free(bits)
+		if offset < 0 {
+			return nil, &PortError{i, ErrFull}
+		}
+		bits.SetBit(bits, offset, 1)
+		got[i] = int32(p.ports.Base + offset)
+	}
+	return got, nil
+}
+
+// free finds a port nobody has, above the band of those who choose if possible.
+func (p *Ports) free(bits *big.Int) int {
+	size := p.ports.Size
+	band := 0
+	if size >= 32 {
+		band = min(max(16, size/32), 128)
+	}
+	for _, part := range [][2]int{{band, size - band}, {0, band}} {
+		if part[1] <= 0 {
+			continue
+		}
+		start := rand.IntN(part[1])
+		for i := range part[1] {
+			if offset := part[0] + (start+i)%part[1]; bits.Bit(offset) == 0 {
+				return offset
+			}
+		}
+	}
+	return -1
+}
+
+func (p *Ports) read(ctx context.Context) (*storage.KeyValue, *big.Int, error) {
+	kv, err := p.backend.Get(ctx, p.key)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, new(big.Int), nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var r corev1.RangeAllocation
+	if wire.UnmarshalProtobuf(kv.Value, &r) != nil {
+		return nil, nil, errors.New("the stored node port allocation cannot be read")
+	}
+	return &kv, new(big.Int).SetBytes(r.Data), nil
+}
+
+func (p *Ports) write(ctx context.Context, old *storage.KeyValue, bits *big.Int) error {
+	r := corev1.RangeAllocation{Range: p.ports.String(), Data: bits.Bytes()}
+	value, err := wire.AppendProtobuf(nil, corev1.SchemeGroupVersion.WithKind("RangeAllocation"), &r)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		_, err = p.backend.Create(ctx, p.key, value, 0)
+	} else {
+		_, err = p.backend.Update(ctx, p.key, value, old.Revision, 0)
+	}
+	return err
+}
+
+// Init writes the empty allocation where there is none yet.
+func (p *Ports) Init(ctx context.Context) error {
+	kv, bits, err := p.read(ctx)
+	if err != nil || kv != nil {
+		return err
+	}
+	if err = p.write(ctx, nil, bits); errors.Is(err, storage.ErrExists) {
+		return nil
+	}
+	return err
+}

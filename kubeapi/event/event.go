@@ -1,0 +1,156 @@
+package event
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+// Kind declares events as the core group serves them. ttl is how long an event
+// is kept.
+func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
+	type event = *corev1.Event
+	return registry.Kind[event]{
+		Hub: corev1.SchemeGroupVersion.WithKind("Event"), Plural: "events", Singular: "event", ShortNames: []string{"ev"}, Namespaced: true,
+		New:                      func() event { return &corev1.Event{} },
+		NewList:                  func() runtime.Object { return &corev1.EventList{} },
+		ValidateName:             check.PathSegmentName,
+		TTL:                      func(event) time.Duration { return ttl },
+		AllowCreateOnUpdate:      true,
+		AllowUnconditionalUpdate: true,
+		DefaultGarbageCollection: registry.Unsupported,
+		Validate:                 func(_ context.Context, e event) field.ErrorList { return validateEvent(e) },
+		ValidateUpdate:           func(_ context.Context, e, _ event) field.ErrorList { return validateEvent(e) },
+		Columns:                  columns(),
+		CellsAt:                  cells,
+		Fields:                   selectableFields(),
+	}
+}
+
+// validateEvent validates an event written in the core group's shape.
+func validateEvent(e *corev1.Event) field.ErrorList {
+	var errs field.ErrorList
+	if e.InvolvedObject.Namespace == "" {
+		// Events about what is in no namespace are kept in "default".
+		if e.Namespace != "" && e.Namespace != "default" && e.Namespace != "kube-system" {
+			errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), e.InvolvedObject.Namespace, "does not match event.namespace"))
+		}
+	} else if e.Namespace != e.InvolvedObject.Namespace {
+		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), e.InvolvedObject.Namespace, "does not match event.namespace"))
+	}
+	if e.EventTime.IsZero() {
+		return errs
+	}
+	controller := field.NewPath("reportingComponent")
+	if e.ReportingController == "" {
+		errs = append(errs, field.Required(controller, ""))
+	}
+	errs = append(errs, check.QualifiedName(e.ReportingController, controller)...)
+	if e.ReportingInstance == "" {
+		errs = append(errs, field.Required(field.NewPath("reportingInstance"), ""))
+	}
+	if e.Action == "" {
+		errs = append(errs, field.Required(field.NewPath("action"), ""))
+	}
+	if e.Reason == "" {
+		errs = append(errs, field.Required(field.NewPath("reason"), ""))
+	}
+	for _, f := range []struct {
+		name, value string
+		most        int
+	}{{"reportingInstance", e.ReportingInstance, 128}, {"action", e.Action, 128}, {"reason", e.Reason, 128}, {"message", e.Message, 1024}} {
+		if len(f.value) > f.most {
+			errs = append(errs, field.Invalid(field.NewPath(f.name), "", fmt.Sprintf("can have at most %d characters", f.most)))
+		}
+	}
+	return errs
+}
+
+// columns are the columns of events in both groups.
+func columns() []registry.Column {
+	doc := func(name string) string { return show.Doc(corev1.Event{}, name) }
+	return []registry.Column{
+		show.Text("Last Seen", doc("lastTimestamp")), show.Text("Type", doc("type")), show.Text("Reason", doc("reason")),
+		show.Text("Object", doc("involvedObject")),
+		show.Wide(show.Text("Subobject", show.Doc(corev1.ObjectReference{}, "fieldPath"))),
+		show.Wide(show.Text("Source", doc("source"))), show.Text("Message", doc("message")),
+		show.Wide(show.Text("First Seen", doc("firstTimestamp"))), show.Wide(show.Text("Count", doc("count"))),
+		show.Wide(show.Name()),
+	}
+}
+
+// cells shows an event; since says how long ago a time was.
+func cells(e *corev1.Event, since func(metav1.Time) string) []any {
+	first, last := since(e.FirstTimestamp), since(e.LastTimestamp)
+	if e.FirstTimestamp.IsZero() {
+		first = since(metav1.Time(e.EventTime))
+	}
+	count := e.Count
+	switch {
+	case e.Series != nil:
+		last, count = since(metav1.Time(e.Series.LastObservedTime)), e.Series.Count
+	case e.LastTimestamp.IsZero():
+		last = first
+	}
+	if count == 0 {
+		count = 1
+	}
+	target := strings.ToLower(e.InvolvedObject.Kind)
+	if e.InvolvedObject.Name != "" {
+		target += "/" + e.InvolvedObject.Name
+	}
+	return []any{
+		last, e.Type, e.Reason, target, e.InvolvedObject.FieldPath, eventSource(e),
+		strings.TrimSpace(e.Message), first, int64(count), e.Name,
+	}
+}
+
+func eventSource(e *corev1.Event) string {
+	component, instance := e.Source.Component, e.Source.Host
+	if component == "" {
+		component = e.ReportingController
+	}
+	if instance == "" {
+		instance = e.ReportingInstance
+	}
+	if instance == "" {
+		return component
+	}
+	return component + ", " + instance
+}
+
+// selectableFields are the selectable fields of events in the core group's names.
+func selectableFields() []registry.SelectableField[*corev1.Event] {
+	type event = *corev1.Event
+	f := func(path string, get func(e event) string) registry.SelectableField[event] {
+		return registry.SelectableField[event]{Path: path, Get: get}
+	}
+	return []registry.SelectableField[event]{
+		f("involvedObject.kind", func(e event) string { return e.InvolvedObject.Kind }),
+		f("involvedObject.namespace", func(e event) string { return e.InvolvedObject.Namespace }),
+		f("involvedObject.name", func(e event) string { return e.InvolvedObject.Name }),
+		f("involvedObject.uid", func(e event) string { return string(e.InvolvedObject.UID) }),
+		f("involvedObject.apiVersion", func(e event) string { return e.InvolvedObject.APIVersion }),
+		f("involvedObject.resourceVersion", func(e event) string { return e.InvolvedObject.ResourceVersion }),
+		f("involvedObject.fieldPath", func(e event) string { return e.InvolvedObject.FieldPath }),
+		f("reason", func(e event) string { return e.Reason }),
+		f("reportingComponent", func(e event) string { return e.ReportingController }),
+		f("source", func(e event) string {
+			if e.Source.Component != "" {
+				return e.Source.Component
+			}
+			return e.ReportingController
+		}),
+		f("type", func(e event) string { return e.Type }),
+	}
+}

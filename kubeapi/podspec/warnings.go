@@ -1,0 +1,284 @@
+package podspec
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// TemplateWarnings tells what is unwise about a template at path.
+func TemplateWarnings(_ context.Context, t, _ *corev1.PodTemplateSpec, path *field.Path) []string {
+	w := &warner{}
+	w.spec(&t.Spec, t.Annotations, path)
+	if sc := t.Spec.SecurityContext; sc == nil || sc.AppArmorProfile == nil {
+		w.appArmor(&t.Spec, t.Annotations, path.Child("metadata", "annotations"))
+	}
+	return w.texts
+}
+
+// PodWarnings tells what is unwise about a new pod. A pod that changes gets none:
+// people seldom write pods themselves.
+func PodWarnings(p *corev1.Pod) []string {
+	w := &warner{}
+	if msgs := utilvalidation.IsDNS1123Label(p.Name); p.Name != "" && len(msgs) > 0 {
+		w.say("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: %v", msgs)
+	}
+	w.spec(&p.Spec, p.Annotations, nil)
+	return w.texts
+}
+
+// AppArmorWarning tells what came after an annotation of that name.
+func AppArmorWarning(annotations *field.Path, name string) string {
+	return fmt.Sprintf("%s: deprecated since v1.30; use the \"appArmorProfile\" field instead", annotations.Key(appArmorPrefix+name))
+}
+
+// spec judges a pod's or template's spec; path is that of what holds it, nil for
+// pods.
+func (w *warner) spec(s *corev1.PodSpec, annotations map[string]string, owner *field.Path) {
+	path := owner.Child("spec")
+	w.nodeLabels(s, path)
+	w.affinity(s.Affinity, path.Child("affinity"))
+	w.spreading(s.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))
+	w.annotations(annotations, owner.Child("metadata", "annotations"))
+	for i := range s.Volumes {
+		w.volume(&s.Volumes[i], path.Child("volumes").Index(i))
+	}
+	for i := range s.Volumes {
+		w.overlaps(&s.Volumes[i])
+	}
+	w.duplicates(s, path)
+	w.bytes(s.Overhead, path.Child("overhead"))
+	w.containers(s, path)
+	w.ports(s, path)
+	if g := s.TerminationGracePeriodSeconds; g != nil && *g < 0 {
+		w.say("%s: must be >= 0; negative values are invalid and will be treated as 1", path.Child("terminationGracePeriodSeconds"))
+	}
+}
+
+type warner struct{ texts []string }
+
+func (w *warner) say(format string, args ...any) {
+	w.texts = append(w.texts, fmt.Sprintf(format, args...))
+}
+
+// oldNodeLabels are labels of nodes with what came after them.
+var oldNodeLabels = map[string]string{
+	"beta.kubernetes.io/arch":                  "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
+	"beta.kubernetes.io/os":                    "deprecated since v1.14; use \"kubernetes.io/os\" instead",
+	"failure-domain.beta.kubernetes.io/region": "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead",
+	"failure-domain.beta.kubernetes.io/zone":   "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead",
+	"node-role.kubernetes.io/master":           "use \"node-role.kubernetes.io/control-plane\" instead",
+	"beta.kubernetes.io/instance-type":         "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead",
+}
+
+func (w *warner) nodeLabels(s *corev1.PodSpec, path *field.Path) {
+	for _, k := range sets.List(sets.KeySet(s.NodeSelector)) {
+		if msg, ok := oldNodeLabels[k]; ok {
+			w.say("%s: %s", path.Child("nodeSelector").Key(k), msg)
+		}
+	}
+}
+
+func (w *warner) spreading(list []corev1.TopologySpreadConstraint, path *field.Path) {
+	for i := range list {
+		c, p := &list[i], path.Index(i)
+		if msg, ok := oldNodeLabels[c.TopologyKey]; ok {
+			w.say("%s: %s is %s", p.Child("topologyKey"), c.TopologyKey, msg)
+		}
+		w.nullSelector(c.LabelSelector, p)
+	}
+}
+
+// nullSelector warns of a selector that is not there: it selects nothing, where
+// an empty one selects all.
+func (w *warner) nullSelector(s *metav1.LabelSelector, path *field.Path) {
+	if s == nil {
+		w.say("%s: a null labelSelector results in matching no pod", path.Child("labelSelector"))
+	}
+}
+
+const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+
+func (w *warner) affinity(a *corev1.Affinity, path *field.Path) {
+	if a == nil {
+		return
+	}
+	if n := a.NodeAffinity; n != nil {
+		p := path.Child("nodeAffinity")
+		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
+			for i := range r.NodeSelectorTerms {
+				w.nodeTerm(&r.NodeSelectorTerms[i], p.Child(required, "nodeSelectorTerms").Index(i))
+			}
+		}
+		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+			w.nodeTerm(&n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, p.Child(preferred).Index(i).Child("preference"))
+		}
+	}
+	if x := a.PodAffinity; x != nil {
+		w.podTerms(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAffinity"))
+	}
+	if x := a.PodAntiAffinity; x != nil {
+		w.podTerms(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAntiAffinity"))
+	}
+}
+
+func (w *warner) nodeTerm(t *corev1.NodeSelectorTerm, path *field.Path) {
+	for i := range t.MatchExpressions {
+		if msg, ok := oldNodeLabels[t.MatchExpressions[i].Key]; ok {
+			w.say("%s: %s is %s", path.Child("matchExpressions").Index(i).Child("key"), t.MatchExpressions[i].Key, msg)
+		}
+	}
+}
+
+func (w *warner) podTerms(terms []corev1.PodAffinityTerm, weighted []corev1.WeightedPodAffinityTerm, path *field.Path) {
+	for i := range terms {
+		w.nullSelector(terms[i].LabelSelector, path.Child(required).Index(i))
+	}
+	for i := range weighted {
+		w.nullSelector(weighted[i].PodAffinityTerm.LabelSelector, path.Child(preferred).Index(i).Child("podAffinityTerm"))
+	}
+}
+
+// oldAnnotations are annotations that fields came after.
+var oldAnnotations = []struct{ key, prefix, msg string }{
+	{"scheduler.alpha.kubernetes.io/critical-pod", "", "non-functional in v1.16+; use the \"priorityClassName\" field instead"},
+	{"seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/", "non-functional in v1.27+; use the \"seccompProfile\" field instead"},
+	{"security.alpha.kubernetes.io/sysctls", "", "non-functional in v1.11+; use the \"sysctls\" field instead"},
+	{"security.alpha.kubernetes.io/unsafe-sysctls", "", "non-functional in v1.11+; use the \"sysctls\" field instead"},
+}
+
+func (w *warner) annotations(annotations map[string]string, path *field.Path) {
+	if len(annotations) == 0 {
+		return
+	}
+	for _, o := range oldAnnotations {
+		if _, ok := annotations[o.key]; ok {
+			w.say("%s: %s", path.Key(o.key), o.msg)
+		}
+		if o.prefix == "" {
+			continue
+		}
+		for _, k := range sets.List(sets.KeySet(annotations)) {
+			if strings.HasPrefix(k, o.prefix) {
+				w.say("%s: %s", path.Key(k), o.msg)
+			}
+		}
+	}
+}
+
+func (w *warner) appArmor(s *corev1.PodSpec, annotations map[string]string, path *field.Path) {
+	visit(s, nil, func(c *corev1.Container, _ *field.Path) {
+		_, ok := annotations[appArmorPrefix+c.Name]
+		if ok && (c.SecurityContext == nil || c.SecurityContext.AppArmorProfile == nil) {
+			w.texts = append(w.texts, AppArmorWarning(path, c.Name))
+		}
+	})
+}
+
+// visit walks through all containers in the order in which they start.
+func visit(s *corev1.PodSpec, spec *field.Path, do func(c *corev1.Container, path *field.Path)) {
+	for i := range s.InitContainers {
+		do(&s.InitContainers[i], spec.Child("initContainers").Index(i))
+	}
+	for i := range s.Containers {
+		do(&s.Containers[i], spec.Child("containers").Index(i))
+	}
+	for i := range s.EphemeralContainers {
+		c := corev1.Container(s.EphemeralContainers[i].EphemeralContainerCommon)
+		do(&c, spec.Child("ephemeralContainers").Index(i))
+	}
+}
+
+func (w *warner) volume(v *corev1.Volume, path *field.Path) {
+	for _, s := range []struct {
+		set       bool
+		name, msg string
+	}{
+		{v.PhotonPersistentDisk != nil, "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
+		{v.GitRepo != nil, "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"},
+		{v.ScaleIO != nil, "scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
+		{v.Flocker != nil, "flocker", "deprecated in v1.22, non-functional in v1.25+"},
+		{v.StorageOS != nil, "storageOS", "deprecated in v1.22, non-functional in v1.25+"},
+		{v.Quobyte != nil, "quobyte", "deprecated in v1.22, non-functional in v1.25+"},
+		{v.Glusterfs != nil, "glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
+		{v.CephFS != nil, "cephfs", "deprecated in v1.28, non-functional in v1.31+"},
+		{v.RBD != nil, "rbd", "deprecated in v1.28, non-functional in v1.31+"},
+	} {
+		if s.set {
+			w.say("%s: %s", path.Child(s.name), s.msg)
+		}
+	}
+	if e := v.Ephemeral; e != nil && e.VolumeClaimTemplate != nil {
+		w.texts = append(w.texts, ClaimSpecWarnings(&e.VolumeClaimTemplate.Spec, path.Child("ephemeral", "volumeClaimTemplate", "spec"))...)
+	}
+}
+
+// ClaimSpecWarnings tells what is unwise about the spec of a claim.
+func ClaimSpecWarnings(s *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
+	w := &warner{}
+	w.fraction(s.Resources.Requests, corev1.ResourceStorage, path.Child("resources", "requests"))
+	w.fraction(s.Resources.Limits, corev1.ResourceStorage, path.Child("resources", "limits"))
+	return w.texts
+}
+
+// fraction warns of a part of a byte, which cannot be had.
+func (w *warner) fraction(list corev1.ResourceList, name corev1.ResourceName, path *field.Path) {
+	if q, ok := list[name]; ok && q.MilliValue()%1000 != 0 {
+		w.say("%s: fractional byte value %q is invalid, must be an integer", path.Key(string(name)), q.String())
+	}
+}
+
+func (w *warner) bytes(list corev1.ResourceList, path *field.Path) {
+	w.fraction(list, corev1.ResourceMemory, path)
+	w.fraction(list, corev1.ResourceEphemeralStorage, path)
+}
+
+func (w *warner) duplicates(s *corev1.PodSpec, path *field.Path) {
+	secrets := sets.New[string]()
+	for i := range s.ImagePullSecrets {
+		switch name := s.ImagePullSecrets[i].Name; {
+		case name == "":
+			w.say("%s: invalid empty name %q", path.Child("imagePullSecrets").Index(i).Child("name"), name)
+		case secrets.Has(name):
+			w.say("%s: duplicate name %q", path.Child("imagePullSecrets").Index(i).Child("name"), name)
+		default:
+			secrets.Insert(name)
+		}
+	}
+	aliases := sets.New[string]()
+	for i := range s.HostAliases {
+		if ip := s.HostAliases[i].IP; aliases.Has(ip) {
+			w.say("%s: duplicate ip %q", path.Child("hostAliases").Index(i).Child("ip"), ip)
+		} else {
+			aliases.Insert(ip)
+		}
+	}
+}
+
+func (w *warner) containers(s *corev1.PodSpec, path *field.Path) {
+	visit(s, path, func(c *corev1.Container, p *field.Path) {
+		for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+			w.fraction(c.Resources.Limits, name, p.Child("resources", "limits"))
+			w.fraction(c.Resources.Requests, name, p.Child("resources", "requests"))
+		}
+		w.env(c, p)
+	})
+}
+
+// env warns of variables that hide others, unless they are built from them.
+func (w *warner) env(c *corev1.Container, path *field.Path) {
+	seen := sets.New[string]()
+	for i := range c.Env {
+		name := c.Env[i].Name
+		if seen.Has(name) && !strings.Contains(c.Env[i].Value, "$("+name+")") {
+			w.say("%s: hides previous definition of %q, which may be dropped when using apply", path.Child("env").Index(i), name)
+		}
+		seen.Insert(name)
+	}
+}

@@ -1,0 +1,96 @@
+package quota
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/kubeapi/podspec"
+)
+
+// inScopes tells whether an object is in all scopes of a quota.
+func inScopes(q *corev1.ResourceQuota, obj runtime.Object) bool {
+	for _, s := range q.Spec.Scopes {
+		if !inScope(corev1.ScopedResourceSelectorRequirement{ScopeName: s, Operator: corev1.ScopeSelectorOpExists}, obj) {
+			return false
+		}
+	}
+	if q.Spec.ScopeSelector == nil {
+		return true
+	}
+	for _, r := range q.Spec.ScopeSelector.MatchExpressions {
+		if !inScope(r, obj) {
+			return false
+		}
+	}
+	return true
+}
+
+func inScope(r corev1.ScopedResourceSelectorRequirement, obj runtime.Object) bool {
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		return podInScope(r, o)
+	case *corev1.PersistentVolumeClaim:
+		return r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass && selects(r, deref(o.Spec.VolumeAttributesClassName))
+	}
+	return false
+}
+
+func podInScope(r corev1.ScopedResourceSelectorRequirement, p *corev1.Pod) bool {
+	ends := p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds >= 0
+	switch r.ScopeName {
+	case corev1.ResourceQuotaScopeTerminating:
+		return ends
+	case corev1.ResourceQuotaScopeNotTerminating:
+		return !ends
+	case corev1.ResourceQuotaScopeBestEffort:
+		return podspec.QOSClass(&p.Spec) == corev1.PodQOSBestEffort
+	case corev1.ResourceQuotaScopeNotBestEffort:
+		return podspec.QOSClass(&p.Spec) != corev1.PodQOSBestEffort
+	case corev1.ResourceQuotaScopePriorityClass:
+		return selects(r, p.Spec.PriorityClassName)
+	case corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
+		return crossesNamespaces(p.Spec.Affinity)
+	}
+	return false
+}
+
+// selects judges the value of a scope that has one.
+func selects(r corev1.ScopedResourceSelectorRequirement, value string) bool {
+	switch r.Operator {
+	case corev1.ScopeSelectorOpExists:
+		return value != ""
+	case corev1.ScopeSelectorOpDoesNotExist:
+		return value == ""
+	case corev1.ScopeSelectorOpIn:
+		return value != "" && slices.Contains(r.Values, value)
+	case corev1.ScopeSelectorOpNotIn:
+		return !slices.Contains(r.Values, value)
+	}
+	return false
+}
+
+func crossesNamespaces(a *corev1.Affinity) bool {
+	if a == nil {
+		return false
+	}
+	crosses := func(terms []corev1.PodAffinityTerm, weighted []corev1.WeightedPodAffinityTerm) bool {
+		for i := range weighted {
+			terms = append(slices.Clip(terms), weighted[i].PodAffinityTerm)
+		}
+		return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil })
+	}
+	if x := a.PodAffinity; x != nil && crosses(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution) {
+		return true
+	}
+	x := a.PodAntiAffinity
+	return x != nil && crosses(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,57 @@
+package strategy
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"triplane/generic/registry/rest"
+)
+
+// Generation raises the generation of obj beyond old's if changed, and else
+// keeps it.
+func Generation(obj, old metav1.Object, changed bool) {
+	g := old.GetGeneration()
+	if changed {
+		g++
+	}
+	obj.SetGeneration(g)
+}
+
+// KeepMetadata puts back the metadata that clients write, for subresources that
+// leave it alone.
+func KeepMetadata(obj, old metav1.Object) {
+	obj.SetLabels(old.GetLabels())
+	obj.SetAnnotations(old.GetAnnotations())
+	obj.SetOwnerReferences(old.GetOwnerReferences())
+	obj.SetFinalizers(old.GetFinalizers())
+}
+
+// Reset names the fields that an endpoint resets, in one version.
+func Reset(gv schema.GroupVersion, fields ...string) rest.ResetFields {
+	set := fieldpath.NewSet()
+	for _, f := range fields {
+		set.Insert(fieldpath.MakePathOrDie(f))
+	}
+	return rest.ResetFields{gv: set}
+}
+
+// Path is a nested field for ResetPaths.
+type Path []any
+
+// ResetPaths is Reset for nested fields.
+func ResetPaths(gv schema.GroupVersion, paths ...Path) rest.ResetFields {
+	set := fieldpath.NewSet()
+	for _, p := range paths {
+		set.Insert(fieldpath.MakePathOrDie([]any(p)...))
+	}
+	return rest.ResetFields{gv: set}
+}
+
+// Also adds the fields that are reset in another version.
+func Also(r rest.ResetFields, more rest.ResetFields) rest.ResetFields {
+	for gv, s := range more {
+		r[gv] = s
+	}
+	return r
+}
