@@ -14,7 +14,7 @@ import (
 
 // Group builds the core group, v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	options, err := d.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "services"})
+	options, err := d.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "servicenodeportallocations"})
 	if err != nil {
 		return nil, err
 	}
