@@ -50,7 +50,7 @@ func (s *Server) makeEndpoint() error {
 		return nil
 	}
 	s.identity = bootstrap.NewIdentity(s.Stores, net.JoinHostPort(s.config.AdvertiseAddress.String(), strconv.Itoa(s.config.AdvertisePort)))
-	options, err := s.config.Groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "endpoints"})
+	options, err := s.config.Groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "apiserveripinfo"})
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ const repairInterval = 3 * time.Minute
 // repairHook puts the allocation of cluster IPs and node ports in order.
 func (s *Server) repairHook(ctx context.Context) error {
 	groups := &s.config.Groups
-	options, err := groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "services"})
+	options, err := groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "servicenodeportallocations"})
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (
 	}
 	revision, err := s.options.Backend.Create(ctx, key, value, s.ttl(obj))
 	if err != nil {
-		return nil, err
+		return nil, writeError(err)
 	}
 	return s.wrote(key, value, revision, obj), nil
 }

@@ -249,7 +249,7 @@ func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Ob
 		return obj, nil
 	}
 	if _, err := s.options.Backend.Delete(ctx, u.key, from.revision); err != nil {
-		return nil, err
+		return nil, writeError(err)
 	}
 	if s.kind.AfterDelete != nil {
 		s.kind.AfterDelete(ctx, obj)
@@ -267,14 +267,14 @@ func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtim
 	if same && !from.fresh {
 		return nil, errUnsure
 	}
-	if same || u.dryRun {
+	if same && !from.stale || u.dryRun {
 		obj.SetResourceVersion(formatRevision(from.revision))
 		s.asStored(obj)
 		return obj, nil
 	}
 	revision, err := s.options.Backend.Update(ctx, u.key, value, from.revision, s.ttl(obj))
 	if err != nil {
-		return nil, err
+		return nil, writeError(err)
 	}
 	return s.wrote(u.key, value, revision, obj), nil
 }

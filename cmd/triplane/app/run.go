@@ -87,8 +87,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	}
 	hubCtx, stopHub := context.WithCancel(context.Background())
 	var hub sync.WaitGroup
-	hub.Go(func() { st.hub.Run(hubCtx) })
-	hub.Go(func() { st.backend.RunCompactor(hubCtx, o.Etcd.CompactionInterval) })
+	hub.Go(func() { st.run(hubCtx, o.Etcd.CompactionInterval) })
 	undo.add(func() {
 		stopHub()
 		hub.Wait()
@@ -138,7 +137,7 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error
 	}
 	result := make(chan opened, 1)
 	go func() {
-		st, err := openStore(ctx, o.Etcd, o.DataDir)
+		st, err := openStore(ctx, o.Etcd, o.DataDir, o.externalHost())
 		result <- opened{st, err}
 	}()
 	files, err := o.ensureKeys()
@@ -160,10 +159,9 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 		return nil, err
 	}
 	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(portOf(listener)))
-	c.RESTOptionsGetter = o.Etcd.RESTOptionsGetter(st.backend, st.hub)
-	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.Etcd.HealthCheck(st.backend)))
-	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.Etcd.ReadyCheck(st.backend)),
-		server.NamedCheck("informer-sync", st.following))
+	if err := st.installIn(c, o.Etcd); err != nil {
+		return nil, err
+	}
 
 	p, err := newParts(o, st, c)
 	if err != nil {
