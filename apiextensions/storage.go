@@ -42,6 +42,12 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 		return nil, err
 	}
 	names, hub := d.crd.Status.AcceptedNames, d.storage.gvk
+	representation := &registry.Unstructured{Storage: newStorage(d, c.schema), Codec: d.codecFor}
+	for _, v := range d.versions {
+		if v != d.storage {
+			representation.Versions = append(representation.Versions, v.gvk.GroupVersion())
+		}
+	}
 	k := &registry.Kind[object]{
 		Hub: hub, Plural: names.Plural, Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
 		Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
@@ -73,17 +79,9 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 			}
 			return finalizerWarnings(obj, old.GetFinalizers())
 		},
-		Fields:           d.selectableFields(),
-		ResetFields:      d.resetFields(false),
-		Storage:          newStorage(d, c.schema),
-		CodecFor:         d.codecFor,
-		MetadataOnUpdate: registry.MetadataChange,
-		AnyFinalizer:     true,
-	}
-	for _, v := range d.versions {
-		if v != d.storage {
-			k.ServedVersions = append(k.ServedVersions, v.gvk.GroupVersion())
-		}
+		Fields:         d.selectableFields(),
+		ResetFields:    d.resetFields(false),
+		Representation: representation,
 	}
 	if d.anyVersion(func(v *crVersion) bool { return v.hasStatus() }) {
 		k.Status = &registry.StatusSubresource[object]{

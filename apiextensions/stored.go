@@ -30,8 +30,7 @@ type crStorage struct {
 }
 
 var (
-	_ registry.StorageTranscoder = (*crStorage)(nil)
-	_ registry.StorageAttributes = (*crStorage)(nil)
+	_ registry.UnstructuredStorage = (*crStorage)(nil)
 )
 
 func newStorage(d *definition, s *structural.Schema) *crStorage {

@@ -75,7 +75,7 @@ func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (
 		if p.exists() {
 			return nil, storage.ErrExists
 		}
-		s.asStored(obj)
+		s.form.asStored(obj)
 		return obj, nil
 	}
 	value, err := s.encodeStored(obj)

@@ -10,8 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry/rest"
-	"triplane/generic/storage"
-	"triplane/generic/wire"
 )
 
 // Object is what a kind's Go type must be: a pointer to a k8s.io/api struct, or
@@ -46,10 +44,12 @@ type Kind[T Object] struct {
 	New     func() T
 	NewList func() runtime.Object // typed list of the hub version
 
-	// Default completes an object that a client sent, in the hub version; it is
-	// also run on objects read from etcd where DefaultOnRead is set.
-	Default       func(T)
-	DefaultOnRead bool
+	// Representation is how the objects lie in storage and travel: Typed, which
+	// nil means, or *Unstructured.
+	Representation Representation[T]
+
+	// Default completes an object that a client sent, in the hub version.
+	Default func(T)
 
 	// ValidateName judges metadata.name (or the generateName prefix, with
 	// prefix true) and returns what is wrong, in the wording of
@@ -67,10 +67,6 @@ type Kind[T Object] struct {
 	// Store beforehand.
 	Validate       func(ctx context.Context, obj T) field.ErrorList
 	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
-	// Readable tells what is so wrong with a body of the hub version that it
-	// cannot be taken for the kind at all (an annotation that stands for a
-	// number): a bad request, not an invalid object. It comes after Default.
-	Readable func(T) error
 	// Warnings for the client, on create (old is nil) and update.
 	Warnings func(ctx context.Context, obj, old T) []string
 
@@ -120,8 +116,6 @@ type Kind[T Object] struct {
 	// Fields are the selectable fields beside metadata.name and
 	// metadata.namespace.
 	Fields []SelectableField[T]
-	// FieldAliases are other names of selectable fields, e.g. "spec.host".
-	FieldAliases map[string]string
 	// FieldLabels, where set, are all labels that field selectors may name beside
 	// those of the metadata, with the Path of the field that each means: for a
 	// kind whose served version names its fields in another way than the hub.
@@ -143,79 +137,11 @@ type Kind[T Object] struct {
 	// Scale, where set, adds the subresource "scale".
 	Scale *ScaleSubresource[T]
 
-	// Versions are served versions other than Hub's, with their conversions.
-	Versions []Version[T]
-
-	// Bookmark completes the empty object of a bookmark, where kube-apiserver shows
-	// more than nothing (replicas of 0).
-	Bookmark func(T)
-
 	// Without lists verbs that the main resource does not have, of create,
 	// delete, deletecollection, update and watch ("patch" goes with update).
 	Without []string
-	// StoreAsJSON keeps objects as JSON rather than protobuf, as Go types
-	// without protobuf always are.
-	StoreAsJSON bool
-	// Storage, where set, replaces how objects are written to and read from
-	// storage (custom resources, CustomResourceDefinitions).
-	Storage StorageCodec
-	// StorageVersion is the kind that storage holds, where it is not Hub: one of
-	// Versions, unless Storage is set. Versions that are only stored are declared
-	// like others, and not installed.
-	StorageVersion schema.GroupVersionKind
-	// CodecFor, where set, gives the codec of a served version instead of one
-	// made from the scheme; the store then takes the served versions from
-	// ServedVersions.
-	CodecFor func(gv schema.GroupVersion) (rest.Codec, error)
-	// ServedVersions are the versions besides Hub's and Versions' that CodecFor
-	// knows.
-	ServedVersions []schema.GroupVersion
-	// MetadataOnUpdate says how often an update judges the metadata, which
-	// shows in the causes of the error.
-	MetadataOnUpdate MetadataValidation
-	// AnyFinalizer allows finalizers without a slash besides the standard ones
-	// (leases, custom resources).
-	AnyFinalizer bool
 	// Deprecation, where set, is a warning that every request of the kind gets.
 	Deprecation string
-}
-
-// MetadataValidation is how the metadata of an update is judged. The rules are
-// the same; kube-apiserver's kinds differ in which causes they tell twice.
-type MetadataValidation uint8
-
-const (
-	// MetadataWhole judges the metadata as in a create, and the change, each
-	// twice: kinds that validate the whole object again on update.
-	MetadataWhole MetadataValidation = iota
-	// MetadataChange judges the change twice, the metadata itself once.
-	MetadataChange
-	// MetadataOnce judges everything once.
-	MetadataOnce
-)
-
-// StorageCodec is how the objects of a kind are kept in storage.
-type StorageCodec interface {
-	// EncodeStored returns the value for storage of an object of the hub
-	// version whose resourceVersion and selfLink are empty.
-	EncodeStored(obj runtime.Object) ([]byte, error)
-	// DecodeStored parses a value into a new object of the hub version, without
-	// a resourceVersion.
-	DecodeStored(value []byte) (runtime.Object, error)
-}
-
-// StorageTranscoder is implemented by StorageCodecs that can turn a stored
-// value into its wire form without a decoded object in between. ok is false
-// where they cannot.
-type StorageTranscoder interface {
-	Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt wire.MediaType) (b []byte, ok bool, err error)
-}
-
-// StorageAttributes is implemented by StorageCodecs that can read what selectors
-// look at out of a stored value, without a decoded object. ok is false where they
-// cannot.
-type StorageAttributes interface {
-	StoredAttributes(value []byte) (a storage.Attributes, ok bool)
 }
 
 // GarbageCollection is what happens to dependents when a client does not say.

@@ -174,9 +174,6 @@ func (s *Store[T]) selection(ctx context.Context, opts *metainternalversion.List
 // convertField tells which fields selectors may name, in the words of the kinds
 // that have fields of their own, or of those that have none.
 func (s *Store[T]) convertField(label, value string) (string, string, error) {
-	if alias, ok := s.kind.FieldAliases[label]; ok {
-		label = alias
-	}
 	if s.kind.FieldLabels != nil {
 		if path, ok := s.kind.FieldLabels[label]; ok {
 			return path, value, nil
@@ -185,7 +182,7 @@ func (s *Store[T]) convertField(label, value string) (string, string, error) {
 			return "", "", fmt.Errorf("field label not supported: %s", label)
 		}
 	}
-	own := len(s.kind.Fields) > 0 || s.kind.CodecFor != nil
+	own := len(s.kind.Fields) > 0 || !s.typed()
 	if label == "metadata.name" || label == "metadata.namespace" && (s.kind.Namespaced || !own) {
 		return label, value, nil
 	}
