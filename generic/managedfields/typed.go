@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
@@ -20,6 +21,13 @@ func pointed(v reflect.Value) (_ reflect.Value, null bool) {
 		return v, v.IsNil()
 	}
 	return v, false
+}
+
+// byPlan walks objects of a Go type by its plan.
+type byPlan struct{ plan *node }
+
+func (c byPlan) compare(w *walk, live, obj runtime.Object) {
+	w.compareTyped(reflect.ValueOf(live), reflect.ValueOf(obj), c.plan)
 }
 
 // compareTyped compares two values that are both there, if only as null.

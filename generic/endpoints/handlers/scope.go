@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 
@@ -15,6 +14,7 @@ import (
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/managedfields"
+	"triplane/generic/object"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
 	"triplane/generic/wire"
@@ -118,10 +118,9 @@ func (s *RequestScope) goName() string {
 	return group + "." + kind.Kind
 }
 
-// unstructured tells whether the kind has no Go type.
+// unstructured reports whether the kind has no Go type.
 func (s *RequestScope) unstructured() bool {
-	_, ok := s.Codec.New().(runtime.Unstructured)
-	return ok
+	return !object.Typed(s.Codec.New())
 }
 
 // target reads what the path names, and puts the namespace in the context for
