@@ -183,7 +183,7 @@ func (m *Manager) entries(live, obj metav1.Object) []metav1.ManagedFieldsEntry {
 	return live.GetManagedFields()
 }
 
-// isReset tells that a client wants all managed fields forgotten.
+// isReset reports whether a client wants all managed fields forgotten.
 func isReset(entries []metav1.ManagedFieldsEntry) bool {
 	if len(entries) == 0 {
 		return entries != nil

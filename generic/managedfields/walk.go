@@ -130,7 +130,7 @@ func samePlaces(l, r []fieldpath.PathElement) bool {
 // fewItems are searched one by one.
 const fewItems = 8
 
-// repeated tells whether an identity is there twice.
+// repeated reports whether an identity is there twice.
 func repeated(items []fieldpath.PathElement) bool {
 	if len(items) > fewItems {
 		seen := fieldpath.MakePathElementSet(len(items))

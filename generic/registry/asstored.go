@@ -89,7 +89,7 @@ func structOf(t reflect.Type) reflect.Type {
 	return nil
 }
 
-// shown tells that JSON shows a field although it is empty.
+// shown reports whether JSON shows a field although it is empty.
 func shown(f reflect.StructField) bool {
 	tag := f.Tag.Get("json")
 	return tag != "-" && !strings.Contains(tag, ",omitempty") && !strings.Contains(tag, ",inline")

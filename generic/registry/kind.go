@@ -51,7 +51,7 @@ type Kind[T Object] struct {
 	// Default completes an object that a client sent, in the hub version.
 	Default func(T)
 
-	// ValidateName judges metadata.name (or the generateName prefix, with
+	// ValidateName validates metadata.name (or the generateName prefix, with
 	// prefix true) and returns what is wrong, in the wording of
 	// k8s.io/apimachinery/pkg/api/validation. nil means DNS subdomain.
 	ValidateName func(name string, prefix bool) []string
@@ -62,8 +62,8 @@ type Kind[T Object] struct {
 	// the spec changed: see IncrementGeneration.
 	PrepareForCreate func(ctx context.Context, obj T)
 	PrepareForUpdate func(ctx context.Context, obj, old T)
-	// Validate judges a new object, ValidateUpdate a change (it calls Validate
-	// itself where the whole object is judged again). Metadata is validated by
+	// Validate validates a new object, ValidateUpdate a change (it calls Validate
+	// itself where the whole object is validated again). Metadata is validated by
 	// Store beforehand.
 	Validate       func(ctx context.Context, obj T) field.ErrorList
 	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
@@ -76,7 +76,7 @@ type Kind[T Object] struct {
 	// is to be given back. dryRun reserves nothing durable.
 	BeginCreate func(ctx context.Context, obj T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
-	// AfterDelete is told that the object is gone from storage (not on dry run).
+	// AfterDelete is called when the object is gone from storage (not on dry run).
 	AfterDelete func(ctx context.Context, obj T)
 
 	// AllowCreateOnUpdate lets PUT create; AllowUnconditionalUpdate lets PUT
@@ -84,7 +84,7 @@ type Kind[T Object] struct {
 	AllowCreateOnUpdate      bool
 	AllowUnconditionalUpdate bool
 	// CheckGracefulDelete, where set, makes deletion graceful: it settles
-	// opts.GracePeriodSeconds and tells whether the object has to linger.
+	// opts.GracePeriodSeconds and reports whether the object has to linger.
 	CheckGracefulDelete func(ctx context.Context, obj T, opts *metav1.DeleteOptions) bool
 	// DefaultOrphan is true for kinds whose dependents are orphaned unless the
 	// client says otherwise (replication controllers, jobs).
@@ -92,11 +92,11 @@ type Kind[T Object] struct {
 	// DeleteReturnsObject answers a finished deletion with the object instead of
 	// a Status (pods, services, namespaces...).
 	DeleteReturnsObject bool
-	// HoldDeletion tells that a marked object must stay although its metadata
+	// HoldDeletion reports whether a marked object must stay although its metadata
 	// holds no finalizers (namespaces with spec.finalizers).
 	HoldDeletion func(T) bool
 	// MarkDeletion, where set, begins the deletion of an object that is not
-	// marked yet: it changes the object (a Terminating phase) and tells that the
+	// marked yet: it changes the object (a Terminating phase) and reports that the
 	// object is to be marked and kept, whatever its finalizers, until a later
 	// deletion or update finds nothing that holds it. It sees a copy of its own.
 	MarkDeletion func(ctx context.Context, obj T) bool
@@ -110,7 +110,7 @@ type Kind[T Object] struct {
 	// a cell's text. With it, rows are encoded once and kept with the object; Cells
 	// is not needed then.
 	CellsAt func(obj T, since func(metav1.Time) string) []any
-	// Rows, where set, adds conditions to a row (a completed pod).
+	// RowConditions, where set, adds conditions to a row (a completed pod).
 	RowConditions func(obj T) []metav1.TableRowCondition
 
 	// Fields are the selectable fields beside metadata.name and
@@ -171,7 +171,7 @@ type SelectableField[T Object] struct {
 type UpdateSubresource[T Object] struct {
 	// PrepareForUpdate puts back what the subresource may not change.
 	PrepareForUpdate func(ctx context.Context, obj, old T)
-	// ValidateUpdate judges the change; metadata is judged beforehand.
+	// ValidateUpdate validates the change; metadata is validated beforehand.
 	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
 	// Warnings for the client.
 	Warnings    func(ctx context.Context, obj, old T) []string

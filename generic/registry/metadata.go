@@ -61,7 +61,7 @@ func (s *Store[T]) ensureNamespace(ctx context.Context, obj metav1.Object) error
 	return nil
 }
 
-// nameRule is how the kind judges names.
+// nameRule is how the kind validates names.
 func (s *Store[T]) nameRule() apivalidation.ValidateNameFunc {
 	if s.kind.ValidateName != nil {
 		return s.kind.ValidateName
@@ -71,7 +71,7 @@ func (s *Store[T]) nameRule() apivalidation.ValidateNameFunc {
 
 var metadataPath = field.NewPath("metadata")
 
-// validateMetadata judges metadata as the kind does.
+// validateMetadata validates metadata as the kind does.
 func (s *Store[T]) validateMetadata(obj metav1.Object) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaAccessor(obj, s.kind.Namespaced, s.nameRule(), metadataPath)
 	return append(errs, s.validateFinalizers(obj)...)
@@ -91,7 +91,7 @@ func (s *Store[T]) validateFinalizers(obj metav1.Object) (errs field.ErrorList) 
 	return errs
 }
 
-// validatePathMetadata judges metadata by the rules that hold for every kind.
+// validatePathMetadata validates metadata by the rules that hold for every kind.
 func (s *Store[T]) validatePathMetadata(obj metav1.Object) field.ErrorList {
 	return apivalidation.ValidateObjectMetaAccessor(obj, s.kind.Namespaced, path.ValidatePathSegmentName, metadataPath)
 }
@@ -100,9 +100,9 @@ func standardFinalizer(f string) bool {
 	return f == "kubernetes" || f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
 }
 
-// validateMetadataUpdate judges the metadata of an update. The generic rules and
-// the kind's are both told, as kube-apiserver does, which repeats causes.
-// Subresources judge the change alone twice.
+// validateMetadataUpdate validates the metadata of an update. The generic rules and
+// the kind's are both reported, as kube-apiserver does, which repeats causes.
+// Subresources validate the change alone twice.
 func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object, main bool) field.ErrorList {
 	obj = s.form.view().Metadata(obj)
 	rules := s.form.metadataRules()

@@ -25,7 +25,7 @@ var (
 	_ rest.ItemTailer   = (*stored[Object])(nil)
 )
 
-// GetObjectKind makes stored objects runtime.Objects; they do not tell their
+// GetObjectKind makes stored objects runtime.Objects; they do not name their
 // kind.
 func (o *stored[T]) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
@@ -185,5 +185,5 @@ func (s *Store[T]) encodeStored(obj T) ([]byte, error) {
 	return b, err
 }
 
-// formatRevision is how the API tells a revision.
+// formatRevision is a revision in the form of the API.
 func formatRevision(revision int64) string { return strconv.FormatInt(revision, 10) }

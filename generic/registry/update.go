@@ -41,7 +41,7 @@ type update[T Object] struct {
 
 // run tries, from what the cache holds at first, until the write meets the
 // state that it was computed from. An error that follows from what may be stale
-// is not told before the state has been read from the backend.
+// is not returned before the state has been read from the backend.
 func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 	s := u.store
 	var err error
@@ -182,7 +182,7 @@ func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 	return apierrors.NewConflict(s.requested(ctx), u.name, errors.New(optimisticLockMessage))
 }
 
-// prepare makes the new object ready to be written and judges the change.
+// prepare makes the new object ready to be written and validates the change.
 func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error) {
 	s, k := u.store, u.store.kind
 	if err := s.ensureNamespace(ctx, obj); err != nil {
@@ -227,7 +227,7 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	return finish, nil
 }
 
-// releasedBy tells that the update takes away what held a terminating object.
+// releasedBy reports whether the update takes away what held a terminating object.
 func (s *Store[T]) releasedBy(obj, old T) bool {
 	if len(obj.GetFinalizers()) > 0 || old.GetDeletionTimestamp() == nil {
 		return false

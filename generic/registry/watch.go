@@ -60,7 +60,7 @@ func (s *Store[T]) watchOptions(ctx context.Context, opts *metainternalversion.L
 	return o, nil
 }
 
-// eventStream tells a cache's events as the API does.
+// eventStream is a cache's events in the form of the API.
 type eventStream[T Object] struct {
 	store  *Store[T]
 	watch  storage.Watch

@@ -56,7 +56,7 @@ func (w *written[T]) WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte
 	return w.stored.WireItem(gv, mt)
 }
 
-// wrote tells the cache of a value that has just been written. The object gets
+// wrote hands the cache a value that has just been written. The object gets
 // its revision, and becomes what a reader of storage will see.
 func (s *Store[T]) wrote(key string, value []byte, revision int64, obj T) *written[T] {
 	obj.SetResourceVersion(formatRevision(revision))

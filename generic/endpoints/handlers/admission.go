@@ -47,7 +47,7 @@ func (o *operation) attributes(op admission.Operation, obj, old, opts runtime.Ob
 	}
 }
 
-// invalidManagedFields is told to clients whose webhooks break managed fields.
+// invalidManagedFields is the warning for clients whose webhooks break managed fields.
 const invalidManagedFields = ".metadata.managedFields was in an invalid state after admission; " +
 	"this could be caused by an outdated mutating admission controller; please fix your requests: %v"
 

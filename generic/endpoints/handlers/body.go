@@ -208,7 +208,7 @@ func summary(body []byte) string {
 	return text(body)
 }
 
-// warnStrict tells the client about unknown and duplicate fields. A YAML parser
+// warnStrict warns the client about unknown and duplicate fields. A YAML parser
 // reports several in one error, a line each.
 func warnStrict(r *http.Request, errs []error) {
 	for _, err := range errs {
