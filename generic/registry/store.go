@@ -51,8 +51,7 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 		return nil, err
 	}
 	s.codecs = s.form.codecs()
-	s.cache = opts.Cache(CacheConfig{
-		Resource:   s.resource(),
+	s.cache = opts.Cache(storage.CacheConfig{
 		Prefix:     s.prefix,
 		Namespaced: kind.Namespaced,
 		Attributes: s.attributes,

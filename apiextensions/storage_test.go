@@ -61,7 +61,7 @@ func testDefinition(t testing.TB) *definition {
 			},
 		},
 		Status: apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: names},
-	}, conversion.None{})
+	}, conversion.None{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
