@@ -25,14 +25,14 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 	gv := apiregistrationv1.SchemeGroupVersion
 	meta := metav1.ObjectMeta{}.SwaggerDoc()
 	return &registry.Kind[*apiregistrationv1.APIService]{
-		Hub:         gv.WithKind("APIService"),
-		Plural:      "apiservices",
-		Singular:    "apiservice",
-		Categories:  []string{"api-extensions"},
-		Prefix:      gv.Group + "/apiservices",
-		StoreAsJSON: true,
-		New:         func() *apiregistrationv1.APIService { return &apiregistrationv1.APIService{} },
-		NewList:     func() runtime.Object { return &apiregistrationv1.APIServiceList{} },
+		Hub:            gv.WithKind("APIService"),
+		Plural:         "apiservices",
+		Singular:       "apiservice",
+		Categories:     []string{"api-extensions"},
+		Prefix:         gv.Group + "/apiservices",
+		Representation: registry.Typed[*apiregistrationv1.APIService]{JSON: true},
+		New:            func() *apiregistrationv1.APIService { return &apiregistrationv1.APIService{} },
+		NewList:        func() runtime.Object { return &apiregistrationv1.APIServiceList{} },
 
 		Default:      defaultAPIService,
 		ValidateName: func(string, bool) []string { return nil }, // validateSpec compares it

@@ -28,10 +28,10 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 	return registry.Kind[*appsv1.DaemonSet]{
 		Hub: kind("DaemonSet"), Plural: "daemonsets", Singular: "daemonset",
 		ShortNames: []string{"ds"}, Categories: []string{"all"}, Namespaced: true,
-		New:      func() *appsv1.DaemonSet { return &appsv1.DaemonSet{} },
-		NewList:  func() runtime.Object { return &appsv1.DaemonSetList{} },
-		Default:  defaultDaemonSet,
-		Readable: readableGeneration,
+		New:            func() *appsv1.DaemonSet { return &appsv1.DaemonSet{} },
+		NewList:        func() runtime.Object { return &appsv1.DaemonSetList{} },
+		Default:        defaultDaemonSet,
+		Representation: registry.Typed[*appsv1.DaemonSet]{Readable: readableGeneration},
 		PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
 			workload.PrepareForCreate(d, &d.Spec.Template)
 			d.Status = appsv1.DaemonSetStatus{}

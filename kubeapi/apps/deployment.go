@@ -26,11 +26,10 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 	return registry.Kind[*appsv1.Deployment]{
 		Hub: kind("Deployment"), Plural: "deployments", Singular: "deployment",
 		ShortNames: []string{"deploy"}, Categories: []string{"all"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataChange,
-		New:              func() *appsv1.Deployment { return &appsv1.Deployment{} },
-		Bookmark:         func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) },
-		NewList:          func() runtime.Object { return &appsv1.DeploymentList{} },
-		Default:          defaultDeployment,
+		Representation: registry.Typed[*appsv1.Deployment]{MetadataOnUpdate: registry.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
+		New:            func() *appsv1.Deployment { return &appsv1.Deployment{} },
+		NewList:        func() runtime.Object { return &appsv1.DeploymentList{} },
+		Default:        defaultDeployment,
 		PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
 			workload.PrepareForCreate(d, &d.Spec.Template)
 			d.Status = appsv1.DeploymentStatus{}

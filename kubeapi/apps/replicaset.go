@@ -23,9 +23,9 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 	return registry.Kind[*appsv1.ReplicaSet]{
 		Hub: kind("ReplicaSet"), Plural: "replicasets", Singular: "replicaset",
 		ShortNames: []string{"rs"}, Categories: []string{"all"}, Namespaced: true,
-		New:      func() *appsv1.ReplicaSet { return &appsv1.ReplicaSet{} },
-		Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) },
-		NewList:  func() runtime.Object { return &appsv1.ReplicaSetList{} },
+		New:            func() *appsv1.ReplicaSet { return &appsv1.ReplicaSet{} },
+		Representation: registry.Typed[*appsv1.ReplicaSet]{Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
+		NewList:        func() runtime.Object { return &appsv1.ReplicaSetList{} },
 		Default: func(r *appsv1.ReplicaSet) {
 			podspec.Default(&r.Spec.Template)
 			defaults.Set(&r.Spec.Replicas, 1)

@@ -26,14 +26,16 @@ func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 	return registry.Kind[*appsv1.StatefulSet]{
 		Hub: kind("StatefulSet"), Plural: "statefulsets", Singular: "statefulset",
 		ShortNames: []string{"sts"}, Categories: []string{"all"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataChange,
-		New:              func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
-		Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
-		NewList:          func() runtime.Object { return &appsv1.StatefulSetList{} },
-		Default:          defaultStatefulSet,
-		// Claim templates tell their kind, which storage does not keep.
-		DefaultOnRead: true,
-		ValidateName:  validation.NameIsDNSLabel,
+		Representation: registry.Typed[*appsv1.StatefulSet]{
+			MetadataOnUpdate: registry.MetadataChange,
+			Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
+			// Claim templates say their kind, which storage does not keep.
+			DefaultOnRead: true,
+		},
+		New:          func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
+		NewList:      func() runtime.Object { return &appsv1.StatefulSetList{} },
+		Default:      defaultStatefulSet,
+		ValidateName: validation.NameIsDNSLabel,
 		PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
 			workload.PrepareForCreate(s, &s.Spec.Template)
 			s.Status = appsv1.StatefulSetStatus{}

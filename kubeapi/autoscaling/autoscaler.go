@@ -28,7 +28,6 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 	return registry.Kind[*autoscaler]{
 		Hub: v2.WithKind("HorizontalPodAutoscaler"), Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler",
 		ShortNames: []string{"hpa"}, Categories: []string{"all"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataChange,
 		New:              func() *autoscaler { return &autoscaler{} },
 		NewList:          func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
 		Default:          defaultAutoscaler,
@@ -61,24 +60,27 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 			},
 			ResetFields: strategy.Also(strategy.Reset(v2, "spec"), strategy.Reset(v1, "spec")),
 		},
-		Versions: []registry.Version[*autoscaler]{{
-			Kind:    v1.WithKind("HorizontalPodAutoscaler"),
-			New:     func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
-			NewList: func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscalerList{} },
-			Default: func(o runtime.Object) {
-				if a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler); ok && a.Spec.MinReplicas == nil {
-					a.Spec.MinReplicas = ptr.To[int32](1)
-				}
-			},
-			ToHub: func(o runtime.Object) (*autoscaler, error) {
-				a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler)
-				if !ok {
-					return nil, fmt.Errorf("unexpected object %T", o)
-				}
-				return toV2(a), nil
-			},
-			FromHub: func(a *autoscaler) (runtime.Object, error) { return toV1(a) },
-		}},
+		Representation: registry.Typed[*autoscaler]{
+			MetadataOnUpdate: registry.MetadataChange,
+			Versions: []registry.Version[*autoscaler]{{
+				Kind:    v1.WithKind("HorizontalPodAutoscaler"),
+				New:     func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
+				NewList: func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscalerList{} },
+				Default: func(o runtime.Object) {
+					if a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler); ok && a.Spec.MinReplicas == nil {
+						a.Spec.MinReplicas = ptr.To[int32](1)
+					}
+				},
+				ToHub: func(o runtime.Object) (*autoscaler, error) {
+					a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler)
+					if !ok {
+						return nil, fmt.Errorf("unexpected object %T", o)
+					}
+					return toV2(a), nil
+				},
+				FromHub: func(a *autoscaler) (runtime.Object, error) { return toV1(a) },
+			}},
+		},
 	}
 }
 

@@ -33,10 +33,10 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 	return registry.Kind[*batchv1.CronJob]{
 		Hub: kind("CronJob"), Plural: "cronjobs", Singular: "cronjob",
 		ShortNames: []string{"cj"}, Categories: []string{"all"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataChange,
-		New:              func() *batchv1.CronJob { return &batchv1.CronJob{} },
-		NewList:          func() runtime.Object { return &batchv1.CronJobList{} },
-		Default:          defaultCronJob,
+		Representation: registry.Typed[*batchv1.CronJob]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() *batchv1.CronJob { return &batchv1.CronJob{} },
+		NewList:        func() runtime.Object { return &batchv1.CronJobList{} },
+		Default:        defaultCronJob,
 		PrepareForCreate: func(_ context.Context, c *batchv1.CronJob) {
 			workload.PrepareForCreate(c, &c.Spec.JobTemplate.Spec.Template)
 			c.Status = batchv1.CronJobStatus{}

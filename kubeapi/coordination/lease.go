@@ -33,7 +33,7 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 		AllowCreateOnUpdate: true,
 		PrepareForCreate:    func(_ context.Context, l lease) { dropElection(&l.Spec, nil) },
 		PrepareForUpdate:    func(_ context.Context, l, old lease) { dropElection(&l.Spec, &old.Spec) },
-		AnyFinalizer:        true,
+		Representation:      registry.Typed[lease]{AnyFinalizer: true},
 		Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
 		ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
 		Columns: []registry.Column{

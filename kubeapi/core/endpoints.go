@@ -23,7 +23,7 @@ func endpointsKind() registry.Kind[*corev1.Endpoints] {
 	return registry.Kind[*corev1.Endpoints]{
 		Hub: kind("Endpoints"), Plural: "endpoints", Singular: "endpoints", ShortNames: []string{"ep"}, Namespaced: true,
 		Prefix:                   "services/endpoints",
-		MetadataOnUpdate:         registry.MetadataChange,
+		Representation:           registry.Typed[*corev1.Endpoints]{MetadataOnUpdate: registry.MetadataChange},
 		New:                      func() *corev1.Endpoints { return &corev1.Endpoints{} },
 		NewList:                  func() runtime.Object { return &corev1.EndpointsList{} },
 		AllowCreateOnUpdate:      true,

@@ -18,7 +18,7 @@ import (
 func podTemplateKind(o podspec.Options) registry.Kind[*corev1.PodTemplate] {
 	return registry.Kind[*corev1.PodTemplate]{
 		Hub: kind("PodTemplate"), Plural: "podtemplates", Singular: "podtemplate", Namespaced: true,
-		MetadataOnUpdate:         registry.MetadataChange,
+		Representation:           registry.Typed[*corev1.PodTemplate]{MetadataOnUpdate: registry.MetadataChange},
 		New:                      func() *corev1.PodTemplate { return &corev1.PodTemplate{} },
 		NewList:                  func() runtime.Object { return &corev1.PodTemplateList{} },
 		AllowUnconditionalUpdate: true,

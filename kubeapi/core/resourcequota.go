@@ -24,7 +24,7 @@ import (
 func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 	return registry.Kind[*corev1.ResourceQuota]{
 		Hub: kind("ResourceQuota"), Plural: "resourcequotas", Singular: "resourcequota", ShortNames: []string{"quota"}, Namespaced: true,
-		MetadataOnUpdate:         registry.MetadataChange,
+		Representation:           registry.Typed[*corev1.ResourceQuota]{MetadataOnUpdate: registry.MetadataChange},
 		New:                      func() *corev1.ResourceQuota { return &corev1.ResourceQuota{} },
 		NewList:                  func() runtime.Object { return &corev1.ResourceQuotaList{} },
 		AllowUnconditionalUpdate: true,

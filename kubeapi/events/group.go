@@ -38,7 +38,7 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
 		k.FieldLabels["regarding."+f] = "involvedObject." + f
 	}
-	k.Versions = []registry.Version[*corev1.Event]{{
+	k.Representation = registry.Typed[*corev1.Event]{Versions: []registry.Version[*corev1.Event]{{
 		Kind:    eventsv1.SchemeGroupVersion.WithKind("Event"),
 		New:     func() runtime.Object { return &eventsv1.Event{} },
 		NewList: func() runtime.Object { return &eventsv1.EventList{} },
@@ -50,7 +50,7 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 			return toCore(e), nil
 		},
 		FromHub: func(e *corev1.Event) (runtime.Object, error) { return fromCore(e), nil },
-	}}
+	}}}
 	return k
 }
 

@@ -31,9 +31,9 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 	return registry.Kind[*policyv1.PodDisruptionBudget]{
 		Hub: v1.WithKind("PodDisruptionBudget"), Plural: "poddisruptionbudgets", Singular: "poddisruptionbudget",
 		ShortNames: []string{"pdb"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataOnce,
-		New:              func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
-		NewList:          func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
+		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{MetadataOnUpdate: registry.MetadataOnce},
+		New:            func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
+		NewList:        func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
 		PrepareForCreate: func(_ context.Context, b *policyv1.PodDisruptionBudget) {
 			b.Status = policyv1.PodDisruptionBudgetStatus{}
 			b.Generation = 1

@@ -51,10 +51,10 @@ func SystemClasses() []*schedulingv1.PriorityClass {
 func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
 	return registry.Kind[*schedulingv1.PriorityClass]{
 		Hub: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), Plural: "priorityclasses", Singular: "priorityclass",
-		ShortNames:       []string{"pc"},
-		MetadataOnUpdate: registry.MetadataChange,
-		New:              func() *schedulingv1.PriorityClass { return &schedulingv1.PriorityClass{} },
-		NewList:          func() runtime.Object { return &schedulingv1.PriorityClassList{} },
+		ShortNames:     []string{"pc"},
+		Representation: registry.Typed[*schedulingv1.PriorityClass]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() *schedulingv1.PriorityClass { return &schedulingv1.PriorityClass{} },
+		NewList:        func() runtime.Object { return &schedulingv1.PriorityClassList{} },
 		Default: func(c *schedulingv1.PriorityClass) {
 			if c.PreemptionPolicy == nil {
 				c.PreemptionPolicy = ptr.To(corev1.PreemptLowerPriority)

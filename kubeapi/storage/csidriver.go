@@ -25,11 +25,11 @@ const (
 func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
 	return registry.Kind[*storagev1.CSIDriver]{
 		Hub: v1.WithKind("CSIDriver"), Plural: "csidrivers", Singular: "csidriver",
-		MetadataOnUpdate: registry.MetadataChange,
-		New:              func() *storagev1.CSIDriver { return &storagev1.CSIDriver{} },
-		NewList:          func() runtime.Object { return &storagev1.CSIDriverList{} },
-		Default:          defaultCSIDriver,
-		Validate:         onCreate(validateCSIDriver),
+		Representation: registry.Typed[*storagev1.CSIDriver]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() *storagev1.CSIDriver { return &storagev1.CSIDriver{} },
+		NewList:        func() runtime.Object { return &storagev1.CSIDriverList{} },
+		Default:        defaultCSIDriver,
+		Validate:       onCreate(validateCSIDriver),
 		PrepareForUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) {
 			s, o := &d.Spec, &old.Spec
 			strategy.Generation(d, old, check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||

@@ -1,4 +1,4 @@
-package registry
+package object
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ func tree(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-func TestEncodeTree(t *testing.T) {
+func TestEncodeChangeOfTrees(t *testing.T) {
 	const held = `{"metadata":{"managedFields":[{"manager":"m","time":"2026-01-01T00:00:00Z"}],"name":"a"},"spec":{"n":1}}`
 	tests := []struct {
 		name, obj string
@@ -37,7 +37,7 @@ func TestEncodeTree(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			obj, old := tree(t, tt.obj), tree(t, held)
-			value, same, err := encodeTree(obj, old, []byte(held), func() ([]byte, error) {
+			value, same, err := trees{}.EncodeChange(obj, old, []byte(held), func() ([]byte, error) {
 				delete(obj.Object, tt.prune)
 				return json.Marshal(obj.Object)
 			})
