@@ -49,8 +49,7 @@ func crdKind() *registry.Kind[definitionObject] {
 			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(
 				fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))},
 		},
-		Storage:      crdStorage{},
-		AnyFinalizer: true,
+		Representation: registry.Typed[definitionObject]{AnyFinalizer: true, Storage: crdStorage{}},
 	}
 }
 

@@ -73,17 +73,9 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 			}
 			return finalizerWarnings(obj, old.GetFinalizers())
 		},
-		Fields:           d.selectableFields(),
-		ResetFields:      d.resetFields(false),
-		Storage:          newStorage(d, c.schema),
-		CodecFor:         d.codecFor,
-		MetadataOnUpdate: registry.MetadataChange,
-		AnyFinalizer:     true,
-	}
-	for _, v := range d.versions {
-		if v != d.storage {
-			k.ServedVersions = append(k.ServedVersions, v.gvk.GroupVersion())
-		}
+		Fields:         d.selectableFields(),
+		ResetFields:    d.resetFields(false),
+		Representation: d.representation(c),
 	}
 	if d.anyVersion(func(v *crVersion) bool { return v.hasStatus() }) {
 		k.Status = &registry.StatusSubresource[object]{
@@ -96,6 +88,17 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 		k.Scale = d.scaleSubresource()
 	}
 	return k, nil
+}
+
+// representation is how objects lie in storage and travel in all versions.
+func (d *definition) representation(storage *compiled) *registry.Unstructured {
+	r := &registry.Unstructured{Storage: newStorage(d, storage.schema), Codec: d.codecFor}
+	for _, v := range d.versions {
+		if v != d.storage {
+			r.Versions = append(r.Versions, v.gvk.GroupVersion())
+		}
+	}
+	return r
 }
 
 func (d *definition) codecFor(gv schema.GroupVersion) (rest.Codec, error) {

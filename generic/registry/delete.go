@@ -219,7 +219,7 @@ func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, 
 	}
 	revision, err := s.options.Backend.Update(ctx, d.key, value, from.revision, s.ttl(obj))
 	if err != nil {
-		return from, nil, err
+		return from, nil, writeError(err)
 	}
 	return present{value: value, revision: revision, fresh: true}, s.wrote(d.key, value, revision, obj), nil
 }
@@ -235,7 +235,7 @@ func (d *deletion[T]) remove(ctx context.Context, obj T, from present) (runtime.
 	}
 	revision, err := s.options.Backend.Delete(ctx, d.key, from.revision)
 	if err != nil {
-		return nil, false, err
+		return nil, false, writeError(err)
 	}
 	obj.SetResourceVersion(formatRevision(revision))
 	if s.kind.AfterDelete != nil {

@@ -40,7 +40,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDatabase(cfg.Dir); err != nil {
+	if err := errors.Join(checkDatabase(cfg.Dir), discardUnbegun(cfg.Dir)); err != nil {
 		lock.Close()
 		return nil, err
 	}
@@ -54,6 +54,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		s.Close()
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
+	s.forgetSooner()
 	s.backend = newBackend(s.etcd, s.gate, cfg.Leases)
 	return s, nil
 }
@@ -128,6 +129,12 @@ func (s *Server) lead(ctx context.Context) error {
 		}
 	}
 }
+
+// forgetSooner has etcd keep few entries in memory from now on. Etcd's run loop
+// reads the setting when it has applied a hundred entries since it did so last:
+// it did with what the start has read before it applied the leader's first entry,
+// which lead has awaited, and it will after writes that are yet to come.
+func (s *Server) forgetSooner() { s.etcd.Cfg.SnapshotCatchUpEntries = keptEntries }
 
 // replayed waits until the log that was read is applied. Campaigning earlier is
 // no use, and a danger: raft looks through the entries that it has not heard to
