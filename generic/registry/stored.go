@@ -19,10 +19,9 @@ type stored[T Object] struct {
 }
 
 var (
-	_ rest.Stored       = (*stored[Object])(nil)
-	_ rest.ItemWriter   = (*stored[Object])(nil)
-	_ rest.ItemAppender = (*stored[Object])(nil)
-	_ rest.ItemTailer   = (*stored[Object])(nil)
+	_ rest.Stored     = (*stored[Object])(nil)
+	_ rest.ItemWriter = (*stored[Object])(nil)
+	_ rest.ItemTailer = (*stored[Object])(nil)
 )
 
 // GetObjectKind makes stored objects runtime.Objects; they do not name their
@@ -94,21 +93,6 @@ func (o *stored[T]) WireItemTail(gv schema.GroupVersion) ([]byte, bool, error) {
 	}
 	tail, ok := bytes.CutPrefix(b, o.store.codecs[v].typeMeta)
 	return tail, ok, nil
-}
-
-// AppendItem appends the form of list items to dst.
-func (o *stored[T]) AppendItem(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
-	if mt == wire.JSON {
-		tail, ok, err := o.WireItemTail(gv)
-		if err != nil {
-			return dst, err
-		}
-		if ok {
-			return append(append(dst, '{'), tail...), nil
-		}
-	}
-	b, err := o.WireItem(gv, mt)
-	return append(dst, b...), err
 }
 
 // encodeItem encodes without kind and apiVersion, for the media types in which

@@ -84,10 +84,6 @@ func wantItems(t *testing.T, st rest.Stored, c *corev1.ConfigMap) {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("JSON item %s, want %s, %v", got, want, err)
 	}
-	appended, err := st.(rest.ItemAppender).AppendItem([]byte("x"), v1, wire.JSON)
-	if err != nil || string(appended) != "x"+string(want) {
-		t.Errorf("appended %s, %v", appended, err)
-	}
 	want, _ = c.Marshal()
 	if got, err = w.WireItem(v1, wire.Protobuf); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("protobuf item %q, want %q, %v", got, want, err)

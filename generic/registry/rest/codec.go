@@ -75,12 +75,6 @@ func (l *StoredList) DeepCopyObject() runtime.Object { return l }
 // ResetFields maps an apiVersion to the fields that an endpoint resets.
 type ResetFields map[schema.GroupVersion]*fieldpath.Set
 
-// ItemAppender is an ItemWriter that writes into the caller's buffer, which
-// saves a copy of each item.
-type ItemAppender interface {
-	AppendItem(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
-}
-
 // ItemTailer is an ItemWriter whose JSON items are a part of the whole form: a
 // list written from them shares its bytes with gets and watches. ok is false
 // where they are not (custom resources name their kind in lists, too).
