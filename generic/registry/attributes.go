@@ -8,18 +8,10 @@ import (
 	"triplane/generic/wire"
 )
 
-// attributes tells the cache what selectors look at. Where the kind has no
-// selectable fields of its own, protobuf is read without being decoded.
+// attributes returns what selectors look at, of the bytes where that is possible.
 func (s *Store[T]) attributes(r *storage.Record) (storage.Attributes, error) {
-	if len(s.kind.Fields) == 0 && s.kind.Storage == nil {
-		if a, ok := wireAttributes(r.Value, s.kind.Namespaced); ok {
-			return a, nil
-		}
-	}
-	if t, ok := s.storage.(StorageAttributes); ok {
-		if a, ok := t.StoredAttributes(r.Value); ok {
-			return a, nil
-		}
+	if a, ok := s.form.attributes(r.Value); ok {
+		return a, nil
 	}
 	obj, err := s.decode(r)
 	if err != nil {

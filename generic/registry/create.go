@@ -75,7 +75,7 @@ func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (
 		if p.exists() {
 			return nil, storage.ErrExists
 		}
-		s.asStored(obj)
+		s.form.asStored(obj)
 		return obj, nil
 	}
 	value, err := s.encodeStored(obj)
@@ -96,7 +96,7 @@ func (s *Store[T]) ttl(obj T) time.Duration {
 	return s.kind.TTL(obj)
 }
 
-// alreadyExists tells whether what is there is about to go.
+// alreadyExists returns the error for a name that is taken, which says whether what is there is about to go.
 func (s *Store[T]) alreadyExists(ctx context.Context, key, name string) error {
 	exists := apierrors.NewAlreadyExists(s.requested(ctx), name)
 	p, err := s.read(ctx, key)
@@ -114,7 +114,7 @@ type finishFunc func(ctx context.Context, ok bool)
 
 func finishNothing(context.Context, bool) {}
 
-// prepareCreate makes an object ready to be written and judges it. The finish
+// prepareCreate makes an object ready to be written and validates it. The finish
 // function is to be called if there is no error.
 func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.ValidateObjectFunc, dryRun bool) (finishFunc, error) {
 	k := s.kind

@@ -126,7 +126,7 @@ func TestGenerateName(t *testing.T) {
 	if len(out.Name) != 63 || !strings.HasPrefix(out.Name, long[:58]) {
 		t.Errorf("name %q", out.Name)
 	}
-	// A name that is always taken is tried eight times, then told as such.
+	// A name that is always taken is tried eight times, then reported as such.
 	tries := 0
 	taken := func(context.Context, runtime.Object) error {
 		tries++

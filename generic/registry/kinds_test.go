@@ -92,8 +92,7 @@ func podKind() *Kind[*corev1.Pod] {
 			}
 			return true
 		},
-		Fields:       []SelectableField[*corev1.Pod]{{Path: "spec.nodeName", Get: func(p *corev1.Pod) string { return p.Spec.NodeName }}},
-		FieldAliases: map[string]string{"spec.host": "spec.nodeName"},
+		Fields: []SelectableField[*corev1.Pod]{{Path: "spec.nodeName", Get: func(p *corev1.Pod) string { return p.Spec.NodeName }}},
 	}
 }
 

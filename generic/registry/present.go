@@ -17,7 +17,7 @@ import (
 type present struct {
 	value    []byte
 	revision int64
-	// fresh tells that it was read from the backend for this write: an error
+	// fresh is true where it was read from the backend for this write: an error
 	// that follows from it is final.
 	fresh bool
 	// stale tells that the value has to be written even if it is the same, since
@@ -76,5 +76,5 @@ func errContended(r schema.GroupResource) error {
 	return apierrors.NewServerTimeout(r, "write", 1)
 }
 
-// isDryRun tells that nothing is to be written.
+// isDryRun reports whether nothing is to be written.
 func isDryRun(flags []string) bool { return slices.Contains(flags, metav1.DryRunAll) }

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,21 +22,9 @@ type Store[T Object] struct {
 	options RESTOptions
 	cache   storage.Cache
 	prefix  string // absolute, with a trailing slash
-	storage StorageCodec
-	codecs  []versionCodec
+	form    form[T]
+	codecs  []versionCodec // of form
 	scale   rest.Codec
-	empties *empties // see asStored
-}
-
-// versionCodec is a served version and the wire forms that it has.
-type versionCodec struct {
-	gv    schema.GroupVersion
-	codec rest.Codec
-	// hub tells that objects of the version are what storage holds.
-	hub bool
-	// typeMeta is how JSON of typed objects begins, with what items of lists
-	// leave out.
-	typeMeta []byte
 }
 
 // NewStore makes the storage of a kind. The scheme has to know the Go types of
@@ -52,12 +39,18 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 		path = kind.Plural
 	}
 	s.prefix = opts.Prefix + "/" + path + "/"
-	if err := s.makeCodecs(scheme); err != nil {
+	if err := s.makeScaleCodec(); err != nil {
 		return nil, err
 	}
-	if t, ok := s.storage.(*typedStorage); ok && !t.json {
-		s.empties = emptiesOf(reflect.TypeFor[T]())
+	r := kind.Representation
+	if r == nil {
+		r = Typed[T]{}
 	}
+	var err error
+	if s.form, err = r.open(kind, scheme); err != nil {
+		return nil, err
+	}
+	s.codecs = s.form.codecs()
 	s.cache = opts.Cache(storage.CacheConfig{
 		Prefix:     s.prefix,
 		Namespaced: kind.Namespaced,
@@ -152,10 +145,7 @@ func (s *Store[T]) DeprecationWarning() string { return s.kind.Deprecation }
 
 // StorageVersion implements rest.StorageVersioner.
 func (s *Store[T]) StorageVersion() schema.GroupVersionKind {
-	if s.kind.StorageVersion.Empty() {
-		return s.kind.Hub
-	}
-	return s.kind.StorageVersion
+	return s.form.storageVersion()
 }
 
 // ServedVersions are the versions that there are codecs for.

@@ -27,7 +27,7 @@ var v1 = corev1.SchemeGroupVersion
 func TestWireForms(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		k := configMapKind()
-		k.StoreAsJSON = asJSON
+		k.Representation = Typed[*corev1.ConfigMap]{JSON: asJSON}
 		s, m := newStore(t, k)
 		in := configMap("a")
 		in.Data["html"] = "<a>&\u2028"
@@ -120,19 +120,21 @@ func TestWireOfAnUnknownVersion(t *testing.T) {
 func TestStorageVersion(t *testing.T) {
 	k := &Kind[*autoscalingv2.HorizontalPodAutoscaler]{
 		Hub: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), Plural: "horizontalpodautoscalers", Namespaced: true,
-		New:            func() *autoscalingv2.HorizontalPodAutoscaler { return &autoscalingv2.HorizontalPodAutoscaler{} },
-		StorageVersion: autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
-		Versions: []Version[*autoscalingv2.HorizontalPodAutoscaler]{{
-			Kind: autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
-			New:  func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
-			ToHub: func(o runtime.Object) (*autoscalingv2.HorizontalPodAutoscaler, error) {
-				in := o.(*autoscalingv1.HorizontalPodAutoscaler)
-				return &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: in.ObjectMeta, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: in.Spec.MaxReplicas}}, nil
-			},
-			FromHub: func(in *autoscalingv2.HorizontalPodAutoscaler) (runtime.Object, error) {
-				return &autoscalingv1.HorizontalPodAutoscaler{ObjectMeta: in.ObjectMeta, Spec: autoscalingv1.HorizontalPodAutoscalerSpec{MaxReplicas: in.Spec.MaxReplicas}}, nil
-			},
-		}},
+		New: func() *autoscalingv2.HorizontalPodAutoscaler { return &autoscalingv2.HorizontalPodAutoscaler{} },
+		Representation: Typed[*autoscalingv2.HorizontalPodAutoscaler]{
+			StorageVersion: autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
+			Versions: []Version[*autoscalingv2.HorizontalPodAutoscaler]{{
+				Kind: autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
+				New:  func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
+				ToHub: func(o runtime.Object) (*autoscalingv2.HorizontalPodAutoscaler, error) {
+					in := o.(*autoscalingv1.HorizontalPodAutoscaler)
+					return &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: in.ObjectMeta, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: in.Spec.MaxReplicas}}, nil
+				},
+				FromHub: func(in *autoscalingv2.HorizontalPodAutoscaler) (runtime.Object, error) {
+					return &autoscalingv1.HorizontalPodAutoscaler{ObjectMeta: in.ObjectMeta, Spec: autoscalingv1.HorizontalPodAutoscalerSpec{MaxReplicas: in.Spec.MaxReplicas}}, nil
+				},
+			}},
+		},
 	}
 	s, m := newStore(t, k)
 	in := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "h"}, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 7}}
@@ -154,7 +156,9 @@ func TestStorageVersion(t *testing.T) {
 			}
 		}
 	}
-	k.StorageVersion = autoscalingv1.SchemeGroupVersion.WithKind("Other")
+	r := k.Representation.(Typed[*autoscalingv2.HorizontalPodAutoscaler])
+	r.StorageVersion = autoscalingv1.SchemeGroupVersion.WithKind("Other")
+	k.Representation = r
 	if _, err := NewStore(k, testScheme(t), newMemory().options()); err == nil {
 		t.Error("a version that is not declared was taken")
 	}

@@ -151,7 +151,7 @@ func (s *Store[T]) cells(obj T) []any {
 	return nil
 }
 
-// ageNow tells how long ago a time was, in kubectl's wording.
+// ageNow returns how long ago a time was, in kubectl's wording.
 func ageNow(t metav1.Time) string {
 	if t.IsZero() {
 		return "<unknown>"

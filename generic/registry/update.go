@@ -1,14 +1,12 @@
 package registry
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -43,7 +41,7 @@ type update[T Object] struct {
 
 // run tries, from what the cache holds at first, until the write meets the
 // state that it was computed from. An error that follows from what may be stale
-// is not told before the state has been read from the backend.
+// is not returned before the state has been read from the backend.
 func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 	s := u.store
 	var err error
@@ -184,7 +182,7 @@ func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 	return apierrors.NewConflict(s.requested(ctx), u.name, errors.New(optimisticLockMessage))
 }
 
-// prepare makes the new object ready to be written and judges the change.
+// prepare makes the new object ready to be written and validates the change.
 func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error) {
 	s, k := u.store, u.store.kind
 	if err := s.ensureNamespace(ctx, obj); err != nil {
@@ -229,7 +227,7 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	return finish, nil
 }
 
-// releasedBy tells that the update takes away what held a terminating object.
+// releasedBy reports whether the update takes away what held a terminating object.
 func (s *Store[T]) releasedBy(obj, old T) bool {
 	if len(obj.GetFinalizers()) > 0 || old.GetDeletionTimestamp() == nil {
 		return false
@@ -244,7 +242,7 @@ func (s *Store[T]) releasedBy(obj, old T) bool {
 // as it would have been.
 func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Object, error) {
 	s := u.store
-	s.asStored(obj)
+	s.form.asStored(obj)
 	if u.dryRun {
 		return obj, nil
 	}
@@ -260,7 +258,7 @@ func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Ob
 // write replaces the object, unless that would change nothing.
 func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtime.Object, error) {
 	s := u.store
-	value, same, err := s.encodeChange(obj, old, from.value)
+	value, same, err := s.form.view().EncodeChange(obj, old, from.value, func() ([]byte, error) { return s.encodeStored(obj) })
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +267,7 @@ func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtim
 	}
 	if same && !from.stale || u.dryRun {
 		obj.SetResourceVersion(formatRevision(from.revision))
-		s.asStored(obj)
+		s.form.asStored(obj)
 		return obj, nil
 	}
 	revision, err := s.options.Backend.Update(ctx, u.key, value, from.revision, s.ttl(obj))
@@ -277,24 +275,4 @@ func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtim
 		return nil, writeError(err)
 	}
 	return s.wrote(u.key, value, revision, obj), nil
-}
-
-// encodeChange returns the new value, and whether it is what storage holds
-// already. A change of nothing but the times of managed fields is none.
-func (s *Store[T]) encodeChange(obj, old T, held []byte) (value []byte, same bool, err error) {
-	if u, ok := any(obj).(*unstructured.Unstructured); ok {
-		before, _ := any(old).(*unstructured.Unstructured)
-		return encodeTree(u, before, held, func() ([]byte, error) { return s.encodeStored(obj) })
-	}
-	fields := obj.GetManagedFields()
-	before := old.GetManagedFields()
-	if onlyTimesDiffer(fields, before) {
-		obj.SetManagedFields(before)
-		if value, err = s.encodeStored(obj); err != nil || bytes.Equal(value, held) {
-			return value, err == nil, err
-		}
-		obj.SetManagedFields(fields)
-	}
-	value, err = s.encodeStored(obj)
-	return value, err == nil && bytes.Equal(value, held), err
 }

@@ -3,12 +3,14 @@ package autoscaling
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -26,7 +28,6 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 	return registry.Kind[*autoscaler]{
 		Hub: v2.WithKind("HorizontalPodAutoscaler"), Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler",
 		ShortNames: []string{"hpa"}, Categories: []string{"all"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataChange,
 		New:              func() *autoscaler { return &autoscaler{} },
 		NewList:          func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
 		Default:          defaultAutoscaler,
@@ -45,9 +46,9 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 			show.Text("Replicas", show.Doc(autoscalingv2.HorizontalPodAutoscalerStatus{}, "currentReplicas")),
 			show.Age(),
 		},
-		Cells: func(a *autoscaler) []any {
-			return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), show.DerefOr(a.Spec.MinReplicas, "<unset>"),
-				int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), show.Since(a.CreationTimestamp)}
+		CellsAt: func(a *autoscaler, since func(metav1.Time) string) []any {
+			return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), minimum(a),
+				int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), since(a.CreationTimestamp)}
 		},
 		ResetFields: strategy.Also(strategy.Reset(v2, "status"), strategy.Reset(v1, "status")),
 		Status: &registry.StatusSubresource[*autoscaler]{
@@ -59,24 +60,27 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 			},
 			ResetFields: strategy.Also(strategy.Reset(v2, "spec"), strategy.Reset(v1, "spec")),
 		},
-		Versions: []registry.Version[*autoscaler]{{
-			Kind:    v1.WithKind("HorizontalPodAutoscaler"),
-			New:     func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
-			NewList: func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscalerList{} },
-			Default: func(o runtime.Object) {
-				if a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler); ok && a.Spec.MinReplicas == nil {
-					a.Spec.MinReplicas = ptr.To[int32](1)
-				}
-			},
-			ToHub: func(o runtime.Object) (*autoscaler, error) {
-				a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler)
-				if !ok {
-					return nil, fmt.Errorf("unexpected object %T", o)
-				}
-				return toV2(a), nil
-			},
-			FromHub: func(a *autoscaler) (runtime.Object, error) { return toV1(a) },
-		}},
+		Representation: registry.Typed[*autoscaler]{
+			MetadataOnUpdate: registry.MetadataChange,
+			Versions: []registry.Version[*autoscaler]{{
+				Kind:    v1.WithKind("HorizontalPodAutoscaler"),
+				New:     func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
+				NewList: func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscalerList{} },
+				Default: func(o runtime.Object) {
+					if a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler); ok && a.Spec.MinReplicas == nil {
+						a.Spec.MinReplicas = ptr.To[int32](1)
+					}
+				},
+				ToHub: func(o runtime.Object) (*autoscaler, error) {
+					a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler)
+					if !ok {
+						return nil, fmt.Errorf("unexpected object %T", o)
+					}
+					return toV2(a), nil
+				},
+				FromHub: func(a *autoscaler) (runtime.Object, error) { return toV1(a) },
+			}},
+		},
 	}
 }
 
@@ -217,4 +221,12 @@ func percent(p *int32) string {
 		return "<unknown>"
 	}
 	return fmt.Sprintf("%d%%", *p)
+}
+
+// minimum is the cell of the smallest number of pods.
+func minimum(a *autoscaler) string {
+	if a.Spec.MinReplicas == nil {
+		return "<unset>"
+	}
+	return strconv.Itoa(int(*a.Spec.MinReplicas))
 }

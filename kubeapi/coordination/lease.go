@@ -5,8 +5,10 @@ import (
 	"context"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/generic/server"
@@ -31,14 +33,14 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 		AllowCreateOnUpdate: true,
 		PrepareForCreate:    func(_ context.Context, l lease) { dropElection(&l.Spec, nil) },
 		PrepareForUpdate:    func(_ context.Context, l, old lease) { dropElection(&l.Spec, &old.Spec) },
-		AnyFinalizer:        true,
+		Representation:      registry.Typed[lease]{AnyFinalizer: true},
 		Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
 		ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
 		Columns: []registry.Column{
 			show.Name(), show.Text("Holder", show.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), show.Age(),
 		},
-		Cells: func(l lease) []any {
-			return []any{l.Name, show.Deref(l.Spec.HolderIdentity), show.Since(l.CreationTimestamp)}
+		CellsAt: func(l lease, since func(metav1.Time) string) []any {
+			return []any{l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), since(l.CreationTimestamp)}
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -22,7 +23,7 @@ func endpointsKind() registry.Kind[*corev1.Endpoints] {
 	return registry.Kind[*corev1.Endpoints]{
 		Hub: kind("Endpoints"), Plural: "endpoints", Singular: "endpoints", ShortNames: []string{"ep"}, Namespaced: true,
 		Prefix:                   "services/endpoints",
-		MetadataOnUpdate:         registry.MetadataChange,
+		Representation:           registry.Typed[*corev1.Endpoints]{MetadataOnUpdate: registry.MetadataChange},
 		New:                      func() *corev1.Endpoints { return &corev1.Endpoints{} },
 		NewList:                  func() runtime.Object { return &corev1.EndpointsList{} },
 		AllowCreateOnUpdate:      true,
@@ -44,8 +45,8 @@ func endpointsKind() registry.Kind[*corev1.Endpoints] {
 		Columns: []registry.Column{
 			show.Name(), show.Text("Endpoints", show.Doc(corev1.Endpoints{}, "subsets")), show.Age(),
 		},
-		Cells: func(e *corev1.Endpoints) []any {
-			return []any{e.Name, endpointsCell(e), show.Since(e.CreationTimestamp)}
+		CellsAt: func(e *corev1.Endpoints, since func(metav1.Time) string) []any {
+			return []any{e.Name, endpointsCell(e), since(e.CreationTimestamp)}
 		},
 	}
 }

@@ -38,7 +38,7 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
 		k.FieldLabels["regarding."+f] = "involvedObject." + f
 	}
-	k.Versions = []registry.Version[*corev1.Event]{{
+	k.Representation = registry.Typed[*corev1.Event]{Versions: []registry.Version[*corev1.Event]{{
 		Kind:    eventsv1.SchemeGroupVersion.WithKind("Event"),
 		New:     func() runtime.Object { return &eventsv1.Event{} },
 		NewList: func() runtime.Object { return &eventsv1.EventList{} },
@@ -50,7 +50,7 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 			return toCore(e), nil
 		},
 		FromHub: func(e *corev1.Event) (runtime.Object, error) { return fromCore(e), nil },
-	}}
+	}}}
 	return k
 }
 
@@ -89,7 +89,7 @@ func invalid(path, message string) *field.Error {
 	return field.Invalid(field.NewPath(path), "", message)
 }
 
-// validateParts judges what events with an event time are held to.
+// validateParts validates what events with an event time are held to.
 func validateParts(e *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
 	about := e.InvolvedObject.Namespace

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -30,9 +31,9 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 	return registry.Kind[*policyv1.PodDisruptionBudget]{
 		Hub: v1.WithKind("PodDisruptionBudget"), Plural: "poddisruptionbudgets", Singular: "poddisruptionbudget",
 		ShortNames: []string{"pdb"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataOnce,
-		New:              func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
-		NewList:          func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
+		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{MetadataOnUpdate: registry.MetadataOnce},
+		New:            func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
+		NewList:        func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
 		PrepareForCreate: func(_ context.Context, b *policyv1.PodDisruptionBudget) {
 			b.Status = policyv1.PodDisruptionBudgetStatus{}
 			b.Generation = 1
@@ -54,8 +55,8 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 			show.Int("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time."),
 			show.Age(),
 		},
-		Cells: func(b *policyv1.PodDisruptionBudget) []any {
-			return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), show.Since(b.CreationTimestamp)}
+		CellsAt: func(b *policyv1.PodDisruptionBudget, since func(metav1.Time) string) []any {
+			return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), since(b.CreationTimestamp)}
 		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*policyv1.PodDisruptionBudget]{

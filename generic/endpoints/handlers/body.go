@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"triplane/generic/object"
 	"triplane/generic/request"
 	"triplane/generic/wire"
 )
@@ -77,7 +78,7 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, d
 		return nil, s.decodeError(err, kind, body)
 	}
 	// Of a kind with a Go type, nothing is said about fields that is not there.
-	if _, ok := obj.(runtime.Unstructured); !ok {
+	if object.Typed(obj) {
 		if err := s.checkKind(obj, kind); err != nil {
 			return nil, s.decodeError(err, kind, body)
 		}
@@ -102,7 +103,7 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, d
 	s.Codec.Default(obj)
 	hub, err := s.Codec.ToHub(obj)
 	if err != nil {
-		if _, ok := obj.(runtime.Unstructured); ok {
+		if !object.Typed(obj) {
 			return nil, err // the body is well; its conversion webhook is not
 		}
 		return nil, s.decodeError(err, kind, body)
@@ -120,7 +121,7 @@ func (s *RequestScope) checkKind(obj runtime.Object, kind *schema.GroupVersionKi
 	if kind == nil || kind.GroupKind() == s.Kind.GroupKind() || *kind == s.Hub {
 		return nil
 	}
-	if _, ok := obj.(runtime.Unstructured); ok && s.Subresource != "scale" {
+	if !object.Typed(obj) && s.Subresource != "scale" {
 		// Nothing is converted that has no type: the version is compared by the
 		// caller, and the kind is the object's first rule.
 		if kind.Group != s.Kind.Group {
@@ -207,7 +208,7 @@ func summary(body []byte) string {
 	return text(body)
 }
 
-// warnStrict tells the client about unknown and duplicate fields. A YAML parser
+// warnStrict warns the client about unknown and duplicate fields. A YAML parser
 // reports several in one error, a line each.
 func warnStrict(r *http.Request, errs []error) {
 	for _, err := range errs {

@@ -133,7 +133,7 @@ func (s *RequestScope) runCreate(ctx context.Context, req *http.Request, op *ope
 	return result, err
 }
 
-// isNamespaces tells whether the resource is the core group's namespaces.
+// isNamespaces reports whether the resource is the core group's namespaces.
 func (s *RequestScope) isNamespaces() bool {
 	return s.Resource.Group == "" && s.Resource.Resource == "namespaces"
 }

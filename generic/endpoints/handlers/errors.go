@@ -14,7 +14,7 @@ import (
 	"triplane/generic/wire"
 )
 
-// StatusOf is the Status that tells an error to a client. Errors that are not
+// StatusOf is the Status that reports an error to a client. Errors that are not
 // API statuses are internal errors whose text is the message.
 func StatusOf(err error) *metav1.Status {
 	if s, ok := err.(apierrors.APIStatus); ok {

@@ -159,7 +159,7 @@ func (a *answer) stream(code int, e *envelope) {
 	listWriter.Put(w)
 }
 
-// storedItems collects the bytes of a list's items. tails tells that they lack
+// storedItems collects the bytes of a list's items. tails is true where they lack
 // their opening brace, which lets them be shared with the answers to a get.
 func (s *RequestScope) storedItems(dst [][]byte, items []rest.Stored, mt wire.MediaType) (_ [][]byte, tails bool, err error) {
 	dst = slices.Grow(dst, len(items))

@@ -123,7 +123,7 @@ func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send 
 	}
 }
 
-// batch sends what Next returned, and tells whether the watch is over.
+// batch sends what Next returned, and reports whether the watch is over.
 func (e *eventEncoder) batch(ctx context.Context, lent *[]byte, events []rest.Event, err error, send func([]byte) error) (ended bool) {
 	buf := (*lent)[:0]
 	defer func() { *lent = buf }()
@@ -155,7 +155,7 @@ func (e *eventEncoder) batch(ctx context.Context, lent *[]byte, events []rest.Ev
 	return err != nil
 }
 
-// silent tells the ends of a watch that clients are not told: they come back.
+// silent reports the ends of a watch that clients do not see: they come back.
 func silent(ctx context.Context, err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil
 }
