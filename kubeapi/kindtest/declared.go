@@ -1,5 +1,3 @@
-// Package kindtest helps the tests of the group folders: it tells a declaration
-// in one line, and runs it the way Store does.
 package kindtest
 
 import (
@@ -14,7 +12,7 @@ import (
 	"triplane/generic/registry"
 )
 
-// Describe tells what discovery shows of a kind: plural, singular, kind, scope,
+// Describe returns in a line what discovery shows of a kind: plural, singular, kind, scope,
 // short names, categories and subresources, and its key prefix where it is not
 // the plural.
 func Describe[T registry.Object](k registry.Kind[T]) string {
@@ -73,13 +71,13 @@ func New[T registry.Object](t *testing.T, k registry.Kind[T], text string) T {
 	return o
 }
 
-// Refused judges a new object and compares the messages, in order.
+// Refused validates a new object and compares the errors, in order.
 func Refused[T registry.Object](t *testing.T, k registry.Kind[T], text string, want ...string) {
 	t.Helper()
 	compare(t, k.Validate(context.Background(), New(t, k, text)), want)
 }
 
-// UpdateRefused judges the change from one object to another.
+// UpdateRefused validates the change from one object to another.
 func UpdateRefused[T registry.Object](t *testing.T, k registry.Kind[T], before, after string, want ...string) {
 	t.Helper()
 	old, obj := New(t, k, before), New(t, k, after)
