@@ -131,11 +131,19 @@ func difference(path string, want, got any) string {
 	if path == "" {
 		path = "answer"
 	}
-	w, g := render(want, 4), render(got, 4)
+	w, g := indented(want), indented(got)
 	if strings.Contains(w+g, "\n") {
-		return fmt.Sprintf("%s: want\n    %s\n  got\n    %s", path, strings.TrimSpace(w), strings.TrimSpace(g))
+		return fmt.Sprintf("%s: want\n    %s\n  got\n    %s", path, w, g)
 	}
 	return fmt.Sprintf("%s: want %s, got %s", path, w, g)
+}
+
+// indented is a value for a message, its further lines below the first.
+func indented(v any) string {
+	if text, ok := v.(string); ok && strings.Contains(text, "\n") {
+		return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+	}
+	return render(v, 4)
 }
 
 const (

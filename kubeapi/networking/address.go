@@ -15,6 +15,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 func parseCIDR(s string) (*net.IPNet, error) {
@@ -38,7 +39,7 @@ func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 			return validateParent(a.Spec.ParentRef, field.NewPath("spec", "parentRef"))
 		},
 		ValidateUpdate: func(_ context.Context, a, old *networkingv1.IPAddress) field.ErrorList {
-			return check.ImmutableStruct(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))
+			return check.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))
 		},
 		AllowUnconditionalUpdate: true,
 		Columns: []registry.Column{
@@ -104,13 +105,13 @@ func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
 		CellsAt: func(c *networkingv1.ServiceCIDR, since func(metav1.Time) string) []any {
 			return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), since(c.CreationTimestamp)}
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*networkingv1.ServiceCIDR]{
 			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) {
 				c.Spec = old.Spec
-				check.KeepMetadata(c, old)
+				strategy.KeepMetadata(c, old)
 			},
-			ResetFields: check.Reset(v1, "spec", "metadata"),
+			ResetFields: strategy.Reset(v1, "spec", "metadata"),
 		},
 	}
 }
@@ -123,7 +124,7 @@ func validateServiceCIDR(c *networkingv1.ServiceCIDR) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if len(cidrs) > 2 {
-		return field.ErrorList{field.Invalid(path, check.GoNames(c.Spec), "may only hold up to 2 values")}
+		return field.ErrorList{field.Invalid(path, c.Spec, "may only hold up to 2 values")}
 	}
 	for i, s := range cidrs {
 		errs = append(errs, validation.IsValidCIDR(path.Index(i), s)...)
