@@ -36,7 +36,7 @@ func (a *answer) differences(s *step) []string {
 func (a *answer) shown(s *step) any {
 	body := normal("", a.body)
 	if a.code >= http.StatusBadRequest {
-		if _, ok := s.answer.(map[string]any); ok {
+		if _, ok := s.answer.(map[string]any); ok && a.code == s.code {
 			return body
 		}
 		if causes := causes(body); a.code == http.StatusUnprocessableEntity && len(causes) > 0 {
@@ -195,7 +195,7 @@ func normal(key string, v any) any {
 var (
 	uidText  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	timeText = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	ageText  = regexp.MustCompile(`^\d+s$`)
+	ageText  = regexp.MustCompile(`^(\d+y)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?$`)
 )
 
 func normalText(s string) string {
