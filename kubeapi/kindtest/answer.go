@@ -162,7 +162,7 @@ func agrees(want string, got any) bool {
 	if !ok {
 		return false
 	}
-	if begin, cut := strings.CutSuffix(want, andSoOn); cut && strings.HasPrefix(text, begin) {
+	if begin, cut := strings.CutSuffix(want, andSoOn); cut && strings.HasPrefix(text, strings.TrimSpace(begin)) {
 		return true
 	}
 	return strings.TrimSpace(want) == strings.TrimSpace(text)

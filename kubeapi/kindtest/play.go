@@ -47,6 +47,9 @@ func Play(t *testing.T, transport http.RoundTripper, file string, rewrite bool) 
 		if err != nil {
 			t.Fatalf("%s:%d: %s: %v", file, part.line, part.title(), err)
 		}
+		if err := p.settle(t.Context(), step, got); err != nil {
+			t.Fatalf("%s:%d: %s: %v", file, part.line, part.title(), err)
+		}
 		differences := got.differences(step)
 		switch {
 		case len(differences) == 0:
@@ -82,8 +85,40 @@ func (p *player) prepare(ctx context.Context, namespace string) error {
 		if a.code != http.StatusCreated {
 			return fmt.Errorf("%s: %s", s.path, a.message())
 		}
+		if err := p.settle(ctx, s, a); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// settle waits after a write until the server's own cache of the kind has seen
+// it, from which the admission plugins read: a list of now comes from there.
+func (p *player) settle(ctx context.Context, s *step, a *answer) error {
+	switch s.method {
+	case "GET", "TABLE", "WATCH":
+		return nil
+	}
+	if a.code >= http.StatusBadRequest {
+		return nil
+	}
+	_, err := p.ask(ctx, &step{method: "GET", path: collection(s.path) + "?limit=1"})
+	return err
+}
+
+// collection is the path of the collection that a path of an object, or of its
+// subresource, is in.
+func collection(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	prefix := 3 // apis, group, version
+	if parts[0] == "api" {
+		prefix = 2
+	}
+	if len(parts) > prefix+2 && parts[prefix] == "namespaces" && parts[prefix+2] != "status" && parts[prefix+2] != "finalize" {
+		prefix += 2
+	}
+	return "/" + strings.Join(parts[:min(prefix+1, len(parts))], "/")
 }
 
 func named(name string) any { return map[string]any{"metadata": map[string]any{"name": name}} }

@@ -189,10 +189,7 @@ func scalar(s string) string {
 		return s
 	}
 	if strings.ContainsAny(s, "\n\t") {
-		text, err := json.Marshal(s)
-		if err == nil {
-			return string(text)
-		}
+		return strconv.Quote(s)
 	}
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
