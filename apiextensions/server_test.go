@@ -29,8 +29,8 @@ type testOptions struct {
 func (o testOptions) GetRESTOptions(utilschema.GroupResource) (registry.RESTOptions, error) {
 	return registry.RESTOptions{
 		Backend: o.backend, Prefix: "/registry", Budget: storage.NewBudget(1 << 20), DeleteCollectionWorkers: 1,
-		Cache: func(c registry.CacheConfig) storage.Cache {
-			return o.hub.Cache(cache.Config{Prefix: c.Prefix, Namespaced: c.Namespaced, Attributes: c.Attributes, IndexField: c.IndexField})
+		Cache: func(c storage.CacheConfig) storage.Cache {
+			return o.hub.Cache(cache.Config{CacheConfig: c})
 		},
 		DropCache: o.hub.Drop,
 	}, nil

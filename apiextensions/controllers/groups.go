@@ -62,7 +62,7 @@ func sameNames(a, b definition) bool {
 func (c *Controller) nextDirty() []definition {
 	out := make([]definition, 0, len(c.dirty))
 	for name := range c.dirty {
-		if crd := c.known[name]; crd != nil {
+		if crd := c.Catalogue.Get(name); crd != nil {
 			out = append(out, crd)
 		}
 	}

@@ -135,8 +135,8 @@ func (o *Etcd) ReadyCheck(backend storage.Backend) func() error {
 func (o *Etcd) RESTOptionsGetter(backend storage.Backend, hub *cache.Hub) registry.RESTOptionsGetter {
 	return restOptions{registry.RESTOptions{
 		Backend: backend,
-		Cache: func(c registry.CacheConfig) storage.Cache {
-			return hub.Cache(cache.Config{Prefix: c.Prefix, Namespaced: c.Namespaced, Attributes: c.Attributes, IndexField: c.IndexField})
+		Cache: func(c storage.CacheConfig) storage.Cache {
+			return hub.Cache(cache.Config{CacheConfig: c})
 		},
 		Prefix:                  o.AbsolutePrefix(),
 		DropCache:               hub.Drop,
