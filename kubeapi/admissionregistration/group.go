@@ -17,7 +17,6 @@ import (
 	"triplane/generic/server"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
-	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
 
@@ -63,77 +62,5 @@ func defaultRule(r *admissionv1.Rule) { setDefault(&r.Scope, admissionv1.AllScop
 func defaultSelectors(selectors ...**metav1.LabelSelector) {
 	for _, s := range selectors {
 		setDefault(s, metav1.LabelSelector{})
-	}
-}
-
-func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
-	type conf = *admissionv1.ValidatingWebhookConfiguration
-	k := configuration("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "validatingwebhookconfiguration",
-		func() conf { return &admissionv1.ValidatingWebhookConfiguration{} },
-		func() runtime.Object { return &admissionv1.ValidatingWebhookConfigurationList{} },
-		func(c conf) any { return c.Webhooks },
-		func(c conf) field.ErrorList {
-			hooks := make([]webhook, len(c.Webhooks))
-			for i := range c.Webhooks {
-				hooks[i] = fromValidating(&c.Webhooks[i])
-			}
-			return validateWebhooks(hooks)
-		})
-	k.Default = func(c conf) {
-		for i := range c.Webhooks {
-			w := &c.Webhooks[i]
-			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
-			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
-		}
-	}
-	k.Columns = webhookColumns()
-	k.CellsAt = func(c conf, since func(metav1.Time) string) []any {
-		return []any{c.Name, int64(len(c.Webhooks)), since(c.CreationTimestamp)}
-	}
-	return k
-}
-
-func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfiguration] {
-	type conf = *admissionv1.MutatingWebhookConfiguration
-	k := configuration("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
-		func() conf { return &admissionv1.MutatingWebhookConfiguration{} },
-		func() runtime.Object { return &admissionv1.MutatingWebhookConfigurationList{} },
-		func(c conf) any { return c.Webhooks },
-		func(c conf) field.ErrorList {
-			hooks := make([]webhook, len(c.Webhooks))
-			for i := range c.Webhooks {
-				hooks[i] = fromMutating(&c.Webhooks[i])
-			}
-			return validateWebhooks(hooks)
-		})
-	k.Default = func(c conf) {
-		for i := range c.Webhooks {
-			w := &c.Webhooks[i]
-			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
-			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
-			setDefault(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
-		}
-	}
-	k.Columns = webhookColumns()
-	k.CellsAt = func(c conf, since func(metav1.Time) string) []any {
-		return []any{c.Name, int64(len(c.Webhooks)), since(c.CreationTimestamp)}
-	}
-	return k
-}
-
-func webhookColumns() []registry.Column {
-	return []registry.Column{show.Name(), show.Int("Webhooks", "Webhooks indicates the number of webhooks registered in this configuration"), show.Age()}
-}
-
-func defaultWebhook(failure **admissionv1.FailurePolicyType, match **admissionv1.MatchPolicyType, timeout **int32,
-	client *admissionv1.WebhookClientConfig, rules []admissionv1.RuleWithOperations) {
-	setDefault(failure, admissionv1.Fail)
-	setDefault(match, admissionv1.Equivalent)
-	setDefault(timeout, 10)
-	if client.Service != nil {
-		setDefault(&client.Service.Port, 443)
-	}
-	for i := range rules {
-		defaultRule(&rules[i].Rule)
 	}
 }

@@ -28,7 +28,7 @@ func setDefault[V any](p **V, v V) {
 
 func percentOrNumber(s string) intstr.IntOrString { return intstr.FromString(s) }
 
-// validateSelector judges the selector of pods: it must be there and not empty.
+// validateSelector validates the selector of pods, which is required and not empty.
 func validateSelector(s *metav1.LabelSelector, kind string, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	path := spec.Child("selector")

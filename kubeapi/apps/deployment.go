@@ -118,7 +118,7 @@ func validateDeploymentSpec(ctx context.Context, d, old *appsv1.Deployment) fiel
 	return errs
 }
 
-// validateReplicatedTemplate judges the template of Deployments and ReplicaSets.
+// validateReplicatedTemplate validates the template of Deployments and ReplicaSets.
 func validateReplicatedTemplate(ctx context.Context, s *metav1.LabelSelector, t, old *corev1.PodTemplateSpec, kind string, path *field.Path) field.ErrorList {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {

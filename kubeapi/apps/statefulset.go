@@ -30,7 +30,7 @@ func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
 		Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
 		NewList:          func() runtime.Object { return &appsv1.StatefulSetList{} },
 		Default:          defaultStatefulSet,
-		// Claim templates tell their kind, which storage does not keep.
+		// Claim templates show their kind, which storage does not keep.
 		DefaultOnRead: true,
 		ValidateName:  validation.NameIsDNSLabel,
 		PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {

@@ -18,7 +18,7 @@ import (
 	"triplane/generic/request"
 )
 
-// answerer asks the authorizer. Problems with the question are told beside those
+// answerer asks the authorizer. Problems with the question are reported beside those
 // of the answer.
 type answerer struct{ authorizer authorizer.Authorizer }
 

@@ -70,7 +70,7 @@ func validateGeneratedSelector(j *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// validateJobSpec judges the spec of a Job, whose selector is settled.
+// validateJobSpec validates the spec of a Job, whose selector is settled.
 func validateJobSpec(ctx context.Context, s, old *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	errs := validateJobTemplateSpec(ctx, s, old, path)
 	if s.Selector == nil {
@@ -84,7 +84,7 @@ func validateJobSpec(ctx context.Context, s, old *batchv1.JobSpec, path *field.P
 	return errs
 }
 
-// validateJobTemplateSpec judges what the specs of Jobs and of the jobs of a
+// validateJobTemplateSpec validates what the specs of Jobs and of the jobs of a
 // CronJob have in common.
 func validateJobTemplateSpec(ctx context.Context, s, old *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	errs := check.NonNegativePtr(s.Parallelism, path.Child("parallelism"))
@@ -182,7 +182,7 @@ func validateJobUpdate(ctx context.Context, j, old *batchv1.Job) field.ErrorList
 	path := field.NewPath("spec")
 	s, o := &j.Spec, &old.Spec
 	errs := validateGeneratedSelector(j)
-	// kube-apiserver judges the spec of a job that changes twice, and tells of
+	// kube-apiserver validates the spec of a job that changes twice, and reports
 	// each fault twice in the causes.
 	spec := validateJobSpec(ctx, s, o, path)
 	errs = append(append(errs, spec...), spec...)

@@ -19,21 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
 
 type slice = *discoveryv1.EndpointSlice
-
-// Group builds discovery.k8s.io/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, discoveryv1.GroupName, "v1")
-	group.Add(b, endpointSliceKind())
-	return b.Info()
-}
 
 func endpointSliceKind() registry.Kind[slice] {
 	return registry.Kind[slice]{

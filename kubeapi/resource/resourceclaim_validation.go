@@ -82,7 +82,7 @@ func validateConfig(c *resourcev1.DeviceConfiguration, path *field.Path) field.E
 	return append(errs, validateObject(c.Opaque.Parameters.Raw, true, opaque.Child("parameters"))...)
 }
 
-// validateObject judges raw data, which has to be a JSON object.
+// validateObject validates raw data, which has to be a JSON object.
 func validateObject(raw []byte, required bool, path *field.Path) field.ErrorList {
 	data := bytes.TrimSpace(raw)
 	switch {
@@ -272,7 +272,7 @@ func validateFullName(name string, path *field.Path) field.ErrorList {
 	return validateQualified(name, path)
 }
 
-// validateQualified judges the name of an attribute: an identifier with an
+// validateQualified validates the name of an attribute: an identifier with an
 // optional domain before a slash.
 func validateQualified(name string, path *field.Path) field.ErrorList {
 	const (

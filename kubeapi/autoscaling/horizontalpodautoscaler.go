@@ -138,7 +138,7 @@ func withDefaults(r, defaults *autoscalingv2.HPAScalingRules, policies bool) *au
 	return r
 }
 
-// maxShown is how many metrics a table's row tells.
+// maxShown is how many metrics a row of the table shows.
 const maxShown = 2
 
 func targets(a *autoscaler) string {

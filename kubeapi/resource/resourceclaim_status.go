@@ -105,7 +105,7 @@ func validateAllocation(a *resourcev1.AllocationResult, names requestNames, path
 	return errs
 }
 
-// validatePool judges the name of a pool: DNS subdomains joined by slashes.
+// validatePool validates the name of a pool: DNS subdomains joined by slashes.
 func validatePool(name string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "")}

@@ -23,7 +23,7 @@ func cronFields() []cronField {
 	}
 }
 
-// checkSchedule tells what is wrong with a schedule in Cron format: five fields,
+// checkSchedule returns what is wrong with a schedule in Cron format: five fields,
 // or a descriptor such as "@daily" or "@every 5m", behind an optional time zone.
 func checkSchedule(spec string) error {
 	if strings.HasPrefix(spec, "TZ=") || strings.HasPrefix(spec, "CRON_TZ=") {
@@ -68,7 +68,7 @@ func checkDescriptor(spec string) error {
 	return fmt.Errorf("unrecognized descriptor: %s", spec)
 }
 
-// checkRange judges "*", "n", "n-m", each with an optional "/step".
+// checkRange validates "*", "n", "n-m", each with an optional "/step".
 func checkRange(expr string, f cronField) error {
 	parts := strings.Split(expr, "/")
 	bounds := strings.Split(parts[0], "-")
