@@ -1,7 +1,3 @@
-// Package admissionregistration declares the kinds of the group
-// admissionregistration.k8s.io/v1: configurations of webhooks, and admission
-// policies with their bindings. What expressions mean is not judged here but by
-// the policies' own room when it compiles them.
 package admissionregistration
 
 import (

@@ -1,5 +1,3 @@
-// Package authentication is the group authentication.k8s.io, v1: reviews that
-// say whose a token is, and who is asking.
 package authentication
 
 import (

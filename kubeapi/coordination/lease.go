@@ -1,4 +1,3 @@
-// Package coordination is the group coordination.k8s.io, v1: leases.
 package coordination
 
 import (

@@ -1,4 +1,3 @@
-// Package discovery is the group discovery.k8s.io, v1: endpoint slices.
 package discovery
 
 import (

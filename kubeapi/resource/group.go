@@ -1,6 +1,3 @@
-// Package resource declares the kinds of the group resource.k8s.io/v1, dynamic
-// resource allocation: DeviceClass, ResourceClaim, ResourceClaimTemplate and
-// ResourceSlice.
 package resource
 
 import (

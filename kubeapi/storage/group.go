@@ -1,6 +1,3 @@
-// Package storage declares the kinds of the group storage.k8s.io/v1: classes of
-// volumes and their attributes, what CSI drivers declare, nodes
-// and capacity, and attachments.
 package storage
 
 import (
