@@ -11,7 +11,7 @@ import (
 
 	"triplane/generic/request"
 	"triplane/kubeapi/bootstrap"
-	"triplane/kubeapi/core"
+	"triplane/kubeapi/core/service"
 	"triplane/kubeapi/core/service/allocator"
 )
 
@@ -76,7 +76,7 @@ func (s *Server) repairHook(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, core.ServicePrefixes(groups.ServiceCIDRs)),
+	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs)),
 		allocator.NewPorts(options.Backend, options.Prefix, groups.NodePortRange))
 	if err := repair.Pass(ctx); err != nil {
 		return err

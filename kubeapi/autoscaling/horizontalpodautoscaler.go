@@ -3,6 +3,7 @@ package autoscaling
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -47,7 +48,7 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 			show.Age(),
 		},
 		CellsAt: func(a *autoscaler, since func(metav1.Time) string) []any {
-			return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), show.DerefOr(a.Spec.MinReplicas, "<unset>"),
+			return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), minimum(a),
 				int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), since(a.CreationTimestamp)}
 		},
 		ResetFields: strategy.Also(strategy.Reset(v2, "status"), strategy.Reset(v1, "status")),
@@ -218,4 +219,12 @@ func percent(p *int32) string {
 		return "<unknown>"
 	}
 	return fmt.Sprintf("%d%%", *p)
+}
+
+// minimum is the cell of the smallest number of pods.
+func minimum(a *autoscaler) string {
+	if a.Spec.MinReplicas == nil {
+		return "<unset>"
+	}
+	return strconv.Itoa(int(*a.Spec.MinReplicas))
 }

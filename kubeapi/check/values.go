@@ -142,15 +142,6 @@ func ConditionsUnique(types []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// DependentNameWarnings warns of names that Pods built from them cannot carry well.
-func DependentNameWarnings(name string) []string {
-	msgs := utilvalidation.IsDNS1123Label(name)
-	if name == "" || len(msgs) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", msgs)}
-}
-
 // ConditionStatuses are the values of a condition's status.
 func ConditionStatuses() []corev1.ConditionStatus {
 	return []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
@@ -29,7 +30,7 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 			show.Name(), show.Text("Holder", show.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), show.Age(),
 		},
 		CellsAt: func(l lease, since func(metav1.Time) string) []any {
-			return []any{l.Name, show.Deref(l.Spec.HolderIdentity), since(l.CreationTimestamp)}
+			return []any{l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), since(l.CreationTimestamp)}
 		},
 	}
 }

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +17,6 @@ var v1 = schema.GroupVersion{Version: "v1"}
 func kind(name string) schema.GroupVersionKind { return v1.WithKind(name) }
 
 func groupResource(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
-
-func ptr[V any](v V) *V { return &v }
 
 // immutableFlag judges the immutable field of config maps and secrets, and what
 // it protects: same tells that a protected field is unchanged.
@@ -83,16 +79,6 @@ func finalizerName(name string, path *field.Path) field.ErrorList {
 	}
 	return errs
 }
-
-func quoted(values []string) string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = fmt.Sprintf("%q", v)
-	}
-	return strings.Join(out, ", ")
-}
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 func now() *metav1.Time {
 	t := metav1.Now().Rfc3339Copy()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
@@ -205,7 +206,7 @@ func slicePorts(ports []discoveryv1.EndpointPort, list *field.Path) field.ErrorL
 	names := sets.New[string]()
 	for i := range ports {
 		p, path := &ports[i], list.Index(i)
-		name := show.Deref(p.Name)
+		name := ptr.Deref(p.Name, "")
 		if name != "" {
 			errs = append(errs, check.Label(name, path.Child("name"))...)
 		}
@@ -213,7 +214,7 @@ func slicePorts(ports []discoveryv1.EndpointPort, list *field.Path) field.ErrorL
 			errs = append(errs, field.Duplicate(path.Child("name"), name))
 		}
 		names.Insert(name)
-		errs = append(errs, check.OneOf(show.Deref(p.Protocol), path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		errs = append(errs, check.OneOf(ptr.Deref(p.Protocol, ""), path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
 		if p.AppProtocol != nil {
 			errs = append(errs, check.QualifiedName(*p.AppProtocol, path.Child("appProtocol"))...)
 		}

@@ -1,7 +1,6 @@
 package podspec
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 )
 
 // TemplateWarnings tells what is unwise about a template at path.
-func TemplateWarnings(_ context.Context, t, _ *corev1.PodTemplateSpec, path *field.Path) []string {
+func TemplateWarnings(t *corev1.PodTemplateSpec, path *field.Path) []string {
 	w := &warner{}
 	w.spec(&t.Spec, t.Annotations, path)
 	if sc := t.Spec.SecurityContext; sc == nil || sc.AppArmorProfile == nil {

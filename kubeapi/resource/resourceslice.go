@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
@@ -43,10 +44,10 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 			show.Age(),
 		},
 		CellsAt: func(s slice, since func(metav1.Time) string) []any {
-			return []any{s.Name, show.Deref(s.Spec.NodeName), s.Spec.Driver, s.Spec.Pool.Name, since(s.CreationTimestamp)}
+			return []any{s.Name, ptr.Deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, since(s.CreationTimestamp)}
 		},
 		Fields: []registry.SelectableField[slice]{
-			{Path: "spec.nodeName", Get: func(s slice) string { return show.Deref(s.Spec.NodeName) }},
+			{Path: "spec.nodeName", Get: func(s slice) string { return ptr.Deref(s.Spec.NodeName, "") }},
 			{Path: "spec.driver", Get: func(s slice) string { return s.Spec.Driver }},
 		},
 		UnknownField: "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s",
