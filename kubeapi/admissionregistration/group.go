@@ -7,11 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/generic/server"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/strategy"
 )
@@ -47,16 +47,10 @@ func configuration[T registry.Object](kind, plural, singular string, newObject f
 	}
 }
 
-func setDefault[V any](p **V, v V) {
-	if *p == nil {
-		*p = ptr.To(v)
-	}
-}
-
-func defaultRule(r *admissionv1.Rule) { setDefault(&r.Scope, admissionv1.AllScopes) }
+func defaultRule(r *admissionv1.Rule) { defaults.Set(&r.Scope, admissionv1.AllScopes) }
 
 func defaultSelectors(selectors ...**metav1.LabelSelector) {
 	for _, s := range selectors {
-		setDefault(s, metav1.LabelSelector{})
+		defaults.Set(s, metav1.LabelSelector{})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
@@ -26,7 +27,7 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 		func() runtime.Object { return &admissionv1.ValidatingAdmissionPolicyList{} },
 		func(p policy) any { return p.Spec }, validatePolicy)
 	k.Default = func(p policy) {
-		setDefault(&p.Spec.FailurePolicy, admissionv1.Fail)
+		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)
 	}
 	create, update := k.PrepareForCreate, k.PrepareForUpdate
@@ -72,7 +73,7 @@ func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyList{} },
 		func(p policy) any { return p.Spec }, validateMutatingPolicy)
 	k.Default = func(p policy) {
-		setDefault(&p.Spec.FailurePolicy, admissionv1.Fail)
+		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		if p.Spec.ReinvocationPolicy == "" {
 			p.Spec.ReinvocationPolicy = admissionv1.NeverReinvocationPolicy
 		}

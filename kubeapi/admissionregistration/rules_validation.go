@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
 )
 
 const all = "*"
@@ -93,7 +94,7 @@ func defaultMatch(m *admissionv1.MatchResources) {
 	if m == nil {
 		return
 	}
-	setDefault(&m.MatchPolicy, admissionv1.Equivalent)
+	defaults.Set(&m.MatchPolicy, admissionv1.Equivalent)
 	defaultSelectors(&m.NamespaceSelector, &m.ObjectSelector)
 	for _, rules := range [][]admissionv1.NamedRuleWithOperations{m.ResourceRules, m.ExcludeResourceRules} {
 		for i := range rules {

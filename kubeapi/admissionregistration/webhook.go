@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
 )
 
@@ -55,7 +56,7 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 			w := &c.Webhooks[i]
 			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
-			setDefault(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
+			defaults.Set(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
 		}
 	}
 	k.Columns = webhookColumns()
@@ -71,11 +72,11 @@ func webhookColumns() []registry.Column {
 
 func defaultWebhook(failure **admissionv1.FailurePolicyType, match **admissionv1.MatchPolicyType, timeout **int32,
 	client *admissionv1.WebhookClientConfig, rules []admissionv1.RuleWithOperations) {
-	setDefault(failure, admissionv1.Fail)
-	setDefault(match, admissionv1.Equivalent)
-	setDefault(timeout, 10)
+	defaults.Set(failure, admissionv1.Fail)
+	defaults.Set(match, admissionv1.Equivalent)
+	defaults.Set(timeout, 10)
 	if client.Service != nil {
-		setDefault(&client.Service.Port, 443)
+		defaults.Set(&client.Service.Port, 443)
 	}
 	for i := range rules {
 		defaultRule(&rules[i].Rule)

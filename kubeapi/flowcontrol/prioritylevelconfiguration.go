@@ -14,6 +14,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
@@ -84,8 +85,8 @@ func levelCells(l *flowv1.PriorityLevelConfiguration, since func(metav1.Time) st
 
 func defaultLevel(l *flowv1.PriorityLevelConfiguration) {
 	if e := l.Spec.Exempt; e != nil {
-		orDefault(&e.NominalConcurrencyShares, 0)
-		orDefault(&e.LendablePercent, 0)
+		defaults.Set(&e.NominalConcurrencyShares, 0)
+		defaults.Set(&e.LendablePercent, 0)
 	} else if l.Name == exempt && l.Spec.Type == flowv1.PriorityLevelEnablementExempt {
 		l.Spec.Exempt = &flowv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: ptr.To[int32](0), LendablePercent: ptr.To[int32](0)}
 	}
@@ -93,8 +94,8 @@ func defaultLevel(l *flowv1.PriorityLevelConfiguration) {
 	if x == nil {
 		return
 	}
-	orDefault(&x.NominalConcurrencyShares, 30)
-	orDefault(&x.LendablePercent, 0)
+	defaults.Set(&x.NominalConcurrencyShares, 30)
+	defaults.Set(&x.LendablePercent, 0)
 	if q := x.LimitResponse.Queuing; q != nil {
 		for _, f := range []struct {
 			field *int32
@@ -104,12 +105,6 @@ func defaultLevel(l *flowv1.PriorityLevelConfiguration) {
 				*f.field = f.value
 			}
 		}
-	}
-}
-
-func orDefault(p **int32, v int32) {
-	if *p == nil {
-		*p = &v
 	}
 }
 
