@@ -36,7 +36,7 @@ type crVersion struct {
 	// compiled makes what follows from the schema.
 	compiled func() (*compiled, error)
 	codec    func() (*crCodec, error)
-	// shapedAsStorage tells that the schema is the storage version's.
+	// shapedAsStorage reports whether the schema is the storage version's.
 	shapedAsStorage func() bool
 }
 

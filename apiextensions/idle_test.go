@@ -14,7 +14,11 @@ import (
 
 func ask(ctx context.Context, h http.Handler, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
+	contentType := "application/json"
+	if method == "PATCH" {
+		contentType = "application/merge-patch+json"
+	}
+	r.Header.Set("Content-Type", contentType)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w

@@ -25,7 +25,7 @@ import (
 
 type object = *unstructured.Unstructured
 
-// newStore makes the storage of a definition's objects. terminating tells
+// newStore makes the storage of a definition's objects. terminating reports
 // whether the definition is on its way out.
 func newStore(d *definition, opts registry.RESTOptions, terminating func() bool) (*registry.Store[object], error) {
 	kind, err := d.kind(terminating)
@@ -178,7 +178,7 @@ func sameContent(a, b map[string]any) bool {
 }
 
 // prepareForStatusUpdate puts back all but the status, and managed fields, which
-// tell of the change.
+// record the change.
 func prepareForStatusUpdate(_ context.Context, obj, old object) {
 	status, found := obj.Object["status"]
 	managed := obj.GetManagedFields()
@@ -194,26 +194,31 @@ func prepareForStatusUpdate(_ context.Context, obj, old object) {
 	obj.SetResourceVersion(version)
 }
 
-// validate judges an object in the version that the request speaks.
+// validate validates an object in the version that the request speaks.
 func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorList {
-	v := d.requested(ctx)
-	c, err := v.compiled()
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	content, err := v.content(obj)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	var errs field.ErrorList
-	if c.validator != nil {
-		errs = append(errs, c.validator.Validate(nil, content)...)
-	}
-	return d.rest(ctx, v, c, content, old, errs)
+	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any) (field.ErrorList, bool) {
+		if c.validator == nil {
+			return nil, true
+		}
+		return c.validator.Validate(nil, content), true
+	})
 }
 
-// validateStatus judges an update of the status by the status' own schema.
+// validateStatus validates an update of the status by the status' own schema.
 func (d *definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
+	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any) (field.ErrorList, bool) {
+		status, found := content["status"]
+		if !found || c.status == nil {
+			return nil, found
+		}
+		return c.status.Validate(field.NewPath("status"), status), true
+	})
+}
+
+// inRequested validates an object in the version that the request speaks: by
+// bySchema first, which reports whether there is more to validate.
+func (d *definition) inRequested(ctx context.Context, obj, old object,
+	bySchema func(c *compiled, content map[string]any) (errs field.ErrorList, more bool)) field.ErrorList {
 	v := d.requested(ctx)
 	c, err := v.compiled()
 	if err != nil {
@@ -223,18 +228,14 @@ func (d *definition) validateStatus(ctx context.Context, obj, old object) field.
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	status, found := content["status"]
-	if !found {
-		return nil
-	}
-	var errs field.ErrorList
-	if c.status != nil {
-		errs = append(errs, c.status.Validate(field.NewPath("status"), status)...)
+	errs, more := bySchema(c, content)
+	if !more {
+		return errs
 	}
 	return d.rest(ctx, v, c, content, old, errs)
 }
 
-// rest judges what OpenAPI schemas do not say.
+// rest validates what OpenAPI schemas do not say.
 func (d *definition) rest(ctx context.Context, v *crVersion, c *compiled, content map[string]any, old object, errs field.ErrorList) field.ErrorList {
 	errs = append(errs, v.validateScale(content)...)
 	errs = append(errs, structural.ValidateMetadata(nil, content, c.schema)...)
@@ -272,7 +273,7 @@ func (v *crVersion) content(obj object) (map[string]any, error) {
 	return out.(object).Object, nil
 }
 
-// blocks tells errors that leave rules without a value to judge.
+// blocks reports errors that leave rules without a value to look at.
 func blocks(errs field.ErrorList) bool {
 	for _, e := range errs {
 		switch e.Type {
@@ -340,7 +341,7 @@ func fieldText(v any) string {
 	return ""
 }
 
-// fieldLabel judges the labels of field selectors in the version.
+// fieldLabel validates the labels of field selectors in the version.
 func (v *crVersion) fieldLabel(label, value string) (string, string, error) {
 	if label == "metadata.name" || label == "metadata.namespace" {
 		return label, value, nil

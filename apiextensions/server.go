@@ -145,7 +145,7 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	})
 }
 
-// definitionsREST is the storage of CRDs, which tells what version they are kept
+// definitionsREST is the storage of CRDs, which knows what version they are kept
 // in.
 type definitionsREST struct {
 	*registry.Store[definitionObject]

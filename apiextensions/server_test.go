@@ -131,6 +131,7 @@ func TestWidgets(t *testing.T) {
 		{"no such subresource", "GET", list + "/a/status", "", 404, `widgets.example.com \"a\" not found`},
 		{"list", "GET", list, "", 200, `"kind":"WidgetList"`},
 		{"status of the definition", "GET", crds + "/widgets.example.com", "", 200, "InitialNamesAccepted"},
+		{"its owner", "GET", crds + "/widgets.example.com", "", 200, `{"manager":"kube-apiserver","operation":"Update","apiVersion":"apiextensions.k8s.io/v1"`},
 		{"deletion", "DELETE", crds + "/widgets.example.com", "", 200, "customresourcecleanup.apiextensions.k8s.io"},
 	} {
 		if code, body := do(step.method, step.path, step.body); code != step.code || !strings.Contains(body, step.has) {

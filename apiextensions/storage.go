@@ -119,7 +119,7 @@ func (s *crStorage) Transcode(value []byte, resourceVersion string, gv schema.Gr
 	return splice(value, &found, gv, resourceVersion), true, nil
 }
 
-// fits tells that an object of the storage version is one of the other version
+// fits reports whether an object of the storage version is one of the other version
 // as it is.
 func (s *crStorage) fits(value []byte, to *crVersion) bool {
 	if _, none := to.definition.converter.(conversion.None); !none {
@@ -136,7 +136,7 @@ func (s *crStorage) fits(value []byte, to *crVersion) bool {
 	return ok
 }
 
-// sameShape tells whether the version's schema is the storage version's.
+// sameShape reports whether the version's schema is the storage version's.
 func (v *crVersion) sameShape() bool {
 	return equality.Semantic.DeepEqual(v.spec.Schema, v.definition.storage.spec.Schema)
 }

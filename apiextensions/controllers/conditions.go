@@ -68,7 +68,7 @@ func setApproval(crd definition) {
 	SetCondition(crd, c)
 }
 
-// setStructural tells of schemas that are not structural. Validation lets none
+// setStructural sets the condition of schemas that are not structural. Validation lets none
 // in; those of old definitions were kept.
 func setStructural(crd definition) {
 	message := violations(crd)

@@ -38,6 +38,9 @@ type Resource struct {
 // ("pods/status").
 func (g *APIGroupVersion) Resource(path string) (*Resource, error) {
 	r := &Resource{group: g, path: path, storage: g.Storage[path]}
+	if r.storage == nil {
+		return nil, fmt.Errorf("%q has no storage", path)
+	}
 	r.name, r.subresource, _ = strings.Cut(path, "/")
 	if strings.Contains(r.subresource, "/") {
 		return nil, fmt.Errorf("%q is no resource or subresource", path)

@@ -93,7 +93,7 @@ func (o *Etcd) Validate() []error {
 	return errs
 }
 
-// Embedded tells whether etcd runs inside this process.
+// Embedded reports whether etcd runs inside this process.
 func (o *Etcd) Embedded() bool { return len(o.Servers) == 0 }
 
 // AbsolutePrefix is Prefix as keys have it, "/registry".
