@@ -55,7 +55,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	if spec == nil || a.Namespace == "" {
 		return nil
 	}
-	ns, err := fresh[*corev1.Namespace](ctx, s.stores, core("namespaces"), "", a.Namespace)
+	ns, err := group.GetNew[*corev1.Namespace](ctx, s.stores, core("namespaces"), "", a.Namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -139,7 +139,7 @@ func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {
 	return errs
 }
 
-// claimWarnings tells what is unwise about a claim.
+// claimWarnings returns warnings about a claim.
 func claimWarnings(_ context.Context, c, _ *corev1.PersistentVolumeClaim) []string {
 	var warnings []string
 	if _, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
@@ -197,7 +197,7 @@ func claimClassKept(c, old *corev1.PersistentVolumeClaim, now, before *corev1.Pe
 	return nil
 }
 
-// oldDataSource tells what dataSource may name; the rest is left to
+// oldDataSource validates what dataSource names; the rest is left to
 // dataSourceRef, and forgotten here.
 func oldDataSource(d *corev1.TypedLocalObjectReference) bool {
 	group := ptr.Deref(d.APIGroup, "")

@@ -13,7 +13,7 @@ func labelErrors(labels map[string]string, path *field.Path) field.ErrorList {
 	return metav1validation.ValidateLabels(labels, path)
 }
 
-// AccessModes judges the access modes of claims and volumes.
+// AccessModes validates the access modes of claims and volumes.
 func AccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(modes) == 0 {
@@ -37,7 +37,7 @@ func AccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) fi
 	return errs
 }
 
-// ValidateClaimSpec judges the spec of a PersistentVolumeClaim.
+// ValidateClaimSpec validates the spec of a PersistentVolumeClaim.
 func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, path *field.Path) field.ErrorList {
 	errs := AccessModes(s.AccessModes, path.Child("accessModes"))
 	if s.Selector != nil {

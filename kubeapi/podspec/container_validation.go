@@ -106,7 +106,7 @@ func (v *checker) restartRules(c *corev1.Container, path *field.Path) {
 	}
 }
 
-// container judges what all kinds of containers have in common but the name.
+// container validates what all kinds of containers have in common but the name.
 func (v *checker) container(c *corev1.Container, path *field.Path) {
 	if c.Image == "" {
 		v.add(field.Required(path.Child("image"), ""))

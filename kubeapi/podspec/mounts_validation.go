@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// mounts judges where volumes appear in a container, as files and as devices.
+// mounts validates where volumes appear in a container, as files and as devices.
 func (v *checker) mounts(c *corev1.Container, path *field.Path) {
 	v.volumeMounts(c, path.Child("volumeMounts"))
 	v.volumeDevices(c, path.Child("volumeDevices"))
@@ -43,7 +43,7 @@ func (v *checker) volumeMounts(c *corev1.Container, list *field.Path) {
 		if places.Has(m.MountPath) {
 			v.add(field.Invalid(p.Child("mountPath"), m.MountPath, "must not already exist as a path in volumeDevices"))
 		}
-		// The rest is told of the list, not of its item, as kube-apiserver does.
+		// The path of the rest is that of the list, not of its item, as kube-apiserver does.
 		v.subPath(m, list, p)
 		v.propagation(m, c, list.Child("mountPropagation"))
 		v.recursiveReadOnly(m, list.Child("recursiveReadOnly"))

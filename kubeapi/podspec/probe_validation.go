@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// probe judges a probe. onceOK: one success is enough, and the only choice;
+// probe validates a probe. onceOK: one success is enough, and the only choice;
 // graceOK: it may say how long a container that fails it has to end.
 func (v *checker) probe(p *corev1.Probe, path *field.Path, onceOK, graceOK bool) {
 	if p == nil {
@@ -51,7 +51,7 @@ type handler struct {
 
 func (v *checker) handler(h handler, path *field.Path) {
 	n := 0
-	// first tells that this is the first of the handler's types; each further
+	// first says that this is the first of the handler's types; each further
 	// one is refused.
 	first := func(name string) bool {
 		if n++; n > 1 {

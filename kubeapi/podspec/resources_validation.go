@@ -102,7 +102,7 @@ func (v *checker) resizePolicy(policies []corev1.ContainerResizePolicy, path *fi
 	}
 }
 
-// claimList judges the pod's resource claims; containers name them later.
+// claimList validates the pod's resource claims; containers name them later.
 func (v *checker) claimList(list *field.Path) {
 	for i := range v.spec.ResourceClaims {
 		c, p := &v.spec.ResourceClaims[i], list.Index(i)
@@ -138,7 +138,7 @@ type claimNames struct {
 	ResourceClaimTemplateName *string
 }
 
-// podResources judges what the pod asks for as a whole.
+// podResources validates what the pod asks for as a whole.
 func (v *checker) podResources(path *field.Path) {
 	r := v.spec.Resources
 	if r == nil {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// scheduling judges what says where a pod may run.
+// scheduling validates what says where a pod may run.
 func (v *checker) scheduling(path *field.Path) {
 	s := v.spec
 	if s.Affinity != nil {
@@ -42,7 +42,7 @@ func (v *checker) scheduling(path *field.Path) {
 	}
 }
 
-// Tolerations judges a list of tolerations.
+// Tolerations validates a list of tolerations.
 func Tolerations(list []corev1.Toleration, path *field.Path) field.ErrorList {
 	v := &checker{}
 	for i := range list {
@@ -145,7 +145,7 @@ func (v *checker) weight(w int32, path *field.Path) {
 	}
 }
 
-// NodeSelector judges a selector of nodes.
+// NodeSelector validates a selector of nodes.
 func NodeSelector(s *corev1.NodeSelector, path *field.Path) field.ErrorList {
 	v, terms := &checker{}, path.Child("nodeSelectorTerms")
 	if len(s.NodeSelectorTerms) == 0 {
@@ -240,7 +240,7 @@ func (v *checker) matchLabelKeys(t *corev1.PodAffinityTerm, path *field.Path) {
 	}
 }
 
-// Taints judges the taints of a node.
+// Taints validates the taints of a node.
 func Taints(list []corev1.Taint, path *field.Path) field.ErrorList {
 	v := &checker{}
 	seen := sets.New[string]()

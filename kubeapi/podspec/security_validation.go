@@ -15,7 +15,7 @@ const sysctlPattern = `^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9
 
 var sysctlName = regexp.MustCompile(sysctlPattern)
 
-// podSecurity judges the security context of the pod and the host's namespaces.
+// podSecurity validates the security context of the pod and the host's namespaces.
 func (v *checker) podSecurity(spec *field.Path) {
 	sc, path := v.spec.SecurityContext, spec.Child("securityContext")
 	if sc == nil {
@@ -56,7 +56,7 @@ func (v *checker) hostNamespaces(spec *field.Path) {
 	}
 }
 
-// hostUsers judges what a pod with users of its own may share with the host.
+// hostUsers validates what a pod with users of its own may share with the host.
 func (v *checker) hostUsers(spec *field.Path) {
 	s := v.spec
 	if s.HostUsers == nil || *s.HostUsers {
@@ -192,7 +192,7 @@ func (v *checker) containerSecurity(c *corev1.Container, path *field.Path) {
 
 const appArmorPrefix = "container.apparmor.security.beta.kubernetes.io/"
 
-// ValidateAnnotations judges the annotations of a pod or template that came before
+// ValidateAnnotations validates the annotations of a pod or template that came before
 // fields.
 func ValidateAnnotations(annotations map[string]string, s *corev1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList

@@ -97,14 +97,14 @@ func oneOfOrEmpty[V ~string](v *checker, value V, path *field.Path, supported ..
 	v.add(field.NotSupported(path, value, supported))
 }
 
-// policies judges how the pod ends and how it resolves names.
+// policies validates how the pod ends and how it resolves names.
 func (v *checker) policies(path *field.Path) {
 	s := v.spec
 	oneOf(v, s.RestartPolicy, path.Child("restartPolicy"), corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
 	oneOf(v, s.DNSPolicy, path.Child("dnsPolicy"), corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)
 }
 
-// system judges what the pod is to the cluster: its priority, its runtime, its
+// system validates what the pod is to the cluster: its priority, its runtime, its
 // operating system.
 func (v *checker) system(path *field.Path) {
 	s := v.spec
@@ -170,7 +170,7 @@ func (v *checker) dns(path *field.Path) {
 	}
 }
 
-// identity judges names: of the host, the node, the account.
+// identity validates names: of the host, the node, the account.
 func (v *checker) identity(path *field.Path) {
 	s := v.spec
 	if s.ServiceAccountName != "" {

@@ -39,7 +39,7 @@ func (v *checker) volumeList(list *field.Path) {
 	}
 }
 
-// volume judges the source; a second one is refused where it stands.
+// volume validates the source; a second one is refused where it stands.
 func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
 	n := 0
 	for _, s := range v.sources(vol) {
@@ -68,7 +68,7 @@ type source struct {
 	check func(*field.Path)
 }
 
-// sources lists the kinds of volumes in the order in which they are judged.
+// sources lists the kinds of volumes in the order in which they are validated.
 func (v *checker) sources(vol *corev1.Volume) []source {
 	require := func(pairs ...string) func(*field.Path) {
 		return func(p *field.Path) {
@@ -208,7 +208,7 @@ func (v *checker) keyPaths(items []corev1.KeyToPath, list *field.Path) {
 	}
 }
 
-// filePath judges where in its volume a file goes.
+// filePath validates where in its volume a file goes.
 func (v *checker) filePath(value string, path *field.Path) {
 	if value == "" {
 		v.add(field.Required(path, ""))

@@ -47,7 +47,7 @@ func (w *warner) overlap(volume, kind string, files []placedFile) {
 	}
 }
 
-// hides tells whether two paths are one, or one lies below the other.
+// hides reports whether two paths are one, or one lies below the other.
 func hides(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }

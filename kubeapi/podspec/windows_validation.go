@@ -43,7 +43,7 @@ func (v *checker) windowsOptions(o *corev1.WindowsSecurityContextOptions, path *
 	}
 }
 
-// windowsUser judges the name of a user: USER or DOMAIN\USER.
+// windowsUser validates the name of a user: USER or DOMAIN\USER.
 func (v *checker) windowsUser(name string, path *field.Path) {
 	bad := func(format string, args ...any) {
 		v.add(field.Invalid(path, name, "runAsUserName"+fmt.Sprintf(format, args...)))
@@ -112,7 +112,7 @@ func (v *checker) hostProcess(path *field.Path) {
 	}
 }
 
-// os judges the operating system, and that nothing of another one is asked for.
+// os validates the operating system, and that nothing of another one is asked for.
 func (v *checker) os(path *field.Path) {
 	if v.spec.OS == nil {
 		return

@@ -282,18 +282,7 @@ func (o *Options) servingNames() (names []string, ips []net.IP) {
 	}
 	cidrs, _ := o.Kube.serviceCIDRs()
 	for _, c := range cidrs {
-		ips = append(ips, firstAddress(c))
+		ips = append(ips, kubeapi.ServiceAddress(c))
 	}
 	return names, ips
-}
-
-// firstAddress is that of the kubernetes Service.
-func firstAddress(cidr *net.IPNet) net.IP {
-	ip := append(net.IP(nil), cidr.IP...)
-	for i := len(ip) - 1; i >= 0; i-- {
-		if ip[i]++; ip[i] != 0 {
-			break
-		}
-	}
-	return ip
 }

@@ -79,7 +79,7 @@ type connecter struct {
 	stores  *group.Stores
 	authz   authorizer.Authorizer // nil allows everything
 	options func() runtime.Object
-	// container tells which container the options name; nil where none does.
+	// container returns the container that the options name; nil where none does.
 	container func(opts runtime.Object) string
 }
 

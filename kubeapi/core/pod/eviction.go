@@ -71,7 +71,7 @@ func (e eviction) CreateNamed(ctx context.Context, name string, obj runtime.Obje
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: 201}, nil
 }
 
-// counts tells whether a pod's end disrupts anything.
+// counts reports whether a pod's end disrupts anything.
 func counts(p pod) bool {
 	return p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed &&
 		p.Status.Phase != corev1.PodPending && p.DeletionTimestamp == nil
@@ -145,7 +145,7 @@ func disrupt(b *policyv1.PodDisruptionBudget, podName string) error {
 // confirmed.
 const maxDisruptedPods = 2000
 
-// blocked tells why a budget allows no disruption.
+// blocked returns why a budget allows no disruption.
 func blocked(b *policyv1.PodDisruptionBudget) error {
 	if c := meta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition); c != nil && c.Reason == policyv1.SyncFailedReason {
 		return tooMany(b, 0, "The disruption budget %s does not allow evicting pods currently because it failed sync: %v", b.Name, c.Message)

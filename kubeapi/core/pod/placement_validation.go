@@ -46,7 +46,7 @@ func requiredTerms(s *corev1.PodSpec) []corev1.NodeSelectorTerm {
 	return nil
 }
 
-// onlyAdds tells whether a term has all that it had before, and maybe more
+// onlyAdds reports whether a term has all that it had before, and maybe more
 // behind it. A term that was empty matches nothing, and has to stay so.
 func onlyAdds(now, before *corev1.NodeSelectorTerm) bool {
 	if len(before.MatchExpressions)+len(before.MatchFields) == 0 {

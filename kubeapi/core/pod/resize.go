@@ -68,7 +68,7 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 	return errs
 }
 
-// mirrorPod tells whether a pod only shows what a kubelet runs by itself.
+// mirrorPod reports whether a pod only shows what a kubelet runs by itself.
 func mirrorPod(p pod) bool {
 	_, ok := p.Annotations[corev1.MirrorPodAnnotationKey]
 	return ok
@@ -98,7 +98,7 @@ func removed(now, before corev1.ResourceList) bool {
 	return false
 }
 
-// nodeResizes tells whether the pod's node changes resources in place: it tells
+// nodeResizes reports whether the pod's node changes resources in place: it tells
 // the resources of running containers then.
 func nodeResizes(p pod) bool {
 	for i := range p.Status.ContainerStatuses {
@@ -109,7 +109,7 @@ func nodeResizes(p pod) bool {
 	return true
 }
 
-// onlyComputeDiffers tells whether containers have the same resources but for CPU
+// onlyComputeDiffers reports whether containers have the same resources but for CPU
 // and memory.
 func onlyComputeDiffers(now, before []corev1.Container) bool {
 	for i := range now {

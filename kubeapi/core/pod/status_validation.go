@@ -87,7 +87,7 @@ func containersStayEnded(p, old pod, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// restartsAfter tells whether a container may run again after its end; its own
+// restartsAfter reports whether a container may run again after its end; its own
 // policy comes before the pod's.
 func restartsAfter(list []corev1.Container, c *corev1.ContainerStatus, policy corev1.RestartPolicy) bool {
 	for i := range list {
@@ -155,7 +155,7 @@ func hostIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
 	return append(errs, addresses(ips, s.HostIPs, path)...)
 }
 
-// addresses judges a list of at most one address a family.
+// addresses validates a list of at most one address a family.
 func addresses(ips []string, shown any, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()

@@ -122,7 +122,7 @@ func later(t *metav1.Time, c *corev1.ContainerStatus) {
 	}
 }
 
-// initContainers tells whether an init container is still at work, and sets the
+// initContainers reports whether an init container is still at work, and sets the
 // reason.
 func (s *summary) initContainers(p pod, sidecars map[string]bool, sidecarRestarts *int, lastSidecar *metav1.Time) bool {
 	for i := range p.Status.InitContainerStatuses {

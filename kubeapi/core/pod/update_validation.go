@@ -108,7 +108,7 @@ func otherChanges(p, old pod, path *field.Path) field.ErrorList {
 		strings.Join(allowed, ","), specdiff.Of(&old.Spec, s))))
 }
 
-// changedImages judges images once more: an update may change them, but not take
+// changedImages validates images a second time: an update may change them, but not take
 // them away.
 func changedImages(cs []corev1.Container, list *field.Path) field.ErrorList {
 	var errs field.ErrorList

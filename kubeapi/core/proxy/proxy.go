@@ -32,7 +32,7 @@ func To(scheme, host, port, path string, responder rest.Responder) http.Handler 
 	return h
 }
 
-// errorResponder tells what went wrong on the way to the target.
+// errorResponder answers with what went wrong on the way to the target.
 type errorResponder struct{ rest.Responder }
 
 // Error implements proxy.ErrorResponder.

@@ -14,23 +14,23 @@ func externallyAccessible(s service) bool {
 	return false
 }
 
-// needsClusterIP tells the types that have a cluster IP, be it "None".
+// needsClusterIP reports whether the type has a cluster IP, be it "None".
 func needsClusterIP(s service) bool {
 	return s.Spec.Type == corev1.ServiceTypeClusterIP || s.Spec.Type == corev1.ServiceTypeNodePort || s.Spec.Type == corev1.ServiceTypeLoadBalancer
 }
 
-// needsNodePort tells whether every port gets a node port.
+// needsNodePort reports whether every port gets a node port.
 func needsNodePort(s service) bool {
 	return s.Spec.Type == corev1.ServiceTypeNodePort ||
 		s.Spec.Type == corev1.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts)
 }
 
-// mayHaveNodePorts tells whether ports can have a node port at all.
+// mayHaveNodePorts reports whether ports can have a node port at all.
 func mayHaveNodePorts(s service) bool {
 	return s.Spec.Type == corev1.ServiceTypeNodePort || s.Spec.Type == corev1.ServiceTypeLoadBalancer
 }
 
-// needsHealthPort tells whether the health of local endpoints is served at a port.
+// needsHealthPort reports whether the health of local endpoints is served at a port.
 func needsHealthPort(s service) bool {
 	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }

@@ -97,7 +97,7 @@ func (c Proxy) endpoint(ctx context.Context, e *corev1.Endpoints, port string) (
 	return "", 0, false
 }
 
-// ofPod tells whether an address is that of a pod. No other is proxied to:
+// ofPod reports whether an address is that of a pod. No other is proxied to:
 // whoever may write endpoints could reach anything else.
 func (c Proxy) ofPod(ctx context.Context, a *corev1.EndpointAddress) bool {
 	if a.TargetRef == nil || a.TargetRef.Kind != "Pod" || proxy.Check(a.IP) != nil {

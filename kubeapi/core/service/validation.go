@@ -147,7 +147,7 @@ func validateAffinity(s service, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateClusterIPs judges the IPs and their families against each other.
+// validateClusterIPs validates the IPs and their families against each other.
 func validateClusterIPs(s service, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	families, ips := spec.Child("ipFamilies"), spec.Child("clusterIPs")
