@@ -19,7 +19,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// answerer asks the authorizer. Problems with the question are told beside those
+// answerer asks the authorizer. Problems with the question are reported beside those
 // of the answer.
 type answerer struct{ authorizer authorizer.Authorizer }
 

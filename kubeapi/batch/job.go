@@ -44,7 +44,7 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 			generateSelector(j)
 		},
 		// The labels of the template are those of a job that has none; they are
-		// judged where they came from.
+		// validated where they came from.
 		BeginCreate: func(_ context.Context, j *batchv1.Job, _ bool) (func(context.Context, bool), error) {
 			if len(j.Labels) == 0 {
 				j.Labels = maps.Clone(j.Spec.Template.Labels)
@@ -154,7 +154,7 @@ func generateSelector(j *batchv1.Job) {
 	}
 }
 
-// warnOfOrphans tells clients that say nothing about dependents what happens to
+// warnOfOrphans warns clients that say nothing about dependents of what happens to
 // them; the deletion itself is never graceful.
 func warnOfOrphans(ctx context.Context, _ *batchv1.Job, opts *metav1.DeleteOptions) bool {
 	if opts != nil && opts.PropagationPolicy == nil && opts.OrphanDependents == nil { //nolint:staticcheck // the old option counts as well

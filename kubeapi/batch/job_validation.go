@@ -178,7 +178,7 @@ func validateJobUpdate(opts podspec.Options, j, old *batchv1.Job) field.ErrorLis
 	path := field.NewPath("spec")
 	s, o := &j.Spec, &old.Spec
 	errs := validateGeneratedSelector(j)
-	// kube-apiserver judges the spec of a job that changes twice, and tells of
+	// kube-apiserver validates the spec of a job that changes twice, and reports
 	// each fault twice in the causes.
 	spec := validateJobSpec(opts, s, path)
 	errs = append(append(errs, spec...), spec...)

@@ -1,4 +1,3 @@
-// Package coordination is the group coordination.k8s.io, v1: leases.
 package coordination
 
 import (
@@ -11,18 +10,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
 )
-
-// Group builds coordination.k8s.io/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, coordinationv1.GroupName, "v1")
-	group.Add(b, leaseKind())
-	return b.Info()
-}
 
 func leaseKind() registry.Kind[*coordinationv1.Lease] {
 	type lease = *coordinationv1.Lease

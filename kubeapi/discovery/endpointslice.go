@@ -1,4 +1,3 @@
-// Package discovery is the group discovery.k8s.io, v1: endpoint slices.
 package discovery
 
 import (
@@ -20,21 +19,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
 
 type slice = *discoveryv1.EndpointSlice
-
-// Group builds discovery.k8s.io/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, discoveryv1.GroupName, "v1")
-	group.Add(b, endpointSliceKind())
-	return b.Info()
-}
 
 func endpointSliceKind() registry.Kind[slice] {
 	return registry.Kind[slice]{
@@ -180,30 +170,36 @@ func address(a string, t discoveryv1.AddressType, path *field.Path) field.ErrorL
 }
 
 func hints(h *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	zones, seen := path.Child("forZones"), sets.New[string]()
-	if len(h.ForZones) > maxHints {
-		return append(errs, field.TooMany(zones, len(h.ForZones), maxHints))
-	}
+	zones := make([]string, len(h.ForZones))
 	for i, z := range h.ForZones {
-		p := zones.Index(i).Child("name")
-		if seen.Has(z.Name) {
-			errs = append(errs, field.Duplicate(p, z.Name))
-		}
-		seen.Insert(z.Name)
-		errs = append(errs, check.Label(z.Name, p)...)
+		zones[i] = z.Name
 	}
-	nodes, names := path.Child("forNodes"), sets.New[string]()
-	if len(h.ForNodes) > maxHints {
-		return append(errs, field.TooMany(nodes, len(h.ForNodes), maxHints))
-	}
+	nodes := make([]string, len(h.ForNodes))
 	for i, n := range h.ForNodes {
-		p := nodes.Index(i).Child("name")
-		if names.Has(n.Name) {
-			errs = append(errs, field.Duplicate(p, n.Name))
+		nodes[i] = n.Name
+	}
+	errs := hintNames(zones, check.Label, path.Child("forZones"))
+	if len(zones) > maxHints {
+		return errs
+	}
+	return append(errs, hintNames(nodes, check.Subdomain, path.Child("forNodes"))...)
+}
+
+// hintNames validates the names of what an endpoint is for, which are not many and
+// differ.
+func hintNames(names []string, valid func(string, *field.Path) field.ErrorList, path *field.Path) field.ErrorList {
+	if len(names) > maxHints {
+		return field.ErrorList{field.TooMany(path, len(names), maxHints)}
+	}
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i, name := range names {
+		p := path.Index(i).Child("name")
+		if seen.Has(name) {
+			errs = append(errs, field.Duplicate(p, name))
 		}
-		names.Insert(n.Name)
-		errs = append(errs, check.Subdomain(n.Name, p)...)
+		seen.Insert(name)
+		errs = append(errs, valid(name, p)...)
 	}
 	return errs
 }

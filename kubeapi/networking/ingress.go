@@ -241,7 +241,7 @@ func validateBackend(b *networkingv1.IngressBackend, path *field.Path) field.Err
 	return errs
 }
 
-// validateLocalRef judges a reference to an object of any kind.
+// validateLocalRef validates a reference to an object of any kind.
 func validateLocalRef(r *corev1.TypedLocalObjectReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if r.APIGroup != nil {

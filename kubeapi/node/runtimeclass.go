@@ -12,19 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 )
-
-// Group builds node.k8s.io/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, nodev1.GroupName, "v1")
-	group.Add(b, runtimeClassKind())
-	return b.Info()
-}
 
 func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 	return registry.Kind[*nodev1.RuntimeClass]{

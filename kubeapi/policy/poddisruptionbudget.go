@@ -11,21 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
-
-var v1 = policyv1.SchemeGroupVersion
-
-// Group builds policy/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, policyv1.GroupName, "v1")
-	group.Add(b, disruptionBudgetKind())
-	return b.Info()
-}
 
 func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 	return registry.Kind[*policyv1.PodDisruptionBudget]{

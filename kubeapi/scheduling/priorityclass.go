@@ -13,9 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
 )
 
@@ -27,13 +25,6 @@ const (
 	// systemCritical is the base of the system's own values.
 	systemCritical = 2 * maxUserPriority
 )
-
-// Group builds scheduling.k8s.io/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, schedulingv1.GroupName, "v1")
-	group.Add(b, priorityClassKind())
-	return b.Info()
-}
 
 // SystemClasses are the classes that every cluster has.
 func SystemClasses() []*schedulingv1.PriorityClass {
@@ -99,7 +90,7 @@ func validate(c *schedulingv1.PriorityClass) field.ErrorList {
 	return errs
 }
 
-// notSystem tells why a class is not one of the system's.
+// notSystem returns why a class is not one of the system's, "" if it is.
 func notSystem(c *schedulingv1.PriorityClass) string {
 	for _, s := range SystemClasses() {
 		switch {

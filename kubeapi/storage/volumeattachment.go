@@ -61,7 +61,7 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 	}
 }
 
-// validateAttacher judges what new objects alone are held to.
+// validateAttacher validates what new objects alone are held to.
 func validateAttacher(name string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return nil // said already
