@@ -18,6 +18,8 @@ type Registry struct {
 	Requests *Requests
 	// Auth counts authentication and authorization.
 	Auth *Auth
+	// Audit counts audit events.
+	Audit *Audit
 }
 
 // New returns a registry with all of the server's metrics in it, and those of
@@ -30,6 +32,7 @@ func New() *Registry {
 	)
 	r.Requests = newRequests(r.Registry)
 	r.Auth = newAuth(r.Registry)
+	r.Audit = newAudit(r.Registry)
 	return r
 }
 
