@@ -10,9 +10,9 @@
 //
 // A Record emits an event at each stage that the policy does not omit:
 // RequestReceived, ResponseStarted (long-running requests, and those whose
-// credentials are wrong), ResponseComplete or Panic. Events go to a Sink, which
-// may keep them; they are not changed afterwards. Package audit/backend has the
-// sinks: log, webhook, batching, truncation.
+// credentials are wrong), ResponseComplete or Panic. Events go to a Backend, which
+// may keep them; they are not changed afterwards. Package audit/backend has them:
+// log, webhook, batching, truncation.
 //
 // The types have the JSON form of k8s.io/apiserver's; see
 // https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/.

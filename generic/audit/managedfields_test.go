@@ -8,20 +8,20 @@ import (
 
 func TestDropManagedFields(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"metadata":{"name":"a","managedFields":[{"x":{}}]},"data":{}}`: `{"metadata":{"name":"a"},"data":{}}`,
-		`{"metadata":{"managedFields":[1],"name":"a"}}`:                  `{"metadata":{"name":"a"}}`,
-		`{"metadata":{"managedFields":[1]}}`:                             `{"metadata":{}}`,
-		`{"metadata" : { "a" : 1 , "managedFields" : [ ] } }`:            `{"metadata" : { "a" : 1 } }`,
-		`{"metadata":{"a":1,"managedFields":[],"managedFields":[2]}}`:    `{"metadata":{"a":1}}`,
-		`{"metadata":{"managedFields":1,"managedFields":[2]},"k":1}`:     `{"metadata":{},"k":1}`,
-		`{"data":{"managedFields":"mine","metadata":"x"}}`:               `{"data":{"managedFields":"mine","metadata":"x"}}`,
-		`{"spec":{"metadata":{"managedFields":[1]}}}`:                    `{"spec":{"metadata":{"managedFields":[1]}}}`,
-		`{"items":[{"metadata":{"managedFields":[1],"n":"\"}"}},{}]}`:    `{"items":[{"metadata":{"n":"\"}"}},{}]}`,
+		`{"metadata":{"name":"a","managedFields":[{"x":{}}]},"data":{}}`:                          `{"metadata":{"name":"a"},"data":{}}`,
+		`{"metadata":{"managedFields":[1],"name":"a"}}`:                                           `{"metadata":{"name":"a"}}`,
+		`{"metadata":{"managedFields":[1]}}`:                                                      `{"metadata":{}}`,
+		`{"metadata" : { "a" : 1 , "managedFields" : [ ] } }`:                                     `{"metadata" : { "a" : 1 } }`,
+		`{"metadata":{"a":1,"managedFields":[],"managedFields":[2]}}`:                             `{"metadata":{"a":1}}`,
+		`{"metadata":{"managedFields":1,"managedFields":[2]},"k":1}`:                              `{"metadata":{},"k":1}`,
+		`{"data":{"managedFields":"mine","metadata":"x"}}`:                                        `{"data":{"managedFields":"mine","metadata":"x"}}`,
+		`{"spec":{"metadata":{"managedFields":[1]}}}`:                                             `{"spec":{"metadata":{"managedFields":[1]}}}`,
+		`{"items":[{"metadata":{"managedFields":[1],"n":"\"}"}},{}]}`:                             `{"items":[{"metadata":{"n":"\"}"}},{}]}`,
 		`{"rows":[{"cells":["managedFields"],"object":{"metadata":{"a":1,"managedFields":[]}}}]}`: `{"rows":[{"cells":["managedFields"],"object":{"metadata":{"a":1}}}]}`,
-		`[{"op":"remove","path":"managedFields"}]`:   `[{"op":"remove","path":"managedFields"}]`,
-		`{"metadata":{"managedFields":[1`:            `{"metadata":{"managedFields":[1`,
-		`{"metadata":"managedFields","metadata":{}}`: `{"metadata":"managedFields","metadata":{}}`,
-		`{"metadata":{"managedFields"}}`:             `{"metadata":{"managedFields"}}`,
+		`[{"op":"remove","path":"managedFields"}]`:                                                `[{"op":"remove","path":"managedFields"}]`,
+		`{"metadata":{"managedFields":[1`:                                                         `{"metadata":{"managedFields":[1`,
+		`{"metadata":"managedFields","metadata":{}}`:                                              `{"metadata":"managedFields","metadata":{}}`,
+		`{"metadata":{"managedFields"}}`:                                                          `{"metadata":{"managedFields"}}`,
 	} {
 		doc := []byte(in)
 		if got := string(dropManagedFields(doc)); got != want {

@@ -23,20 +23,21 @@ const (
 	// maxUserAgent is how many bytes of a User-Agent are kept.
 	maxUserAgent = 1024
 	cutUserAgent = "...TRUNCATED"
-	// maxObject is the size in bytes of the largest object that is recorded.
-	maxObject = 10 << 20
 	// maxAnnotations bounds the bytes of all annotations of a request.
 	maxAnnotations = 256 << 10
 	// slowRequest is how long a request takes at least whose times are recorded.
 	slowRequest = 500 * time.Millisecond
 )
 
-// The annotations that auditing itself makes.
+// MaxObject is the size in bytes of the largest object that is recorded. Where one
+// is left out, TruncatedAnnotation says so.
 const (
+	MaxObject           = 10 << 20
 	TruncatedAnnotation = "audit.k8s.io/truncated"
-
-	latencyPrefix = "apiserver.latency.k8s.io/"
 )
+
+// latencyPrefix begins the annotations with the times of slow requests.
+const latencyPrefix = "apiserver.latency.k8s.io/"
 
 // Record is what is recorded of one request. Its methods may be called from any
 // goroutine, and do nothing on nil.
@@ -258,7 +259,7 @@ func (r *Record) ResponseObject(doc []byte) {
 }
 
 func (r *Record) object(to *json.RawMessage, doc []byte) {
-	large := len(doc) > maxObject
+	large := len(doc) > MaxObject
 	if r.decision.OmitManagedFields && !large {
 		doc = dropManagedFields(doc)
 	}
@@ -369,7 +370,7 @@ func (r *Record) emit(s Stage) bool {
 	if m := r.auditor.metrics; m != nil {
 		m.Events.Inc()
 	}
-	return r.auditor.sink.Process(e)
+	return r.auditor.backend.Process(e)
 }
 
 // snapshot is a copy of the event that shares nothing that changes.

@@ -11,13 +11,6 @@ import (
 	"triplane/generic/metrics"
 )
 
-// Backend is a sink that can be closed. Close is called once, after the last
-// Process.
-type Backend interface {
-	audit.Sink
-	Close(ctx context.Context)
-}
-
 // The names of the plugins in the metrics of errors.
 const (
 	pluginLog      = "log"
@@ -48,18 +41,18 @@ func (f *failures) failed(err error, n int) {
 }
 
 // IgnoreErrors lets requests go on whose events could not be stored.
-type IgnoreErrors struct{ Backend }
+type IgnoreErrors struct{ audit.Backend }
 
-// Process implements audit.Sink.
+// Process implements audit.Backend.
 func (b IgnoreErrors) Process(events ...*audit.Event) bool {
 	b.Backend.Process(events...)
 	return true
 }
 
 // Union sends events to several backends.
-type Union []Backend
+type Union []audit.Backend
 
-// Process implements audit.Sink: all have to store the events.
+// Process implements audit.Backend: all have to store the events.
 func (u Union) Process(events ...*audit.Event) bool {
 	stored := true
 	for _, b := range u {
@@ -68,7 +61,7 @@ func (u Union) Process(events ...*audit.Event) bool {
 	return stored
 }
 
-// Close implements Backend, the last backend first.
+// Close implements audit.Backend, the last backend first.
 func (u Union) Close(ctx context.Context) {
 	for _, b := range slices.Backward(u) {
 		b.Close(ctx)

@@ -37,7 +37,7 @@ type BatchConfig struct {
 // Batch lets requests go on while their events wait to be sent together. Its
 // goroutine starts with the first event and ends with Close.
 type Batch struct {
-	next     Backend
+	next     audit.Backend
 	config   BatchConfig
 	throttle flowcontrol.RateLimiter
 	failures
@@ -53,7 +53,7 @@ type Batch struct {
 }
 
 // NewBatch returns a backend that sends batches to next.
-func NewBatch(next Backend, c BatchConfig, m *metrics.Audit) *Batch {
+func NewBatch(next audit.Backend, c BatchConfig, m *metrics.Audit) *Batch {
 	b := &Batch{
 		next: next, config: c, failures: newFailures(pluginBuffered, m),
 		queue: make(chan *audit.Event, c.BufferSize), slots: make(chan struct{}, max(c.Parallel, 1)), collected: make(chan struct{}),
@@ -70,7 +70,7 @@ var (
 	errStopped = errors.New("audit backend shut down")
 )
 
-// Process implements audit.Sink. It never waits; what does not fit is lost, which
+// Process implements audit.Backend. It never waits; what does not fit is lost, which
 // no request hears of.
 func (b *Batch) Process(events ...*audit.Event) bool {
 	b.start.Do(func() { go b.run() })
@@ -173,7 +173,7 @@ func (b *Batch) send(batch []*audit.Event) {
 	})
 }
 
-// Close implements Backend.
+// Close implements audit.Backend.
 func (b *Batch) Close(ctx context.Context) {
 	b.stop()
 	b.start.Do(func() { go b.run() })

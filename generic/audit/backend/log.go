@@ -33,7 +33,7 @@ func NewLog(out io.WriteCloser, format string, m *metrics.Audit) *Log {
 	return &Log{format: format, failures: newFailures(pluginLog, m), out: out}
 }
 
-// Process implements audit.Sink. It returns when the events are written.
+// Process implements audit.Backend. It returns when the events are written.
 func (l *Log) Process(events ...*audit.Event) bool {
 	stored := true
 	for _, e := range events {
@@ -62,7 +62,7 @@ func (l *Log) write(e *audit.Event) error {
 	return err
 }
 
-// Close implements Backend.
+// Close implements audit.Backend.
 func (l *Log) Close(context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 // Truncate passes events on that are small enough, in batches that are.
 type Truncate struct {
-	next               Backend
+	next               audit.Backend
 	maxEvent, maxBatch int
 	failures
 }
@@ -19,11 +19,11 @@ type Truncate struct {
 // NewTruncate bounds the bytes of events and batches. An event that is too large
 // loses its objects; where it is too large even so, it is lost. maxBatch is at
 // least maxEvent.
-func NewTruncate(next Backend, maxEvent, maxBatch int, m *metrics.Audit) *Truncate {
+func NewTruncate(next audit.Backend, maxEvent, maxBatch int, m *metrics.Audit) *Truncate {
 	return &Truncate{next: next, maxEvent: maxEvent, maxBatch: maxBatch, failures: newFailures(pluginTruncate, m)}
 }
 
-// Process implements audit.Sink.
+// Process implements audit.Backend.
 func (t *Truncate) Process(events ...*audit.Event) bool {
 	stored := true
 	var batch []*audit.Event
@@ -81,5 +81,5 @@ func encodedSize(e *audit.Event) (int, error) {
 	return len(b), err
 }
 
-// Close implements Backend.
+// Close implements audit.Backend.
 func (t *Truncate) Close(ctx context.Context) { t.next.Close(ctx) }

@@ -31,7 +31,7 @@ func NewWebhook(kubeconfig string, pause time.Duration, m *metrics.Audit) (*Webh
 	return w, nil
 }
 
-// Process implements audit.Sink. It returns when the service has taken the events,
+// Process implements audit.Backend. It returns when the service has taken the events,
 // or failed to for good.
 func (w *Webhook) Process(events ...*audit.Event) bool {
 	body, err := audit.EncodeList(events)
@@ -44,7 +44,7 @@ func (w *Webhook) Process(events ...*audit.Event) bool {
 	return err == nil
 }
 
-// Close implements Backend. Requests under way are given up.
+// Close implements audit.Backend. Requests under way are given up.
 func (w *Webhook) Close(context.Context) {
 	w.cancel()
 	w.caller.Close()

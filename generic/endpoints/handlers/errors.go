@@ -15,6 +15,7 @@ import (
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 )
 
 // StatusOf is the Status that tells an error to a client. Errors that are not
@@ -70,6 +71,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error, rules negotia
 }
 
 func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status, rules negotiation.Rules) {
+	request.AuditFrom(r.Context()).ResponseStatus(status)
 	o, err := negotiation.Negotiate(r, rules)
 	if err != nil {
 		o = negotiation.Output{MediaType: rest.JSON, Pretty: true}
