@@ -16,8 +16,8 @@ import (
 	"triplane/apiextensions/conversion"
 	structural "triplane/apiextensions/schema"
 	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // crStorage is how objects are kept: as JSON in the storage version.
@@ -51,7 +51,7 @@ func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 		return nil, fmt.Errorf("%T is no custom resource", obj)
 	}
 	structural.Prune(u.Object, s.schema, false)
-	b, err := appendJSON(nil, u.Object)
+	b, err := wire.AppendJSON(nil, u.Object)
 	return append(b, '\n'), err
 }
 
@@ -104,8 +104,8 @@ func (s *crStorage) scan(value []byte) (structural.Scan, bool) {
 // would end with the same: the value is of the storage version, nothing has to
 // be pruned or defaulted, and the version that is asked for is that one, or has
 // the same content (conversion None) and a place for all of it.
-func (s *crStorage) Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt rest.MediaType) ([]byte, bool, error) {
-	if mt != rest.JSON {
+func (s *crStorage) Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt wire.MediaType) ([]byte, bool, error) {
+	if mt != wire.JSON {
 		return nil, false, nil
 	}
 	to := s.version.definition.versions[gv.Version]

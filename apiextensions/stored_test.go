@@ -14,8 +14,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"triplane/apiextensions/conversion"
-	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 const storedSchema = `{"type":"object","properties":{
@@ -91,7 +91,7 @@ func decoded(s *crStorage, value []byte, version string) (map[string]any, error)
 	if obj, err = codec.FromHub(obj); err != nil {
 		return nil, err
 	}
-	b, err := codec.Encode(nil, obj, rest.JSON)
+	b, err := codec.Encode(nil, obj, wire.JSON)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func compare(t *testing.T, d *definition, s *crStorage, value []byte) bool {
 	t.Helper()
 	taken := false
 	for name := range d.versions {
-		b, ok, err := s.Transcode(value, "77", schema.GroupVersion{Group: "example.com", Version: name}, rest.JSON)
+		b, ok, err := s.Transcode(value, "77", schema.GroupVersion{Group: "example.com", Version: name}, wire.JSON)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestTranscodeRandom(t *testing.T) {
 			"metadata": map[string]any{"name": "x", "namespace": "n", "generation": int64(1), "labels": map[string]any{"l": "v"}},
 			"spec":     randomObject(r, 4),
 		}
-		value, err := appendJSON(nil, content)
+		value, err := wire.AppendJSON(nil, content)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +252,7 @@ func TestTranscodeTaken(t *testing.T) {
 	s := testStorage(t, d)
 	value := []byte(storedSeeds[0])
 	for name, want := range map[string]bool{"v1": true, "v2": true, "v3": true} {
-		b, ok, err := s.Transcode(value, "77", schema.GroupVersion{Group: "example.com", Version: name}, rest.JSON)
+		b, ok, err := s.Transcode(value, "77", schema.GroupVersion{Group: "example.com", Version: name}, wire.JSON)
 		if ok != want || err != nil {
 			t.Fatalf("%s: %v %v", name, ok, err)
 		}
@@ -260,7 +260,7 @@ func TestTranscodeTaken(t *testing.T) {
 			t.Errorf("%s: %s", name, b)
 		}
 	}
-	if _, ok, _ := s.Transcode(value, "77", schema.GroupVersion{Group: "example.com", Version: "v1"}, rest.YAML); ok {
+	if _, ok, _ := s.Transcode(value, "77", schema.GroupVersion{Group: "example.com", Version: "v1"}, wire.YAML); ok {
 		t.Error("YAML was made of JSON")
 	}
 }
@@ -273,7 +273,7 @@ func BenchmarkTranscode(b *testing.B) {
 	b.Run("bytes", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, ok, _ := s.Transcode(value, "77", gv, rest.JSON); !ok {
+			if _, ok, _ := s.Transcode(value, "77", gv, wire.JSON); !ok {
 				b.Fatal("not taken")
 			}
 		}
@@ -289,7 +289,7 @@ func BenchmarkTranscode(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := codec.Encode(nil, obj, rest.JSON); err != nil {
+			if _, err := codec.Encode(nil, obj, wire.JSON); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 
 	"triplane/generic/endpoints/handlers"
 	"triplane/generic/endpoints/negotiation"
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 var plainRules = negotiation.Rules{Protobuf: true}
@@ -154,8 +154,8 @@ func serveObject(w http.ResponseWriter, r *http.Request, obj runtime.Object) {
 	write(w, r, body, out.MediaType)
 }
 
-func write(w http.ResponseWriter, r *http.Request, body []byte, mt rest.MediaType) {
-	if out, err := negotiation.Negotiate(r, plainRules); mt == rest.JSON && err == nil && out.Pretty {
+func write(w http.ResponseWriter, r *http.Request, body []byte, mt wire.MediaType) {
+	if out, err := negotiation.Negotiate(r, plainRules); mt == wire.JSON && err == nil && out.Pretty {
 		var b bytes.Buffer
 		if json.Indent(&b, body, "", "  ") == nil {
 			body = b.Bytes()
@@ -171,7 +171,7 @@ func write(w http.ResponseWriter, r *http.Request, body []byte, mt rest.MediaTyp
 // wantsAggregated tells whether the aggregated form is what the client likes
 // best of what the server has, and how it is to be encoded. Liked as much as the
 // plain form, it is chosen: it says more.
-func wantsAggregated(r *http.Request) (rest.MediaType, bool) {
+func wantsAggregated(r *http.Request) (wire.MediaType, bool) {
 	header := r.Header.Get("Accept")
 	if !strings.Contains(header, "APIGroupDiscoveryList") {
 		return 0, false
@@ -196,14 +196,14 @@ func wantsAggregated(r *http.Request) (rest.MediaType, bool) {
 	return 0, false
 }
 
-func mediaType(c goautoneg.Accept) (rest.MediaType, bool) {
+func mediaType(c goautoneg.Accept) (wire.MediaType, bool) {
 	switch c.Type + "/" + c.SubType {
 	case "application/json", "application/*", "*/*":
-		return rest.JSON, true
+		return wire.JSON, true
 	case "application/yaml":
-		return rest.YAML, true
+		return wire.YAML, true
 	case "application/vnd.kubernetes.protobuf":
-		return rest.Protobuf, true
+		return wire.Protobuf, true
 	}
 	return 0, false
 }

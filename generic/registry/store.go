@@ -40,12 +40,6 @@ type versionCodec struct {
 	typeMeta []byte
 }
 
-// typeMetaPrefix is how JSON of an object of a Go type begins.
-func typeMetaPrefix(kind schema.GroupVersionKind) []byte {
-	apiVersion, k := kind.ToAPIVersionAndKind()
-	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,`, k, apiVersion)
-}
-
 // NewStore makes the storage of a kind. The scheme has to know the Go types of
 // typed kinds, in all their versions.
 func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (*Store[T], error) {

@@ -16,6 +16,7 @@ import (
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/generic/wire"
 )
 
 // auditRequest records the object that a request carries, as the client sent it but
@@ -31,7 +32,7 @@ func (s *RequestScope) auditRequest(ctx context.Context, obj runtime.Object) {
 	if !rec.Records(audit.LevelRequest) {
 		return
 	}
-	if doc, err := s.encode(obj, rest.JSON); err == nil {
+	if doc, err := s.encode(obj, wire.JSON); err == nil {
 		rec.RequestObject(doc)
 	}
 }
@@ -84,7 +85,7 @@ func (a *answer) audit(obj runtime.Object) {
 		return
 	}
 	plain := *a
-	plain.out.MediaType = rest.JSON
+	plain.out.MediaType = wire.JSON
 	list, stored := obj.(*rest.StoredList)
 	var doc []byte
 	var err error
@@ -93,7 +94,7 @@ func (a *answer) audit(obj runtime.Object) {
 		doc, err = plain.transformed(obj)
 	case stored:
 		var e *envelope
-		if e, err = a.scope.storedEnvelope(nil, list, rest.JSON); err != nil {
+		if e, err = a.scope.storedEnvelope(nil, list, wire.JSON); err != nil {
 			break
 		}
 		if e.size() > audit.MaxObject {
@@ -102,7 +103,7 @@ func (a *answer) audit(obj runtime.Object) {
 		}
 		doc = e.bytes()
 	default:
-		doc, err = a.scope.encode(obj, rest.JSON)
+		doc, err = a.scope.encode(obj, wire.JSON)
 	}
 	if err == nil { // the client is told of errors
 		rec.ResponseObject(doc)

@@ -10,6 +10,7 @@ import (
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/generic/wire"
 )
 
 // answer is one answer under way.
@@ -68,7 +69,7 @@ func (a *answer) status(code int, status *metav1.Status) {
 		status.Kind, status.APIVersion = "Status", "v1"
 	}
 	request.AuditFrom(a.r.Context()).ResponseStatus(status)
-	b, err := encodeStatus(status, a.out.MediaType)
+	b, err := wire.MarshalStatus(status, a.out.MediaType)
 	if err != nil {
 		a.scope.fail(a.w, a.r, err)
 		return
@@ -77,10 +78,10 @@ func (a *answer) status(code int, status *metav1.Status) {
 }
 
 // encode writes an object of the hub version in the served version.
-func (s *RequestScope) encode(obj runtime.Object, mt rest.MediaType) ([]byte, error) {
+func (s *RequestScope) encode(obj runtime.Object, mt wire.MediaType) ([]byte, error) {
 	if stored, ok := obj.(rest.Stored); ok {
-		if mt == rest.YAML {
-			b, err := stored.Wire(s.Kind.GroupVersion(), rest.JSON)
+		if mt == wire.YAML {
+			b, err := stored.Wire(s.Kind.GroupVersion(), wire.JSON)
 			if err != nil {
 				return nil, err
 			}

@@ -1,4 +1,4 @@
-package rest
+package wire
 
 import (
 	"encoding/binary"
@@ -9,17 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 )
-
-// RowEncoder is a TableConvertor that makes the rows of stored objects one at a
-// time, as bytes that can be kept with the object: tables of long lists are then
-// written without decoding what is in them again.
-type RowEncoder interface {
-	// RowColumns are the definitions of the columns.
-	RowColumns() []metav1.TableColumnDefinition
-	// Row is the row of an item of a list. ok is false where the item is of
-	// another storage.
-	Row(item Stored) (row Row, ok bool, err error)
-}
 
 // Row is a row of a table, encoded as JSON but for the ages in it, which are of
 // the moment it is written. It is immutable.
@@ -115,17 +104,6 @@ func (a *Ages) appendText(dst []byte, holes []hole, s string) ([]byte, []hole) {
 		s = s[i+3:]
 	}
 	return append(appendInner(dst, s), '"'), holes
-}
-
-// appendInner writes what stands between the quotes of a JSON string.
-func appendInner(dst []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			b, _ := json.Marshal(s) // a string always encodes
-			return append(dst, b[1:len(b)-1]...)
-		}
-	}
-	return append(dst, s...)
 }
 
 func appendValue(dst []byte, v any) ([]byte, error) {
