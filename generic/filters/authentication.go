@@ -59,6 +59,9 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 			if response.User.Name == user.Anonymous {
 				endConnection(w, r)
 			}
+			for k, v := range response.Annotations {
+				e.Audit.Annotate(k, v)
+			}
 			dropCredentials(r.Header)
 			e.User = response.User
 			next.ServeHTTP(w, r)
