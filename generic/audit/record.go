@@ -170,10 +170,12 @@ func (r *Record) annotate(key, value string) {
 		}
 		return
 	}
-	if r.annotated += len(key) + len(value); r.annotated > maxAnnotations {
+	size := len(key) + len(value)
+	if r.annotated+size > maxAnnotations {
 		klog.InfoS("An audit annotation is left out, there are too many", "auditID", r.event.AuditID, "key", key)
 		return
 	}
+	r.annotated += size
 	if r.event.Annotations == nil {
 		r.event.Annotations = map[string]string{}
 	}
