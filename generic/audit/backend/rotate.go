@@ -50,8 +50,10 @@ type File struct {
 
 // OpenFile opens or creates the file, with its directory. Nobody but the user
 // may read it.
-func OpenFile(path string, r Rotation) (*File, error) {
-	f := &File{path: path, rotation: r, now: time.Now}
+func OpenFile(path string, r Rotation) (*File, error) { return openFile(path, r, time.Now) }
+
+func openFile(path string, r Rotation, now func() time.Time) (*File, error) {
+	f := &File{path: path, rotation: r, now: now}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}

@@ -36,12 +36,11 @@ func write(t *testing.T, f *File, char string) {
 
 func open(t *testing.T, path string, r Rotation) *File {
 	t.Helper()
-	f, err := OpenFile(path, r)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	f, err := openFile(path, r, func() time.Time { return at })
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	f.now = func() time.Time { return at }
 	return f
 }
 
