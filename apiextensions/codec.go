@@ -47,7 +47,7 @@ func (c *crCodec) New() runtime.Object {
 	return u
 }
 
-// Supports tells JSON, YAML and CBOR: protobuf needs compiled types.
+// Supports reports JSON, YAML and CBOR: protobuf needs compiled types.
 func (c *crCodec) Supports(mt wire.MediaType) bool { return mt != wire.Protobuf }
 
 func (c *crCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
@@ -84,7 +84,8 @@ func (c *crCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.O
 	return u, &kind, strictErrs, nil
 }
 
-// unreadable tells what kind a body says to be that cannot be parsed as a whole.
+// unreadable returns the kind that a body names which cannot be parsed as a
+// whole.
 func unreadable(body []byte, mt wire.MediaType, err error) (*schema.GroupVersionKind, error) {
 	if mt == wire.CBOR || mt == wire.Protobuf {
 		return nil, err
@@ -118,7 +119,7 @@ func (c *crCodec) schemaOf(version string) *structural.Schema {
 	return c.schema
 }
 
-// parse reads a body into generic JSON. What is there twice is told in strict.
+// parse reads a body into generic JSON. What is there twice is in strictErrs.
 func parse(body []byte, mt wire.MediaType, strict bool) (content map[string]any, strictErrs []error, err error) {
 	switch mt {
 	case wire.YAML:

@@ -145,7 +145,7 @@ func listOf(kind documentKind, groups []*group) runtime.Object {
 	return list
 }
 
-// apiGroup is the group as /apis and /apis/GROUP tell of it.
+// apiGroup is the group as /apis and /apis/GROUP show it.
 func (e *group) apiGroup() *metav1.APIGroup {
 	g := &metav1.APIGroup{Name: e.name}
 	for _, v := range e.order() {

@@ -39,7 +39,7 @@ func (g *Groups) RootHandler() http.Handler {
 
 // LegacyHandler answers /api: the versions of the core group, or everything in
 // them where the client asks for the aggregated form. Address is the host:port
-// that clients are told to use.
+// that clients are to use.
 func (g *Groups) LegacyHandler(address string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
@@ -168,7 +168,7 @@ func write(w http.ResponseWriter, r *http.Request, body []byte, mt wire.MediaTyp
 	w.Write(body)
 }
 
-// wantsAggregated tells whether the aggregated form is what the client likes
+// wantsAggregated reports whether the aggregated form is what the client likes
 // best of what the server has, and how it is to be encoded. Liked as much as the
 // plain form, it is chosen: it says more.
 func wantsAggregated(r *http.Request) (wire.MediaType, bool) {

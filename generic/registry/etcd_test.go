@@ -40,8 +40,8 @@ func onEtcd(tb testing.TB) RESTOptions {
 	})
 	return RESTOptions{
 		Backend: server.Backend(),
-		Cache: func(c CacheConfig) storage.Cache {
-			return hub.Cache(cache.Config{Prefix: c.Prefix, Namespaced: c.Namespaced, Attributes: c.Attributes, IndexField: c.IndexField})
+		Cache: func(c storage.CacheConfig) storage.Cache {
+			return hub.Cache(cache.Config{CacheConfig: c})
 		},
 		Prefix: "/registry", Budget: storage.NewBudget(0), DeleteCollectionWorkers: 4,
 	}

@@ -58,8 +58,7 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 	if t, ok := s.storage.(*typedStorage); ok && !t.json {
 		s.empties = emptiesOf(reflect.TypeFor[T]())
 	}
-	s.cache = opts.Cache(CacheConfig{
-		Resource:   s.resource(),
+	s.cache = opts.Cache(storage.CacheConfig{
 		Prefix:     s.prefix,
 		Namespaced: kind.Namespaced,
 		Attributes: s.attributes,

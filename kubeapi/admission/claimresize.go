@@ -11,8 +11,15 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// claimResize lets claims grow only where their class can make volumes grow.
+// claimResize refuses to grow claims that are not bound or whose storage class
+// does not allow expansion.
+//
+// Options: none. Metrics: none. Order: any.
 type claimResize struct{ stores *group.Stores }
+
+func newClaimResize(d *Dependencies) admission.Interface {
+	return &claimResize{stores: d.Stores}
+}
 
 // Handles implements admission.Interface.
 func (*claimResize) Handles(op admission.Operation) bool { return op == admission.Update }

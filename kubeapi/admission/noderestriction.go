@@ -21,21 +21,23 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// nodeRestriction keeps nodes to themselves: a kubelet may change its own Node
-// and what runs on it, whatever it is authorized to. It is off unless switched
-// on.
+// nodeRestriction lets kubelets change only their own Node, and the pods, leases,
+// CSINodes, ResourceSlices and tokens that belong to it, whatever they are
+// authorized to do.
+//
+// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: before plugins that change the object, so that what the kubelet sent is validated.
 type nodeRestriction struct {
 	operations
 	stores *group.Stores
 	authz  authorizer.Authorizer
 }
 
-func newNodeRestriction(stores *group.Stores, authz authorizer.Authorizer) *nodeRestriction {
-	return &nodeRestriction{operations{admission.Create, admission.Update, admission.Delete}, stores, authz}
+func newNodeRestriction(d *Dependencies) admission.Interface {
+	return &nodeRestriction{operations{admission.Create, admission.Update, admission.Delete}, d.Stores, d.Authorizer}
 }
 
-// Admit implements admission.MutatingInterface; it changes nothing, but judges
-// before others see the object.
+// Admit implements admission.MutatingInterface; it changes nothing, but refuses
+// before others change the object.
 func (p *nodeRestriction) Admit(ctx context.Context, a *admission.Attributes) error {
 	self, isNode := node.Name(a.User)
 	if !isNode {

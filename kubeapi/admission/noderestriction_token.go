@@ -71,7 +71,7 @@ func (p *nodeRestriction) audience(ctx context.Context, pod *corev1.Pod, audienc
 	return forbidden(a, "audience %q not found in pod spec volume", wanted)
 }
 
-// volumeNeeds tells whether a volume of the pod is for a token of an audience:
+// volumeNeeds reports whether a volume of the pod is for a token of an audience:
 // it projects one, or its CSI driver asks for one.
 func (p *nodeRestriction) volumeNeeds(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, audience string) bool {
 	switch {

@@ -13,8 +13,15 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// runtimeClass adds what a pod's runtime needs: overhead, and nodes that have it.
+// runtimeClass adds the overhead and the scheduling constraints of a pod's runtime
+// class, and refuses pods that contradict them.
+//
+// Options: none. Metrics: none. Order: before ResourceQuota, which counts overhead.
 type runtimeClass struct{ stores *group.Stores }
+
+func newRuntimeClass(d *Dependencies) admission.Interface {
+	return &runtimeClass{stores: d.Stores}
+}
 
 // Handles implements admission.Interface.
 func (*runtimeClass) Handles(op admission.Operation) bool { return op == admission.Create }

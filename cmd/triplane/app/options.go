@@ -57,8 +57,7 @@ type Kube struct {
 	EndpointReconciler string
 	// ServiceNodePort makes the Service kubernetes a NodePort one.
 	ServiceNodePort int
-	// How long pods stay on nodes that are not ready or unreachable.
-	NotReadySeconds, UnreachableSeconds int64
+	Tolerations     admission.TolerationOptions
 }
 
 const (
@@ -86,8 +85,7 @@ func NewOptions() *Options {
 			RejectRedirects:  true,
 
 			EndpointReconciler: reconcilerLease,
-			NotReadySeconds:    300,
-			UnreachableSeconds: 300,
+			Tolerations:        admission.DefaultTolerationOptions(),
 		},
 		Ignored: &options.Ignored{},
 	}
@@ -96,14 +94,13 @@ func NewOptions() *Options {
 // admissionPlugins are the names of all plugins, and those that run unless
 // switched off.
 func admissionPlugins() (known, byDefault []string) {
-	admission.Plugins(nil, nil, admission.Settings{}, func(name string) bool {
-		known = append(known, name)
-		if !admission.OffByDefault(name) {
-			byDefault = append(byDefault, name)
+	for _, p := range admission.Table() {
+		known = append(known, p.Name)
+		if p.OnByDefault {
+			byDefault = append(byDefault, p.Name)
 		}
-		return false
-	})
-	return append(known, admission.DynamicNames()...), append(byDefault, admission.DynamicNames()...)
+	}
+	return known, byDefault
 }
 
 // Flags returns the flags by concern.
@@ -136,9 +133,9 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 		"How the endpoints of the Service kubernetes are kept: lease, or none.")
 	fs.Var(&k.RuntimeConfig, "runtime-config", "Which API versions are served: group/version=true|false, v1 for the core group, "+
 		"group/version/resource, or api/all, api/ga, api/beta and api/alpha, comma separated.")
-	fs.Int64Var(&k.NotReadySeconds, "default-not-ready-toleration-seconds", k.NotReadySeconds,
+	fs.Int64Var(&k.Tolerations.NotReadySeconds, "default-not-ready-toleration-seconds", k.Tolerations.NotReadySeconds,
 		"How many seconds pods stay on a node that is not ready, unless they say otherwise.")
-	fs.Int64Var(&k.UnreachableSeconds, "default-unreachable-toleration-seconds", k.UnreachableSeconds,
+	fs.Int64Var(&k.Tolerations.UnreachableSeconds, "default-unreachable-toleration-seconds", k.Tolerations.UnreachableSeconds,
 		"How many seconds pods stay on a node that cannot be reached, unless they say otherwise.")
 	fs.DurationVar(&k.EventTTL, "event-ttl", k.EventTTL, "How long events are kept.")
 	fs.StringVar(&k.ProxyClientCertFile, "proxy-client-cert-file", k.ProxyClientCertFile,

@@ -42,10 +42,8 @@ func onEtcd(t *testing.T) *registry.Store[*corev1.ConfigMap] {
 		NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
 	}, clientscheme.Scheme, registry.RESTOptions{
 		Backend: server.Backend(),
-		Cache: func(c registry.CacheConfig) storage.Cache {
-			return hub.Cache(cache.Config{Prefix: c.Prefix, Namespaced: c.Namespaced, Attributes: c.Attributes, IndexField: c.IndexField})
-		},
-		Prefix: "/registry", Budget: storage.NewBudget(0),
+		Cache:   func(c storage.CacheConfig) storage.Cache { return hub.Cache(cache.Config{CacheConfig: c}) },
+		Prefix:  "/registry", Budget: storage.NewBudget(0),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -48,13 +48,13 @@ func (o Output) Kind() schema.GroupVersionKind {
 
 // Rules are what an endpoint can serve.
 type Rules struct {
-	// Protobuf and CBOR tell whether objects can travel so.
+	// Protobuf and CBOR report whether objects can travel so.
 	Protobuf bool
 	CBOR     bool
-	// Stream tells that the answer is a watch, which may be asked for as a
+	// Stream says that the answer is a watch, which may be asked for as a
 	// sequence of CBOR items.
 	Stream bool
-	// Transforms tells whether metadata, and with Table tables, can be asked for.
+	// Transforms reports whether metadata, and with Table tables, can be asked for.
 	Transforms bool
 	Table      bool
 }
@@ -168,7 +168,7 @@ func accept(params map[string]string, mt wire.MediaType, rules Rules) (Output, b
 	return o, true
 }
 
-// pretty tells whether a person reads the answer: because the query says so, or
+// pretty reports whether a person reads the answer: because the query says so, or
 // the client is a browser or a command line tool.
 func pretty(r *http.Request) bool {
 	if strings.Contains(r.URL.RawQuery, "pretty") {

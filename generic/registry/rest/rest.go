@@ -44,6 +44,13 @@ type CodecProvider interface {
 	CodecFor(gv schema.GroupVersion) (Codec, error)
 }
 
+// FieldLabelConvertor validates the labels of field selectors in the served
+// version and translates them to those of the hub version. Without it the
+// storage does both.
+type FieldLabelConvertor interface {
+	ConvertFieldLabel(label, value string) (hubLabel, hubValue string, err error)
+}
+
 // Defaulter fills in what the requests of a resource without a Codec of its own
 // may leave out.
 type Defaulter interface{ Default(obj runtime.Object) }

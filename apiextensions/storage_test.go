@@ -61,7 +61,7 @@ func testDefinition(t testing.TB) *definition {
 			},
 		},
 		Status: apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: names},
-	}, conversion.None{})
+	}, conversion.None{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func FuzzTranscode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value []byte) { compare(t, d, s, value) })
 }
 
-// TestTranscodeRandom judges random objects, most of them with something to prune
+// TestTranscodeRandom takes random objects, most of them with something to prune
 // or to default, and what is left of them once they are tidy.
 func TestTranscodeRandom(t *testing.T) {
 	d := testDefinition(t)

@@ -2,12 +2,12 @@ package admission
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
@@ -16,91 +16,46 @@ import (
 	"triplane/generic/admission"
 	"triplane/generic/admission/policy"
 	"triplane/generic/admission/webhook"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/discovery"
-	"triplane/generic/server"
 	"triplane/kubeapi/group"
 )
 
-// Names of the plugins that are configured through the API.
-const (
-	MutatingPolicyName    = "MutatingAdmissionPolicy"
-	MutatingWebhookName   = "MutatingAdmissionWebhook"
-	ValidatingPolicyName  = "ValidatingAdmissionPolicy"
-	ValidatingWebhookName = "ValidatingAdmissionWebhook"
-)
-
-// DynamicNames are the names of the plugins that are configured through the API,
-// in the order in which they run.
-func DynamicNames() []string {
-	return []string{MutatingPolicyName, MutatingWebhookName, ValidatingPolicyName, ValidatingWebhookName}
-}
-
-// Dynamic is the plugins that are configured through the API: webhooks and
-// policies. They follow their configurations from the server's start on; requests
-// wait for the first sight of them.
-type Dynamic struct {
+// configured is the plugins that are configured through the API:
+// MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy and
+// ValidatingAdmissionWebhook. They follow their configurations from the server's
+// start on; requests wait until those that exist are known.
+//
+// Options: none. Metrics: none. Order: behind the plugins that complete objects,
+// before ResourceQuota, which counts what is final.
+type configured struct {
 	gate               *admission.Gate
-	params             *params
 	mutatingPolicies   *policy.Mutating
 	mutatingWebhooks   *webhook.Mutating
 	validatingPolicies *policy.Validating
 	validatingWebhooks *webhook.Validating
 }
 
-// NewDynamic makes the plugins. Groups tells what the server serves, for the
-// kinds of params.
-func NewDynamic(stores *group.Stores, authz authorizer.Authorizer, groups *discovery.Groups) *Dynamic {
-	d := &Dynamic{gate: admission.NewGate(), params: &params{groups: groups}}
+// newConfigured makes the plugins; client reads the params of policies.
+func newConfigured(d *Dependencies, client dynamic.Interface) *configured {
+	gate, stores := admission.NewGate(), d.Stores
 	namespaces := func(ctx context.Context, name string) (*corev1.Namespace, error) {
 		return fresh[*corev1.Namespace](ctx, stores, core("namespaces"), "", name)
 	}
-	policies := policy.Config{Namespaces: namespaces, Authorizer: authz, Params: d.params, Gate: d.gate}
-	webhooks := webhook.Config{Namespaces: namespaces, Authorizer: authz, Resolver: &serviceResolver{stores}, Gate: d.gate}
-	d.mutatingPolicies, d.validatingPolicies = policy.NewMutating(policies), policy.NewValidating(policies)
-	d.mutatingWebhooks, d.validatingWebhooks = webhook.NewMutating(webhooks), webhook.NewValidating(webhooks)
-	return d
-}
-
-// Chain adds the enabled plugins to a chain. Quota is counted last.
-func (d *Dynamic) Chain(chain admission.Chain, enabled func(name string) bool) admission.Chain {
-	at := slices.IndexFunc(chain, func(p admission.Interface) bool {
-		_, ok := p.(*resourceQuota)
-		return ok
-	})
-	if at < 0 {
-		at = len(chain)
+	policies := policy.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Params: &params{groups: d.Groups, client: client}, Gate: gate}
+	webhooks := webhook.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Resolver: &serviceResolver{stores}, Gate: gate}
+	return &configured{
+		gate:               gate,
+		mutatingPolicies:   policy.NewMutating(policies),
+		mutatingWebhooks:   webhook.NewMutating(webhooks),
+		validatingPolicies: policy.NewValidating(policies),
+		validatingWebhooks: webhook.NewValidating(webhooks),
 	}
-	var own admission.Chain
-	for i, p := range []admission.Interface{d.mutatingPolicies, d.mutatingWebhooks, d.validatingPolicies, d.validatingWebhooks} {
-		if enabled == nil || enabled(DynamicNames()[i]) {
-			own = append(own, p)
-		}
-	}
-	return slices.Insert(slices.Clone(chain), at, own...)
-}
-
-// Install has a server follow the configurations from its start on. It is ready
-// when those that are there are known.
-func (d *Dynamic) Install(s *server.GenericAPIServer) error {
-	if err := d.params.connect(s.LoopbackClientConfig); err != nil {
-		return err
-	}
-	return s.AddPostStartHook("start-apiserver-admission-initializer", func(hook server.HookContext) error {
-		client, err := kubernetes.NewForConfig(hook.LoopbackClientConfig)
-		if err != nil {
-			return err
-		}
-		s.Go(func(ctx context.Context) { d.follow(ctx, client) })
-		return d.gate.Wait(hook, &admission.Attributes{})
-	})
 }
 
 // follow runs until ctx ends.
-func (d *Dynamic) follow(ctx context.Context, client kubernetes.Interface) {
+func (c *configured) follow(ctx context.Context, client kubernetes.Interface) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	kinds := factory.Admissionregistration().V1()
-	f := &followed{dynamic: d,
+	f := &followed{plugins: c,
 		validating: kinds.ValidatingWebhookConfigurations().Lister(), mutating: kinds.MutatingWebhookConfigurations().Lister(),
 		vap: kinds.ValidatingAdmissionPolicies().Lister(), vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
 		mapl: kinds.MutatingAdmissionPolicies().Lister(), mapBindings: kinds.MutatingAdmissionPolicyBindings().Lister(),
@@ -128,7 +83,7 @@ func (d *Dynamic) follow(ctx context.Context, client kubernetes.Interface) {
 	}
 	factory.StartWithContext(ctx)
 	if cache.WaitFor(ctx, "", synced...) {
-		d.gate.Open()
+		c.gate.Open()
 	}
 	<-ctx.Done()
 	factory.Shutdown()
@@ -155,7 +110,7 @@ func onChange(f func()) cache.ResourceEventHandler {
 
 // followed hands the configurations to the plugins, whenever one changes.
 type followed struct {
-	dynamic *Dynamic
+	plugins *configured
 	// mu keeps an older list from coming after a newer one.
 	mu          sync.Mutex
 	validating  admissionlisters.ValidatingWebhookConfigurationLister
@@ -173,7 +128,7 @@ func (f *followed) setValidating() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if list, err := f.validating.List(all); err == nil {
-		f.dynamic.validatingWebhooks.Set(list)
+		f.plugins.validatingWebhooks.Set(list)
 	}
 }
 
@@ -181,7 +136,7 @@ func (f *followed) setMutating() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if list, err := f.mutating.List(all); err == nil {
-		f.dynamic.mutatingWebhooks.Set(list)
+		f.plugins.mutatingWebhooks.Set(list)
 	}
 }
 
@@ -191,7 +146,7 @@ func (f *followed) setValidatingPolicies() {
 	policies, err := f.vap.List(all)
 	bindings, bindingsErr := f.vapBindings.List(all)
 	if err == nil && bindingsErr == nil {
-		f.dynamic.validatingPolicies.Set(policies, bindings)
+		f.plugins.validatingPolicies.Set(policies, bindings)
 	}
 }
 
@@ -201,6 +156,6 @@ func (f *followed) setMutatingPolicies() {
 	policies, err := f.mapl.List(all)
 	bindings, bindingsErr := f.mapBindings.List(all)
 	if err == nil && bindingsErr == nil {
-		f.dynamic.mutatingPolicies.Set(policies, bindings)
+		f.plugins.mutatingPolicies.Set(policies, bindings)
 	}
 }

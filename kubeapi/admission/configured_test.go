@@ -18,7 +18,7 @@ import (
 	"triplane/kubeapi/group"
 )
 
-func TestDynamicFollowsThePolicies(t *testing.T) {
+func TestFollowsThePolicies(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	rules := &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 		Operations: []admissionv1.OperationType{"*"},
@@ -32,8 +32,8 @@ func TestDynamicFollowsThePolicies(t *testing.T) {
 			PolicyName: "p", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 		}},
 	)
-	d := NewDynamic(group.NewStores(), nil, discovery.NewGroups())
-	chain := d.Chain(nil, nil)
+	d := newConfigured(&Dependencies{Stores: group.NewStores(), Groups: discovery.NewGroups()}, nil)
+	chain := admission.Chain{d.mutatingPolicies, d.mutatingWebhooks, d.validatingPolicies, d.validatingWebhooks}
 	if !chain.Handles(admission.Create) {
 		t.Error("requests pass before the policies are known")
 	}
