@@ -41,6 +41,7 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 			e := exchangeOf(r)
 			start := time.Now()
 			response, err := auth.AuthenticateRequest(r)
+			e.Audit.Took("authentication", time.Since(start))
 			if m != nil {
 				if response != nil && err == nil {
 					m.Auth.Authenticated(response.User.Name, time.Since(start))
@@ -51,11 +52,15 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 			if err != nil || response == nil || !audienceFits(audiences, response.Audiences) {
 				klog.V(2).InfoS("Request is not authenticated", "err", err, "auditID", e.AuditID)
 				endConnection(w, r)
+				e.auditUnauthenticated(r)
 				writeStatus(w, r, unauthorized)
 				return
 			}
 			if response.User.Name == user.Anonymous {
 				endConnection(w, r)
+			}
+			for k, v := range response.Annotations {
+				e.Audit.Annotate(k, v)
 			}
 			dropCredentials(r.Header)
 			e.User = response.User

@@ -20,6 +20,12 @@ type AuthorizationOptions struct {
 	Authorization authorizer.Authorizer
 }
 
+// The audit annotations of authorization.
+const (
+	auditDecision = "authorization.k8s.io/decision"
+	auditReason   = "authorization.k8s.io/reason"
+)
+
 // withAuthorization passes on what the user may do and answers 403 otherwise; an
 // authorizer that failed without an opinion is answered 500.
 //
@@ -41,12 +47,18 @@ func withAuthorization(o AuthorizationOptions, m *metrics.Registry) filter {
 			if m != nil {
 				m.Auth.Decided(decision == authorizer.Allow, decision == authorizer.Deny, err, time.Since(start))
 			}
+			e.Audit.Took("authorization", time.Since(start))
 			switch {
 			case decision == authorizer.Allow:
+				e.Audit.Annotate(auditDecision, "allow")
+				e.Audit.Annotate(auditReason, reason)
 				next.ServeHTTP(w, r)
 			case err != nil:
+				e.Audit.Annotate(auditReason, "internal error")
 				internalError(w, r, err)
 			default:
+				e.Audit.Annotate(auditDecision, "forbid")
+				e.Audit.Annotate(auditReason, reason)
 				forbidden(w, r, a, reason)
 			}
 		})

@@ -47,12 +47,14 @@ func withImpersonation(o AuthorizationOptions) filter {
 				return
 			}
 			e := exchangeOf(r)
-			if refusal := modes.check(e, wanted); refusal != nil {
+			constraint, refusal := modes.check(e, wanted)
+			if refusal != nil {
 				w.Header().Set("X-Content-Type-Options", "nosniff")
 				writeStatus(w, r, refusal)
 				return
 			}
 			e.User = completeUser(wanted)
+			e.Audit.Impersonates(e.User, constraint)
 			dropImpersonation(r.Header)
 			next.ServeHTTP(w, r)
 		})

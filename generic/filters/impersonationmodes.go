@@ -86,12 +86,12 @@ func isPlainUser(_, wanted *user.Info) bool {
 	return !serviceAccount && !strings.HasPrefix(wanted.Name, nodeUserPrefix)
 }
 
-// check returns nil where the exchange's user may act as wanted.
-func (m *impersonationModes) check(e *exchange, wanted *user.Info) *apierrors.StatusError {
+// check returns the verb that allows the exchange's user to act as wanted, "" where
+// it is the legacy one, or a refusal.
+func (m *impersonationModes) check(e *exchange, wanted *user.Info) (constraint string, refusal *apierrors.StatusError) {
 	m.mu.RLock()
 	first, remembered := m.lastGood[e.User.Name]
 	m.mu.RUnlock()
-	var refusal *apierrors.StatusError
 	try := func(i int) bool {
 		if !m.modes[i].applies(e.User, wanted) {
 			return false
@@ -107,17 +107,25 @@ func (m *impersonationModes) check(e *exchange, wanted *user.Info) *apierrors.St
 		return false
 	}
 	if remembered && try(first) {
-		return nil
+		return m.modes[first].constraint(), nil
 	}
 	for i := range m.modes {
 		if remembered && i == first {
 			continue
 		}
 		if try(i) {
-			return nil
+			return m.modes[i].constraint(), nil
 		}
 	}
-	return refusal
+	return "", refusal
+}
+
+// constraint is the verb that the mode asks for, "" of the legacy one.
+func (m *impersonationMode) constraint() string {
+	if m.name == "" {
+		return ""
+	}
+	return "impersonate:" + m.name
 }
 
 func (m *impersonationModes) remember(name string, mode int) {

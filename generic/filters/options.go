@@ -10,6 +10,7 @@ type Options struct {
 	WaitGroupOptions
 	TerminationOptions
 	AuthenticationOptions
+	AuditOptions
 	AuthorizationOptions
 
 	// Metrics counts requests and decisions; nil counts nothing.

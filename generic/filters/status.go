@@ -25,6 +25,7 @@ const (
 // where it accepts none of ours.
 func writeStatus(w http.ResponseWriter, r *http.Request, err statusError) {
 	status := err.Status()
+	request.AuditFrom(r.Context()).ResponseStatus(&status)
 	status.Kind, status.APIVersion = "Status", "v1"
 	media := acceptedMedia(r.Header.Get("Accept"))
 	body, encodeErr := encodeStatus(&status, media, wantsPretty(r))

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"triplane/generic/audit"
 	"triplane/generic/authentication/user"
 )
 
@@ -23,6 +24,8 @@ type State struct {
 	AuditID string
 	// Received is when the request reached the filter chain.
 	Received time.Time
+	// Audit is what is recorded of the request; nil where it is not audited.
+	Audit *audit.Record
 	// Warnings of the answer; the filter chain writes them as headers.
 	Warnings Warnings
 

@@ -169,7 +169,11 @@ func (p *PreparedServer) runPreShutdownHooks() <-chan error {
 	return done
 }
 
-// end stops the goroutines of all servers of the chain.
+// auditFlush bounds how long the last audit events may take, in shutdown.
+const auditFlush = time.Minute
+
+// end stops the goroutines of all servers of the chain, and flushes the audit
+// events of their last requests.
 func (p *PreparedServer) end() {
 	servers := p.chain()
 	for _, s := range servers {
@@ -178,6 +182,11 @@ func (p *PreparedServer) end() {
 	}
 	for _, s := range servers {
 		s.life.stop()
+	}
+	if p.config.Audit != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), auditFlush)
+		defer cancel()
+		p.config.Audit.Close(ctx)
 	}
 }
 

@@ -167,8 +167,14 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	if err != nil {
 		return nil, err
 	}
+	if err := o.Audit.ApplyTo(c); err != nil {
+		return nil, err
+	}
 	outermost, err := p.build()
 	if err != nil {
+		if c.Audit != nil {
+			c.Audit.Close(context.Background()) // nothing was recorded
+		}
 		return nil, err
 	}
 	return outermost.PrepareRun(), nil

@@ -181,7 +181,20 @@ func (a *Authenticator) acceptBound(ctx context.Context, t *verifiedToken) (*aut
 	if err := a.checkBound(ctx, &t.bound.Kubernetes); err != nil {
 		return nil, err
 	}
-	return &authentication.Response{User: t.user, Audiences: audiences}, nil
+	return &authentication.Response{User: t.user, Audiences: audiences, Annotations: a.stale(t.bound)}, nil
+}
+
+// stale is the audit annotation of a token that its client should have renewed.
+func (a *Authenticator) stale(c *claims) map[string]string {
+	if c.Kubernetes.WarnAfter == nil {
+		return nil
+	}
+	late := a.now().Sub(c.Kubernetes.WarnAfter.Time())
+	if late < 0 {
+		return nil
+	}
+	return map[string]string{"authentication.k8s.io/stale-token": fmt.Sprintf(
+		"subject: %s, seconds after warning threshold: %.0f", c.Subject, late.Seconds())}
 }
 
 // errClaims is said of tokens that we signed and cannot read.

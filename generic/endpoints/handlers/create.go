@@ -79,6 +79,7 @@ func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool
 	if err != nil {
 		return nil, none, err
 	}
+	s.auditRequest(ctx, obj)
 	m, metaErr := meta.Accessor(obj)
 	if metaErr == nil && name == "" {
 		name = m.GetName()

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/request"
 	"triplane/generic/wire"
 )
 
@@ -67,6 +68,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error, rules negotia
 }
 
 func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status, rules negotiation.Rules) {
+	request.AuditFrom(r.Context()).ResponseStatus(status)
 	o, err := negotiation.Negotiate(r, rules)
 	if err != nil {
 		o = negotiation.Output{MediaType: wire.JSON, Pretty: true}

@@ -100,6 +100,7 @@ func (s *RequestScope) doPatch(req *http.Request, r rest.Patcher, patchTypes []s
 	if p.fields, err = s.fieldManager(); err != nil {
 		return nil, false, out, err
 	}
+	auditPatch(ctx, body, p.kind)
 	p.strict = fieldValidation(p.opts.FieldValidation)
 	p.update = toUpdateOptions(p.opts)
 	p.manager = manager(p.opts.FieldManager, req.UserAgent())

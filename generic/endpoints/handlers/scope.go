@@ -133,6 +133,7 @@ func (s *RequestScope) target(r *http.Request) (ctx context.Context, namespace, 
 	}
 	if s.Deprecation != "" {
 		request.AddWarning(ctx, s.Deprecation)
+		auditDeprecation(ctx, s.Deprecation)
 	}
 	if s.Namespaced {
 		namespace = info.Namespace
