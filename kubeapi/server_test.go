@@ -50,7 +50,7 @@ func startServer(t *testing.T) http.RoundTripper {
 	})
 
 	config := server.NewConfig()
-	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(etcd.Backend(), hub)
+	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Hub: hub}})
 	core, err := coreConfig(t, config).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		t.Fatal(err)

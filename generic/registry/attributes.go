@@ -22,12 +22,12 @@ func (s *Store[T]) attributes(r *storage.Record) (storage.Attributes, error) {
 
 // objectAttributes are the attributes of a decoded object.
 func (s *Store[T]) objectAttributes(obj T) storage.Attributes {
-	set := make(fields.Set, 2+len(s.kind.Fields))
+	set := make(fields.Set, 2+len(s.kind.Select.Fields))
 	set["metadata.name"] = obj.GetName()
 	if s.kind.Namespaced {
 		set["metadata.namespace"] = obj.GetNamespace()
 	}
-	for _, f := range s.kind.Fields {
+	for _, f := range s.kind.Select.Fields {
 		set[f.Path] = f.Get(obj)
 	}
 	return storage.Attributes{Labels: obj.GetLabels(), Fields: set}

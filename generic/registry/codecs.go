@@ -40,5 +40,5 @@ func (s *Store[T]) version(gv schema.GroupVersion) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("registry: %s is not served in %s", s.kind.Plural, gv)
+	return 0, fmt.Errorf("registry: %s is not served in %s", s.kind.Names.Plural, gv)
 }

@@ -122,13 +122,13 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	if err := s.ensureNamespace(ctx, obj); err != nil {
 		return nil, err
 	}
-	if k.PrepareForCreate != nil {
-		k.PrepareForCreate(ctx, obj)
+	if k.Write.PrepareForCreate != nil {
+		k.Write.PrepareForCreate(ctx, obj)
 	}
 	errs := s.validateMetadata(obj)
 	finish := finishFunc(finishNothing)
-	if k.BeginCreate != nil && len(errs) == 0 {
-		begun, err := k.BeginCreate(ctx, obj, dryRun)
+	if k.Write.BeginCreate != nil && len(errs) == 0 {
+		begun, err := k.Write.BeginCreate(ctx, obj, dryRun)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +136,8 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 			finish = begun
 		}
 	}
-	if k.Validate != nil {
-		errs = append(errs, k.Validate(ctx, obj)...)
+	if k.Write.Validate != nil {
+		errs = append(errs, k.Write.Validate(ctx, obj)...)
 	}
 	if len(errs) == 0 && len(path.IsValidPathSegmentName(obj.GetName())) > 0 {
 		errs = s.validatePathMetadata(obj)
@@ -146,9 +146,9 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 		finish(ctx, false)
 		return nil, apierrors.NewInvalid(k.Hub.GroupKind(), obj.GetName(), errs)
 	}
-	if k.Warnings != nil {
+	if k.Write.Warnings != nil {
 		var none T
-		addWarnings(ctx, k.Warnings(ctx, obj, none))
+		addWarnings(ctx, k.Write.Warnings(ctx, obj, none))
 	}
 	if validate != nil {
 		if err := validate(ctx, obj); err != nil {

@@ -23,7 +23,7 @@ type graceful struct {
 
 // grace settles the grace period of a deletion.
 func (d *deletion[T]) grace(ctx context.Context, obj T, opts *metav1.DeleteOptions) (graceful, error) {
-	check := d.store.kind.CheckGracefulDelete
+	check := d.store.kind.Delete.CheckGraceful
 	if opts.GracePeriodSeconds != nil && *opts.GracePeriodSeconds < 0 {
 		one := int64(1)
 		opts.GracePeriodSeconds = &one

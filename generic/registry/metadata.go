@@ -63,8 +63,8 @@ func (s *Store[T]) ensureNamespace(ctx context.Context, obj metav1.Object) error
 
 // nameRule is how the kind validates names.
 func (s *Store[T]) nameRule() apivalidation.ValidateNameFunc {
-	if s.kind.ValidateName != nil {
-		return s.kind.ValidateName
+	if s.kind.Write.ValidateName != nil {
+		return s.kind.Write.ValidateName
 	}
 	return apivalidation.NameIsDNSSubdomain
 }

@@ -202,7 +202,7 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID()))
 	}
 	s.kind.Scale.Set(obj, scale.Spec.Replicas)
-	if scale.ResourceVersion != "" || s.kind.AllowUnconditionalUpdate {
+	if scale.ResourceVersion != "" || s.kind.Write.AllowUnconditionalUpdate {
 		obj.SetResourceVersion(scale.ResourceVersion)
 	}
 	entries, err := handler.ToParent(scale.ManagedFields)

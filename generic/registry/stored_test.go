@@ -115,7 +115,7 @@ func TestWireOfAnUnknownVersion(t *testing.T) {
 // CustomResourceDefinitions are, and reads them in either.
 func TestStorageVersion(t *testing.T) {
 	k := &Kind[*autoscalingv2.HorizontalPodAutoscaler]{
-		Hub: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), Plural: "horizontalpodautoscalers", Namespaced: true,
+		Hub: autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
 		New: func() *autoscalingv2.HorizontalPodAutoscaler { return &autoscalingv2.HorizontalPodAutoscaler{} },
 		Representation: Typed[*autoscalingv2.HorizontalPodAutoscaler]{
 			StorageVersion: autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
@@ -131,6 +131,7 @@ func TestStorageVersion(t *testing.T) {
 				},
 			}},
 		},
+		Names: Names{Plural: "horizontalpodautoscalers"},
 	}
 	s, m := newStore(t, k)
 	in := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "h"}, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 7}}

@@ -110,8 +110,8 @@ func (f *structs[T]) hubOptions() CodecOptions {
 	options := CodecOptions{
 		New: func() runtime.Object { return f.kind.New() },
 		Default: func(obj runtime.Object) {
-			if t, ok := obj.(T); ok && f.kind.Default != nil {
-				f.kind.Default(t)
+			if t, ok := obj.(T); ok && f.kind.Write.Default != nil {
+				f.kind.Write.Default(t)
 			}
 		},
 	}
@@ -163,8 +163,8 @@ func (f *structs[T]) decodeStored(value []byte) (T, error) {
 	if !ok {
 		return none, errNotOfKind(decoded, f.kind.Hub)
 	}
-	if f.DefaultOnRead && f.kind.Default != nil {
-		f.kind.Default(obj)
+	if f.DefaultOnRead && f.kind.Write.Default != nil {
+		f.kind.Write.Default(obj)
 	}
 	return obj, nil
 }
@@ -185,7 +185,7 @@ func (f *structs[T]) ofBytes(mt wire.MediaType) bool { return mt == wire.Protobu
 
 // attributes reads protobuf of kinds that have no selectable fields of their own.
 func (f *structs[T]) attributes(value []byte) (storage.Attributes, bool) {
-	if len(f.kind.Fields) > 0 || f.Storage != nil {
+	if len(f.kind.Select.Fields) > 0 || f.Storage != nil {
 		return storage.Attributes{}, false
 	}
 	return wireAttributes(value, f.kind.Namespaced)

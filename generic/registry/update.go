@@ -20,7 +20,7 @@ func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObj
 	validateUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, opts *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	u := &update[T]{
 		store: s, name: name, info: info, validateCreate: validateCreate, validateUpdate: validateUpdate,
-		allowCreate: s.kind.AllowCreateOnUpdate || forceAllowCreate,
+		allowCreate: s.kind.Write.AllowCreateOnUpdate || forceAllowCreate,
 		dryRun:      opts != nil && isDryRun(opts.DryRun),
 	}
 	return u.run(ctx)
@@ -168,7 +168,7 @@ func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 		}
 	}
 	if version == 0 {
-		if s.kind.AllowUnconditionalUpdate {
+		if s.kind.Write.AllowUnconditionalUpdate {
 			obj.SetResourceVersion(old.GetResourceVersion())
 			return nil
 		}
@@ -189,7 +189,7 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 		return nil, err
 	}
 	obj.SetGeneration(old.GetGeneration())
-	prepare, validate, warnings := k.PrepareForUpdate, k.ValidateUpdate, k.Warnings
+	prepare, validate, warnings := k.Write.PrepareForUpdate, k.Write.ValidateUpdate, k.Write.Warnings
 	if u.sub != nil {
 		prepare, validate, warnings = u.sub.PrepareForUpdate, u.sub.ValidateUpdate, u.sub.Warnings
 	}
@@ -199,8 +199,8 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	keepSystemMetadata(obj, old)
 	errs := s.validateMetadataUpdate(obj, old, u.sub == nil)
 	finish := finishFunc(finishNothing)
-	if u.sub == nil && k.BeginUpdate != nil && len(errs) == 0 {
-		begun, err := k.BeginUpdate(ctx, obj, old, u.dryRun)
+	if u.sub == nil && k.Write.BeginUpdate != nil && len(errs) == 0 {
+		begun, err := k.Write.BeginUpdate(ctx, obj, old, u.dryRun)
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +235,7 @@ func (s *Store[T]) releasedBy(obj, old T) bool {
 	if grace := old.GetDeletionGracePeriodSeconds(); grace != nil && *grace != 0 {
 		return false
 	}
-	return s.kind.HoldDeletion == nil || !s.kind.HoldDeletion(obj)
+	return s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj)
 }
 
 // remove deletes the object instead of updating it. The client gets the object
@@ -249,8 +249,8 @@ func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Ob
 	if _, err := s.options.Backend.Delete(ctx, u.key, from.revision); err != nil {
 		return nil, writeError(err)
 	}
-	if s.kind.AfterDelete != nil {
-		s.kind.AfterDelete(ctx, obj)
+	if s.kind.Delete.After != nil {
+		s.kind.Delete.After(ctx, obj)
 	}
 	return obj, nil
 }

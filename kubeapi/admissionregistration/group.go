@@ -36,14 +36,17 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 func configuration[T registry.Object](kind, plural, singular string, newObject func() T, newList func() runtime.Object,
 	content func(T) any, validate func(T) field.ErrorList) registry.Kind[T] {
 	return registry.Kind[T]{
-		Hub: v1.WithKind(kind), Plural: plural, Singular: singular, Categories: []string{"api-extensions"},
+		Hub: v1.WithKind(kind),
 		New: newObject, NewList: newList,
-		PrepareForCreate: func(_ context.Context, o T) { o.SetGeneration(1) },
-		PrepareForUpdate: func(_ context.Context, o, old T) {
-			strategy.Generation(o, old, check.Differs(content(o), content(old)))
+		Names: registry.Names{Plural: plural, Singular: singular, Categories: []string{"api-extensions"}},
+		Write: registry.Write[T]{
+			PrepareForCreate: func(_ context.Context, o T) { o.SetGeneration(1) },
+			PrepareForUpdate: func(_ context.Context, o, old T) {
+				strategy.Generation(o, old, check.Differs(content(o), content(old)))
+			},
+			Validate:       func(_ context.Context, o T) field.ErrorList { return validate(o) },
+			ValidateUpdate: func(_ context.Context, o, _ T) field.ErrorList { return validate(o) },
 		},
-		Validate:       func(_ context.Context, o T) field.ErrorList { return validate(o) },
-		ValidateUpdate: func(_ context.Context, o, _ T) field.ErrorList { return validate(o) },
 	}
 }
 

@@ -26,29 +26,29 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 		func() policy { return &admissionv1.ValidatingAdmissionPolicy{} },
 		func() runtime.Object { return &admissionv1.ValidatingAdmissionPolicyList{} },
 		func(p policy) any { return p.Spec }, validatePolicy)
-	k.Default = func(p policy) {
+	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)
 	}
-	create, update := k.PrepareForCreate, k.PrepareForUpdate
-	k.PrepareForCreate = func(ctx context.Context, p policy) {
+	create, update := k.Write.PrepareForCreate, k.Write.PrepareForUpdate
+	k.Write.PrepareForCreate = func(ctx context.Context, p policy) {
 		p.Status = admissionv1.ValidatingAdmissionPolicyStatus{}
 		create(ctx, p)
 	}
-	k.PrepareForUpdate = func(ctx context.Context, p, old policy) {
+	k.Write.PrepareForUpdate = func(ctx context.Context, p, old policy) {
 		p.Status = old.Status
 		update(ctx, p, old)
 	}
-	k.Columns = []registry.Column{
+	k.Show.Columns = []registry.Column{
 		show.Name(),
 		show.Int("Validations", "Validations indicates the number of validation rules defined in this configuration"),
 		show.Text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy"),
 		show.Age(),
 	}
-	k.CellsAt = func(p policy, since func(metav1.Time) string) []any {
+	k.Show.Cells = func(p policy, since func(metav1.Time) string) []any {
 		return []any{p.Name, int64(len(p.Spec.Validations)), paramKind(p.Spec.ParamKind), since(p.CreationTimestamp)}
 	}
-	k.ResetFields = strategy.Reset(v1, "status")
+	k.Write.ResetFields = strategy.Reset(v1, "status")
 	k.Status = &registry.StatusSubresource[policy]{
 		PrepareForUpdate: func(_ context.Context, p, old policy) { p.Spec = old.Spec },
 		ValidateUpdate: func(_ context.Context, p, _ policy) field.ErrorList {
@@ -72,20 +72,20 @@ func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 		func() policy { return &admissionv1.MutatingAdmissionPolicy{} },
 		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyList{} },
 		func(p policy) any { return p.Spec }, validateMutatingPolicy)
-	k.Default = func(p policy) {
+	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		if p.Spec.ReinvocationPolicy == "" {
 			p.Spec.ReinvocationPolicy = admissionv1.NeverReinvocationPolicy
 		}
 		defaultMatch(p.Spec.MatchConstraints)
 	}
-	k.Columns = []registry.Column{
+	k.Show.Columns = []registry.Column{
 		show.Name(),
 		show.Int("Mutations", "Mutation indicates the number of mutations rules defined in this configuration"),
 		show.Text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy"),
 		show.Age(),
 	}
-	k.CellsAt = func(p policy, since func(metav1.Time) string) []any {
+	k.Show.Cells = func(p policy, since func(metav1.Time) string) []any {
 		return []any{p.Name, int64(len(p.Spec.Mutations)), paramKind(p.Spec.ParamKind), since(p.CreationTimestamp)}
 	}
 	return k

@@ -23,9 +23,9 @@ func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolic
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
 		})
-	k.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
-	k.Columns = bindingColumns()
-	k.CellsAt = func(b binding, since func(metav1.Time) string) []any {
+	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
+	k.Show.Columns = bindingColumns()
+	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {
 		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), since(b.CreationTimestamp)}
 	}
 	return k
@@ -40,9 +40,9 @@ func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBin
 		func(b binding) field.ErrorList {
 			return validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 		})
-	k.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
-	k.Columns = bindingColumns()
-	k.CellsAt = func(b binding, since func(metav1.Time) string) []any {
+	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
+	k.Show.Columns = bindingColumns()
+	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {
 		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), since(b.CreationTimestamp)}
 	}
 	return k

@@ -24,15 +24,15 @@ func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfigu
 			}
 			return validateWebhooks(hooks)
 		})
-	k.Default = func(c conf) {
+	k.Write.Default = func(c conf) {
 		for i := range c.Webhooks {
 			w := &c.Webhooks[i]
 			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
 		}
 	}
-	k.Columns = webhookColumns()
-	k.CellsAt = func(c conf, since func(metav1.Time) string) []any {
+	k.Show.Columns = webhookColumns()
+	k.Show.Cells = func(c conf, since func(metav1.Time) string) []any {
 		return []any{c.Name, int64(len(c.Webhooks)), since(c.CreationTimestamp)}
 	}
 	return k
@@ -51,7 +51,7 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 			}
 			return validateWebhooks(hooks)
 		})
-	k.Default = func(c conf) {
+	k.Write.Default = func(c conf) {
 		for i := range c.Webhooks {
 			w := &c.Webhooks[i]
 			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
@@ -59,8 +59,8 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 			defaults.Set(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
 		}
 	}
-	k.Columns = webhookColumns()
-	k.CellsAt = func(c conf, since func(metav1.Time) string) []any {
+	k.Show.Columns = webhookColumns()
+	k.Show.Cells = func(c conf, since func(metav1.Time) string) []any {
 		return []any{c.Name, int64(len(c.Webhooks)), since(c.CreationTimestamp)}
 	}
 	return k

@@ -26,56 +26,63 @@ import (
 // daemonSetKind declares the DaemonSet; o says what its pods may be.
 func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 	return registry.Kind[*appsv1.DaemonSet]{
-		Hub: kind("DaemonSet"), Plural: "daemonsets", Singular: "daemonset",
-		ShortNames: []string{"ds"}, Categories: []string{"all"}, Namespaced: true,
+		Hub: kind("DaemonSet"), Namespaced: true,
 		New:            func() *appsv1.DaemonSet { return &appsv1.DaemonSet{} },
 		NewList:        func() runtime.Object { return &appsv1.DaemonSetList{} },
-		Default:        defaultDaemonSet,
 		Representation: registry.Typed[*appsv1.DaemonSet]{Readable: readableGeneration},
-		PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
-			workload.PrepareForCreate(d, &d.Spec.Template)
-			d.Status = appsv1.DaemonSetStatus{}
-			setTemplateGeneration(d, max(templateGeneration(d), 1))
+		Names: registry.Names{
+			Plural: "daemonsets", Singular: "daemonset",
+			ShortNames: []string{"ds"}, Categories: []string{"all"},
 		},
-		PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
-			podspec.DropDisabled(&d.Spec.Template.Spec)
-			d.Status = old.Status
-			g := templateGeneration(old)
-			if check.Differs(d.Spec.Template, old.Spec.Template) {
-				g++
-			}
-			setTemplateGeneration(d, g)
-			strategy.Generation(d, old, check.Differs(d.Spec, old.Spec))
+		Write: registry.Write[*appsv1.DaemonSet]{
+			Default: defaultDaemonSet,
+			PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
+				workload.PrepareForCreate(d, &d.Spec.Template)
+				d.Status = appsv1.DaemonSetStatus{}
+				setTemplateGeneration(d, max(templateGeneration(d), 1))
+			},
+			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
+				podspec.DropDisabled(&d.Spec.Template.Spec)
+				d.Status = old.Status
+				g := templateGeneration(old)
+				if check.Differs(d.Spec.Template, old.Spec.Template) {
+					g++
+				}
+				setTemplateGeneration(d, g)
+				strategy.Generation(d, old, check.Differs(d.Spec, old.Spec))
+			},
+			Validate: func(_ context.Context, d *appsv1.DaemonSet) field.ErrorList {
+				return validateDaemonSetSpec(o, d)
+			},
+			ValidateUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
+				errs := validateDaemonSetSpec(o, d)
+				return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+			},
+			Warnings: func(_ context.Context, d, old *appsv1.DaemonSet) []string {
+				return workload.TemplateWarnings(d, old, &d.Spec.Template, templatePath())
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		Validate: func(_ context.Context, d *appsv1.DaemonSet) field.ErrorList {
-			return validateDaemonSetSpec(o, d)
+		Show: registry.Show[*appsv1.DaemonSet]{
+			Columns: workload.Columns(show.Doc(appsv1.DaemonSetSpec{}, "selector"),
+				show.Name(),
+				show.Int("Desired", show.Doc(appsv1.DaemonSetStatus{}, "desiredNumberScheduled")),
+				show.Int("Current", show.Doc(appsv1.DaemonSetStatus{}, "currentNumberScheduled")),
+				show.Int("Ready", show.Doc(appsv1.DaemonSetStatus{}, "numberReady")),
+				show.Int("Up-to-date", show.Doc(appsv1.DaemonSetStatus{}, "updatedNumberScheduled")),
+				show.Int("Available", show.Doc(appsv1.DaemonSetStatus{}, "numberAvailable")),
+				show.Text("Node Selector", show.Doc(corev1.PodSpec{}, "nodeSelector")),
+				show.Age(),
+			),
+			Cells: func(d *appsv1.DaemonSet, since func(metav1.Time) string) []any {
+				names, images := show.Containers(d.Spec.Template.Spec.Containers)
+				s := &d.Status
+				return []any{d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
+					int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
+					since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
+			},
 		},
-		ValidateUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
-			errs := validateDaemonSetSpec(o, d)
-			return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
-		},
-		Warnings: func(_ context.Context, d, old *appsv1.DaemonSet) []string {
-			return workload.TemplateWarnings(d, old, &d.Spec.Template, templatePath())
-		},
-		AllowUnconditionalUpdate: true,
-		Columns: workload.Columns(show.Doc(appsv1.DaemonSetSpec{}, "selector"),
-			show.Name(),
-			show.Int("Desired", show.Doc(appsv1.DaemonSetStatus{}, "desiredNumberScheduled")),
-			show.Int("Current", show.Doc(appsv1.DaemonSetStatus{}, "currentNumberScheduled")),
-			show.Int("Ready", show.Doc(appsv1.DaemonSetStatus{}, "numberReady")),
-			show.Int("Up-to-date", show.Doc(appsv1.DaemonSetStatus{}, "updatedNumberScheduled")),
-			show.Int("Available", show.Doc(appsv1.DaemonSetStatus{}, "numberAvailable")),
-			show.Text("Node Selector", show.Doc(corev1.PodSpec{}, "nodeSelector")),
-			show.Age(),
-		),
-		CellsAt: func(d *appsv1.DaemonSet, since func(metav1.Time) string) []any {
-			names, images := show.Containers(d.Spec.Template.Spec.Containers)
-			s := &d.Status
-			return []any{d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
-				int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
-				since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.DaemonSet]{
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
 				d.Spec = old.Spec

@@ -24,41 +24,48 @@ import (
 // deploymentKind declares the Deployment; o says what its pods may be.
 func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 	return registry.Kind[*appsv1.Deployment]{
-		Hub: kind("Deployment"), Plural: "deployments", Singular: "deployment",
-		ShortNames: []string{"deploy"}, Categories: []string{"all"}, Namespaced: true,
+		Hub: kind("Deployment"), Namespaced: true,
 		Representation: registry.Typed[*appsv1.Deployment]{MetadataOnUpdate: registry.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
 		New:            func() *appsv1.Deployment { return &appsv1.Deployment{} },
 		NewList:        func() runtime.Object { return &appsv1.DeploymentList{} },
-		Default:        defaultDeployment,
-		PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
-			workload.PrepareForCreate(d, &d.Spec.Template)
-			d.Status = appsv1.DeploymentStatus{}
+		Names: registry.Names{
+			Plural: "deployments", Singular: "deployment",
+			ShortNames: []string{"deploy"}, Categories: []string{"all"},
 		},
-		PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-			podspec.DropDisabled(&d.Spec.Template.Spec)
-			d.Status = old.Status
-			strategy.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
+		Write: registry.Write[*appsv1.Deployment]{
+			Default: defaultDeployment,
+			PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
+				workload.PrepareForCreate(d, &d.Spec.Template)
+				d.Status = appsv1.DeploymentStatus{}
+			},
+			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
+				podspec.DropDisabled(&d.Spec.Template.Spec)
+				d.Status = old.Status
+				strategy.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
+			},
+			Validate: func(_ context.Context, d *appsv1.Deployment) field.ErrorList {
+				return validateDeploymentSpec(o, d)
+			},
+			ValidateUpdate: func(_ context.Context, d, old *appsv1.Deployment) field.ErrorList {
+				errs := validateDeploymentSpec(o, d)
+				return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+			},
+			Warnings: func(_ context.Context, d, old *appsv1.Deployment) []string {
+				return workload.Warnings(d, old, &d.Spec.Template, templatePath())
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		Validate: func(_ context.Context, d *appsv1.Deployment) field.ErrorList {
-			return validateDeploymentSpec(o, d)
+		Show: registry.Show[*appsv1.Deployment]{
+			Columns: workload.Columns(show.Doc(appsv1.DeploymentSpec{}, "selector"),
+				show.Name(),
+				show.Text("Ready", "Number of the pod with ready state"),
+				show.Text("Up-to-date", show.Doc(appsv1.DeploymentStatus{}, "updatedReplicas")),
+				show.Text("Available", show.Doc(appsv1.DeploymentStatus{}, "availableReplicas")),
+				show.Age(),
+			),
+			Cells: deploymentCells,
 		},
-		ValidateUpdate: func(_ context.Context, d, old *appsv1.Deployment) field.ErrorList {
-			errs := validateDeploymentSpec(o, d)
-			return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
-		},
-		Warnings: func(_ context.Context, d, old *appsv1.Deployment) []string {
-			return workload.Warnings(d, old, &d.Spec.Template, templatePath())
-		},
-		AllowUnconditionalUpdate: true,
-		Columns: workload.Columns(show.Doc(appsv1.DeploymentSpec{}, "selector"),
-			show.Name(),
-			show.Text("Ready", "Number of the pod with ready state"),
-			show.Text("Up-to-date", show.Doc(appsv1.DeploymentStatus{}, "updatedReplicas")),
-			show.Text("Available", show.Doc(appsv1.DeploymentStatus{}, "availableReplicas")),
-			show.Age(),
-		),
-		CellsAt:     deploymentCells,
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.Deployment]{
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
 				d.Spec, d.Labels = old.Spec, old.Labels

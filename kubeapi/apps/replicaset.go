@@ -21,47 +21,54 @@ import (
 // replicaSetKind declares the ReplicaSet; o says what its pods may be.
 func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 	return registry.Kind[*appsv1.ReplicaSet]{
-		Hub: kind("ReplicaSet"), Plural: "replicasets", Singular: "replicaset",
-		ShortNames: []string{"rs"}, Categories: []string{"all"}, Namespaced: true,
+		Hub: kind("ReplicaSet"), Namespaced: true,
 		New:            func() *appsv1.ReplicaSet { return &appsv1.ReplicaSet{} },
 		Representation: registry.Typed[*appsv1.ReplicaSet]{Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
 		NewList:        func() runtime.Object { return &appsv1.ReplicaSetList{} },
-		Default: func(r *appsv1.ReplicaSet) {
-			podspec.Default(&r.Spec.Template)
-			defaults.Set(&r.Spec.Replicas, 1)
+		Names: registry.Names{
+			Plural: "replicasets", Singular: "replicaset",
+			ShortNames: []string{"rs"}, Categories: []string{"all"},
 		},
-		PrepareForCreate: func(_ context.Context, r *appsv1.ReplicaSet) {
-			workload.PrepareForCreate(r, &r.Spec.Template)
-			r.Status = appsv1.ReplicaSetStatus{}
+		Write: registry.Write[*appsv1.ReplicaSet]{
+			Default: func(r *appsv1.ReplicaSet) {
+				podspec.Default(&r.Spec.Template)
+				defaults.Set(&r.Spec.Replicas, 1)
+			},
+			PrepareForCreate: func(_ context.Context, r *appsv1.ReplicaSet) {
+				workload.PrepareForCreate(r, &r.Spec.Template)
+				r.Status = appsv1.ReplicaSetStatus{}
+			},
+			PrepareForUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) {
+				workload.PrepareForUpdate(r, old, &r.Spec.Template, &r.Spec, &old.Spec)
+				r.Status = old.Status
+			},
+			Validate: func(_ context.Context, r *appsv1.ReplicaSet) field.ErrorList {
+				return validateReplicaSetSpec(o, r)
+			},
+			ValidateUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) field.ErrorList {
+				errs := validateReplicaSetSpec(o, r)
+				return append(errs, check.Immutable(r.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+			},
+			Warnings: func(_ context.Context, r, old *appsv1.ReplicaSet) []string {
+				return workload.Warnings(r, old, &r.Spec.Template, templatePath())
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		PrepareForUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) {
-			workload.PrepareForUpdate(r, old, &r.Spec.Template, &r.Spec, &old.Spec)
-			r.Status = old.Status
+		Show: registry.Show[*appsv1.ReplicaSet]{
+			Columns: workload.Columns(show.Doc(appsv1.ReplicaSetSpec{}, "selector"),
+				show.Name(),
+				show.Int("Desired", show.Doc(appsv1.ReplicaSetSpec{}, "replicas")),
+				show.Int("Current", show.Doc(appsv1.ReplicaSetStatus{}, "replicas")),
+				show.Int("Ready", show.Doc(appsv1.ReplicaSetStatus{}, "readyReplicas")),
+				show.Age(),
+			),
+			Cells: func(r *appsv1.ReplicaSet, since func(metav1.Time) string) []any {
+				names, images := show.Containers(r.Spec.Template.Spec.Containers)
+				return []any{r.Name, int64(ptr.Deref(r.Spec.Replicas, 0)), int64(r.Status.Replicas), int64(r.Status.ReadyReplicas),
+					since(r.CreationTimestamp), names, images, show.Selector(r.Spec.Selector)}
+			},
 		},
-		Validate: func(_ context.Context, r *appsv1.ReplicaSet) field.ErrorList {
-			return validateReplicaSetSpec(o, r)
-		},
-		ValidateUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) field.ErrorList {
-			errs := validateReplicaSetSpec(o, r)
-			return append(errs, check.Immutable(r.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
-		},
-		Warnings: func(_ context.Context, r, old *appsv1.ReplicaSet) []string {
-			return workload.Warnings(r, old, &r.Spec.Template, templatePath())
-		},
-		AllowUnconditionalUpdate: true,
-		Columns: workload.Columns(show.Doc(appsv1.ReplicaSetSpec{}, "selector"),
-			show.Name(),
-			show.Int("Desired", show.Doc(appsv1.ReplicaSetSpec{}, "replicas")),
-			show.Int("Current", show.Doc(appsv1.ReplicaSetStatus{}, "replicas")),
-			show.Int("Ready", show.Doc(appsv1.ReplicaSetStatus{}, "readyReplicas")),
-			show.Age(),
-		),
-		CellsAt: func(r *appsv1.ReplicaSet, since func(metav1.Time) string) []any {
-			names, images := show.Containers(r.Spec.Template.Spec.Containers)
-			return []any{r.Name, int64(ptr.Deref(r.Spec.Replicas, 0)), int64(r.Status.Replicas), int64(r.Status.ReadyReplicas),
-				since(r.CreationTimestamp), names, images, show.Selector(r.Spec.Selector)}
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.ReplicaSet]{
 			PrepareForUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) { r.Spec = old.Spec },
 			ValidateUpdate:   validateReplicaSetStatus,

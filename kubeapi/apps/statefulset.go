@@ -24,47 +24,54 @@ import (
 // statefulSetKind declares the StatefulSet; o says what its pods may be.
 func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 	return registry.Kind[*appsv1.StatefulSet]{
-		Hub: kind("StatefulSet"), Plural: "statefulsets", Singular: "statefulset",
-		ShortNames: []string{"sts"}, Categories: []string{"all"}, Namespaced: true,
+		Hub: kind("StatefulSet"), Namespaced: true,
 		Representation: registry.Typed[*appsv1.StatefulSet]{
 			MetadataOnUpdate: registry.MetadataChange,
 			Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
 			// Claim templates show their kind, which storage does not keep.
 			DefaultOnRead: true,
 		},
-		New:          func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
-		NewList:      func() runtime.Object { return &appsv1.StatefulSetList{} },
-		Default:      defaultStatefulSet,
-		ValidateName: validation.NameIsDNSLabel,
-		PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
-			workload.PrepareForCreate(s, &s.Spec.Template)
-			s.Status = appsv1.StatefulSetStatus{}
-			dropMaxUnavailable(s, nil)
+		New:     func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
+		NewList: func() runtime.Object { return &appsv1.StatefulSetList{} },
+		Names: registry.Names{
+			Plural: "statefulsets", Singular: "statefulset",
+			ShortNames: []string{"sts"}, Categories: []string{"all"},
 		},
-		PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
-			dropMaxUnavailable(s, old)
-			workload.PrepareForUpdate(s, old, &s.Spec.Template, &s.Spec, &old.Spec)
-			s.Status = old.Status
+		Write: registry.Write[*appsv1.StatefulSet]{
+			Default:      defaultStatefulSet,
+			ValidateName: validation.NameIsDNSLabel,
+			PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
+				workload.PrepareForCreate(s, &s.Spec.Template)
+				s.Status = appsv1.StatefulSetStatus{}
+				dropMaxUnavailable(s, nil)
+			},
+			PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
+				dropMaxUnavailable(s, old)
+				workload.PrepareForUpdate(s, old, &s.Spec.Template, &s.Spec, &old.Spec)
+				s.Status = old.Status
+			},
+			Validate: func(_ context.Context, s *appsv1.StatefulSet) field.ErrorList {
+				return validateStatefulSetSpec(o, s, nil)
+			},
+			ValidateUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) field.ErrorList {
+				return validateStatefulSetUpdate(o, s, old)
+			},
+			Warnings:                 statefulSetWarnings,
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		Validate: func(_ context.Context, s *appsv1.StatefulSet) field.ErrorList {
-			return validateStatefulSetSpec(o, s, nil)
+		Show: registry.Show[*appsv1.StatefulSet]{
+			Columns: append([]registry.Column{
+				show.Name(),
+				show.Text("Ready", "Number of the pod with ready state"),
+				show.Age(),
+			}, workload.ContainerColumns()...),
+			Cells: func(s *appsv1.StatefulSet, since func(metav1.Time) string) []any {
+				names, images := show.Containers(s.Spec.Template.Spec.Containers)
+				return []any{s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)),
+					since(s.CreationTimestamp), names, images}
+			},
 		},
-		ValidateUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) field.ErrorList {
-			return validateStatefulSetUpdate(o, s, old)
-		},
-		Warnings:                 statefulSetWarnings,
-		AllowUnconditionalUpdate: true,
-		Columns: append([]registry.Column{
-			show.Name(),
-			show.Text("Ready", "Number of the pod with ready state"),
-			show.Age(),
-		}, workload.ContainerColumns()...),
-		CellsAt: func(s *appsv1.StatefulSet, since func(metav1.Time) string) []any {
-			names, images := show.Containers(s.Spec.Template.Spec.Containers)
-			return []any{s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)),
-				since(s.CreationTimestamp), names, images}
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.StatefulSet]{
 			PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) { s.Spec = old.Spec },
 			ValidateUpdate:   validateStatefulSetStatus,

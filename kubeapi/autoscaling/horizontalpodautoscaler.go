@@ -26,40 +26,9 @@ type autoscaler = autoscalingv2.HorizontalPodAutoscaler
 func autoscalerKind() registry.Kind[*autoscaler] {
 	v1, v2 := autoscalingv1.SchemeGroupVersion, autoscalingv2.SchemeGroupVersion
 	return registry.Kind[*autoscaler]{
-		Hub: v2.WithKind("HorizontalPodAutoscaler"), Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler",
-		ShortNames: []string{"hpa"}, Categories: []string{"all"}, Namespaced: true,
-		New:              func() *autoscaler { return &autoscaler{} },
-		NewList:          func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
-		Default:          defaultAutoscaler,
-		PrepareForCreate: func(_ context.Context, a *autoscaler) { a.Status = autoscalingv2.HorizontalPodAutoscalerStatus{} },
-		PrepareForUpdate: func(_ context.Context, a, old *autoscaler) { a.Status = old.Status },
-		Validate:         func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a) },
-		ValidateUpdate:   func(_ context.Context, a, _ *autoscaler) field.ErrorList { return validate(a) },
-
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Reference", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "scaleTargetRef")),
-			show.Text("Targets", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "metrics")),
-			show.Text("MinPods", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "minReplicas")),
-			show.Text("MaxPods", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "maxReplicas")),
-			show.Text("Replicas", show.Doc(autoscalingv2.HorizontalPodAutoscalerStatus{}, "currentReplicas")),
-			show.Age(),
-		},
-		CellsAt: func(a *autoscaler, since func(metav1.Time) string) []any {
-			return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), minimum(a),
-				int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), since(a.CreationTimestamp)}
-		},
-		ResetFields: strategy.Also(strategy.Reset(v2, "status"), strategy.Reset(v1, "status")),
-		Status: &registry.StatusSubresource[*autoscaler]{
-			PrepareForUpdate: func(_ context.Context, a, old *autoscaler) { a.Spec = old.Spec },
-			ValidateUpdate: func(_ context.Context, a, _ *autoscaler) field.ErrorList {
-				path := field.NewPath("status")
-				errs := check.NonNegative(int64(a.Status.CurrentReplicas), path.Child("currentReplicas"))
-				return append(errs, check.NonNegative(int64(a.Status.DesiredReplicas), path.Child("desiredReplicas"))...)
-			},
-			ResetFields: strategy.Also(strategy.Reset(v2, "spec"), strategy.Reset(v1, "spec")),
-		},
+		Hub: v2.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
+		New:     func() *autoscaler { return &autoscaler{} },
+		NewList: func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
 		Representation: registry.Typed[*autoscaler]{
 			MetadataOnUpdate: registry.MetadataChange,
 			Versions: []registry.Version[*autoscaler]{{
@@ -80,6 +49,44 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 				},
 				FromHub: func(a *autoscaler) (runtime.Object, error) { return toV1(a) },
 			}},
+		},
+		Names: registry.Names{
+			Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler",
+			ShortNames: []string{"hpa"}, Categories: []string{"all"},
+		},
+		Write: registry.Write[*autoscaler]{
+			Default:          defaultAutoscaler,
+			PrepareForCreate: func(_ context.Context, a *autoscaler) { a.Status = autoscalingv2.HorizontalPodAutoscalerStatus{} },
+			PrepareForUpdate: func(_ context.Context, a, old *autoscaler) { a.Status = old.Status },
+			Validate:         func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a) },
+			ValidateUpdate:   func(_ context.Context, a, _ *autoscaler) field.ErrorList { return validate(a) },
+
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Also(strategy.Reset(v2, "status"), strategy.Reset(v1, "status")),
+		},
+		Show: registry.Show[*autoscaler]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Reference", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "scaleTargetRef")),
+				show.Text("Targets", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "metrics")),
+				show.Text("MinPods", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "minReplicas")),
+				show.Text("MaxPods", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "maxReplicas")),
+				show.Text("Replicas", show.Doc(autoscalingv2.HorizontalPodAutoscalerStatus{}, "currentReplicas")),
+				show.Age(),
+			},
+			Cells: func(a *autoscaler, since func(metav1.Time) string) []any {
+				return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), minimum(a),
+					int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), since(a.CreationTimestamp)}
+			},
+		},
+		Status: &registry.StatusSubresource[*autoscaler]{
+			PrepareForUpdate: func(_ context.Context, a, old *autoscaler) { a.Spec = old.Spec },
+			ValidateUpdate: func(_ context.Context, a, _ *autoscaler) field.ErrorList {
+				path := field.NewPath("status")
+				errs := check.NonNegative(int64(a.Status.CurrentReplicas), path.Child("currentReplicas"))
+				return append(errs, check.NonNegative(int64(a.Status.DesiredReplicas), path.Child("desiredReplicas"))...)
+			},
+			ResetFields: strategy.Also(strategy.Reset(v2, "spec"), strategy.Reset(v1, "spec")),
 		},
 	}
 }

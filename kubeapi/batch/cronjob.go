@@ -31,46 +31,53 @@ const zoneInSchedule = "cannot use TZ or CRON_TZ in schedule, use timeZone field
 // cronJobKind declares the CronJob; o says what its pods may be.
 func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 	return registry.Kind[*batchv1.CronJob]{
-		Hub: kind("CronJob"), Plural: "cronjobs", Singular: "cronjob",
-		ShortNames: []string{"cj"}, Categories: []string{"all"}, Namespaced: true,
+		Hub: kind("CronJob"), Namespaced: true,
 		Representation: registry.Typed[*batchv1.CronJob]{MetadataOnUpdate: registry.MetadataChange},
 		New:            func() *batchv1.CronJob { return &batchv1.CronJob{} },
 		NewList:        func() runtime.Object { return &batchv1.CronJobList{} },
-		Default:        defaultCronJob,
-		PrepareForCreate: func(_ context.Context, c *batchv1.CronJob) {
-			workload.PrepareForCreate(c, &c.Spec.JobTemplate.Spec.Template)
-			c.Status = batchv1.CronJobStatus{}
+		Names: registry.Names{
+			Plural: "cronjobs", Singular: "cronjob",
+			ShortNames: []string{"cj"}, Categories: []string{"all"},
 		},
-		PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) {
-			workload.PrepareForUpdate(c, old, &c.Spec.JobTemplate.Spec.Template, &c.Spec, &old.Spec)
-			c.Status = old.Status
+		Write: registry.Write[*batchv1.CronJob]{
+			Default: defaultCronJob,
+			PrepareForCreate: func(_ context.Context, c *batchv1.CronJob) {
+				workload.PrepareForCreate(c, &c.Spec.JobTemplate.Spec.Template)
+				c.Status = batchv1.CronJobStatus{}
+			},
+			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) {
+				workload.PrepareForUpdate(c, old, &c.Spec.JobTemplate.Spec.Template, &c.Spec, &old.Spec)
+				c.Status = old.Status
+			},
+			Validate: func(_ context.Context, c *batchv1.CronJob) field.ErrorList {
+				errs := validateCronJobSpec(o, &c.Spec, nil, field.NewPath("spec"))
+				if len(c.Name) > maxCronJobName {
+					errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
+				}
+				return errs
+			},
+			ValidateUpdate: func(_ context.Context, c, old *batchv1.CronJob) field.ErrorList {
+				return validateCronJobSpec(o, &c.Spec, &old.Spec, field.NewPath("spec"))
+			},
+			Warnings:                 cronJobWarnings,
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		Validate: func(_ context.Context, c *batchv1.CronJob) field.ErrorList {
-			errs := validateCronJobSpec(o, &c.Spec, nil, field.NewPath("spec"))
-			if len(c.Name) > maxCronJobName {
-				errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
-			}
-			return errs
+		Show: registry.Show[*batchv1.CronJob]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Schedule", show.Doc(batchv1.CronJobSpec{}, "schedule")),
+				show.Text("Timezone", show.Doc(batchv1.CronJobSpec{}, "timeZone")),
+				show.Bool("Suspend", show.Doc(batchv1.CronJobSpec{}, "suspend")),
+				show.Int("Active", show.Doc(batchv1.CronJobStatus{}, "active")),
+				show.Text("Last Schedule", show.Doc(batchv1.CronJobStatus{}, "lastScheduleTime")),
+				show.Age(),
+				show.Wide(show.Text("Containers", "Names of each container in the template.")),
+				show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
+				show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
+			},
+			Cells: cronJobCells,
 		},
-		ValidateUpdate: func(_ context.Context, c, old *batchv1.CronJob) field.ErrorList {
-			return validateCronJobSpec(o, &c.Spec, &old.Spec, field.NewPath("spec"))
-		},
-		Warnings:                 cronJobWarnings,
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Schedule", show.Doc(batchv1.CronJobSpec{}, "schedule")),
-			show.Text("Timezone", show.Doc(batchv1.CronJobSpec{}, "timeZone")),
-			show.Bool("Suspend", show.Doc(batchv1.CronJobSpec{}, "suspend")),
-			show.Int("Active", show.Doc(batchv1.CronJobStatus{}, "active")),
-			show.Text("Last Schedule", show.Doc(batchv1.CronJobStatus{}, "lastScheduleTime")),
-			show.Age(),
-			show.Wide(show.Text("Containers", "Names of each container in the template.")),
-			show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
-			show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
-		},
-		CellsAt:     cronJobCells,
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*batchv1.CronJob]{
 			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) { c.Spec = old.Spec },
 			ResetFields:      strategy.Reset(v1, "spec"),

@@ -34,48 +34,57 @@ const (
 // jobKind declares the Job; o says what its pods may be.
 func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 	return registry.Kind[*batchv1.Job]{
-		Hub: kind("Job"), Plural: "jobs", Singular: "job", Categories: []string{"all"}, Namespaced: true,
+		Hub: kind("Job"), Namespaced: true,
 		New:     func() *batchv1.Job { return &batchv1.Job{} },
 		NewList: func() runtime.Object { return &batchv1.JobList{} },
-		Default: defaultJob,
-		PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
-			workload.PrepareForCreate(j, &j.Spec.Template)
-			j.Status = batchv1.JobStatus{}
-			generateSelector(j)
+		Names:   registry.Names{Plural: "jobs", Singular: "job", Categories: []string{"all"}},
+		Write: registry.Write[*batchv1.Job]{
+			Default: defaultJob,
+			PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
+				workload.PrepareForCreate(j, &j.Spec.Template)
+				j.Status = batchv1.JobStatus{}
+				generateSelector(j)
+			},
+			// The labels of the template are those of a job that has none; they are
+			// validated where they came from.
+			BeginCreate: func(_ context.Context, j *batchv1.Job, _ bool) (func(context.Context, bool), error) {
+				if len(j.Labels) == 0 {
+					j.Labels = maps.Clone(j.Spec.Template.Labels)
+				}
+				return func(context.Context, bool) {}, nil
+			},
+			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
+				workload.PrepareForUpdate(j, old, &j.Spec.Template, &j.Spec, &old.Spec)
+				j.Status = old.Status
+			},
+			Validate:       func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },
+			ValidateUpdate: func(_ context.Context, j, old *batchv1.Job) field.ErrorList { return validateJobUpdate(o, j, old) },
+			Warnings:       jobWarnings,
+			ResetFields:    strategy.Reset(v1, "status"),
 		},
-		// The labels of the template are those of a job that has none; they are
-		// validated where they came from.
-		BeginCreate: func(_ context.Context, j *batchv1.Job, _ bool) (func(context.Context, bool), error) {
-			if len(j.Labels) == 0 {
-				j.Labels = maps.Clone(j.Spec.Template.Labels)
-			}
-			return func(context.Context, bool) {}, nil
+		Delete: registry.Delete[*batchv1.Job]{
+			CheckGraceful:     warnOfOrphans,
+			GarbageCollection: registry.OrphanDependents,
 		},
-		PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
-			workload.PrepareForUpdate(j, old, &j.Spec.Template, &j.Spec, &old.Spec)
-			j.Status = old.Status
+		Show: registry.Show[*batchv1.Job]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Status", "Status of the job."),
+				show.Text("Completions", show.Doc(batchv1.JobStatus{}, "succeeded")),
+				show.Text("Duration", "Time required to complete the job."),
+				show.Age(),
+				show.Wide(show.Text("Containers", "Names of each container in the template.")),
+				show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
+				show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
+			},
+			Cells: jobCells,
 		},
-		Validate:                 func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },
-		ValidateUpdate:           func(_ context.Context, j, old *batchv1.Job) field.ErrorList { return validateJobUpdate(o, j, old) },
-		Warnings:                 jobWarnings,
-		CheckGracefulDelete:      warnOfOrphans,
-		DefaultGarbageCollection: registry.OrphanDependents,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Status", "Status of the job."),
-			show.Text("Completions", show.Doc(batchv1.JobStatus{}, "succeeded")),
-			show.Text("Duration", "Time required to complete the job."),
-			show.Age(),
-			show.Wide(show.Text("Containers", "Names of each container in the template.")),
-			show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
-			show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
+		Select: registry.Select[*batchv1.Job]{
+			Fields: []registry.SelectableField[*batchv1.Job]{
+				{Path: "status.successful", Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
+			},
+			Unknown: "field label %q not supported for Job",
 		},
-		CellsAt: jobCells,
-		Fields: []registry.SelectableField[*batchv1.Job]{
-			{Path: "status.successful", Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
-		},
-		UnknownField: "field label %q not supported for Job",
-		ResetFields:  strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*batchv1.Job]{
 			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) { j.Spec = old.Spec },
 			ValidateUpdate:   validateJobStatusUpdate,

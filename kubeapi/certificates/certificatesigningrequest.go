@@ -22,29 +22,38 @@ import (
 
 func signingRequestKind() registry.Kind[*csr] {
 	return registry.Kind[*csr]{
-		Hub: v1.WithKind("CertificateSigningRequest"), Plural: "certificatesigningrequests", Singular: "certificatesigningrequest",
-		ShortNames:               []string{"csr"},
-		New:                      func() *csr { return &csr{} },
-		NewList:                  func() runtime.Object { return &certificatesv1.CertificateSigningRequestList{} },
-		ValidateName:             check.PathSegmentName,
-		PrepareForCreate:         prepareCreate,
-		PrepareForUpdate:         func(_ context.Context, r, old *csr) { r.Spec, r.Status = old.Spec, old.Status },
-		Validate:                 func(_ context.Context, r *csr) field.ErrorList { return validate(r) },
-		ValidateUpdate:           func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Age(),
-			show.Text("SignerName", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "signerName")),
-			show.Text("Requestor", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "request")),
-			show.Text("RequestedDuration", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "expirationSeconds")),
-			show.Text("Condition", show.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions")),
+		Hub:     v1.WithKind("CertificateSigningRequest"),
+		New:     func() *csr { return &csr{} },
+		NewList: func() runtime.Object { return &certificatesv1.CertificateSigningRequestList{} },
+		Names: registry.Names{
+			Plural: "certificatesigningrequests", Singular: "certificatesigningrequest",
+			ShortNames: []string{"csr"},
 		},
-		CellsAt: cells,
-		Fields: []registry.SelectableField[*csr]{
-			{Path: "spec.signerName", Get: func(r *csr) string { return r.Spec.SignerName }},
+		Write: registry.Write[*csr]{
+			ValidateName:             check.PathSegmentName,
+			PrepareForCreate:         prepareCreate,
+			PrepareForUpdate:         func(_ context.Context, r, old *csr) { r.Spec, r.Status = old.Spec, old.Status },
+			Validate:                 func(_ context.Context, r *csr) field.ErrorList { return validate(r) },
+			ValidateUpdate:           func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "spec", "status"),
 		},
-		ResetFields: strategy.Reset(v1, "spec", "status"),
+		Show: registry.Show[*csr]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Age(),
+				show.Text("SignerName", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "signerName")),
+				show.Text("Requestor", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "request")),
+				show.Text("RequestedDuration", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "expirationSeconds")),
+				show.Text("Condition", show.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions")),
+			},
+			Cells: cells,
+		},
+		Select: registry.Select[*csr]{
+			Fields: []registry.SelectableField[*csr]{
+				{Path: "spec.signerName", Get: func(r *csr) string { return r.Spec.SignerName }},
+			},
+		},
 		Status: &registry.StatusSubresource[*csr]{
 			PrepareForUpdate: prepareStatus,
 			ValidateUpdate:   validateStatusUpdate,

@@ -17,20 +17,25 @@ import (
 func leaseKind() registry.Kind[*coordinationv1.Lease] {
 	type lease = *coordinationv1.Lease
 	return registry.Kind[lease]{
-		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Plural: "leases", Singular: "lease", Namespaced: true,
-		New:                 func() lease { return &coordinationv1.Lease{} },
-		NewList:             func() runtime.Object { return &coordinationv1.LeaseList{} },
-		AllowCreateOnUpdate: true,
-		PrepareForCreate:    func(_ context.Context, l lease) { dropElection(&l.Spec, nil) },
-		PrepareForUpdate:    func(_ context.Context, l, old lease) { dropElection(&l.Spec, &old.Spec) },
-		Representation:      registry.Typed[lease]{AnyFinalizer: true},
-		Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
-		ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
-		Columns: []registry.Column{
-			show.Name(), show.Text("Holder", show.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), show.Age(),
+		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Namespaced: true,
+		New:            func() lease { return &coordinationv1.Lease{} },
+		NewList:        func() runtime.Object { return &coordinationv1.LeaseList{} },
+		Representation: registry.Typed[lease]{AnyFinalizer: true},
+		Names:          registry.Names{Plural: "leases", Singular: "lease"},
+		Write: registry.Write[lease]{
+			AllowCreateOnUpdate: true,
+			PrepareForCreate:    func(_ context.Context, l lease) { dropElection(&l.Spec, nil) },
+			PrepareForUpdate:    func(_ context.Context, l, old lease) { dropElection(&l.Spec, &old.Spec) },
+			Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
+			ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
 		},
-		CellsAt: func(l lease, since func(metav1.Time) string) []any {
-			return []any{l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), since(l.CreationTimestamp)}
+		Show: registry.Show[lease]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Holder", show.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), show.Age(),
+			},
+			Cells: func(l lease, since func(metav1.Time) string) []any {
+				return []any{l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), since(l.CreationTimestamp)}
+			},
 		},
 	}
 }

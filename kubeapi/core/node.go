@@ -18,44 +18,51 @@ import (
 func nodeKind() registry.Kind[*corev1.Node] {
 	type node = *corev1.Node
 	return registry.Kind[node]{
-		Hub: kind("Node"), Plural: "nodes", Singular: "node", ShortNames: []string{"no"}, Prefix: "minions",
-		New:                      func() node { return &corev1.Node{} },
-		NewList:                  func() runtime.Object { return &corev1.NodeList{} },
-		AllowUnconditionalUpdate: true,
-		Default: func(n node) {
-			if n.Status.Allocatable == nil && len(n.Status.Capacity) > 0 {
-				n.Status.Allocatable = n.Status.Capacity.DeepCopy()
-			}
-			podspec.RoundResources(n.Status.Capacity)
-			podspec.RoundResources(n.Status.Allocatable)
-			defaultPodCIDRs(&n.Spec)
+		Hub: kind("Node"), Prefix: "minions",
+		New:     func() node { return &corev1.Node{} },
+		NewList: func() runtime.Object { return &corev1.NodeList{} },
+		Names:   registry.Names{Plural: "nodes", Singular: "node", ShortNames: []string{"no"}},
+		Write: registry.Write[node]{
+			AllowUnconditionalUpdate: true,
+			Default: func(n node) {
+				if n.Status.Allocatable == nil && len(n.Status.Capacity) > 0 {
+					n.Status.Allocatable = n.Status.Capacity.DeepCopy()
+				}
+				podspec.RoundResources(n.Status.Capacity)
+				podspec.RoundResources(n.Status.Allocatable)
+				defaultPodCIDRs(&n.Spec)
+			},
+			PrepareForCreate: func(_ context.Context, n node) { n.Spec.ConfigSource = nil },
+			PrepareForUpdate: func(_ context.Context, n, old node) { n.Status = old.Status },
+			Validate:         func(_ context.Context, n node) field.ErrorList { return validateNode(n) },
+			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
+				return append(podspec.Taints(n.Spec.Taints, field.NewPath("spec", "taints")), nodeKept(n, old)...)
+			},
+			ResetFields: strategy.Reset(v1, "status"),
 		},
-		PrepareForCreate: func(_ context.Context, n node) { n.Spec.ConfigSource = nil },
-		PrepareForUpdate: func(_ context.Context, n, old node) { n.Status = old.Status },
-		Validate:         func(_ context.Context, n node) field.ErrorList { return validateNode(n) },
-		ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
-			return append(podspec.Taints(n.Spec.Taints, field.NewPath("spec", "taints")), nodeKept(n, old)...)
+		Show: registry.Show[node]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Status", "The status of the node"), show.Text("Roles", "The roles of the node"), show.Age(),
+				show.Text("Version", show.Doc(corev1.NodeSystemInfo{}, "kubeletVersion")),
+				show.Wide(show.Text("Internal-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
+				show.Wide(show.Text("External-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
+				show.Wide(show.Text("OS-Image", show.Doc(corev1.NodeSystemInfo{}, "osImage"))),
+				show.Wide(show.Text("Kernel-Version", show.Doc(corev1.NodeSystemInfo{}, "kernelVersion"))),
+				show.Wide(show.Text("Container-Runtime", show.Doc(corev1.NodeSystemInfo{}, "containerRuntimeVersion"))),
+			},
+			Cells: nodeCells,
 		},
-		ResetFields: strategy.Reset(v1, "status"),
+		Select: registry.Select[node]{
+			Fields: []registry.SelectableField[node]{
+				{Path: "spec.unschedulable", Get: func(n node) string { return fmt.Sprint(n.Spec.Unschedulable) }},
+			},
+		},
 		Status: &registry.StatusSubresource[node]{
 			PrepareForUpdate: func(_ context.Context, n, old node) { n.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
 				return append(nodeAmounts(n), nodeKept(n, old)...)
 			},
 			ResetFields: strategy.Reset(v1, "spec"),
-		},
-		Columns: []registry.Column{
-			show.Name(), show.Text("Status", "The status of the node"), show.Text("Roles", "The roles of the node"), show.Age(),
-			show.Text("Version", show.Doc(corev1.NodeSystemInfo{}, "kubeletVersion")),
-			show.Wide(show.Text("Internal-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
-			show.Wide(show.Text("External-IP", show.Doc(corev1.NodeStatus{}, "addresses"))),
-			show.Wide(show.Text("OS-Image", show.Doc(corev1.NodeSystemInfo{}, "osImage"))),
-			show.Wide(show.Text("Kernel-Version", show.Doc(corev1.NodeSystemInfo{}, "kernelVersion"))),
-			show.Wide(show.Text("Container-Runtime", show.Doc(corev1.NodeSystemInfo{}, "containerRuntimeVersion"))),
-		},
-		CellsAt: nodeCells,
-		Fields: []registry.SelectableField[node]{
-			{Path: "spec.unschedulable", Get: func(n node) string { return fmt.Sprint(n.Spec.Unschedulable) }},
 		},
 	}
 }

@@ -22,26 +22,46 @@ import (
 func persistentVolumeKind() registry.Kind[*corev1.PersistentVolume] {
 	type pv = *corev1.PersistentVolume
 	return registry.Kind[pv]{
-		Hub: kind("PersistentVolume"), Plural: "persistentvolumes", Singular: "persistentvolume", ShortNames: []string{"pv"},
-		New:                      func() pv { return &corev1.PersistentVolume{} },
-		NewList:                  func() runtime.Object { return &corev1.PersistentVolumeList{} },
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Default:                  defaultVolume,
-		PrepareForCreate: func(_ context.Context, v pv) {
-			v.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: now()}
+		Hub:     kind("PersistentVolume"),
+		New:     func() pv { return &corev1.PersistentVolume{} },
+		NewList: func() runtime.Object { return &corev1.PersistentVolumeList{} },
+		Names:   registry.Names{Plural: "persistentvolumes", Singular: "persistentvolume", ShortNames: []string{"pv"}},
+		Write: registry.Write[pv]{
+			AllowUnconditionalUpdate: true,
+			Default:                  defaultVolume,
+			PrepareForCreate: func(_ context.Context, v pv) {
+				v.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: now()}
+			},
+			PrepareForUpdate: func(_ context.Context, v, old pv) { v.Status = old.Status },
+			Validate:         func(_ context.Context, v pv) field.ErrorList { return validateVolume(v) },
+			ValidateUpdate: func(_ context.Context, v, old pv) field.ErrorList {
+				errs := validateVolume(v)
+				source := field.NewPath("spec", "persistentvolumesource")
+				if check.Differs(v.Spec.PersistentVolumeSource, old.Spec.PersistentVolumeSource) {
+					errs = append(errs, field.Forbidden(source, "spec.persistentvolumesource is immutable after creation"))
+				}
+				return append(errs, check.Immutable(v.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
+			},
+			ResetFields: strategy.Reset(v1, "status"),
 		},
-		PrepareForUpdate: func(_ context.Context, v, old pv) { v.Status = old.Status },
-		Validate:         func(_ context.Context, v pv) field.ErrorList { return validateVolume(v) },
-		ValidateUpdate: func(_ context.Context, v, old pv) field.ErrorList {
-			errs := validateVolume(v)
-			source := field.NewPath("spec", "persistentvolumesource")
-			if check.Differs(v.Spec.PersistentVolumeSource, old.Spec.PersistentVolumeSource) {
-				errs = append(errs, field.Forbidden(source, "spec.persistentvolumesource is immutable after creation"))
-			}
-			return append(errs, check.Immutable(v.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
+		Delete: registry.Delete[pv]{ReturnsObject: true},
+		Show: registry.Show[pv]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Capacity", show.Doc(corev1.PersistentVolumeSpec{}, "capacity")),
+				show.Text("Access Modes", show.Doc(corev1.PersistentVolumeSpec{}, "accessModes")),
+				show.Text("Reclaim Policy", show.Doc(corev1.PersistentVolumeSpec{}, "persistentVolumeReclaimPolicy")),
+				show.Text("Status", show.Doc(corev1.PersistentVolumeStatus{}, "phase")),
+				show.Text("Claim", show.Doc(corev1.PersistentVolumeSpec{}, "claimRef")),
+				show.Text("StorageClass", "StorageClass of the pv"),
+				show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pv"),
+				show.Text("Reason", show.Doc(corev1.PersistentVolumeStatus{}, "reason")), show.Age(),
+				show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeSpec{}, "volumeMode"))),
+			},
+			Cells: volumeCells,
 		},
-		ResetFields: strategy.Reset(v1, "status"),
+		Select: registry.Select[pv]{
+			Fields: []registry.SelectableField[pv]{{Path: "name", Get: func(v pv) string { return v.Name }}},
+		},
 		Status: &registry.StatusSubresource[pv]{
 			PrepareForUpdate: func(_ context.Context, v, old pv) {
 				v.Spec = old.Spec
@@ -51,19 +71,6 @@ func persistentVolumeKind() registry.Kind[*corev1.PersistentVolume] {
 			},
 			ResetFields: strategy.Reset(v1, "spec"),
 		},
-		Columns: []registry.Column{
-			show.Name(), show.Text("Capacity", show.Doc(corev1.PersistentVolumeSpec{}, "capacity")),
-			show.Text("Access Modes", show.Doc(corev1.PersistentVolumeSpec{}, "accessModes")),
-			show.Text("Reclaim Policy", show.Doc(corev1.PersistentVolumeSpec{}, "persistentVolumeReclaimPolicy")),
-			show.Text("Status", show.Doc(corev1.PersistentVolumeStatus{}, "phase")),
-			show.Text("Claim", show.Doc(corev1.PersistentVolumeSpec{}, "claimRef")),
-			show.Text("StorageClass", "StorageClass of the pv"),
-			show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pv"),
-			show.Text("Reason", show.Doc(corev1.PersistentVolumeStatus{}, "reason")), show.Age(),
-			show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeSpec{}, "volumeMode"))),
-		},
-		CellsAt: volumeCells,
-		Fields:  []registry.SelectableField[pv]{{Path: "name", Get: func(v pv) string { return v.Name }}},
 	}
 }
 

@@ -25,47 +25,52 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 	type pvc = *corev1.PersistentVolumeClaim
 	spec := field.NewPath("spec")
 	return registry.Kind[pvc]{
-		Hub: kind("PersistentVolumeClaim"), Plural: "persistentvolumeclaims", Singular: "persistentvolumeclaim", ShortNames: []string{"pvc"}, Namespaced: true,
-		New:                      func() pvc { return &corev1.PersistentVolumeClaim{} },
-		NewList:                  func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Default: func(c pvc) {
-			podspec.DefaultClaimSpec(&c.Spec)
-			if c.Status.Phase == "" {
-				c.Status.Phase = corev1.ClaimPending
-			}
-			podspec.RoundResources(c.Status.Capacity)
+		Hub: kind("PersistentVolumeClaim"), Namespaced: true,
+		New:     func() pvc { return &corev1.PersistentVolumeClaim{} },
+		NewList: func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
+		Names:   registry.Names{Plural: "persistentvolumeclaims", Singular: "persistentvolumeclaim", ShortNames: []string{"pvc"}},
+		Write: registry.Write[pvc]{
+			AllowUnconditionalUpdate: true,
+			Default: func(c pvc) {
+				podspec.DefaultClaimSpec(&c.Spec)
+				if c.Status.Phase == "" {
+					c.Status.Phase = corev1.ClaimPending
+				}
+				podspec.RoundResources(c.Status.Capacity)
+			},
+			PrepareForCreate: func(_ context.Context, c pvc) {
+				c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+				bothDataSources(&c.Spec)
+			},
+			Warnings: claimWarnings,
+			PrepareForUpdate: func(_ context.Context, c, old pvc) {
+				c.Status = old.Status
+				bothDataSources(&c.Spec)
+			},
+			Validate: func(_ context.Context, c pvc) field.ErrorList { return podspec.ValidateClaimSpec(&c.Spec, spec) },
+			ValidateUpdate: func(_ context.Context, c, old pvc) field.ErrorList {
+				return append(podspec.ValidateClaimSpec(&c.Spec, spec), claimKept(c, old, spec)...)
+			},
+			ResetFields: strategy.Reset(v1, "status"),
 		},
-		PrepareForCreate: func(_ context.Context, c pvc) {
-			c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
-			bothDataSources(&c.Spec)
+		Delete: registry.Delete[pvc]{ReturnsObject: true},
+		Show: registry.Show[pvc]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Status", show.Doc(corev1.PersistentVolumeClaimStatus{}, "phase")),
+				show.Text("Volume", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeName")),
+				show.Text("Capacity", show.Doc(corev1.PersistentVolumeClaimStatus{}, "capacity")),
+				show.Text("Access Modes", show.Doc(corev1.PersistentVolumeClaimStatus{}, "accessModes")),
+				show.Text("StorageClass", "StorageClass of the pvc"),
+				show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pvc"), show.Age(),
+				show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeMode"))),
+			},
+			Cells: claimCells,
 		},
-		Warnings: claimWarnings,
-		PrepareForUpdate: func(_ context.Context, c, old pvc) {
-			c.Status = old.Status
-			bothDataSources(&c.Spec)
-		},
-		Validate: func(_ context.Context, c pvc) field.ErrorList { return podspec.ValidateClaimSpec(&c.Spec, spec) },
-		ValidateUpdate: func(_ context.Context, c, old pvc) field.ErrorList {
-			return append(podspec.ValidateClaimSpec(&c.Spec, spec), claimKept(c, old, spec)...)
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[pvc]{
 			PrepareForUpdate: func(_ context.Context, c, old pvc) { c.Spec = old.Spec },
 			ValidateUpdate:   func(_ context.Context, c, _ pvc) field.ErrorList { return validateClaimStatus(c) },
 			ResetFields:      strategy.Reset(v1, "spec"),
 		},
-		Columns: []registry.Column{
-			show.Name(), show.Text("Status", show.Doc(corev1.PersistentVolumeClaimStatus{}, "phase")),
-			show.Text("Volume", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeName")),
-			show.Text("Capacity", show.Doc(corev1.PersistentVolumeClaimStatus{}, "capacity")),
-			show.Text("Access Modes", show.Doc(corev1.PersistentVolumeClaimStatus{}, "accessModes")),
-			show.Text("StorageClass", "StorageClass of the pvc"),
-			show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pvc"), show.Age(),
-			show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeMode"))),
-		},
-		CellsAt: claimCells,
 	}
 }
 

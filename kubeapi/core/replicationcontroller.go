@@ -25,35 +25,62 @@ import (
 func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.ReplicationController] {
 	type rc = *corev1.ReplicationController
 	return registry.Kind[rc]{
-		Hub: kind("ReplicationController"), Plural: "replicationcontrollers", Singular: "replicationcontroller",
-		ShortNames: []string{"rc"}, Categories: []string{"all"}, Namespaced: true, Prefix: "controllers",
-		New:                      func() rc { return &corev1.ReplicationController{} },
-		NewList:                  func() runtime.Object { return &corev1.ReplicationControllerList{} },
-		AllowUnconditionalUpdate: true,
-		DefaultGarbageCollection: registry.OrphanDependents,
-		Default:                  defaultReplicationController,
-		PrepareForCreate: func(_ context.Context, r rc) {
-			dropDisabled(r)
-			r.Status, r.Generation = corev1.ReplicationControllerStatus{}, 1
+		Hub: kind("ReplicationController"), Namespaced: true, Prefix: "controllers",
+		New:     func() rc { return &corev1.ReplicationController{} },
+		NewList: func() runtime.Object { return &corev1.ReplicationControllerList{} },
+		Names: registry.Names{
+			Plural: "replicationcontrollers", Singular: "replicationcontroller",
+			ShortNames: []string{"rc"}, Categories: []string{"all"},
 		},
-		PrepareForUpdate: func(_ context.Context, r, old rc) {
-			dropDisabled(r)
-			r.Status = old.Status
-			strategy.Generation(r, old, check.Differs(r.Spec, old.Spec))
+		Write: registry.Write[rc]{
+			AllowUnconditionalUpdate: true,
+			Default:                  defaultReplicationController,
+			PrepareForCreate: func(_ context.Context, r rc) {
+				dropDisabled(r)
+				r.Status, r.Generation = corev1.ReplicationControllerStatus{}, 1
+			},
+			PrepareForUpdate: func(_ context.Context, r, old rc) {
+				dropDisabled(r)
+				r.Status = old.Status
+				strategy.Generation(r, old, check.Differs(r.Spec, old.Spec))
+			},
+			Validate:       func(_ context.Context, r rc) field.ErrorList { return validateRC(o, r) },
+			ValidateUpdate: func(_ context.Context, r, _ rc) field.ErrorList { return validateRC(o, r) },
+			Warnings: func(_ context.Context, r, old rc) []string {
+				var w []string
+				if old == nil || r.Spec.Template == nil {
+					w = workload.NameWarnings(r.Name)
+				}
+				if r.Spec.Template == nil {
+					return w
+				}
+				return append(w, podspec.TemplateWarnings(r.Spec.Template, field.NewPath("spec", "template"))...)
+			},
+			ResetFields: strategy.Reset(v1, "status"),
 		},
-		Validate:       func(_ context.Context, r rc) field.ErrorList { return validateRC(o, r) },
-		ValidateUpdate: func(_ context.Context, r, _ rc) field.ErrorList { return validateRC(o, r) },
-		Warnings: func(_ context.Context, r, old rc) []string {
-			var w []string
-			if old == nil || r.Spec.Template == nil {
-				w = workload.NameWarnings(r.Name)
-			}
-			if r.Spec.Template == nil {
-				return w
-			}
-			return append(w, podspec.TemplateWarnings(r.Spec.Template, field.NewPath("spec", "template"))...)
+		Delete: registry.Delete[rc]{GarbageCollection: registry.OrphanDependents},
+		Show: registry.Show[rc]{
+			Columns: workload.Columns(show.Doc(corev1.ReplicationControllerSpec{}, "selector"),
+				show.Name(), show.Int("Desired", show.Doc(corev1.ReplicationControllerSpec{}, "replicas")),
+				show.Int("Current", show.Doc(corev1.ReplicationControllerStatus{}, "replicas")),
+				show.Int("Ready", show.Doc(corev1.ReplicationControllerStatus{}, "readyReplicas")), show.Age(),
+			),
+			Cells: func(r rc, since func(metav1.Time) string) []any {
+				names, images := "", ""
+				if r.Spec.Template != nil {
+					names, images = show.Containers(r.Spec.Template.Spec.Containers)
+				}
+				return []any{
+					r.Name, int64(ptr.Deref(r.Spec.Replicas, 0)), int64(r.Status.Replicas), int64(r.Status.ReadyReplicas),
+					since(r.CreationTimestamp), names, images, show.Labels(r.Spec.Selector),
+				}
+			},
 		},
-		ResetFields: strategy.Reset(v1, "status"),
+		Select: registry.Select[rc]{
+			Fields: []registry.SelectableField[rc]{
+				{Path: "status.replicas", Get: func(r rc) string { return strconv.Itoa(int(r.Status.Replicas)) }},
+			},
+		},
 		Status: &registry.StatusSubresource[rc]{
 			PrepareForUpdate: func(_ context.Context, r, old rc) { r.Spec = old.Spec },
 			ValidateUpdate:   func(_ context.Context, r, _ rc) field.ErrorList { return rcStatus(&r.Status) },
@@ -67,24 +94,6 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 				}, nil
 			},
 			Set: func(r rc, n int32) { r.Spec.Replicas = &n },
-		},
-		Columns: workload.Columns(show.Doc(corev1.ReplicationControllerSpec{}, "selector"),
-			show.Name(), show.Int("Desired", show.Doc(corev1.ReplicationControllerSpec{}, "replicas")),
-			show.Int("Current", show.Doc(corev1.ReplicationControllerStatus{}, "replicas")),
-			show.Int("Ready", show.Doc(corev1.ReplicationControllerStatus{}, "readyReplicas")), show.Age(),
-		),
-		CellsAt: func(r rc, since func(metav1.Time) string) []any {
-			names, images := "", ""
-			if r.Spec.Template != nil {
-				names, images = show.Containers(r.Spec.Template.Spec.Containers)
-			}
-			return []any{
-				r.Name, int64(ptr.Deref(r.Spec.Replicas, 0)), int64(r.Status.Replicas), int64(r.Status.ReadyReplicas),
-				since(r.CreationTimestamp), names, images, show.Labels(r.Spec.Selector),
-			}
-		},
-		Fields: []registry.SelectableField[rc]{
-			{Path: "status.replicas", Get: func(r rc) string { return strconv.Itoa(int(r.Status.Replicas)) }},
 		},
 	}
 }

@@ -28,39 +28,44 @@ type slice = *discoveryv1.EndpointSlice
 
 func endpointSliceKind() registry.Kind[slice] {
 	return registry.Kind[slice]{
-		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Plural: "endpointslices", Singular: "endpointslice", Namespaced: true,
-		New:                      func() slice { return &discoveryv1.EndpointSlice{} },
-		NewList:                  func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
-		AllowUnconditionalUpdate: true,
-		Default:                  defaultSlice,
-		PrepareForCreate: func(_ context.Context, s slice) {
-			dropTopology(s, nil)
-			s.Generation = 1
+		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
+		New:     func() slice { return &discoveryv1.EndpointSlice{} },
+		NewList: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
+		Names:   registry.Names{Plural: "endpointslices", Singular: "endpointslice"},
+		Write: registry.Write[slice]{
+			AllowUnconditionalUpdate: true,
+			Default:                  defaultSlice,
+			PrepareForCreate: func(_ context.Context, s slice) {
+				dropTopology(s, nil)
+				s.Generation = 1
+			},
+			PrepareForUpdate: func(_ context.Context, s, old slice) {
+				dropTopology(s, old)
+				now, before := s.DeepCopy(), old.DeepCopy()
+				now.ObjectMeta, before.ObjectMeta = old.ObjectMeta, old.ObjectMeta
+				changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels) || check.Differs(s.Annotations, old.Annotations)
+				strategy.Generation(s, old, changed)
+			},
+			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
+			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
+				return append(validateSlice(s), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
+			},
+			Warnings: func(_ context.Context, s, _ slice) []string {
+				if s.AddressType == discoveryv1.AddressTypeFQDN {
+					return []string{"spec.addressType: FQDN endpoints are deprecated"}
+				}
+				return nil
+			},
 		},
-		PrepareForUpdate: func(_ context.Context, s, old slice) {
-			dropTopology(s, old)
-			now, before := s.DeepCopy(), old.DeepCopy()
-			now.ObjectMeta, before.ObjectMeta = old.ObjectMeta, old.ObjectMeta
-			changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels) || check.Differs(s.Annotations, old.Annotations)
-			strategy.Generation(s, old, changed)
-		},
-		Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
-		ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-			return append(validateSlice(s), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
-		},
-		Warnings: func(_ context.Context, s, _ slice) []string {
-			if s.AddressType == discoveryv1.AddressTypeFQDN {
-				return []string{"spec.addressType: FQDN endpoints are deprecated"}
-			}
-			return nil
-		},
-		Columns: []registry.Column{
-			show.Name(), show.Text("AddressType", show.Doc(discoveryv1.EndpointSlice{}, "addressType")),
-			show.Text("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports")),
-			show.Text("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints")), show.Age(),
-		},
-		CellsAt: func(s slice, since func(metav1.Time) string) []any {
-			return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), since(s.CreationTimestamp)}
+		Show: registry.Show[slice]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("AddressType", show.Doc(discoveryv1.EndpointSlice{}, "addressType")),
+				show.Text("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports")),
+				show.Text("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints")), show.Age(),
+			},
+			Cells: func(s slice, since func(metav1.Time) string) []any {
+				return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), since(s.CreationTimestamp)}
+			},
 		},
 	}
 }

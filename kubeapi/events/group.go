@@ -31,12 +31,12 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 // that may happen to an event here is that its series goes on.
 func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	k := event.Kind(ttl)
-	k.Prefix, k.ValidateName = "events", nil // stricter than the core group
-	k.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
-	k.ValidateUpdate = func(_ context.Context, e, old *corev1.Event) field.ErrorList { return validateUpdate(e, old) }
-	k.FieldLabels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}
+	k.Prefix, k.Write.ValidateName = "events", nil // stricter than the core group
+	k.Write.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
+	k.Write.ValidateUpdate = func(_ context.Context, e, old *corev1.Event) field.ErrorList { return validateUpdate(e, old) }
+	k.Select.Labels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
-		k.FieldLabels["regarding."+f] = "involvedObject." + f
+		k.Select.Labels["regarding."+f] = "involvedObject." + f
 	}
 	k.Representation = registry.Typed[*corev1.Event]{Versions: []registry.Version[*corev1.Event]{{
 		Kind:    eventsv1.SchemeGroupVersion.WithKind("Event"),

@@ -28,32 +28,37 @@ const (
 func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 	type level = flowv1.PriorityLevelConfiguration
 	return registry.Kind[*level]{
-		Hub: v1.WithKind("PriorityLevelConfiguration"), Plural: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration",
+		Hub:     v1.WithKind("PriorityLevelConfiguration"),
 		New:     func() *level { return &level{} },
 		NewList: func() runtime.Object { return &flowv1.PriorityLevelConfigurationList{} },
-		Default: defaultLevel,
-		PrepareForCreate: func(_ context.Context, l *level) {
-			l.Status = flowv1.PriorityLevelConfigurationStatus{}
-			l.Generation = 1
+		Names:   registry.Names{Plural: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration"},
+		Write: registry.Write[*level]{
+			Default: defaultLevel,
+			PrepareForCreate: func(_ context.Context, l *level) {
+				l.Status = flowv1.PriorityLevelConfigurationStatus{}
+				l.Generation = 1
+			},
+			PrepareForUpdate: func(_ context.Context, l, old *level) {
+				l.Status = old.Status
+				strategy.Generation(l, old, check.Differs(l.Spec, old.Spec))
+			},
+			Validate:                 func(_ context.Context, l *level) field.ErrorList { return validateLevel(l) },
+			ValidateUpdate:           func(_ context.Context, l, _ *level) field.ErrorList { return validateLevel(l) },
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		PrepareForUpdate: func(_ context.Context, l, old *level) {
-			l.Status = old.Status
-			strategy.Generation(l, old, check.Differs(l.Spec, old.Spec))
+		Show: registry.Show[*level]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Type", show.Doc(flowv1.PriorityLevelConfigurationSpec{}, "type")),
+				show.Text("NominalConcurrencyShares", show.Doc(flowv1.LimitedPriorityLevelConfiguration{}, "nominalConcurrencyShares")),
+				show.Text("Queues", show.Doc(flowv1.QueuingConfiguration{}, "queues")),
+				show.Text("HandSize", show.Doc(flowv1.QueuingConfiguration{}, "handSize")),
+				show.Text("QueueLengthLimit", show.Doc(flowv1.QueuingConfiguration{}, "queueLengthLimit")),
+				show.Age(),
+			},
+			Cells: levelCells,
 		},
-		Validate:                 func(_ context.Context, l *level) field.ErrorList { return validateLevel(l) },
-		ValidateUpdate:           func(_ context.Context, l, _ *level) field.ErrorList { return validateLevel(l) },
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Type", show.Doc(flowv1.PriorityLevelConfigurationSpec{}, "type")),
-			show.Text("NominalConcurrencyShares", show.Doc(flowv1.LimitedPriorityLevelConfiguration{}, "nominalConcurrencyShares")),
-			show.Text("Queues", show.Doc(flowv1.QueuingConfiguration{}, "queues")),
-			show.Text("HandSize", show.Doc(flowv1.QueuingConfiguration{}, "handSize")),
-			show.Text("QueueLengthLimit", show.Doc(flowv1.QueuingConfiguration{}, "queueLengthLimit")),
-			show.Age(),
-		},
-		CellsAt:     levelCells,
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*level]{
 			PrepareForUpdate: func(_ context.Context, l, old *level) {
 				l.Spec = old.Spec

@@ -20,12 +20,12 @@ func Describe[T registry.Object](k registry.Kind[T]) string {
 	if k.Namespaced {
 		scope = "namespaced"
 	}
-	parts := []string{k.Plural, k.Singular, k.Hub.Kind, scope}
-	if len(k.ShortNames) > 0 {
-		parts = append(parts, "short="+strings.Join(k.ShortNames, ","))
+	parts := []string{k.Names.Plural, k.Names.Singular, k.Hub.Kind, scope}
+	if len(k.Names.ShortNames) > 0 {
+		parts = append(parts, "short="+strings.Join(k.Names.ShortNames, ","))
 	}
-	if len(k.Categories) > 0 {
-		parts = append(parts, "in="+strings.Join(k.Categories, ","))
+	if len(k.Names.Categories) > 0 {
+		parts = append(parts, "in="+strings.Join(k.Names.Categories, ","))
 	}
 	if k.Status != nil {
 		parts = append(parts, "status")
@@ -33,7 +33,7 @@ func Describe[T registry.Object](k registry.Kind[T]) string {
 	if k.Scale != nil {
 		parts = append(parts, "scale")
 	}
-	if k.Prefix != "" && k.Prefix != k.Plural {
+	if k.Prefix != "" && k.Prefix != k.Names.Plural {
 		parts = append(parts, "at="+k.Prefix)
 	}
 	return strings.Join(parts, " ")
@@ -46,12 +46,12 @@ func Declared[T registry.Object](t *testing.T, k registry.Kind[T], want string) 
 	if got := Describe(k); got != want {
 		t.Errorf("declared %q, want %q", got, want)
 	}
-	if k.CellsAt == nil {
+	if k.Show.Cells == nil {
 		return
 	}
 	now := func(metav1.Time) string { return "0s" }
-	if cells := k.CellsAt(k.New(), now); len(cells) < len(k.Columns) {
-		t.Errorf("%s: %d cells for %d columns", k.Plural, len(cells), len(k.Columns))
+	if cells := k.Show.Cells(k.New(), now); len(cells) < len(k.Show.Columns) {
+		t.Errorf("%s: %d cells for %d columns", k.Names.Plural, len(cells), len(k.Show.Columns))
 	}
 }
 
@@ -60,13 +60,13 @@ func New[T registry.Object](t *testing.T, k registry.Kind[T], text string) T {
 	t.Helper()
 	o := k.New()
 	if err := yaml.UnmarshalStrict([]byte(text), o); err != nil {
-		t.Fatalf("%s: %v", k.Plural, err)
+		t.Fatalf("%s: %v", k.Names.Plural, err)
 	}
-	if k.Default != nil {
-		k.Default(o)
+	if k.Write.Default != nil {
+		k.Write.Default(o)
 	}
-	if k.PrepareForCreate != nil {
-		k.PrepareForCreate(context.Background(), o)
+	if k.Write.PrepareForCreate != nil {
+		k.Write.PrepareForCreate(context.Background(), o)
 	}
 	return o
 }
@@ -74,17 +74,17 @@ func New[T registry.Object](t *testing.T, k registry.Kind[T], text string) T {
 // Refused validates a new object and compares the errors, in order.
 func Refused[T registry.Object](t *testing.T, k registry.Kind[T], text string, want ...string) {
 	t.Helper()
-	compare(t, k.Validate(context.Background(), New(t, k, text)), want)
+	compare(t, k.Write.Validate(context.Background(), New(t, k, text)), want)
 }
 
 // UpdateRefused validates the change from one object to another.
 func UpdateRefused[T registry.Object](t *testing.T, k registry.Kind[T], before, after string, want ...string) {
 	t.Helper()
 	old, obj := New(t, k, before), New(t, k, after)
-	if k.PrepareForUpdate != nil {
-		k.PrepareForUpdate(context.Background(), obj, old)
+	if k.Write.PrepareForUpdate != nil {
+		k.Write.PrepareForUpdate(context.Background(), obj, old)
 	}
-	compare(t, k.ValidateUpdate(context.Background(), obj, old), want)
+	compare(t, k.Write.ValidateUpdate(context.Background(), obj, old), want)
 }
 
 func compare(t *testing.T, errs field.ErrorList, want []string) {

@@ -17,28 +17,33 @@ import (
 
 func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 	return registry.Kind[*networkingv1.IPAddress]{
-		Hub: v1.WithKind("IPAddress"), Plural: "ipaddresses", Singular: "ipaddress", ShortNames: []string{"ip"},
+		Hub:     v1.WithKind("IPAddress"),
 		New:     func() *networkingv1.IPAddress { return &networkingv1.IPAddress{} },
 		NewList: func() runtime.Object { return &networkingv1.IPAddressList{} },
-		ValidateName: func(name string, _ bool) []string {
-			var msgs []string
-			for _, e := range validation.IsValidIP(nil, name) {
-				msgs = append(msgs, e.Detail)
-			}
-			return msgs
+		Names:   registry.Names{Plural: "ipaddresses", Singular: "ipaddress", ShortNames: []string{"ip"}},
+		Write: registry.Write[*networkingv1.IPAddress]{
+			ValidateName: func(name string, _ bool) []string {
+				var msgs []string
+				for _, e := range validation.IsValidIP(nil, name) {
+					msgs = append(msgs, e.Detail)
+				}
+				return msgs
+			},
+			Validate: func(_ context.Context, a *networkingv1.IPAddress) field.ErrorList {
+				return validateParent(a.Spec.ParentRef, field.NewPath("spec", "parentRef"))
+			},
+			ValidateUpdate: func(_ context.Context, a, old *networkingv1.IPAddress) field.ErrorList {
+				return check.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))
+			},
+			AllowUnconditionalUpdate: true,
 		},
-		Validate: func(_ context.Context, a *networkingv1.IPAddress) field.ErrorList {
-			return validateParent(a.Spec.ParentRef, field.NewPath("spec", "parentRef"))
-		},
-		ValidateUpdate: func(_ context.Context, a, old *networkingv1.IPAddress) field.ErrorList {
-			return check.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))
-		},
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(), show.Text("ParentRef", show.Doc(networkingv1.IPAddressSpec{}, "parentRef")),
-		},
-		CellsAt: func(a *networkingv1.IPAddress, since func(metav1.Time) string) []any {
-			return []any{a.Name, parentText(a.Spec.ParentRef), since(a.CreationTimestamp)}
+		Show: registry.Show[*networkingv1.IPAddress]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("ParentRef", show.Doc(networkingv1.IPAddressSpec{}, "parentRef")),
+			},
+			Cells: func(a *networkingv1.IPAddress, since func(metav1.Time) string) []any {
+				return []any{a.Name, parentText(a.Spec.ParentRef), since(a.CreationTimestamp)}
+			},
 		},
 	}
 }

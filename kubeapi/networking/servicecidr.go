@@ -25,23 +25,28 @@ func parseCIDR(s string) (*net.IPNet, error) {
 
 func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
 	return registry.Kind[*networkingv1.ServiceCIDR]{
-		Hub: v1.WithKind("ServiceCIDR"), Plural: "servicecidrs", Singular: "servicecidr",
-		New:              func() *networkingv1.ServiceCIDR { return &networkingv1.ServiceCIDR{} },
-		NewList:          func() runtime.Object { return &networkingv1.ServiceCIDRList{} },
-		PrepareForCreate: func(_ context.Context, c *networkingv1.ServiceCIDR) { c.Status = networkingv1.ServiceCIDRStatus{} },
-		PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) { c.Status = old.Status },
-		Validate:         func(_ context.Context, c *networkingv1.ServiceCIDR) field.ErrorList { return validateServiceCIDR(c) },
-		ValidateUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) field.ErrorList {
-			return validateServiceCIDRUpdate(c, old)
+		Hub:     v1.WithKind("ServiceCIDR"),
+		New:     func() *networkingv1.ServiceCIDR { return &networkingv1.ServiceCIDR{} },
+		NewList: func() runtime.Object { return &networkingv1.ServiceCIDRList{} },
+		Names:   registry.Names{Plural: "servicecidrs", Singular: "servicecidr"},
+		Write: registry.Write[*networkingv1.ServiceCIDR]{
+			PrepareForCreate: func(_ context.Context, c *networkingv1.ServiceCIDR) { c.Status = networkingv1.ServiceCIDRStatus{} },
+			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) { c.Status = old.Status },
+			Validate:         func(_ context.Context, c *networkingv1.ServiceCIDR) field.ErrorList { return validateServiceCIDR(c) },
+			ValidateUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) field.ErrorList {
+				return validateServiceCIDRUpdate(c, old)
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(), show.Text("CIDRs", show.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs")), show.Age(),
+		Show: registry.Show[*networkingv1.ServiceCIDR]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("CIDRs", show.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs")), show.Age(),
+			},
+			Cells: func(c *networkingv1.ServiceCIDR, since func(metav1.Time) string) []any {
+				return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), since(c.CreationTimestamp)}
+			},
 		},
-		CellsAt: func(c *networkingv1.ServiceCIDR, since func(metav1.Time) string) []any {
-			return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), since(c.CreationTimestamp)}
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*networkingv1.ServiceCIDR]{
 			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) {
 				c.Spec = old.Spec

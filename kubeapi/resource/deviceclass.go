@@ -17,18 +17,23 @@ import (
 func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 	type class = *resourcev1.DeviceClass
 	return registry.Kind[class]{
-		Hub: v1.WithKind("DeviceClass"), Plural: "deviceclasses", Singular: "deviceclass",
-		New:              func() class { return &resourcev1.DeviceClass{} },
-		NewList:          func() runtime.Object { return &resourcev1.DeviceClassList{} },
-		PrepareForCreate: func(_ context.Context, c class) { c.Generation = 1 },
-		PrepareForUpdate: func(_ context.Context, c, old class) {
-			strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
+		Hub:     v1.WithKind("DeviceClass"),
+		New:     func() class { return &resourcev1.DeviceClass{} },
+		NewList: func() runtime.Object { return &resourcev1.DeviceClassList{} },
+		Names:   registry.Names{Plural: "deviceclasses", Singular: "deviceclass"},
+		Write: registry.Write[class]{
+			PrepareForCreate: func(_ context.Context, c class) { c.Generation = 1 },
+			PrepareForUpdate: func(_ context.Context, c, old class) {
+				strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
+			},
+			Validate:                 func(_ context.Context, c class) field.ErrorList { return validateClass(c) },
+			ValidateUpdate:           func(_ context.Context, c, _ class) field.ErrorList { return validateClass(c) },
+			AllowUnconditionalUpdate: true,
 		},
-		Validate:                 func(_ context.Context, c class) field.ErrorList { return validateClass(c) },
-		ValidateUpdate:           func(_ context.Context, c, _ class) field.ErrorList { return validateClass(c) },
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Columns:                  []registry.Column{show.Name(), show.Age()},
-		CellsAt:                  func(c class, since func(metav1.Time) string) []any { return []any{c.Name, since(c.CreationTimestamp)} },
+		Delete: registry.Delete[class]{ReturnsObject: true},
+		Show: registry.Show[class]{
+			Columns: []registry.Column{show.Name(), show.Age()},
+			Cells:   func(c class, since func(metav1.Time) string) []any { return []any{c.Name, since(c.CreationTimestamp)} },
+		},
 	}
 }

@@ -26,29 +26,34 @@ type claim = *resourcev1.ResourceClaim
 
 func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 	return registry.Kind[claim]{
-		Hub: v1.WithKind("ResourceClaim"), Plural: "resourceclaims", Singular: "resourceclaim", Namespaced: true,
-		New:              func() claim { return &resourcev1.ResourceClaim{} },
-		NewList:          func() runtime.Object { return &resourcev1.ResourceClaimList{} },
-		Default:          func(c claim) { defaultClaim(&c.Spec) },
-		PrepareForCreate: func(_ context.Context, c claim) { c.Status = resourcev1.ResourceClaimStatus{} },
-		PrepareForUpdate: func(_ context.Context, c, old claim) { c.Status = old.Status },
-		Validate: func(ctx context.Context, c claim) field.ErrorList {
-			path := field.NewPath("spec")
-			return append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
+		Hub: v1.WithKind("ResourceClaim"), Namespaced: true,
+		New:     func() claim { return &resourcev1.ResourceClaim{} },
+		NewList: func() runtime.Object { return &resourcev1.ResourceClaimList{} },
+		Names:   registry.Names{Plural: "resourceclaims", Singular: "resourceclaim"},
+		Write: registry.Write[claim]{
+			Default:          func(c claim) { defaultClaim(&c.Spec) },
+			PrepareForCreate: func(_ context.Context, c claim) { c.Status = resourcev1.ResourceClaimStatus{} },
+			PrepareForUpdate: func(_ context.Context, c, old claim) { c.Status = old.Status },
+			Validate: func(ctx context.Context, c claim) field.ErrorList {
+				path := field.NewPath("spec")
+				return append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
+			},
+			ValidateUpdate: func(_ context.Context, c, old claim) field.ErrorList {
+				errs := check.Immutable(c.Spec, old.Spec, field.NewPath("spec"))
+				return append(errs, validateClaimSpec(&c.Spec, field.NewPath("spec"))...)
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		ValidateUpdate: func(_ context.Context, c, old claim) field.ErrorList {
-			errs := check.Immutable(c.Spec, old.Spec, field.NewPath("spec"))
-			return append(errs, validateClaimSpec(&c.Spec, field.NewPath("spec"))...)
+		Delete: registry.Delete[claim]{ReturnsObject: true},
+		Show: registry.Show[claim]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("State", "A summary of the current state (allocated, pending, reserved, etc.)."), show.Age(),
+			},
+			Cells: func(c claim, since func(metav1.Time) string) []any {
+				return []any{c.Name, claimState(c), since(c.CreationTimestamp)}
+			},
 		},
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Columns: []registry.Column{
-			show.Name(), show.Text("State", "A summary of the current state (allocated, pending, reserved, etc.)."), show.Age(),
-		},
-		CellsAt: func(c claim, since func(metav1.Time) string) []any {
-			return []any{c.Name, claimState(c), since(c.CreationTimestamp)}
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[claim]{
 			PrepareForUpdate: func(_ context.Context, c, old claim) {
 				c.Spec = old.Spec

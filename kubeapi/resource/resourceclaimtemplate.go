@@ -17,22 +17,27 @@ import (
 func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceClaimTemplate] {
 	type template = *resourcev1.ResourceClaimTemplate
 	return registry.Kind[template]{
-		Hub: v1.WithKind("ResourceClaimTemplate"), Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate", Namespaced: true,
+		Hub: v1.WithKind("ResourceClaimTemplate"), Namespaced: true,
 		New:     func() template { return &resourcev1.ResourceClaimTemplate{} },
 		NewList: func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
-		Default: func(t template) { defaultClaim(&t.Spec.Spec) },
-		Validate: func(ctx context.Context, t template) field.ErrorList {
-			path := field.NewPath("spec", "spec")
-			return append(validateAdminAccess(ctx, stores, &t.Spec.Spec, path), validateClaimSpec(&t.Spec.Spec, path)...)
+		Names:   registry.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
+		Write: registry.Write[template]{
+			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
+			Validate: func(ctx context.Context, t template) field.ErrorList {
+				path := field.NewPath("spec", "spec")
+				return append(validateAdminAccess(ctx, stores, &t.Spec.Spec, path), validateClaimSpec(&t.Spec.Spec, path)...)
+			},
+			ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
+				return check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))
+			},
+			AllowUnconditionalUpdate: true,
 		},
-		ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
-			return check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))
-		},
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Columns:                  []registry.Column{show.Name(), show.Age()},
-		CellsAt: func(t template, since func(metav1.Time) string) []any {
-			return []any{t.Name, since(t.CreationTimestamp)}
+		Delete: registry.Delete[template]{ReturnsObject: true},
+		Show: registry.Show[template]{
+			Columns: []registry.Column{show.Name(), show.Age()},
+			Cells: func(t template, since func(metav1.Time) string) []any {
+				return []any{t.Name, since(t.CreationTimestamp)}
+			},
 		},
 	}
 }

@@ -41,35 +41,42 @@ func SystemClasses() []*schedulingv1.PriorityClass {
 
 func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
 	return registry.Kind[*schedulingv1.PriorityClass]{
-		Hub: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), Plural: "priorityclasses", Singular: "priorityclass",
-		ShortNames:     []string{"pc"},
+		Hub:            schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
 		Representation: registry.Typed[*schedulingv1.PriorityClass]{MetadataOnUpdate: registry.MetadataChange},
 		New:            func() *schedulingv1.PriorityClass { return &schedulingv1.PriorityClass{} },
 		NewList:        func() runtime.Object { return &schedulingv1.PriorityClassList{} },
-		Default: func(c *schedulingv1.PriorityClass) {
-			if c.PreemptionPolicy == nil {
-				c.PreemptionPolicy = ptr.To(corev1.PreemptLowerPriority)
-			}
+		Names: registry.Names{
+			Plural: "priorityclasses", Singular: "priorityclass",
+			ShortNames: []string{"pc"},
 		},
-		PrepareForCreate: func(_ context.Context, c *schedulingv1.PriorityClass) { c.Generation = 1 },
-		Validate:         func(_ context.Context, c *schedulingv1.PriorityClass) field.ErrorList { return validate(c) },
-		ValidateUpdate: func(_ context.Context, c, old *schedulingv1.PriorityClass) field.ErrorList {
-			var errs field.ErrorList
-			if c.Value != old.Value {
-				errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
-			}
-			return append(errs, check.Immutable(c.PreemptionPolicy, old.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+		Write: registry.Write[*schedulingv1.PriorityClass]{
+			Default: func(c *schedulingv1.PriorityClass) {
+				if c.PreemptionPolicy == nil {
+					c.PreemptionPolicy = ptr.To(corev1.PreemptLowerPriority)
+				}
+			},
+			PrepareForCreate: func(_ context.Context, c *schedulingv1.PriorityClass) { c.Generation = 1 },
+			Validate:         func(_ context.Context, c *schedulingv1.PriorityClass) field.ErrorList { return validate(c) },
+			ValidateUpdate: func(_ context.Context, c, old *schedulingv1.PriorityClass) field.ErrorList {
+				var errs field.ErrorList
+				if c.Value != old.Value {
+					errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
+				}
+				return append(errs, check.Immutable(c.PreemptionPolicy, old.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+			},
+			AllowUnconditionalUpdate: true,
 		},
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Int("Value", show.Doc(schedulingv1.PriorityClass{}, "value")),
-			show.Bool("Global-Default", show.Doc(schedulingv1.PriorityClass{}, "globalDefault")),
-			show.Age(),
-			show.Text("PreemptionPolicy", show.Doc(schedulingv1.PriorityClass{}, "preemptionPolicy")),
-		},
-		CellsAt: func(c *schedulingv1.PriorityClass, since func(metav1.Time) string) []any {
-			return []any{c.Name, int64(c.Value), c.GlobalDefault, since(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, ""))}
+		Show: registry.Show[*schedulingv1.PriorityClass]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Int("Value", show.Doc(schedulingv1.PriorityClass{}, "value")),
+				show.Bool("Global-Default", show.Doc(schedulingv1.PriorityClass{}, "globalDefault")),
+				show.Age(),
+				show.Text("PreemptionPolicy", show.Doc(schedulingv1.PriorityClass{}, "preemptionPolicy")),
+			},
+			Cells: func(c *schedulingv1.PriorityClass, since func(metav1.Time) string) []any {
+				return []any{c.Name, int64(c.Value), c.GlobalDefault, since(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, ""))}
+			},
 		},
 	}
 }

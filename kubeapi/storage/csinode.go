@@ -17,19 +17,24 @@ const maxNodeID = 192
 
 func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 	return registry.Kind[*storagev1.CSINode]{
-		Hub: v1.WithKind("CSINode"), Plural: "csinodes", Singular: "csinode",
-		New:      func() *storagev1.CSINode { return &storagev1.CSINode{} },
-		NewList:  func() runtime.Object { return &storagev1.CSINodeList{} },
-		Validate: onCreate(validateCSINode),
-		ValidateUpdate: func(_ context.Context, n, old *storagev1.CSINode) field.ErrorList {
-			return append(validateCSINode(n), validateDriversUpdate(n, old)...)
+		Hub:     v1.WithKind("CSINode"),
+		New:     func() *storagev1.CSINode { return &storagev1.CSINode{} },
+		NewList: func() runtime.Object { return &storagev1.CSINodeList{} },
+		Names:   registry.Names{Plural: "csinodes", Singular: "csinode"},
+		Write: registry.Write[*storagev1.CSINode]{
+			Validate: onCreate(validateCSINode),
+			ValidateUpdate: func(_ context.Context, n, old *storagev1.CSINode) field.ErrorList {
+				return append(validateCSINode(n), validateDriversUpdate(n, old)...)
+			},
 		},
-		DeleteReturnsObject: true,
-		Columns: []registry.Column{
-			show.Name(), show.Int("Drivers", "Drivers indicates the number of CSI drivers registered on the node"), show.Age(),
-		},
-		CellsAt: func(n *storagev1.CSINode, since func(metav1.Time) string) []any {
-			return []any{n.Name, int64(len(n.Spec.Drivers)), since(n.CreationTimestamp)}
+		Delete: registry.Delete[*storagev1.CSINode]{ReturnsObject: true},
+		Show: registry.Show[*storagev1.CSINode]{
+			Columns: []registry.Column{
+				show.Name(), show.Int("Drivers", "Drivers indicates the number of CSI drivers registered on the node"), show.Age(),
+			},
+			Cells: func(n *storagev1.CSINode, since func(metav1.Time) string) []any {
+				return []any{n.Name, int64(len(n.Spec.Drivers)), since(n.CreationTimestamp)}
+			},
 		},
 	}
 }

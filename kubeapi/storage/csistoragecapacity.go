@@ -16,16 +16,19 @@ import (
 
 func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {
 	return registry.Kind[*storagev1.CSIStorageCapacity]{
-		Hub: v1.WithKind("CSIStorageCapacity"), Plural: "csistoragecapacities", Singular: "csistoragecapacity", Namespaced: true,
-		New:      func() *storagev1.CSIStorageCapacity { return &storagev1.CSIStorageCapacity{} },
-		NewList:  func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
-		Validate: onCreate(func(c *storagev1.CSIStorageCapacity) field.ErrorList { return validateCapacity(c, false) }),
-		ValidateUpdate: func(_ context.Context, c, old *storagev1.CSIStorageCapacity) field.ErrorList {
-			errs := validateCapacity(c, old.NodeTopology != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.NodeTopology))
-			errs = append(errs, check.Immutable(c.NodeTopology, old.NodeTopology, field.NewPath("nodeTopology"))...)
-			return append(errs, check.Immutable(c.StorageClassName, old.StorageClassName, field.NewPath("storageClassName"))...)
+		Hub: v1.WithKind("CSIStorageCapacity"), Namespaced: true,
+		New:     func() *storagev1.CSIStorageCapacity { return &storagev1.CSIStorageCapacity{} },
+		NewList: func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
+		Names:   registry.Names{Plural: "csistoragecapacities", Singular: "csistoragecapacity"},
+		Write: registry.Write[*storagev1.CSIStorageCapacity]{
+			Validate: onCreate(func(c *storagev1.CSIStorageCapacity) field.ErrorList { return validateCapacity(c, false) }),
+			ValidateUpdate: func(_ context.Context, c, old *storagev1.CSIStorageCapacity) field.ErrorList {
+				errs := validateCapacity(c, old.NodeTopology != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.NodeTopology))
+				errs = append(errs, check.Immutable(c.NodeTopology, old.NodeTopology, field.NewPath("nodeTopology"))...)
+				return append(errs, check.Immutable(c.StorageClassName, old.StorageClassName, field.NewPath("storageClassName"))...)
+			},
+			AllowUnconditionalUpdate: false,
 		},
-		AllowUnconditionalUpdate: false,
 	}
 }
 

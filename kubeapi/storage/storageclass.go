@@ -20,46 +20,51 @@ import (
 
 func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 	return registry.Kind[*storagev1.StorageClass]{
-		Hub: v1.WithKind("StorageClass"), Plural: "storageclasses", Singular: "storageclass", ShortNames: []string{"sc"},
+		Hub:     v1.WithKind("StorageClass"),
 		New:     func() *storagev1.StorageClass { return &storagev1.StorageClass{} },
 		NewList: func() runtime.Object { return &storagev1.StorageClassList{} },
-		Default: func(c *storagev1.StorageClass) {
-			if c.ReclaimPolicy == nil {
-				c.ReclaimPolicy = ptr.To(corev1.PersistentVolumeReclaimDelete)
-			}
-			if c.VolumeBindingMode == nil {
-				c.VolumeBindingMode = ptr.To(storagev1.VolumeBindingImmediate)
-			}
+		Names:   registry.Names{Plural: "storageclasses", Singular: "storageclass", ShortNames: []string{"sc"}},
+		Write: registry.Write[*storagev1.StorageClass]{
+			Default: func(c *storagev1.StorageClass) {
+				if c.ReclaimPolicy == nil {
+					c.ReclaimPolicy = ptr.To(corev1.PersistentVolumeReclaimDelete)
+				}
+				if c.VolumeBindingMode == nil {
+					c.VolumeBindingMode = ptr.To(storagev1.VolumeBindingImmediate)
+				}
+			},
+			Validate: onCreate(validateStorageClass),
+			ValidateUpdate: func(_ context.Context, c, old *storagev1.StorageClass) field.ErrorList {
+				var errs field.ErrorList
+				if check.Differs(c.Parameters, old.Parameters) {
+					errs = append(errs, field.Invalid(field.NewPath("parameters"), c.Parameters, check.ImmutableMsg))
+				}
+				errs = append(errs, check.Immutable(c.Provisioner, old.Provisioner, field.NewPath("provisioner"))...)
+				if *c.ReclaimPolicy != *old.ReclaimPolicy {
+					errs = append(errs, field.Invalid(field.NewPath("reclaimPolicy"), string(*c.ReclaimPolicy), check.ImmutableMsg))
+				}
+				return append(errs, check.Immutable(c.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
+			},
+			AllowUnconditionalUpdate: true,
 		},
-		Validate: onCreate(validateStorageClass),
-		ValidateUpdate: func(_ context.Context, c, old *storagev1.StorageClass) field.ErrorList {
-			var errs field.ErrorList
-			if check.Differs(c.Parameters, old.Parameters) {
-				errs = append(errs, field.Invalid(field.NewPath("parameters"), c.Parameters, check.ImmutableMsg))
-			}
-			errs = append(errs, check.Immutable(c.Provisioner, old.Provisioner, field.NewPath("provisioner"))...)
-			if *c.ReclaimPolicy != *old.ReclaimPolicy {
-				errs = append(errs, field.Invalid(field.NewPath("reclaimPolicy"), string(*c.ReclaimPolicy), check.ImmutableMsg))
-			}
-			return append(errs, check.Immutable(c.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
-		},
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Provisioner", show.Doc(storagev1.StorageClass{}, "provisioner")),
-			show.Text("ReclaimPolicy", show.Doc(storagev1.StorageClass{}, "reclaimPolicy")),
-			show.Text("VolumeBindingMode", show.Doc(storagev1.StorageClass{}, "volumeBindingMode")),
-			show.Text("AllowVolumeExpansion", show.Doc(storagev1.StorageClass{}, "allowVolumeExpansion")),
-			show.Age(),
-		},
-		CellsAt: func(c *storagev1.StorageClass, since func(metav1.Time) string) []any {
-			name := c.Name
-			if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
-				name += " (default)"
-			}
-			return []any{name, c.Provisioner, string(ptr.Deref(c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)),
-				string(ptr.Deref(c.VolumeBindingMode, storagev1.VolumeBindingImmediate)), ptr.Deref(c.AllowVolumeExpansion, false), since(c.CreationTimestamp)}
+		Delete: registry.Delete[*storagev1.StorageClass]{ReturnsObject: true},
+		Show: registry.Show[*storagev1.StorageClass]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Provisioner", show.Doc(storagev1.StorageClass{}, "provisioner")),
+				show.Text("ReclaimPolicy", show.Doc(storagev1.StorageClass{}, "reclaimPolicy")),
+				show.Text("VolumeBindingMode", show.Doc(storagev1.StorageClass{}, "volumeBindingMode")),
+				show.Text("AllowVolumeExpansion", show.Doc(storagev1.StorageClass{}, "allowVolumeExpansion")),
+				show.Age(),
+			},
+			Cells: func(c *storagev1.StorageClass, since func(metav1.Time) string) []any {
+				name := c.Name
+				if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
+					name += " (default)"
+				}
+				return []any{name, c.Provisioner, string(ptr.Deref(c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)),
+					string(ptr.Deref(c.VolumeBindingMode, storagev1.VolumeBindingImmediate)), ptr.Deref(c.AllowVolumeExpansion, false), since(c.CreationTimestamp)}
+			},
 		},
 	}
 }

@@ -18,40 +18,49 @@ type pod = *corev1.Pod
 // Kind declares the Pod; o says what its spec may be.
 func Kind(o podspec.Options) registry.Kind[pod] {
 	return registry.Kind[pod]{
-		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Plural: "pods", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}, Namespaced: true,
-		New:                      func() pod { return &corev1.Pod{} },
-		NewList:                  func() runtime.Object { return &corev1.PodList{} },
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Default: func(p pod) {
-			podspec.DefaultPod(p)
-			firstIP(&p.Status)
+		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
+		New:     func() pod { return &corev1.Pod{} },
+		NewList: func() runtime.Object { return &corev1.PodList{} },
+		Names:   registry.Names{Plural: "pods", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}},
+		Write: registry.Write[pod]{
+			AllowUnconditionalUpdate: true,
+			Default: func(p pod) {
+				podspec.DefaultPod(p)
+				firstIP(&p.Status)
+			},
+			PrepareForCreate: prepareForCreate,
+			PrepareForUpdate: func(_ context.Context, p, old pod) {
+				p.Status = old.Status
+				raiseGeneration(p, old)
+			},
+			Validate:       func(_ context.Context, p pod) field.ErrorList { return validateNew(o, p) },
+			ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateUpdate(o, p, old) },
+			Warnings: func(_ context.Context, p, old pod) []string {
+				if old != nil {
+					return nil
+				}
+				return podspec.PodWarnings(p)
+			},
+			ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
 		},
-		PrepareForCreate: prepareForCreate,
-		PrepareForUpdate: func(_ context.Context, p, old pod) {
-			p.Status = old.Status
-			raiseGeneration(p, old)
+		Delete: registry.Delete[pod]{
+			ReturnsObject: true,
+			CheckGraceful: gracePeriod,
 		},
-		Validate:       func(_ context.Context, p pod) field.ErrorList { return validateNew(o, p) },
-		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateUpdate(o, p, old) },
-		Warnings: func(_ context.Context, p, old pod) []string {
-			if old != nil {
-				return nil
-			}
-			return podspec.PodWarnings(p)
+		Show: registry.Show[pod]{
+			Columns:       columns(),
+			Cells:         cells,
+			RowConditions: rowConditions,
 		},
-		CheckGracefulDelete: gracePeriod,
-		ResetFields:         strategy.Reset(corev1.SchemeGroupVersion, "status"),
-		Status:              status(),
+		Select: registry.Select[pod]{
+			Fields: selectableFields(),
+			Index:  "spec.nodeName",
+		},
+		Status: status(),
 		Subresources: map[string]*registry.UpdateSubresource[pod]{
 			"ephemeralcontainers": ephemeralContainers(o),
 			"resize":              resize(o),
 		},
-		Columns:       columns(),
-		CellsAt:       cells,
-		RowConditions: rowConditions,
-		Fields:        selectableFields(),
-		IndexField:    "spec.nodeName",
 	}
 }
 

@@ -19,34 +19,55 @@ type service = *corev1.Service
 // ports, comes from a.
 func Kind(a *Allocation) registry.Kind[service] {
 	return registry.Kind[service]{
-		Hub: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"},
+		Hub:        corev1.SchemeGroupVersion.WithKind("Service"),
 		Namespaced: true, Prefix: "services/specs",
-		New:                      func() service { return &corev1.Service{} },
-		NewList:                  func() runtime.Object { return &corev1.ServiceList{} },
-		ValidateName:             validation.NameIsDNSLabel,
-		AllowCreateOnUpdate:      true,
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Default:                  setDefaults,
-		PrepareForCreate: func(_ context.Context, s service) {
-			s.Status = corev1.ServiceStatus{}
-			oneAndList(s, nil)
+		New:     func() service { return &corev1.Service{} },
+		NewList: func() runtime.Object { return &corev1.ServiceList{} },
+		Names:   registry.Names{Plural: "services", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}},
+		Write: registry.Write[service]{
+			ValidateName:             validation.NameIsDNSLabel,
+			AllowCreateOnUpdate:      true,
+			AllowUnconditionalUpdate: true,
+			Default:                  setDefaults,
+			PrepareForCreate: func(_ context.Context, s service) {
+				s.Status = corev1.ServiceStatus{}
+				oneAndList(s, nil)
+			},
+			PrepareForUpdate: func(_ context.Context, s, old service) {
+				s.Status = old.Status
+				oneAndList(s, old)
+				forgetByType(s, old)
+				keepAllocated(s, old)
+			},
+			BeginCreate: a.beginCreate,
+			BeginUpdate: a.beginUpdate,
+			Validate:    func(_ context.Context, s service) field.ErrorList { return validate(s, nil) },
+			ValidateUpdate: func(_ context.Context, s, old service) field.ErrorList {
+				return append(validateFixed(s, old), validate(s, old)...)
+			},
+			Warnings:    warnings,
+			ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
 		},
-		PrepareForUpdate: func(_ context.Context, s, old service) {
-			s.Status = old.Status
-			oneAndList(s, old)
-			forgetByType(s, old)
-			keepAllocated(s, old)
+		Delete: registry.Delete[service]{
+			ReturnsObject: true,
+			After:         a.afterDelete,
 		},
-		BeginCreate: a.beginCreate,
-		BeginUpdate: a.beginUpdate,
-		AfterDelete: a.afterDelete,
-		Validate:    func(_ context.Context, s service) field.ErrorList { return validate(s, nil) },
-		ValidateUpdate: func(_ context.Context, s, old service) field.ErrorList {
-			return append(validateFixed(s, old), validate(s, old)...)
+		Show: registry.Show[service]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Type", show.Doc(corev1.ServiceSpec{}, "type")),
+				show.Text("Cluster-IP", show.Doc(corev1.ServiceSpec{}, "clusterIP")),
+				show.Text("External-IP", show.Doc(corev1.ServiceSpec{}, "externalIPs")),
+				show.Text("Port(s)", show.Doc(corev1.ServiceSpec{}, "ports")), show.Age(),
+				show.Wide(show.Text("Selector", show.Doc(corev1.ServiceSpec{}, "selector"))),
+			},
+			Cells: cells,
 		},
-		Warnings:    warnings,
-		ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
+		Select: registry.Select[service]{
+			Fields: []registry.SelectableField[service]{
+				{Path: "spec.clusterIP", Get: func(s service) string { return s.Spec.ClusterIP }},
+				{Path: "spec.type", Get: func(s service) string { return string(s.Spec.Type) }},
+			},
+		},
 		Status: &registry.StatusSubresource[service]{
 			PrepareForUpdate: func(_ context.Context, s, old service) {
 				s.Spec = old.Spec
@@ -56,18 +77,6 @@ func Kind(a *Allocation) registry.Kind[service] {
 			},
 			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(s) },
 			ResetFields:    strategy.Reset(corev1.SchemeGroupVersion, "spec"),
-		},
-		Columns: []registry.Column{
-			show.Name(), show.Text("Type", show.Doc(corev1.ServiceSpec{}, "type")),
-			show.Text("Cluster-IP", show.Doc(corev1.ServiceSpec{}, "clusterIP")),
-			show.Text("External-IP", show.Doc(corev1.ServiceSpec{}, "externalIPs")),
-			show.Text("Port(s)", show.Doc(corev1.ServiceSpec{}, "ports")), show.Age(),
-			show.Wide(show.Text("Selector", show.Doc(corev1.ServiceSpec{}, "selector"))),
-		},
-		CellsAt: cells,
-		Fields: []registry.SelectableField[service]{
-			{Path: "spec.clusterIP", Get: func(s service) string { return s.Spec.ClusterIP }},
-			{Path: "spec.type", Get: func(s service) string { return string(s.Spec.Type) }},
 		},
 	}
 }
