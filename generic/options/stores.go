@@ -19,7 +19,8 @@ type Store struct {
 type Stores struct {
 	Default Store
 	// Overrides are the stores of resources that are kept elsewhere.
-	Overrides  map[schema.GroupResource]Store
+	Overrides map[schema.GroupResource]Store
+	// Encryption says how values are encrypted; nil leaves them as they are.
 	Encryption *encryption.Providers
 }
 
@@ -45,11 +46,16 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource) (registry.RES
 	if !ok {
 		store = o.stores.Default
 	}
-	view := o.stores.Encryption.View(store.Backend, resource)
-	opts := o.common
-	opts.Backend = view
+	opts, config := o.common, cache.Config{}
+	opts.Backend = store.Backend
+	if o.stores.Encryption != nil {
+		config.View = o.stores.Encryption.View(store.Backend, resource)
+		opts.Backend = config.View
+	}
 	opts.Cache = func(c storage.CacheConfig) storage.Cache {
-		return store.Hub.Cache(cache.Config{CacheConfig: c, View: view})
+		config := config
+		config.CacheConfig = c
+		return store.Hub.Cache(config)
 	}
 	opts.DropCache = store.Hub.Drop
 	return opts, nil
