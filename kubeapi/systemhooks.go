@@ -12,7 +12,7 @@ import (
 	"triplane/generic/request"
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/core"
-	"triplane/kubeapi/core/allocator"
+	"triplane/kubeapi/core/service/allocator"
 )
 
 // serviceHook puts the Service "kubernetes" and this replica's endpoint of it in

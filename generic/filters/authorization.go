@@ -14,8 +14,20 @@ import (
 	"triplane/generic/metrics"
 )
 
-// withAuthorization lets pass what the user may do and answers 403 else.
-func withAuthorization(authz authorizer.Authorizer, m *metrics.Registry) func(http.Handler) http.Handler {
+// AuthorizationOptions is who decides what users may do.
+type AuthorizationOptions struct {
+	// Authorization decides; nil allows everything.
+	Authorization authorizer.Authorizer
+}
+
+// withAuthorization passes on what the user may do and answers 403 otherwise; an
+// authorizer that failed without an opinion is answered 500.
+//
+// Options: the authorizers of generic/options.Authorization. Metrics:
+// authorization_attempts_total, authorization_duration_seconds. Order: last, so
+// that all that a decision may depend on is known.
+func withAuthorization(o AuthorizationOptions, m *metrics.Registry) filter {
+	authz := o.Authorization
 	if authz == nil {
 		return unchanged
 	}

@@ -41,14 +41,21 @@ var testTokens = authentication.TokenFunc(func(_ context.Context, token string) 
 
 func testOptions() Options {
 	return Options{
-		Authentication: authentication.UnionFailFirst(
-			authentication.AuthenticatedGroup(authentication.Bearer(testTokens)), authentication.Anonymous()),
-		APIAudiences:   []string{"api"},
-		Authorization:  authorization.Union(authorization.SystemMasters(), granted{}),
-		RequestTimeout: time.Minute,
-		Metrics:        metrics.New(),
-		InFlight:       &WaitGroup{},
+		AuthenticationOptions: AuthenticationOptions{
+			Authentication: authentication.UnionFailFirst(
+				authentication.AuthenticatedGroup(authentication.Bearer(testTokens)), authentication.Anonymous()),
+			APIAudiences: []string{"api"},
+		},
+		AuthorizationOptions: AuthorizationOptions{authorization.Union(authorization.SystemMasters(), granted{})},
+		Settings:             within(time.Minute),
+		Metrics:              metrics.New(),
+		WaitGroupOptions:     WaitGroupOptions{&WaitGroup{}},
 	}
+}
+
+// within is settings with nothing but a deadline.
+func within(timeout time.Duration) Settings {
+	return Settings{DeadlineOptions: DeadlineOptions{RequestTimeout: timeout}}
 }
 
 // granted lets the user "granted" impersonate jane, and jane list pods.
@@ -196,7 +203,7 @@ func TestPanics(t *testing.T) {
 }
 
 func TestDeadline(t *testing.T) {
-	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), Options{RequestTimeout: time.Hour})
+	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), Options{Settings: within(time.Hour)})
 	w := serve(h, "GET", "/api/v1/pods/p?timeout=1ms")
 	if w.Code != 504 || !strings.Contains(w.Body.String(), `"reason":"Timeout"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -205,7 +212,7 @@ func TestDeadline(t *testing.T) {
 		if _, has := r.Context().Deadline(); has {
 			t.Error("a watch has no deadline")
 		}
-	}), Options{RequestTimeout: time.Hour})
+	}), Options{Settings: within(time.Hour)})
 	serve(h, "GET", "/api/v1/pods?watch=1")
 }
 
@@ -215,7 +222,7 @@ func TestShutdown(t *testing.T) {
 	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		entered <- struct{}{}
 		<-r.Context().Done()
-	}), Options{InFlight: g, Terminating: terminating, RequestTimeout: 50 * time.Millisecond})
+	}), Options{WaitGroupOptions: WaitGroupOptions{g}, TerminationOptions: TerminationOptions{terminating}, Settings: within(50 * time.Millisecond)})
 	watch, get := make(chan struct{}), make(chan struct{})
 	go func() { serve(h, "GET", "/api/v1/pods?watch=1"); close(watch) }()
 	go func() { serve(h, "GET", "/api/v1/pods"); close(get) }()
@@ -274,7 +281,9 @@ func TestInFlightLimits(t *testing.T) {
 }
 
 func TestCORSAndHSTS(t *testing.T) {
-	h := Chain(echo, Options{CORSAllowedOrigins: []string{`//example\.com(:|$)`}, HSTSDirectives: []string{"max-age=1", "preload"}})
+	h := Chain(echo, Options{Settings: Settings{
+		CORSOptions: CORSOptions{[]string{`//example\.com(:|$)`}}, HSTSOptions: HSTSOptions{[]string{"max-age=1", "preload"}},
+	}})
 	w := serve(h, "OPTIONS", "/x", "Origin", "https://example.com")
 	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Origin") != "https://example.com" || w.Header().Get("Strict-Transport-Security") != "max-age=1; preload" {
 		t.Errorf("%d %v", w.Code, w.Header())
@@ -282,7 +291,7 @@ func TestCORSAndHSTS(t *testing.T) {
 	if w := serve(h, "GET", "/x", "Origin", "https://example.org"); w.Header().Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("another origin is let in: %v", w.Header())
 	}
-	if _, err := CompileOrigins([]string{"("}); err == nil {
+	if errs := (CORSOptions{[]string{"("}}).Validate(); len(errs) != 1 {
 		t.Error("a broken pattern is taken")
 	}
 }

@@ -13,10 +13,33 @@ import (
 	"triplane/generic/request"
 )
 
+const defaultRequestTimeout = time.Minute
+
+// DeadlineOptions is --request-timeout.
+type DeadlineOptions struct {
+	// RequestTimeout is the longest that a request may take that is not
+	// long-running; 0 is no limit.
+	RequestTimeout time.Duration
+}
+
+// Validate returns an error for a negative duration.
+func (o DeadlineOptions) Validate() []error {
+	if o.RequestTimeout < 0 {
+		return []error{errors.New("--request-timeout cannot be negative")}
+	}
+	return nil
+}
+
 // withDeadline bounds how long a request may take: the server's limit, or less
-// where ?timeout= says so. Handlers honour the context; where one gave up
-// without an answer, the answer is 504.
-func withDeadline(limit time.Duration, m *metrics.Registry) func(http.Handler) http.Handler {
+// where ?timeout= says so. Handlers honour the context; where one returned without
+// an answer after the deadline, the answer is 504. Long-running requests have no
+// deadline.
+//
+// Options: --request-timeout. Metrics: apiserver_request_terminations_total with
+// code 504. Order: before everything that may wait (authentication webhooks,
+// queues, admission), so that all of it counts.
+func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
+	limit := o.RequestTimeout
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)

@@ -22,7 +22,10 @@ type exchange struct {
 // exchangeOf finds the exchange behind the chain's own requests.
 func exchangeOf(r *http.Request) *exchange { return r.Context().(*exchange) }
 
-// withExchange begins an exchange for each request.
+// withExchange makes an exchange for each request.
+//
+// Options: none. Metrics: none. Order: before all filters that use it, which are
+// all but withStack.
 func withExchange(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e := &exchange{}

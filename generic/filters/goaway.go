@@ -1,13 +1,34 @@
 package filters
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net/http"
 )
 
+// GoawayOptions is --goaway-chance.
+type GoawayOptions struct {
+	// GoawayChance is the probability that a request ends its HTTP/2 connection,
+	// at most 0.02; 0 leaves the filter out.
+	GoawayChance float64
+}
+
+// Validate returns an error for an invalid probability.
+func (o GoawayOptions) Validate() []error {
+	if o.GoawayChance < 0 || o.GoawayChance > 0.02 {
+		return []error{errors.New("--goaway-chance must be between 0 and 0.02")}
+	}
+	return nil
+}
+
 // withGoaway asks a fraction of HTTP/2 clients to reconnect, so that they spread
-// over the servers behind a load balancer.
-func withGoaway(chance float64) func(http.Handler) http.Handler {
+// over the servers behind a load balancer: net/http sends GOAWAY after a response
+// with "Connection: close".
+//
+// Options: --goaway-chance. Metrics: none. Order: before anything can answer, so
+// that refused requests count like others.
+func withGoaway(o GoawayOptions) filter {
+	chance := o.GoawayChance
 	if chance <= 0 {
 		return unchanged
 	}

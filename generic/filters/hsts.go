@@ -1,16 +1,42 @@
 package filters
 
 import (
+	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
-// withHSTS tells browsers to come back over TLS only.
-func withHSTS(directives []string) func(http.Handler) http.Handler {
-	if len(directives) == 0 {
+// HSTSOptions is --strict-transport-security-directives.
+type HSTSOptions struct {
+	// HSTSDirectives are the directives of the Strict-Transport-Security header
+	// (RFC 6797); none leaves the filter out.
+	HSTSDirectives []string
+}
+
+var hstsDirective = regexp.MustCompile(`^(max-age=[0-9]+|includeSubDomains|preload)$`)
+
+// Validate returns an error for each directive that RFC 6797 does not know.
+func (o HSTSOptions) Validate() []error {
+	var errs []error
+	for _, d := range o.HSTSDirectives {
+		if !hstsDirective.MatchString(d) {
+			errs = append(errs, fmt.Errorf("--strict-transport-security-directives: %q is not max-age=SECONDS, includeSubDomains or preload", d))
+		}
+	}
+	return errs
+}
+
+// withHSTS adds the header by which browsers use TLS only for this host from now
+// on.
+//
+// Options: --strict-transport-security-directives. Metrics: none. Order: before
+// authentication, so that a 401 has the header too.
+func withHSTS(o HSTSOptions) filter {
+	if len(o.HSTSDirectives) == 0 {
 		return unchanged
 	}
-	value := []string{strings.Join(directives, "; ")}
+	value := []string{strings.Join(o.HSTSDirectives, "; ")}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header()["Strict-Transport-Security"] = value

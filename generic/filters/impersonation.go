@@ -11,7 +11,6 @@ import (
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization"
-	"triplane/generic/authorization/authorizer"
 )
 
 const (
@@ -21,9 +20,15 @@ const (
 	impersonateExtraPrefix = "Impersonate-Extra-"
 )
 
-// withImpersonation lets users act as others where they may: see modes. Behind
-// it the request is the other's.
-func withImpersonation(authz authorizer.Authorizer) func(http.Handler) http.Handler {
+// withImpersonation lets users act as others where they may (see
+// impersonationModes and KEP-5284): behind it the request's user is the
+// impersonated one. It answers 403 where they may not, and 400 where no user is
+// named.
+//
+// Options: the authorizers of generic/options.Authorization. Metrics: none. Order:
+// behind authentication; before all that depends on the effective user.
+func withImpersonation(o AuthorizationOptions) filter {
+	authz := o.Authorization
 	if authz == nil {
 		authz = authorization.AlwaysAllow{}
 	}

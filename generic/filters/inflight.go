@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"errors"
 	"net/http"
 	"sync/atomic"
 
@@ -9,6 +10,31 @@ import (
 	"triplane/generic/authentication/user"
 	"triplane/generic/metrics"
 )
+
+// InFlightOptions is --max-requests-inflight and
+// --max-mutating-requests-inflight.
+type InFlightOptions struct {
+	// MaxRequestsInFlight bounds the requests that read, and
+	// MaxMutatingRequestsInFlight those that write, which are answered at the same
+	// time; 0 is no limit.
+	MaxRequestsInFlight         int
+	MaxMutatingRequestsInFlight int
+}
+
+// Validate returns an error for negative limits and where both are 0.
+func (o InFlightOptions) Validate() []error {
+	var errs []error
+	if o.MaxRequestsInFlight < 0 {
+		errs = append(errs, errors.New("--max-requests-inflight cannot be negative"))
+	}
+	if o.MaxMutatingRequestsInFlight < 0 {
+		errs = append(errs, errors.New("--max-mutating-requests-inflight cannot be negative"))
+	}
+	if o.MaxRequestsInFlight+o.MaxMutatingRequestsInFlight <= 0 {
+		errs = append(errs, errors.New("--max-requests-inflight and --max-mutating-requests-inflight cannot both be zero"))
+	}
+	return errs
+}
 
 // lane is the requests of one kind that may be answered at the same time.
 type lane struct {
@@ -36,10 +62,15 @@ func (l *lane) leave() {
 }
 
 // withInFlightLimits answers 429 when too many requests that read, or too many
-// that write, are being answered. Long-running requests do not count, and
-// system:masters always get in.
-func withInFlightLimits(readOnly, mutating int, m *metrics.Registry) func(http.Handler) http.Handler {
-	reads, writes := &lane{limit: int64(readOnly)}, &lane{limit: int64(mutating)}
+// that write, are being answered. Long-running requests do not count, and members
+// of system:masters are never refused.
+//
+// Options: --max-requests-inflight, --max-mutating-requests-inflight. Metrics:
+// apiserver_current_inflight_requests, apiserver_request_terminations_total with
+// code 429. Order: behind authentication and impersonation, which determine the
+// user; before authorization, which may be costly.
+func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
+	reads, writes := &lane{limit: int64(o.MaxRequestsInFlight)}, &lane{limit: int64(o.MaxMutatingRequestsInFlight)}
 	if m != nil {
 		reads.gauge, writes.gauge = m.Requests.InFlight("readOnly"), m.Requests.InFlight("mutating")
 	}

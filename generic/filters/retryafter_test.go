@@ -36,7 +36,7 @@ func TestRetryAfterDuringShutdown(t *testing.T) {
 			r = r.WithContext(authentication.WithLoopback(r.Context()))
 		}
 		w := httptest.NewRecorder()
-		withRetryAfter(g, c.on)(served).ServeHTTP(w, r)
+		withRetryAfter(RetryAfterOptions{c.on}, WaitGroupOptions{g})(served).ServeHTTP(w, r)
 		if w.Code != c.code {
 			t.Errorf("%+v: %d", c, w.Code)
 		}

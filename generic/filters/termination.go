@@ -17,13 +17,23 @@ type termination struct {
 	idle    chan struct{} // closed when the last request left
 }
 
-// withTermination gives long-running requests a context that ends with the
-// server.
-func withTermination(terminating <-chan struct{}) func(http.Handler) http.Handler {
-	if terminating == nil {
+// TerminationOptions is the event that ends long-running requests.
+type TerminationOptions struct {
+	// Terminating is closed when the server has begun to shut down; nil leaves the
+	// filter out.
+	Terminating <-chan struct{}
+}
+
+// withTermination gives long-running requests a context that ends when the server
+// shuts down.
+//
+// Options: none. Metrics: none. Order: behind requestInfo, which determines what is
+// long-running.
+func withTermination(o TerminationOptions) filter {
+	if o.Terminating == nil {
 		return unchanged
 	}
-	t := &termination{terminating: terminating, cancels: map[uint64]context.CancelFunc{}}
+	t := &termination{terminating: o.Terminating, cancels: map[uint64]context.CancelFunc{}}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)

@@ -24,7 +24,7 @@ type WaitGroup struct {
 	drain sync.Once
 }
 
-// Enter counts a request; false means that it is too late for it.
+// Enter counts a request; it returns false where waiting has begun.
 func (g *WaitGroup) Enter() bool {
 	if g.state.Add(1)&waiting != 0 {
 		g.Leave()
@@ -65,14 +65,25 @@ func (g *WaitGroup) channel() chan struct{} {
 
 func (g *WaitGroup) drained() { g.drain.Do(func() { close(g.channel()) }) }
 
-// refusing tells whether it is too late for new requests.
+// refusing reports whether new requests are refused.
 func (g *WaitGroup) refusing() bool { return g.state.Load()&waiting != 0 }
 
+// RetryAfterOptions is --shutdown-send-retry-after.
+type RetryAfterOptions struct {
+	// ShutdownSendRetryAfter keeps the listener open while requests in flight
+	// finish, and answers new ones 429.
+	ShutdownSendRetryAfter bool
+}
+
 // withRetryAfter answers 429 once the server waits for its last requests, and
-// has the connection closed, so that clients come back elsewhere. The server's
-// own requests and those about its health get through.
-func withRetryAfter(g *WaitGroup, on bool) func(http.Handler) http.Handler {
-	if g == nil || !on {
+// closes the connection, so that clients reconnect to another server. The server's
+// own requests and those for its health checks pass.
+//
+// Options: --shutdown-send-retry-after. Metrics: none. Order: before waitGroup,
+// which answers 503 where this filter is off.
+func withRetryAfter(o RetryAfterOptions, group WaitGroupOptions) filter {
+	g := group.InFlight
+	if g == nil || !o.ShutdownSendRetryAfter {
 		return unchanged
 	}
 	return func(next http.Handler) http.Handler {
@@ -97,9 +108,20 @@ func aboutHealth(path string) bool {
 	return false
 }
 
+// WaitGroupOptions is the counter of requests, which the server waits for.
+type WaitGroupOptions struct {
+	// InFlight counts requests so that shutdown can wait for them; nil counts
+	// nothing.
+	InFlight *WaitGroup
+}
+
 // withWaitGroup counts the requests that shutdown waits for: all but the
-// long-running ones.
-func withWaitGroup(g *WaitGroup) func(http.Handler) http.Handler {
+// long-running ones. It answers 503 to those that come too late.
+//
+// Options: none. Metrics: none. Order: behind requestInfo, which determines what
+// is long-running; before everything that works on the request.
+func withWaitGroup(o WaitGroupOptions) filter {
+	g := o.InFlight
 	if g == nil {
 		return unchanged
 	}

@@ -2,8 +2,10 @@ package options
 
 import (
 	"fmt"
+	"math"
 	"net"
-	"regexp"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -17,26 +19,16 @@ type ServerRun struct {
 	AdvertiseAddress net.IP
 	ExternalHost     string
 
-	CORSAllowedOrigins                  []string
-	HSTSDirectives                      []string
-	GoawayChance                        float64
-	LivezGracePeriod                    time.Duration
-	MaxRequestsInFlight                 int
-	MaxMutatingRequestsInFlight         int
-	MinRequestTimeout                   int
-	RequestTimeout                      time.Duration
-	ShutdownDelayDuration               time.Duration
-	ShutdownSendRetryAfter              bool
-	ShutdownWatchTerminationGracePeriod time.Duration
+	filters.Settings
+	server.RunOptions
+	MinRequestTimeout time.Duration
 }
 
 // NewServerRun returns the defaults.
 func NewServerRun() *ServerRun {
 	return &ServerRun{
-		MaxRequestsInFlight:         400,
-		MaxMutatingRequestsInFlight: 200,
-		MinRequestTimeout:           1800,
-		RequestTimeout:              time.Minute,
+		Settings:          filters.DefaultSettings(),
+		MinRequestTimeout: server.DefaultEndpointOptions().MinRequestTimeout,
 	}
 }
 
@@ -58,7 +50,7 @@ func (o *ServerRun) AddFlags(fs *pflag.FlagSet) {
 		"How many reading requests are served at once; more are answered 429. Zero is no limit.")
 	fs.IntVar(&o.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.MaxMutatingRequestsInFlight,
 		"How many writing requests are served at once; more are answered 429. Zero is no limit.")
-	fs.IntVar(&o.MinRequestTimeout, "min-request-timeout", o.MinRequestTimeout,
+	fs.Var((*seconds)(&o.MinRequestTimeout), "min-request-timeout",
 		"The least number of seconds after which a watch is ended; each watch gets a random time above it.")
 	fs.DurationVar(&o.RequestTimeout, "request-timeout", o.RequestTimeout,
 		"How long a request may take that is no watch, proxy or the like.")
@@ -72,53 +64,34 @@ func (o *ServerRun) AddFlags(fs *pflag.FlagSet) {
 
 // Validate returns what is wrong.
 func (o *ServerRun) Validate() []error {
-	var errs []error
-	for _, d := range []struct {
-		flag  string
-		value int64
-	}{
-		{"livez-grace-period", int64(o.LivezGracePeriod)},
-		{"max-requests-inflight", int64(o.MaxRequestsInFlight)},
-		{"max-mutating-requests-inflight", int64(o.MaxMutatingRequestsInFlight)},
-		{"request-timeout", int64(o.RequestTimeout)},
-		{"min-request-timeout", int64(o.MinRequestTimeout)},
-		{"shutdown-delay-duration", int64(o.ShutdownDelayDuration)},
-		{"shutdown-watch-termination-grace-period", int64(o.ShutdownWatchTerminationGracePeriod)},
-	} {
-		if d.value < 0 {
-			errs = append(errs, fmt.Errorf("--%s cannot be negative", d.flag))
-		}
-	}
-	if o.GoawayChance < 0 || o.GoawayChance > 0.02 {
-		errs = append(errs, fmt.Errorf("--goaway-chance must be between 0 and 0.02"))
-	}
-	if o.MaxRequestsInFlight+o.MaxMutatingRequestsInFlight <= 0 {
-		errs = append(errs, fmt.Errorf("--max-requests-inflight and --max-mutating-requests-inflight cannot both be zero"))
-	}
-	if _, err := filters.CompileOrigins(o.CORSAllowedOrigins); err != nil {
-		errs = append(errs, fmt.Errorf("--cors-allowed-origins: %w", err))
-	}
-	for _, d := range o.HSTSDirectives {
-		if !hstsDirective.MatchString(d) {
-			errs = append(errs, fmt.Errorf("--strict-transport-security-directives: %q is not max-age=SECONDS, includeSubDomains or preload", d))
-		}
-	}
-	return errs
+	endpoints := server.EndpointOptions{MinRequestTimeout: o.MinRequestTimeout}
+	return slices.Concat(o.Settings.Validate(), o.RunOptions.Validate(), endpoints.Validate())
 }
-
-var hstsDirective = regexp.MustCompile(`^(max-age=[0-9]+|includeSubDomains|preload)$`)
 
 // ApplyTo sets what the options say.
 func (o *ServerRun) ApplyTo(c *server.Config) {
-	c.CORSAllowedOrigins = o.CORSAllowedOrigins
-	c.HSTSDirectives = o.HSTSDirectives
-	c.GoawayChance = o.GoawayChance
-	c.LivezGracePeriod = o.LivezGracePeriod
-	c.MaxRequestsInFlight = o.MaxRequestsInFlight
-	c.MaxMutatingRequestsInFlight = o.MaxMutatingRequestsInFlight
-	c.MinRequestTimeout = time.Duration(o.MinRequestTimeout) * time.Second
-	c.RequestTimeout = o.RequestTimeout
-	c.ShutdownDelayDuration = o.ShutdownDelayDuration
-	c.ShutdownSendRetryAfter = o.ShutdownSendRetryAfter
-	c.ShutdownWatchTerminationGracePeriod = o.ShutdownWatchTerminationGracePeriod
+	c.Settings, c.RunOptions = o.Settings, o.RunOptions
+	c.MinRequestTimeout = o.MinRequestTimeout
 }
+
+// seconds is a duration as a flag that is a whole number of seconds.
+type seconds time.Duration
+
+// Set implements pflag.Value.
+func (s *seconds) Set(text string) error {
+	n, err := strconv.ParseInt(text, 0, 64)
+	if err != nil {
+		return err
+	}
+	if n > math.MaxInt64/int64(time.Second) {
+		return fmt.Errorf("%d seconds are more than can be counted", n)
+	}
+	*s = seconds(time.Duration(n) * time.Second)
+	return nil
+}
+
+// String implements pflag.Value.
+func (s *seconds) String() string { return strconv.FormatInt(int64(time.Duration(*s)/time.Second), 10) }
+
+// Type implements pflag.Value.
+func (s *seconds) Type() string { return "int" }

@@ -2,7 +2,6 @@ package options
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"slices"
@@ -24,12 +23,7 @@ type SecureServing struct {
 	KeyFile  string
 	SNI      []cliflag.NamedCertKey
 
-	MinTLSVersion    string
-	CipherSuites     []string
-	CurvePreferences []int32
-
-	DisableHTTP2         bool
-	HTTP2MaxStreams      int
+	server.ServingOptions
 	PermitPortSharing    bool
 	PermitAddressSharing bool
 }
@@ -50,14 +44,14 @@ func (o *SecureServing) AddFlags(fs *pflag.FlagSet) {
 		"File with the private key of --tls-cert-file.")
 	fs.Var(cliflag.NewNamedCertKeyArray(&o.SNI), "tls-sni-cert-key",
 		"A certificate and its key for some server names: 'a.crt,a.key' for the names in the certificate, or 'a.crt,a.key:*.foo.com,foo.com'. May be given several times.")
-	fs.StringVar(&o.MinTLSVersion, "tls-min-version", o.MinTLSVersion,
+	fs.Var(&tlsVersion{id: &o.MinTLSVersion}, "tls-min-version",
 		"The least TLS version: "+strings.Join(cliflag.TLSPossibleVersions(), ", ")+". VersionTLS12 if blank.")
-	fs.StringSliceVar(&o.CipherSuites, "tls-cipher-suites", o.CipherSuites,
+	fs.Var(&tlsCipherSuites{ids: &o.CipherSuites}, "tls-cipher-suites",
 		"Cipher suites of TLS 1.2, comma separated; Go's choice if blank. Preferred: "+strings.Join(cliflag.PreferredTLSCipherNames(), ", ")+".")
-	fs.Int32SliceVar(&o.CurvePreferences, "tls-curve-preferences", o.CurvePreferences,
+	fs.Var(&tlsCurves{ids: &o.CurvePreferences}, "tls-curve-preferences",
 		"Key exchange mechanisms by their numbers in Go's crypto/tls, comma separated; Go's choice if blank.")
 	fs.BoolVar(&o.DisableHTTP2, "disable-http2-serving", o.DisableHTTP2, "Serve HTTP/1.1 only.")
-	fs.IntVar(&o.HTTP2MaxStreams, "http2-max-streams-per-connection", o.HTTP2MaxStreams,
+	fs.IntVar(&o.HTTP2MaxStreamsPerConnection, "http2-max-streams-per-connection", o.HTTP2MaxStreamsPerConnection,
 		"How many requests an HTTP/2 connection may carry at once; 0 is 1000.")
 	fs.BoolVar(&o.PermitPortSharing, "permit-port-sharing", o.PermitPortSharing,
 		"Bind with SO_REUSEPORT, so that several processes can share the port.")
@@ -74,14 +68,8 @@ func (o *SecureServing) Validate() []error {
 	if (o.CertFile == "") != (o.KeyFile == "") {
 		errs = append(errs, fmt.Errorf("--tls-cert-file and --tls-private-key-file must be given together"))
 	}
-	if o.HTTP2MaxStreams < 0 {
+	if o.HTTP2MaxStreamsPerConnection < 0 {
 		errs = append(errs, fmt.Errorf("--http2-max-streams-per-connection cannot be negative"))
-	}
-	if _, err := cliflag.TLSVersion(o.MinTLSVersion); err != nil {
-		errs = append(errs, fmt.Errorf("--tls-min-version: %w", err))
-	}
-	if _, err := cliflag.TLSCipherSuites(o.CipherSuites); err != nil {
-		errs = append(errs, fmt.Errorf("--tls-cipher-suites: %w", err))
 	}
 	return errs
 }
@@ -108,34 +96,5 @@ func (o *SecureServing) Serving(l net.Listener, generated server.CertificateFile
 	if err != nil {
 		return nil, err
 	}
-	version, err := minVersion(o.MinTLSVersion)
-	if err != nil {
-		return nil, err
-	}
-	var suites []uint16
-	if len(o.CipherSuites) > 0 {
-		if suites, err = cliflag.TLSCipherSuites(o.CipherSuites); err != nil {
-			return nil, err
-		}
-	}
-	var curves []tls.CurveID
-	for _, c := range o.CurvePreferences {
-		curves = append(curves, tls.CurveID(c))
-	}
-	return &server.SecureServing{
-		Listener:                     l,
-		Certificates:                 certificates,
-		MinTLSVersion:                version,
-		CipherSuites:                 suites,
-		CurvePreferences:             curves,
-		DisableHTTP2:                 o.DisableHTTP2,
-		HTTP2MaxStreamsPerConnection: o.HTTP2MaxStreams,
-	}, nil
-}
-
-func minVersion(name string) (uint16, error) {
-	if name == "" {
-		return 0, nil
-	}
-	return cliflag.TLSVersion(name)
+	return &server.SecureServing{Listener: l, Certificates: certificates, ServingOptions: o.ServingOptions}, nil
 }

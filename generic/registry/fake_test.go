@@ -144,11 +144,15 @@ func (b backendView) Get(_ context.Context, key string) (storage.KeyValue, error
 	return kv, nil
 }
 
-func (b backendView) Watch(context.Context, string, int64) (storage.ChangeStream, error) {
+func (b backendView) Watch(context.Context, string, int64, func(string) bool) (storage.ChangeStream, error) {
 	return nil, storage.ErrCompacted
 }
 
+func (backendView) AlwaysCurrent() bool { return true }
+
 type cacheView struct{ *memory }
+
+func (cacheView) Expect(*storage.Record) {}
 
 // record returns the one record of a revision, as a cache does.
 func (m *memory) record(kv storage.KeyValue) *storage.Record {

@@ -68,9 +68,7 @@ func (s *Store[T]) wrote(key string, value []byte, revision int64, obj T) *writt
 		a.Labels = maps.Clone(a.Labels)
 		return a, nil
 	})
-	if e, ok := s.cache.(storage.Expecter); ok {
-		e.Expect(r)
-	}
+	s.cache.Expect(r)
 	return &written[T]{stored: stored[T]{s, r}, obj: obj}
 }
 

@@ -2,37 +2,32 @@ package server
 
 import (
 	"errors"
-	"net/http"
-	"time"
 
 	"k8s.io/apimachinery/pkg/version"
 	restclient "k8s.io/client-go/rest"
 
 	"triplane/generic/admission"
-	"triplane/generic/authentication"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/discovery"
 	"triplane/generic/filters"
 	"triplane/generic/metrics"
 	"triplane/generic/openapi"
 	"triplane/generic/registry"
-	"triplane/generic/request"
 )
 
 // Config is what a generic server is made of. The three servers of a chain share
 // most of it; cmd/triplane copies it for each. Make one with NewConfig.
 type Config struct {
-	// Authentication says who makes a request; nil lets everybody in as
-	// system:anonymous.
-	Authentication authentication.Request
-	// APIAudiences are what credentials that name audiences must be good for, one
-	// of them; empty means any.
-	APIAudiences []string
-	// Authorization decides what they may; nil allows everything.
-	Authorization authorizer.Authorizer
+	// Options are those of the filters, of which PrepareRun sets InFlight and
+	// Terminating.
+	filters.Options
+	RunOptions
+	EndpointOptions
+	ProfilingOptions
+
 	// RuleResolver lists a user's rules; nil where no authorizer can.
 	RuleResolver authorizer.RuleResolver
-	// Admission judges and changes what is written.
+	// Admission mutates and validates what is written.
 	Admission admission.Chain
 	// RESTOptionsGetter gives resources their storage.
 	RESTOptionsGetter registry.RESTOptionsGetter
@@ -48,42 +43,15 @@ type Config struct {
 	// ExternalAddress is the host:port that clients are told.
 	ExternalAddress string
 
-	RequestTimeout    time.Duration
-	MinRequestTimeout time.Duration
-	// ShutdownDelayDuration is how long the server goes on serving after
-	// readiness began to fail.
-	ShutdownDelayDuration time.Duration
-	// ShutdownWatchTerminationGracePeriod bounds the wait for watches to end.
-	ShutdownWatchTerminationGracePeriod time.Duration
-	// ShutdownSendRetryAfter keeps the listener open while requests drain; new
-	// ones are answered 429.
-	ShutdownSendRetryAfter bool
-	// LivezGracePeriod is how long after the start unfinished hooks do not count
-	// against /livez.
-	LivezGracePeriod            time.Duration
-	MaxRequestsInFlight         int
-	MaxMutatingRequestsInFlight int
-	MaxRequestBodyBytes         int64
-	// CBOR lets bodies, answers and watches travel as CBOR (the feature gate
-	// CBORServingAndStorage).
-	CBOR                      bool
-	GoawayChance              float64
-	EnableProfiling           bool
-	EnableContentionProfiling bool
-	CORSAllowedOrigins        []string
-	HSTSDirectives            []string
-	// LongRunning tells the requests without a deadline: watches, proxies, exec.
-	LongRunning func(r *http.Request, info *request.Info) bool
-	Version     *version.Info
+	// Version is served at /version.
+	Version *version.Info
 
 	// HealthChecks are further checks for /healthz, /livez and /readyz;
 	// ReadyChecks are for /readyz alone.
 	HealthChecks []HealthChecker
 	ReadyChecks  []HealthChecker
-	// Metrics collects what /metrics tells; one registry a process's server.
-	Metrics *metrics.Registry
 	// Discovery makes the documents at /api and /apis. The servers of a chain
-	// share it, so that it tells of all groups served in this process.
+	// share it, so that it lists all groups served in this process.
 	Discovery *discovery.Groups
 	// EnableDiscovery serves Discovery at /apis. A server that makes a document
 	// of its own there, as the aggregator does, turns it off.
@@ -99,19 +67,14 @@ type Config struct {
 func NewConfig() *Config {
 	lb := newLoopbackTransport()
 	return &Config{
-		LoopbackClientConfig:        lb.clientConfig(),
-		RequestTimeout:              time.Minute,
-		MinRequestTimeout:           30 * time.Minute,
-		MaxRequestsInFlight:         400,
-		MaxMutatingRequestsInFlight: 200,
-		MaxRequestBodyBytes:         3 * 1024 * 1024,
-		EnableProfiling:             true,
-		LongRunning:                 filters.LongRunning,
-		Version:                     DefaultVersion(),
-		Metrics:                     metrics.New(),
-		Discovery:                   discovery.NewGroups(),
-		EnableDiscovery:             true,
-		loopback:                    lb,
+		Options:              filters.Options{Settings: filters.DefaultSettings(), Metrics: metrics.New()},
+		EndpointOptions:      DefaultEndpointOptions(),
+		ProfilingOptions:     ProfilingOptions{EnableProfiling: true},
+		LoopbackClientConfig: lb.clientConfig(),
+		Version:              DefaultVersion(),
+		Discovery:            discovery.NewGroups(),
+		EnableDiscovery:      true,
+		loopback:             lb,
 	}
 }
 
@@ -127,9 +90,6 @@ func (c *Config) Complete() CompletedConfig {
 		done.loopback = newLoopbackTransport()
 		done.LoopbackClientConfig = done.loopback.clientConfig()
 	}
-	if done.LongRunning == nil {
-		done.LongRunning = filters.LongRunning
-	}
 	if done.Version == nil {
 		done.Version = DefaultVersion()
 	}
@@ -140,7 +100,7 @@ func (c *Config) Complete() CompletedConfig {
 		done.Discovery = discovery.NewGroups()
 	}
 	if done.RequestTimeout <= 0 {
-		done.RequestTimeout = time.Minute
+		done.RequestTimeout = filters.DefaultSettings().RequestTimeout
 	}
 	if done.ExternalAddress == "" && done.Serving != nil {
 		done.ExternalAddress = done.Serving.Address()

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +12,31 @@ import (
 	"triplane/generic/discovery"
 	"triplane/generic/endpoints"
 )
+
+// EndpointOptions is how the resources of API groups are served.
+type EndpointOptions struct {
+	// MinRequestTimeout (--min-request-timeout) is the least time after which a
+	// watch is ended; each gets a random time between it and its double.
+	MinRequestTimeout time.Duration
+	// MaxRequestBodyBytes bounds bodies; larger ones are answered 413.
+	MaxRequestBodyBytes int64
+	// CBOR lets bodies, answers and watches travel as CBOR (the feature gate
+	// CBORServingAndStorage).
+	CBOR bool
+}
+
+// DefaultEndpointOptions returns kube-apiserver's defaults.
+func DefaultEndpointOptions() EndpointOptions {
+	return EndpointOptions{MinRequestTimeout: 30 * time.Minute, MaxRequestBodyBytes: 3 << 20}
+}
+
+// Validate returns an error for a negative duration.
+func (o *EndpointOptions) Validate() []error {
+	if o.MinRequestTimeout < 0 {
+		return []error{errors.New("--min-request-timeout cannot be negative")}
+	}
+	return nil
+}
 
 // InstallLegacyAPIGroup installs the core group below prefix, "/api".
 func (s *GenericAPIServer) InstallLegacyAPIGroup(prefix string, info *APIGroupInfo) error {
@@ -79,12 +106,6 @@ func (s *GenericAPIServer) announce(gv schema.GroupVersion, resources []metav1.A
 		VersionPriority: version,
 		Resources:       resources,
 	})
-}
-
-// AddWebService adds routes of other kinds to the container.
-func (h *APIServerHandler) AddWebService(ws *restful.WebService) {
-	h.GoRestfulContainer.Add(ws)
-	h.Refresh()
 }
 
 // WebServices returns the services of the container with all of their routes.

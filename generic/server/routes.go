@@ -62,6 +62,14 @@ func (s *GenericAPIServer) installMetrics() {
 	s.Handler.NonGoRestfulMux.Handle("/metrics", h)
 }
 
+// ProfilingOptions is which profiles are served below /debug/pprof/.
+type ProfilingOptions struct {
+	// EnableProfiling (--profiling) serves profiles; EnableContentionProfiling
+	// (--contention-profiling) samples blocking too, if they are served.
+	EnableProfiling           bool
+	EnableContentionProfiling bool
+}
+
 func (s *GenericAPIServer) installProfiling() {
 	if !s.config.EnableProfiling {
 		return

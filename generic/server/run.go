@@ -17,6 +17,38 @@ import (
 	"triplane/generic/filters"
 )
 
+// RunOptions is how the outermost server starts and stops.
+type RunOptions struct {
+	// LivezGracePeriod (--livez-grace-period) is how long after the start
+	// unfinished hooks do not count against /livez.
+	LivezGracePeriod time.Duration
+	// ShutdownDelayDuration (--shutdown-delay-duration) is how long the server
+	// goes on serving after readiness began to fail.
+	ShutdownDelayDuration time.Duration
+	// ShutdownWatchTerminationGracePeriod
+	// (--shutdown-watch-termination-grace-period) bounds the wait for watches to
+	// end.
+	ShutdownWatchTerminationGracePeriod time.Duration
+}
+
+// Validate returns an error for each negative duration.
+func (o *RunOptions) Validate() []error {
+	var errs []error
+	for _, f := range []struct {
+		flag  string
+		value time.Duration
+	}{
+		{"livez-grace-period", o.LivezGracePeriod},
+		{"shutdown-delay-duration", o.ShutdownDelayDuration},
+		{"shutdown-watch-termination-grace-period", o.ShutdownWatchTerminationGracePeriod},
+	} {
+		if f.value < 0 {
+			errs = append(errs, fmt.Errorf("--%s cannot be negative", f.flag))
+		}
+	}
+	return errs
+}
+
 // PreparedServer is the outermost server of a chain, ready to run.
 type PreparedServer struct {
 	*GenericAPIServer
@@ -54,22 +86,10 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	if authn == nil {
 		authn = authentication.Anonymous()
 	}
-	s.Handler.FullHandlerChain = filters.Chain(s.Handler.Director, filters.Options{
-		Authentication:              authentication.UnionFailFirst(authentication.Loopback(string(uuid.NewUUID())), authn),
-		APIAudiences:                c.APIAudiences,
-		Authorization:               c.Authorization,
-		RequestTimeout:              c.RequestTimeout,
-		LongRunning:                 c.LongRunning,
-		MaxRequestsInFlight:         c.MaxRequestsInFlight,
-		MaxMutatingRequestsInFlight: c.MaxMutatingRequestsInFlight,
-		CORSAllowedOrigins:          c.CORSAllowedOrigins,
-		HSTSDirectives:              c.HSTSDirectives,
-		GoawayChance:                c.GoawayChance,
-		Metrics:                     c.Metrics,
-		InFlight:                    p.inFlight,
-		ShutdownSendRetryAfter:      c.ShutdownSendRetryAfter,
-		Terminating:                 s.terminating,
-	})
+	chain := c.Options
+	chain.Authentication = authentication.UnionFailFirst(authentication.Loopback(string(uuid.NewUUID())), authn)
+	chain.InFlight, chain.Terminating = p.inFlight, s.terminating
+	s.Handler.FullHandlerChain = filters.Chain(s.Handler.Director, chain)
 	c.loopback.serve(s.Handler.FullHandlerChain)
 	return p
 }

@@ -23,20 +23,26 @@ type SecureServing struct {
 	Listener net.Listener
 	// Certificates are offered by server name; see NewCertificates.
 	Certificates *Certificates
-	// ClientCAs are named to clients as those whose certificates are welcome; nil
-	// names none. Certificates are asked for, never demanded: authentication
-	// judges them.
+	// ClientCAs are named to clients as those whose certificates are accepted; nil
+	// names none. Certificates are requested, never required: authentication
+	// verifies them.
 	ClientCAs *x509.CertPool
 	// CurrentClientCAs, where set, is asked at each handshake instead.
 	CurrentClientCAs func() *x509.CertPool
 
-	MinTLSVersion    uint16 // 0 means TLS 1.2
-	CipherSuites     []uint16
-	CurvePreferences []tls.CurveID
+	ServingOptions
+}
 
+// ServingOptions are the settings of TLS and HTTP/2.
+type ServingOptions struct {
+	MinTLSVersion    uint16        // --tls-min-version; 0 means TLS 1.2
+	CipherSuites     []uint16      // --tls-cipher-suites, of TLS 1.2; none means Go's choice
+	CurvePreferences []tls.CurveID // --tls-curve-preferences; none means Go's choice
+
+	// DisableHTTP2 (--disable-http2-serving) leaves HTTP/1.1 only.
 	DisableHTTP2 bool
-	// HTTP2MaxStreamsPerConnection of 0 means 100 for HTTP/2 requests and 1000
-	// where clients share connections a lot: 1000.
+	// HTTP2MaxStreamsPerConnection (--http2-max-streams-per-connection) bounds the
+	// requests in flight on a connection; 0 means 1000.
 	HTTP2MaxStreamsPerConnection int
 }
 

@@ -1,9 +1,6 @@
 package storage
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -71,11 +68,11 @@ const (
 // Event is one change as a watcher sees it: a record whose labels start to
 // match its selector is Added, one whose labels cease to match is Deleted.
 type Event struct {
-	Type EventType
 	// Record is the new state; for Deleted the last state, whose Revision is
 	// that of the deletion. Nil for a Bookmark.
 	Record   *Record
 	Revision int64
+	Type     EventType
 	// InitialEventsEnd marks the Bookmark that ends the initial events.
 	InitialEventsEnd bool
 }
@@ -97,65 +94,4 @@ type WatchOptions struct {
 	Deadline time.Time
 	Labels   labels.Selector
 	Fields   fields.Selector
-}
-
-// Watch is a running watch. It belongs to one goroutine.
-type Watch interface {
-	// Next blocks until there are events and returns those at hand, in order.
-	// It ends with ctx.Err(), or with ErrTooSlow when the watcher fell too far
-	// behind, or ErrStopped when the cache went away.
-	Next(ctx context.Context) ([]Event, error)
-	// Stop releases the watch; it is safe to call twice.
-	Stop()
-}
-
-// Cache serves the reads of one resource from memory. It fills itself on first
-// use. All methods are safe for concurrent use.
-type Cache interface {
-	// Get returns the record at key or ErrNotFound. For NotOlderThan with a
-	// revision that has not happened it waits a little, then returns a
-	// *TooLargeError.
-	Get(ctx context.Context, key string, fresh Freshness) (*Record, error)
-	// Peek returns what the cache holds now without waiting, nil if nothing: a
-	// starting point for an optimistic write.
-	Peek(ctx context.Context, key string) (*Record, error)
-	// List returns records in key order. Exact on a revision that is gone is
-	// ErrCompacted; on one that has not happened a *TooLargeError.
-	List(ctx context.Context, opts ListOptions) (List, error)
-	// Watch starts a watch. Revision older than what is kept is a
-	// *TooOldError, right away or from the first Next.
-	Watch(ctx context.Context, opts WatchOptions) (Watch, error)
-	// Count is the number of records held, without filling the cache.
-	Count(ctx context.Context) (int64, error)
-}
-
-var (
-	// ErrTooSlow ends the watch of a client that does not keep up.
-	ErrTooSlow = errors.New("storage: watcher is too slow")
-	// ErrStopped ends a watch when its cache is dropped or shut down.
-	ErrStopped = errors.New("storage: cache stopped")
-)
-
-// TooOldError says that a watch asked to start before the kept history.
-type TooOldError struct{ Requested, Oldest int64 }
-
-func (e *TooOldError) Error() string {
-	return fmt.Sprintf("too old resource version: %d (%d)", e.Requested, e.Oldest)
-}
-
-// TooLargeError says that a read asked for a revision that has not happened.
-type TooLargeError struct{ Requested, Current int64 }
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("Too large resource version: %d, current: %d", e.Requested, e.Current)
-}
-
-// Expecter is implemented by caches that can take over a writer's record.
-type Expecter interface {
-	// Expect announces a record that has just been written. When the watch
-	// brings it, the cache keeps this Record, with the forms it has, instead of
-	// making one of its own: so the answer to the writer, the cache and all
-	// watchers share the bytes. If the watch was faster, its record takes over
-	// the forms.
-	Expect(*Record)
 }

@@ -11,8 +11,8 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"triplane/generic/admission"
-	"triplane/kubeapi/core/podspec"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/podspec"
 )
 
 // limitRanger gives containers the requests and limits that the namespace has for

@@ -13,8 +13,8 @@ import (
 	"triplane/generic/admission"
 	"triplane/generic/registry"
 	"triplane/generic/request"
-	"triplane/kubeapi/core/quota"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/quota"
 )
 
 // resourceQuota charges the quotas of a namespace for what is created in it, or

@@ -18,6 +18,7 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 var v1 = admissionv1.SchemeGroupVersion
@@ -44,7 +45,7 @@ func configuration[T registry.Object](kind, plural, singular string, newObject f
 		New: newObject, NewList: newList,
 		PrepareForCreate: func(_ context.Context, o T) { o.SetGeneration(1) },
 		PrepareForUpdate: func(_ context.Context, o, old T) {
-			check.Generation(o, old, check.Differs(content(o), content(old)))
+			strategy.Generation(o, old, check.Differs(content(o), content(old)))
 		},
 		Validate:       func(_ context.Context, o T) field.ErrorList { return validate(o) },
 		ValidateUpdate: func(_ context.Context, o, _ T) field.ErrorList { return validate(o) },

@@ -19,6 +19,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 const (
@@ -54,13 +55,13 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 	k.Cells = func(p policy) []any {
 		return []any{p.Name, int64(len(p.Spec.Validations)), paramKind(p.Spec.ParamKind), show.Since(p.CreationTimestamp)}
 	}
-	k.ResetFields = check.Reset(v1, "status")
+	k.ResetFields = strategy.Reset(v1, "status")
 	k.Status = &registry.StatusSubresource[policy]{
 		PrepareForUpdate: func(_ context.Context, p, old policy) { p.Spec = old.Spec },
 		ValidateUpdate: func(_ context.Context, p, _ policy) field.ErrorList {
 			return metavalidation.ValidateConditions(p.Status.Conditions, field.NewPath("status", "conditions"))
 		},
-		ResetFields: check.Reset(v1, "spec"),
+		ResetFields: strategy.Reset(v1, "spec"),
 	}
 	return k
 }
@@ -137,7 +138,7 @@ func validatePolicy(p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
 
 func validateAudit(policy string, list []admissionv1.AuditAnnotation, x *expressions, path *field.Path) field.ErrorList {
 	if len(list) > maxAuditAnnotations {
-		return field.ErrorList{field.Invalid(path, check.GoNames(list), fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations))}
+		return field.ErrorList{field.Invalid(path, list, fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations))}
 	}
 	var errs field.ErrorList
 	seen := map[string]bool{}

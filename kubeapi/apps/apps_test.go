@@ -39,7 +39,7 @@ func TestDeploymentValidation(t *testing.T) {
 		"spec.replicas: Invalid value: -1: must be greater than or equal to 0",
 		"spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds")
 	kindtest.Refused(t, k, "spec:\n  strategy: {type: Foo}"+pods,
-		`spec.strategy: Unsupported value: {"Type":"Foo","RollingUpdate":null}: supported values: "Recreate", "RollingUpdate"`)
+		`spec.strategy: Unsupported value: {"type":"Foo"}: supported values: "Recreate", "RollingUpdate"`)
 	kindtest.Refused(t, k, "spec:\n  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0%}}"+pods,
 		"spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0")
 	kindtest.UpdateRefused(t, k, "spec:"+pods, "spec:"+strings.ReplaceAll(pods, "app: a", "app: b"),

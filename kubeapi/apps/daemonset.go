@@ -16,8 +16,9 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
@@ -29,20 +30,20 @@ func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
 		Default:  defaultDaemonSet,
 		Readable: readableGeneration,
 		PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
-			podtemplate.DropDisabled(&d.Spec.Template)
+			podspec.DropDisabled(&d.Spec.Template.Spec)
 			d.Status = appsv1.DaemonSetStatus{}
 			d.Generation = 1
 			setTemplateGeneration(d, max(templateGeneration(d), 1))
 		},
 		PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
-			podtemplate.DropDisabled(&d.Spec.Template)
+			podspec.DropDisabled(&d.Spec.Template.Spec)
 			d.Status = old.Status
 			g := templateGeneration(old)
 			if check.Differs(d.Spec.Template, old.Spec.Template) {
 				g++
 			}
 			setTemplateGeneration(d, g)
-			check.Generation(d, old, check.Differs(d.Spec, old.Spec))
+			strategy.Generation(d, old, check.Differs(d.Spec, old.Spec))
 		},
 		Validate: func(ctx context.Context, d *appsv1.DaemonSet) field.ErrorList {
 			return validateDaemonSetSpec(ctx, d, nil)
@@ -53,12 +54,12 @@ func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
 		},
 		Warnings: func(ctx context.Context, d, old *appsv1.DaemonSet) []string {
 			if old == nil {
-				return podtemplate.Warnings(ctx, &d.Spec.Template, nil, templatePath())
+				return podspec.TemplateWarnings(ctx, &d.Spec.Template, nil, templatePath())
 			}
 			if d.Generation == old.Generation {
 				return nil
 			}
-			return podtemplate.Warnings(ctx, &d.Spec.Template, &old.Spec.Template, templatePath())
+			return podspec.TemplateWarnings(ctx, &d.Spec.Template, &old.Spec.Template, templatePath())
 		},
 		AllowUnconditionalUpdate: true,
 		Columns: append(append([]registry.Column{
@@ -78,14 +79,14 @@ func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
 				int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
 				show.Since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.DaemonSet]{
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
 				d.Spec = old.Spec
 				setTemplateGeneration(d, templateGeneration(old))
 			},
 			ValidateUpdate: validateDaemonSetStatus,
-			ResetFields:    check.Reset(v1, "spec"),
+			ResetFields:    strategy.Reset(v1, "spec"),
 		},
 	}
 }
@@ -115,7 +116,7 @@ func setTemplateGeneration(d *appsv1.DaemonSet, g int64) {
 }
 
 func defaultDaemonSet(d *appsv1.DaemonSet) {
-	podtemplate.Default(&d.Spec.Template)
+	podspec.Default(&d.Spec.Template)
 	if readableGeneration(d) == nil {
 		setTemplateGeneration(d, templateGeneration(d)) // whoever writes the object owns it
 	}
@@ -144,7 +145,7 @@ func validateDaemonSetSpec(ctx context.Context, d, old *appsv1.DaemonSet) field.
 		errs = append(errs, field.Invalid(path.Child("selector"), s.Selector, "empty selector is invalid for daemonset"))
 	}
 	oldTemplate := before(old, func(o *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &o.Spec.Template })
-	errs = append(errs, podtemplate.Validate(ctx, &s.Template, oldTemplate, path.Child("template"))...)
+	errs = append(errs, podspec.ValidateTemplate(ctx, &s.Template, oldTemplate, path.Child("template"))...)
 	errs = append(errs, validatePodsRunForEver(&s.Template, "DaemonSet", path)...)
 	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
 	errs = append(errs, validateDaemonSetStrategy(&s.UpdateStrategy, path.Child("updateStrategy"))...)
@@ -161,7 +162,7 @@ func validateDaemonSetStrategy(s *appsv1.DaemonSetUpdateStrategy, path *field.Pa
 		}
 		return validateDaemonSetRolling(s.RollingUpdate, path.Child("rollingUpdate"))
 	}
-	return field.ErrorList{field.NotSupported(path, check.GoNames(*s),
+	return field.ErrorList{field.NotSupported(path, *s,
 		[]appsv1.DaemonSetUpdateStrategyType{appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
 }
 

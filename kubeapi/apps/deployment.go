@@ -15,8 +15,9 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 func deploymentKind() registry.Kind[*appsv1.Deployment] {
@@ -29,14 +30,14 @@ func deploymentKind() registry.Kind[*appsv1.Deployment] {
 		NewList:          func() runtime.Object { return &appsv1.DeploymentList{} },
 		Default:          defaultDeployment,
 		PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
-			podtemplate.DropDisabled(&d.Spec.Template)
+			podspec.DropDisabled(&d.Spec.Template.Spec)
 			d.Status = appsv1.DeploymentStatus{}
 			d.Generation = 1
 		},
 		PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-			podtemplate.DropDisabled(&d.Spec.Template)
+			podspec.DropDisabled(&d.Spec.Template.Spec)
 			d.Status = old.Status
-			check.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
+			strategy.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
 		},
 		Validate: func(ctx context.Context, d *appsv1.Deployment) field.ErrorList {
 			return validateDeploymentSpec(ctx, d, nil)
@@ -47,12 +48,12 @@ func deploymentKind() registry.Kind[*appsv1.Deployment] {
 		},
 		Warnings: func(ctx context.Context, d, old *appsv1.Deployment) []string {
 			if old == nil {
-				return append(check.DependentNameWarnings(d.Name), podtemplate.Warnings(ctx, &d.Spec.Template, nil, templatePath())...)
+				return append(check.DependentNameWarnings(d.Name), podspec.TemplateWarnings(ctx, &d.Spec.Template, nil, templatePath())...)
 			}
 			if d.Generation == old.Generation {
 				return nil
 			}
-			return podtemplate.Warnings(ctx, &d.Spec.Template, &old.Spec.Template, templatePath())
+			return podspec.TemplateWarnings(ctx, &d.Spec.Template, &old.Spec.Template, templatePath())
 		},
 		AllowUnconditionalUpdate: true,
 		Columns: append(append([]registry.Column{
@@ -63,13 +64,13 @@ func deploymentKind() registry.Kind[*appsv1.Deployment] {
 			show.Age(),
 		}, containerColumns()...), selectorColumn(show.Doc(appsv1.DeploymentSpec{}, "selector"))),
 		Cells:       deploymentCells,
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.Deployment]{
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
 				d.Spec, d.Labels = old.Spec, old.Labels
 			},
 			ValidateUpdate: validateDeploymentStatus,
-			ResetFields:    check.ResetPaths(v1, check.Path{"spec"}, check.Path{"metadata", "labels"}),
+			ResetFields:    strategy.ResetPaths(v1, strategy.Path{"spec"}, strategy.Path{"metadata", "labels"}),
 		},
 		Scale: &registry.ScaleSubresource[*appsv1.Deployment]{
 			Get: func(d *appsv1.Deployment) (*registry.Scale, error) {
@@ -84,7 +85,7 @@ func deploymentKind() registry.Kind[*appsv1.Deployment] {
 func templatePath() *field.Path { return field.NewPath("spec", "template") }
 
 func defaultDeployment(d *appsv1.Deployment) {
-	podtemplate.Default(&d.Spec.Template)
+	podspec.Default(&d.Spec.Template)
 	setDefault(&d.Spec.Replicas, 1)
 	setDefault(&d.Spec.RevisionHistoryLimit, 10)
 	setDefault(&d.Spec.ProgressDeadlineSeconds, 600)
@@ -127,7 +128,7 @@ func validateReplicatedTemplate(ctx context.Context, s *metav1.LabelSelector, t,
 	if !selector.Empty() && !selector.Matches(labels.Set(t.Labels)) {
 		errs = append(errs, mismatch(t, path))
 	}
-	errs = append(errs, podtemplate.Validate(ctx, t, old, path.Child("template"))...)
+	errs = append(errs, podspec.ValidateTemplate(ctx, t, old, path.Child("template"))...)
 	return append(errs, validatePodsRunForEver(t, kind, path)...)
 }
 
@@ -143,7 +144,7 @@ func validateDeploymentStrategy(s *appsv1.DeploymentStrategy, path *field.Path) 
 		}
 		return validateRollingUpdate(s.RollingUpdate, path.Child("rollingUpdate"))
 	default:
-		return field.ErrorList{field.NotSupported(path, check.GoNames(*s), []string{string(appsv1.RecreateDeploymentStrategyType), string(appsv1.RollingUpdateDeploymentStrategyType)})}
+		return field.ErrorList{field.NotSupported(path, *s, []string{string(appsv1.RecreateDeploymentStrategyType), string(appsv1.RollingUpdateDeploymentStrategyType)})}
 	}
 	return nil
 }

@@ -11,8 +11,9 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 func replicaSetKind() registry.Kind[*appsv1.ReplicaSet] {
@@ -23,18 +24,18 @@ func replicaSetKind() registry.Kind[*appsv1.ReplicaSet] {
 		Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) },
 		NewList:  func() runtime.Object { return &appsv1.ReplicaSetList{} },
 		Default: func(r *appsv1.ReplicaSet) {
-			podtemplate.Default(&r.Spec.Template)
+			podspec.Default(&r.Spec.Template)
 			setDefault(&r.Spec.Replicas, 1)
 		},
 		PrepareForCreate: func(_ context.Context, r *appsv1.ReplicaSet) {
-			podtemplate.DropDisabled(&r.Spec.Template)
+			podspec.DropDisabled(&r.Spec.Template.Spec)
 			r.Status = appsv1.ReplicaSetStatus{}
 			r.Generation = 1
 		},
 		PrepareForUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) {
-			podtemplate.DropDisabled(&r.Spec.Template)
+			podspec.DropDisabled(&r.Spec.Template.Spec)
 			r.Status = old.Status
-			check.Generation(r, old, check.Differs(r.Spec, old.Spec))
+			strategy.Generation(r, old, check.Differs(r.Spec, old.Spec))
 		},
 		Validate: func(ctx context.Context, r *appsv1.ReplicaSet) field.ErrorList {
 			return validateReplicaSetSpec(ctx, r, nil)
@@ -45,12 +46,12 @@ func replicaSetKind() registry.Kind[*appsv1.ReplicaSet] {
 		},
 		Warnings: func(ctx context.Context, r, old *appsv1.ReplicaSet) []string {
 			if old == nil {
-				return append(check.DependentNameWarnings(r.Name), podtemplate.Warnings(ctx, &r.Spec.Template, nil, templatePath())...)
+				return append(check.DependentNameWarnings(r.Name), podspec.TemplateWarnings(ctx, &r.Spec.Template, nil, templatePath())...)
 			}
 			if r.Generation == old.Generation {
 				return nil
 			}
-			return podtemplate.Warnings(ctx, &r.Spec.Template, &old.Spec.Template, templatePath())
+			return podspec.TemplateWarnings(ctx, &r.Spec.Template, &old.Spec.Template, templatePath())
 		},
 		AllowUnconditionalUpdate: true,
 		Columns: append(append([]registry.Column{
@@ -65,11 +66,11 @@ func replicaSetKind() registry.Kind[*appsv1.ReplicaSet] {
 			return []any{r.Name, int64(ptr.Deref(r.Spec.Replicas, 0)), int64(r.Status.Replicas), int64(r.Status.ReadyReplicas),
 				show.Since(r.CreationTimestamp), names, images, show.Selector(r.Spec.Selector)}
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.ReplicaSet]{
 			PrepareForUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) { r.Spec = old.Spec },
 			ValidateUpdate:   validateReplicaSetStatus,
-			ResetFields:      check.Reset(v1, "spec"),
+			ResetFields:      strategy.Reset(v1, "spec"),
 		},
 		Scale: &registry.ScaleSubresource[*appsv1.ReplicaSet]{
 			Get: func(r *appsv1.ReplicaSet) (*registry.Scale, error) {

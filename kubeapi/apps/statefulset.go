@@ -15,8 +15,10 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+	"triplane/kubeapi/workload"
 )
 
 func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
@@ -32,16 +34,16 @@ func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
 		DefaultOnRead: true,
 		ValidateName:  validation.NameIsDNSLabel,
 		PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
-			podtemplate.DropDisabled(&s.Spec.Template)
+			podspec.DropDisabled(&s.Spec.Template.Spec)
 			s.Status = appsv1.StatefulSetStatus{}
 			s.Generation = 1
 			dropMaxUnavailable(s, nil)
 		},
 		PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
-			podtemplate.DropDisabled(&s.Spec.Template)
+			podspec.DropDisabled(&s.Spec.Template.Spec)
 			s.Status = old.Status
 			dropMaxUnavailable(s, old)
-			check.Generation(s, old, check.Differs(s.Spec, old.Spec))
+			strategy.Generation(s, old, check.Differs(s.Spec, old.Spec))
 		},
 		Validate: func(ctx context.Context, s *appsv1.StatefulSet) field.ErrorList {
 			return validateStatefulSetSpec(ctx, s, nil)
@@ -59,11 +61,11 @@ func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
 			return []any{s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)),
 				show.Since(s.CreationTimestamp), names, images}
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.StatefulSet]{
 			PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) { s.Spec = old.Spec },
 			ValidateUpdate:   validateStatefulSetStatus,
-			ResetFields:      check.Reset(v1, "spec"),
+			ResetFields:      strategy.Reset(v1, "spec"),
 		},
 		Scale: &registry.ScaleSubresource[*appsv1.StatefulSet]{
 			Get: func(s *appsv1.StatefulSet) (*registry.Scale, error) {
@@ -86,9 +88,9 @@ func dropMaxUnavailable(s, old *appsv1.StatefulSet) {
 }
 
 func defaultStatefulSet(s *appsv1.StatefulSet) {
-	podtemplate.Default(&s.Spec.Template)
+	podspec.Default(&s.Spec.Template)
 	for i := range s.Spec.VolumeClaimTemplates {
-		podtemplate.DefaultClaim(&s.Spec.VolumeClaimTemplates[i])
+		workload.DefaultClaim(&s.Spec.VolumeClaimTemplates[i])
 	}
 	if s.Spec.PodManagementPolicy == "" {
 		s.Spec.PodManagementPolicy = appsv1.OrderedReadyPodManagement
@@ -129,7 +131,7 @@ func validateStatefulSetSpec(ctx context.Context, set, old *appsv1.StatefulSet) 
 			errs = append(errs, mismatch(&s.Template, path))
 		}
 		oldTemplate := before(old, claimsAsVolumes)
-		errs = append(errs, podtemplate.Validate(ctx, claimsAsVolumes(set), oldTemplate, path.Child("template"))...)
+		errs = append(errs, podspec.ValidateTemplate(ctx, claimsAsVolumes(set), oldTemplate, path.Child("template"))...)
 	}
 	if s.ServiceName != "" && old == nil {
 		errs = append(errs, check.Label(s.ServiceName, path.Child("serviceName"))...)
@@ -137,7 +139,7 @@ func validateStatefulSetSpec(ctx context.Context, set, old *appsv1.StatefulSet) 
 	errs = append(errs, validatePodsRunForEver(&s.Template, "StatefulSet", path)...)
 	for i := range s.VolumeClaimTemplates {
 		if old == nil {
-			errs = append(errs, podtemplate.ValidateClaim(&s.VolumeClaimTemplates[i], path.Child("volumeClaimTemplates").Index(i))...)
+			errs = append(errs, workload.ValidateClaim(&s.VolumeClaimTemplates[i], path.Child("volumeClaimTemplates").Index(i))...)
 		}
 	}
 	return errs
@@ -194,12 +196,12 @@ func validateStatefulSetStrategy(u *appsv1.StatefulSetUpdateStrategy, path *fiel
 		return field.ErrorList{field.Required(path, "")}
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if u.RollingUpdate != nil {
-			return field.ErrorList{field.Invalid(path.Child("rollingUpdate"), check.GoNames(*u.RollingUpdate), "only allowed for updateStrategy '"+string(appsv1.RollingUpdateStatefulSetStrategyType)+"'")}
+			return field.ErrorList{field.Invalid(path.Child("rollingUpdate"), *u.RollingUpdate, "only allowed for updateStrategy '"+string(appsv1.RollingUpdateStatefulSetStrategyType)+"'")}
 		}
 	case appsv1.RollingUpdateStatefulSetStrategyType:
 		return validateStatefulSetRolling(u.RollingUpdate, path.Child("rollingUpdate"))
 	default:
-		return field.ErrorList{field.Invalid(path, check.GoNames(*u), "must be 'RollingUpdate' or 'OnDelete'")}
+		return field.ErrorList{field.Invalid(path, *u, "must be 'RollingUpdate' or 'OnDelete'")}
 	}
 	return nil
 }
@@ -240,9 +242,9 @@ func statefulSetWarnings(ctx context.Context, s, old *appsv1.StatefulSet) []stri
 	var warnings []string
 	if old == nil || s.Generation != old.Generation {
 		oldTemplate := before(old, func(o *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &o.Spec.Template })
-		warnings = podtemplate.Warnings(ctx, &s.Spec.Template, oldTemplate, templatePath())
+		warnings = podspec.TemplateWarnings(ctx, &s.Spec.Template, oldTemplate, templatePath())
 		for i := range s.Spec.VolumeClaimTemplates {
-			warnings = append(warnings, podtemplate.ClaimWarnings(&s.Spec.VolumeClaimTemplates[i], field.NewPath("spec", "volumeClaimTemplates").Index(i))...)
+			warnings = append(warnings, workload.ClaimWarnings(&s.Spec.VolumeClaimTemplates[i], field.NewPath("spec", "volumeClaimTemplates").Index(i))...)
 		}
 	}
 	if ptr.Deref(s.Spec.RevisionHistoryLimit, 0) < 0 {

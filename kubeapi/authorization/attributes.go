@@ -14,7 +14,6 @@ import (
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization/authorizer"
-	"triplane/kubeapi/check"
 )
 
 // bareMetadata refuses metadata: a review is not kept.
@@ -35,7 +34,7 @@ func bareMetadata(m *metav1.ObjectMeta, namespace string) field.ErrorList {
 func what(r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceAttributes) field.ErrorList {
 	switch {
 	case r != nil && n != nil:
-		return field.ErrorList{field.Invalid(field.NewPath("spec.nonResourceAttributes"), check.GoNames(n), "cannot be specified in combination with resourceAttributes")}
+		return field.ErrorList{field.Invalid(field.NewPath("spec.nonResourceAttributes"), n, "cannot be specified in combination with resourceAttributes")}
 	case r == nil && n == nil:
 		return field.ErrorList{field.Invalid(field.NewPath("spec.resourceAttributes"), r, "exactly one of nonResourceAttributes or resourceAttributes must be specified")}
 	case r != nil:

@@ -16,7 +16,6 @@ import (
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
-	"triplane/kubeapi/check"
 )
 
 // answerer asks the authorizer. Problems with the question are told beside those
@@ -139,7 +138,7 @@ func (a localAccessReviews) Create(ctx context.Context, obj runtime.Object, vali
 		errs = append(errs, field.Invalid(field.NewPath("spec.resourceAttributes.namespace"), ra.Namespace, "must match metadata.namespace"))
 	}
 	if r.Spec.NonResourceAttributes != nil {
-		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), check.GoNames(r.Spec.NonResourceAttributes), "disallowed on this kind of request"))
+		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), r.Spec.NonResourceAttributes, "disallowed on this kind of request"))
 	}
 	if len(errs) > 0 {
 		return nil, invalid(errs)

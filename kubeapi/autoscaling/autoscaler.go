@@ -16,6 +16,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 type autoscaler = autoscalingv2.HorizontalPodAutoscaler
@@ -48,7 +49,7 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 			return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), show.DerefOr(a.Spec.MinReplicas, "<unset>"),
 				int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), show.Since(a.CreationTimestamp)}
 		},
-		ResetFields: check.Also(check.Reset(v2, "status"), check.Reset(v1, "status")),
+		ResetFields: strategy.Also(strategy.Reset(v2, "status"), strategy.Reset(v1, "status")),
 		Status: &registry.StatusSubresource[*autoscaler]{
 			PrepareForUpdate: func(_ context.Context, a, old *autoscaler) { a.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, a, _ *autoscaler) field.ErrorList {
@@ -56,7 +57,7 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 				errs := check.NonNegative(int64(a.Status.CurrentReplicas), path.Child("currentReplicas"))
 				return append(errs, check.NonNegative(int64(a.Status.DesiredReplicas), path.Child("desiredReplicas"))...)
 			},
-			ResetFields: check.Also(check.Reset(v2, "spec"), check.Reset(v1, "spec")),
+			ResetFields: strategy.Also(strategy.Reset(v2, "spec"), strategy.Reset(v1, "spec")),
 		},
 		Versions: []registry.Version[*autoscaler]{{
 			Kind:    v1.WithKind("HorizontalPodAutoscaler"),

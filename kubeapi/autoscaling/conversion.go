@@ -9,8 +9,6 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"triplane/kubeapi/check"
 )
 
 // Annotations of autoscaling/v1 that carry the rest of autoscaling/v2.
@@ -81,7 +79,7 @@ func toV1(a *autoscaler) (*autoscalingv1.HorizontalPodAutoscaler, error) {
 		set   bool
 	}{
 		{metricsAnnotation, metrics, len(metrics) > 0}, {statusesAnnotation, statuses, len(statuses) > 0},
-		{conditionsAnnotation, conditions, len(conditions) > 0}, {behaviorAnnotation, check.GoNames(a.Spec.Behavior), a.Spec.Behavior != nil},
+		{conditionsAnnotation, conditions, len(conditions) > 0}, {behaviorAnnotation, carryBehavior(a.Spec.Behavior), a.Spec.Behavior != nil},
 	} {
 		if !c.set {
 			continue

@@ -15,8 +15,9 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 // maxCronJobName leaves room for the time that the names of its jobs end with.
@@ -33,14 +34,14 @@ func cronJobKind() registry.Kind[*batchv1.CronJob] {
 		NewList:          func() runtime.Object { return &batchv1.CronJobList{} },
 		Default:          defaultCronJob,
 		PrepareForCreate: func(_ context.Context, c *batchv1.CronJob) {
-			podtemplate.DropDisabled(&c.Spec.JobTemplate.Spec.Template)
+			podspec.DropDisabled(&c.Spec.JobTemplate.Spec.Template.Spec)
 			c.Status = batchv1.CronJobStatus{}
 			c.Generation = 1
 		},
 		PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) {
-			podtemplate.DropDisabled(&c.Spec.JobTemplate.Spec.Template)
+			podspec.DropDisabled(&c.Spec.JobTemplate.Spec.Template.Spec)
 			c.Status = old.Status
-			check.Generation(c, old, check.Differs(c.Spec, old.Spec))
+			strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
 		},
 		Validate: func(ctx context.Context, c *batchv1.CronJob) field.ErrorList {
 			errs := validateCronJobSpec(ctx, &c.Spec, nil, field.NewPath("spec"))
@@ -67,17 +68,17 @@ func cronJobKind() registry.Kind[*batchv1.CronJob] {
 			show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
 		},
 		Cells:       cronJobCells,
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*batchv1.CronJob]{
 			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) { c.Spec = old.Spec },
-			ResetFields:      check.Reset(v1, "spec"),
+			ResetFields:      strategy.Reset(v1, "spec"),
 		},
 	}
 }
 
 func defaultCronJob(c *batchv1.CronJob) {
 	s := &c.Spec
-	podtemplate.Default(&s.JobTemplate.Spec.Template)
+	podspec.Default(&s.JobTemplate.Spec.Template)
 	defaultPodFailurePolicy(s.JobTemplate.Spec.PodFailurePolicy)
 	if s.ConcurrencyPolicy == "" {
 		s.ConcurrencyPolicy = batchv1.AllowConcurrent
@@ -164,11 +165,11 @@ func cronJobWarnings(ctx context.Context, c, old *batchv1.CronJob) []string {
 	path := field.NewPath("spec", "jobTemplate", "spec", "template")
 	t := &c.Spec.JobTemplate.Spec.Template
 	if old == nil {
-		return append(check.DependentNameWarnings(c.Name), podtemplate.Warnings(ctx, t, nil, path)...)
+		return append(check.DependentNameWarnings(c.Name), podspec.TemplateWarnings(ctx, t, nil, path)...)
 	}
 	var warnings []string
 	if c.Generation != old.Generation {
-		warnings = podtemplate.Warnings(ctx, t, &old.Spec.JobTemplate.Spec.Template, path)
+		warnings = podspec.TemplateWarnings(ctx, t, &old.Spec.JobTemplate.Spec.Template, path)
 	}
 	if strings.Contains(c.Spec.Schedule, "TZ") {
 		warnings = append(warnings, "spec.schedule: "+zoneInSchedule)

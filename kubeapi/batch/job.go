@@ -19,8 +19,9 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/request"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 // The labels that tie pods to their job, and the names they had before they got
@@ -37,7 +38,7 @@ func jobKind() registry.Kind[*batchv1.Job] {
 		NewList: func() runtime.Object { return &batchv1.JobList{} },
 		Default: defaultJob,
 		PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
-			podtemplate.DropDisabled(&j.Spec.Template)
+			podspec.DropDisabled(&j.Spec.Template.Spec)
 			j.Status = batchv1.JobStatus{}
 			j.Generation = 1
 			generateSelector(j)
@@ -51,9 +52,9 @@ func jobKind() registry.Kind[*batchv1.Job] {
 			return func(context.Context, bool) {}, nil
 		},
 		PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
-			podtemplate.DropDisabled(&j.Spec.Template)
+			podspec.DropDisabled(&j.Spec.Template.Spec)
 			j.Status = old.Status
-			check.Generation(j, old, check.Differs(j.Spec, old.Spec))
+			strategy.Generation(j, old, check.Differs(j.Spec, old.Spec))
 		},
 		Validate:                 validateJob,
 		ValidateUpdate:           validateJobUpdate,
@@ -75,18 +76,18 @@ func jobKind() registry.Kind[*batchv1.Job] {
 			{Path: "status.successful", Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
 		},
 		UnknownField: "field label %q not supported for Job",
-		ResetFields:  check.Reset(v1, "status"),
+		ResetFields:  strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*batchv1.Job]{
 			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) { j.Spec = old.Spec },
 			ValidateUpdate:   validateJobStatusUpdate,
-			ResetFields:      check.Reset(v1, "spec"),
+			ResetFields:      strategy.Reset(v1, "spec"),
 		},
 	}
 }
 
 func defaultJob(j *batchv1.Job) {
 	s := &j.Spec
-	podtemplate.Default(&s.Template)
+	podspec.Default(&s.Template)
 	if s.Completions == nil && s.Parallelism == nil {
 		s.Completions = ptr.To[int32](1)
 	}
@@ -178,12 +179,12 @@ func jobWarnings(ctx context.Context, j, old *batchv1.Job) []string {
 		if indexed(&j.Spec) && ptr.Deref(j.Spec.Completions, 0) > maxLimitedFailures && ptr.Deref(j.Spec.Parallelism, 0) > maxParallelWithoutIndexLimit {
 			warnings = append(warnings, "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 		}
-		return append(warnings, podtemplate.Warnings(ctx, &j.Spec.Template, nil, path)...)
+		return append(warnings, podspec.TemplateWarnings(ctx, &j.Spec.Template, nil, path)...)
 	}
 	if j.Generation == old.Generation {
 		return nil
 	}
-	return podtemplate.Warnings(ctx, &j.Spec.Template, &old.Spec.Template, path)
+	return podspec.TemplateWarnings(ctx, &j.Spec.Template, &old.Spec.Template, path)
 }
 
 func jobCells(j *batchv1.Job) []any {

@@ -113,7 +113,7 @@ func validateSuccessPolicy(s *batchv1.JobSpec, path *field.Path) field.ErrorList
 		return nil
 	}
 	if !indexed(s) {
-		return field.ErrorList{field.Invalid(path, check.GoNames(*p), "requires indexed completion mode")}
+		return field.ErrorList{field.Invalid(path, *p, "requires indexed completion mode")}
 	}
 	var errs field.ErrorList
 	rules := path.Child("rules")

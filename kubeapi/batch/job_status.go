@@ -80,7 +80,7 @@ func validateJobConditions(j *batchv1.Job, path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("terminating"), s.Terminating, "terminating>0 is invalid for finished job"))
 		}
 		if u := s.UncountedTerminatedPods; u != nil && len(u.Failed)+len(u.Succeeded) > 0 {
-			errs = append(errs, field.Invalid(path.Child("uncountedTerminatedPods"), check.GoNames(*u), "must be empty for finished job"))
+			errs = append(errs, field.Invalid(path.Child("uncountedTerminatedPods"), *u, "must be empty for finished job"))
 		}
 	}
 	if s.Ready != nil && *s.Ready > s.Active {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/podspec"
 )
 
 // Limits that keep the lists of indexes in a status small.
@@ -113,7 +113,7 @@ func validateJobTemplateSpec(ctx context.Context, s, old *batchv1.JobSpec, path 
 	if old != nil {
 		oldTemplate = &old.Template
 	}
-	errs = append(errs, podtemplate.Validate(ctx, &s.Template, oldTemplate, path.Child("template"))...)
+	errs = append(errs, podspec.ValidateTemplate(ctx, &s.Template, oldTemplate, path.Child("template"))...)
 	return append(errs, validateRestartPolicy(s, path.Child("template", "spec", "restartPolicy"))...)
 }
 
@@ -190,10 +190,10 @@ func validateJobUpdate(ctx context.Context, j, old *batchv1.Job) field.ErrorList
 	errs = append(errs, check.Immutable(s.Selector, o.Selector, path.Child("selector"))...)
 	errs = append(errs, validateJobPodUpdate(j, old, path.Child("template"))...)
 	errs = append(errs, check.Immutable(s.CompletionMode, o.CompletionMode, path.Child("completionMode"))...)
-	errs = append(errs, check.ImmutableStruct(s.PodFailurePolicy, o.PodFailurePolicy, path.Child("podFailurePolicy"))...)
+	errs = append(errs, check.Immutable(s.PodFailurePolicy, o.PodFailurePolicy, path.Child("podFailurePolicy"))...)
 	errs = append(errs, check.Immutable(s.BackoffLimitPerIndex, o.BackoffLimitPerIndex, path.Child("backoffLimitPerIndex"))...)
 	errs = append(errs, check.Immutable(s.ManagedBy, o.ManagedBy, path.Child("managedBy"))...)
-	return append(errs, check.ImmutableStruct(s.SuccessPolicy, o.SuccessPolicy, path.Child("successPolicy"))...)
+	return append(errs, check.Immutable(s.SuccessPolicy, o.SuccessPolicy, path.Child("successPolicy"))...)
 }
 
 func validateCompletionsUpdate(s, old *batchv1.JobSpec, path *field.Path) field.ErrorList {
@@ -213,7 +213,7 @@ func validateJobPodUpdate(j, old *batchv1.Job, path *field.Path) field.ErrorList
 	t, before := &j.Spec.Template, &old.Spec.Template
 	suspended := ptr.Deref(old.Spec.Suspend, false)
 	if !suspended || (old.Status.StartTime != nil && !hasCondition(old.Status.Conditions, batchv1.JobSuspended)) || old.Status.Active > 0 {
-		return check.ImmutableStruct(t, before, path)
+		return check.Immutable(t, before, path)
 	}
 	allowed := before.DeepCopy()
 	allowNodeAffinity(&allowed.Spec, &t.Spec)
@@ -223,7 +223,7 @@ func validateJobPodUpdate(j, old *batchv1.Job, path *field.Path) field.ErrorList
 	allowed.Spec.SchedulingGates = t.Spec.SchedulingGates
 	allowResources(allowed.Spec.Containers, t.Spec.Containers)
 	allowResources(allowed.Spec.InitContainers, t.Spec.InitContainers)
-	return check.ImmutableStruct(t.Spec, allowed.Spec, path.Child("spec"))
+	return check.Immutable(t.Spec, allowed.Spec, path.Child("spec"))
 }
 
 func allowNodeAffinity(allowed, now *corev1.PodSpec) {

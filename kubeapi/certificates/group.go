@@ -11,8 +11,8 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/generic/server"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/strategy"
 )
 
 var v1 = certificatesv1.SchemeGroupVersion
@@ -28,7 +28,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 			ValidateUpdate: func(_ context.Context, r, old *csr) field.ErrorList {
 				return validateUpdate(r, old)
 			},
-			ResetFields: check.ResetPaths(v1, check.Path{"spec"}, check.Path{"status", "certificate"}),
+			ResetFields: strategy.ResetPaths(v1, strategy.Path{"spec"}, strategy.Path{"status", "certificate"}),
 		}))
 	}
 	return b.Info()

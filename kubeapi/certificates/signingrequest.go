@@ -17,6 +17,7 @@ import (
 	"triplane/generic/request"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 func signingRequestKind() registry.Kind[*csr] {
@@ -43,11 +44,11 @@ func signingRequestKind() registry.Kind[*csr] {
 		Fields: []registry.SelectableField[*csr]{
 			{Path: "spec.signerName", Get: func(r *csr) string { return r.Spec.SignerName }},
 		},
-		ResetFields: check.Reset(v1, "spec", "status"),
+		ResetFields: strategy.Reset(v1, "spec", "status"),
 		Status: &registry.StatusSubresource[*csr]{
 			PrepareForUpdate: prepareStatus,
 			ValidateUpdate:   validateStatusUpdate,
-			ResetFields:      check.ResetPaths(v1, check.Path{"spec"}),
+			ResetFields:      strategy.ResetPaths(v1, strategy.Path{"spec"}),
 		},
 	}
 }

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,6 +15,9 @@ import (
 
 // ImmutableMsg is how a change of a fixed field is refused.
 const ImmutableMsg = validation.FieldImmutableErrorMsg
+
+// Differs reports whether two values differ for the API; nil and empty do not.
+func Differs(a, b any) bool { return !equality.Semantic.DeepEqual(a, b) }
 
 // NonNegative refuses values below zero.
 func NonNegative(value int64, path *field.Path) field.ErrorList {
@@ -36,15 +38,6 @@ func Immutable(value, old any, path *field.Path) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, value, ImmutableMsg)}
-}
-
-// ImmutableStruct is Immutable for values that kube-apiserver shows with the
-// names of Go fields.
-func ImmutableStruct(value, old any, path *field.Path) field.ErrorList {
-	if equality.Semantic.DeepEqual(value, old) {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(path, GoNames(value), ImmutableMsg)}
 }
 
 // Name turns what a name check found into errors.
@@ -156,11 +149,6 @@ func DependentNameWarnings(name string) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", msgs)}
-}
-
-// TemplateMeta judges labels and annotations of an embedded template.
-func TemplateMeta(m *metav1.ObjectMeta, path *field.Path) field.ErrorList {
-	return validation.ValidateAnnotations(m.Annotations, path.Child("annotations"))
 }
 
 // ConditionStatuses are the values of a condition's status.

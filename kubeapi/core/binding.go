@@ -12,7 +12,7 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
-	"triplane/kubeapi/check"
+	"triplane/kubeapi/strategy"
 )
 
 // bareBinding serves "bindings": it puts the pod of its own name on a node.
@@ -112,13 +112,13 @@ func bindTo(p pod, b *corev1.Binding) error {
 			if c.Status != corev1.ConditionTrue {
 				c.Status, c.LastTransitionTime, c.Reason, c.Message = corev1.ConditionTrue, *now(), "", ""
 			}
-			check.Generation(p, before, true)
+			strategy.Generation(p, before, true)
 			return nil
 		}
 	}
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: *now(),
 	})
-	check.Generation(p, before, true)
+	strategy.Generation(p, before, true)
 	return nil
 }

@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/server"
-	"triplane/kubeapi/core/allocator"
+	"triplane/kubeapi/core/service/allocator"
+	"triplane/kubeapi/event"
 	"triplane/kubeapi/group"
 )
 
@@ -33,7 +34,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	accounts := group.Add(b, serviceAccountKind())
 	group.Add(b, serviceKind(a))
 	group.Add(b, endpointsKind())
-	group.Add(b, EventKind(d.EventTTL))
+	group.Add(b, event.Kind(d.EventTTL))
 	group.Add(b, persistentVolumeKind())
 	group.Add(b, persistentVolumeClaimKind())
 	group.Add(b, replicationControllerKind())

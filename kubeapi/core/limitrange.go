@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 )
 
 // limitRangeKind declares limit ranges.

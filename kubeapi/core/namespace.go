@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 // namespaceKind declares namespaces. They go in two steps: a deletion marks
@@ -47,11 +47,11 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 		},
 		HoldDeletion: func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 },
 		Without:      []string{"deletecollection"},
-		ResetFields:  check.Reset(v1, "status"),
+		ResetFields:  strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*corev1.Namespace]{
 			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Spec = old.Spec },
 			ValidateUpdate:   func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespacePhase(n) },
-			ResetFields:      check.Reset(v1, "spec"),
+			ResetFields:      strategy.Reset(v1, "spec"),
 		},
 		Subresources: map[string]*registry.StatusSubresource[*corev1.Namespace]{
 			"finalize": {
@@ -63,7 +63,7 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 					}
 					return errs
 				},
-				ResetFields: check.Reset(v1, "status"),
+				ResetFields: strategy.Reset(v1, "status"),
 				UpdateOnly:  true,
 			},
 		},

@@ -13,8 +13,9 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 // nodeKind declares nodes.
@@ -39,13 +40,13 @@ func nodeKind() registry.Kind[*corev1.Node] {
 		ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
 			return append(podspec.Taints(n.Spec.Taints, field.NewPath("spec", "taints")), nodeKept(n, old)...)
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[node]{
 			PrepareForUpdate: func(_ context.Context, n, old node) { n.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
 				return append(nodeAmounts(n), nodeKept(n, old)...)
 			},
-			ResetFields: check.Reset(v1, "spec"),
+			ResetFields: strategy.Reset(v1, "spec"),
 		},
 		Columns: []registry.Column{
 			show.Name(), show.Text("Status", "The status of the node"), show.Text("Roles", "The roles of the node"), show.Age(),

@@ -11,8 +11,9 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 // persistentVolumeKind declares persistent volumes.
@@ -38,7 +39,7 @@ func persistentVolumeKind() registry.Kind[*corev1.PersistentVolume] {
 			}
 			return append(errs, check.Immutable(v.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[pv]{
 			PrepareForUpdate: func(_ context.Context, v, old pv) {
 				v.Spec = old.Spec
@@ -46,7 +47,7 @@ func persistentVolumeKind() registry.Kind[*corev1.PersistentVolume] {
 					v.Status.LastPhaseTransitionTime = now()
 				}
 			},
-			ResetFields: check.Reset(v1, "spec"),
+			ResetFields: strategy.Reset(v1, "spec"),
 		},
 		Columns: []registry.Column{
 			show.Name(), show.Text("Capacity", show.Doc(corev1.PersistentVolumeSpec{}, "capacity")),

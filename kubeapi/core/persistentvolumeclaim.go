@@ -13,8 +13,9 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 // persistentVolumeClaimKind declares persistent volume claims.
@@ -47,11 +48,11 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 		ValidateUpdate: func(_ context.Context, c, old pvc) field.ErrorList {
 			return append(podspec.ValidateClaimSpec(&c.Spec, spec), claimKept(c, old, spec)...)
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[pvc]{
 			PrepareForUpdate: func(_ context.Context, c, old pvc) { c.Spec = old.Spec },
 			ValidateUpdate:   func(_ context.Context, c, _ pvc) field.ErrorList { return validateClaimStatus(c) },
-			ResetFields:      check.Reset(v1, "spec"),
+			ResetFields:      strategy.Reset(v1, "spec"),
 		},
 		Columns: []registry.Column{
 			show.Name(), show.Text("Status", show.Doc(corev1.PersistentVolumeClaimStatus{}, "phase")),
@@ -163,7 +164,7 @@ func claimKept(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.Err
 	}
 	if check.Differs(now, before) {
 		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
-			diff.Diff(check.GoNames(before), check.GoNames(now)))))
+			diff.Diff(before, now))))
 	}
 	newSize, oldSize := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
 	if newSize.Cmp(oldSize) < 0 && newSize.Cmp(old.Status.Capacity[corev1.ResourceStorage]) <= 0 {

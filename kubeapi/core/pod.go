@@ -10,8 +10,9 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 type pod = *corev1.Pod
@@ -52,7 +53,7 @@ func podKind() registry.Kind[pod] {
 			return podspec.PodWarnings(p)
 		},
 		CheckGracefulDelete: podGracePeriod,
-		ResetFields:         check.Reset(v1, "status"),
+		ResetFields:         strategy.Reset(v1, "status"),
 		Status:              podStatus(),
 		Subresources: map[string]*registry.UpdateSubresource[pod]{
 			"ephemeralcontainers": podEphemeralContainers(),
@@ -86,7 +87,7 @@ func preparePod(ctx context.Context, p pod) {
 }
 
 // podGeneration raises the generation when the spec changed.
-func podGeneration(p, old pod) { check.Generation(p, old, check.Differs(p.Spec, old.Spec)) }
+func podGeneration(p, old pod) { strategy.Generation(p, old, check.Differs(p.Spec, old.Spec)) }
 
 func validatePod(ctx context.Context, p pod) field.ErrorList {
 	errs := podspec.ValidateAnnotations(p.Annotations, &p.Spec, field.NewPath("metadata", "annotations"))

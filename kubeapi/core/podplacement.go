@@ -21,11 +21,11 @@ func tighterPlacement(p, old pod, path *field.Path) field.ErrorList {
 	switch {
 	case len(before) == 0:
 	case len(now) != len(before):
-		errs = append(errs, field.Invalid(terms, check.GoNames(now), "no additions/deletions to non-empty NodeSelectorTerms list are allowed"))
+		errs = append(errs, field.Invalid(terms, now, "no additions/deletions to non-empty NodeSelectorTerms list are allowed"))
 	default:
 		for i := range before {
 			if !onlyAdds(&now[i], &before[i]) {
-				errs = append(errs, field.Invalid(terms.Index(i), check.GoNames(now[i]), "only additions are allowed (no mutations or deletions)"))
+				errs = append(errs, field.Invalid(terms.Index(i), now[i], "only additions are allowed (no mutations or deletions)"))
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/request"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 )
 
 const appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/"

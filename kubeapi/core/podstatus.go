@@ -154,7 +154,7 @@ func podIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
 	for i := range s.PodIPs {
 		ips[i] = s.PodIPs[i].IP
 	}
-	return addresses(ips, check.GoNames(s.PodIPs), path)
+	return addresses(ips, s.PodIPs, path)
 }
 
 func hostIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
@@ -169,7 +169,7 @@ func hostIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
 	for i := range s.HostIPs {
 		ips[i] = s.HostIPs[i].IP
 	}
-	return append(errs, addresses(ips, check.GoNames(s.HostIPs), path)...)
+	return append(errs, addresses(ips, s.HostIPs, path)...)
 }
 
 // addresses judges a list of at most one address a family.

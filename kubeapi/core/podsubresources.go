@@ -9,7 +9,8 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/strategy"
 )
 
 // podStatus is what kubelets and controllers write.
@@ -24,7 +25,7 @@ func podStatus() *registry.UpdateSubresource[pod] {
 			keepObservedGenerations(&p.Status, &old.Status)
 		},
 		ValidateUpdate: validatePodStatus,
-		ResetFields:    check.ResetPaths(v1, check.Path{"metadata", "deletionTimestamp"}, check.Path{"metadata", "ownerReferences"}, check.Path{"spec"}),
+		ResetFields:    strategy.ResetPaths(v1, strategy.Path{"metadata", "deletionTimestamp"}, strategy.Path{"metadata", "ownerReferences"}, strategy.Path{"spec"}),
 	}
 }
 
@@ -66,12 +67,12 @@ func podEphemeralContainers() *registry.UpdateSubresource[pod] {
 					errs = append(errs, field.Forbidden(path, "existing ephemeral containers "+quoted([]string{o.Name})+" may not be removed\n"))
 				case check.Differs(*n, *o):
 					errs = append(errs, field.Forbidden(path, "existing ephemeral containers "+quoted([]string{o.Name})+" may not be changed\n"+
-						diff.Diff(check.GoNames(o), check.GoNames(n))))
+						diff.Diff(o, n)))
 				}
 			}
 			return errs
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 	}
 }
 
@@ -92,7 +93,7 @@ func podResize() *registry.UpdateSubresource[pod] {
 			podGeneration(p, old)
 		},
 		ValidateUpdate: validateResize,
-		ResetFields:    check.ResetPaths(v1, check.Path{"status"}),
+		ResetFields:    strategy.ResetPaths(v1, strategy.Path{"status"}),
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 // podTemplateKind declares pod templates.
@@ -30,7 +31,7 @@ func podTemplateKind() registry.Kind[*corev1.PodTemplate] {
 		},
 		PrepareForUpdate: func(_ context.Context, t, old *corev1.PodTemplate) {
 			podspec.DropDisabled(&t.Template.Spec)
-			check.Generation(t, old, check.Differs(t.Template, old.Template))
+			strategy.Generation(t, old, check.Differs(t.Template, old.Template))
 		},
 		Validate: func(ctx context.Context, t *corev1.PodTemplate) field.ErrorList {
 			return podspec.ValidateTemplate(ctx, &t.Template, nil, field.NewPath("template"))

@@ -105,7 +105,7 @@ func otherChanges(p, old pod, path *field.Path) field.ErrorList {
 		"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 	}
 	return append(errs, field.Forbidden(path, fmt.Sprintf("pod updates may not change fields other than %s\n%v",
-		strings.Join(allowed, ","), diff.Diff(check.GoNames(&old.Spec), check.GoNames(s)))))
+		strings.Join(allowed, ","), diff.Diff(&old.Spec, s))))
 }
 
 // changedImages judges images once more: an update may change them, but not take

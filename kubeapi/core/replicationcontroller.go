@@ -11,8 +11,9 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 // replicationControllerKind declares replication controllers.
@@ -34,7 +35,7 @@ func replicationControllerKind() registry.Kind[*corev1.ReplicationController] {
 		PrepareForUpdate: func(_ context.Context, r, old rc) {
 			dropDisabled(r)
 			r.Status = old.Status
-			check.Generation(r, old, check.Differs(r.Spec, old.Spec))
+			strategy.Generation(r, old, check.Differs(r.Spec, old.Spec))
 		},
 		Validate: func(ctx context.Context, r rc) field.ErrorList { return validateRC(ctx, r, nil) },
 		ValidateUpdate: func(ctx context.Context, r, old rc) field.ErrorList {
@@ -51,11 +52,11 @@ func replicationControllerKind() registry.Kind[*corev1.ReplicationController] {
 			}
 			return append(w, podspec.TemplateWarnings(ctx, r.Spec.Template, before, template)...)
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[rc]{
 			PrepareForUpdate: func(_ context.Context, r, old rc) { r.Spec = old.Spec },
 			ValidateUpdate:   func(_ context.Context, r, _ rc) field.ErrorList { return rcStatus(&r.Status) },
-			ResetFields:      check.Reset(v1, "spec"),
+			ResetFields:      strategy.Reset(v1, "spec"),
 		},
 		Scale: &registry.ScaleSubresource[rc]{
 			Get: func(r rc) (*registry.Scale, error) {

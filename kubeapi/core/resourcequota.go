@@ -13,9 +13,10 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
-	"triplane/kubeapi/core/quota"
+	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/quota"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 // resourceQuotaKind declares resource quotas.
@@ -38,11 +39,11 @@ func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 		ValidateUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) field.ErrorList {
 			return append(quotaSpec(&q.Spec), quotaScopesKept(q, old)...)
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*corev1.ResourceQuota]{
 			PrepareForUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) { q.Spec = old.Spec },
 			ValidateUpdate:   func(_ context.Context, q, _ *corev1.ResourceQuota) field.ErrorList { return quotaStatus(&q.Status) },
-			ResetFields:      check.Reset(v1, "spec"),
+			ResetFields:      strategy.Reset(v1, "spec"),
 		},
 		Columns: []registry.Column{
 			show.Name(),
@@ -159,7 +160,7 @@ func quotaScopeSelector(s *corev1.ResourceQuotaSpec, path *field.Path) field.Err
 			errs = append(errs, field.Invalid(path.Child("scopeName"), r.ScopeName, "unsupported scope"))
 		}
 		for range misfits(s.Hard, r.ScopeName) {
-			errs = append(errs, field.Invalid(path, check.GoNames(s.ScopeSelector), "unsupported scope applied to resource"))
+			errs = append(errs, field.Invalid(path, s.ScopeSelector, "unsupported scope applied to resource"))
 		}
 		if onlyExists.Has(r.ScopeName) && r.Operator != corev1.ScopeSelectorOpExists {
 			errs = append(errs, field.Invalid(path.Child("operator"), r.Operator, "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "+

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 type service = *corev1.Service
@@ -50,7 +50,7 @@ func serviceKind(a *serviceAllocation) registry.Kind[service] {
 			return append(serviceKept(s, old), validateService(s, old)...)
 		},
 		Warnings:    serviceWarnings,
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[service]{
 			PrepareForUpdate: func(_ context.Context, s, old service) {
 				s.Spec = old.Spec
@@ -59,7 +59,7 @@ func serviceKind(a *serviceAllocation) registry.Kind[service] {
 				}
 			},
 			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return serviceStatus(s) },
-			ResetFields:    check.Reset(v1, "spec"),
+			ResetFields:    strategy.Reset(v1, "spec"),
 		},
 		Columns: []registry.Column{
 			show.Name(), show.Text("Type", show.Doc(corev1.ServiceSpec{}, "type")),

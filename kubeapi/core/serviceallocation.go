@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
-	"triplane/kubeapi/core/allocator"
+	"triplane/kubeapi/core/service/allocator"
 )
 
 // serviceAllocation gets services their IPs and ports, and takes them back.

@@ -33,7 +33,7 @@ func validateService(s, old service) field.ErrorList {
 		if e := utilvalidation.IsValidIP(p, ip); len(e) > 0 {
 			errs = append(errs, e...)
 		} else {
-			errs = append(errs, EndpointIP(ip, p)...)
+			errs = append(errs, check.EndpointIP(ip, p)...)
 		}
 	}
 	errs = append(errs, check.OneOf(s.Spec.Type, spec.Child("type"), corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
@@ -86,7 +86,7 @@ func servicePorts(s service, list *field.Path) field.ErrorList {
 	for i := range s.Spec.Ports {
 		p := &s.Spec.Ports[i]
 		if k := (key{p.Protocol, p.Port}); seen.Has(k) {
-			errs = append(errs, field.Duplicate(list.Index(i), check.GoNames(corev1.ServicePort{Protocol: p.Protocol, Port: p.Port})))
+			errs = append(errs, field.Duplicate(list.Index(i), corev1.ServicePort{Protocol: p.Protocol, Port: p.Port}))
 		} else {
 			seen.Insert(k)
 		}

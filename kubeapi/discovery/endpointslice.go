@@ -20,9 +20,9 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 type slice = *discoveryv1.EndpointSlice
@@ -50,7 +50,7 @@ func endpointSliceKind() registry.Kind[slice] {
 			now, before := s.DeepCopy(), old.DeepCopy()
 			now.ObjectMeta, before.ObjectMeta = old.ObjectMeta, old.ObjectMeta
 			changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels) || check.Differs(s.Annotations, old.Annotations)
-			check.Generation(s, old, changed)
+			strategy.Generation(s, old, changed)
 		},
 		Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
 		ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
@@ -174,7 +174,7 @@ func address(a string, t discoveryv1.AddressType, path *field.Path) field.ErrorL
 	if len(errs) > 0 {
 		return errs
 	}
-	return core.EndpointIP(a, path)
+	return check.EndpointIP(a, path)
 }
 
 func hints(h *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {

@@ -16,7 +16,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core"
+	"triplane/kubeapi/event"
 	"triplane/kubeapi/group"
 )
 
@@ -30,7 +30,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 // eventKind is the declaration of core events with another served version. All
 // that may happen to an event here is that its series goes on.
 func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
-	k := core.EventKind(ttl)
+	k := event.Kind(ttl)
 	k.Prefix, k.ValidateName = "events", nil // stricter than the core group
 	k.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
 	k.ValidateUpdate = func(_ context.Context, e, old *corev1.Event) field.ErrorList { return validateUpdate(e, old) }
@@ -166,21 +166,16 @@ func validateUpdate(e, old *corev1.Event) field.ErrorList {
 	for _, f := range []struct {
 		name       string
 		value, old any
-		internal   bool
 	}{
-		{"involvedObject", e.InvolvedObject, old.InvolvedObject, true}, {"reason", e.Reason, old.Reason, false},
-		{"message", e.Message, old.Message, false}, {"source", e.Source, old.Source, true},
-		{"firstTimestamp", e.FirstTimestamp, old.FirstTimestamp, false}, {"lastTimestamp", e.LastTimestamp, old.LastTimestamp, false},
-		{"count", e.Count, old.Count, false}, {"reason", e.Reason, old.Reason, false}, {"type", e.Type, old.Type, false},
-		{"eventTime", e.EventTime, old.EventTime, false}, {"action", e.Action, old.Action, false},
-		{"related", e.Related, old.Related, true}, {"reportingController", e.ReportingController, old.ReportingController, false},
-		{"reportingInstance", e.ReportingInstance, old.ReportingInstance, false},
+		{"involvedObject", e.InvolvedObject, old.InvolvedObject}, {"reason", e.Reason, old.Reason},
+		{"message", e.Message, old.Message}, {"source", e.Source, old.Source},
+		{"firstTimestamp", e.FirstTimestamp, old.FirstTimestamp}, {"lastTimestamp", e.LastTimestamp, old.LastTimestamp},
+		{"count", e.Count, old.Count}, {"reason", e.Reason, old.Reason}, {"type", e.Type, old.Type},
+		{"eventTime", e.EventTime, old.EventTime}, {"action", e.Action, old.Action},
+		{"related", e.Related, old.Related}, {"reportingController", e.ReportingController, old.ReportingController},
+		{"reportingInstance", e.ReportingInstance, old.ReportingInstance},
 	} {
-		if f.internal {
-			errs = append(errs, check.ImmutableStruct(f.value, f.old, field.NewPath(f.name))...)
-		} else {
-			errs = append(errs, check.Immutable(f.value, f.old, field.NewPath(f.name))...)
-		}
+		errs = append(errs, check.Immutable(f.value, f.old, field.NewPath(f.name))...)
 	}
 	return errs
 }

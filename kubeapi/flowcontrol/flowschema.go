@@ -15,6 +15,7 @@ import (
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 const maxPrecedence = 10000
@@ -35,7 +36,7 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 		},
 		PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
 			f.Status = old.Status
-			check.Generation(f, old, check.Differs(f.Spec, old.Spec))
+			strategy.Generation(f, old, check.Differs(f.Spec, old.Spec))
 		},
 		Validate:                 func(_ context.Context, f *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
 		ValidateUpdate:           func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
@@ -60,11 +61,11 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 			}
 			return []any{f.Name, f.Spec.PriorityLevelConfiguration.Name, int64(f.Spec.MatchingPrecedence), method, show.Since(f.CreationTimestamp), missing}
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*flowv1.FlowSchema]{
 			PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
 				f.Spec = old.Spec
-				check.KeepMetadata(f, old)
+				strategy.KeepMetadata(f, old)
 			},
 			ValidateUpdate: func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList {
 				types := make([]string, len(f.Status.Conditions))
@@ -73,7 +74,7 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 				}
 				return check.ConditionsUnique(types, field.NewPath("status", "conditions"))
 			},
-			ResetFields: check.Reset(v1, "spec", "metadata"),
+			ResetFields: strategy.Reset(v1, "spec", "metadata"),
 		},
 	}
 }
@@ -104,7 +105,7 @@ func validateFlowSpec(name string, s *flowv1.FlowSchemaSpec, path *field.Path) f
 	if m := s.DistinguisherMethod; m != nil {
 		supported := []flowv1.FlowDistinguisherMethodType{flowv1.FlowDistinguisherMethodByNamespaceType, flowv1.FlowDistinguisherMethodByUserType}
 		if !slices.Contains(supported, m.Type) {
-			errs = append(errs, field.NotSupported(path.Child("distinguisherMethod", "type"), check.GoNames(*m), supported))
+			errs = append(errs, field.NotSupported(path.Child("distinguisherMethod", "type"), *m, supported))
 		}
 	}
 	level := path.Child("priorityLevelConfiguration", "name")

@@ -14,6 +14,7 @@ import (
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 const (
@@ -35,7 +36,7 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 		},
 		PrepareForUpdate: func(_ context.Context, l, old *level) {
 			l.Status = old.Status
-			check.Generation(l, old, check.Differs(l.Spec, old.Spec))
+			strategy.Generation(l, old, check.Differs(l.Spec, old.Spec))
 		},
 		Validate:                 func(_ context.Context, l *level) field.ErrorList { return validateLevel(l) },
 		ValidateUpdate:           func(_ context.Context, l, _ *level) field.ErrorList { return validateLevel(l) },
@@ -50,11 +51,11 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 			show.Age(),
 		},
 		Cells:       levelCells,
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*level]{
 			PrepareForUpdate: func(_ context.Context, l, old *level) {
 				l.Spec = old.Spec
-				check.KeepMetadata(l, old)
+				strategy.KeepMetadata(l, old)
 			},
 			ValidateUpdate: func(_ context.Context, l, _ *level) field.ErrorList {
 				types := make([]string, len(l.Status.Conditions))
@@ -63,7 +64,7 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 				}
 				return check.ConditionsUnique(types, field.NewPath("status", "conditions"))
 			},
-			ResetFields: check.Reset(v1, "spec", "metadata"),
+			ResetFields: strategy.Reset(v1, "spec", "metadata"),
 		},
 	}
 }
@@ -155,7 +156,7 @@ func validateMandatory(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
 				want.Exempt = l.Spec.Exempt
 			}
 			if check.Differs(l.Spec, *want) {
-				return field.ErrorList{field.Invalid(field.NewPath("spec"), check.GoNames(l.Spec), "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value")}
+				return field.ErrorList{field.Invalid(field.NewPath("spec"), l.Spec, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value")}
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 func parseCIDR(s string) (*net.IPNet, error) {
@@ -37,7 +38,7 @@ func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 			return validateParent(a.Spec.ParentRef, field.NewPath("spec", "parentRef"))
 		},
 		ValidateUpdate: func(_ context.Context, a, old *networkingv1.IPAddress) field.ErrorList {
-			return check.ImmutableStruct(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))
+			return check.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))
 		},
 		AllowUnconditionalUpdate: true,
 		Columns: []registry.Column{
@@ -103,13 +104,13 @@ func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
 		Cells: func(c *networkingv1.ServiceCIDR) []any {
 			return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), show.Since(c.CreationTimestamp)}
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*networkingv1.ServiceCIDR]{
 			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) {
 				c.Spec = old.Spec
-				check.KeepMetadata(c, old)
+				strategy.KeepMetadata(c, old)
 			},
-			ResetFields: check.Reset(v1, "spec", "metadata"),
+			ResetFields: strategy.Reset(v1, "spec", "metadata"),
 		},
 	}
 }
@@ -122,7 +123,7 @@ func validateServiceCIDR(c *networkingv1.ServiceCIDR) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if len(cidrs) > 2 {
-		return field.ErrorList{field.Invalid(path, check.GoNames(c.Spec), "may only hold up to 2 values")}
+		return field.ErrorList{field.Invalid(path, c.Spec, "may only hold up to 2 values")}
 	}
 	for i, s := range cidrs {
 		errs = append(errs, validation.IsValidCIDR(path.Index(i), s)...)

@@ -15,6 +15,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 const classAnnotation = "kubernetes.io/ingress.class"
@@ -31,7 +32,7 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 		},
 		PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) {
 			i.Status = old.Status
-			check.Generation(i, old, check.Differs(i.Spec, old.Spec))
+			strategy.Generation(i, old, check.Differs(i.Spec, old.Spec))
 		},
 		Validate: func(_ context.Context, i *networkingv1.Ingress) field.ErrorList {
 			errs := validateIngress(i, nil)
@@ -65,7 +66,7 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 			}
 			return []any{i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules), ingressAddresses(&i.Status.LoadBalancer), ports, show.Since(i.CreationTimestamp)}
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*networkingv1.Ingress]{
 			PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) { i.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList {
@@ -80,7 +81,7 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 				}
 				return warnings
 			},
-			ResetFields: check.Reset(v1, "spec"),
+			ResetFields: strategy.Reset(v1, "spec"),
 		},
 	}
 }

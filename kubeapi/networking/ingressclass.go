@@ -12,6 +12,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 const maxController = 250
@@ -28,7 +29,7 @@ func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 		},
 		PrepareForCreate: func(_ context.Context, c *networkingv1.IngressClass) { c.Generation = 1 },
 		PrepareForUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) {
-			check.Generation(c, old, check.Differs(c.Spec, old.Spec))
+			strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
 		},
 		Validate: func(_ context.Context, c *networkingv1.IngressClass) field.ErrorList { return validateClass(c) },
 		ValidateUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) field.ErrorList {

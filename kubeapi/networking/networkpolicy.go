@@ -17,6 +17,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLocalObjectReference {
@@ -31,7 +32,7 @@ func networkPolicyKind() registry.Kind[*networkingv1.NetworkPolicy] {
 		Default:          defaultPolicy,
 		PrepareForCreate: func(_ context.Context, p *networkingv1.NetworkPolicy) { p.Generation = 1 },
 		PrepareForUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) {
-			check.Generation(p, old, check.Differs(p.Spec, old.Spec))
+			strategy.Generation(p, old, check.Differs(p.Spec, old.Spec))
 		},
 		Validate: func(_ context.Context, p *networkingv1.NetworkPolicy) field.ErrorList { return validatePolicy(p, nil) },
 		ValidateUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {

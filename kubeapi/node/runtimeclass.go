@@ -14,7 +14,7 @@ import (
 	"triplane/generic/server"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
-	"triplane/kubeapi/podtemplate"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 )
 
@@ -69,7 +69,7 @@ func validate(c *nodev1.RuntimeClass) field.ErrorList {
 	if s := c.Scheduling; s != nil {
 		path := field.NewPath("scheduling")
 		errs = append(errs, metavalidation.ValidateLabels(s.NodeSelector, path.Child("nodeSelector"))...)
-		errs = append(errs, podtemplate.ValidateTolerations(s.Tolerations, path.Child("tolerations"))...)
+		errs = append(errs, podspec.Tolerations(s.Tolerations, path.Child("tolerations"))...)
 	}
 	return errs
 }

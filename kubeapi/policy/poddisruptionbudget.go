@@ -14,6 +14,7 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 var v1 = policyv1.SchemeGroupVersion
@@ -38,7 +39,7 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 		},
 		PrepareForUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) {
 			b.Status = old.Status
-			check.Generation(b, old, check.Differs(b.Spec, old.Spec))
+			strategy.Generation(b, old, check.Differs(b.Spec, old.Spec))
 		},
 		Validate: func(_ context.Context, b *policyv1.PodDisruptionBudget) field.ErrorList {
 			return validateSpec(&b.Spec, false)
@@ -56,13 +57,13 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 		Cells: func(b *policyv1.PodDisruptionBudget) []any {
 			return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), show.Since(b.CreationTimestamp)}
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*policyv1.PodDisruptionBudget]{
 			PrepareForUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) { b.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
 				return validateStatus(&b.Status, field.NewPath("status"))
 			},
-			ResetFields: check.Reset(v1, "spec"),
+			ResetFields: strategy.Reset(v1, "spec"),
 		},
 	}
 }
@@ -78,7 +79,7 @@ func validateSpec(s *policyv1.PodDisruptionBudgetSpec, allowInvalidValues bool) 
 	var errs field.ErrorList
 	path := field.NewPath("spec")
 	if s.MinAvailable != nil && s.MaxUnavailable != nil {
-		errs = append(errs, field.Invalid(path, check.GoNames(*s), "minAvailable and maxUnavailable cannot be both set"))
+		errs = append(errs, field.Invalid(path, *s, "minAvailable and maxUnavailable cannot be both set"))
 	}
 	if v := s.MinAvailable; v != nil {
 		errs = append(errs, check.NonNegativeIntOrPercent(*v, path.Child("minAvailable"))...)

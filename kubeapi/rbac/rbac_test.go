@@ -29,7 +29,7 @@ func TestValidation(t *testing.T) {
 		"rules[1].resources: Required value: resource rules must supply at least one resource")
 	k := roleBindingKind(&guard{})
 	kindtest.UpdateRefused(t, k, "roleRef: {kind: Role, name: a}", "roleRef: {kind: Role, name: b}",
-		`roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"b"}: cannot change roleRef`)
+		`roleRef: Invalid value: {"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"b"}: cannot change roleRef`)
 }
 
 // holder may get pods, and nothing else.

@@ -80,7 +80,7 @@ func validateRoleRefUpdate(ref, old rbacv1.RoleRef) field.ErrorList {
 	if ref == old {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), check.GoNames(ref), "cannot change roleRef")}
+	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), ref, "cannot change roleRef")}
 }
 
 func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject, namespace string) {

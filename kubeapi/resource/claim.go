@@ -16,6 +16,7 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 const adminLabel = "resource.kubernetes.io/admin-access"
@@ -35,7 +36,7 @@ func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 			return append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
 		},
 		ValidateUpdate: func(_ context.Context, c, old claim) field.ErrorList {
-			errs := check.ImmutableStruct(c.Spec, old.Spec, field.NewPath("spec"))
+			errs := check.Immutable(c.Spec, old.Spec, field.NewPath("spec"))
 			return append(errs, validateClaimSpec(&c.Spec, field.NewPath("spec"))...)
 		},
 		AllowUnconditionalUpdate: true,
@@ -44,14 +45,14 @@ func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 			show.Name(), show.Text("State", "A summary of the current state (allocated, pending, reserved, etc.)."), show.Age(),
 		},
 		Cells:       func(c claim) []any { return []any{c.Name, claimState(c), show.Since(c.CreationTimestamp)} },
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[claim]{
 			PrepareForUpdate: func(_ context.Context, c, old claim) {
 				c.Spec = old.Spec
-				check.KeepMetadata(c, old)
+				strategy.KeepMetadata(c, old)
 			},
 			ValidateUpdate: validateClaimStatus,
-			ResetFields:    check.ResetPaths(v1, check.Path{"metadata"}, check.Path{"spec"}),
+			ResetFields:    strategy.ResetPaths(v1, strategy.Path{"metadata"}, strategy.Path{"spec"}),
 		},
 	}
 }
@@ -68,7 +69,7 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 			return append(validateAdminAccess(ctx, stores, &t.Spec.Spec, path), validateClaimSpec(&t.Spec.Spec, path)...)
 		},
 		ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
-			return check.ImmutableStruct(t.Spec, old.Spec, field.NewPath("spec"))
+			return check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))
 		},
 		AllowUnconditionalUpdate: true,
 		DeleteReturnsObject:      true,

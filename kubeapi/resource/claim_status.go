@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 )
 
 const (
@@ -32,7 +32,7 @@ func validateClaimStatus(_ context.Context, c, old claim) field.ErrorList {
 		errs = append(errs, validateAllocation(s.Allocation, namesOf(&c.Spec.Devices), path.Child("allocation"))...)
 	}
 	if old.Status.Allocation != nil && s.Allocation != nil {
-		errs = append(errs, check.ImmutableStruct(*s.Allocation, *old.Status.Allocation, path.Child("allocation"))...)
+		errs = append(errs, check.Immutable(*s.Allocation, *old.Status.Allocation, path.Child("allocation"))...)
 	}
 	errs = append(errs, validateReservations(c, old, path.Child("reservedFor"))...)
 	return append(errs, validateDevices(s, path.Child("devices"))...)
@@ -140,11 +140,11 @@ func validateDevices(s *resourcev1.ResourceClaimStatus, path *field.Path) field.
 			id.ShareID = *d.ShareID
 		}
 		if seen[id] {
-			errs = append(errs, field.Duplicate(at, check.GoNames(id)))
+			errs = append(errs, field.Duplicate(at, id))
 		}
 		seen[id] = true
 		if !allocated[id] {
-			errs = append(errs, field.Invalid(at, check.GoNames(id), "must be an allocated device in the claim"))
+			errs = append(errs, field.Invalid(at, id, "must be an allocated device in the claim"))
 		}
 		errs = append(errs, metavalidation.ValidateConditions(d.Conditions, at.Child("conditions"))...)
 		if d.Data != nil {

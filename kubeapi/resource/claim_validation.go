@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 )
 
 const (

@@ -15,6 +15,7 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 var v1 = resourcev1.SchemeGroupVersion
@@ -37,7 +38,7 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 		NewList:          func() runtime.Object { return &resourcev1.DeviceClassList{} },
 		PrepareForCreate: func(_ context.Context, c class) { c.Generation = 1 },
 		PrepareForUpdate: func(_ context.Context, c, old class) {
-			check.Generation(c, old, check.Differs(c.Spec, old.Spec))
+			strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
 		},
 		Validate:                 func(_ context.Context, c class) field.ErrorList { return validateClass(c) },
 		ValidateUpdate:           func(_ context.Context, c, _ class) field.ErrorList { return validateClass(c) },
@@ -57,7 +58,7 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 		Default:          defaultSlice,
 		PrepareForCreate: func(_ context.Context, s slice) { s.Generation = 1 },
 		PrepareForUpdate: func(_ context.Context, s, old slice) {
-			check.Generation(s, old, check.Differs(s.Spec, old.Spec))
+			strategy.Generation(s, old, check.Differs(s.Spec, old.Spec))
 		},
 		Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
 		ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {

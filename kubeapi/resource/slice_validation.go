@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 )
 
 const (
@@ -96,7 +96,7 @@ func validateNodes(s *resourcev1.ResourceSliceSpec, path *field.Path) field.Erro
 func validateOneTerm(s *corev1.NodeSelector, path *field.Path) field.ErrorList {
 	errs := podspec.NodeSelector(s, path)
 	if len(s.NodeSelectorTerms) != 1 {
-		errs = append(errs, field.Invalid(path.Child("nodeSelectorTerms"), check.GoNames(s.NodeSelectorTerms), "must have exactly one node selector term"))
+		errs = append(errs, field.Invalid(path.Child("nodeSelectorTerms"), s.NodeSelectorTerms, "must have exactly one node selector term"))
 	}
 	return errs
 }
@@ -168,7 +168,7 @@ func validateAttribute(a *resourcev1.DeviceAttribute, path *field.Path) field.Er
 		errs = append(errs, field.Invalid(path, "", "exactly one value must be specified"))
 	case 1:
 	default:
-		errs = append(errs, field.Invalid(path, check.GoNames(*a), "exactly one value must be specified"))
+		errs = append(errs, field.Invalid(path, *a, "exactly one value must be specified"))
 	}
 	return errs
 }

@@ -12,6 +12,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 const (
@@ -30,7 +31,7 @@ func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
 		Validate:         onCreate(validateCSIDriver),
 		PrepareForUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) {
 			s, o := &d.Spec, &old.Spec
-			check.Generation(d, old, check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||
+			strategy.Generation(d, old, check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||
 				check.Differs(s.SELinuxMount, o.SELinuxMount) || check.Differs(s.PodInfoOnMount, o.PodInfoOnMount) ||
 				check.Differs(s.StorageCapacity, o.StorageCapacity) || check.Differs(s.FSGroupPolicy, o.FSGroupPolicy) ||
 				check.Differs(s.NodeAllocatableUpdatePeriodSeconds, o.NodeAllocatableUpdatePeriodSeconds) ||

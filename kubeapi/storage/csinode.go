@@ -42,7 +42,7 @@ func validateDriversUpdate(n, old *storagev1.CSINode) field.ErrorList {
 		for i, d := range n.Spec.Drivers {
 			d.Allocatable, o.Allocatable = nil, nil
 			if d.Name == o.Name && check.Differs(d, o) {
-				errs = append(errs, field.Invalid(field.NewPath("CSINodeDriver"), check.GoNames(n.Spec.Drivers[i]), check.ImmutableMsg))
+				errs = append(errs, field.Invalid(field.NewPath("CSINodeDriver"), n.Spec.Drivers[i], check.ImmutableMsg))
 			}
 		}
 	}

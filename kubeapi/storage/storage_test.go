@@ -36,5 +36,5 @@ func TestCSIDriverDefaults(t *testing.T) {
 
 func TestVolumeAttachment(t *testing.T) {
 	kindtest.UpdateRefused(t, volumeAttachmentKind(), "spec: {attacher: a, nodeName: n, source: {persistentVolumeName: p}}", "spec: {attacher: a, nodeName: m, source: {persistentVolumeName: p}}",
-		`spec: Invalid value: {"Attacher":"a","Source":{"PersistentVolumeName":"p","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable`)
+		`spec: Invalid value: {"attacher":"a","source":{"persistentVolumeName":"p"},"nodeName":"m"}: field is immutable`)
 }

@@ -12,6 +12,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 const (
@@ -31,7 +32,7 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 			return append(validateAttachment(a), validateAttacher(a.Spec.Attacher, field.NewPath("spec", "attacher"))...)
 		}),
 		ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
-			return append(validateAttachment(a), check.ImmutableStruct(a.Spec, old.Spec, field.NewPath("spec"))...)
+			return append(validateAttachment(a), check.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
 		},
 		DeleteReturnsObject: true,
 		Columns: []registry.Column{
@@ -45,16 +46,16 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 		Cells: func(a *storagev1.VolumeAttachment) []any {
 			return []any{a.Name, a.Spec.Attacher, ptr.Deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached, show.Since(a.CreationTimestamp)}
 		},
-		ResetFields: check.Reset(v1, "status"),
+		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*storagev1.VolumeAttachment]{
 			PrepareForUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) {
 				a.Spec = old.Spec
-				check.KeepMetadata(a, old)
+				strategy.KeepMetadata(a, old)
 			},
 			ValidateUpdate: func(_ context.Context, a, _ *storagev1.VolumeAttachment) field.ErrorList {
 				return validateAttachment(a)
 			},
-			ResetFields: check.Reset(v1, "metadata", "spec"),
+			ResetFields: strategy.Reset(v1, "metadata", "spec"),
 		},
 	}
 }

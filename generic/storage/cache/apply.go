@@ -35,20 +35,20 @@ func (c *Cache) apply(changes []storage.Change) bool {
 // anybody could have seen.
 func (c *Cache) event(change *storage.Change) *event {
 	previous := c.previous(change)
-	e := &event{at: c.hub.clock.now(), previous: previous}
+	e := &event{Event: storage.Event{Revision: change.Revision}, at: c.hub.clock.now(), previous: previous}
 	switch {
 	case !change.Deleted():
-		e.kind, e.record = storage.Modified, c.record(change)
+		e.Type, e.Record = storage.Modified, c.record(change)
 		if previous == nil {
-			e.kind = storage.Added
+			e.Type = storage.Added
 		}
 	case previous != nil:
-		e.kind = storage.Deleted
-		e.record = &storage.Record{Key: change.Key, Value: previous.Value, Revision: change.Revision}
+		e.Type = storage.Deleted
+		e.Record = &storage.Record{Key: change.Key, Value: previous.Value, Revision: change.Revision}
 	case c.filled.Load():
 		return nil // deleted before it was ever seen
 	default:
-		// What was deleted cannot be told any more: nobody may watch from
+		// What was deleted is not known any more: nobody may watch from
 		// before.
 		c.history.reset(change.Revision)
 		c.last = change.Revision
@@ -73,14 +73,14 @@ func (c *Cache) previous(change *storage.Change) *storage.Record {
 // store puts an event into the tree.
 func (c *Cache) store(e *event) {
 	if c.snapshot != nil {
-		c.snapshot.next = e.revision()
+		c.snapshot.next = e.Revision
 		c.snapshot = nil
 	}
-	if e.kind == storage.Deleted {
-		c.tree.Delete(e.record.Key)
+	if e.Type == storage.Deleted {
+		c.tree.Delete(e.Record.Key)
 		return
 	}
-	c.tree.Set(e.record.Key, e.record)
+	c.tree.Set(e.Record.Key, e.Record)
 }
 
 // dispatch queues an event with the watches it may concern.
@@ -89,7 +89,7 @@ func (c *Cache) dispatch(e *event) {
 	if w.count == 0 {
 		return
 	}
-	key := e.record.Key
+	key := e.Record.Key
 	w.push(w.all, e)
 	if len(w.byNamespace) > 0 {
 		w.push(w.byNamespace[c.namespace(key)], e)
@@ -98,7 +98,7 @@ func (c *Cache) dispatch(e *event) {
 		w.push(w.byKey[key], e)
 	}
 	if len(w.byValue) > 0 {
-		value, previous := c.value(e.record), c.value(e.previous)
+		value, previous := c.value(e.Record), c.value(e.previous)
 		w.push(w.byValue[value], e)
 		if e.previous != nil && previous != value {
 			w.push(w.byValue[previous], e)

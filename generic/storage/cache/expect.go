@@ -10,9 +10,7 @@ import (
 // under way, and some whose event never comes.
 const expectedMax = 4096
 
-var _ storage.Expecter = (*Cache)(nil)
-
-// Expect implements storage.Expecter.
+// Expect implements storage.Cache.
 func (c *Cache) Expect(r *storage.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

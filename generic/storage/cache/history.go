@@ -89,7 +89,7 @@ func (h *history) resize(size int) {
 
 func (h *history) dropFirst() {
 	e := h.at(0)
-	h.from = e.revision()
+	h.from = e.Revision
 	h.bytes -= e.size()
 	h.ring[h.first] = nil
 	h.first = (h.first + 1) % len(h.ring)
@@ -115,5 +115,5 @@ func (h *history) after(revision int64) (int, error) {
 	if revision < h.from {
 		return 0, &storage.TooOldError{Requested: revision, Oldest: h.from}
 	}
-	return sort.Search(h.count, func(i int) bool { return h.at(i).revision() > revision }), nil
+	return sort.Search(h.count, func(i int) bool { return h.at(i).Revision > revision }), nil
 }

@@ -9,7 +9,8 @@ import (
 )
 
 func eventAt(revision int64, at time.Duration, size int) *event {
-	return &event{at: int64(at), record: &storage.Record{Revision: revision, Value: make([]byte, size)}}
+	r := &storage.Record{Revision: revision, Value: make([]byte, size)}
+	return &event{Event: storage.Event{Record: r, Revision: revision}, at: int64(at)}
 }
 
 func TestHistoryGrowsWhileFresh(t *testing.T) {
@@ -33,8 +34,8 @@ func TestHistoryGrowsWhileFresh(t *testing.T) {
 	}
 	for i, r := range []int64{h.from, h.from + 1, h.from + 50} {
 		first, err := h.after(r)
-		if err != nil || h.at(first).revision() != r+1 {
-			t.Errorf("%d: behind %d comes %d, %v", i, r, h.at(first).revision(), err)
+		if err != nil || h.at(first).Revision != r+1 {
+			t.Errorf("%d: behind %d comes %d, %v", i, r, h.at(first).Revision, err)
 		}
 	}
 	h.trim(int64(later + 2*historyStale))
@@ -78,7 +79,7 @@ func TestHistoryReleasesFormsOfReplacedRecords(t *testing.T) {
 	first := &storage.Record{Key: "a", Revision: 1}
 	get(first)
 	for i := range fadeAfter + 2 {
-		e := &event{record: &storage.Record{Key: "a", Revision: int64(i + 2)}}
+		e := &event{Event: storage.Event{Record: &storage.Record{Key: "a", Revision: int64(i + 2)}}}
 		if i == 0 {
 			e.previous = first
 		}

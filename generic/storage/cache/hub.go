@@ -59,14 +59,9 @@ func NewHub(backend storage.Backend, prefix string) *Hub {
 		stopped:  make(chan struct{}),
 		caches:   map[string]*Cache{},
 	}
-	if b, ok := backend.(current); ok {
-		h.progress.quiet = b.AlwaysCurrent()
-	}
+	h.progress.quiet = backend.AlwaysCurrent()
 	return h
 }
-
-// current is a backend whose watch needs no progress requests.
-type current interface{ AlwaysCurrent() bool }
 
 // Cache returns the cache of the keys below cfg.Prefix, making it on first use.
 // When there is one already, the rest of cfg is not looked at.

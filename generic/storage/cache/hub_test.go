@@ -35,13 +35,13 @@ func (b *breaking) fail(err error) {
 	b.broken = make(chan struct{})
 }
 
-func (b *breaking) Watch(ctx context.Context, prefix string, from int64) (storage.ChangeStream, error) {
+func (b *breaking) Watch(ctx context.Context, prefix string, from int64, needPrevious func(string) bool) (storage.ChangeStream, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.down.Load() {
 		return nil, b.err
 	}
-	s, err := b.Backend.Watch(ctx, prefix, from)
+	s, err := b.Backend.Watch(ctx, prefix, from, needPrevious)
 	return &breakingStream{ChangeStream: s, backend: b, broken: b.broken}, err
 }
 

@@ -20,12 +20,6 @@ const (
 	askAgain = 25 * time.Millisecond
 )
 
-// selective is a backend whose watch can leave out previous values that the
-// caches know.
-type selective interface {
-	WatchSelective(ctx context.Context, prefix string, from int64, needPrevious func(key string) bool) (storage.ChangeStream, error)
-}
-
 // Run holds the watch until ctx ends, opening it again when it breaks. When the
 // history in between is gone all caches begin anew, and their watches end. It may
 // be called once. On return all caches are stopped.
@@ -70,7 +64,7 @@ func (h *Hub) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stream, err := h.open(ctx, from)
+	stream, err := h.backend.Watch(ctx, h.prefix, from, h.needPrevious)
 	if err != nil {
 		return err
 	}
@@ -88,14 +82,7 @@ func (h *Hub) watch(ctx context.Context) error {
 	}
 }
 
-func (h *Hub) open(ctx context.Context, from int64) (storage.ChangeStream, error) {
-	if s, ok := h.backend.(selective); ok {
-		return s.WatchSelective(ctx, h.prefix, from, h.needPrevious)
-	}
-	return h.backend.Watch(ctx, h.prefix, from)
-}
-
-// needPrevious tells whether the cache of a key would not know what the key was.
+// needPrevious reports whether the cache of a key would not know what the key was.
 func (h *Hub) needPrevious(key string) bool {
 	h.mu.RLock()
 	c := h.route(key)

@@ -122,7 +122,7 @@ func (c *Cache) register(w *watch) {
 // that roughly for new events, and for the history not at all.
 func (w *watch) concerns(e *event) bool {
 	if w.opts.Key != "" {
-		return e.record.Key == w.opts.Key
+		return e.Record.Key == w.opts.Key
 	}
-	return strings.HasPrefix(e.record.Key, w.opts.Prefix)
+	return strings.HasPrefix(e.Record.Key, w.opts.Prefix)
 }

@@ -64,7 +64,7 @@ func (w *watch) push(e *event) bool {
 		w.pending, w.bytes, w.err = nil, 0, storage.ErrTooSlow
 	} else {
 		w.pending = append(w.pending, e)
-		w.bytes += len(e.record.Value)
+		w.bytes += len(e.Record.Value)
 	}
 	wake := !w.dirty
 	w.dirty = true
@@ -183,13 +183,12 @@ func (w *watch) take() (bookmark bool, err error) {
 
 // add appends what an event is to this watch, if anything.
 func (w *watch) add(e *event) {
-	revision := e.revision()
-	if revision <= w.after {
+	if e.Revision <= w.after {
 		return
 	}
-	ev := storage.Event{Type: e.kind, Record: e.record, Revision: revision}
+	ev := e.Event
 	if w.filter != nil {
-		is := e.kind != storage.Deleted && w.filter.matches(e.record)
+		is := e.Type != storage.Deleted && w.filter.matches(e.Record)
 		was := e.previous != nil && w.filter.matches(e.previous)
 		switch {
 		case is && was:

@@ -54,10 +54,10 @@ func (s *seen) observe(revision int64) {
 	}
 }
 
-// AlwaysCurrent tells that a watch follows every write by itself.
+// AlwaysCurrent implements storage.Backend: a watch follows every write by itself.
 func (b *Backend) AlwaysCurrent() bool { return true }
 
-// RequestProgress implements storage.Backend: the watch is always current.
+// RequestProgress implements storage.Backend: there is nothing to do.
 func (b *Backend) RequestProgress(context.Context) error { return nil }
 
 // DatabaseSize implements storage.Backend.

@@ -77,7 +77,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 func TestUseAfterClose(t *testing.T) {
 	s := start(t, t.TempDir())
 	b := s.Backend()
-	stream, err := b.Watch(t.Context(), "/", 0)
+	stream, err := b.Watch(t.Context(), "/", 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestUseAfterClose(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"get":    func() error { _, err := b.Get(t.Context(), "/a"); return err },
 		"create": func() error { _, err := b.Create(t.Context(), "/a", nil, 0); return err },
-		"watch":  func() error { _, err := b.Watch(t.Context(), "/", 0); return err },
+		"watch":  func() error { _, err := b.Watch(t.Context(), "/", 0, nil); return err },
 		"next":   func() error { _, _, err := stream.Next(t.Context()); return err },
 		"size":   func() error { _, err := b.DatabaseSize(t.Context()); return err },
 	} {

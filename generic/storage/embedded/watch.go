@@ -13,17 +13,11 @@ import (
 )
 
 // Watch implements storage.Backend.
-func (b *Backend) Watch(ctx context.Context, prefix string, from int64) (storage.ChangeStream, error) {
-	return b.WatchSelective(ctx, prefix, from, func(string) bool { return true })
-}
-
-// WatchSelective is Watch for a caller who knows the previous values of most
-// keys: only where needPrevious says so are they read.
 //
 // The stream watches all keys, and passes on those under prefix: so each write
 // moves its progress, and it is never behind the store's revision for longer
 // than it takes to receive what is there.
-func (b *Backend) WatchSelective(ctx context.Context, prefix string, from int64, needPrevious func(key string) bool) (storage.ChangeStream, error) {
+func (b *Backend) Watch(ctx context.Context, prefix string, from int64, needPrevious func(key string) bool) (storage.ChangeStream, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -120,7 +114,7 @@ func (s *stream) change(e *mvccpb.Event) storage.Change {
 			return c // created: there is no value before
 		}
 	}
-	if s.needPrevious(c.Key) {
+	if s.needPrevious == nil || s.needPrevious(c.Key) {
 		c.Previous, c.PrevRev = s.previous(e.Kv)
 	}
 	return c

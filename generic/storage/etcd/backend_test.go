@@ -184,7 +184,7 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		up, _ := b.Update(ctx, "/r/a", []byte("2"), from, 0)
-		s, err := b.Watch(ctx, "/r/", from)
+		s, err := b.Watch(ctx, "/r/", from, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func TestWatch(t *testing.T) {
 		if err := b.Compact(ctx, again); err != nil {
 			t.Fatal(err)
 		}
-		old, err := b.Watch(ctx, "/r/", from)
+		old, err := b.Watch(ctx, "/r/", from, nil)
 		if err == nil {
 			_, _, err = old.Next(ctx)
 			old.Close()

@@ -9,6 +9,9 @@ func (b *Backend) Revision(ctx context.Context) (int64, error) {
 	return b.revisions.do(ctx)
 }
 
+// AlwaysCurrent implements storage.Backend: etcd reports progress when asked.
+func (b *Backend) AlwaysCurrent() bool { return false }
+
 // RequestProgress implements storage.Backend.
 func (b *Backend) RequestProgress(ctx context.Context) error {
 	return translate(ctx, b.client.RequestProgress(watchContext(ctx)))

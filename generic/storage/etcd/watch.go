@@ -10,8 +10,9 @@ import (
 )
 
 // Watch implements storage.Backend. The stream ends when the member that serves
-// it has lost its leader, so that a partition is noticed.
-func (b *Backend) Watch(ctx context.Context, prefix string, from int64) (storage.ChangeStream, error) {
+// it has lost its leader, so that a partition is noticed. Etcd sends previous
+// values for all keys or for none, so all have one.
+func (b *Backend) Watch(ctx context.Context, prefix string, from int64, _ func(string) bool) (storage.ChangeStream, error) {
 	ctx, cancel := context.WithCancel(watchContext(ctx))
 	key, end := bounds(prefix)
 	ch := b.client.Watch(ctx, string(key),

@@ -1,4 +1,4 @@
-package core
+package event
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -15,12 +16,12 @@ import (
 	"triplane/kubeapi/show"
 )
 
-// EventKind declares events. events.k8s.io serves the same objects in its own
-// shape.
-func EventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
+// Kind declares events as the core group serves them. ttl is how long an event
+// is kept.
+func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	type event = *corev1.Event
 	return registry.Kind[event]{
-		Hub: kind("Event"), Plural: "events", Singular: "event", ShortNames: []string{"ev"}, Namespaced: true,
+		Hub: corev1.SchemeGroupVersion.WithKind("Event"), Plural: "events", Singular: "event", ShortNames: []string{"ev"}, Namespaced: true,
 		New:                      func() event { return &corev1.Event{} },
 		NewList:                  func() runtime.Object { return &corev1.EventList{} },
 		ValidateName:             check.PathSegmentName,
@@ -28,16 +29,16 @@ func EventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 		AllowCreateOnUpdate:      true,
 		AllowUnconditionalUpdate: true,
 		DefaultGarbageCollection: registry.Unsupported,
-		Validate:                 func(_ context.Context, e event) field.ErrorList { return ValidateEvent(e) },
-		ValidateUpdate:           func(_ context.Context, e, _ event) field.ErrorList { return ValidateEvent(e) },
-		Columns:                  EventColumns(),
-		Cells:                    EventCells,
-		Fields:                   EventFields(),
+		Validate:                 func(_ context.Context, e event) field.ErrorList { return validateEvent(e) },
+		ValidateUpdate:           func(_ context.Context, e, _ event) field.ErrorList { return validateEvent(e) },
+		Columns:                  columns(),
+		CellsAt:                  cells,
+		Fields:                   selectableFields(),
 	}
 }
 
-// ValidateEvent judges an event written in the core group's shape.
-func ValidateEvent(e *corev1.Event) field.ErrorList {
+// validateEvent validates an event written in the core group's shape.
+func validateEvent(e *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
 	if e.InvolvedObject.Namespace == "" {
 		// Events about what is in no namespace are kept in "default".
@@ -75,8 +76,8 @@ func ValidateEvent(e *corev1.Event) field.ErrorList {
 	return errs
 }
 
-// EventColumns are the columns of events in both groups.
-func EventColumns() []registry.Column {
+// columns are the columns of events in both groups.
+func columns() []registry.Column {
 	doc := func(name string) string { return show.Doc(corev1.Event{}, name) }
 	return []registry.Column{
 		show.Text("Last Seen", doc("lastTimestamp")), show.Text("Type", doc("type")), show.Text("Reason", doc("reason")),
@@ -88,16 +89,16 @@ func EventColumns() []registry.Column {
 	}
 }
 
-// EventCells shows an event.
-func EventCells(e *corev1.Event) []any {
-	first, last := show.Since(e.FirstTimestamp), show.Since(e.LastTimestamp)
+// cells shows an event; since says how long ago a time was.
+func cells(e *corev1.Event, since func(metav1.Time) string) []any {
+	first, last := since(e.FirstTimestamp), since(e.LastTimestamp)
 	if e.FirstTimestamp.IsZero() {
-		first = show.SinceMicro(e.EventTime)
+		first = since(metav1.Time(e.EventTime))
 	}
 	count := e.Count
 	switch {
 	case e.Series != nil:
-		last, count = show.SinceMicro(e.Series.LastObservedTime), e.Series.Count
+		last, count = since(metav1.Time(e.Series.LastObservedTime)), e.Series.Count
 	case e.LastTimestamp.IsZero():
 		last = first
 	}
@@ -128,8 +129,8 @@ func eventSource(e *corev1.Event) string {
 	return component + ", " + instance
 }
 
-// EventFields are the selectable fields of events in the core group's names.
-func EventFields() []registry.SelectableField[*corev1.Event] {
+// selectableFields are the selectable fields of events in the core group's names.
+func selectableFields() []registry.SelectableField[*corev1.Event] {
 	type event = *corev1.Event
 	f := func(path string, get func(e event) string) registry.SelectableField[event] {
 		return registry.SelectableField[event]{Path: path, Get: get}

@@ -10,12 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"triplane/kubeapi/check"
 )
-
-// goSecurityContext is a security context as messages show it.
-func goSecurityContext(sc *corev1.SecurityContext) any { return check.GoNames(sc) }
 
 // TemplateWarnings tells what is unwise about a template at path.
 func TemplateWarnings(_ context.Context, t, _ *corev1.PodTemplateSpec, path *field.Path) []string {

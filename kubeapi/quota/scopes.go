@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/kubeapi/core/podspec"
+	"triplane/kubeapi/podspec"
 )
 
 // inScopes tells whether an object is in all scopes of a quota.

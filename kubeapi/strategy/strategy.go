@@ -1,7 +1,6 @@
-package check
+package strategy
 
 import (
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -27,9 +26,6 @@ func KeepMetadata(obj, old metav1.Object) {
 	obj.SetOwnerReferences(old.GetOwnerReferences())
 	obj.SetFinalizers(old.GetFinalizers())
 }
-
-// Differs tells whether two values differ for the API; nil and empty do not.
-func Differs(a, b any) bool { return !equality.Semantic.DeepEqual(a, b) }
 
 // Reset names the fields that an endpoint resets, in one version.
 func Reset(gv schema.GroupVersion, fields ...string) rest.ResetFields {

@@ -176,12 +176,12 @@ func (v *checker) containerSecurity(c *corev1.Container, path *field.Path) {
 	v.seccomp(sc.SeccompProfile, path.Child("seccompProfile"))
 	if e := sc.AllowPrivilegeEscalation; e != nil && !*e {
 		if sc.Privileged != nil && *sc.Privileged {
-			v.add(field.Invalid(path, goSecurityContext(sc), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
+			v.add(field.Invalid(path, sc, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
 		}
 		if sc.Capabilities != nil {
 			for _, capability := range sc.Capabilities.Add {
 				if capability == "CAP_SYS_ADMIN" {
-					v.add(field.Invalid(path, goSecurityContext(sc), "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
+					v.add(field.Invalid(path, sc, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
 				}
 			}
 		}

@@ -1,0 +1,43 @@
+// Package filters is the HTTP filter chain: what every request passes before the
+// Director of the outermost server sees it, one file a filter.
+//
+// # The chain
+//
+// Chain lists the filters, outermost first:
+//
+//	stack           the goroutine's stack gets the size that a request needs
+//	exchange        one allocation holds all that is known of the request
+//	panicRecovery   a handler that panics answers 500
+//	auditID         the request gets an id, which the response names
+//	goaway          a fraction of HTTP/2 clients is asked to reconnect
+//	requestInfo     path and query become a RequestInfo
+//	metrics         the request is counted and timed
+//	retryAfter      429 while the server drains
+//	waitGroup       shutdown waits for the request
+//	termination     long-running requests end with the server
+//	deadline        other requests end after --request-timeout
+//	hsts            Strict-Transport-Security
+//	cors            cross-origin requests of browsers
+//	authentication  who asks; 401
+//	impersonation   as whom; 403
+//	inFlight        how many at once; 429
+//	authorization   may they; 403
+//
+// Each filter's file says what it does, which options it has, which metrics it
+// feeds, and why it stands where it does. A filter that does not apply, because
+// its option is not set, is left out of the chain.
+//
+// # Options
+//
+// A filter declares its options in its own file, as a struct that Options embeds
+// and that server.Config embeds in turn. Those that command-line flags set are in
+// Settings; generic/options binds the flags to the fields directly. So a new flag
+// of a filter is a field in the filter's file and a line in generic/options.
+//
+// # The exchange
+//
+// All that the filters find out about a request is in one exchange, which is also
+// the request's context (request.State) and observes the response; it is the only
+// allocation that every request pays for. Filters get it with exchangeOf; handlers
+// behind the chain use the functions of package request.
+package filters
