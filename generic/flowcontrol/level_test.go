@@ -102,9 +102,9 @@ func TestSharesAreOfSeatsAndTime(t *testing.T) {
 	narrow := w.stranger(w.queue("wide", 4))
 	done := map[string]int{}
 	for range 400 {
-		for w.work().stats.flows["work"].waiting < 20 {
-			for name, seats := range map[string]int{"wide": 4, narrow: 1} {
-				ticket := w.ticket(name, seats)
+		for name, seats := range map[string]int{"wide": 4, narrow: 1} {
+			ticket := w.ticket(name, seats)
+			for q := w.work().choose(ticket.hash); len(q.waiting) < 5; ticket = w.ticket(name, seats) {
 				ticket.level.arrive(ticket)
 			}
 		}
