@@ -24,7 +24,7 @@ func Chain(director http.Handler, o Options) http.Handler {
 		withCORS(o.CORSOptions),
 		withAuthentication(o.AuthenticationOptions, o.Metrics),
 		withImpersonation(o.AuthorizationOptions),
-		withInFlightLimits(o.InFlightOptions, o.Metrics),
+		withPriorityAndFairness(o.PriorityAndFairnessOptions, o.InFlightOptions, o.Metrics),
 		withAuthorization(o.AuthorizationOptions, o.Metrics),
 	}
 	handler := director

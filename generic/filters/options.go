@@ -11,6 +11,7 @@ type Options struct {
 	TerminationOptions
 	AuthenticationOptions
 	AuthorizationOptions
+	PriorityAndFairnessOptions
 
 	// Metrics counts requests and decisions; nil counts nothing.
 	Metrics *metrics.Registry

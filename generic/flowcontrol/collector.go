@@ -22,7 +22,7 @@ type descriptions struct {
 	demand, demandHigh, demandAverage, demandDev, smoothed *prometheus.Desc
 	seatUse, requestUse                                    *prometheus.Desc
 	currentR, dispatchR, latestS, nextS, nextDiscounted    *prometheus.Desc
-	fair, mixed                                            *prometheus.Desc
+	fair, mixed, inQueue                                   *prometheus.Desc
 }
 
 func newDescriptions() *descriptions {
@@ -62,6 +62,8 @@ func newDescriptions() *descriptions {
 
 		fair:  desc("seat_fair_frac", "The fraction of their targets that levels get."),
 		mixed: desc("read_vs_write_current_requests", "Requests of a kind over the limit of that kind.", "phase", "request_kind"),
+		inQueue: prometheus.NewDesc("apiserver_current_inqueue_requests", "Requests that wait in queues, by kind.",
+			[]string{"request_kind"}, nil),
 	}
 }
 
@@ -109,6 +111,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	defer c.controller.mu.Unlock()
 	all := sink{out: out}
 	all.gauge(c.fair, c.controller.fair)
+	n := c.controller.mixture()
+	all.gauge(c.inQueue, float64(n[2]), "readOnly")
+	all.gauge(c.inQueue, float64(n[3]), "mutating")
 	for i := range c.controller.mixed {
 		all.histogram(c.mixed, &c.controller.mixed[i].histogram, [2]string{"executing", "waiting"}[i/2], [2]string{"readOnly", "mutating"}[i%2])
 	}

@@ -267,7 +267,15 @@ func (l *level) share(endPeriod bool) share {
 func (c *Controller) sample() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var n [4]int
+	n := c.mixture()
+	for i := range c.mixed {
+		c.mixed[i].elapse(sampleEvery)
+		c.mixed[i].set(ratio(n[i], [2]int{c.config.Reads, c.config.Writes}[i%2]))
+	}
+}
+
+// mixture counts the reads and the writes that execute, then those that wait.
+func (c *Controller) mixture() (n [4]int) {
 	for _, l := range c.levels {
 		l.mu.Lock()
 		for i, k := range [4]int{l.readsIn, l.writesIn, l.readsQueued, l.writesQueued} {
@@ -275,8 +283,5 @@ func (c *Controller) sample() {
 		}
 		l.mu.Unlock()
 	}
-	for i := range c.mixed {
-		c.mixed[i].elapse(sampleEvery)
-		c.mixed[i].set(ratio(n[i], [2]int{c.config.Reads, c.config.Writes}[i%2]))
-	}
+	return n
 }

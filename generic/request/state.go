@@ -26,6 +26,10 @@ type State struct {
 	// Warnings of the answer; the filter chain writes them as headers.
 	Warnings Warnings
 
+	// Initialized, where set, is called when a watch has sent its initial events,
+	// or has none to send: it gives back what it was lent for that.
+	Initialized func()
+
 	deadline time.Time
 
 	mu     sync.Mutex

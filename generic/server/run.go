@@ -79,6 +79,7 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	s.installVersion()
 	s.installMetrics()
 	s.installProfiling()
+	s.installFlowControl()
 	s.installOpenAPI()
 
 	c := &s.config

@@ -16,7 +16,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/cmd/triplane/pki"
+	"triplane/generic/flowcontrol"
+	"triplane/generic/options"
 	"triplane/generic/server"
+	"triplane/kubeapi/bootstrap"
 )
 
 // Server is a running server.
@@ -161,7 +164,9 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 		return nil, err
 	}
 	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(portOf(listener)))
-	c.RESTOptionsGetter = o.Etcd.RESTOptionsGetter(st.backend, st.hub)
+	stored := newObjects(o.Etcd.RESTOptionsGetter(st.backend, st.hub))
+	c.RESTOptionsGetter = stored
+	c.FlowControl = flowControl(o.ServerRun, stored)
 	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.Etcd.HealthCheck(st.backend)))
 	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.Etcd.ReadyCheck(st.backend)),
 		server.NamedCheck("informer-sync", st.following))
@@ -181,6 +186,18 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 		return nil, err
 	}
 	return outermost.PrepareRun(), nil
+}
+
+// flowControl queues requests by the default objects until the stored ones are
+// known; nil where requests in flight are limited instead.
+func flowControl(o *options.ServerRun, stored flowcontrol.Objects) *flowcontrol.Controller {
+	if !o.EnablePriorityAndFairness {
+		return nil
+	}
+	return flowcontrol.New(flowcontrol.Config{
+		Reads: o.MaxRequestsInFlight, Writes: o.MaxMutatingRequestsInFlight,
+		Schemas: bootstrap.FlowSchemas(), Levels: bootstrap.PriorityLevels(), Objects: stored,
+	})
 }
 
 func (o *Options) externalHost() string {
