@@ -13,6 +13,7 @@ import (
 	"triplane/generic/endpoints/handlers"
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 )
 
 // Keys of a route's metadata, which OpenAPI shows.
@@ -136,7 +137,10 @@ func (r *resource) finish(ws *restful.WebService, b *restful.RouteBuilder, actio
 
 // routed makes a go-restful function of a handler.
 func routed(h http.HandlerFunc) restful.RouteFunction {
-	return func(req *restful.Request, resp *restful.Response) { h(resp.ResponseWriter, req.Request) }
+	return func(req *restful.Request, resp *restful.Response) {
+		request.MarkServed(req.Request.Context())
+		h(resp.ResponseWriter, req.Request)
+	}
 }
 
 func (r *resource) pathParams(ws *restful.WebService, b *restful.RouteBuilder, s shape) {

@@ -124,6 +124,7 @@ func (l *level) arrive(t *Ticket) (reason Rejection, waits bool) {
 	}
 	t.queue = l.choose(t.hash)
 	if l.waiting == 0 && l.fits(t) {
+		flow.queueLength.observe(1)
 		l.join(t.queue)
 		l.execute(t)
 		l.changed()

@@ -60,6 +60,8 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	w.Header().Set("Content-Type", negotiation.StreamName(out.MediaType))
 	w.WriteHeader(http.StatusOK)
 	flusher := http.NewResponseController(w)
+	// A client that reads no more must not hold the watch beyond its time.
+	_ = flusher.SetWriteDeadline(time.Now().Add(min(timeout, maxWatch) + stuckWatch)) // there may be no connection
 	if flusher.Flush() != nil {
 		return
 	}
@@ -95,6 +97,14 @@ func (s *initializing) Next(ctx context.Context) ([]rest.Event, error) {
 	}
 	return s.EventStream.Next(ctx)
 }
+
+const (
+	// stuckWatch is how long after the end of a watch its last events may be
+	// written.
+	stuckWatch = time.Minute
+	// maxWatch is what a watch that asks for years is taken for here.
+	maxWatch = 365 * 24 * time.Hour
+)
 
 // watchTimeout is how long a watch lasts: as the client says, else a random
 // time, so that not all of them come back at once.
