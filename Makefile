@@ -8,8 +8,13 @@ BIN := bin/triplane
 run: build ## Serve with the embedded store; data goes to .triplane.
 	$(BIN) $(ARGS)
 
+# What the binary says of its source (--version, /version); by default what Git has.
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+DATE ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
+STAMP := -X triplane/generic/server.commit=$(COMMIT) -X triplane/generic/server.date=$(DATE)
+
 build: ## Build the binary.
-	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/triplane
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(STAMP)" -o $(BIN) ./cmd/triplane
 
 test: lint ## Run all tests.
 	$(GO) test ./...

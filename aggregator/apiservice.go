@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/duration"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -59,8 +57,8 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 			{Name: "Available", Type: "string", Description: "Whether this service is available."},
 			{Name: "Age", Type: "string", Description: meta["creationTimestamp"]},
 		},
-		Cells: func(s *apiregistrationv1.APIService) []any {
-			return []any{s.Name, serviceCell(s), availableCell(s), age(s.CreationTimestamp)}
+		CellsAt: func(s *apiregistrationv1.APIService, since func(metav1.Time) string) []any {
+			return []any{s.Name, serviceCell(s), availableCell(s), since(s.CreationTimestamp)}
 		},
 		ResetFields: rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
 		Status: &registry.StatusSubresource[*apiregistrationv1.APIService]{
@@ -179,7 +177,7 @@ func localCondition() apiregistrationv1.APIServiceCondition {
 }
 
 // setAvailable puts the Available condition into the status, keeping the time of
-// the last transition where its status stays. It tells whether anything changed.
+// the last transition where its status stays. It reports whether anything changed.
 func setAvailable(s *apiregistrationv1.APIService, c apiregistrationv1.APIServiceCondition) bool {
 	c.LastTransitionTime = metav1.Now()
 	for i := range s.Status.Conditions {
@@ -200,7 +198,7 @@ func setAvailable(s *apiregistrationv1.APIService, c apiregistrationv1.APIServic
 	return true
 }
 
-// isAvailable tells whether the Available condition is true.
+// isAvailable reports whether the Available condition is true.
 func isAvailable(s *apiregistrationv1.APIService) bool {
 	c := available(s)
 	return c != nil && c.Status == apiregistrationv1.ConditionTrue
@@ -242,11 +240,4 @@ func availableCell(s *apiregistrationv1.APIService) string {
 // groupVersion is what an APIService stands for.
 func groupVersion(s *apiregistrationv1.APIService) schema.GroupVersion {
 	return schema.GroupVersion{Group: s.Spec.Group, Version: s.Spec.Version}
-}
-
-func age(t metav1.Time) string {
-	if t.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(time.Since(t.Time))
 }

@@ -46,8 +46,11 @@ type autoregister struct {
 	// settled are the group versions that were right once. What is built in is
 	// left to its administrator from then on.
 	settled sync.Map // of struct{} by schema.GroupVersion
-	// done is closed when everything local has been registered once.
+	// done is closed when all that was served at the start has been registered;
+	// left is what has not been yet.
 	done chan struct{}
+	mu   sync.Mutex // of left
+	left map[schema.GroupVersion]struct{}
 }
 
 func newAutoregister(client apiregistrationclient.APIServicesGetter, services apiregistrationlisters.APIServiceLister,
@@ -64,8 +67,8 @@ func (a *autoregister) run(ctx context.Context) {
 	sub := a.local.Subscribe()
 	defer sub.Stop()
 	if first, err := sub.Next(ctx); err == nil {
+		a.expect(first)
 		a.registerAll(ctx, first)
-		close(a.done)
 	}
 	var wg sync.WaitGroup
 	for range autoregisterWorkers {
@@ -88,8 +91,33 @@ func (a *autoregister) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// registerAll registers what is there at the start. What fails is tried again
-// from the queue.
+// expect notes what has to be registered until done.
+func (a *autoregister) expect(all []schema.GroupVersion) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left = make(map[schema.GroupVersion]struct{}, len(all))
+	for _, gv := range all {
+		a.left[gv] = struct{}{}
+	}
+	if len(all) == 0 {
+		close(a.done)
+	}
+}
+
+// registered notes that a group version has been registered.
+func (a *autoregister) registered(gv schema.GroupVersion) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, expected := a.left[gv]; !expected {
+		return
+	}
+	if delete(a.left, gv); len(a.left) == 0 {
+		close(a.done)
+	}
+}
+
+// registerAll registers what is there at the start. What fails is retried from
+// the queue.
 func (a *autoregister) registerAll(ctx context.Context, all []schema.GroupVersion) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, autoregisterWorkers)
@@ -149,6 +177,14 @@ func (a *autoregister) work(ctx context.Context) bool {
 
 // sync brings the APIService of a group version in line with what is served.
 func (a *autoregister) sync(ctx context.Context, gv schema.GroupVersion) error {
+	err := a.register(ctx, gv)
+	if err == nil {
+		a.registered(gv)
+	}
+	return err
+}
+
+func (a *autoregister) register(ctx context.Context, gv schema.GroupVersion) error {
 	if gv.Group == apiregistrationv1.GroupName {
 		return nil // the aggregator itself needs no registration
 	}

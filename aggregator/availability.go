@@ -225,7 +225,7 @@ func (a *availability) changed(s, old *apiregistrationv1.APIService) {
 	}
 }
 
-// says tells whether an APIService says what the last check found.
+// says reports whether an APIService says what the last check found.
 func (a *availability) says(s *apiregistrationv1.APIService) bool {
 	found, ok := a.found.Load(s.Name)
 	return ok && saysAvailable(s, found.(apiregistrationv1.APIServiceCondition))

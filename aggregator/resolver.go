@@ -1,6 +1,7 @@
 package aggregator
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -10,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 )
 
@@ -18,6 +21,41 @@ type ServiceResolver interface {
 	// ResolveEndpoint returns the URL of host and port for a port of a Service;
 	// a NotFound or ServiceUnavailable error says why there is none.
 	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
+}
+
+// Services finds external servers in the Services and EndpointSlices that this
+// process serves. Its first use begins to watch them: until they are listed, it
+// knows none. It is safe for concurrent use.
+type Services struct {
+	ServiceResolver
+	backends *backends
+	cancel   context.CancelFunc
+}
+
+// NewServices returns Services that reads with a client of this process. It
+// resolves to a Service's cluster IP or, with routeToEndpoints
+// (--enable-aggregator-routing), to one of its endpoints.
+func NewServices(loopback *restclient.Config, routeToEndpoints bool) (*Services, error) {
+	client, err := kubernetes.NewForConfig(loopback)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	b, err := newBackends(ctx, client)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	if routeToEndpoints {
+		return &Services{endpointResolver{b}, b, cancel}, nil
+	}
+	return &Services{clusterIPResolver{b}, b, cancel}, nil
+}
+
+// stop ends the watches and waits for them.
+func (s *Services) stop() {
+	s.cancel()
+	s.backends.shutdown()
 }
 
 // serviceGetter looks at a Service; a NotFound error says that there is none.

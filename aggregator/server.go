@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	apiregistrationv1beta1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1beta1"
@@ -38,9 +37,8 @@ type Config struct {
 	ProxyClientCert ClientCertificate
 	// IdentityHeaders of clients do not reach external servers.
 	IdentityHeaders IdentityHeaders
-	// RouteToEndpoints reaches external servers at their endpoints rather than
-	// the cluster IP of their Service (--enable-aggregator-routing).
-	RouteToEndpoints bool
+	// Services finds the external servers; the aggregator stops it at shutdown.
+	Services *Services
 	// RejectForwardingRedirects refuses redirects of external servers
 	// (--aggregator-reject-forwarding-redirect).
 	RejectForwardingRedirects bool
@@ -69,10 +67,9 @@ type Server struct {
 
 	config    CompletedConfig
 	directory *directory
-	backends  *backends
-	resolver  ServiceResolver
 	documents *documents
 	services  cache.SharedIndexInformer
+	delivered cache.DoneChecker // of the APIServices that existed at the start, to all who follow them
 	available *availability
 	register  *autoregister
 	stop      context.CancelFunc
@@ -140,24 +137,14 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
-	kube, err := kubernetes.NewForConfig(loopback)
-	if err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	if s.backends, err = newBackends(ctx, kube); err != nil {
-		return err
-	}
-	s.resolver = clusterIPResolver{s.backends}
-	if s.config.RouteToEndpoints {
-		s.resolver = endpointResolver{s.backends}
-	}
+	services := s.config.Services
 	identity := newIdentity(s.config.IdentityHeaders)
 	newProxy := func() *proxyHandler {
-		return &proxyHandler{resolver: s.resolver, identity: identity, rejectRedirects: s.config.RejectForwardingRedirects}
+		return &proxyHandler{resolver: services, identity: identity, rejectRedirects: s.config.RejectForwardingRedirects}
 	}
-	f := &fetcher{resolver: s.resolver, cert: s.config.ProxyClientCert}
+	f := &fetcher{resolver: services, cert: s.config.ProxyClientCert}
 	s.documents = &documents{ctx: ctx, service: s.config.generic.OpenAPI, fetcher: f}
 	s.directory = newDirectory(s.config.Local, s.config.generic.Discovery, newProxy, s.config.ProxyClientCert)
 
@@ -166,15 +153,17 @@ func (s *Server) build() error {
 	if err := s.services.AddIndexers(cache.Indexers{byBackend: backendIndex}); err != nil {
 		return err
 	}
-	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), s.backends, f, s.learn)
+	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), services.backends, f, s.learn)
 	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(), s.config.Local, s.config.LocalComplete)
-	if _, err := s.services.AddEventHandler(s.apiServiceHandler()); err != nil {
+	registration, err := s.services.AddEventHandler(s.apiServiceHandler())
+	if err != nil {
 		return err
 	}
-	return s.backends.onChange(s.available.backendHandler())
+	s.delivered = registration.HasSyncedChecker()
+	return services.backends.onChange(s.available.backendHandler())
 }
 
-// apiServiceHandler tells everybody who follows APIServices of their changes.
+// apiServiceHandler passes changes of APIServices on to all who follow them.
 func (s *Server) apiServiceHandler() cache.ResourceEventHandler {
 	set := func(a, old *apiregistrationv1.APIService) {
 		s.directory.set(a)
@@ -206,10 +195,6 @@ func (s *Server) learn(a *apiregistrationv1.APIService, resources []metav1.APIRe
 	s.documents.check(a)
 }
 
-// ServiceResolver finds where to reach Services, as external API servers are
-// reached. It knows none until all are listed, which its first use begins.
-func (s *Server) ServiceResolver() ServiceResolver { return s.resolver }
-
 // newScheme returns the scheme of APIServices. The old version is not served; a
 // body of it is told so.
 func newScheme() (*runtime.Scheme, error) {
@@ -223,63 +208,81 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// addHooks names the controllers as kube-apiserver does.
+// addHooks adds a hook for each controller, under kube-apiserver's names.
 func (s *Server) addHooks() error {
-	g := s.GenericAPIServer
-	synced := func(ctx context.Context) error {
-		if !cache.WaitFor(ctx, "", s.services.HasSyncedChecker()) {
-			return errors.New("APIServices could not be listed")
-		}
-		return nil
-	}
-	// known is over when the APIServices are known: what needs no more than that.
-	known := func(ctx server.HookContext) error { return synced(ctx) }
-	hooks := []struct {
+	for _, h := range []struct {
 		name string
 		hook server.PostStartHookFunc
 	}{
-		{"start-kube-aggregator-informers", func(ctx server.HookContext) error {
-			g.Go(s.services.RunWithContext)
-			g.Go(func(ctx context.Context) {
-				<-ctx.Done()
-				s.stop()
-				s.backends.shutdown()
-				s.directory.close()
-			})
-			return nil
+		{"start-kube-aggregator-informers", s.startInformers},
+		{"aggregator-reload-proxy-client-cert", func(server.HookContext) error {
+			_, err := s.config.ProxyClientCert()
+			return err
 		}},
-		{"aggregator-reload-proxy-client-cert", known},
-		{"apiservice-status-local-available-controller", known},
-		{"apiservice-discovery-controller", known},
-		{"apiservice-openapi-controller", known},
-		{"apiservice-openapiv3-controller", known},
-		{"apiservice-registration-controller", func(ctx server.HookContext) error {
-			g.Go(s.followLocal)
-			return synced(ctx)
-		}},
+		{"apiservice-status-local-available-controller", s.awaitRegistered},
 		{"apiservice-status-remote-available-controller", func(ctx server.HookContext) error {
-			g.Go(s.available.run)
-			return nil
+			ctx.Go(s.available.run)
+			return s.awaitDelivered(ctx)
+		}},
+		{"apiservice-registration-controller", func(ctx server.HookContext) error {
+			ctx.Go(s.followLocal)
+			return s.awaitDelivered(ctx)
 		}},
 		{"kube-apiserver-autoregistration", func(ctx server.HookContext) error {
-			if err := synced(ctx); err != nil {
+			if err := s.awaitDelivered(ctx); err != nil {
 				return err
 			}
-			g.Go(s.register.run)
-			return nil
+			ctx.Go(s.register.run)
+			return s.awaitRegistered(ctx)
 		}},
-		{"apiservice-wait-for-first-sync", func(ctx server.HookContext) error { return synced(ctx) }},
-	}
-	for _, h := range hooks {
-		if err := g.AddPostStartHook(h.name, h.hook); err != nil {
+		// The directory and the documents follow the APIServices.
+		{"apiservice-wait-for-first-sync", s.awaitDelivered},
+		{"apiservice-discovery-controller", s.awaitDelivered},
+		{"apiservice-openapi-controller", s.awaitDelivered},
+		{"apiservice-openapiv3-controller", s.awaitDelivered},
+	} {
+		if err := s.GenericAPIServer.AddPostStartHook(h.name, h.hook); err != nil {
 			return err
 		}
 	}
-	g.AddHealthChecks(server.NamedCheck("autoregister-completion", s.register.check))
+	s.GenericAPIServer.AddHealthChecks(server.NamedCheck("autoregister-completion", s.register.check))
 	return nil
 }
 
-// followLocal tells discovery what changes at the delegates.
+// startInformers watches APIServices, and returns when those that exist are known.
+func (s *Server) startInformers(ctx server.HookContext) error {
+	ctx.Go(s.services.RunWithContext)
+	ctx.Go(func(ctx context.Context) {
+		<-ctx.Done()
+		s.stop()
+		s.config.Services.stop()
+		s.directory.close()
+	})
+	return await(ctx, s.services.HasSyncedChecker().Done(), "APIServices could not be listed")
+}
+
+// awaitDelivered returns when the APIServices that existed at the start are in the
+// directory and the documents, and the controllers have them in their queues.
+func (s *Server) awaitDelivered(ctx server.HookContext) error {
+	return await(ctx, s.delivered.Done(), "APIServices could not be listed")
+}
+
+// awaitRegistered returns when every group version that the delegates serve has an
+// APIService, which says that it is available.
+func (s *Server) awaitRegistered(ctx server.HookContext) error {
+	return await(ctx, s.register.done, "local APIServices could not be registered")
+}
+
+func await(ctx context.Context, done <-chan struct{}, otherwise string) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return errors.New(otherwise)
+	}
+}
+
+// followLocal passes on to discovery what changes at the delegates.
 func (s *Server) followLocal(ctx context.Context) {
 	sub := s.config.Local.Subscribe()
 	defer sub.Stop()

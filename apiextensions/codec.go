@@ -5,18 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	structural "triplane/apiextensions/schema"
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // crCodec is how the objects of one version travel. Objects of the hub are in
@@ -48,10 +47,10 @@ func (c *crCodec) New() runtime.Object {
 	return u
 }
 
-// Supports tells JSON, YAML and CBOR: protobuf needs compiled types.
-func (c *crCodec) Supports(mt rest.MediaType) bool { return mt != rest.Protobuf }
+// Supports reports JSON, YAML and CBOR: protobuf needs compiled types.
+func (c *crCodec) Supports(mt wire.MediaType) bool { return mt != wire.Protobuf }
 
-func (c *crCodec) Decode(body []byte, mt rest.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+func (c *crCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
 	content, strictErrs, err := parse(body, mt, strict)
 	if err != nil {
 		kind, err := unreadable(body, mt, err)
@@ -85,12 +84,13 @@ func (c *crCodec) Decode(body []byte, mt rest.MediaType, strict bool) (runtime.O
 	return u, &kind, strictErrs, nil
 }
 
-// unreadable tells what kind a body says to be that cannot be parsed as a whole.
-func unreadable(body []byte, mt rest.MediaType, err error) (*schema.GroupVersionKind, error) {
-	if mt == rest.CBOR || mt == rest.Protobuf {
+// unreadable returns the kind that a body names which cannot be parsed as a
+// whole.
+func unreadable(body []byte, mt wire.MediaType, err error) (*schema.GroupVersionKind, error) {
+	if mt == wire.CBOR || mt == wire.Protobuf {
 		return nil, err
 	}
-	if mt == rest.YAML {
+	if mt == wire.YAML {
 		converted, yamlErr := yaml.YAMLToJSON(body)
 		if yamlErr != nil {
 			return nil, yamlErr
@@ -119,10 +119,10 @@ func (c *crCodec) schemaOf(version string) *structural.Schema {
 	return c.schema
 }
 
-// parse reads a body into generic JSON. What is there twice is told in strict.
-func parse(body []byte, mt rest.MediaType, strict bool) (content map[string]any, strictErrs []error, err error) {
+// parse reads a body into generic JSON. What is there twice is in strictErrs.
+func parse(body []byte, mt wire.MediaType, strict bool) (content map[string]any, strictErrs []error, err error) {
 	switch mt {
-	case rest.YAML:
+	case wire.YAML:
 		if strict {
 			if _, err := yaml.YAMLToJSONStrict(body); err != nil {
 				strictErrs = append(strictErrs, err)
@@ -132,14 +132,14 @@ func parse(body []byte, mt rest.MediaType, strict bool) (content map[string]any,
 			return nil, nil, err
 		}
 		err = kjson.UnmarshalCaseSensitivePreserveInts(body, &content)
-	case rest.JSON:
+	case wire.JSON:
 		if strict {
 			strictErrs, err = kjson.UnmarshalStrict(body, &content)
 		} else {
 			err = kjson.UnmarshalCaseSensitivePreserveInts(body, &content)
 		}
-	case rest.CBOR:
-		err = direct.Unmarshal(body, &content)
+	case wire.CBOR:
+		err = wire.UnmarshalCBOR(body, &content)
 	default:
 		err = fmt.Errorf("custom resources have no protobuf form")
 	}
@@ -236,7 +236,7 @@ func (c *crCodec) convertAll(objs []*unstructured.Unstructured, to *crVersion) (
 	return out, nil
 }
 
-func (c *crCodec) Encode(dst []byte, obj runtime.Object, mt rest.MediaType) ([]byte, error) {
+func (c *crCodec) Encode(dst []byte, obj runtime.Object, mt wire.MediaType) ([]byte, error) {
 	var content map[string]any
 	switch x := obj.(type) {
 	case *unstructured.Unstructured:
@@ -247,34 +247,13 @@ func (c *crCodec) Encode(dst []byte, obj runtime.Object, mt rest.MediaType) ([]b
 		return nil, fmt.Errorf("%T is no custom resource", obj)
 	}
 	switch mt {
-	case rest.JSON:
-		return appendJSON(dst, content)
-	case rest.YAML:
+	case wire.JSON:
+		return wire.AppendJSON(dst, content)
+	case wire.YAML:
 		b, err := yaml.Marshal(content)
 		return append(dst, bytes.TrimSuffix(b, []byte("\n"))...), err
-	case rest.CBOR:
-		b, err := direct.Marshal(content)
-		return append(append(dst, cborTag...), b...), err
+	case wire.CBOR:
+		return wire.AppendCBOR(dst, content)
 	}
 	return nil, fmt.Errorf("custom resources have no protobuf form")
-}
-
-// cborTag is how a self-described CBOR document begins.
-var cborTag = []byte{0xd9, 0xd9, 0xf7}
-
-func appendJSON(dst []byte, v any) ([]byte, error) {
-	w := appender{dst}
-	if err := json.NewEncoder(&w).Encode(v); err != nil {
-		return nil, err
-	}
-	return w.b[:len(w.b)-1], nil
-}
-
-type appender struct{ b []byte }
-
-var _ io.Writer = (*appender)(nil)
-
-func (a *appender) Write(p []byte) (int, error) {
-	a.b = append(a.b, p...)
-	return len(p), nil
 }

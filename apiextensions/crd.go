@@ -25,7 +25,7 @@ var crdGVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefiniti
 
 // crdKind declares CustomResourceDefinition.
 func crdKind() *registry.Kind[definitionObject] {
-	judge := &validation.Validator{Rules: func(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
+	validator := &validation.Validator{Rules: func(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
 		return cel.Check(ctx, path, root)
 	}}
 	gv := apiextensionsv1.SchemeGroupVersion
@@ -38,14 +38,14 @@ func crdKind() *registry.Kind[definitionObject] {
 		Default:          setDefaults,
 		PrepareForCreate: prepareCRDForCreate,
 		PrepareForUpdate: prepareCRDForUpdate,
-		Validate:         judge.Validate,
-		ValidateUpdate:   judge.ValidateUpdate,
+		Validate:         validator.Validate,
+		ValidateUpdate:   validator.ValidateUpdate,
 		Warnings:         crdWarnings,
 		MarkDeletion:     markDeletion,
 		ResetFields:      rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
 		Status: &registry.StatusSubresource[definitionObject]{
 			PrepareForUpdate: func(_ context.Context, obj, old definitionObject) { obj.Spec = old.Spec },
-			ValidateUpdate:   judge.ValidateStatusUpdate,
+			ValidateUpdate:   validator.ValidateStatusUpdate,
 			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(
 				fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))},
 		},
@@ -125,7 +125,7 @@ func markDeletion(_ context.Context, crd definitionObject) bool {
 	return true
 }
 
-// crdWarnings tells of formats that no value is judged by.
+// crdWarnings warns of formats that no value is validated by.
 func crdWarnings(_ context.Context, crd, old definitionObject) []string {
 	known := map[string]bool{}
 	if old != nil {

@@ -9,6 +9,8 @@ import (
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
+
+	"triplane/generic/wire"
 )
 
 // crdStorage keeps CRDs as JSON in v1beta1, as kube-apiserver does to this day,
@@ -31,7 +33,7 @@ func (crdStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 		return nil, err
 	}
 	stored.SetGroupVersionKind(apiextensionsv1beta1.SchemeGroupVersion.WithKind(crdGVK.Kind))
-	b, err := appendJSON(nil, &stored)
+	b, err := wire.AppendJSON(nil, &stored)
 	return append(b, '\n'), err
 }
 

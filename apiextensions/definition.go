@@ -7,6 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/version"
 
 	"triplane/apiextensions/conversion"
@@ -21,6 +22,9 @@ type definition struct {
 	storage   *crVersion
 	versions  map[string]*crVersion
 	converter conversion.Converter
+	// types is the type converter of all versions, for managed fields, made on
+	// first use.
+	types func() (managedfields.TypeConverter, error)
 }
 
 // crVersion is one version of a definition.
@@ -32,7 +36,7 @@ type crVersion struct {
 	// compiled makes what follows from the schema.
 	compiled func() (*compiled, error)
 	codec    func() (*crCodec, error)
-	// shapedAsStorage tells that the schema is the storage version's.
+	// shapedAsStorage reports whether the schema is the storage version's.
 	shapedAsStorage func() bool
 }
 
@@ -44,8 +48,9 @@ type compiled struct {
 	rules     *cel.Validator
 }
 
-func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, converter conversion.Converter) (*definition, error) {
+func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, converter conversion.Converter, types *typeConverters) (*definition, error) {
 	d := &definition{crd: crd, versions: make(map[string]*crVersion, len(crd.Spec.Versions)), converter: converter}
+	d.types = sync.OnceValues(func() (managedfields.TypeConverter, error) { return types.of(d) })
 	for i := range crd.Spec.Versions {
 		spec := &crd.Spec.Versions[i]
 		v := &crVersion{

@@ -1,8 +1,6 @@
 package apiextensions
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"sync"
 
@@ -15,68 +13,43 @@ import (
 	"triplane/generic/discovery"
 )
 
-// publisher enters what CRDs define into discovery. Each change costs as much as
-// the CRD has versions, however many CRDs there are: what a group version has is
-// put together when somebody asks. One goroutine calls set and remove.
+// publisher enters what CRDs define into discovery and OpenAPI. Each change costs
+// as much as the CRD has versions, however many CRDs there are: what a group
+// version has is put together when somebody asks.
 type publisher struct {
+	catalogue *catalogue
 	discovery *discovery.Groups
-	// changed is told of versions that changed, gone of those that went.
-	changed func(gv schema.GroupVersion, crds func() []definitionObject)
-	gone    func(gv schema.GroupVersion)
-
-	mu       sync.Mutex
-	crds     map[string]definitionObject
-	versions map[schema.GroupVersion]map[string]definitionObject // the CRDs that serve them
+	// openapi takes the documents of versions that changed, nil for those that
+	// went.
+	openapi func(gv schema.GroupVersion, crds func() []definitionObject)
 }
 
-func newPublisher(d *discovery.Groups) *publisher {
-	return &publisher{
-		discovery: d, crds: map[string]definitionObject{}, versions: map[schema.GroupVersion]map[string]definitionObject{},
-		changed: func(schema.GroupVersion, func() []definitionObject) {}, gone: func(schema.GroupVersion) {},
-	}
-}
-
-func (p *publisher) set(crd definitionObject) {
-	if !validation.IsTrue(crd, apiextensionsv1.Established) {
-		p.remove(crd)
+// changed renews the versions that a CRD serves or served.
+func (p *publisher) changed(old, now *resource) {
+	before, after := established(old), established(now)
+	if looksSame(before, after) {
 		return
 	}
-	p.replace(crd.Name, crd)
-}
-
-func (p *publisher) remove(crd definitionObject) { p.replace(crd.Name, nil) }
-
-// replace enters a CRD, nil for none, and renews the versions that it serves or
-// served.
-func (p *publisher) replace(name string, crd definitionObject) {
-	p.mu.Lock()
-	old := p.crds[name]
-	touched := map[schema.GroupVersion]bool{}
-	for _, gv := range servedVersions(old) {
-		delete(p.versions[gv], name)
-		touched[gv] = true
-	}
-	delete(p.crds, name)
-	if crd != nil {
-		p.crds[name] = crd
-	}
-	for _, gv := range servedVersions(crd) {
-		if p.versions[gv] == nil {
-			p.versions[gv] = map[string]definitionObject{}
+	touched := servedVersions(before)
+	for _, gv := range servedVersions(after) {
+		if !slices.Contains(touched, gv) {
+			touched = append(touched, gv)
 		}
-		p.versions[gv][name] = crd
-		touched[gv] = true
 	}
-	p.mu.Unlock()
-	if looksSame(old, crd) {
-		return
-	}
-	for gv := range touched {
+	for _, gv := range touched {
 		p.publish(gv)
 	}
 }
 
-// looksSame tells whether a change shows in no document.
+// established returns the CRD of a resource if it is shown, else nil.
+func established(res *resource) definitionObject {
+	if res == nil || !validation.IsTrue(res.crd, apiextensionsv1.Established) {
+		return nil
+	}
+	return res.crd
+}
+
+// looksSame reports whether a change shows in no document.
 func looksSame(old, crd definitionObject) bool {
 	if old == nil || crd == nil {
 		return old == crd
@@ -87,34 +60,21 @@ func looksSame(old, crd definitionObject) bool {
 }
 
 func (p *publisher) publish(gv schema.GroupVersion) {
-	p.mu.Lock()
-	served := len(p.versions[gv]) > 0
-	if !served {
-		delete(p.versions, gv)
-	}
-	p.mu.Unlock()
-	if !served {
-		p.discovery.Remove(gv)
-		p.gone(gv)
+	for range p.catalogue.serving(gv) {
+		p.discovery.Set(discovery.Version{
+			GroupVersion: gv, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority,
+			Later: sync.OnceValue(func() []metav1.APIResource { return p.resources(gv) }), FullKinds: true,
+		})
+		p.openapi(gv, func() []definitionObject { return slices.Collect(p.catalogue.serving(gv)) })
 		return
 	}
-	p.discovery.Set(discovery.Version{
-		GroupVersion: gv, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority,
-		Later: sync.OnceValue(func() []metav1.APIResource { return p.resources(gv) }), FullKinds: true,
-	})
-	p.changed(gv, func() []definitionObject { return p.serving(gv) })
-}
-
-// serving returns the CRDs that serve a version, in order of their names.
-func (p *publisher) serving(gv schema.GroupVersion) []definitionObject {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.SortedFunc(maps.Values(p.versions[gv]), func(a, b definitionObject) int { return cmp.Compare(a.Name, b.Name) })
+	p.discovery.Remove(gv)
+	p.openapi(gv, nil)
 }
 
 func (p *publisher) resources(gv schema.GroupVersion) []metav1.APIResource {
 	var out []metav1.APIResource
-	for _, crd := range p.serving(gv) {
+	for crd := range p.catalogue.serving(gv) {
 		if v := servedVersion(crd, gv.Version); v != nil {
 			out = append(out, resourcesOf(crd, v)...)
 		}

@@ -8,7 +8,13 @@
 // prunes, coerces and converts, defaults and validation from the structural
 // schema (package schema), columns, subresources.
 //
+// Which CRDs there are is in one catalogue: a copy-on-write tree that follows one
+// watch of storage. The handler of requests, the publisher of discovery and
+// OpenAPI, and the controller read it, and are called after each change.
+//
 // Nothing is made for a custom resource before it is asked for: a CRD costs one
-// entry in a copy-on-write map. Schema, codecs, storage and handlers are made on
-// the first request and dropped when the CRD changes or nobody asks any more.
+// entry of the catalogue. Schema, codecs, storage and handlers are made on the
+// first request, each version's handlers on its own first one, and dropped when
+// nobody asks any more. When the CRD changes they stay until the requests that
+// began before are done; those that come meanwhile wait for the next ones.
 package apiextensions

@@ -1,15 +1,14 @@
 package apiextensions
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/tidwall/btree"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -20,25 +19,19 @@ import (
 	"triplane/generic/request"
 )
 
-// crHandler answers the requests for custom resources. Which there are is in a
-// copy-on-write tree, so that a request takes no lock and a thousand CRDs can
-// come one by one.
+// crHandler answers the requests for custom resources.
 type crHandler struct {
 	delegate   http.Handler
+	catalogue  *catalogue
 	discovery  *discovery.Groups
 	options    registry.RESTOptionsGetter
 	converters *converterFactory
-	scope      scopeOptions
+	shared     *shared
 
-	mu        sync.Mutex // of writers
-	resources atomic.Pointer[btree.Map[string, *resource]]
-}
-
-// resource is a CRD that is known, by its name "PLURAL.GROUP". What it shares
-// with the resource before an update of its status is in state.
-type resource struct {
-	crd   *apiextensionsv1.CustomResourceDefinition
-	state *state
+	mu sync.Mutex
+	// draining are what answered resources before their CRDs changed, while
+	// requests that began then are under way.
+	draining map[schema.GroupResource]*serving
 }
 
 // state belongs to one spec of a CRD.
@@ -47,6 +40,9 @@ type state struct {
 	mu          sync.Mutex
 	gone        bool // nothing is made any more: another state has taken over
 	serving     atomic.Pointer[serving]
+	// taken is closed when the handler has taken leave of the state before; nil
+	// where there was none.
+	taken chan struct{}
 }
 
 // acrossNamespaces are the verbs that a namespaced resource has without one.
@@ -62,12 +58,13 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveDiscovery(w, r)
 		return
 	}
-	res := h.find(info.Resource + "." + info.APIGroup)
+	res := h.catalogue.find(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource})
 	if res == nil || !res.serves(info) {
 		h.delegate.ServeHTTP(w, r)
 		return
 	}
-	s, err := h.use(res)
+	watch := info.Verb == "watch"
+	s, err := h.use(r.Context(), res, watch)
 	if err != nil {
 		if !apierrors.IsNotFound(err) {
 			err = apierrors.NewInternalError(err)
@@ -75,7 +72,7 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		handlers.WriteError(w, r, err)
 		return
 	}
-	defer s.release()
+	defer s.release(watch)
 	if len(info.Parts) > 3 {
 		h.notFound(w, r, info)
 		return
@@ -97,7 +94,7 @@ func (h *crHandler) notFound(w http.ResponseWriter, r *http.Request, info *reque
 	handlers.WriteError(w, r, apierrors.NewNotFound(gr, info.Name))
 }
 
-// serves tells whether the CRD has what the request names.
+// serves reports whether the CRD has what the request names.
 func (res *resource) serves(info *request.Info) bool {
 	crd := res.crd
 	if !validation.IsTrue(crd, apiextensionsv1.NamesAccepted) && !validation.IsTrue(crd, apiextensionsv1.Established) {
@@ -119,88 +116,65 @@ func (res *resource) serves(info *request.Info) bool {
 func (h *crHandler) serveDiscovery(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
-	case len(parts) == 2 && parts[0] == "apis" && h.hasGroup(parts[1]):
+	case len(parts) == 2 && parts[0] == "apis" && h.catalogue.group(parts[1]) != nil:
 		h.discovery.GroupHandler(parts[1], h.delegate).ServeHTTP(w, r)
-	case len(parts) == 3 && parts[0] == "apis" && h.hasGroup(parts[1]):
+	case len(parts) == 3 && parts[0] == "apis" && h.catalogue.group(parts[1]) != nil:
 		h.discovery.VersionHandler(schema.GroupVersion{Group: parts[1], Version: parts[2]}, h.delegate).ServeHTTP(w, r)
 	default:
 		h.delegate.ServeHTTP(w, r)
 	}
 }
 
-// hasGroup tells whether any CRD is of the group.
-func (h *crHandler) hasGroup(group string) bool {
-	found := false
-	h.resources.Load().Scan(func(_ string, res *resource) bool {
-		found = res.crd.Spec.Group == group
-		return !found
-	})
-	return found
-}
-
-func (h *crHandler) find(name string) *resource {
-	res, _ := h.resources.Load().Get(name)
-	return res
-}
-
-// set enters a CRD, new or changed. What was made for the one before is kept
-// where only its status changed.
-func (h *crHandler) set(crd *apiextensionsv1.CustomResourceDefinition) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	res := &resource{crd: crd, state: &state{}}
-	var replaced *resource
-	if old := h.find(crd.Name); old != nil && old.crd.UID == crd.UID &&
-		equality.Semantic.DeepEqual(old.crd.Spec, crd.Spec) && equality.Semantic.DeepEqual(old.crd.Status.AcceptedNames, crd.Status.AcceptedNames) {
-		res.state = old.state
-	} else {
-		replaced = old
-	}
-	res.state.terminating.Store(crd.DeletionTimestamp != nil)
-	next := h.resources.Load().Copy()
-	next.Set(crd.Name, res)
-	h.resources.Store(next)
-	if replaced != nil {
-		h.drop(replaced)
-	}
-}
-
-// remove forgets a CRD.
-func (h *crHandler) remove(name string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	old := h.find(name)
-	if old == nil {
+// changed ends what was made for a CRD that was changed or removed. It is kept
+// where only the status changed.
+func (h *crHandler) changed(old, now *resource) {
+	if old == nil || now != nil && now.state == old.state {
 		return
 	}
-	next := h.resources.Load().Copy()
-	next.Delete(name)
-	h.resources.Store(next)
-	h.drop(old)
-}
-
-// drop ends what was made for a CRD: its cache, and with it all watches.
-func (h *crHandler) drop(old *resource) {
-	old.state.mu.Lock()
-	defer old.state.mu.Unlock()
-	old.state.gone = true
-	s := old.state.serving.Swap(nil)
-	if s != nil {
-		h.dropCache(old, s)
+	h.retire(old)
+	if now != nil {
+		close(now.state.taken)
 	}
 }
 
+// retire lets the requests under way for a CRD come to their end, and then drops
+// its cache, with which all watches end. The next store of the resource, which
+// has the same keys, is made afterwards.
+func (h *crHandler) retire(old *resource) {
+	old.state.mu.Lock()
+	old.state.gone = true
+	s := old.state.serving.Swap(nil)
+	old.state.mu.Unlock()
+	if s == nil {
+		return
+	}
+	gr := old.resource()
+	h.mu.Lock()
+	h.draining[gr] = s
+	h.mu.Unlock()
+	s.retire(func() {
+		h.dropCache(old, s)
+		h.mu.Lock()
+		delete(h.draining, gr)
+		h.mu.Unlock()
+	})
+}
+
+func (res *resource) resource() schema.GroupResource { return named(res.crd.Name) }
+
 func (h *crHandler) dropCache(res *resource, s *serving) {
-	gr := schema.GroupResource{Group: res.crd.Spec.Group, Resource: res.crd.Spec.Names.Plural}
-	if opts, err := h.options.GetRESTOptions(gr); err == nil && opts.DropCache != nil {
+	if opts, err := h.options.GetRESTOptions(res.resource()); err == nil && opts.DropCache != nil {
 		opts.DropCache(opts.Prefix + "/" + s.store.Kind().Prefix + "/")
 	}
 }
 
 // serving returns what answers a resource, made on first use.
-func (h *crHandler) serving(res *resource) (*serving, error) {
+func (h *crHandler) serving(ctx context.Context, res *resource) (*serving, error) {
 	if s := res.state.serving.Load(); s != nil {
 		return s, nil
+	}
+	if err := h.waitForTurn(ctx, res); err != nil {
+		return nil, err
 	}
 	res.state.mu.Lock()
 	defer res.state.mu.Unlock()
@@ -210,15 +184,51 @@ func (h *crHandler) serving(res *resource) (*serving, error) {
 	if s := res.state.serving.Load(); s != nil {
 		return s, nil
 	}
+	s, err := h.makeServing(res)
+	if err == nil {
+		res.state.serving.Store(s)
+	}
+	return s, err
+}
+
+// waitForTurn waits until nobody needs what answered the resource before its CRD
+// changed.
+func (h *crHandler) waitForTurn(ctx context.Context, res *resource) error {
+	if err := wait(ctx, res.state.taken); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	before := h.draining[res.resource()]
+	h.mu.Unlock()
+	if before == nil {
+		return nil
+	}
+	return wait(ctx, before.ended)
+}
+
+// wait returns when the channel, unless nil, is closed or the context ends.
+func wait(ctx context.Context, done <-chan struct{}) error {
+	if done == nil {
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *crHandler) makeServing(res *resource) (*serving, error) {
 	converter, err := h.converters.of(res.crd)
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDefinition(res.crd, converter)
+	d, err := newDefinition(res.crd, converter, h.shared.types)
 	if err != nil {
 		return nil, err
 	}
-	opts, err := h.options.GetRESTOptions(schema.GroupResource{Group: res.crd.Spec.Group, Resource: res.crd.Spec.Names.Plural})
+	opts, err := h.options.GetRESTOptions(res.resource())
 	if err != nil {
 		return nil, err
 	}
@@ -226,8 +236,7 @@ func (h *crHandler) serving(res *resource) (*serving, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &serving{definition: d, store: store, scope: h.scope}
+	s := &serving{definition: d, store: store, shared: h.shared, ended: make(chan struct{})}
 	s.lastUsed.Store(time.Now().Unix())
-	res.state.serving.Store(s)
 	return s, nil
 }

@@ -16,15 +16,15 @@ import (
 // deleteInstances deletes all objects of a CRD and waits until they are gone,
 // which finalizers may delay.
 func (h *crHandler) deleteInstances(ctx context.Context, crd definitionObject) error {
-	res := h.find(crd.Name)
+	res := h.catalogue.find(named(crd.Name))
 	if res == nil || res.crd.Status.AcceptedNames.Plural == "" || res.crd.Status.AcceptedNames.Kind == "" {
 		return nil // nothing of it was ever served
 	}
-	s, err := h.use(res)
+	s, err := h.use(ctx, res, true)
 	if err != nil {
 		return err
 	}
-	defer s.release()
+	defer s.release(true)
 	left, err := deleteAll(ctx, s.store)
 	if err != nil || left == "" {
 		return err

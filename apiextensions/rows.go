@@ -13,6 +13,7 @@ import (
 
 	structural "triplane/apiextensions/schema"
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 var _ rest.RowEncoder = (*tableConvertor)(nil)
@@ -46,19 +47,19 @@ func (c *tableConvertor) RowColumns() []metav1.TableColumnDefinition {
 // Row implements rest.RowEncoder. It reads the cells out of the bytes that
 // other answers have, and decodes the object only for paths that are more than
 // names.
-func (c *tableConvertor) Row(item rest.Stored) (rest.Row, bool, error) {
-	wire, err := item.Wire(c.codec.Kind().GroupVersion(), rest.JSON)
+func (c *tableConvertor) Row(item rest.Stored) (wire.Row, bool, error) {
+	encoded, err := item.Wire(c.codec.Kind().GroupVersion(), wire.JSON)
 	if err != nil {
 		return nil, false, err
 	}
-	var ages rest.Ages
-	if cells, ok := c.columns.scan(wire, &ages); ok {
-		if metadata, ok := structural.Value(wire, metadataName); ok && metadata != nil {
-			row, err := rest.EncodeRowOf(cells, nil, metadata, &ages)
+	var ages wire.Ages
+	if cells, ok := c.columns.scan(encoded, &ages); ok {
+		if metadata, ok := structural.Value(encoded, metadataName); ok && metadata != nil {
+			row, err := wire.EncodeRowOf(cells, nil, metadata, &ages)
 			return row, true, err
 		}
 	}
-	ages = rest.Ages{}
+	ages = wire.Ages{}
 	obj, err := item.Decode()
 	if err != nil {
 		return nil, false, err
@@ -70,7 +71,7 @@ func (c *tableConvertor) Row(item rest.Stored) (rest.Row, bool, error) {
 	if !ok {
 		return nil, false, fmt.Errorf("%T is no custom resource", obj)
 	}
-	row, err := rest.EncodeRow(c.columns.cells(u, since(&ages)), nil, meta.AsPartialObjectMetadata(u).ObjectMeta, &ages)
+	row, err := wire.EncodeRow(c.columns.cells(u, since(&ages)), nil, meta.AsPartialObjectMetadata(u).ObjectMeta, &ages)
 	return row, true, err
 }
 
@@ -80,7 +81,7 @@ var (
 )
 
 // scan reads the cells out of an object's JSON, where all paths allow that.
-func (c *columns) scan(object []byte, ages *rest.Ages) ([]any, bool) {
+func (c *columns) scan(object []byte, ages *wire.Ages) ([]any, bool) {
 	cells := make([]any, 0, len(c.definitions))
 	raw, _ := structural.Value(object, nameOfObject)
 	name, _ := scalar(raw)
@@ -115,6 +116,6 @@ func (c *columns) scan(object []byte, ages *rest.Ages) ([]any, bool) {
 var null = []byte("null")
 
 // since shows ages that are worked out when the row is written.
-func since(ages *rest.Ages) func(any) any {
+func since(ages *wire.Ages) func(any) any {
 	return func(v any) any { return ageOf(v, func(t metav1.Time) string { return ages.Since(t) }) }
 }

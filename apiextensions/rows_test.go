@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // storedItem is an item of a list whose JSON is at hand.
@@ -26,7 +26,7 @@ func (i *storedItem) DeepCopyObject() runtime.Object   { return i }
 func (i *storedItem) ResourceVersion() string          { return "77" }
 func (i *storedItem) Decode() (runtime.Object, error)  { return i.storage.DecodeStored(i.value) }
 
-func (i *storedItem) Wire(schema.GroupVersion, rest.MediaType) ([]byte, error) {
+func (i *storedItem) Wire(schema.GroupVersion, wire.MediaType) ([]byte, error) {
 	return i.value, nil
 }
 

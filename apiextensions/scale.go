@@ -55,7 +55,7 @@ func (v *crVersion) readScale(u object) (*registry.Scale, error) {
 	return out, nil
 }
 
-// validateScale judges the fields behind the scale subresource.
+// validateScale validates the fields behind the scale subresource.
 func (v *crVersion) validateScale(content map[string]any) field.ErrorList {
 	s := v.scale()
 	if s == nil {

@@ -4,19 +4,16 @@ import (
 	"context"
 	"sync"
 
-	"github.com/tidwall/btree"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	restclient "k8s.io/client-go/rest"
 
 	"triplane/apiextensions/controllers"
 	crdopenapi "triplane/apiextensions/openapi"
-	"triplane/generic/endpoints/handlers"
+	"triplane/generic/endpoints"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 	"triplane/generic/registry"
@@ -48,8 +45,9 @@ type Server struct {
 	GenericAPIServer *server.GenericAPIServer
 
 	definitions *registry.Store[definitionObject]
+	status      *statusWriter // of the definitions
+	catalogue   *catalogue
 	handler     *crHandler
-	publisher   *publisher
 	prefix      string // of the keys of CRDs
 	known       chan struct{}
 }
@@ -78,20 +76,15 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 		return nil, err
 	}
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	s := &Server{GenericAPIServer: generic, known: make(chan struct{})}
+	s := &Server{GenericAPIServer: generic, catalogue: newCatalogue(), known: make(chan struct{})}
 	config := generic.Config()
 	if err := s.installDefinitions(config, scheme, c.models); err != nil {
 		return nil, err
 	}
-	s.handler = newHandler(generic, config, c.models, c.resolver)
+	s.handler = newHandler(generic, s.catalogue, c.models, c.resolver)
 	s.handler.delegate = delegate.UnprotectedHandler()
-	s.publisher = newPublisher(config.Discovery)
-	if service := config.OpenAPI; service != nil {
-		s.publisher.changed = func(gv schema.GroupVersion, crds func() []definitionObject) {
-			service.Set("apis/"+gv.String(), crdopenapi.NewSource(c.models, gv, crds))
-		}
-		s.publisher.gone = func(gv schema.GroupVersion) { service.Remove("apis/" + gv.String()) }
-	}
+	publisher := &publisher{catalogue: s.catalogue, discovery: config.Discovery, openapi: publishOpenAPI(config.OpenAPI, c.models)}
+	s.catalogue.listeners = append(s.catalogue.listeners, s.handler.changed, publisher.changed)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", s.handler)
 	// All three are over when the CRDs that exist are served; probes may ask for
 	// any of them.
@@ -134,18 +127,25 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	}
 	s.prefix = opts.Prefix + "/" + kind.Prefix + "/"
 	gv := apiextensionsv1.SchemeGroupVersion
+	all := definitionStorage(s.definitions, gv)
+	types := sync.OnceValues(func() (managedfields.TypeConverter, error) {
+		return openapi.NewTypeConverter(m, scheme), nil
+	})
+	status, err := (&endpoints.APIGroupVersion{GroupVersion: gv, Storage: all, Scheme: scheme, TypeConverter: types}).Resource(kind.Plural + "/status")
+	if err != nil {
+		return err
+	}
+	s.status = &statusWriter{store: s.definitions, fields: status.Scope().FieldManager}
 	return s.GenericAPIServer.InstallAPIGroups(&server.APIGroupInfo{
 		PrioritizedVersions:          []schema.GroupVersion{gv},
-		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{gv.Version: definitionStorage(s.definitions, gv)},
+		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{gv.Version: all},
 		Scheme:                       scheme,
 		SchemeName:                   schemeName,
-		TypeConverter: sync.OnceValues(func() (managedfields.TypeConverter, error) {
-			return openapi.NewTypeConverter(m, scheme), nil
-		}),
+		TypeConverter:                types,
 	})
 }
 
-// definitionsREST is the storage of CRDs, which tells what version they are kept
+// definitionsREST is the storage of CRDs, which knows what version they are kept
 // in.
 type definitionsREST struct {
 	*registry.Store[definitionObject]
@@ -161,47 +161,45 @@ func definitionStorage(store *registry.Store[definitionObject], gv schema.GroupV
 	return all
 }
 
-func newHandler(generic *server.GenericAPIServer, config *server.Config, m *models.Source, resolver ServiceResolver) *crHandler {
-	h := &crHandler{
-		discovery: config.Discovery,
-		options:   config.RESTOptionsGetter,
-		scope: scopeOptions{
-			types: &typeConverters{models: m},
-			base: handlers.RequestScope{
-				Admission: config.Admission, Authorizer: config.Authorization,
-				MaxRequestBodyBytes: config.MaxRequestBodyBytes, MinRequestTimeout: config.MinRequestTimeout,
-				CBOR:        config.CBOR,
-				Terminating: generic.Terminating(),
-			},
-		},
+func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source, resolver ServiceResolver) *crHandler {
+	config := generic.Config()
+	return &crHandler{
+		catalogue:  c,
+		discovery:  config.Discovery,
+		options:    config.RESTOptionsGetter,
+		shared:     &shared{endpoints: generic.Endpoints(), types: newTypeConverters(m)},
+		converters: &converterFactory{resolver: resolver},
+		draining:   map[schema.GroupResource]*serving{},
 	}
-	h.converters = &converterFactory{resolver: resolver}
-	h.resources.Store(new(btree.Map[string, *resource]))
-	return h
 }
 
-// start runs the controller, and returns when the CRDs that there are are
-// served.
-func (s *Server) start(ctx server.HookContext) error {
-	client, err := statusClient(ctx.LoopbackClientConfig)
-	if err != nil {
-		return err
+// publishOpenAPI returns what enters the documents of a version of CRDs in the
+// service, which may be nil.
+func publishOpenAPI(service *openapi.Service, m *models.Source) func(schema.GroupVersion, func() []definitionObject) {
+	return func(gv schema.GroupVersion, crds func() []definitionObject) {
+		switch {
+		case service == nil:
+		case crds == nil:
+			service.Remove("apis/" + gv.String())
+		default:
+			service.Set("apis/"+gv.String(), crdopenapi.NewSource(m, gv, crds))
+		}
 	}
-	c := controllers.New(controllers.Config{
-		Watch: func(ctx context.Context) (storage.Watch, error) {
-			opts := storage.WatchOptions{Initial: true, Bookmarks: true, Freshness: storage.Freshness{Match: storage.Consistent}}
-			opts.Prefix = s.prefix
-			return s.definitions.Cache().Watch(ctx, opts)
-		},
-		Decode:          decodeCRD,
-		Client:          client,
-		Changed:         s.changed,
-		Removed:         s.removed,
-		Synced:          func() { close(s.known) },
+}
+
+// start follows the CRDs, and returns when those that there are are served.
+func (s *Server) start(ctx server.HookContext) error {
+	controller := controllers.New(controllers.Config{
+		Catalogue:       s.catalogue,
+		Write:           s.status.write,
 		DeleteInstances: s.handler.deleteInstances,
 		Go:              s.GenericAPIServer.Go,
 	})
-	s.GenericAPIServer.Go(c.Run)
+	s.catalogue.listeners = append(s.catalogue.listeners, func(old, now *resource) {
+		controller.Changed(definitionOf(old), definitionOf(now))
+	})
+	f := &follower{catalogue: s.catalogue, controller: controller, watch: s.watch, synced: func() { close(s.known) }}
+	s.GenericAPIServer.Go(f.run)
 	s.GenericAPIServer.Go(s.handler.sweepIdle)
 	select {
 	case <-s.known:
@@ -210,25 +208,16 @@ func (s *Server) start(ctx server.HookContext) error {
 	return nil
 }
 
-func (s *Server) changed(crd definitionObject) {
-	s.handler.set(crd)
-	s.publisher.set(crd)
+// watch starts a watch of all CRDs in storage, the present ones first.
+func (s *Server) watch(ctx context.Context) (storage.Watch, error) {
+	opts := storage.WatchOptions{Initial: true, Bookmarks: true, Freshness: storage.Freshness{Match: storage.Consistent}}
+	opts.Prefix = s.prefix
+	return s.definitions.Cache().Watch(ctx, opts)
 }
 
-func (s *Server) removed(crd definitionObject) {
-	s.handler.remove(crd.Name)
-	s.publisher.remove(crd)
-}
-
-// statusClient writes status as the server itself, which shows in managed
-// fields.
-func statusClient(config *restclient.Config) (controllers.Client, error) {
-	own := restclient.CopyConfig(config)
-	own.UserAgent = "kube-apiserver/triplane"
-	own.QPS = -1
-	set, err := clientset.NewForConfig(own)
-	if err != nil {
-		return nil, err
+func definitionOf(res *resource) definitionObject {
+	if res == nil {
+		return nil
 	}
-	return set.ApiextensionsV1().CustomResourceDefinitions(), nil
+	return res.crd
 }

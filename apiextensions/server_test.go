@@ -29,8 +29,8 @@ type testOptions struct {
 func (o testOptions) GetRESTOptions(utilschema.GroupResource) (registry.RESTOptions, error) {
 	return registry.RESTOptions{
 		Backend: o.backend, Prefix: "/registry", Budget: storage.NewBudget(1 << 20), DeleteCollectionWorkers: 1,
-		Cache: func(c registry.CacheConfig) storage.Cache {
-			return o.hub.Cache(cache.Config{Prefix: c.Prefix, Namespaced: c.Namespaced, Attributes: c.Attributes, IndexField: c.IndexField})
+		Cache: func(c storage.CacheConfig) storage.Cache {
+			return o.hub.Cache(cache.Config{CacheConfig: c})
 		},
 		DropCache: o.hub.Drop,
 	}, nil
@@ -131,6 +131,7 @@ func TestWidgets(t *testing.T) {
 		{"no such subresource", "GET", list + "/a/status", "", 404, `widgets.example.com \"a\" not found`},
 		{"list", "GET", list, "", 200, `"kind":"WidgetList"`},
 		{"status of the definition", "GET", crds + "/widgets.example.com", "", 200, "InitialNamesAccepted"},
+		{"its owner", "GET", crds + "/widgets.example.com", "", 200, `{"manager":"kube-apiserver","operation":"Update","apiVersion":"apiextensions.k8s.io/v1"`},
 		{"deletion", "DELETE", crds + "/widgets.example.com", "", 200, "customresourcecleanup.apiextensions.k8s.io"},
 	} {
 		if code, body := do(step.method, step.path, step.body); code != step.code || !strings.Contains(body, step.has) {

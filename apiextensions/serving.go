@@ -1,7 +1,7 @@
 package apiextensions
 
 import (
-	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -9,12 +9,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	library "k8s.io/apimachinery/pkg/util/managedfields"
 
-	"triplane/generic/endpoints/handlers"
-	"triplane/generic/managedfields"
+	"triplane/generic/endpoints"
 	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
 	"triplane/generic/request"
 )
 
@@ -23,30 +20,35 @@ import (
 type serving struct {
 	definition *definition
 	store      *registry.Store[object]
-	scope      scopeOptions
+	shared     *shared
 
 	// lastUsed is when a request came by, in seconds since 1970.
 	lastUsed atomic.Int64
-	// active counts the requests under way, watches among them.
-	active atomic.Int64
+	// active counts the requests under way but for watches.
+	active, watches atomic.Int64
+
+	// Once it is retired, because the CRD has changed, finish is called and ended
+	// closed when no request but watches is under way.
+	retired atomic.Bool
+	finish  func()
+	once    sync.Once
+	ended   chan struct{}
 
 	mu       sync.Mutex
-	handlers atomic.Pointer[map[handlerKey]*verbs]
+	handlers atomic.Pointer[map[handlerKey]verbs]
 }
 
-// scopeOptions is what the scopes of all custom resources share.
-type scopeOptions struct {
-	base  handlers.RequestScope
-	types *typeConverters
+// shared is what the handlers of all custom resources share.
+type shared struct {
+	endpoints endpoints.Shared
+	types     *typeConverters
 }
 
 type handlerKey struct{ version, subresource string }
 
-// verbs are the handlers of a resource or subresource in a version; nil where a
-// verb is not supported.
-type verbs struct {
-	get, list, watch, create, update, patch, delete, deleteCollection http.HandlerFunc
-}
+// verbs are the handlers of a resource or subresource in a version; nil where
+// there is no such subresource.
+type verbs map[string]http.HandlerFunc
 
 // handler finds the handler of a request; nil means that there is no such
 // subresource.
@@ -58,32 +60,15 @@ func (s *serving) handler(info *request.Info) (http.HandlerFunc, error) {
 	if err != nil || v == nil {
 		return nil, err
 	}
-	var h http.HandlerFunc
-	switch info.Verb {
-	case "get":
-		h = v.get
-	case "list":
-		h = v.list
-	case "watch":
-		h = v.watch
-	case "create":
-		h = v.create
-	case "update":
-		h = v.update
-	case "patch":
-		h = v.patch
-	case "delete":
-		h = v.delete
-	case "deletecollection":
-		h = v.deleteCollection
-	}
+	h := v[info.Verb]
 	if h == nil {
 		return nil, apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Verb)
 	}
 	return h, nil
 }
 
-func (s *serving) verbs(key handlerKey) (*verbs, error) {
+// verbs returns the handlers of a subresource, made on its first use.
+func (s *serving) verbs(key handlerKey) (verbs, error) {
 	if m := s.handlers.Load(); m != nil {
 		if v, ok := (*m)[key]; ok {
 			return v, nil
@@ -95,14 +80,12 @@ func (s *serving) verbs(key handlerKey) (*verbs, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := map[handlerKey]*verbs{}
+	next := map[handlerKey]verbs{}
 	if m := s.handlers.Load(); m != nil {
 		if made, ok := (*m)[key]; ok {
 			return made, nil
 		}
-		for k, h := range *m {
-			next[k] = h
-		}
+		next = maps.Clone(*m)
 	}
 	made, err := s.make(v, key.subresource)
 	if err != nil {
@@ -113,7 +96,7 @@ func (s *serving) verbs(key handlerKey) (*verbs, error) {
 	return made, nil
 }
 
-// offers tells whether the version has the subresource.
+// offers reports whether the version has the subresource.
 func (v *crVersion) offers(subresource string) bool {
 	switch subresource {
 	case "":
@@ -126,102 +109,30 @@ func (v *crVersion) offers(subresource string) bool {
 	return false
 }
 
-func (s *serving) make(v *crVersion, subresource string) (*verbs, error) {
-	scope, err := s.requestScope(v, subresource)
-	if err != nil {
-		return nil, err
-	}
-	name := s.store.Kind().Plural
-	if subresource == "" {
-		return &verbs{
-			get: handlers.Get(scope, s.store), list: handlers.List(scope, s.store, s.store), watch: handlers.Watch(scope, s.store),
-			create: handlers.Create(scope, s.store), update: handlers.Update(scope, s.store), patch: handlers.Patch(scope, s.store),
-			delete: handlers.Delete(scope, s.deleter(v)), deleteCollection: handlers.DeleteCollection(scope, s.store),
-		}, nil
-	}
-	storage := s.store.Storage(v.gvk.GroupVersion())[name+"/"+subresource]
-	out := &verbs{}
-	if g, ok := storage.(rest.Getter); ok {
-		out.get = handlers.Get(scope, g)
-	}
-	if u, ok := storage.(rest.Updater); ok {
-		out.update = handlers.Update(scope, u)
-	}
-	if p, ok := storage.(rest.Patcher); ok {
-		out.patch = handlers.Patch(scope, p)
-	}
-	return out, nil
-}
-
 var scaleGVK = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
 // schemeName is how messages about unknown kinds call the kinds of CRDs.
 const schemeName = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
 
-func (s *serving) requestScope(v *crVersion, subresource string) (*handlers.RequestScope, error) {
-	codec, err := v.codec()
+func (s *serving) make(v *crVersion, subresource string) (verbs, error) {
+	storage, err := storageOf(s.store, v)
 	if err != nil {
 		return nil, err
 	}
-	columns, err := newColumns(v.spec)
-	if err != nil {
-		return nil, err
+	g := &endpoints.APIGroupVersion{
+		Root: "/apis", GroupVersion: v.gvk.GroupVersion(), Storage: storage,
+		SchemeName: schemeName, TypeConverter: s.definition.types, Shared: s.shared.endpoints,
 	}
-	k := s.store.Kind()
-	scope := s.scope.base
-	scope.Resource = v.gvk.GroupVersion().WithResource(k.Plural)
-	scope.Subresource = subresource
-	scope.Kind, scope.Hub = v.gvk, k.Hub
-	scope.ListKind = s.definition.crd.Status.AcceptedNames.ListKind
-	scope.Namespaced = k.Namespaced
-	scope.Codec = codec
-	scope.SchemeName = schemeName
-	scope.FieldLabel = v.fieldLabel
-	scope.Deprecation = v.deprecationWarning()
-	scope.Table = &tableConvertor{codec: codec, columns: columns}
-	reset := k.ResetFields
+	path := s.store.Kind().Plural
+	if subresource != "" {
+		path += "/" + subresource
+	}
 	if subresource == "scale" {
-		provider, ok := s.store.Storage(v.gvk.GroupVersion())[k.Plural+"/scale"].(rest.CodecProvider)
-		if ok {
-			if scope.Codec, err = provider.CodecFor(scaleGVK.GroupVersion()); err != nil {
-				return nil, err
-			}
-		}
-		scope.Kind, scope.Hub, scope.FieldLabel = scaleGVK, scaleGVK, nil
-		scope.Table = scaleTable{}
-		scope.FieldManager = s.scaleFieldManager(scope.Codec)
-		return &scope, nil
+		g.TypeConverter = s.shared.types.scale
 	}
-	if subresource == "status" {
-		reset = k.Status.ResetFields
+	r, err := g.Resource(path)
+	if err != nil {
+		return nil, err
 	}
-	scope.Versions = handlers.VersionsOf(s.store)
-	scope.Types = sync.OnceValues(func() (library.TypeConverter, error) { return s.scope.types.of(s.definition) })
-	scope.FieldManager = sync.OnceValues(func() (*managedfields.Manager, error) {
-		types, err := s.scope.types.of(s.definition)
-		if err != nil {
-			return nil, err
-		}
-		return handlers.NewFieldManager(handlers.FieldManagerOptions{
-			Kind: v.gvk, Hub: k.Hub.GroupVersion(), Codecs: s.definition.codecFor,
-			Types: types, Subresource: subresource, ResetFields: reset, Custom: true,
-		})
-	})
-	return &scope, nil
-}
-
-// scaleFieldManager tracks who owns the replicas, which the store maps to the
-// object's own managed fields.
-func (s *serving) scaleFieldManager(codec rest.Codec) func() (*managedfields.Manager, error) {
-	return sync.OnceValues(func() (*managedfields.Manager, error) {
-		return handlers.NewFieldManager(handlers.FieldManagerOptions{
-			Kind: scaleGVK, Hub: scaleGVK.GroupVersion(), Types: s.scope.types.scale(), Subresource: "scale",
-			Codecs: func(gv schema.GroupVersion) (rest.Codec, error) {
-				if gv != scaleGVK.GroupVersion() {
-					return nil, fmt.Errorf("a scale has no version %s", gv)
-				}
-				return codec, nil
-			},
-		})
-	})
+	return r.Handlers(), nil
 }

@@ -1,377 +1,215 @@
 package apiextensions
 
 import (
-	"context"
-	"errors"
+	"bytes"
 	"fmt"
-	"maps"
 	"strconv"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	kjson "sigs.k8s.io/json"
 
+	"triplane/apiextensions/conversion"
 	structural "triplane/apiextensions/schema"
-	"triplane/apiextensions/validation"
 	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
-type object = *unstructured.Unstructured
+// crStorage is how objects are kept: as JSON in the storage version.
+type crStorage struct {
+	version    *crVersion
+	schema     *structural.Schema
+	apiVersion []byte // of the storage version, in quotes
+	namespaced bool
+	selectable []selectableField
+}
 
-// newStore makes the storage of a definition's objects. terminating tells
-// whether the definition is on its way out.
-func newStore(d *definition, opts registry.RESTOptions, terminating func() bool) (*registry.Store[object], error) {
-	kind, err := d.kind(terminating)
-	if err != nil {
+var (
+	_ registry.StorageTranscoder = (*crStorage)(nil)
+	_ registry.StorageAttributes = (*crStorage)(nil)
+)
+
+func newStorage(d *definition, s *structural.Schema) *crStorage {
+	return &crStorage{
+		version: d.storage, schema: s,
+		apiVersion: strconv.AppendQuote(nil, d.storage.gvk.GroupVersion().String()),
+		namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		selectable: d.allSelectable(),
+	}
+}
+
+// EncodeStored prunes what the storage version has no place for, in the object
+// itself too, which is what the client gets to see.
+func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("%T is no custom resource", obj)
+	}
+	structural.Prune(u.Object, s.schema, false)
+	b, err := wire.AppendJSON(nil, u.Object)
+	return append(b, '\n'), err
+}
+
+// DecodeStored reads a value by the present schema, whatever it was written by.
+func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
+	var content map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(value, &content); err != nil {
 		return nil, err
 	}
-	return registry.NewStore(kind, runtime.NewScheme(), opts)
-}
-
-// kind declares the custom resource, whose hub is the storage version.
-func (d *definition) kind(terminating func() bool) (*registry.Kind[object], error) {
-	c, err := d.storage.compiled()
-	if err != nil {
-		return nil, err
-	}
-	names, hub := d.crd.Status.AcceptedNames, d.storage.gvk
-	k := &registry.Kind[object]{
-		Hub: hub, Plural: names.Plural, Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
-		Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
-		Prefix:     hub.Group + "/" + names.Plural,
-		New: func() object {
-			u := &unstructured.Unstructured{Object: map[string]any{}}
-			u.SetGroupVersionKind(hub)
-			return u
-		},
-		NewList: func() runtime.Object {
-			l := &unstructured.UnstructuredList{Object: map[string]any{}}
-			l.SetGroupVersionKind(hub.GroupVersion().WithKind(names.ListKind))
-			return l
-		},
-		PrepareForCreate: d.prepareForCreate,
-		PrepareForUpdate: d.prepareForUpdate,
-		Validate:         func(ctx context.Context, obj object) field.ErrorList { return d.validate(ctx, obj, nil) },
-		ValidateUpdate:   d.validate,
-		BeginCreate: func(_ context.Context, obj object, _ bool) (func(context.Context, bool), error) {
-			if terminating() {
-				return nil, apierrors.NewForbidden(schema.GroupResource{Group: hub.Group, Resource: names.Plural}, obj.GetName(),
-					errors.New("create not allowed while custom resource definition is terminating"))
+	u := &unstructured.Unstructured{Object: content}
+	from := u.GroupVersionKind()
+	if from.Version != s.version.gvk.Version {
+		// Written when another version was the storage version.
+		if old := s.version.definition.versions[from.Version]; old != nil {
+			if c, err := old.compiled(); err == nil {
+				fit(content, c.schema)
+				structural.Default(content, c.schema)
 			}
-			return func(context.Context, bool) {}, nil
-		},
-		Warnings: func(_ context.Context, obj, old object) []string {
-			if old == nil {
-				return finalizerWarnings(obj, nil)
-			}
-			return finalizerWarnings(obj, old.GetFinalizers())
-		},
-		Fields:           d.selectableFields(),
-		ResetFields:      d.resetFields(false),
-		Storage:          newStorage(d, c.schema),
-		CodecFor:         d.codecFor,
-		MetadataOnUpdate: registry.MetadataChange,
-		AnyFinalizer:     true,
-	}
-	for _, v := range d.versions {
-		if v != d.storage {
-			k.ServedVersions = append(k.ServedVersions, v.gvk.GroupVersion())
 		}
-	}
-	if d.anyVersion(func(v *crVersion) bool { return v.hasStatus() }) {
-		k.Status = &registry.StatusSubresource[object]{
-			PrepareForUpdate: prepareForStatusUpdate,
-			ValidateUpdate:   d.validateStatus,
-			ResetFields:      d.resetFields(true),
+		codec, err := s.version.codec()
+		if err != nil {
+			return nil, err
 		}
-	}
-	if d.anyVersion(func(v *crVersion) bool { return v.scale() != nil }) {
-		k.Scale = d.scaleSubresource()
-	}
-	return k, nil
-}
-
-func (d *definition) codecFor(gv schema.GroupVersion) (rest.Codec, error) {
-	v := d.versions[gv.Version]
-	if v == nil || gv.Group != v.gvk.Group {
-		return nil, fmt.Errorf("%s has no version %s", d.crd.Name, gv)
-	}
-	return v.codec()
-}
-
-func (d *definition) anyVersion(is func(*crVersion) bool) bool {
-	for _, v := range d.versions {
-		if is(v) {
-			return true
+		converted, err := codec.convert(u, s.version)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return false
-}
-
-func (v *crVersion) hasStatus() bool {
-	return v.spec.Subresources != nil && v.spec.Subresources.Status != nil
-}
-
-func (v *crVersion) scale() *apiextensionsv1.CustomResourceSubresourceScale {
-	if v.spec.Subresources == nil {
-		return nil
-	}
-	return v.spec.Subresources.Scale
-}
-
-// requested is the version that the request speaks; that of storage for calls
-// from within the server.
-func (d *definition) requested(ctx context.Context) *crVersion {
-	if info := request.InfoFrom(ctx); info != nil && info.APIGroup == d.storage.gvk.Group {
-		if v := d.versions[info.APIVersion]; v != nil {
-			return v
+		if u, _ = converted.(*unstructured.Unstructured); u == nil {
+			return nil, fmt.Errorf("%T is no custom resource", converted)
 		}
+		fit(u.Object, s.schema)
+	} else {
+		fit(u.Object, s.schema)
+		structural.Default(u.Object, s.schema)
 	}
-	return d.storage
+	if u.GetGeneration() == 0 {
+		u.SetGeneration(1) // objects older than generations
+	}
+	return u, nil
 }
 
-func (d *definition) prepareForCreate(ctx context.Context, obj object) {
-	if d.requested(ctx).hasStatus() {
-		delete(obj.Object, "status")
-	}
-	obj.SetGeneration(1)
+// scan reads a value of the storage version that needs neither pruning nor
+// defaults.
+func (s *crStorage) scan(value []byte) (structural.Scan, bool) {
+	found, ok := structural.ScanStored(value, s.schema, true)
+	return found, ok && bytes.Equal(found.APIVersion.Of(value), s.apiVersion)
 }
 
-func (d *definition) prepareForUpdate(ctx context.Context, obj, old object) {
-	if d.requested(ctx).hasStatus() {
-		if status, ok := old.Object["status"]; ok {
-			obj.Object["status"] = status
-		} else {
-			delete(obj.Object, "status")
-		}
+// Transcode answers with the stored bytes where DecodeStored, FromHub and Encode
+// would end with the same: the value is of the storage version, nothing has to
+// be pruned or defaulted, and the version that is asked for is that one, or has
+// the same content (conversion None) and a place for all of it.
+func (s *crStorage) Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt wire.MediaType) ([]byte, bool, error) {
+	if mt != wire.JSON {
+		return nil, false, nil
 	}
-	obj.SetGeneration(old.GetGeneration())
-	if !sameContent(obj.Object, old.Object) {
-		obj.SetGeneration(old.GetGeneration() + 1)
+	to := s.version.definition.versions[gv.Version]
+	if to == nil {
+		return nil, false, nil
 	}
+	found, ok := s.scan(value)
+	if !ok || to != s.version && !s.fits(value, to) {
+		return nil, false, nil
+	}
+	return splice(value, &found, gv, resourceVersion), true, nil
 }
 
-// sameContent compares all but the metadata.
-func sameContent(a, b map[string]any) bool {
-	count := func(m map[string]any) int {
-		if _, ok := m["metadata"]; ok {
-			return len(m) - 1
-		}
-		return len(m)
-	}
-	if count(a) != count(b) {
+// fits reports whether an object of the storage version is one of the other version
+// as it is.
+func (s *crStorage) fits(value []byte, to *crVersion) bool {
+	if _, none := to.definition.converter.(conversion.None); !none {
 		return false
 	}
-	for name, v := range a {
-		if w, ok := b[name]; name != "metadata" && (!ok || !equality.Semantic.DeepEqual(v, w)) {
-			return false
-		}
+	if to.shapedAsStorage() {
+		return true
 	}
-	return true
-}
-
-// prepareForStatusUpdate puts back all but the status, and managed fields, which
-// tell of the change.
-func prepareForStatusUpdate(_ context.Context, obj, old object) {
-	status, found := obj.Object["status"]
-	managed := obj.GetManagedFields()
-	version := obj.GetResourceVersion()
-	restored := maps.Clone(old.Object)
-	if found {
-		restored["status"] = status
-	} else {
-		delete(restored, "status")
-	}
-	obj.Object = (&unstructured.Unstructured{Object: restored}).DeepCopy().Object
-	obj.SetManagedFields(managed)
-	obj.SetResourceVersion(version)
-}
-
-// validate judges an object in the version that the request speaks.
-func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorList {
-	v := d.requested(ctx)
-	c, err := v.compiled()
+	c, err := to.compiled()
 	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
+		return false
 	}
-	content, err := v.content(obj)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	var errs field.ErrorList
-	if c.validator != nil {
-		errs = append(errs, c.validator.Validate(nil, content)...)
-	}
-	return d.rest(ctx, v, c, content, old, errs)
+	_, ok := structural.ScanStored(value, c.schema, false)
+	return ok
 }
 
-// validateStatus judges an update of the status by the status' own schema.
-func (d *definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
-	v := d.requested(ctx)
-	c, err := v.compiled()
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	content, err := v.content(obj)
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	status, found := content["status"]
-	if !found {
-		return nil
-	}
-	var errs field.ErrorList
-	if c.status != nil {
-		errs = append(errs, c.status.Validate(field.NewPath("status"), status)...)
-	}
-	return d.rest(ctx, v, c, content, old, errs)
+// sameShape reports whether the version's schema is the storage version's.
+func (v *crVersion) sameShape() bool {
+	return equality.Semantic.DeepEqual(v.spec.Schema, v.definition.storage.spec.Schema)
 }
 
-// rest judges what OpenAPI schemas do not say.
-func (d *definition) rest(ctx context.Context, v *crVersion, c *compiled, content map[string]any, old object, errs field.ErrorList) field.ErrorList {
-	errs = append(errs, v.validateScale(content)...)
-	errs = append(errs, structural.ValidateMetadata(nil, content, c.schema)...)
-	errs = append(errs, structural.ValidateLists(nil, c.schema, content)...)
-	if c.rules == nil {
-		return errs
+// splice returns the object with another apiVersion, and with its
+// resourceVersion.
+func splice(value []byte, found *structural.Scan, gv schema.GroupVersion, resourceVersion string) []byte {
+	const field = `"resourceVersion":"`
+	out := make([]byte, 0, len(value)+len(gv.Group)+len(gv.Version)+len(field)+len(resourceVersion)+4)
+	out = append(out, value[:found.APIVersion.Start]...)
+	out = append(out, '"')
+	out = append(append(append(out, gv.Group...), '/'), gv.Version...)
+	out = append(out, '"')
+	out = append(out, value[found.APIVersion.End:found.Version]...)
+	if found.VersionLast {
+		out = append(out, ',')
 	}
-	if blocks(errs) {
-		return append(errs, field.Invalid(nil, nil,
-			"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"))
+	out = append(append(append(out, field...), resourceVersion...), '"')
+	if !found.VersionLast {
+		out = append(out, ',')
 	}
-	if old == nil {
-		return append(errs, c.rules.Validate(ctx, nil, content, nil)...)
-	}
-	before, err := v.content(old)
-	if err != nil {
-		return append(errs, field.InternalError(nil, err))
-	}
-	return append(errs, c.rules.Validate(ctx, nil, content, before)...)
+	return append(out, bytes.TrimSuffix(value[found.Version:], []byte("\n"))...)
 }
 
-// content is an object of the hub as the version has it, before pruning.
-func (v *crVersion) content(obj object) (map[string]any, error) {
-	if v == v.definition.storage {
-		return obj.Object, nil
-	}
-	codec, err := v.codec()
-	if err != nil {
-		return nil, err
-	}
-	out, err := codec.convert(obj, v)
-	if err != nil {
-		return nil, err
-	}
-	return out.(object).Object, nil
-}
-
-// blocks tells errors that leave rules without a value to judge.
-func blocks(errs field.ErrorList) bool {
-	for _, e := range errs {
-		switch e.Type {
-		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
-			return true
+// StoredAttributes reads what selectors look at. Selectable fields may be
+// defaulted or pruned, labels may not.
+func (s *crStorage) StoredAttributes(value []byte) (storage.Attributes, bool) {
+	if _, none := s.version.definition.converter.(conversion.None); !none || len(s.selectable) > 0 {
+		found, ok := s.scan(value)
+		if !ok {
+			return storage.Attributes{}, false
 		}
+		return s.attributes(value, &found)
 	}
-	return false
+	found, ok := structural.ScanStored(value, anything, false)
+	if !ok {
+		return storage.Attributes{}, false
+	}
+	return s.attributes(value, &found)
 }
 
-// selectableFields are those of all versions: they share a cache.
-func (d *definition) selectableFields() []registry.SelectableField[object] {
-	var out []registry.SelectableField[object]
-	for _, f := range d.allSelectable() {
-		out = append(out, registry.SelectableField[object]{Path: f.name, Get: func(u object) string {
-			v, _ := structural.Lookup(u.Object, f.path)
-			return fieldText(v)
-		}})
-	}
-	return out
-}
+// anything is a schema that has a place for everything.
+var anything = &structural.Schema{Preserve: true}
 
-func (d *definition) allSelectable() []selectableField {
-	var out []selectableField
-	seen := map[string]bool{}
-	for _, v := range d.versions {
-		for _, f := range v.selectable() {
-			if !seen[f.name] {
-				seen[f.name] = true
-				out = append(out, f)
-			}
+func (s *crStorage) attributes(value []byte, found *structural.Scan) (storage.Attributes, bool) {
+	set := make(fields.Set, 2+len(s.selectable))
+	set["metadata.name"] = text(found.Name.Of(value))
+	if s.namespaced {
+		set["metadata.namespace"] = text(found.Namespace.Of(value))
+	}
+	for _, f := range s.selectable {
+		raw, ok := structural.Value(value, f.path)
+		v, decoded := scalar(raw)
+		if !ok || !decoded {
+			return storage.Attributes{}, false
 		}
+		set[f.name] = fieldText(v)
 	}
-	return out
+	return storage.Attributes{Labels: structural.Strings(found.Labels.Of(value)), Fields: set}, true
 }
 
-type selectableField struct {
-	name string // "spec.a"
-	path []string
+// text is what a plain JSON string says.
+func text(quoted []byte) string {
+	if len(quoted) < 2 {
+		return ""
+	}
+	return string(quoted[1 : len(quoted)-1])
 }
 
-func (v *crVersion) selectable() []selectableField {
-	var out []selectableField
-	for _, f := range v.spec.SelectableFields {
-		path, err := validation.ParseFieldPath(f.JSONPath)
-		if err != nil || len(f.JSONPath) == 0 {
-			continue
-		}
-		out = append(out, selectableField{name: f.JSONPath[1:], path: path})
+// scalar decodes a selectable value.
+func scalar(value []byte) (v any, ok bool) {
+	if len(value) == 0 {
+		return nil, true
 	}
-	return out
-}
-
-func fieldText(v any) string {
-	switch x := v.(type) {
-	case string:
-		return x
-	case bool:
-		return strconv.FormatBool(x)
-	case int64:
-		return strconv.FormatInt(x, 10)
-	case float64:
-		return strconv.FormatFloat(x, 'f', -1, 64)
-	}
-	return ""
-}
-
-// fieldLabel judges the labels of field selectors in the version.
-func (v *crVersion) fieldLabel(label, value string) (string, string, error) {
-	if label == "metadata.name" || label == "metadata.namespace" {
-		return label, value, nil
-	}
-	for _, f := range v.selectable() {
-		if f.name == label {
-			return label, value, nil
-		}
-	}
-	return "", "", fmt.Errorf("field label not supported: %s", label)
-}
-
-// resetFields are what an update of the resource, or of its status, leaves out.
-func (d *definition) resetFields(ofStatus bool) rest.ResetFields {
-	reset := rest.ResetFields{}
-	for _, v := range d.versions {
-		if !v.hasStatus() {
-			continue
-		}
-		set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
-		if ofStatus {
-			set = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"))
-			if c, err := v.compiled(); err == nil {
-				for name := range c.schema.Properties {
-					if name != "status" && name != "kind" && name != "apiVersion" {
-						set.Insert(fieldpath.MakePathOrDie(name))
-					}
-				}
-			}
-		}
-		reset[v.gvk.GroupVersion()] = set
-	}
-	return reset
+	return v, kjson.UnmarshalCaseSensitivePreserveInts(value, &v) == nil
 }

@@ -1,6 +1,8 @@
 package apiextensions
 
 import (
+	"sync"
+
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,15 +16,20 @@ import (
 
 const objectMetaModel = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
-// typeConverters make what managed fields need to know of custom resources'
-// schemas.
-type typeConverters struct{ models *models.Source }
+// typeConverters make the type converters of custom resources' schemas, for
+// managed fields.
+type typeConverters struct {
+	models *models.Source
+	// scale is the type converter of scales, the same for all custom resources.
+	scale func() (managedfields.TypeConverter, error)
+}
 
-// scale is the type converter of scales.
-func (t *typeConverters) scale() managedfields.TypeConverter {
-	scheme := runtime.NewScheme()
-	scheme.AddKnownTypes(scaleGVK.GroupVersion(), &autoscalingv1.Scale{})
-	return openapi.NewTypeConverter(t.models, scheme)
+func newTypeConverters(m *models.Source) *typeConverters {
+	return &typeConverters{models: m, scale: sync.OnceValues(func() (managedfields.TypeConverter, error) {
+		scheme := runtime.NewScheme()
+		scheme.AddKnownTypes(scaleGVK.GroupVersion(), &autoscalingv1.Scale{})
+		return openapi.NewTypeConverter(m, scheme), nil
+	})}
 }
 
 // of returns the type converter of a definition, all versions in one.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// finalizerWarnings tells of new finalizers that do not say whose they are.
+// finalizerWarnings warns of new finalizers that do not say whose they are.
 func finalizerWarnings(obj metav1.Object, before []string) []string {
 	var out []string
 	for _, f := range obj.GetFinalizers() {

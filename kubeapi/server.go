@@ -23,7 +23,7 @@ type Server struct {
 	// endpoint keeps this replica in the Service "kubernetes", nil where it
 	// advertises no address.
 	endpoint *bootstrap.Endpoint
-	// peer tells other replicas of this one, nil where there is no endpoint.
+	// peer announces this replica to the others, nil where there is no endpoint.
 	peer     *bootstrap.Peer
 	identity *bootstrap.Identity
 }

@@ -1,8 +1,6 @@
 package controllers
 
 import (
-	"time"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,7 +13,7 @@ type definition = *apiextensionsv1.CustomResourceDefinition
 // SetCondition adds a condition to a CRD or replaces the one of its type. The
 // transition time moves only where the status changes.
 func SetCondition(crd definition, c apiextensionsv1.CustomResourceDefinitionCondition) {
-	c.LastTransitionTime = metav1.NewTime(time.Now())
+	c.LastTransitionTime = metav1.Now().Rfc3339Copy()
 	for i := range crd.Status.Conditions {
 		old := &crd.Status.Conditions[i]
 		if old.Type != c.Type {
@@ -70,7 +68,7 @@ func setApproval(crd definition) {
 	SetCondition(crd, c)
 }
 
-// setStructural tells of schemas that are not structural. Validation lets none
+// setStructural sets the condition of schemas that are not structural. Validation lets none
 // in; those of old definitions were kept.
 func setStructural(crd definition) {
 	message := violations(crd)

@@ -3,38 +3,36 @@ package controllers
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
-	"strconv"
 	"sync"
-	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
-
-	"triplane/generic/storage"
 )
 
-// Client writes the status of CRDs.
-type Client interface {
-	UpdateStatus(ctx context.Context, crd definition, opts metav1.UpdateOptions) (definition, error)
-	Get(ctx context.Context, name string, opts metav1.GetOptions) (definition, error)
+// Catalogue holds the CRDs of the server.
+type Catalogue interface {
+	// Get returns a CRD, nil where there is none.
+	Get(name string) definition
+	// All iterates over the CRDs.
+	All() iter.Seq[definition]
+	// Set enters a CRD that was written, before its event comes.
+	Set(crd definition)
 }
 
 // Config is what a Controller works with.
 type Config struct {
-	// Watch starts a watch of all CRDs, the present ones first.
-	Watch  func(ctx context.Context) (storage.Watch, error)
-	Decode func(value []byte) (definition, error)
-	Client Client
-	// Changed and Removed are told of every CRD, in order, before its status is
-	// looked after.
-	Changed func(crd definition)
-	Removed func(crd definition)
-	// Synced is called once, when all CRDs that existed at the start were told.
-	Synced func()
+	// Catalogue calls Controller.Changed after each of its changes.
+	Catalogue Catalogue
+	// Write changes a CRD in storage, by the rules of its status, and returns it
+	// as written. change is called with the present one, several times where
+	// writers race; it may set the status and the metadata, whose parts it
+	// replaces rather than changes. Its errors are returned.
+	Write func(ctx context.Context, name string, change func(crd definition) error) (definition, error)
 	// DeleteInstances deletes all objects of a CRD and returns when they are
 	// gone.
 	DeleteInstances func(ctx context.Context, crd definition) error
@@ -43,13 +41,14 @@ type Config struct {
 }
 
 // Controller looks after the CRDs of a server. Its methods belong to the
-// goroutine of Run.
+// goroutine that changes the catalogue.
 type Controller struct {
 	Config
-	known    map[string]definition
-	groups   map[string]*group
-	dirty    map[string]bool // names of CRDs to look after
-	synced   bool
+	groups map[string]*group
+	dirty  map[string]bool // names of CRDs to look after
+	// decided are the CRDs as they will be once their status is written, by
+	// name: they hold their names already.
+	decided  map[string]definition
 	deleting map[types.UID]bool
 	finished chan types.UID
 }
@@ -57,142 +56,49 @@ type Controller struct {
 // New makes a controller.
 func New(c Config) *Controller {
 	return &Controller{
-		Config: c, known: map[string]definition{}, groups: map[string]*group{}, dirty: map[string]bool{},
+		Config: c, groups: map[string]*group{}, dirty: map[string]bool{}, decided: map[string]definition{},
 		deleting: map[types.UID]bool{}, finished: make(chan types.UID, 16),
 	}
 }
 
-// retryDelay is waited after a watch that failed at once.
-const retryDelay = 100 * time.Millisecond
-
-// Run works until the context ends.
-func (c *Controller) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		began := time.Now()
-		err := c.follow(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if !errors.Is(err, storage.ErrStopped) && !errors.Is(err, storage.ErrTooSlow) {
-			klog.FromContext(ctx).Error(err, "Watching the custom resource definitions failed, starting anew")
-		}
-		if time.Since(began) < retryDelay {
-			select {
-			case <-ctx.Done():
-			case <-time.After(retryDelay):
-			}
+// Changed takes a change of the catalogue. old is nil for a new CRD, crd for one
+// that is gone.
+func (c *Controller) Changed(old, crd definition) {
+	if crd != nil {
+		c.dirty[crd.Name] = true
+		if next := c.decided[crd.Name]; next != nil {
+			old = next
+			delete(c.decided, crd.Name)
 		}
 	}
+	c.replace(old, crd)
 }
 
-// follow takes the changes of one watch.
-func (c *Controller) follow(ctx context.Context) error {
-	w, err := c.Watch(ctx)
-	if err != nil {
-		return err
-	}
-	defer w.Stop()
-	initial := map[string]bool{}
-	for {
-		events, err := w.Next(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range events {
-			e := &events[i]
-			if e.Type == storage.Bookmark {
-				if e.InitialEventsEnd {
-					c.forgetOthers(initial)
-					initial = nil
-					c.start()
-				}
-				continue
-			}
-			if crd := c.take(ctx, e); crd != nil && initial != nil {
-				initial[crd.Name] = true
-			}
-		}
-		if !c.synced {
-			continue // the names of those not seen yet count too
-		}
-		if initial == nil && len(c.dirty) == 0 && len(c.deleting) == 0 {
-			c.findPending()
-		}
-		c.reconcile(ctx)
-	}
-}
-
-// findPending marks CRDs whose status says nothing yet, for the moment after the
-// start.
-func (c *Controller) findPending() {
-	for name, crd := range c.known {
-		if len(crd.Status.Conditions) == 0 || crd.DeletionTimestamp != nil {
-			c.dirty[name] = true
-		}
-	}
-}
-
-func (c *Controller) start() {
-	if !c.synced {
-		c.synced = true
-		c.Synced()
-	}
-}
-
-// forgetOthers removes what a new watch no longer shows.
-func (c *Controller) forgetOthers(present map[string]bool) {
-	if present == nil {
-		return
-	}
-	for name, crd := range c.known {
-		if !present[name] {
-			c.forget(crd)
-		}
-	}
-}
-
-func (c *Controller) forget(crd definition) {
-	if old := c.known[crd.Name]; old != nil {
-		delete(c.known, crd.Name)
-		c.enterGroup(old, nil)
-		c.wake(old.Spec.Group)
-	}
-	c.Removed(crd)
-}
-
-// take enters an event; it returns the CRD, nil for nonsense.
-func (c *Controller) take(ctx context.Context, e *storage.Event) definition {
-	crd, err := c.Decode(e.Record.Value)
-	if err != nil {
-		klog.FromContext(ctx).Error(err, "A stored custom resource definition cannot be read", "key", e.Record.Key)
-		return nil
-	}
-	if e.Type == storage.Deleted {
-		c.forget(crd)
-		return crd
-	}
-	crd.ResourceVersion = strconv.FormatInt(e.Record.Revision, 10)
-	if old := c.known[crd.Name]; old != nil && newer(old, crd) {
-		return old // what was written here is known before its event
-	}
-	c.enter(crd)
-	return crd
-}
-
-func newer(a, b definition) bool {
-	x, errX := strconv.ParseInt(a.ResourceVersion, 10, 64)
-	y, errY := strconv.ParseInt(b.ResourceVersion, 10, 64)
-	return errX == nil && errY == nil && a.UID == b.UID && x >= y
-}
-
-func (c *Controller) enter(crd definition) {
-	old := c.known[crd.Name]
-	c.known[crd.Name] = crd
-	c.dirty[crd.Name] = true
+// replace puts the names of a CRD in the place of those before, and wakes who
+// waits for names that are free now. Either may be nil.
+func (c *Controller) replace(old, crd definition) {
 	if c.enterGroup(old, crd) {
 		c.wake(old.Spec.Group)
 	}
-	c.Changed(crd)
+}
+
+// Reconcile brings the status of CRDs up to date after changes. When nothing has
+// changed it takes up those that an earlier failure left.
+func (c *Controller) Reconcile(ctx context.Context) {
+	if len(c.dirty) == 0 && len(c.deleting) == 0 {
+		c.findPending()
+	}
+	c.reconcile(ctx)
+}
+
+// findPending marks CRDs whose status says nothing yet, or that wait for their
+// deletion.
+func (c *Controller) findPending() {
+	for crd := range c.Catalogue.All() {
+		if len(crd.Status.Conditions) == 0 || crd.DeletionTimestamp != nil {
+			c.dirty[crd.Name] = true
+		}
+	}
 }
 
 // writers is how many statuses are written at once.
@@ -223,52 +129,60 @@ type write struct {
 }
 
 // settle decides one CRD after the other, each knowing what names those before
-// it have got, and writes what has changed at once. ok tells that all writes
+// it have got, and writes what has changed at once. It reports whether all writes
 // succeeded.
-func (c *Controller) settle(ctx context.Context, crds []definition) (ok bool) {
+func (c *Controller) settle(ctx context.Context, crds []definition) bool {
 	var writes []*write
 	for _, crd := range crds {
-		next := crd.DeepCopy()
-		setNames(next, c.groups[crd.Spec.Group].held)
-		setApproval(next)
-		setStructural(next)
+		next := *crd
+		next.Status = *crd.Status.DeepCopy()
+		setNames(&next, c.groups[crd.Spec.Group].held)
+		setApproval(&next)
+		setStructural(&next)
 		if equality.Semantic.DeepEqual(crd.Status, next.Status) {
 			c.finalize(crd)
 			continue
 		}
-		c.replace(crd, next)
-		writes = append(writes, &write{from: crd, to: next})
+		c.replace(crd, &next)
+		c.decided[crd.Name] = &next
+		writes = append(writes, &write{from: crd, to: &next})
 	}
 	var all sync.WaitGroup
 	for _, w := range writes {
-		all.Go(func() { w.written, w.err = c.Client.UpdateStatus(ctx, w.to, metav1.UpdateOptions{}) })
+		all.Go(func() { w.written, w.err = c.Write(ctx, w.from.Name, w.change) })
 	}
 	all.Wait()
-	ok = true
+	ok := true
 	for _, w := range writes {
-		if w.err == nil {
-			c.enter(w.written)
-			delete(c.dirty, w.written.Name)
-			c.finalize(w.written)
+		if w.err != nil {
+			ok = false
+			c.undo(ctx, w)
 			continue
 		}
-		ok = false
-		// Nobody is woken for the names: whoever failed wants them still.
-		c.known[w.from.Name] = w.from
-		c.enterGroup(w.to, w.from)
-		// A conflict comes with an event that brings us back here.
-		if !apierrors.IsConflict(w.err) && !apierrors.IsNotFound(w.err) && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(w.err, "The status of a custom resource definition cannot be written", "name", w.from.Name)
-		}
-		c.finalize(w.from)
+		c.Catalogue.Set(w.written)
+		delete(c.dirty, w.written.Name)
+		c.finalize(w.written)
 	}
 	return ok
 }
 
-// replace puts a CRD in the place of another one with the same name.
-func (c *Controller) replace(old, crd definition) {
-	c.known[crd.Name] = crd
-	if c.enterGroup(old, crd) {
-		c.wake(old.Spec.Group)
+// change sets the status of the CRD that it was decided for.
+func (w *write) change(crd definition) error {
+	if crd.UID != w.from.UID || crd.ResourceVersion != w.from.ResourceVersion {
+		return apierrors.NewConflict(apiextensionsv1.Resource("customresourcedefinitions"), crd.Name, errors.New("it has changed"))
 	}
+	crd.Status = *w.to.Status.DeepCopy()
+	return nil
+}
+
+// undo gives back the names of a CRD whose status could not be written. Nobody is
+// woken for them: whoever failed wants them still.
+func (c *Controller) undo(ctx context.Context, w *write) {
+	delete(c.decided, w.from.Name)
+	c.enterGroup(w.to, w.from)
+	// A conflict comes with an event that brings us back here.
+	if !apierrors.IsConflict(w.err) && !apierrors.IsNotFound(w.err) && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(w.err, "The status of a custom resource definition cannot be written", "name", w.from.Name)
+	}
+	c.finalize(w.from)
 }

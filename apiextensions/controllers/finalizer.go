@@ -2,12 +2,12 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 )
@@ -70,30 +70,23 @@ func (c *Controller) tryCleanUp(ctx context.Context, name string, uid types.UID)
 	return err == nil, err
 }
 
+// errNotWaiting says that a CRD does not wait for its objects to be deleted.
+var errNotWaiting = errors.New("the definition is not being deleted")
+
 // update changes a CRD that still waits for its objects; nil means that it does
 // not.
 func (c *Controller) update(ctx context.Context, name string, uid types.UID, change func(definition)) (definition, error) {
-	for {
-		crd, err := c.Client.Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	crd, err := c.Write(ctx, name, func(crd definition) error {
 		if crd.UID != uid || crd.DeletionTimestamp == nil || !slices.Contains(crd.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
-			return nil, nil
+			return errNotWaiting
 		}
 		change(crd)
-		written, err := c.Client.UpdateStatus(ctx, crd, metav1.UpdateOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil, nil
-		case apierrors.IsConflict(err):
-			continue
-		}
-		return written, err
+		return nil
+	})
+	if errors.Is(err, errNotWaiting) || apierrors.IsNotFound(err) {
+		return nil, nil
 	}
+	return crd, err
 }
 
 func terminating(status apiextensionsv1.ConditionStatus, reason, message string) apiextensionsv1.CustomResourceDefinitionCondition {

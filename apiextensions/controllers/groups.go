@@ -19,7 +19,7 @@ type group struct {
 }
 
 // enterGroup puts a CRD in the place of the one before; either may be nil.
-// released tells that names have become free.
+// released reports whether names have become free.
 func (c *Controller) enterGroup(old, crd definition) (released bool) {
 	if old != nil {
 		g := c.groups[old.Spec.Group]
@@ -62,7 +62,7 @@ func sameNames(a, b definition) bool {
 func (c *Controller) nextDirty() []definition {
 	out := make([]definition, 0, len(c.dirty))
 	for name := range c.dirty {
-		if crd := c.known[name]; crd != nil {
+		if crd := c.Catalogue.Get(name); crd != nil {
 			out = append(out, crd)
 		}
 	}
@@ -76,7 +76,7 @@ func (c *Controller) nextDirty() []definition {
 // claimed are the names that the CRDs of a group hold.
 type claimed struct{ resources, kinds counts }
 
-// counts tells how often a name is held.
+// counts is how often a name is held.
 type counts map[string]int
 
 func (c counts) Has(name string) bool { return c[name] > 0 }

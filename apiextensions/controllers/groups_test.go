@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -12,29 +14,47 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// writer takes every status, or refuses all, and counts them.
-type writer struct {
+// testCatalogue is a catalogue and its storage: it takes every write, or refuses
+// all, and counts them.
+type testCatalogue struct {
+	*Controller
+	known map[string]definition
+
 	mu     sync.Mutex
 	writes int
 	refuse bool
 }
 
-func (w *writer) UpdateStatus(_ context.Context, crd definition, _ metav1.UpdateOptions) (definition, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.writes++
-	if w.refuse {
-		return nil, errors.New("no")
-	}
-	return crd, nil
+func (c *testCatalogue) Get(name string) definition { return c.known[name] }
+func (c *testCatalogue) All() iter.Seq[definition]  { return maps.Values(c.known) }
+
+func (c *testCatalogue) Set(crd definition) {
+	old := c.known[crd.Name]
+	c.known[crd.Name] = crd
+	c.Changed(old, crd)
 }
 
-func (w *writer) Get(context.Context, string, metav1.GetOptions) (definition, error) { return nil, nil }
+func (c *testCatalogue) remove(name string) {
+	old := c.known[name]
+	delete(c.known, name)
+	c.Changed(old, nil)
+}
 
-func testController() (*Controller, *writer) {
-	w := &writer{}
-	nothing := func(definition) {}
-	return New(Config{Client: w, Changed: nothing, Removed: nothing}), w
+func (c *testCatalogue) write(_ context.Context, name string, change func(definition) error) (definition, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writes++
+	if c.refuse {
+		return nil, errors.New("no")
+	}
+	crd := c.known[name].DeepCopy()
+	return crd, change(crd)
+}
+
+func testController() *testCatalogue {
+	c := &testCatalogue{known: map[string]definition{}}
+	c.Controller = New(Config{Catalogue: c, Write: c.write})
+	return c
 }
 
 func member(i int, plural, kind string) definition {
@@ -44,15 +64,15 @@ func member(i int, plural, kind string) definition {
 	return crd
 }
 
-func accepted(c *Controller, name string) bool {
+func accepted(c *testCatalogue, name string) bool {
 	got := Condition(c.known[name], apiextensionsv1.NamesAccepted)
 	return got != nil && got.Status == apiextensionsv1.ConditionTrue
 }
 
 func TestNamesAreHandedOn(t *testing.T) {
-	c, _ := testController()
+	c := testController()
 	for i, plural := range []string{"as", "bs", "cs"} {
-		c.enter(member(10-i, plural, "Same"))
+		c.Set(member(10-i, plural, "Same"))
 	}
 	c.reconcile(t.Context())
 	for _, want := range []string{"cs", "bs", "as"} { // the eldest first
@@ -61,7 +81,7 @@ func TestNamesAreHandedOn(t *testing.T) {
 				t.Fatalf("%s has its names: %v while %s is the eldest", name, got, want)
 			}
 		}
-		c.forget(c.known[want+".example.com"])
+		c.remove(want + ".example.com")
 		c.reconcile(t.Context())
 	}
 	if len(c.groups) != 0 {
@@ -71,20 +91,20 @@ func TestNamesAreHandedOn(t *testing.T) {
 
 // TestNothingSquared counts what a CRD costs beside many of its group.
 func TestNothingSquared(t *testing.T) {
-	c, w := testController()
+	c := testController()
 	const n = 300
 	for i := range n {
-		c.enter(member(i, fmt.Sprintf("p%d", i), fmt.Sprintf("K%d", i)))
+		c.Set(member(i, fmt.Sprintf("p%d", i), fmt.Sprintf("K%d", i)))
 		c.reconcile(t.Context())
 		if len(c.dirty) != 0 {
 			t.Fatalf("%d CRDs are to be looked after", len(c.dirty))
 		}
 	}
-	if w.writes != n {
-		t.Errorf("%d statuses were written", w.writes)
+	if c.writes != n {
+		t.Errorf("%d statuses were written", c.writes)
 	}
 	allocs := testing.AllocsPerRun(1, func() {
-		c.enter(member(0, "p0", "K0"))
+		c.Set(member(0, "p0", "K0"))
 		c.reconcile(t.Context())
 	})
 	if allocs > 200 {
@@ -95,12 +115,12 @@ func TestNothingSquared(t *testing.T) {
 // TestRefusedWrite sees to it that names of a status that could not be written
 // are free.
 func TestRefusedWrite(t *testing.T) {
-	c, w := testController()
-	w.refuse = true
-	c.enter(member(1, "as", "Same"))
+	c := testController()
+	c.refuse = true
+	c.Set(member(1, "as", "Same"))
 	c.reconcile(t.Context())
-	w.refuse = false
-	c.enter(member(2, "bs", "Same"))
+	c.refuse = false
+	c.Set(member(2, "bs", "Same"))
 	c.reconcile(t.Context())
 	if accepted(c, "as.example.com") || !accepted(c, "bs.example.com") {
 		t.Error("names are held by a CRD whose status was not written")
@@ -111,27 +131,27 @@ func TestRefusedWrite(t *testing.T) {
 // another holds, so that it waits for names and wakes those that do. When its
 // status is refused it is left alone until something happens.
 func TestConflictIsNotTriedAgain(t *testing.T) {
-	c, w := testController()
-	c.enter(member(1, "as", "First"))
-	c.enter(member(2, "bs", "Second"))
+	c := testController()
+	c.Set(member(1, "as", "First"))
+	c.Set(member(2, "bs", "Second"))
 	c.reconcile(t.Context())
 	renamed := c.known["as.example.com"].DeepCopy()
 	renamed.Spec.Names.Kind, renamed.Spec.Names.ListKind = "Second", "OtherList"
-	w.refuse, w.writes = true, 0
-	c.enter(renamed)
+	c.refuse, c.writes = true, 0
+	c.Set(renamed)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	c.reconcile(ctx)
-	if w.writes != 1 {
-		t.Errorf("%d writes of a status that is refused", w.writes)
+	if c.writes != 1 {
+		t.Errorf("%d writes of a status that is refused", c.writes)
 	}
 }
 
 // TestManyAtOnce decides a batch as if one came after the other.
 func TestManyAtOnce(t *testing.T) {
-	c, _ := testController()
+	c := testController()
 	for i := range 3 * writers {
-		c.enter(member(i, fmt.Sprintf("p%d", i), fmt.Sprintf("K%d", i/2)))
+		c.Set(member(i, fmt.Sprintf("p%d", i), fmt.Sprintf("K%d", i/2)))
 	}
 	c.reconcile(t.Context())
 	for i := range 3 * writers {

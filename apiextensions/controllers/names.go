@@ -14,7 +14,7 @@ func versionPath(i int) *field.Path {
 	return field.NewPath("spec", "versions").Index(i).Child("schema", "openAPIV3Schema")
 }
 
-// free tells whether a name may be had: it is held already, or by nobody.
+// free reports whether a name may be had: it is held already, or by nobody.
 func free(requested, accepted string, used counts) error {
 	if requested == accepted || !used.Has(requested) {
 		return nil

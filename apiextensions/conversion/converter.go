@@ -1,5 +1,3 @@
-// Package conversion brings custom resources from one version to another, as
-// the conversion strategy of their CRD says.
 package conversion
 
 import (

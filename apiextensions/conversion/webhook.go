@@ -114,7 +114,7 @@ func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionReques
 	return answer.objects(req, apiVersion)
 }
 
-// objects judges an answer and returns what was converted.
+// objects validates an answer and returns what was converted.
 func (a *review) objects(req *apiextensionsv1.ConversionRequest, apiVersion string) ([]runtime.RawExtension, error) {
 	switch {
 	case a.Kind != "ConversionReview" || a.APIVersion != apiVersion:

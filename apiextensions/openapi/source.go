@@ -28,7 +28,7 @@ func NewSource(m *models.Source, gv schema.GroupVersion, crds func() []*apiexten
 	return &Source{models: m, gv: gv, crds: crds}
 }
 
-// Hash tells which CRDs the documents are made of: the same ones make the same
+// Hash identifies which CRDs the documents are made of: the same ones make the same
 // documents, at every server.
 func (s *Source) Hash() string {
 	h := sha256.New()

@@ -18,7 +18,7 @@ const (
 	atField
 )
 
-// Check tells what keeps a schema from being structural, sorted by message.
+// Check returns what keeps a schema from being structural, sorted by message.
 func Check(path *field.Path, s *Schema) field.ErrorList {
 	errs := checkNode(path, s, atRoot)
 	sort.SliceStable(errs, func(i, j int) bool { return errs[i].Error() < errs[j].Error() })
@@ -155,7 +155,7 @@ func isIntOrStringAnyOf(anyOf []apiextensionsv1.JSONSchemaProps) bool {
 	return IsZero(&a) && IsZero(&b)
 }
 
-// checkLogic looks at allOf, anyOf, oneOf and not, which may only judge values.
+// checkLogic looks at allOf, anyOf, oneOf and not, which may only validate values.
 func checkLogic(path *field.Path, p *apiextensionsv1.JSONSchemaProps, form int) field.ErrorList {
 	var errs field.ErrorList
 	if form != 1 {
@@ -218,7 +218,7 @@ func checkNested(path *field.Path, p *apiextensionsv1.JSONSchemaProps, form int)
 	return errs
 }
 
-// IsZero tells a schema that says nothing.
+// IsZero reports whether a schema says nothing.
 func IsZero(p *apiextensionsv1.JSONSchemaProps) bool {
 	return reflect.ValueOf(p).Elem().IsZero()
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// knownFormats are the formats that values are judged by; others only inform.
+// knownFormats are the formats that values are validated by; others only inform.
 // The names are without dashes, as the registry of formats compares them.
 var knownFormats = map[string]bool{
 	"bsonobjectid": true, "uri": true, "email": true, "hostname": true,
@@ -20,7 +20,7 @@ var knownFormats = map[string]bool{
 	"k8sshortname": true, "k8slongname": true,
 }
 
-// KnownFormat tells whether values are validated against the format.
+// KnownFormat reports whether values are validated against the format.
 func KnownFormat(format string) bool {
 	return knownFormats[strings.ReplaceAll(format, "-", "")]
 }

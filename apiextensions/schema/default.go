@@ -40,9 +40,6 @@ func Default(v any, s *Schema) {
 	}
 }
 
-// HasDefaults tells whether Default can change anything.
-func (s *Schema) HasDefaults() bool { return s != nil && s.defaults }
-
 // DropNulls removes properties that are null where the schema does not allow
 // it and no default takes their place.
 func DropNulls(v any, s *Schema) {

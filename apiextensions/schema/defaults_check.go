@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// CheckDefaults judges the defaults of a structural schema: each must be valid
+// CheckDefaults validates the defaults of a structural schema: each must be valid
 // by the schema that it stands in, and have no fields that would be pruned.
 func CheckDefaults(path *field.Path, s *Schema) (field.ErrorList, error) {
 	return checkDefaults(path, s, nil, false)
 }
 
-// inMeta tells that the node is inside the metadata of a resource, whose own
-// defaults are judged with the resource; resource is that.
+// inMeta says that the node is inside the metadata of a resource, whose own
+// defaults are validated with the resource; resource is that.
 func checkDefaults(path *field.Path, s *Schema, resource *Schema, inMeta bool) (field.ErrorList, error) {
 	if s == nil || !s.defaults && !s.HasDefault {
 		return nil, nil

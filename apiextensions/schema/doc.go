@@ -8,7 +8,7 @@
 //   - Check, the rules that make a schema structural;
 //   - Prune and DropNulls, which remove what has no place;
 //   - Default, which fills in what is missing;
-//   - Validator, which judges values (types, formats, limits, combinators);
+//   - Validator, which validates values (types, formats, limits, combinators);
 //   - ValidateLists, the uniqueness of sets and maps;
 //   - CoerceMetadata and ValidateMetadata, for the object's own metadata and
 //     that of embedded resources.

@@ -32,7 +32,7 @@ func SimplePath(path string) []string {
 	return strings.Split(path, ".")
 }
 
-// ValidateSimplePath tells what keeps a text from being a simple path.
+// ValidateSimplePath returns what keeps a text from being a simple path.
 func ValidateSimplePath(at *field.Path, path string) field.ErrorList {
 	switch {
 	case path == "":

@@ -26,12 +26,12 @@ type Span struct{ Start, End int }
 // Of returns the bytes of the span.
 func (s Span) Of(b []byte) []byte { return b[s.Start:s.End] }
 
-// ScanStored reads the JSON of a stored object without decoding it. ok tells
+// ScanStored reads the JSON of a stored object without decoding it. ok reports
 // that decoding it by the schema, tidying it (Prune, DropNulls, and Default
 // where defaults is set) and encoding it again would mean the same: nothing has
 // to be removed, nothing filled in. Whatever is out of the ordinary – spaces,
 // keys that are not in order, odd numbers, no generation – is not ok, so that
-// decoders judge it.
+// decoders decide.
 func ScanStored(value []byte, s *Schema, defaults bool) (found Scan, ok bool) {
 	if s == nil {
 		return found, false
@@ -137,7 +137,7 @@ func (sc *scanner) key() []byte {
 	return sc.b[start : sc.i-1]
 }
 
-// text reads a string; plain tells that it has no escapes.
+// text reads a string; plain says that it has no escapes.
 func (sc *scanner) text() (plain bool) {
 	sc.expect('"')
 	plain = true
@@ -278,7 +278,7 @@ func Strings(object []byte) map[string]string {
 	return out
 }
 
-// any reads a value that no schema judges. Where nulls is not set it may not be
+// any reads a value that no schema describes. Where nulls is not set it may not be
 // null, nor hold null.
 func (sc *scanner) any(nulls bool) {
 	switch c := sc.next(); {

@@ -102,7 +102,7 @@ func (c *coercer) children(p *field.Path, v any, s *Schema) {
 	}
 }
 
-// ValidateMetadata judges kind, apiVersion and metadata of embedded resources.
+// ValidateMetadata validates kind, apiVersion and metadata of embedded resources.
 func ValidateMetadata(p *field.Path, v any, s *Schema) field.ErrorList {
 	if s == nil || !s.embeds {
 		return nil

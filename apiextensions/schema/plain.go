@@ -2,11 +2,11 @@ package schema
 
 import "time"
 
-// isPlainMetadata tells metadata that is in ObjectMeta's form beyond doubt, as
+// isPlainMetadata reports whether metadata is in ObjectMeta's form beyond doubt, as
 // clients send it who have read it from here.
 func isPlainMetadata(v any) bool { return isPlain(v, plainMetadata) }
 
-// plainness tells whether a value would come back from its Go type as it is.
+// plainness reports whether a value would come back from its Go type as it is.
 type plainness func(v any) bool
 
 var plainMetadata = map[string]plainness{

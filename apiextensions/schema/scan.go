@@ -76,7 +76,7 @@ func (sc *scanner) metadata() {
 	}
 }
 
-// value reads a value that a schema judges, nil for one that leaves place for
+// value reads a value that a schema describes, nil for one that leaves place for
 // nothing. preserve keeps what it does not know.
 func (sc *scanner) value(s *Schema, preserve bool) {
 	switch sc.next() {

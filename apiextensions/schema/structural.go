@@ -135,7 +135,7 @@ func (s *Schema) each(f func(*Schema)) {
 	}
 }
 
-// child is the schema of a property; known tells whether it has a place at all,
+// child is the schema of a property; known reports whether it has a place at all,
 // which may be one without a schema.
 func (s *Schema) child(name string) (c *Schema, known bool) {
 	if p, ok := s.Properties[name]; ok {

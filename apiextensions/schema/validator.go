@@ -12,7 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// Validator judges values by an OpenAPI schema.
+// Validator validates values by an OpenAPI schema.
 type Validator struct {
 	schema  *spec.Schema
 	openapi *validate.SchemaValidator

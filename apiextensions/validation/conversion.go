@@ -1,17 +1,15 @@
 package validation
 
 import (
-	"fmt"
-	"net/url"
-	"strings"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/webhook"
 )
 
-// recognizedBefore tells whether a changed CRD has to name a review version
+// recognizedBefore reports whether a changed CRD has to name a review version
 // that the server knows: not where the old one did without.
 func recognizedBefore(old *apiextensionsv1.CustomResourceDefinition) bool {
 	if old == nil || old.Spec.Conversion == nil || old.Spec.Conversion.Webhook == nil {
@@ -81,82 +79,19 @@ func validateClient(c *apiextensionsv1.WebhookClientConfig, path *field.Path) fi
 	case (c.URL == nil) == (c.Service == nil):
 		return field.ErrorList{field.Required(path, "exactly one of url or service is required")}
 	case c.URL != nil:
-		return validateURL(*c.URL, path.Child("url"))
+		return webhook.ValidateURL(*c.URL, path.Child("url"))
 	}
 	return validateService(c.Service, path.Child("service"))
 }
 
-func validateURL(text string, path *field.Path) field.ErrorList {
-	const form = "; desired format: https://host[/path]"
-	u, err := url.Parse(text)
-	if err != nil {
-		return field.ErrorList{field.Required(path, "url must be a valid URL: "+err.Error()+form)}
-	}
-	var errs field.ErrorList
-	if u.Scheme != "https" {
-		errs = append(errs, field.Invalid(path, u.Scheme, "'https' is the only allowed URL scheme"+form))
-	}
-	if u.Host == "" {
-		errs = append(errs, field.Invalid(path, u.Host, "host must be specified"+form))
-	}
-	if u.User != nil {
-		errs = append(errs, field.Invalid(path, u.User.String(), "user information is not permitted in the URL"))
-	}
-	if u.Fragment != "" {
-		errs = append(errs, field.Invalid(path, u.Fragment, "fragments are not permitted in the URL"))
-	}
-	if u.RawQuery != "" {
-		errs = append(errs, field.Invalid(path, u.RawQuery, "query parameters are not permitted in the URL"))
-	}
-	return errs
-}
-
 func validateService(s *apiextensionsv1.ServiceReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	// The two names are told crosswise; clients have come to know it so.
+	// kube-apiserver names the two fields crosswise.
 	if s.Name == "" {
 		errs = append(errs, field.Required(path.Child("namespace"), ""))
 	}
 	if s.Namespace == "" {
 		errs = append(errs, field.Required(path.Child("name"), ""))
 	}
-	port := int32(443)
-	if s.Port != nil {
-		port = *s.Port
-	}
-	if msgs := utilvalidation.IsValidPortNum(int(port)); len(msgs) > 0 {
-		errs = append(errs, field.Invalid(path.Child("port"), port, "port is not valid: "+strings.Join(msgs, ", ")))
-	}
-	if s.Path == nil {
-		return errs
-	}
-	return append(errs, validateURLPath(*s.Path, path.Child("path"))...)
-}
-
-func validateURLPath(p string, path *field.Path) field.ErrorList {
-	if p == "/" || p == "" {
-		return nil
-	}
-	if p == "//" {
-		return field.ErrorList{field.Invalid(path, p, "segment[0] may not be empty")}
-	}
-	var errs field.ErrorList
-	if !strings.HasPrefix(p, "/") {
-		errs = append(errs, field.Invalid(path, p, "must start with a '/'"))
-	}
-	trimmed := strings.TrimSuffix(p, "/")
-	steps := strings.Split(trimmed, "/")[1:]
-	if !strings.HasPrefix(p, "/") {
-		steps = append([]string{""}, steps...)
-	}
-	for i, step := range steps {
-		if step == "" {
-			errs = append(errs, field.Invalid(path, p, fmt.Sprintf("segment[%d] may not be empty", i)))
-			continue
-		}
-		for _, msg := range utilvalidation.IsDNS1123Subdomain(step) {
-			errs = append(errs, field.Invalid(path, p, fmt.Sprintf("segment[%d]: %v", i, msg)))
-		}
-	}
-	return errs
+	return append(errs, webhook.ValidateEndpoint(s.Port, s.Path, path)...)
 }

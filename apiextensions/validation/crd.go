@@ -10,7 +10,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -18,16 +17,16 @@ import (
 	"triplane/apiextensions/schema"
 )
 
-// Rules judges the CEL rules of a structural schema, whose root is at path.
+// Rules validates the CEL rules of a structural schema, whose root is at path.
 // Nil leaves them unjudged.
 type Rules func(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList
 
-// Validator judges CRDs.
+// Validator validates CRDs.
 type Validator struct {
 	Rules Rules
 }
 
-// Validate judges a new CRD.
+// Validate validates a new CRD.
 func (v *Validator) Validate(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	var errs field.ErrorList
 	if crd.Name != "" && crd.Name != crd.Spec.Names.Plural+"."+crd.Spec.Group {
@@ -40,7 +39,7 @@ func (v *Validator) Validate(ctx context.Context, crd *apiextensionsv1.CustomRes
 	return append(errs, validatePreserve(crd, nil)...)
 }
 
-// ValidateUpdate judges a change of a CRD.
+// ValidateUpdate validates a change of a CRD.
 func (v *Validator) ValidateUpdate(ctx context.Context, crd, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	errs := v.spec(ctx, crd, old)
 	spec := field.NewPath("spec")
@@ -56,12 +55,12 @@ func (v *Validator) ValidateUpdate(ctx context.Context, crd, old *apiextensionsv
 	return append(errs, validatePreserve(crd, old)...)
 }
 
-// ValidateStatusUpdate judges a change of a CRD's status.
+// ValidateStatusUpdate validates a change of a CRD's status.
 func (v *Validator) ValidateStatusUpdate(_ context.Context, crd, _ *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	return validateStatus(crd)
 }
 
-// IsTrue tells whether a condition is there and true.
+// IsTrue reports whether a condition is there and true.
 func IsTrue(crd *apiextensionsv1.CustomResourceDefinition, t apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	for i := range crd.Status.Conditions {
 		if c := &crd.Status.Conditions[i]; c.Type == t {
@@ -147,7 +146,7 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 	return errs
 }
 
-// version judges what a version has of its own, or what all have in common.
+// version validates what a version has of its own, or what all have in common.
 func (v *Validator) version(ctx context.Context, version *apiextensionsv1.CustomResourceDefinitionVersion, path *field.Path, schemaName string, status bool) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, v.schema(ctx, version.Schema, status, path.Child(schemaName))...)
@@ -253,13 +252,7 @@ func validateApproval(crd, old *apiextensionsv1.CustomResourceDefinition) field.
 	return nil
 }
 
-// ValidateMetaUpdate judges the metadata of a changed CRD once more, as the
-// kind itself does in kube-apiserver beside the registry.
-func ValidateMetaUpdate(obj, old metav1.Object) field.ErrorList {
-	return validation.ValidateObjectMetaAccessorUpdate(obj, old, field.NewPath("metadata"))
-}
-
-// enum judges a required text that has to be one of a few.
+// enum validates a required text that has to be one of a few.
 func enum(path *field.Path, value string, accepted ...string) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(path, "")}

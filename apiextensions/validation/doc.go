@@ -1,4 +1,4 @@
-// Package validation judges CustomResourceDefinitions: names, versions,
+// Package validation validates CustomResourceDefinitions: names, versions,
 // schemas, conversion, columns, subresources and selectable fields, with
 // kube-apiserver's field paths and messages.
 //

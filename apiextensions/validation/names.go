@@ -32,11 +32,11 @@ func validateNames(names *apiextensionsv1.CustomResourceDefinitionNames, path *f
 		if value == "" && at != nil {
 			return
 		}
-		judged, prefix := value, ""
+		checked, prefix := value, ""
 		if mixed {
-			judged, prefix = strings.ToLower(value), "may have mixed case, but should otherwise match: "
+			checked, prefix = strings.ToLower(value), "may have mixed case, but should otherwise match: "
 		}
-		if msgs := utilvalidation.IsDNS1035Label(judged); len(msgs) > 0 {
+		if msgs := utilvalidation.IsDNS1035Label(checked); len(msgs) > 0 {
 			errs = append(errs, field.Invalid(at, value, prefix+strings.Join(msgs, ",")))
 		}
 	}
@@ -62,7 +62,7 @@ func validateNames(names *apiextensionsv1.CustomResourceDefinitionNames, path *f
 
 const maxDeprecationWarning = 256
 
-// deprecation tells what is wrong with a version's deprecation warning.
+// deprecation returns what is wrong with a version's deprecation warning.
 func deprecation(version *apiextensionsv1.CustomResourceDefinitionVersion) []string {
 	if version.DeprecationWarning == nil {
 		return nil

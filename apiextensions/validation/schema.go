@@ -12,7 +12,7 @@ import (
 	"triplane/apiextensions/schema"
 )
 
-// schema judges the schema of a version, or of all. Rules are looked at only
+// schema validates the schema of a version, or of all. Rules are looked at only
 // where the schema is structural.
 func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path) field.ErrorList {
 	if cv == nil || cv.OpenAPIV3Schema == nil {

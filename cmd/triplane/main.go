@@ -1,4 +1,3 @@
-// Command triplane is a Kubernetes API server in one binary.
 package main
 
 import (

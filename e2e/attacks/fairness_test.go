@@ -24,6 +24,7 @@ func TestOneUserFloods(t *testing.T) {
 	s.Kubectl(t, "create", "clusterrolebinding", "readers", "--clusterrole=view", "--serviceaccount=default:flood", "--serviceaccount=default:light")
 	s.fill(2000)
 	light := s.user("light")
+	s.eventually("the user may read", 10*time.Second, func() bool { return get(t.Context(), light, "/api/v1/configmaps?limit=1") == http.StatusOK })
 	quiet := p99(t, light)
 	ctx, stop := context.WithCancel(t.Context())
 	flood := make(chan struct{})
@@ -87,10 +88,8 @@ type client struct {
 // user is a client of a service account.
 func (s *target) user(name string) client {
 	s.t.Helper()
-	accounts := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ServiceAccounts("default")
-	_, _ = accounts.Create(s.t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}) // it may be there
 	config := rest.AnonymousClientConfig(s.Config)
-	config.BearerToken = strings.TrimSpace(s.Kubectl(s.t, "create", "token", name))
+	config.BearerToken = s.token(name)
 	config.Proxy = http.ProxyFromEnvironment // its own transport
 	transport, err := rest.TransportFor(config)
 	if err != nil {

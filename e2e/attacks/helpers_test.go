@@ -96,6 +96,25 @@ func (s *target) eventually(what string, within time.Duration, holds func() bool
 	}
 }
 
+// token is that of a service account, which is made where it is not there.
+func (s *target) token(name string) string {
+	s.t.Helper()
+	_, _ = s.TryKubectl(s.t, "", "create", "serviceaccount", name) // it may be there
+	return strings.TrimSpace(s.Kubectl(s.t, "create", "token", name))
+}
+
+// writer is the token of a service account that may write.
+func (s *target) writer() string {
+	s.t.Helper()
+	token := s.token("writer")
+	s.Kubectl(s.t, "create", "clusterrolebinding", "writer", "--clusterrole=edit", "--serviceaccount=default:writer")
+	s.eventually("the writer may write", 10*time.Second, func() bool {
+		code, _, _, err := s.ask("GET /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+token+"\r\n\r\n", 5*time.Second)
+		return err == nil && code == http.StatusOK
+	})
+	return token
+}
+
 // inFlight is how many requests the server says it answers, without that one
 // which asks.
 func (s *target) inFlight() int {

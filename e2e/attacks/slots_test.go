@@ -44,8 +44,7 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 // and keep the server from shutting down.
 func TestBodiesThatNeverCome(t *testing.T) {
 	s := start(t, "--request-timeout=3s")
-	token := strings.TrimSpace(s.Kubectl(t, "create", "token", "default"))
-	s.Kubectl(t, "create", "clusterrolebinding", "writer", "--clusterrole=edit", "--serviceaccount=default:default")
+	token := s.writer()
 	const path = "/api/v1/namespaces/default/configmaps"
 	x := s.streams(1 << 16)
 	for range 50 {
@@ -67,8 +66,7 @@ func TestBodiesThatNeverCome(t *testing.T) {
 // the server last a request's time.
 func TestHalfBodiesDoNotDelayShutdown(t *testing.T) {
 	s := start(t)
-	token := strings.TrimSpace(s.Kubectl(t, "create", "token", "default"))
-	s.Kubectl(t, "create", "clusterrolebinding", "writer", "--clusterrole=edit", "--serviceaccount=default:default")
+	token := s.writer()
 	for _, credentials := range []string{"Authorization: Bearer " + token + "\r\n", "Authorization: Bearer wrong\r\n", ""} {
 		c := s.connect("http/1.1")
 		fmt.Fprintf(c, "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", credentials)

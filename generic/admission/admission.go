@@ -1,5 +1,3 @@
-// Package admission judges and changes objects between their decoding and
-// their storage. Plugins that know built-in kinds live in kubeapi/admission.
 package admission
 
 import (
@@ -22,7 +20,7 @@ const (
 	Connect Operation = "CONNECT"
 )
 
-// Attributes is one operation under judgement. Object is in the hub version and
+// Attributes is one operation. Object is in the hub version and
 // may be changed by mutating plugins; it is nil for Delete. OldObject is nil
 // for Create and Connect.
 type Attributes struct {
@@ -65,7 +63,7 @@ type Versions interface {
 	Converter(gv schema.GroupVersion) (Converter, error)
 }
 
-// rounds tells whether mutating plugins are to run once more, because one
+// rounds is whether mutating plugins are to run once more, because one
 // changed what another had seen already.
 type rounds struct {
 	again   bool
@@ -77,7 +75,7 @@ type rounds struct {
 // most.
 func (a *Attributes) Reinvoke() { a.rounds.again = true }
 
-// Reinvocation tells that this is the second round.
+// Reinvocation reports whether this is the second round.
 func (a *Attributes) Reinvocation() bool { return a.rounds.running }
 
 // Remember keeps what a plugin wants to know in the second round, under a key of
@@ -95,7 +93,7 @@ func (a *Attributes) Recall(key any) any { return a.rounds.memory[key] }
 // Interface is an admission plugin, or the chain of them. A refusal is an
 // API status error.
 type Interface interface {
-	// Handles tells whether the plugin wants to see an operation at all.
+	// Handles reports whether the plugin has to see an operation at all.
 	Handles(op Operation) bool
 }
 
@@ -105,7 +103,7 @@ type MutatingInterface interface {
 	Admit(ctx context.Context, a *Attributes) error
 }
 
-// ValidatingInterface judges objects and leaves them alone.
+// ValidatingInterface validates objects and does not change them.
 type ValidatingInterface interface {
 	Interface
 	Validate(ctx context.Context, a *Attributes) error
@@ -114,7 +112,7 @@ type ValidatingInterface interface {
 // Chain runs plugins in order: every mutating one, later every validating one.
 type Chain []Interface
 
-// Handles tells whether any plugin does.
+// Handles reports whether any plugin does.
 func (c Chain) Handles(op Operation) bool {
 	for _, p := range c {
 		if p.Handles(op) {

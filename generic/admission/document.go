@@ -52,8 +52,8 @@ func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Ob
 	return obj, nil
 }
 
-// Become gives the object under judgement the content of a document of the
-// codec's version, and tells whether that is another one than before.
+// Become gives the object the content of a document of the
+// codec's version, and reports whether that is another one than before.
 func (a *Attributes) Become(codec Converter, text []byte) (changed bool, err error) {
 	obj, err := FromDocument(codec, text, a.Object)
 	if err != nil {

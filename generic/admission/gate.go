@@ -30,7 +30,7 @@ func (g *Gate) Open() {
 	})
 }
 
-// IsOpen tells whether Wait returns at once.
+// IsOpen reports whether Wait returns at once.
 func (g *Gate) IsOpen() bool { return g == nil || g.open.Load() }
 
 // Wait waits for the gate to open. The error refuses the operation.

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Replace gives the object under judgement the content of obj, which is of the
+// Replace gives the object the content of obj, which is of the
 // hub version. Whoever holds the object sees the change.
 func (a *Attributes) Replace(obj runtime.Object) error {
 	if a.Object == obj {

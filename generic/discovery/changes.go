@@ -18,7 +18,7 @@ func (c *changes) add(gv schema.GroupVersion) {
 	}
 }
 
-// Subscription tells which versions were set or removed, so that a follower has
+// Subscription says which versions were set or removed, so that a follower has
 // work for what changed and not for all there is. It belongs to one goroutine.
 type Subscription struct {
 	groups *Groups
@@ -28,7 +28,7 @@ type Subscription struct {
 	dirty map[schema.GroupVersion]struct{}
 }
 
-// Subscribe returns a subscription whose first Next tells of all versions that
+// Subscribe returns a subscription whose first Next returns all versions that
 // are there now.
 func (g *Groups) Subscribe() *Subscription {
 	g.mu.Lock()

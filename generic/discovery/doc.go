@@ -1,6 +1,6 @@
-// Package discovery tells clients which groups, versions and resources a server
+// Package discovery shows clients which groups, versions and resources a server
 // has: the documents at /api, /apis, /apis/GROUP and /apis/GROUP/VERSION, and the
-// aggregated form of the first two (apidiscovery.k8s.io/v2), which tells all at
+// aggregated form of the first two (apidiscovery.k8s.io/v2), which shows all at
 // once.
 //
 // Groups is the set of what is served. Versions enter and leave it while the

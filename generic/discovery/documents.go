@@ -10,16 +10,14 @@ import (
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
-	"sigs.k8s.io/yaml"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // documentKey names a document that is kept until the next change.
 type documentKey struct {
 	kind      documentKind
-	mediaType rest.MediaType
+	mediaType wire.MediaType
 }
 
 type documentKind uint8
@@ -75,7 +73,7 @@ func (g *Groups) makeDocument(key documentKey) (*document, error) {
 		}
 	}
 	d, err := joinParts(key.kind, groups)
-	if err != nil || key.mediaType == rest.JSON {
+	if err != nil || key.mediaType == wire.JSON {
 		return d, err
 	}
 	if d.body, err = encode(listOf(key.kind, groups), key.mediaType); err != nil {
@@ -147,7 +145,7 @@ func listOf(kind documentKind, groups []*group) runtime.Object {
 	return list
 }
 
-// apiGroup is the group as /apis and /apis/GROUP tell of it.
+// apiGroup is the group as /apis and /apis/GROUP show it.
 func (e *group) apiGroup() *metav1.APIGroup {
 	g := &metav1.APIGroup{Name: e.name}
 	for _, v := range e.order() {
@@ -231,18 +229,11 @@ func scope(r metav1.APIResource) apidiscoveryv2.ResourceScope {
 	return apidiscoveryv2.ScopeCluster
 }
 
-var protobufSerializer = protobuf.NewSerializer(nil, nil)
-
 // encode writes an object that names its kind.
-func encode(obj runtime.Object, mt rest.MediaType) ([]byte, error) {
-	switch mt {
-	case rest.Protobuf:
-		var b bytes.Buffer
-		err := protobufSerializer.Encode(obj, &b)
-		return b.Bytes(), err
-	case rest.YAML:
-		return yaml.Marshal(obj)
+func encode(obj runtime.Object, mt wire.MediaType) ([]byte, error) {
+	b, err := wire.Marshal(obj, mt)
+	if mt == wire.JSON {
+		b = append(b, '\n')
 	}
-	b, err := json.Marshal(obj)
-	return append(b, '\n'), err
+	return b, err
 }

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Version is a version of a group as discovery tells of it. The group "" is the
-// core group, which is told of at /api.
+// Version is a version of a group as discovery shows it. The group "" is the
+// core group, which is at /api.
 type Version struct {
 	GroupVersion schema.GroupVersion
 	// GroupPriority orders groups, the highest of a group's versions counts;
@@ -25,7 +25,7 @@ type Version struct {
 	// version with thousands of them costs nothing at each change. It is called
 	// from any goroutine, and must not call Groups.
 	Later func() []metav1.APIResource
-	// Aggregated is what the aggregated form tells; nil derives it from
+	// Aggregated is what the aggregated form shows; nil derives it from
 	// Resources.
 	Aggregated []apidiscoveryv2.APIResourceDiscovery
 	// Stale says that the version's server did not answer lately.

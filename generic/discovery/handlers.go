@@ -14,7 +14,7 @@ import (
 
 	"triplane/generic/endpoints/handlers"
 	"triplane/generic/endpoints/negotiation"
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 var plainRules = negotiation.Rules{Protobuf: true}
@@ -39,7 +39,7 @@ func (g *Groups) RootHandler() http.Handler {
 
 // LegacyHandler answers /api: the versions of the core group, or everything in
 // them where the client asks for the aggregated form. Address is the host:port
-// that clients are told to use.
+// that clients are to use.
 func (g *Groups) LegacyHandler(address string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
@@ -154,8 +154,8 @@ func serveObject(w http.ResponseWriter, r *http.Request, obj runtime.Object) {
 	write(w, r, body, out.MediaType)
 }
 
-func write(w http.ResponseWriter, r *http.Request, body []byte, mt rest.MediaType) {
-	if out, err := negotiation.Negotiate(r, plainRules); mt == rest.JSON && err == nil && out.Pretty {
+func write(w http.ResponseWriter, r *http.Request, body []byte, mt wire.MediaType) {
+	if out, err := negotiation.Negotiate(r, plainRules); mt == wire.JSON && err == nil && out.Pretty {
 		var b bytes.Buffer
 		if json.Indent(&b, body, "", "  ") == nil {
 			body = b.Bytes()
@@ -168,10 +168,10 @@ func write(w http.ResponseWriter, r *http.Request, body []byte, mt rest.MediaTyp
 	w.Write(body)
 }
 
-// wantsAggregated tells whether the aggregated form is what the client likes
+// wantsAggregated reports whether the aggregated form is what the client likes
 // best of what the server has, and how it is to be encoded. Liked as much as the
 // plain form, it is chosen: it says more.
-func wantsAggregated(r *http.Request) (rest.MediaType, bool) {
+func wantsAggregated(r *http.Request) (wire.MediaType, bool) {
 	header := r.Header.Get("Accept")
 	if !strings.Contains(header, "APIGroupDiscoveryList") {
 		return 0, false
@@ -196,14 +196,14 @@ func wantsAggregated(r *http.Request) (rest.MediaType, bool) {
 	return 0, false
 }
 
-func mediaType(c goautoneg.Accept) (rest.MediaType, bool) {
+func mediaType(c goautoneg.Accept) (wire.MediaType, bool) {
 	switch c.Type + "/" + c.SubType {
 	case "application/json", "application/*", "*/*":
-		return rest.JSON, true
+		return wire.JSON, true
 	case "application/yaml":
-		return rest.YAML, true
+		return wire.YAML, true
 	case "application/vnd.kubernetes.protobuf":
-		return rest.Protobuf, true
+		return wire.Protobuf, true
 	}
 	return 0, false
 }

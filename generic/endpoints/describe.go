@@ -8,40 +8,40 @@ import (
 
 const useTheParameter = "deprecated: use the 'watch' parameter with a list operation instead"
 
-func docList(r *resource) string {
+func docList(r *Resource) string {
 	if r.watches() {
 		return "list or watch objects of kind " + r.kind
 	}
 	return "list objects of kind " + r.kind
 }
 
-func docCreate(r *resource) string { return "create" + r.ofSubresource() + article(r.kind) + r.kind }
-func docDelete(r *resource) string { return "delete" + r.ofSubresource() + article(r.kind) + r.kind }
-func docDeleteCollection(r *resource) string {
+func docCreate(r *Resource) string { return "create" + r.ofSubresource() + article(r.kind) + r.kind }
+func docDelete(r *Resource) string { return "delete" + r.ofSubresource() + article(r.kind) + r.kind }
+func docDeleteCollection(r *Resource) string {
 	return "delete collection of " + r.kind
 }
-func docRead(r *resource) string { return "read" + r.ofSubresource() + " the specified " + r.kind }
-func docReplace(r *resource) string {
+func docRead(r *Resource) string { return "read" + r.ofSubresource() + " the specified " + r.kind }
+func docReplace(r *Resource) string {
 	return "replace" + r.ofSubresource() + " the specified " + r.kind
 }
-func docPatch(r *resource) string {
+func docPatch(r *Resource) string {
 	return "partially update" + r.ofSubresource() + " the specified " + r.kind
 }
-func docWatch(r *resource) string {
+func docWatch(r *Resource) string {
 	return "watch changes to an object of kind " + r.kind + ". " + useTheParameter + ", filtered to a single item with the 'fieldSelector' parameter."
 }
-func docWatchList(r *resource) string {
+func docWatchList(r *Resource) string {
 	return "watch individual changes to a list of " + r.kind + ". " + useTheParameter + "."
 }
 
-func docConnect(r *resource, method string) string {
+func docConnect(r *Resource, method string) string {
 	if r.subresource == "" {
 		return "connect " + method + " requests to " + r.kind
 	}
 	return "connect " + method + " requests to " + r.subresource + " of " + r.kind
 }
 
-func (r *resource) ofSubresource() string {
+func (r *Resource) ofSubresource() string {
 	if r.subresource == "" {
 		return ""
 	}
@@ -82,7 +82,7 @@ func (g *APIGroupVersion) groupVersionName() string {
 }
 
 // operation is the id of a verb's operation, as kube-apiserver's OpenAPI has it.
-func (r *resource) operation(v *verb, s shape) string {
+func (r *Resource) operation(v *verb, s shape) string {
 	middle := ""
 	if v.action == "deletecollection" {
 		middle = "Collection"

@@ -2,7 +2,6 @@ package endpoints
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,5 +28,3 @@ func (g *APIGroupVersion) discovery(ws *restful.WebService, resources []metav1.A
 		Produces(types...).Consumes(types...).
 		Writes(metav1.APIResourceList{}).Returns(http.StatusOK, "OK", metav1.APIResourceList{}))
 }
-
-func lower(s string) string { return strings.ToLower(s) }

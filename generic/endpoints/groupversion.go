@@ -1,6 +1,8 @@
 package endpoints
 
 import (
+	"time"
+
 	"github.com/emicklei/go-restful/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,9 +13,23 @@ import (
 	"triplane/generic/registry/rest"
 )
 
-// APIGroupVersion is one version of an API group, ready to be installed: which
-// storage answers each resource and subresource, and what all of its handlers
-// share.
+// Shared is what the handlers of all group versions of a server have in common.
+type Shared struct {
+	Admission  admission.Chain
+	Authorizer authorizer.Authorizer
+	// MaxRequestBodyBytes bounds bodies; larger ones are answered 413.
+	MaxRequestBodyBytes int64
+	// CBOR lets bodies, answers and watches travel as CBOR.
+	CBOR bool
+	// MinRequestTimeout is the lower bound of a watch's random duration.
+	MinRequestTimeout time.Duration
+	// Terminating, where not nil, is closed when watches have to end.
+	Terminating <-chan struct{}
+}
+
+// APIGroupVersion is one version of an API group: which storage answers each
+// resource and subresource, and what all of its handlers share. Install makes
+// routes of it, Resource gives the handlers of one resource without routes.
 type APIGroupVersion struct {
 	// Root is "/api" for the core group, else "/apis".
 	Root         string
@@ -21,7 +37,8 @@ type APIGroupVersion struct {
 	// Storage by resource ("pods") and subresource ("pods/status").
 	Storage map[string]rest.Storage
 	// Scheme knows the Go types of kinds whose storage brings no codec, and of
-	// options.
+	// options. Nil is for group versions whose storages all bring their codecs;
+	// nothing in them takes strategic merge patches, which Go types direct.
 	Scheme *runtime.Scheme
 	// SchemeName is how messages about unknown kinds call the scheme; "" means
 	// that of the built-in kinds.
@@ -30,16 +47,7 @@ type APIGroupVersion struct {
 	// on the first write.
 	TypeConverter func() (managedfields.TypeConverter, error)
 
-	Admission  admission.Chain
-	Authorizer authorizer.Authorizer
-	// MaxRequestBodyBytes bounds bodies; larger ones are answered 413.
-	MaxRequestBodyBytes int64
-	// CBOR lets bodies, answers and watches travel as CBOR.
-	CBOR bool
-	// MinRequestTimeout is the lower bound of a watch's random duration.
-	MinRequestTimeoutSeconds int
-	// Terminating, where not nil, is closed when watches have to end.
-	Terminating <-chan struct{}
+	Shared
 	// Defer, where not nil, is handed what adds the routes to the service, to be
 	// called before anybody looks at them; else they are added at once. Routes
 	// compile their paths, which is most of the time that a start takes.

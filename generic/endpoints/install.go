@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/emicklei/go-restful/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,8 +24,8 @@ const (
 )
 
 // Install registers the routes of the group version in the container, the
-// discovery document at its root among them, and returns what discovery tells
-// about its resources, sorted as kube-apiserver does.
+// discovery document at its root among them, and returns what discovery shows
+// of its resources, sorted as kube-apiserver does.
 func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIResource, error) {
 	ws := new(restful.WebService)
 	ws.Path(g.prefix()).Doc("API at " + g.prefix()).Consumes("*/*").ApiVersion(g.GroupVersion.String())
@@ -37,7 +38,7 @@ func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIRes
 	resources := make([]metav1.APIResource, 0, len(paths))
 	var routes []func(*restful.WebService)
 	for _, p := range paths {
-		r, err := g.resource(p)
+		r, err := g.Resource(p)
 		if err != nil {
 			return nil, err
 		}
@@ -68,25 +69,17 @@ func (g *APIGroupVersion) prefix() string {
 	return g.Root + "/" + g.GroupVersion.Group + "/" + g.GroupVersion.Version
 }
 
-// install finds out which verbs the storage has, and returns what adds their
+// install enters the verbs that the storage has, and returns what adds their
 // routes.
-func (r *resource) install() (routes []func(*restful.WebService)) {
-	for i := range verbs {
-		v := &verbs[i]
-		if (r.subresource == "" && !v.main) || (r.subresource != "" && !v.sub) {
-			continue
-		}
-		h := v.handler(r)
-		if h == nil {
-			continue
-		}
+func (r *Resource) install() (routes []func(*restful.WebService)) {
+	r.eachVerb(func(v *verb, h http.HandlerFunc) {
 		r.verbs = append(r.verbs, v.discovery)
 		for _, s := range v.shapes {
 			if s != everywhere || r.scope.Namespaced {
 				routes = append(routes, func(ws *restful.WebService) { r.route(ws, v, s, h) })
 			}
 		}
-	}
+	})
 	if c, ok := r.storage.(rest.Connecter); ok {
 		routes = append(routes, r.connect(c))
 	}
@@ -94,7 +87,7 @@ func (r *resource) install() (routes []func(*restful.WebService)) {
 }
 
 // place is the path of a shape below the group version.
-func (r *resource) place(s shape) string {
+func (r *Resource) place(s shape) string {
 	p := r.name
 	if s == item {
 		p += "/{name}"
@@ -108,7 +101,7 @@ func (r *resource) place(s shape) string {
 	return p
 }
 
-func (r *resource) route(ws *restful.WebService, v *verb, s shape, h http.HandlerFunc) {
+func (r *Resource) route(ws *restful.WebService, v *verb, s shape, h http.HandlerFunc) {
 	path := r.place(s)
 	if v.watchPath {
 		path = "watch/" + path
@@ -128,7 +121,7 @@ func (r *resource) route(ws *restful.WebService, v *verb, s shape, h http.Handle
 	r.finish(ws, b, v.action)
 }
 
-func (r *resource) finish(ws *restful.WebService, b *restful.RouteBuilder, action string) {
+func (r *Resource) finish(ws *restful.WebService, b *restful.RouteBuilder, action string) {
 	k := r.scope.Kind
 	b.Metadata(metaAction, action)
 	b.Metadata(metaKind, metav1.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind})
@@ -143,7 +136,7 @@ func routed(h http.HandlerFunc) restful.RouteFunction {
 	}
 }
 
-func (r *resource) pathParams(ws *restful.WebService, b *restful.RouteBuilder, s shape) {
+func (r *Resource) pathParams(ws *restful.WebService, b *restful.RouteBuilder, s shape) {
 	if r.scope.Namespaced && s != everywhere {
 		b.Param(ws.PathParameter("namespace", "object name and auth scope, such as for teams and projects").DataType("string"))
 	}
@@ -158,7 +151,7 @@ func (g *APIGroupVersion) rules() negotiation.Rules {
 }
 
 // produces are the media types that a verb's answers can have.
-func (r *resource) produces(v *verb) []string {
+func (r *Resource) produces(v *verb) []string {
 	types := r.group.rules().MediaTypes()
 	if v.writes == list || v.writes == watchEvent {
 		types = append(types, r.group.rules().StreamMediaTypes()...)
@@ -170,7 +163,7 @@ func (r *resource) produces(v *verb) []string {
 }
 
 // bodies documents what a verb reads and writes.
-func (r *resource) bodies(b *restful.RouteBuilder, v *verb) {
+func (r *Resource) bodies(b *restful.RouteBuilder, v *verb) {
 	switch v.reads {
 	case object:
 		b.Reads(r.sample())
@@ -186,7 +179,7 @@ func (r *resource) bodies(b *restful.RouteBuilder, v *verb) {
 	b.Writes(written)
 }
 
-func (r *resource) written(v *verb) any {
+func (r *Resource) written(v *verb) any {
 	if m, ok := r.storage.(rest.StorageMetadata); ok {
 		if o := m.ProducesObject(v.method); o != nil {
 			return o
@@ -211,10 +204,10 @@ func (r *resource) written(v *verb) any {
 	return r.sample()
 }
 
-func (r *resource) sample() any { return r.scope.Codec.New() }
+func (r *Resource) sample() any { return r.scope.Codec.New() }
 
 // listSample is an empty list of the served version.
-func (r *resource) listSample() any {
+func (r *Resource) listSample() any {
 	if r.group.Scheme != nil {
 		k := r.scope.Kind
 		k.Kind += "List"
@@ -230,7 +223,7 @@ func (r *resource) listSample() any {
 
 // connect returns what adds a route for each method of a connecter, with and
 // without the rest of a path behind it.
-func (r *resource) connect(c rest.Connecter) func(*restful.WebService) {
+func (r *Resource) connect(c rest.Connecter) func(*restful.WebService) {
 	for _, method := range c.ConnectMethods() {
 		if v := connectVerbs[method]; v != "" {
 			r.verbs = append(r.verbs, v)
@@ -248,13 +241,13 @@ func (r *resource) connect(c rest.Connecter) func(*restful.WebService) {
 	}
 }
 
-func (r *resource) connectRoute(ws *restful.WebService, method, suffix string, opts runtime.Object, h http.HandlerFunc) {
+func (r *Resource) connectRoute(ws *restful.WebService, method, suffix string, opts runtime.Object, h http.HandlerFunc) {
 	v := &verb{action: "connect", prefix: "connect"}
 	path := r.place(item)
 	if suffix != "" {
 		path += "/{path:*}"
 	}
-	name := fmt.Sprintf("%s%s%s", v.prefix, r.group.groupVersionName(), title(lower(method)))
+	name := fmt.Sprintf("%s%s%s", v.prefix, r.group.groupVersionName(), title(strings.ToLower(method)))
 	if r.scope.Namespaced {
 		name += "Namespaced"
 	}

@@ -3,6 +3,7 @@ package endpoints
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -127,6 +128,29 @@ func TestDiscovery(t *testing.T) {
 	}
 	if !strings.HasPrefix(w.Body.String(), `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"bindings","singularName":"binding","namespaced":false`) {
 		t.Errorf("%s", w.Body)
+	}
+}
+
+func TestHandlersWithoutRoutes(t *testing.T) {
+	g := &APIGroupVersion{
+		Root: "/api", GroupVersion: corev1.SchemeGroupVersion, Scheme: clientscheme.Scheme,
+		Storage: map[string]rest.Storage{"pods": all{}, "pods/scale": scale{}, "bindings": reviews{}},
+	}
+	for path, want := range map[string][]string{
+		"pods":       {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
+		"pods/scale": {"get", "patch", "update"},
+		"bindings":   {"create"},
+	} {
+		r, err := g.Resource(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Sorted(maps.Keys(r.Handlers())); !slices.Equal(got, want) {
+			t.Errorf("%s has handlers for %v", path, got)
+		}
+	}
+	if _, err := g.Resource("nodes"); err == nil {
+		t.Error("a resource without storage has handlers")
 	}
 }
 

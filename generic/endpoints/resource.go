@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,8 +19,9 @@ import (
 	"triplane/generic/registry/rest"
 )
 
-// resource is a resource or subresource that is being installed.
-type resource struct {
+// Resource is a resource or subresource in one version: what its storage is
+// called, how its objects travel and which verbs it has.
+type Resource struct {
 	group       *APIGroupVersion
 	path        string // "pods/status"
 	name        string // "pods"
@@ -33,9 +34,13 @@ type resource struct {
 	verbs []string
 }
 
-// resource finds out what a storage is called and how its objects travel.
-func (g *APIGroupVersion) resource(path string) (*resource, error) {
-	r := &resource{group: g, path: path, storage: g.Storage[path]}
+// Resource returns the resource or subresource at a path of g.Storage
+// ("pods/status").
+func (g *APIGroupVersion) Resource(path string) (*Resource, error) {
+	r := &Resource{group: g, path: path, storage: g.Storage[path]}
+	if r.storage == nil {
+		return nil, fmt.Errorf("%q has no storage", path)
+	}
 	r.name, r.subresource, _ = strings.Cut(path, "/")
 	if strings.Contains(r.subresource, "/") {
 		return nil, fmt.Errorf("%q is no resource or subresource", path)
@@ -58,6 +63,31 @@ func (g *APIGroupVersion) resource(path string) (*resource, error) {
 	}
 	r.scope = g.scope(r, kind, codec)
 	return r, nil
+}
+
+// Scope is what the handlers of the resource share. It is not to be changed.
+func (r *Resource) Scope() *handlers.RequestScope { return r.scope }
+
+// Handlers makes a handler for each verb that the storage has, by the verb of
+// request.Info ("list", "deletecollection"). Connect, whose methods the storage
+// names, is not among them.
+func (r *Resource) Handlers() map[string]http.HandlerFunc {
+	out := make(map[string]http.HandlerFunc, len(verbs))
+	r.eachVerb(func(v *verb, h http.HandlerFunc) { out[v.discovery] = h })
+	return out
+}
+
+// eachVerb calls f with the rows of the table that the storage has.
+func (r *Resource) eachVerb(f func(v *verb, h http.HandlerFunc)) {
+	for i := range verbs {
+		v := &verbs[i]
+		if r.subresource == "" && !v.main || r.subresource != "" && !v.sub {
+			continue
+		}
+		if h := v.handler(r); h != nil {
+			f(v, h)
+		}
+	}
 }
 
 // codec returns the kind that requests of a storage carry in this version, and
@@ -124,14 +154,14 @@ func (g *APIGroupVersion) hub(st rest.Storage, kind schema.GroupVersionKind) sch
 }
 
 // scope is what the handlers of the resource share.
-func (g *APIGroupVersion) scope(r *resource, kind schema.GroupVersionKind, codec rest.Codec) *handlers.RequestScope {
+func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec rest.Codec) *handlers.RequestScope {
 	s := &handlers.RequestScope{
 		Resource: g.GroupVersion.WithResource(r.name), Subresource: r.subresource,
 		Kind: kind, Hub: g.hub(r.storage, kind), Codec: codec,
 		Admission: g.Admission, Authorizer: g.Authorizer,
 		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
 		CBOR:                g.CBOR,
-		MinRequestTimeout:   time.Duration(g.MinRequestTimeoutSeconds) * time.Second,
+		MinRequestTimeout:   g.MinRequestTimeout,
 		Terminating:         g.Terminating,
 		SchemeName:          g.SchemeName,
 	}
@@ -145,8 +175,13 @@ func (g *APIGroupVersion) scope(r *resource, kind schema.GroupVersionKind, codec
 	if d, ok := r.parent.(rest.Deprecated); ok {
 		s.Deprecation = d.DeprecationWarning()
 	}
-	_, unstructured := codec.New().(runtime.Unstructured)
-	s.StrategicMerge = !unstructured
+	s.StrategicMerge = g.Scheme != nil && !isUnstructured(codec)
+	if l, ok := r.storage.(rest.Lister); ok {
+		s.ListKind = l.NewList().GetObjectKind().GroupVersionKind().Kind // of typed lists none
+	}
+	if c, ok := r.storage.(rest.FieldLabelConvertor); ok {
+		s.FieldLabel = c.ConvertFieldLabel
+	}
 	s.Types = g.TypeConverter
 	s.Versions = handlers.VersionsOf(r.storage)
 	if g.TypeConverter != nil {
@@ -155,8 +190,14 @@ func (g *APIGroupVersion) scope(r *resource, kind schema.GroupVersionKind, codec
 	return s
 }
 
-// readable tells storage with objects in it from reviews and actions, whose
-// answers are never shown as tables.
+// isUnstructured reports whether a codec's objects have no Go type.
+func isUnstructured(codec rest.Codec) bool {
+	_, ok := codec.New().(runtime.Unstructured)
+	return ok
+}
+
+// readable reports whether a storage has objects in it: the answers of reviews
+// and actions are never shown as tables.
 func readable(st rest.Storage) bool {
 	switch st.(type) {
 	case rest.Getter, rest.Lister:
@@ -165,8 +206,8 @@ func readable(st rest.Storage) bool {
 	return false
 }
 
-// fieldManager makes what keeps managed fields, on the first write.
-func (g *APIGroupVersion) fieldManager(r *resource, s *handlers.RequestScope) func() (*managedfields.Manager, error) {
+// fieldManager makes the manager of managed fields, on the first write.
+func (g *APIGroupVersion) fieldManager(r *Resource, s *handlers.RequestScope) func() (*managedfields.Manager, error) {
 	return sync.OnceValues(func() (*managedfields.Manager, error) {
 		types, err := g.TypeConverter()
 		if err != nil || types == nil {
@@ -178,21 +219,26 @@ func (g *APIGroupVersion) fieldManager(r *resource, s *handlers.RequestScope) fu
 		}
 		return handlers.NewFieldManager(handlers.FieldManagerOptions{
 			Kind: s.Kind, Hub: s.Hub.GroupVersion(), Types: types, Subresource: s.Subresource, ResetFields: reset,
-			Codecs: func(gv schema.GroupVersion) (rest.Codec, error) {
-				if gv == s.Kind.GroupVersion() {
-					return s.Codec, nil
-				}
-				if p, ok := r.storage.(rest.CodecProvider); ok {
-					return p.CodecFor(gv)
-				}
-				return nil, fmt.Errorf("%s is not served in %s", s.Kind.Kind, gv)
-			},
+			Codecs: r.codecFor, Custom: isUnstructured(s.Codec),
 		})
 	})
 }
 
-// discovered is what discovery tells about the resource.
-func (r *resource) discovered() metav1.APIResource {
+// codecFor returns the codec of a version that managed fields may name.
+func (r *Resource) codecFor(gv schema.GroupVersion) (rest.Codec, error) {
+	if gv == r.scope.Kind.GroupVersion() {
+		return r.scope.Codec, nil
+	}
+	if p, ok := r.storage.(rest.CodecProvider); ok {
+		if codec, err := p.CodecFor(gv); err != nil || codec.Kind().GroupVersion() == gv {
+			return codec, err
+		}
+	}
+	return nil, fmt.Errorf("%s is not served in %s", r.scope.Kind.Kind, gv)
+}
+
+// discovered is what discovery shows of the resource.
+func (r *Resource) discovered() metav1.APIResource {
 	a := metav1.APIResource{Name: r.path, Namespaced: r.scope.Namespaced, Kind: r.scope.Kind.Kind}
 	slices.Sort(r.verbs)
 	a.Verbs = slices.Compact(r.verbs)
@@ -210,9 +256,9 @@ func (r *resource) discovered() metav1.APIResource {
 	return a
 }
 
-// storageVersionHash names the kind that storage holds, so that clients can tell
+// storageVersionHash identifies the kind that storage holds, so that clients see
 // when it changes. Only what is stored has one.
-func (r *resource) storageVersionHash() string {
+func (r *Resource) storageVersionHash() string {
 	kind := r.scope.Hub
 	if p, ok := r.storage.(rest.StorageVersioner); ok {
 		kind = p.StorageVersion()
@@ -223,8 +269,8 @@ func (r *resource) storageVersionHash() string {
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
-// watches tells whether lists of the resource can be watched.
-func (r *resource) watches() bool {
+// watches reports whether lists of the resource can be watched.
+func (r *Resource) watches() bool {
 	_, ok := r.storage.(rest.Watcher)
 	return ok
 }

@@ -35,21 +35,21 @@ type verb struct {
 	// action is how OpenAPI calls it, prefix how the operation id begins.
 	action string
 	prefix string
-	// discovery is the verb in the list of resources; "" for none of its own.
+	// discovery is the verb in the list of resources and in request.Info.
 	discovery string
 	method    string
 	shapes    []shape
 	// watchPath puts the deprecated /watch/ before the resource.
 	watchPath bool
-	// main and sub tell whether resources and subresources have it.
+	// main and sub report whether resources and subresources can have it.
 	main, sub bool
 	reads     body
 	writes    body
 	codes     []int
 	params    paramSet
-	doc       func(*resource) string
+	doc       func(*Resource) string
 	// handler makes the handler if the storage has the verb, else nil.
-	handler func(*resource) http.HandlerFunc
+	handler func(*Resource) http.HandlerFunc
 }
 
 // verbs is the table. Connect is not in it: its methods are the storage's.
@@ -57,14 +57,7 @@ var verbs = []verb{
 	{
 		action: "list", prefix: "list", discovery: "list", method: http.MethodGet, shapes: []shape{collection, everywhere}, main: true,
 		writes: list, codes: []int{http.StatusOK}, params: listParams, doc: docList,
-		handler: func(r *resource) http.HandlerFunc {
-			l, ok := r.storage.(rest.Lister)
-			if !ok {
-				return nil
-			}
-			w, _ := r.storage.(rest.Watcher)
-			return handlers.List(r.scope, l, w)
-		},
+		handler: listOrWatch,
 	},
 	{
 		action: "post", prefix: "create", discovery: "create", method: http.MethodPost, shapes: []shape{collection}, main: true,
@@ -79,69 +72,60 @@ var verbs = []verb{
 	{
 		action: "deletecollection", prefix: "delete", discovery: "deletecollection", method: http.MethodDelete, shapes: []shape{collection}, main: true,
 		reads: deleteBody, writes: status, codes: []int{http.StatusOK}, params: deleteCollectionParams, doc: docDeleteCollection,
-		handler: func(r *resource) http.HandlerFunc {
-			if d, ok := r.storage.(rest.CollectionDeleter); ok {
-				return handlers.DeleteCollection(r.scope, d)
-			}
-			return nil
-		},
+		handler: when(handlers.DeleteCollection),
 	},
 	{
 		action: "watchlist", prefix: "watch", discovery: "watch", method: http.MethodGet, shapes: []shape{collection, everywhere}, watchPath: true, main: true,
 		writes: watchEvent, codes: []int{http.StatusOK}, params: listParams, doc: docWatchList,
-		handler: watch,
+		handler: when(handlers.Watch),
 	},
 	{
 		action: "get", prefix: "read", discovery: "get", method: http.MethodGet, shapes: []shape{item}, main: true, sub: true,
 		writes: object, codes: []int{http.StatusOK}, doc: docRead,
-		handler: func(r *resource) http.HandlerFunc {
-			switch g := r.storage.(type) {
-			case rest.GetterWithOptions:
-				return handlers.GetWithOptions(r.scope, g)
-			case rest.Getter:
-				return handlers.Get(r.scope, g)
-			}
-			return nil
-		},
+		handler: get,
 	},
 	{
 		action: "put", prefix: "replace", discovery: "update", method: http.MethodPut, shapes: []shape{item}, main: true, sub: true,
 		reads: object, writes: object, codes: []int{http.StatusOK, http.StatusCreated}, params: updateParams, doc: docReplace,
-		handler: func(r *resource) http.HandlerFunc {
-			if u, ok := r.storage.(rest.Updater); ok {
-				return handlers.Update(r.scope, u)
-			}
-			return nil
-		},
+		handler: when(handlers.Update),
 	},
 	{
 		action: "patch", prefix: "patch", discovery: "patch", method: http.MethodPatch, shapes: []shape{item}, main: true, sub: true,
 		reads: patchBody, writes: object, codes: []int{http.StatusOK, http.StatusCreated}, params: patchParams, doc: docPatch,
-		handler: func(r *resource) http.HandlerFunc {
-			if p, ok := r.storage.(rest.Patcher); ok {
-				return handlers.Patch(r.scope, p)
-			}
-			return nil
-		},
+		handler: when(handlers.Patch),
 	},
 	{
 		action: "delete", prefix: "delete", discovery: "delete", method: http.MethodDelete, shapes: []shape{item}, main: true, sub: true,
 		reads: deleteBody, writes: deleted, codes: []int{http.StatusOK, http.StatusAccepted}, params: deleteParams, doc: docDelete,
-		handler: func(r *resource) http.HandlerFunc {
-			if d, ok := r.storage.(rest.GracefulDeleter); ok {
-				return handlers.Delete(r.scope, d)
-			}
-			return nil
-		},
+		handler: when(handlers.Delete),
 	},
 	{
 		action: "watch", prefix: "watch", discovery: "watch", method: http.MethodGet, shapes: []shape{item}, watchPath: true, main: true,
 		writes: watchEvent, codes: []int{http.StatusOK}, params: listParams, doc: docWatch,
-		handler: watch,
+		handler: when(handlers.Watch),
 	},
 }
 
-func create(r *resource) http.HandlerFunc {
+func listOrWatch(r *Resource) http.HandlerFunc {
+	l, ok := r.storage.(rest.Lister)
+	if !ok {
+		return nil
+	}
+	w, _ := r.storage.(rest.Watcher)
+	return handlers.List(r.scope, l, w)
+}
+
+func get(r *Resource) http.HandlerFunc {
+	switch g := r.storage.(type) {
+	case rest.GetterWithOptions:
+		return handlers.GetWithOptions(r.scope, g)
+	case rest.Getter:
+		return handlers.Get(r.scope, g)
+	}
+	return nil
+}
+
+func create(r *Resource) http.HandlerFunc {
 	switch c := r.storage.(type) {
 	case rest.NamedCreater:
 		return handlers.CreateNamed(r.scope, c)
@@ -151,11 +135,14 @@ func create(r *resource) http.HandlerFunc {
 	return nil
 }
 
-func watch(r *resource) http.HandlerFunc {
-	if w, ok := r.storage.(rest.Watcher); ok {
-		return handlers.Watch(r.scope, w)
+// when makes the handler of storages that implement S.
+func when[S any](handler func(*handlers.RequestScope, S) http.HandlerFunc) func(*Resource) http.HandlerFunc {
+	return func(r *Resource) http.HandlerFunc {
+		if st, ok := r.storage.(S); ok {
+			return handler(r.scope, st)
+		}
+		return nil
 	}
-	return nil
 }
 
 // connectVerbs are the discovery verbs of a connecter's methods; others have

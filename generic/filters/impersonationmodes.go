@@ -25,7 +25,7 @@ const (
 // "impersonate" for whom, whatever is done.
 type impersonationMode struct {
 	name string // "" is legacy
-	// applies tells whether the mode can speak for the wanted user at all.
+	// applies reports whether the mode can speak for the wanted user at all.
 	applies func(requestor, wanted *user.Info) bool
 	// subject is what "impersonate:MODE" is asked about; nil means the user,
 	// groups, UID and extras.

@@ -7,10 +7,9 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"triplane/generic/request"
+	"triplane/generic/wire"
 )
 
 // statusError is what apimachinery's errors are.
@@ -45,30 +44,16 @@ func writeStatus(w http.ResponseWriter, r *http.Request, err statusError) {
 func encodeStatus(s *metav1.Status, media string, pretty bool) ([]byte, error) {
 	switch media {
 	case mediaYAML:
-		return yaml.Marshal(s)
+		return wire.MarshalStatus(s, wire.YAML)
 	case mediaProtobuf:
-		return encodeProtobuf(s)
+		return wire.MarshalStatus(s, wire.Protobuf)
 	}
 	if pretty {
 		body, err := json.MarshalIndent(s, "", "  ")
 		return body, err
 	}
-	body, err := json.Marshal(s)
+	body, err := wire.MarshalStatus(s, wire.JSON)
 	return append(body, '\n'), err
-}
-
-// encodeProtobuf puts the status in the envelope of Kubernetes' storage and wire
-// format: a magic number and a runtime.Unknown.
-func encodeProtobuf(s *metav1.Status) ([]byte, error) {
-	kind := runtime.TypeMeta{APIVersion: s.APIVersion, Kind: s.Kind}
-	bare := *s
-	bare.TypeMeta = metav1.TypeMeta{}
-	raw, err := bare.Marshal()
-	if err != nil {
-		return nil, err
-	}
-	body, err := (&runtime.Unknown{TypeMeta: kind, Raw: raw}).Marshal()
-	return append([]byte{'k', '8', 's', 0}, body...), err
 }
 
 // acceptedMedia picks the first media type of an Accept header that we have.

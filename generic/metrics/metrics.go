@@ -1,8 +1,3 @@
-// Package metrics holds the server's Prometheus metrics, named and labelled as
-// kube-apiserver's are. Nothing is global: each server has a Registry.
-//
-// What the rooms count themselves (storage, caches) they register with
-// GaugeFunc and CounterFunc, which cost nothing until somebody scrapes.
 package metrics
 
 import (
@@ -31,16 +26,4 @@ func New() *Registry {
 	r.Requests = newRequests(r.Registry)
 	r.Auth = newAuth(r.Registry)
 	return r
-}
-
-// GaugeFunc registers a gauge that is read when scraped. read must be safe to
-// call at any time from any goroutine.
-func (r *Registry) GaugeFunc(name, help string, labels map[string]string, read func() float64) error {
-	return r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read))
-}
-
-// CounterFunc registers a counter that is read when scraped; read must never
-// return less than before.
-func (r *Registry) CounterFunc(name, help string, labels map[string]string, read func() float64) error {
-	return r.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, read))
 }

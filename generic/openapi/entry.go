@@ -74,7 +74,7 @@ func (e *entry) currentHash() string {
 	return e.hash
 }
 
-// knownHash is the hash that can be told without the document, else "".
+// knownHash is the hash that is known without the document, else "".
 func (e *entry) knownHash() string {
 	if e.source == nil {
 		return routesHash(e.path, e.services)
@@ -83,11 +83,11 @@ func (e *entry) knownHash() string {
 	if !ok {
 		return ""
 	}
-	told := h.Hash()
-	if told == "" {
+	known := h.Hash()
+	if known == "" {
 		return ""
 	}
-	return hashOf(func(w io.Writer) { fmt.Fprintf(w, "%s\n%s\n%s", build(), e.path, told) })
+	return hashOf(func(w io.Writer) { fmt.Fprintf(w, "%s\n%s\n%s", build(), e.path, known) })
 }
 
 // routesHash identifies a document that is made of routes: the same build makes

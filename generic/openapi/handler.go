@@ -64,7 +64,7 @@ func (s *Service) V3Handler() http.Handler {
 	})
 }
 
-// serveIndex tells where each document is, with its hash, so that clients can
+// serveIndex lists where each document is, with its hash, so that clients can
 // keep documents for ever.
 func (s *Service) serveIndex(w http.ResponseWriter) {
 	type item struct {

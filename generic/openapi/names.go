@@ -32,11 +32,11 @@ func definitionNamer(kinds map[string][]schema.GroupVersionKind, keep func(schem
 	}
 }
 
-// shared tells whether a model is of a kind that every group version has.
+// shared reports whether a model is of a kind that every group version has.
 func shared(name string) bool { return strings.HasPrefix(name, "io.k8s.apimachinery.") }
 
 // operation returns the id and the tag of a route: the id is the route's own, the
-// tag tells the group and the version of its path.
+// tag is the group and the version of its path.
 func operation(r common.Route) (string, []string, error) {
 	return r.OperationName(), []string{tag(r.Path())}, nil
 }

@@ -27,7 +27,7 @@ type Source interface {
 // builds none.
 type Hasher interface {
 	// Hash returns a text that differs where the document does; "" if it cannot
-	// be told.
+	// be notified.
 	Hash() string
 }
 
@@ -78,7 +78,7 @@ func (s *Service) Remove(path string) {
 	s.changes++
 }
 
-// Is tells whether a path has a source of which what is true.
+// Is reports whether a path has a source of which what is true.
 func (s *Service) Is(path string, what func(source any) bool) bool {
 	s.mu.Lock()
 	e := s.sources[path]

@@ -50,7 +50,7 @@ func (s *Service) documentV2() (*document, error) {
 }
 
 // buildV2 joins what the routes and the sources say. One bad source must not
-// take away everybody's document; complete tells whether there was one.
+// take away everybody's document; complete reports whether there was one.
 func (s *Service) buildV2(services []*restful.WebService) (_ *spec.Swagger, complete bool, _ error) {
 	doc, err := s.builder.V2(services)
 	if err != nil {
@@ -134,7 +134,7 @@ func merge(into, more *spec.Swagger) error {
 	return nil
 }
 
-// conflict tells whether both documents have a name.
+// conflict reports whether both documents have a name.
 func conflict(into, more *spec.Swagger) bool {
 	for name := range more.Definitions {
 		if _, ok := into.Definitions[name]; ok {

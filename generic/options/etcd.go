@@ -93,7 +93,7 @@ func (o *Etcd) Validate() []error {
 	return errs
 }
 
-// Embedded tells whether etcd runs inside this process.
+// Embedded reports whether etcd runs inside this process.
 func (o *Etcd) Embedded() bool { return len(o.Servers) == 0 }
 
 // AbsolutePrefix is Prefix as keys have it, "/registry".
@@ -135,8 +135,8 @@ func (o *Etcd) ReadyCheck(backend storage.Backend) func() error {
 func (o *Etcd) RESTOptionsGetter(backend storage.Backend, hub *cache.Hub) registry.RESTOptionsGetter {
 	return restOptions{registry.RESTOptions{
 		Backend: backend,
-		Cache: func(c registry.CacheConfig) storage.Cache {
-			return hub.Cache(cache.Config{Prefix: c.Prefix, Namespaced: c.Namespaced, Attributes: c.Attributes, IndexField: c.IndexField})
+		Cache: func(c storage.CacheConfig) storage.Cache {
+			return hub.Cache(cache.Config{CacheConfig: c})
 		},
 		Prefix:                  o.AbsolutePrefix(),
 		DropCache:               hub.Drop,

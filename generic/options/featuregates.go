@@ -88,7 +88,7 @@ func (g *FeatureGates) String() string {
 // Type implements pflag.Value.
 func (g *FeatureGates) Type() string { return "name=true|false,..." }
 
-// Enabled tells whether a gate is on: as set itself, or all of its stage, or by
+// Enabled reports whether a gate is on: as set itself, or all of its stage, or by
 // default.
 func (g *FeatureGates) Enabled(name string) bool {
 	if on, ok := g.set[name]; ok {

@@ -84,7 +84,7 @@ func (c *RuntimeConfig) Validate(groups func(string) bool) []error {
 	return errs
 }
 
-// Serves tells whether a version is served: as set itself, or as all of its
+// Serves reports whether a version is served: as set itself, or as all of its
 // stability, or as all, or else by default, as what is stable is.
 func (c *RuntimeConfig) Serves(gv schema.GroupVersion) bool {
 	if on, ok := c.set[gv.String()]; ok {
@@ -105,7 +105,7 @@ func (c *RuntimeConfig) Serves(gv schema.GroupVersion) bool {
 	return stability == apiGA
 }
 
-// ServesResource tells whether a resource of a served version is served.
+// ServesResource reports whether a resource of a served version is served.
 func (c *RuntimeConfig) ServesResource(gv schema.GroupVersion, resource string) bool {
 	resource, _, _ = strings.Cut(resource, "/")
 	on, ok := c.set[gv.String()+"/"+resource]

@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // attributes tells the cache what selectors look at. Where the kind has no
@@ -42,11 +43,11 @@ func (s *Store[T]) objectAttributes(obj T) storage.Attributes {
 
 // wireAttributes reads labels, name and namespace out of a protobuf value.
 func wireAttributes(value []byte, namespaced bool) (storage.Attributes, bool) {
-	e, ok := openEnvelope(value)
+	e, ok := wire.OpenEnvelope(value)
 	if !ok {
 		return storage.Attributes{}, false
 	}
-	meta, ok := onlyField(e.raw, objectMetadata)
+	meta, ok := wire.OnlyField(e.Object, wire.ObjectMetadata)
 	if !ok {
 		return storage.Attributes{}, false
 	}
@@ -56,24 +57,24 @@ func wireAttributes(value []byte, namespaced bool) (storage.Attributes, bool) {
 		set["metadata.namespace"] = ""
 	}
 	var l labels.Set
-	for i := 0; i < len(meta.payload); {
-		f, ok := nextField(meta.payload, i)
+	for i := 0; i < len(meta.Payload); {
+		f, ok := wire.NextField(meta.Payload, i)
 		if !ok {
 			return storage.Attributes{}, false
 		}
-		i = f.end
-		switch f.number {
-		case metaName:
-			set["metadata.name"] = string(f.payload)
-		case metaNamespace:
+		i = f.End
+		switch f.Number {
+		case wire.MetaName:
+			set["metadata.name"] = string(f.Payload)
+		case wire.MetaNamespace:
 			if namespaced {
-				set["metadata.namespace"] = string(f.payload)
+				set["metadata.namespace"] = string(f.Payload)
 			}
-		case metaLabels:
+		case wire.MetaLabels:
 			if l == nil {
 				l = labels.Set{}
 			}
-			key, value, ok := mapEntry(f.payload)
+			key, value, ok := wire.MapEntry(f.Payload)
 			if !ok {
 				return storage.Attributes{}, false
 			}
@@ -81,23 +82,4 @@ func wireAttributes(value []byte, namespaced bool) (storage.Attributes, bool) {
 		}
 	}
 	return storage.Attributes{Labels: l, Fields: set}, true
-}
-
-// mapEntry reads an entry of a string map; absent parts are empty, the last of
-// several counts.
-func mapEntry(b []byte) (key, value string, ok bool) {
-	for i := 0; i < len(b); {
-		f, ok := nextField(b, i)
-		if !ok {
-			return "", "", false
-		}
-		i = f.end
-		switch f.number {
-		case mapKey:
-			key = string(f.payload)
-		case mapValue:
-			value = string(f.payload)
-		}
-	}
-	return key, value, true
 }

@@ -10,6 +10,7 @@ import (
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // The benchmarks go over the in-memory store: they measure the registry alone.
@@ -65,7 +66,7 @@ func trim(m *memory) map[string][]storage.KeyValue {
 }
 
 func BenchmarkGetWire(b *testing.B) {
-	for _, mt := range []rest.MediaType{rest.JSON, rest.Protobuf} {
+	for _, mt := range []wire.MediaType{wire.JSON, wire.Protobuf} {
 		b.Run(fmt.Sprintf("kept/%d", mt), func(b *testing.B) {
 			s, _ := newStore(b, configMapKind())
 			if _, err := s.Create(inNamespace(), benchConfigMap(0), nil, nil); err != nil {
@@ -125,13 +126,13 @@ func BenchmarkDecodeJSON(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	body, err := codec.Encode(nil, benchConfigMap(0), rest.JSON)
+	body, err := codec.Encode(nil, benchConfigMap(0), wire.JSON)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, _, err := codec.Decode(body, rest.JSON, true); err != nil {
+		if _, _, _, err := codec.Decode(body, wire.JSON, true); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // CodecOptions completes a typed codec. Nil functions mean nothing to do.
@@ -36,7 +36,7 @@ type typedCodec struct {
 }
 
 type decoderKey struct {
-	mt     rest.MediaType
+	mt     wire.MediaType
 	strict bool
 }
 
@@ -58,16 +58,16 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, o Codec
 	c := &typedCodec{kind: kind, scheme: scheme, options: o, cbor: cbor.NewSerializer(scheme, scheme)}
 	_, c.protobuf = o.New().(runtime.ProtobufMarshaller)
 	c.decoders = map[decoderKey]runtime.Decoder{
-		{rest.CBOR, false}: c.cbor,
-		{rest.CBOR, true}:  cbor.NewSerializer(scheme, scheme, cbor.Strict(true)),
+		{wire.CBOR, false}: c.cbor,
+		{wire.CBOR, true}:  cbor.NewSerializer(scheme, scheme, cbor.Strict(true)),
 	}
 	for _, strict := range []bool{false, true} {
-		for _, mt := range []rest.MediaType{rest.JSON, rest.YAML} {
+		for _, mt := range []wire.MediaType{wire.JSON, wire.YAML} {
 			c.decoders[decoderKey{mt, strict}] = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory,
-				scheme, scheme, jsonserializer.SerializerOptions{Yaml: mt == rest.YAML, Strict: strict})
+				scheme, scheme, jsonserializer.SerializerOptions{Yaml: mt == wire.YAML, Strict: strict})
 		}
 		// Protobuf has no unknown fields to be strict about.
-		c.decoders[decoderKey{rest.Protobuf, strict}] = protobuf.NewSerializer(scheme, scheme)
+		c.decoders[decoderKey{wire.Protobuf, strict}] = protobuf.NewSerializer(scheme, scheme)
 	}
 	return c, nil
 }
@@ -76,7 +76,7 @@ func (c *typedCodec) Kind() schema.GroupVersionKind { return c.kind }
 
 func (c *typedCodec) New() runtime.Object { return c.options.New() }
 
-func (c *typedCodec) Supports(mt rest.MediaType) bool { return mt != rest.Protobuf || c.protobuf }
+func (c *typedCodec) Supports(mt wire.MediaType) bool { return mt != wire.Protobuf || c.protobuf }
 
 func (c *typedCodec) Default(obj runtime.Object) {
 	if c.options.Default != nil {
@@ -98,8 +98,8 @@ func (c *typedCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 	return c.options.FromHub(obj)
 }
 
-func (c *typedCodec) Decode(body []byte, mt rest.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
-	if mt == rest.JSON {
+func (c *typedCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+	if mt == wire.JSON {
 		if obj, errs, ok := c.decodeJSON(body, strict); ok {
 			kind := c.kind
 			return obj, &kind, errs, nil
@@ -109,7 +109,7 @@ func (c *typedCodec) Decode(body []byte, mt rest.MediaType, strict bool) (runtim
 }
 
 // decodeLong takes the serializers of apimachinery.
-func (c *typedCodec) decodeLong(body []byte, mt rest.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+func (c *typedCodec) decodeLong(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
 	decoder, ok := c.decoders[decoderKey{mt, strict}]
 	if !ok || !c.Supports(mt) {
 		return nil, nil, nil, fmt.Errorf("registry: %s cannot travel as media type %d", c.kind.Kind, mt)
@@ -141,7 +141,7 @@ func (c *typedCodec) decodeJSON(body []byte, strict bool) (obj runtime.Object, s
 
 // Encode sets the object's kind and apiVersion, unless they are right already:
 // an object that others read at the same time has to bring them.
-func (c *typedCodec) Encode(dst []byte, obj runtime.Object, mt rest.MediaType) ([]byte, error) {
+func (c *typedCodec) Encode(dst []byte, obj runtime.Object, mt wire.MediaType) ([]byte, error) {
 	if k := obj.GetObjectKind(); k.GroupVersionKind() != c.kind {
 		k.SetGroupVersionKind(c.kind)
 	}
@@ -149,63 +149,19 @@ func (c *typedCodec) Encode(dst []byte, obj runtime.Object, mt rest.MediaType) (
 }
 
 // encode writes an object with the kind that it has.
-func (c *typedCodec) encode(dst []byte, obj runtime.Object, mt rest.MediaType) ([]byte, error) {
+func (c *typedCodec) encode(dst []byte, obj runtime.Object, mt wire.MediaType) ([]byte, error) {
 	switch mt {
-	case rest.JSON:
-		return appendJSON(dst, obj)
-	case rest.YAML:
+	case wire.JSON:
+		return wire.AppendJSON(dst, obj)
+	case wire.YAML:
 		b, err := yaml.Marshal(obj)
 		return append(dst, bytes.TrimSuffix(b, []byte("\n"))...), err
-	case rest.Protobuf:
-		return appendProtobuf(dst, c.kind, obj)
-	case rest.CBOR:
-		w := &appender{b: dst}
+	case wire.Protobuf:
+		return wire.AppendProtobuf(dst, c.kind, obj)
+	case wire.CBOR:
+		w := wire.NewWriter(dst)
 		err := c.cbor.Encode(obj, w)
-		return w.b, err
+		return w.Bytes(), err
 	}
 	return nil, fmt.Errorf("registry: unknown media type %d", mt)
-}
-
-// appender is an io.Writer onto a slice.
-type appender struct{ b []byte }
-
-func (a *appender) Write(p []byte) (int, error) {
-	a.b = append(a.b, p...)
-	return len(p), nil
-}
-
-// appendJSON encodes as kube-apiserver does, HTML escapes included, but for the
-// newline at the end.
-func appendJSON(dst []byte, obj any) ([]byte, error) {
-	w := &appender{b: dst}
-	if err := json.NewEncoder(w).Encode(obj); err != nil {
-		return nil, err
-	}
-	return w.b[:len(w.b)-1], nil
-}
-
-// protobufPrefix begins every protobuf value: what follows is a runtime.Unknown.
-const protobufPrefix = "k8s\x00"
-
-// appendProtobuf encodes an object in its envelope.
-func appendProtobuf(dst []byte, kind schema.GroupVersionKind, obj runtime.Object) ([]byte, error) {
-	m, ok := obj.(runtime.ProtobufMarshaller)
-	if !ok {
-		return nil, fmt.Errorf("registry: %T has no protobuf encoding", obj)
-	}
-	var envelope runtime.Unknown
-	envelope.APIVersion, envelope.Kind = kind.ToAPIVersionAndKind()
-	size := m.Size()
-	// The envelope adds a tag and at most ten bytes of length for the object.
-	room := len(protobufPrefix) + envelope.Size() + size + 11
-	start := len(dst)
-	if cap(dst)-start < room {
-		dst = append(make([]byte, 0, start+room), dst...)
-	}
-	dst = append(dst, protobufPrefix...)
-	n, err := envelope.NestedMarshalTo(dst[len(dst):len(dst)+room-len(protobufPrefix)], m, uint64(size))
-	if err != nil {
-		return nil, err
-	}
-	return dst[:len(dst)+n], nil
 }

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 func TestDecode(t *testing.T) {
@@ -16,7 +16,7 @@ func TestDecode(t *testing.T) {
 	}
 	tests := []struct {
 		name, body string
-		mt         rest.MediaType
+		mt         wire.MediaType
 		strict     []string // unknown and duplicate fields
 		kind, err  string
 	}{
@@ -26,14 +26,14 @@ func TestDecode(t *testing.T) {
 		{name: "empty group", body: `{"kind":"ConfigMap","apiVersion":"/v1","metadata":{"name":"a"}}`, kind: "/v1, Kind=ConfigMap"},
 		{name: "unknown fields", body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","x":1},"y":2,"data":{"k":"v","k":"w"}}`,
 			strict: []string{`unknown field "metadata.x"`, `unknown field "y"`, `duplicate field "data.k"`}, kind: "/v1, Kind=ConfigMap"},
-		{name: "yaml", mt: rest.YAML, body: "kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\nz: 1\n", strict: []string{`unknown field "z"`}, kind: "/v1, Kind=ConfigMap"},
+		{name: "yaml", mt: wire.YAML, body: "kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\nz: 1\n", strict: []string{`unknown field "z"`}, kind: "/v1, Kind=ConfigMap"},
 		{name: "another kind", body: `{"kind":"Secret","apiVersion":"v1"}`, kind: "/v1, Kind=Secret"},
 		{name: "unknown kind", body: `{"kind":"Foo","apiVersion":"v1"}`, kind: "/v1, Kind=Foo", err: `no kind "Foo" is registered for version "v1"`},
 		{name: "case", body: `{"Kind":"ConfigMap","apiVersion":"v1","metadata":{"Name":"a"}}`, kind: "/v1, Kind=ConfigMap", strict: []string{`unknown field "Kind"`, `unknown field "metadata.Name"`}},
 		{name: "number", body: `{"kind":1,"apiVersion":"v1"}`, err: "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string"},
 		{name: "wrong type", body: `{"kind":"ConfigMap","apiVersion":"v1","data":1}`, kind: "/v1, Kind=ConfigMap", err: "json: cannot unmarshal number into Go struct field ConfigMap.data of type map[string]string"},
 		{name: "malformed", body: `{"kind":`, err: "couldn't get version/kind; json parse error: unexpected end of JSON input"},
-		{name: "no protobuf", mt: rest.Protobuf, body: "{}", err: "provided data does not appear to be a protobuf message"},
+		{name: "no protobuf", mt: wire.Protobuf, body: "{}", err: "provided data does not appear to be a protobuf message"},
 	}
 	for _, tt := range tests {
 		obj, kind, strict, err := codec.Decode([]byte(tt.body), tt.mt, true)
@@ -67,7 +67,7 @@ func TestRoundTrips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mt := rest.JSON; mt <= rest.CBOR; mt++ {
+	for mt := wire.JSON; mt <= wire.CBOR; mt++ {
 		b, err := codec.Encode([]byte{}, configMap("a"), mt)
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func FuzzDecode(f *testing.F) {
 		if !ok {
 			return
 		}
-		long, kind, longErrs, err := typed.decodeLong(body, rest.JSON, strict)
+		long, kind, longErrs, err := typed.decodeLong(body, wire.JSON, strict)
 		if err != nil || kind == nil {
 			return // encoding/json's idea of kind differs by case; what is exact counts
 		}

@@ -9,6 +9,7 @@ import (
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // makeCodecs makes the codecs of all served versions, hub first, and that of
@@ -37,13 +38,13 @@ func (s *Store[T]) makeCodecs(scheme *runtime.Scheme) error {
 	if err != nil {
 		return err
 	}
-	s.codecs = append(s.codecs, versionCodec{gv: k.Hub.GroupVersion(), codec: hub, hub: true, typeMeta: typeMetaPrefix(k.Hub)})
+	s.codecs = append(s.codecs, versionCodec{gv: k.Hub.GroupVersion(), codec: hub, hub: true, typeMeta: wire.TypeMetaPrefix(k.Hub)})
 	for i := range k.Versions {
 		codec, err := versionedCodec(scheme, &k.Versions[i])
 		if err != nil {
 			return err
 		}
-		s.codecs = append(s.codecs, versionCodec{gv: k.Versions[i].Kind.GroupVersion(), codec: codec, typeMeta: typeMetaPrefix(k.Versions[i].Kind)})
+		s.codecs = append(s.codecs, versionCodec{gv: k.Versions[i].Kind.GroupVersion(), codec: codec, typeMeta: wire.TypeMetaPrefix(k.Versions[i].Kind)})
 	}
 	if s.storage = k.Storage; s.storage == nil {
 		s.storage, err = newTypedStorage(s.codecs, s.StorageVersion(), k.StoreAsJSON)
@@ -107,7 +108,7 @@ func versionedCodec[T Object](scheme *runtime.Scheme, v *Version[T]) (rest.Codec
 }
 
 // form numbers the wire form of a version in a media type.
-func form(version int, mt rest.MediaType) storage.FormID {
+func form(version int, mt wire.MediaType) storage.FormID {
 	return storage.FormID(version*4 + int(mt) + 1)
 }
 

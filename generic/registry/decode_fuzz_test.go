@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // No body of any media type may end in a panic, and what was read from one is
@@ -26,7 +26,7 @@ func FuzzDecodeMediaTypes(f *testing.F) {
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}}},
 		Spec:       corev1.PodSpec{TerminationGracePeriodSeconds: &seconds, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}
-	for mt := rest.JSON; mt <= rest.CBOR; mt++ {
+	for mt := wire.JSON; mt <= wire.CBOR; mt++ {
 		b, err := codec.Encode(nil, pod, mt)
 		if err != nil {
 			f.Fatal(err)
@@ -34,10 +34,10 @@ func FuzzDecodeMediaTypes(f *testing.F) {
 		f.Add(b, uint8(mt), true)
 		f.Add(b[:len(b)/2], uint8(mt), false)
 	}
-	f.Add([]byte("k8s\x00"), uint8(rest.Protobuf), false)
-	f.Add([]byte("apiVersion: &a v1\nkind: Pod\nmetadata: {name: *a}\n"), uint8(rest.YAML), true)
+	f.Add([]byte("k8s\x00"), uint8(wire.Protobuf), false)
+	f.Add([]byte("apiVersion: &a v1\nkind: Pod\nmetadata: {name: *a}\n"), uint8(wire.YAML), true)
 	f.Fuzz(func(t *testing.T, body []byte, mt uint8, strict bool) {
-		obj, _, _, err := codec.Decode(body, rest.MediaType(mt%4), strict)
+		obj, _, _, err := codec.Decode(body, wire.MediaType(mt%4), strict)
 		if err != nil {
 			return
 		}
@@ -45,18 +45,18 @@ func FuzzDecodeMediaTypes(f *testing.F) {
 		if !ok {
 			return
 		}
-		first, err := codec.Encode(nil, read, rest.JSON)
+		first, err := codec.Encode(nil, read, wire.JSON)
 		if err != nil {
 			return // a time or quantity that JSON has no form for
 		}
-		obj, _, _, err = codec.Decode(first, rest.JSON, false)
+		obj, _, _, err = codec.Decode(first, wire.JSON, false)
 		if err != nil {
 			return // so, too
 		}
-		if second, err := codec.Encode(nil, obj, rest.JSON); err != nil || !bytes.Equal(first, second) {
+		if second, err := codec.Encode(nil, obj, wire.JSON); err != nil || !bytes.Equal(first, second) {
 			t.Fatalf("%s\nbecame\n%s, %v", first, second, err)
 		}
-		for mt := rest.YAML; mt <= rest.CBOR; mt++ {
+		for mt := wire.YAML; mt <= wire.CBOR; mt++ {
 			_, _ = codec.Encode(nil, obj, mt)
 		}
 	})

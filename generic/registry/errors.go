@@ -37,9 +37,17 @@ func readError(err error) error {
 		return apierrors.NewResourceExpired(old.Error())
 	case errors.Is(err, storage.ErrCompacted):
 		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	case errors.Is(err, storage.ErrStopped):
+		return stoppedError{apierrors.NewTooManyRequests("storage is (re)initializing", 1)}
 	}
 	return err
 }
+
+// stoppedError asks the client to try again when the cache is replaced by another
+// one, or the server has shut down.
+type stoppedError struct{ *apierrors.StatusError }
+
+func (stoppedError) Unwrap() error { return storage.ErrStopped }
 
 // tooLarge asks the client to try again when the revision may have happened.
 func tooLarge(err *storage.TooLargeError) error {

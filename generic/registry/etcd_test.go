@@ -18,6 +18,7 @@ import (
 	"triplane/generic/storage"
 	"triplane/generic/storage/cache"
 	"triplane/generic/storage/embedded"
+	"triplane/generic/wire"
 )
 
 // onEtcd returns the options of stores over an etcd in this process, with the
@@ -39,8 +40,8 @@ func onEtcd(tb testing.TB) RESTOptions {
 	})
 	return RESTOptions{
 		Backend: server.Backend(),
-		Cache: func(c CacheConfig) storage.Cache {
-			return hub.Cache(cache.Config{Prefix: c.Prefix, Namespaced: c.Namespaced, Attributes: c.Attributes, IndexField: c.IndexField})
+		Cache: func(c storage.CacheConfig) storage.Cache {
+			return hub.Cache(cache.Config{CacheConfig: c})
 		},
 		Prefix: "/registry", Budget: storage.NewBudget(0), DeleteCollectionWorkers: 4,
 	}
@@ -125,20 +126,20 @@ func sharedBytes(t *testing.T, s *Store[*corev1.ConfigMap]) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire := func(o any) *byte {
+	first := func(o any) *byte {
 		t.Helper()
-		b, err := o.(rest.Stored).Wire(v1, rest.JSON)
+		b, err := o.(rest.Stored).Wire(v1, wire.JSON)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return &b[0]
 	}
-	if wire(events[0].Object) != wire(read) {
+	if first(events[0].Object) != first(read) {
 		t.Error("event and read have bytes of their own")
 	}
 	// The watch may be faster than the announcement, but what is told is equal.
-	a, _ := answer.(rest.Stored).Wire(v1, rest.JSON)
-	b, _ := read.(rest.Stored).Wire(v1, rest.JSON)
+	a, _ := answer.(rest.Stored).Wire(v1, wire.JSON)
+	b, _ := read.(rest.Stored).Wire(v1, wire.JSON)
 	if string(a) != string(b) {
 		t.Errorf("answered %s\nread %s", a, b)
 	}

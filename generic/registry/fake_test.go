@@ -34,7 +34,7 @@ func newMemory() *memory {
 func (m *memory) options() RESTOptions {
 	return RESTOptions{
 		Backend: backendView{m},
-		Cache: func(c CacheConfig) storage.Cache {
+		Cache: func(c storage.CacheConfig) storage.Cache {
 			m.attributes = c.Attributes
 			return cacheView{m}
 		},

@@ -11,6 +11,7 @@ import (
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // Object is what a kind's Go type must be: a pointer to a k8s.io/api struct, or
@@ -207,7 +208,7 @@ type StorageCodec interface {
 // value into its wire form without a decoded object in between. ok is false
 // where they cannot.
 type StorageTranscoder interface {
-	Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt rest.MediaType) (wire []byte, ok bool, err error)
+	Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt wire.MediaType) (b []byte, ok bool, err error)
 }
 
 // StorageAttributes is implemented by StorageCodecs that can read what selectors

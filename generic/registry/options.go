@@ -11,9 +11,9 @@ import (
 // RESTOptions is what a Store needs of the server's storage.
 type RESTOptions struct {
 	Backend storage.Backend
-	// Cache makes (or finds) the cache of the resource whose keys are below
-	// prefix.
-	Cache func(CacheConfig) storage.Cache
+	// Cache makes (or finds) the cache of the resource whose keys are below the
+	// prefix of its description.
+	Cache func(storage.CacheConfig) storage.Cache
 	// DropCache, where set, forgets the cache below prefix and ends its watches:
 	// its resource is gone, or is read differently from now on.
 	DropCache func(prefix string)
@@ -26,15 +26,6 @@ type RESTOptions struct {
 	DeleteCollectionWorkers int
 	// EventTTL is how long events are kept.
 	EventTTL time.Duration
-}
-
-// CacheConfig describes a resource's cache.
-type CacheConfig struct {
-	Resource   schema.GroupResource
-	Prefix     string // absolute, with a trailing slash
-	Namespaced bool
-	Attributes func(*storage.Record) (storage.Attributes, error)
-	IndexField string // see Kind.IndexField
 }
 
 // RESTOptionsGetter hands out the storage of a resource.

@@ -40,12 +40,6 @@ type versionCodec struct {
 	typeMeta []byte
 }
 
-// typeMetaPrefix is how JSON of an object of a Go type begins.
-func typeMetaPrefix(kind schema.GroupVersionKind) []byte {
-	apiVersion, k := kind.ToAPIVersionAndKind()
-	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,`, k, apiVersion)
-}
-
 // NewStore makes the storage of a kind. The scheme has to know the Go types of
 // typed kinds, in all their versions.
 func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (*Store[T], error) {
@@ -64,8 +58,7 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 	if t, ok := s.storage.(*typedStorage); ok && !t.json {
 		s.empties = emptiesOf(reflect.TypeFor[T]())
 	}
-	s.cache = opts.Cache(CacheConfig{
-		Resource:   s.resource(),
+	s.cache = opts.Cache(storage.CacheConfig{
 		Prefix:     s.prefix,
 		Namespaced: kind.Namespaced,
 		Attributes: s.attributes,

@@ -9,6 +9,7 @@ import (
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // stored is a record seen as an object of its kind.
@@ -35,7 +36,7 @@ func (o *stored[T]) Decode() (runtime.Object, error) { return o.store.decode(o.r
 
 func (o *stored[T]) ResourceVersion() string { return formatRevision(o.record.Revision) }
 
-func (o *stored[T]) Wire(gv schema.GroupVersion, mt rest.MediaType) ([]byte, error) {
+func (o *stored[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
 	v, err := o.store.version(gv)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func (o *stored[T]) Wire(gv schema.GroupVersion, mt rest.MediaType) ([]byte, err
 	return o.wire(v, mt)
 }
 
-func (o *stored[T]) wire(version int, mt rest.MediaType) ([]byte, error) {
+func (o *stored[T]) wire(version int, mt wire.MediaType) ([]byte, error) {
 	s := o.store
 	return o.record.Form(form(version, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
 		return s.encode(r, version, mt)
@@ -51,7 +52,7 @@ func (o *stored[T]) wire(version int, mt rest.MediaType) ([]byte, error) {
 }
 
 // WireItem returns the form of list items.
-func (o *stored[T]) WireItem(gv schema.GroupVersion, mt rest.MediaType) ([]byte, error) {
+func (o *stored[T]) WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
 	v, err := o.store.version(gv)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (o *stored[T]) WireItem(gv schema.GroupVersion, mt rest.MediaType) ([]byte,
 		return o.wire(v, mt)
 	}
 	switch mt {
-	case rest.JSON:
+	case wire.JSON:
 		tail, ok, err := o.WireItemTail(gv)
 		if err != nil {
 			return nil, err
@@ -68,13 +69,12 @@ func (o *stored[T]) WireItem(gv schema.GroupVersion, mt rest.MediaType) ([]byte,
 		if ok {
 			return append(append(make([]byte, 0, 1+len(tail)), '{'), tail...), nil
 		}
-	case rest.Protobuf:
+	case wire.Protobuf:
 		b, err := o.wire(v, mt)
 		if err != nil {
 			return nil, err
 		}
-		raw, _ := rawObject(b)
-		return raw, nil
+		return wire.ObjectOf(b)
 	}
 	return o.encodeItem(v, mt)
 }
@@ -88,7 +88,7 @@ func (o *stored[T]) WireItemTail(gv schema.GroupVersion) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	b, err := o.wire(v, rest.JSON)
+	b, err := o.wire(v, wire.JSON)
 	if err != nil {
 		return nil, false, err
 	}
@@ -97,8 +97,8 @@ func (o *stored[T]) WireItemTail(gv schema.GroupVersion) ([]byte, bool, error) {
 }
 
 // AppendItem appends the form of list items to dst.
-func (o *stored[T]) AppendItem(dst []byte, gv schema.GroupVersion, mt rest.MediaType) ([]byte, error) {
-	if mt == rest.JSON {
+func (o *stored[T]) AppendItem(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	if mt == wire.JSON {
 		tail, ok, err := o.WireItemTail(gv)
 		if err != nil {
 			return dst, err
@@ -113,7 +113,7 @@ func (o *stored[T]) AppendItem(dst []byte, gv schema.GroupVersion, mt rest.Media
 
 // encodeItem encodes without kind and apiVersion, for the media types in which
 // they cannot be cut off.
-func (o *stored[T]) encodeItem(version int, mt rest.MediaType) ([]byte, error) {
+func (o *stored[T]) encodeItem(version int, mt wire.MediaType) ([]byte, error) {
 	obj, err := o.store.versioned(o.record, version)
 	if err != nil {
 		return nil, err
@@ -133,9 +133,9 @@ func (s *Store[T]) stored(r *storage.Record) *stored[T] { return &stored[T]{s, r
 
 // encode makes the wire form of a record, without a decoded object in between
 // where it can.
-func (s *Store[T]) encode(r *storage.Record, version int, mt rest.MediaType) ([]byte, error) {
+func (s *Store[T]) encode(r *storage.Record, version int, mt wire.MediaType) ([]byte, error) {
 	c := &s.codecs[version]
-	if mt == rest.Protobuf && c.hub && s.kind.Storage == nil && !s.kind.DefaultOnRead {
+	if mt == wire.Protobuf && c.hub && s.kind.Storage == nil && !s.kind.DefaultOnRead {
 		if b, ok := s.spliceProtobuf(r, c.codec.Kind()); ok {
 			return b, nil
 		}
@@ -152,7 +152,7 @@ func (s *Store[T]) encode(r *storage.Record, version int, mt rest.MediaType) ([]
 
 // transcode makes the wire form by the kind's own short way, if it has one for
 // the record.
-func (s *Store[T]) transcode(r *storage.Record, version int, mt rest.MediaType) ([]byte, bool, error) {
+func (s *Store[T]) transcode(r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
 	t, ok := s.storage.(StorageTranscoder)
 	if !ok {
 		return nil, false, nil
@@ -162,14 +162,10 @@ func (s *Store[T]) transcode(r *storage.Record, version int, mt rest.MediaType) 
 
 // spliceProtobuf turns stored protobuf of the hub version into its wire form.
 func (s *Store[T]) spliceProtobuf(r *storage.Record, hub schema.GroupVersionKind) ([]byte, bool) {
-	e, ok := openEnvelope(r.Value)
-	if !ok {
+	if e, ok := wire.OpenEnvelope(r.Value); !ok || !e.Is(hub) {
 		return nil, false
 	}
-	if apiVersion, kind := hub.ToAPIVersionAndKind(); string(e.apiVersion) != apiVersion || string(e.kind) != kind {
-		return nil, false
-	}
-	return setResourceVersion(r.Value, formatRevision(r.Revision))
+	return wire.SetResourceVersion(r.Value, formatRevision(r.Revision))
 }
 
 // versioned decodes a record and converts it to a served version.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 var v1 = corev1.SchemeGroupVersion
@@ -49,11 +50,11 @@ func TestWireForms(t *testing.T) {
 		}
 		c.SetGroupVersionKind(v1.WithKind("ConfigMap"))
 		scheme := testScheme(t)
-		for mt, encoder := range map[rest.MediaType]runtime.Encoder{
-			rest.JSON:     jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{}),
-			rest.YAML:     jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{Yaml: true}),
-			rest.Protobuf: protobuf.NewSerializer(scheme, scheme),
-			rest.CBOR:     cbor.NewSerializer(scheme, scheme),
+		for mt, encoder := range map[wire.MediaType]runtime.Encoder{
+			wire.JSON:     jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{}),
+			wire.YAML:     jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{Yaml: true}),
+			wire.Protobuf: protobuf.NewSerializer(scheme, scheme),
+			wire.CBOR:     cbor.NewSerializer(scheme, scheme),
 		} {
 			var want bytes.Buffer
 			if err := encoder.Encode(c, &want); err != nil {
@@ -79,19 +80,19 @@ func wantItems(t *testing.T, st rest.Stored, c *corev1.ConfigMap) {
 	item := c.DeepCopy()
 	item.TypeMeta = metav1.TypeMeta{}
 	want, _ := json.Marshal(item)
-	got, err := w.WireItem(v1, rest.JSON)
+	got, err := w.WireItem(v1, wire.JSON)
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("JSON item %s, want %s, %v", got, want, err)
 	}
-	appended, err := st.(rest.ItemAppender).AppendItem([]byte("x"), v1, rest.JSON)
+	appended, err := st.(rest.ItemAppender).AppendItem([]byte("x"), v1, wire.JSON)
 	if err != nil || string(appended) != "x"+string(want) {
 		t.Errorf("appended %s, %v", appended, err)
 	}
 	want, _ = c.Marshal()
-	if got, err = w.WireItem(v1, rest.Protobuf); err != nil || !bytes.Equal(got, want) {
+	if got, err = w.WireItem(v1, wire.Protobuf); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("protobuf item %q, want %q, %v", got, want, err)
 	}
-	got, err = w.WireItem(v1, rest.CBOR)
+	got, err = w.WireItem(v1, wire.CBOR)
 	var fields unstructured.Unstructured
 	serializer := cbor.NewSerializer(runtime.NewScheme(), runtime.NewScheme())
 	if err != nil || len(got) == 0 {
@@ -106,7 +107,7 @@ func TestWireOfAnUnknownVersion(t *testing.T) {
 	s, _ := newStore(t, configMapKind())
 	must[*corev1.ConfigMap](t, create(s, configMap("a")))
 	obj, _ := get(s, "a")()
-	if _, err := obj.(rest.Stored).Wire(v1.WithKind("x").GroupKind().WithVersion("v9").GroupVersion(), rest.JSON); err == nil {
+	if _, err := obj.(rest.Stored).Wire(v1.WithKind("x").GroupKind().WithVersion("v9").GroupVersion(), wire.JSON); err == nil {
 		t.Error("no error")
 	}
 	if s.Storage(v1.WithKind("x").GroupKind().WithVersion("v9").GroupVersion()) != nil {
@@ -137,7 +138,7 @@ func TestStorageVersion(t *testing.T) {
 	in := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "h"}, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 7}}
 	must[*autoscalingv2.HorizontalPodAutoscaler](t, create(s, in))
 	kv, _ := m.get("/registry/horizontalpodautoscalers/ns/h")
-	if e, ok := openEnvelope(kv.Value); !ok || string(e.apiVersion) != "autoscaling/v1" {
+	if e, ok := wire.OpenEnvelope(kv.Value); !ok || string(e.APIVersion) != "autoscaling/v1" {
 		t.Fatalf("stored %q", kv.Value)
 	}
 	obj, err := get(s, "h")()
@@ -146,9 +147,9 @@ func TestStorageVersion(t *testing.T) {
 	}
 	for gv, want := range map[string]string{"autoscaling/v1": `"maxReplicas":7`, "autoscaling/v2": `"maxReplicas":7`} {
 		v, _ := schema.ParseGroupVersion(gv)
-		for _, mt := range []rest.MediaType{rest.JSON, rest.Protobuf} {
+		for _, mt := range []wire.MediaType{wire.JSON, wire.Protobuf} {
 			b, err := obj.(rest.Stored).Wire(v, mt)
-			if err != nil || !bytes.Contains(b, []byte(gv)) || mt == rest.JSON && !bytes.Contains(b, []byte(want)) {
+			if err != nil || !bytes.Contains(b, []byte(gv)) || mt == wire.JSON && !bytes.Contains(b, []byte(want)) {
 				t.Errorf("%s, media type %d: %s, %v", gv, mt, b, err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 const nameDescription = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
@@ -106,7 +107,7 @@ func (s *Store[T]) RowColumns() []metav1.TableColumnDefinition { return s.column
 
 // Row implements rest.RowEncoder. Rows of kinds with CellsAt are kept with the
 // record.
-func (s *Store[T]) Row(item rest.Stored) (rest.Row, bool, error) {
+func (s *Store[T]) Row(item rest.Stored) (wire.Row, bool, error) {
 	o, ok := item.(*stored[T])
 	if !ok || o.store != s {
 		return nil, false, nil
@@ -124,7 +125,7 @@ func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ages rest.Ages
+	var ages wire.Ages
 	var cells []any
 	if s.kind.CellsAt != nil {
 		cells = s.kind.CellsAt(obj, ages.Since)
@@ -135,7 +136,7 @@ func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {
 	if s.kind.RowConditions != nil {
 		conditions = s.kind.RowConditions(obj)
 	}
-	return rest.EncodeRow(cells, conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
+	return wire.EncodeRow(cells, conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
 }
 
 func (s *Store[T]) cells(obj T) []any {

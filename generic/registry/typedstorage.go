@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // typedStorage keeps objects of Go types as kube-apiserver does: protobuf in
@@ -25,7 +26,7 @@ func newTypedStorage(codecs []versionCodec, kept schema.GroupVersionKind, json b
 	for i := range codecs {
 		if codecs[i].codec.Kind() == kept {
 			t.write = codecs[i].codec
-			t.json = json || !t.write.Supports(rest.Protobuf)
+			t.json = json || !t.write.Supports(wire.Protobuf)
 			return t, nil
 		}
 	}
@@ -38,9 +39,9 @@ func (t *typedStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 		return nil, err
 	}
 	if !t.json {
-		return t.write.Encode(nil, obj, rest.Protobuf)
+		return t.write.Encode(nil, obj, wire.Protobuf)
 	}
-	b, err := t.write.Encode(nil, obj, rest.JSON)
+	b, err := t.write.Encode(nil, obj, wire.JSON)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +58,9 @@ func (t *typedStorage) DecodeStored(value []byte) (runtime.Object, error) {
 	if obj, ok, err := t.decodeProtobuf(value); ok {
 		return obj, err
 	}
-	mt := rest.JSON
-	if len(value) >= len(protobufPrefix) && string(value[:len(protobufPrefix)]) == protobufPrefix {
-		mt = rest.Protobuf
+	mt := wire.JSON
+	if wire.IsProtobuf(value) {
+		mt = wire.Protobuf
 	}
 	obj, kind, _, err := t.hub.Decode(value, mt, false)
 	if err != nil {
@@ -81,13 +82,9 @@ func (t *typedStorage) DecodeStored(value []byte) (runtime.Object, error) {
 
 // decodeProtobuf is the short way for values of the hub version.
 func (t *typedStorage) decodeProtobuf(value []byte) (runtime.Object, bool, error) {
-	e, ok := openEnvelope(value)
-	if !ok {
-		return nil, false, nil
-	}
 	hub := t.hub.Kind()
-	apiVersion, kind := hub.ToAPIVersionAndKind()
-	if string(e.apiVersion) != apiVersion || string(e.kind) != kind {
+	e, ok := wire.OpenEnvelope(value)
+	if !ok || !e.Is(hub) {
 		return nil, false, nil
 	}
 	obj := t.hub.New()
@@ -95,7 +92,7 @@ func (t *typedStorage) decodeProtobuf(value []byte) (runtime.Object, bool, error
 	if !ok {
 		return nil, false, nil
 	}
-	if err := u.Unmarshal(e.raw); err != nil {
+	if err := u.Unmarshal(e.Object); err != nil {
 		return nil, true, err
 	}
 	obj.GetObjectKind().SetGroupVersionKind(hub)

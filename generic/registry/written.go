@@ -8,6 +8,7 @@ import (
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // written is the answer to a write: the record that is now stored, and the
@@ -28,7 +29,7 @@ func (w *written[T]) DeepCopyObject() runtime.Object { return w }
 
 func (w *written[T]) Decode() (runtime.Object, error) { return w.obj.DeepCopyObject(), nil }
 
-func (w *written[T]) Wire(gv schema.GroupVersion, mt rest.MediaType) ([]byte, error) {
+func (w *written[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
 	s := w.store
 	v, err := s.version(gv)
 	if err != nil {
@@ -36,7 +37,7 @@ func (w *written[T]) Wire(gv schema.GroupVersion, mt rest.MediaType) ([]byte, er
 	}
 	return w.record.Form(form(v, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
 		c := &s.codecs[v]
-		if _, ok := s.storage.(StorageTranscoder); ok || mt == rest.Protobuf {
+		if _, ok := s.storage.(StorageTranscoder); ok || mt == wire.Protobuf {
 			return s.encode(r, v, mt) // needs no object, as a rule
 		}
 		obj, err := c.codec.FromHub(w.obj)
@@ -48,7 +49,7 @@ func (w *written[T]) Wire(gv schema.GroupVersion, mt rest.MediaType) ([]byte, er
 }
 
 // WireItem returns the form of list items.
-func (w *written[T]) WireItem(gv schema.GroupVersion, mt rest.MediaType) ([]byte, error) {
+func (w *written[T]) WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
 	if _, err := w.Wire(gv, mt); err != nil {
 		return nil, err
 	}

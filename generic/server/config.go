@@ -50,6 +50,9 @@ type Config struct {
 	// ReadyChecks are for /readyz alone.
 	HealthChecks []HealthChecker
 	ReadyChecks  []HealthChecker
+	// PostStartHooks are hooks of what the configuration is made of, such as
+	// authorizers and admission plugins. The innermost server of a chain has them.
+	PostStartHooks []PostStartHook
 	// Discovery makes the documents at /api and /apis. The servers of a chain
 	// share it, so that it lists all groups served in this process.
 	Discovery *discovery.Groups

@@ -76,7 +76,7 @@ func (s *frameScheduler) CloseStream(id uint32) {
 	delete(s.streams, id)
 }
 
-// isReset tells whether a frame resets its stream; only its text says so.
+// isReset reports whether a frame resets its stream; only its text says so.
 func isReset(f *http2.FrameWriteRequest) bool {
 	return strings.Contains(f.String(), "writer=http2.StreamError")
 }

@@ -11,31 +11,34 @@ import (
 	restclient "k8s.io/client-go/rest"
 )
 
-// HookContext is what a hook gets: the context ends when the server has finished
-// its last request on the way down, the loopback client is privileged and calls
-// the handler chain without a socket.
+// HookContext is what a hook gets.
 type HookContext struct {
+	// Context ends when the server has answered its last request.
 	context.Context
+	// LoopbackClientConfig is privileged and calls the handler chain without a
+	// socket.
 	LoopbackClientConfig *restclient.Config
+	// Go runs work that goes on after the hook has returned in a goroutine that
+	// shutdown waits for; it is GenericAPIServer.Go of the outermost server.
+	Go func(work func(context.Context))
 }
 
-// PostStartHookFunc starts work when the server listens. Each hook runs in a
-// goroutine of its own; the server is ready when all have returned, and an error
-// ends the process. Work that goes on starts goroutines with Go on the server,
-// which waits for them at shutdown.
+// PostStartHookFunc starts work when the server listens, and returns when what the
+// hook's name promises is done. Each hook runs in a goroutine of its own; the
+// server is ready when all have returned, and an error ends Run.
 type PostStartHookFunc func(HookContext) error
 
 // PreShutdownHookFunc runs at the beginning of a shutdown, while the server
 // still answers.
 type PreShutdownHookFunc func() error
 
-// PostStartHook is a hook, the health check "poststarthook/NAME" of which
+// PostStartHook is a hook with its name; the health check "poststarthook/NAME"
 // passes once it has returned.
 type PostStartHook struct {
 	Name string
 	Func PostStartHookFunc
 
-	done *atomic.Bool
+	done *atomic.Bool // set by AddPostStartHook
 }
 
 // PreShutdownHook is a hook with its name.
@@ -81,6 +84,29 @@ func (s *GenericAPIServer) AddPreShutdownHook(name string, hook PreShutdownHookF
 	}
 	s.preShutdownHooks = append(s.preShutdownHooks, PreShutdownHook{Name: name, Func: hook})
 	return nil
+}
+
+// HooksDone is closed when all post-start hooks have returned without an error.
+func (p *PreparedServer) HooksDone() <-chan struct{} { return p.hooksDone }
+
+func (p *PreparedServer) startHooks(fail func(error)) {
+	hooks := p.PostStartHooks()
+	var left atomic.Int64
+	left.Store(int64(len(hooks)))
+	if len(hooks) == 0 {
+		close(p.hooksDone)
+	}
+	for _, h := range hooks {
+		p.life.start(func(ctx context.Context) {
+			err := h.run(HookContext{Context: ctx, LoopbackClientConfig: p.LoopbackClientConfig, Go: p.Go})
+			switch {
+			case err == nil && left.Add(-1) == 0:
+				close(p.hooksDone)
+			case err != nil && ctx.Err() == nil:
+				fail(err)
+			}
+		})
+	}
 }
 
 // check is the health check of the hook.

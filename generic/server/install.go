@@ -73,19 +73,14 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 			continue
 		}
 		v := &endpoints.APIGroupVersion{
-			Root:                     root,
-			GroupVersion:             gv,
-			Storage:                  storage,
-			Scheme:                   info.Scheme,
-			SchemeName:               info.SchemeName,
-			TypeConverter:            info.TypeConverter,
-			Admission:                s.config.Admission,
-			Authorizer:               s.config.Authorization,
-			MaxRequestBodyBytes:      s.config.MaxRequestBodyBytes,
-			CBOR:                     s.config.CBOR,
-			MinRequestTimeoutSeconds: int(s.config.MinRequestTimeout.Seconds()),
-			Terminating:              s.terminating,
-			Defer:                    s.Handler.router.deferRoutes,
+			Root:          root,
+			GroupVersion:  gv,
+			Storage:       storage,
+			Scheme:        info.Scheme,
+			SchemeName:    info.SchemeName,
+			TypeConverter: info.TypeConverter,
+			Shared:        s.Endpoints(),
+			Defer:         s.Handler.router.deferRoutes,
 		}
 		resources, err := v.Install(s.Handler.GoRestfulContainer)
 		if err != nil {
@@ -95,6 +90,18 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 	}
 	s.Handler.Refresh()
 	return nil
+}
+
+// Endpoints is what the handlers of all resources of the server share.
+func (s *GenericAPIServer) Endpoints() endpoints.Shared {
+	return endpoints.Shared{
+		Admission:           s.config.Admission,
+		Authorizer:          s.config.Authorization,
+		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
+		CBOR:                s.config.CBOR,
+		MinRequestTimeout:   s.config.MinRequestTimeout,
+		Terminating:         s.terminating,
+	}
 }
 
 // announce enters a version into discovery with the priority it has by default.

@@ -101,7 +101,7 @@ func (m *PathRecorderMux) ListedPaths() []string {
 	return slices.Compact(paths)
 }
 
-// Serves tells whether a path, exact or prefix, is registered.
+// Serves reports whether a path, exact or prefix, is registered.
 func (m *PathRecorderMux) Serves(path string) bool {
 	t := m.table.Load()
 	if _, ok := t.exact.Get(path); ok {

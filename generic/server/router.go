@@ -64,7 +64,7 @@ func newRouter() *router { return &router{} }
 // forget makes the next request look at the container anew.
 func (r *router) forget() { r.snapshot.Store(nil) }
 
-// claims tells whether a service of the container is rooted at the path or
+// claims reports whether a service of the container is rooted at the path or
 // above it.
 func (r *router) claims(c *restful.Container, path string) bool {
 	s := r.snapshot.Load()
@@ -202,7 +202,7 @@ func (n *node) find(path, method string) *restful.Route {
 	return nil
 }
 
-// accepts tells whether the request plainly fits the media types of a route.
+// accepts reports whether the request plainly fits the media types of a route.
 func accepts(route *restful.Route, req *http.Request) bool {
 	if len(route.If) > 0 {
 		return false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/emicklei/go-restful/v3"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/klog/v2"
 
 	"triplane/generic/flowcontrol"
 )
@@ -60,6 +61,9 @@ func (s *GenericAPIServer) installVersion() {
 
 // installMetrics serves the registry in the text formats of Prometheus.
 func (s *GenericAPIServer) installMetrics() {
+	if err := s.config.Metrics.RegisterBuildInfo(s.config.Version); err != nil {
+		klog.ErrorS(err, "The build information is not among the metrics")
+	}
 	h := promhttp.HandlerFor(s.config.Metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	s.Handler.NonGoRestfulMux.Handle("/metrics", h)
 }

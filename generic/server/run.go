@@ -53,10 +53,11 @@ func (o *RunOptions) Validate() []error {
 type PreparedServer struct {
 	*GenericAPIServer
 
-	inFlight *filters.WaitGroup
-	bodies   filters.Bodies
-	started  atomic.Int64 // Unix nanoseconds
-	stopping atomic.Bool
+	inFlight  *filters.WaitGroup
+	bodies    filters.Bodies
+	started   atomic.Int64 // Unix nanoseconds
+	stopping  atomic.Bool
+	hooksDone chan struct{} // closed when the hooks have returned
 }
 
 var errStopping = errors.New("process is shutting down")
@@ -74,7 +75,7 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	s.prepared = true
 	s.mu.Unlock()
 
-	p := &PreparedServer{GenericAPIServer: s, inFlight: new(filters.WaitGroup)}
+	p := &PreparedServer{GenericAPIServer: s, inFlight: new(filters.WaitGroup), hooksDone: make(chan struct{})}
 	p.installHealth()
 	s.installIndex()
 	s.installVersion()
@@ -126,16 +127,6 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 		klog.ErrorS(result, "The server stops")
 	}
 	return utilerrors.NewAggregate([]error{result, p.shutdown(listening)})
-}
-
-func (p *PreparedServer) startHooks(fail func(error)) {
-	for _, h := range p.PostStartHooks() {
-		p.life.start(func(ctx context.Context) {
-			if err := h.run(HookContext{Context: ctx, LoopbackClientConfig: p.LoopbackClientConfig}); err != nil && ctx.Err() == nil {
-				fail(err)
-			}
-		})
-	}
 }
 
 func (p *PreparedServer) shutdown(listening *httpServer) error {
@@ -194,14 +185,6 @@ func (p *PreparedServer) end() {
 }
 
 func (s *GenericAPIServer) terminate() { s.terminateOnce.Do(func() { close(s.terminating) }) }
-
-// Started tells when Run was called; the zero time before.
-func (p *PreparedServer) Started() time.Time {
-	if n := p.started.Load(); n != 0 {
-		return time.Unix(0, n)
-	}
-	return time.Time{}
-}
 
 // ServeHTTP answers through the filters, without a listener.
 func (p *PreparedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -55,6 +55,11 @@ func newServer(name string, c CompletedConfig, delegate DelegationTarget) (*Gene
 		s.AddHealthChecks(pingHealth, logHealth)
 		s.AddHealthChecks(c.HealthChecks...)
 		s.AddReadyzChecks(c.ReadyChecks...)
+		for _, h := range c.PostStartHooks {
+			if err := s.AddPostStartHook(h.Name, h.Func); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if c.EnableDiscovery {
 		s.Handler.GoRestfulContainer.Add(c.Discovery.RootWebService())

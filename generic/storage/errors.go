@@ -44,17 +44,17 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("storage: %s: expected revision %d, found %d", e.Key, e.Expected, e.Current.Revision)
 }
 
-// UnreadableError says that a value cannot be decrypted.
-type UnreadableError struct {
+// TransformError says that a value cannot be decrypted, or not be encrypted.
+type TransformError struct {
 	Key string
 	Err error
 }
 
-func (e *UnreadableError) Error() string {
+func (e *TransformError) Error() string {
 	return fmt.Sprintf("unable to transform key %q: %v", e.Key, e.Err)
 }
 
-func (e *UnreadableError) Unwrap() error { return e.Err }
+func (e *TransformError) Unwrap() error { return e.Err }
 
 // TooOldError says that a watch asked to start before the kept history.
 type TooOldError struct{ Requested, Oldest int64 }

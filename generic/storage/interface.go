@@ -16,20 +16,21 @@ type Backend interface {
 	// Get reads a key linearizably.
 	//
 	//   - ErrNotFound: the key does not exist.
-	//   - *UnreadableError: its value cannot be decrypted.
+	//   - *TransformError: its value cannot be decrypted.
 	Get(ctx context.Context, key string) (KeyValue, error)
 
 	// Range reads keys in order, all at one revision.
 	//
 	//   - ErrCompacted: opts.Revision is no longer kept.
 	//   - ErrFutureRevision: opts.Revision has not happened.
-	//   - *UnreadableError: a value of the page cannot be decrypted.
+	//   - *TransformError: a value of the page cannot be decrypted.
 	Range(ctx context.Context, opts RangeOptions) (RangeResult, error)
 
 	// Create writes a key that must not exist yet and returns its revision. A
 	// ttl of 0 means no lease. The value is not changed, nor kept.
 	//
 	//   - ErrExists: the key exists.
+	//   - *TransformError: the value cannot be encrypted.
 	//   - ErrTooLarge: the value is too large; nothing has been written.
 	Create(ctx context.Context, key string, value []byte, ttl time.Duration) (int64, error)
 
@@ -37,15 +38,18 @@ type Backend interface {
 	// and returns the new revision. A ttl of 0 frees the key from its lease.
 	//
 	//   - *ConflictError: the key is at another revision, which the error
-	//     carries, or gone. With it comes *UnreadableError instead where that
-	//     revision cannot be decrypted.
+	//     carries, or gone.
+	//   - *TransformError: the value cannot be encrypted, and nothing has been
+	//     written; or there is a conflict, and what is there cannot be decrypted.
 	//   - ErrTooLarge: the value is too large; nothing has been written.
 	Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error)
 
 	// Delete removes a key whose revision must still be expected and returns the
 	// revision of the deletion.
 	//
-	//   - *ConflictError, *UnreadableError: as of Update.
+	//   - *ConflictError: the key is at another revision, or gone.
+	//   - *TransformError: there is a conflict, and what is there cannot be
+	//     decrypted.
 	Delete(ctx context.Context, key string, expected int64) (int64, error)
 
 	// Watch streams all changes to keys under prefix after the revision from,

@@ -18,7 +18,7 @@ func podCreate(p *corev1.Pod) *admission.Attributes {
 func TestTolerationsAreAddedOnce(t *testing.T) {
 	p := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists}}}}
 	for range 2 {
-		if err := (Settings{}.tolerations()).Admit(context.Background(), podCreate(p)); err != nil {
+		if err := (tolerationSeconds{DefaultTolerationOptions()}).Admit(context.Background(), podCreate(p)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -79,7 +79,8 @@ func TestSigners(t *testing.T) {
 		authz := authorizerFunc(func(a *authorizer.Attributes) bool {
 			return a.APIGroup == "certificates.k8s.io" && a.Resource == "signers" && a.Verb+" "+a.Name == c.granted && a.User.Name == "alice"
 		})
-		chain := Plugins(testStores(), authz, Settings{}, func(name string) bool { return name == CertificateApprovalName || name == CertificateSigningName })
+		d := &Dependencies{Authorizer: authz}
+		chain := admission.Chain{newCertificateApproval(d), newCertificateSigning(d)}
 		err := chain.Validate(context.Background(), certificateAttributes(c.sub, admission.Update, old, c.csr))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%q, %s: %v, want %q", c.granted, c.sub, err, c.want)
@@ -112,7 +113,7 @@ func TestNodesAskForTheirOwnCertificates(t *testing.T) {
 	for name, want := range map[string]bool{"system:node:a": true, "system:node:b": false, "": false} {
 		a := certificateAttributes("", admission.Create, nil, signingRequest(t, certificatesv1.KubeletServingSignerName, pkix.Name{CommonName: name}))
 		a.User = nodeUser("a")
-		if err := newNodeRestriction(testStores(), nil).Admit(context.Background(), a); (err == nil) != want {
+		if err := restriction(nil).Admit(context.Background(), a); (err == nil) != want {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -136,22 +137,5 @@ func TestExternalIPs(t *testing.T) {
 		if err := (denyExternalIPs{}).Validate(context.Background(), a); (err == nil) != c.ok {
 			t.Errorf("%v after %v: %v", c.now.Spec.ExternalIPs, c.old, err)
 		}
-	}
-}
-
-func TestPluginsThatAreOffByDefault(t *testing.T) {
-	var names []string
-	Plugins(testStores(), nil, Settings{}, func(name string) bool {
-		names = append(names, name)
-		return false
-	})
-	off := 0
-	for _, n := range names {
-		if OffByDefault(n) {
-			off++
-		}
-	}
-	if off != 2 || len(names) < 15 {
-		t.Errorf("%d of %q", off, names)
 	}
 }

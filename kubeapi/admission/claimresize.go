@@ -11,8 +11,15 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// claimResize lets claims grow only where their class can make volumes grow.
+// claimResize refuses to grow claims that are not bound or whose storage class
+// does not allow expansion.
+//
+// Options: none. Metrics: none. Order: any.
 type claimResize struct{ stores *group.Stores }
+
+func newClaimResize(d *Dependencies) admission.Interface {
+	return &claimResize{stores: d.Stores}
+}
 
 // Handles implements admission.Interface.
 func (*claimResize) Handles(op admission.Operation) bool { return op == admission.Update }
@@ -36,7 +43,7 @@ func (r *claimResize) Validate(ctx context.Context, a *admission.Attributes) err
 		name = *c.Spec.StorageClassName
 	}
 	if name != "" {
-		class, err := fresh[*storagev1.StorageClass](ctx, r.stores, schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", name)
+		class, err := group.GetNew[*storagev1.StorageClass](ctx, r.stores, schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", name)
 		if err == nil && class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion {
 			return nil
 		}

@@ -1,4 +1,12 @@
-// Package admission holds the admission plugins that know built-in kinds, one
-// file a plugin. Plugins returns them in kube-apiserver's order; they read other
-// objects through group.Stores, from the watch cache where that will do.
+// Package admission holds the table of admission plugins and those of them that know
+// built-in kinds, one file a plugin.
+//
+// Table lists all plugins in the order in which they run, with their names and
+// whether they are on by default; New makes the enabled ones from Dependencies. The
+// comment of each plugin's type says what it does, the flags that are its options,
+// its metrics, and what its place in the order depends on; all plugins can be
+// switched on and off by --enable-admission-plugins and --disable-admission-plugins.
+//
+// Plugins read other objects through group.Stores: from the watch cache, and from
+// storage where the cache does not have what a request refers to.
 package admission

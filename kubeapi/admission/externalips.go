@@ -9,10 +9,16 @@ import (
 	"triplane/generic/admission"
 )
 
-// denyExternalIPs refuses new external IPs of Services: whoever may write a
-// Service could draw other people's traffic to it. Those that are there may stay
-// or go. It is off unless switched on.
+// denyExternalIPs refuses new external IPs of Services: a user who may write a
+// Service could direct other users' traffic to it (CVE-2020-8554). Those that are
+// there may stay or go.
+//
+// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: any.
 type denyExternalIPs struct{ operations }
+
+func newDenyExternalIPs(_ *Dependencies) admission.Interface {
+	return denyExternalIPs{operations{admission.Create, admission.Update}}
+}
 
 // Validate implements admission.ValidatingInterface.
 func (denyExternalIPs) Validate(_ context.Context, a *admission.Attributes) error {

@@ -15,9 +15,15 @@ import (
 	"triplane/kubeapi/podspec"
 )
 
-// limitRanger gives containers the requests and limits that the namespace has for
-// those that name none, and holds all to its bounds.
+// limitRanger sets the default requests and limits of the namespace's LimitRanges
+// on containers that name none, and refuses pods and claims beyond their bounds.
+//
+// Options: none. Metrics: none. Order: before plugins that depend on requests and limits; quota is counted last.
 type limitRanger struct{ stores *group.Stores }
+
+func newLimitRanger(d *Dependencies) admission.Interface {
+	return &limitRanger{stores: d.Stores}
+}
 
 // Handles implements admission.Interface.
 func (*limitRanger) Handles(op admission.Operation) bool {
@@ -28,7 +34,7 @@ func (l *limitRanger) ranges(ctx context.Context, a *admission.Attributes) ([]*c
 	return group.List[*corev1.LimitRange](ctx, l.stores, core("limitranges"), a.Namespace, cached())
 }
 
-// concerns tells whether the operation is about something that is limited: pods
+// concerns reports whether the operation is about something that is limited: pods
 // when they are new or resized, claims always.
 func concerns(a *admission.Attributes) bool {
 	switch a.Object.(type) {

@@ -12,16 +12,18 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// NamespaceLifecycle keeps objects out of namespaces that are not there or are on
-// their way out, and the system's namespaces in.
-type NamespaceLifecycle struct {
+// namespaceLifecycle refuses to create objects, built-in and custom, in namespaces
+// that do not exist or are terminating, and to delete the namespaces default,
+// kube-system and kube-public.
+//
+// Options: none. Metrics: none. Order: first, so that nothing is done for a namespace that is not there.
+type namespaceLifecycle struct {
 	operations
 	stores *group.Stores
 }
 
-// NewNamespaceLifecycle returns the plugin. It judges custom resources as well.
-func NewNamespaceLifecycle(stores *group.Stores) *NamespaceLifecycle {
-	return &NamespaceLifecycle{operations{admission.Create, admission.Update, admission.Delete}, stores}
+func newNamespaceLifecycle(d *Dependencies) admission.Interface {
+	return &namespaceLifecycle{operations{admission.Create, admission.Update, admission.Delete}, d.Stores}
 }
 
 // protected namespaces cannot be deleted.
@@ -29,8 +31,9 @@ func protected(name string) bool {
 	return name == metav1.NamespaceDefault || name == metav1.NamespaceSystem || name == metav1.NamespacePublic
 }
 
-// Admit implements admission.MutatingInterface; it judges before others change.
-func (l *NamespaceLifecycle) Admit(ctx context.Context, a *admission.Attributes) error {
+// Admit implements admission.MutatingInterface; it changes nothing,
+// but refuses before others change the object.
+func (l *namespaceLifecycle) Admit(ctx context.Context, a *admission.Attributes) error {
 	isNamespace := a.Resource.Group == "" && a.Resource.Resource == "namespaces"
 	if a.Operation == admission.Delete {
 		if isNamespace && a.Subresource == "" && protected(a.Name) {
@@ -41,7 +44,7 @@ func (l *NamespaceLifecycle) Admit(ctx context.Context, a *admission.Attributes)
 	if isNamespace || a.Namespace == "" || l.alwaysAllowed(a) {
 		return nil
 	}
-	ns, err := fresh[*corev1.Namespace](ctx, l.stores, core("namespaces"), "", a.Namespace)
+	ns, err := group.GetNew[*corev1.Namespace](ctx, l.stores, core("namespaces"), "", a.Namespace)
 	if apierrors.IsNotFound(err) {
 		return apierrors.NewNotFound(core("namespaces"), a.Namespace)
 	}
@@ -55,11 +58,11 @@ func (l *NamespaceLifecycle) Admit(ctx context.Context, a *admission.Attributes)
 }
 
 // alwaysAllowed are reviews, which are kept nowhere.
-func (l *NamespaceLifecycle) alwaysAllowed(a *admission.Attributes) bool {
+func (l *namespaceLifecycle) alwaysAllowed(a *admission.Attributes) bool {
 	return a.Resource.Group == "authorization.k8s.io" && a.Resource.Resource == "localsubjectaccessreviews"
 }
 
-func (l *NamespaceLifecycle) terminating(a *admission.Attributes) error {
+func (l *namespaceLifecycle) terminating(a *admission.Attributes) error {
 	err := apierrors.NewForbidden(a.Resource.GroupResource(), a.Name,
 		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.Namespace))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{

@@ -56,7 +56,7 @@ func restricted(label string) bool {
 	return !slices.ContainsFunc(kubeletDomains, func(d string) bool { return within(domain, d) })
 }
 
-// within tells whether a domain is another or below it.
+// within reports whether a domain is another or below it.
 func within(domain, other string) bool {
 	return domain == other || strings.HasSuffix(domain, "."+other)
 }

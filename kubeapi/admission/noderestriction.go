@@ -21,21 +21,23 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// nodeRestriction keeps nodes to themselves: a kubelet may change its own Node
-// and what runs on it, whatever it is authorized to. It is off unless switched
-// on.
+// nodeRestriction lets kubelets change only their own Node, and the pods, leases,
+// CSINodes, ResourceSlices and tokens that belong to it, whatever they are
+// authorized to do.
+//
+// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: before plugins that change the object, so that what the kubelet sent is validated.
 type nodeRestriction struct {
 	operations
 	stores *group.Stores
 	authz  authorizer.Authorizer
 }
 
-func newNodeRestriction(stores *group.Stores, authz authorizer.Authorizer) *nodeRestriction {
-	return &nodeRestriction{operations{admission.Create, admission.Update, admission.Delete}, stores, authz}
+func newNodeRestriction(d *Dependencies) admission.Interface {
+	return &nodeRestriction{operations{admission.Create, admission.Update, admission.Delete}, d.Stores, d.Authorizer}
 }
 
-// Admit implements admission.MutatingInterface; it changes nothing, but judges
-// before others see the object.
+// Admit implements admission.MutatingInterface; it changes nothing, but refuses
+// before others change the object.
 func (p *nodeRestriction) Admit(ctx context.Context, a *admission.Attributes) error {
 	self, isNode := node.Name(a.User)
 	if !isNode {
@@ -108,7 +110,7 @@ func (p *nodeRestriction) pod(ctx context.Context, self string, a *admission.Att
 
 // runsHere refuses, with the message, what is done to a pod of another node.
 func (p *nodeRestriction) runsHere(ctx context.Context, a *admission.Attributes, name, self, message string) error {
-	pod, err := fresh[*corev1.Pod](ctx, p.stores, core("pods"), a.Namespace, name)
+	pod, err := group.GetNew[*corev1.Pod](ctx, p.stores, core("pods"), a.Namespace, name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err
@@ -177,7 +179,7 @@ func (p *nodeRestriction) ownedBy(ctx context.Context, self string, pod *corev1.
 	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
 		return forbidden(a, "node %q must not set blockOwnerDeletion on an owner reference", self)
 	}
-	n, err := fresh[*corev1.Node](ctx, p.stores, core("nodes"), "", self)
+	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", self)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err

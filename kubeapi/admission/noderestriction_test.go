@@ -27,6 +27,11 @@ import (
 // objects is a storage that only reads.
 type objects map[string]runtime.Object
 
+// restriction is the plugin, which asks authz for nodes.
+func restriction(authz authorizer.Authorizer) *nodeRestriction {
+	return newNodeRestriction(&Dependencies{Stores: testStores(), Authorizer: authz}).(*nodeRestriction)
+}
+
 func (objects) New() runtime.Object { return &corev1.Pod{} }
 
 func (o objects) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
@@ -141,12 +146,12 @@ func TestNodeRestriction(t *testing.T) {
 		gr := schema.ParseGroupResource(c.resource)
 		a := &admission.Attributes{Operation: c.op, Resource: gr.WithVersion("v1"), Subresource: c.sub, Namespace: "n", Name: c.name,
 			Object: c.object, OldObject: c.old, User: nodeUser("a")}
-		err := newNodeRestriction(testStores(), refuse).Admit(context.Background(), a)
+		err := restriction(refuse).Admit(context.Background(), a)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s %s/%s %q: %v, want %q", c.op, c.resource, c.sub, c.name, err, c.want)
 		}
 		a.User = &user.Info{Name: "alice"}
-		if err := newNodeRestriction(testStores(), refuse).Admit(context.Background(), a); err != nil {
+		if err := restriction(refuse).Admit(context.Background(), a); err != nil {
 			t.Errorf("%s %s/%s of somebody who is no node: %v", c.op, c.resource, c.sub, err)
 		}
 	}
@@ -154,7 +159,7 @@ func TestNodeRestriction(t *testing.T) {
 
 func TestNodeWithoutName(t *testing.T) {
 	a := &admission.Attributes{Operation: admission.Create, Resource: core("pods").WithVersion("v1"), Object: &corev1.Pod{}, User: nodeUser("")}
-	if err := newNodeRestriction(testStores(), nil).Admit(context.Background(), a); !apierrors.IsForbidden(err) {
+	if err := restriction(nil).Admit(context.Background(), a); !apierrors.IsForbidden(err) {
 		t.Error(err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	restclient "k8s.io/client-go/rest"
 
 	"triplane/generic/discovery"
 	"triplane/kubeapi/group"
@@ -24,11 +23,6 @@ type params struct {
 	mu      sync.Mutex
 	changed <-chan struct{} // closed when known is no longer true
 	known   map[schema.GroupVersionKind]served
-}
-
-func (p *params) connect(config *restclient.Config) (err error) {
-	p.client, err = dynamic.NewForConfig(config)
-	return err
 }
 
 // served is the resource of a kind, if there is one.

@@ -2,133 +2,109 @@ package admission
 
 import (
 	"context"
-	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
 
 	"triplane/generic/admission"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/discovery"
+	"triplane/generic/server"
 	"triplane/kubeapi/group"
 )
 
-// Names of the plugins, as --enable-admission-plugins and
-// --disable-admission-plugins have them.
-const (
-	NamespaceLifecycleName       = "NamespaceLifecycle"
-	LimitRangerName              = "LimitRanger"
-	ServiceAccountName           = "ServiceAccount"
-	PriorityName                 = "Priority"
-	DefaultTolerationSecondsName = "DefaultTolerationSeconds"
-	RuntimeClassName             = "RuntimeClass"
-	DefaultStorageClassName      = "DefaultStorageClass"
-	DefaultIngressClassName      = "DefaultIngressClass"
-	PodSecurityName              = "PodSecurity"
-	TaintNodesName               = "TaintNodesByCondition"
-	ClaimResizeName              = "PersistentVolumeClaimResize"
-	StorageProtectionName        = "StorageObjectInUseProtection"
-	NodeRestrictionName          = "NodeRestriction"
-	CertificateApprovalName      = "CertificateApproval"
-	CertificateSigningName       = "CertificateSigning"
-	CertificateSubjectName       = "CertificateSubjectRestriction"
-	DenyExternalIPsName          = "DenyServiceExternalIPs"
-	ResourceQuotaName            = "ResourceQuota"
-)
+// Dependencies is what plugins are made from.
+type Dependencies struct {
+	// Stores finds the objects that plugins decide by.
+	Stores *group.Stores
+	// Authorizer decides what plugins ask on behalf of users; nil allows
+	// everything.
+	Authorizer authorizer.Authorizer
+	// Groups lists what the server serves, for the params of policies.
+	Groups *discovery.Groups
+	// Loopback is for clients inside this process.
+	Loopback *restclient.Config
+	// Tolerations are the options of DefaultTolerationSeconds.
+	Tolerations TolerationOptions
 
-// OffByDefault tells the plugins that run only where they are asked for.
-func OffByDefault(name string) bool {
-	return name == NodeRestrictionName || name == DenyExternalIPsName
+	configured *configured
 }
 
-// Settings are what flags say of single plugins.
-type Settings struct {
-	// How many seconds pods stay on nodes that are not ready or unreachable; 0
-	// means 300 for both.
-	NotReadySeconds, UnreachableSeconds int64
+// Plugin is a row of the table of plugins.
+type Plugin struct {
+	// Name is that of --enable-admission-plugins and --disable-admission-plugins.
+	Name string
+	// OnByDefault is whether the plugin runs unless it is disabled.
+	OnByDefault bool
+
+	make func(*Dependencies) admission.Interface
 }
 
-func (s Settings) tolerations() tolerationSeconds {
-	if s == (Settings{}) {
-		s = Settings{defaultTolerationSeconds, defaultTolerationSeconds}
+// Table lists all plugins in the order in which they run, which is that of
+// kube-apiserver v1.36, as are the defaults. A new plugin is a row here and a file.
+func Table() []Plugin {
+	const on, off = true, false
+	return []Plugin{
+		{"NamespaceLifecycle", on, newNamespaceLifecycle},
+		{"LimitRanger", on, newLimitRanger},
+		{"ServiceAccount", on, newServiceAccount},
+		{"NodeRestriction", off, newNodeRestriction},
+		{"TaintNodesByCondition", on, newTaintNodes},
+		{"PodSecurity", on, newPodSecurity},
+		{"Priority", on, newPriority},
+		{"DefaultTolerationSeconds", on, newTolerationSeconds},
+		{"DefaultStorageClass", on, newDefaultStorageClass},
+		{"StorageObjectInUseProtection", on, newStorageProtection},
+		{"PersistentVolumeClaimResize", on, newClaimResize},
+		{"RuntimeClass", on, newRuntimeClass},
+		{"CertificateApproval", on, newCertificateApproval},
+		{"CertificateSigning", on, newCertificateSigning},
+		{"CertificateSubjectRestriction", on, newCertificateSubject},
+		{"DefaultIngressClass", on, newDefaultIngressClass},
+		{"DenyServiceExternalIPs", off, newDenyExternalIPs},
+		{"MutatingAdmissionPolicy", on, func(d *Dependencies) admission.Interface { return d.configured.mutatingPolicies }},
+		{"MutatingAdmissionWebhook", on, func(d *Dependencies) admission.Interface { return d.configured.mutatingWebhooks }},
+		{"ValidatingAdmissionPolicy", on, func(d *Dependencies) admission.Interface { return d.configured.validatingPolicies }},
+		{"ValidatingAdmissionWebhook", on, func(d *Dependencies) admission.Interface { return d.configured.validatingWebhooks }},
+		{"ResourceQuota", on, newResourceQuota},
 	}
-	return tolerationSeconds{notReady: s.NotReadySeconds, unreachable: s.UnreachableSeconds}
 }
 
-// Plugins returns the plugins that are enabled, in the order in which they run.
-// Those that need an authorizer ask authz; nil allows everything.
-func Plugins(stores *group.Stores, authz authorizer.Authorizer, settings Settings, enabled func(name string) bool) admission.Chain {
-	signers := signerCheck{authz}
-	var chain admission.Chain
-	for _, p := range []struct {
-		name   string
-		plugin admission.Interface
-	}{
-		{NamespaceLifecycleName, NewNamespaceLifecycle(stores)},
-		{LimitRangerName, &limitRanger{stores: stores}},
-		{ServiceAccountName, &serviceAccount{stores: stores}},
-		{NodeRestrictionName, newNodeRestriction(stores, authz)},
-		{TaintNodesName, taintNodes{}},
-		{PodSecurityName, newPodSecurity(stores)},
-		{DefaultTolerationSecondsName, settings.tolerations()},
-		{PriorityName, &priority{stores: stores}},
-		{StorageProtectionName, storageProtection{}},
-		{ClaimResizeName, &claimResize{stores: stores}},
-		{RuntimeClassName, &runtimeClass{stores: stores}},
-		{CertificateApprovalName, &certificateApproval{operations{admission.Update}, signers}},
-		{CertificateSigningName, &certificateSigning{operations{admission.Update}, signers}},
-		{CertificateSubjectName, &certificateSubject{operations{admission.Create}}},
-		{DefaultStorageClassName, &defaultStorageClass{stores: stores}},
-		{DefaultIngressClassName, &defaultIngressClass{stores: stores}},
-		{DenyExternalIPsName, denyExternalIPs{operations{admission.Create, admission.Update}}},
-		{ResourceQuotaName, &resourceQuota{stores: stores}},
-	} {
-		if enabled == nil || enabled(p.name) {
-			chain = append(chain, p.plugin)
+// Plugins is the chain of the enabled plugins.
+type Plugins struct {
+	Chain admission.Chain
+
+	configured *configured
+	client     kubernetes.Interface
+}
+
+// New makes the plugins that are enabled; a nil enabled enables all.
+func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
+	client, err := kubernetes.NewForConfig(d.Loopback)
+	if err != nil {
+		return nil, err
+	}
+	params, err := dynamic.NewForConfig(d.Loopback)
+	if err != nil {
+		return nil, err
+	}
+	d.configured = newConfigured(&d, params)
+	p := &Plugins{configured: d.configured, client: client}
+	for _, row := range Table() {
+		if enabled == nil || enabled(row.Name) {
+			p.Chain = append(p.Chain, row.make(&d))
 		}
 	}
-	return chain
+	return p, nil
 }
 
-// operations is a set of operations to be embedded in plugins.
-type operations []admission.Operation
-
-// Handles implements admission.Interface.
-func (o operations) Handles(op admission.Operation) bool {
-	for _, x := range o {
-		if x == op {
-			return true
-		}
-	}
-	return false
-}
-
-// podOf returns the pod that is created or updated, nil if the operation is about
-// something else, or a subresource.
-func podOf(a *admission.Attributes) *corev1.Pod {
-	if a.Resource.Group != "" || a.Resource.Resource != "pods" || a.Subresource != "" {
-		return nil
-	}
-	p, _ := a.Object.(*corev1.Pod)
-	return p
-}
-
-// forbidden refuses an operation.
-func forbidden(a *admission.Attributes, format string, args ...any) error {
-	return apierrors.NewForbidden(a.Resource.GroupResource(), a.Name, fmt.Errorf(format, args...))
-}
-
-func core(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
-
-// fresh reads an object from the cache, and from storage where it is not there:
-// it may have been created a moment ago.
-func fresh[T interface {
-	*V
-	group.Object
-}, V any](ctx context.Context, stores *group.Stores, gr schema.GroupResource, namespace, name string) (T, error) {
-	obj, err := group.Get[T](ctx, stores, gr, namespace, name, group.Cached)
-	if apierrors.IsNotFound(err) {
-		return group.Get[T](ctx, stores, gr, namespace, name, group.Consistent)
-	}
-	return obj, err
+// StartHook follows the configurations of webhooks and policies for as long as the
+// server runs, and returns when those that exist are in force. Until it has run,
+// writes wait.
+func (p *Plugins) StartHook() server.PostStartHook {
+	return server.PostStartHook{Name: "start-apiserver-admission-initializer", Func: func(hook server.HookContext) error {
+		hook.Go(func(ctx context.Context) { p.configured.follow(ctx, p.client) })
+		return p.configured.gate.Wait(hook, &admission.Attributes{})
+	}}
 }

@@ -13,8 +13,15 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// priority gives pods the number that belongs to their priority class.
+// priority sets the priority and preemption policy of a pod from its priority
+// class, and refuses a second default class.
+//
+// Options: none. Metrics: none. Order: before ResourceQuota, whose scopes select by priority class.
 type priority struct{ stores *group.Stores }
+
+func newPriority(d *Dependencies) admission.Interface {
+	return &priority{stores: d.Stores}
+}
 
 var priorityClasses = schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
 
@@ -76,7 +83,7 @@ func (p *priority) of(ctx context.Context, a *admission.Attributes, pod *corev1.
 
 func (p *priority) class(ctx context.Context, name string) (*schedulingv1.PriorityClass, error) {
 	if name != "" {
-		return fresh[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", name)
+		return group.GetNew[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", name)
 	}
 	all, err := group.List[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {

@@ -18,8 +18,14 @@ import (
 )
 
 // resourceQuota charges the quotas of a namespace for what is created in it, or
-// grows. It runs last, when nothing else refuses the object.
+// grows, and refuses what exceeds them.
+//
+// Options: none. Metrics: none. Order: last, when no other plugin refuses the object.
 type resourceQuota struct{ stores *group.Stores }
+
+func newResourceQuota(d *Dependencies) admission.Interface {
+	return &resourceQuota{stores: d.Stores}
+}
 
 // Handles implements admission.Interface.
 func (*resourceQuota) Handles(op admission.Operation) bool {

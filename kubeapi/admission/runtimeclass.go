@@ -13,8 +13,15 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// runtimeClass adds what a pod's runtime needs: overhead, and nodes that have it.
+// runtimeClass adds the overhead and the scheduling constraints of a pod's runtime
+// class, and refuses pods that contradict them.
+//
+// Options: none. Metrics: none. Order: before ResourceQuota, which counts overhead.
 type runtimeClass struct{ stores *group.Stores }
+
+func newRuntimeClass(d *Dependencies) admission.Interface {
+	return &runtimeClass{stores: d.Stores}
+}
 
 // Handles implements admission.Interface.
 func (*runtimeClass) Handles(op admission.Operation) bool { return op == admission.Create }
@@ -24,7 +31,7 @@ func (r *runtimeClass) class(ctx context.Context, a *admission.Attributes, p *co
 		return nil, nil
 	}
 	name := *p.Spec.RuntimeClassName
-	c, err := fresh[*nodev1.RuntimeClass](ctx, r.stores, schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, "", name)
+	c, err := group.GetNew[*nodev1.RuntimeClass](ctx, r.stores, schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, "", name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil, forbidden(a, "pod rejected: RuntimeClass %q not found", name)
 	}

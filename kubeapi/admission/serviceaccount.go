@@ -13,9 +13,16 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// serviceAccount gives each pod an account, and its containers the account's
-// token, as a volume that the kubelet keeps fresh.
+// serviceAccount gives each pod an account, and its containers the account's token
+// as a projected volume; it refuses pods whose account does not exist, and, where
+// the account says so, pods that use secrets that it does not list.
+//
+// Options: none. Metrics: none. Order: before PodSecurity, which validates the volumes that it adds.
 type serviceAccount struct{ stores *group.Stores }
+
+func newServiceAccount(d *Dependencies) admission.Interface {
+	return &serviceAccount{stores: d.Stores}
+}
 
 const (
 	tokenMountPath      = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -98,14 +105,14 @@ func judgeMirror(a *admission.Attributes, p *corev1.Pod) error {
 
 func (s *serviceAccount) account(ctx context.Context, a *admission.Attributes, p *corev1.Pod) (*corev1.ServiceAccount, error) {
 	name := p.Spec.ServiceAccountName
-	account, err := fresh[*corev1.ServiceAccount](ctx, s.stores, core("serviceaccounts"), a.Namespace, name)
+	account, err := group.GetNew[*corev1.ServiceAccount](ctx, s.stores, core("serviceaccounts"), a.Namespace, name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil, forbidden(a, "error looking up service account %s/%s: serviceaccount %q not found", a.Namespace, name, name)
 	}
 	return account, err
 }
 
-// mounts tells whether the token is wanted; the pod has the last word.
+// mounts reports whether the token is wanted; the pod has the last word.
 func mounts(account *corev1.ServiceAccount, p *corev1.Pod) bool {
 	if m := p.Spec.AutomountServiceAccountToken; m != nil {
 		return *m

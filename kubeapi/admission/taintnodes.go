@@ -8,8 +8,15 @@ import (
 	"triplane/generic/admission"
 )
 
-// taintNodes keeps pods from new nodes until a controller finds them ready.
+// taintNodes taints new nodes NotReady:NoSchedule, so that no pods are scheduled to
+// them until a controller finds them ready.
+//
+// Options: none. Metrics: none. Order: any.
 type taintNodes struct{}
+
+func newTaintNodes(_ *Dependencies) admission.Interface {
+	return taintNodes{}
+}
 
 // Handles implements admission.Interface.
 func (taintNodes) Handles(op admission.Operation) bool { return op == admission.Create }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -24,8 +25,8 @@ func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolic
 		})
 	k.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Columns = bindingColumns()
-	k.Cells = func(b binding) []any {
-		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), show.Since(b.CreationTimestamp)}
+	k.CellsAt = func(b binding, since func(metav1.Time) string) []any {
+		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), since(b.CreationTimestamp)}
 	}
 	return k
 }
@@ -41,8 +42,8 @@ func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBin
 		})
 	k.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Columns = bindingColumns()
-	k.Cells = func(b binding) []any {
-		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), show.Since(b.CreationTimestamp)}
+	k.CellsAt = func(b binding, since func(metav1.Time) string) []any {
+		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), since(b.CreationTimestamp)}
 	}
 	return k
 }

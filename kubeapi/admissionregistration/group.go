@@ -87,7 +87,9 @@ func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfigu
 		}
 	}
 	k.Columns = webhookColumns()
-	k.Cells = func(c conf) []any { return []any{c.Name, int64(len(c.Webhooks)), show.Since(c.CreationTimestamp)} }
+	k.CellsAt = func(c conf, since func(metav1.Time) string) []any {
+		return []any{c.Name, int64(len(c.Webhooks)), since(c.CreationTimestamp)}
+	}
 	return k
 }
 
@@ -113,7 +115,9 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 		}
 	}
 	k.Columns = webhookColumns()
-	k.Cells = func(c conf) []any { return []any{c.Name, int64(len(c.Webhooks)), show.Since(c.CreationTimestamp)} }
+	k.CellsAt = func(c conf, since func(metav1.Time) string) []any {
+		return []any{c.Name, int64(len(c.Webhooks)), since(c.CreationTimestamp)}
+	}
 	return k
 }
 

@@ -52,8 +52,8 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 		show.Text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy"),
 		show.Age(),
 	}
-	k.Cells = func(p policy) []any {
-		return []any{p.Name, int64(len(p.Spec.Validations)), paramKind(p.Spec.ParamKind), show.Since(p.CreationTimestamp)}
+	k.CellsAt = func(p policy, since func(metav1.Time) string) []any {
+		return []any{p.Name, int64(len(p.Spec.Validations)), paramKind(p.Spec.ParamKind), since(p.CreationTimestamp)}
 	}
 	k.ResetFields = strategy.Reset(v1, "status")
 	k.Status = &registry.StatusSubresource[policy]{
@@ -92,8 +92,8 @@ func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 		show.Text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy"),
 		show.Age(),
 	}
-	k.Cells = func(p policy) []any {
-		return []any{p.Name, int64(len(p.Spec.Mutations)), paramKind(p.Spec.ParamKind), show.Since(p.CreationTimestamp)}
+	k.CellsAt = func(p policy, since func(metav1.Time) string) []any {
+		return []any{p.Name, int64(len(p.Spec.Mutations)), paramKind(p.Spec.ParamKind), since(p.CreationTimestamp)}
 	}
 	return k
 }

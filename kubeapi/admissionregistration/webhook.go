@@ -1,8 +1,6 @@
 package admissionregistration
 
 import (
-	"fmt"
-	"net/url"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -11,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	genericwebhook "triplane/generic/webhook"
 	"triplane/kubeapi/check"
 )
 
@@ -89,7 +88,7 @@ func validateWebhook(w *webhook, path *field.Path) field.ErrorList {
 	case (c.URL == nil) == (c.Service == nil):
 		errs = append(errs, field.Required(client, "exactly one of url or service is required"))
 	case c.URL != nil:
-		errs = append(errs, validateURL(*c.URL, client.Child("url"))...)
+		errs = append(errs, genericwebhook.ValidateURL(*c.URL, client.Child("url"))...)
 	default:
 		errs = append(errs, validateService(c.Service, client.Child("service"))...)
 	}
@@ -120,31 +119,6 @@ func validateVersions(versions []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateURL(text string, path *field.Path) field.ErrorList {
-	const form = "; desired format: https://host[/path]"
-	u, err := url.Parse(text)
-	if err != nil {
-		return field.ErrorList{field.Required(path, "url must be a valid URL: "+err.Error()+form)}
-	}
-	var errs field.ErrorList
-	if u.Scheme != "https" {
-		errs = append(errs, field.Invalid(path, u.Scheme, "'https' is the only allowed URL scheme"+form))
-	}
-	if u.Host == "" {
-		errs = append(errs, field.Invalid(path, u.Host, "host must be specified"+form))
-	}
-	if u.User != nil {
-		errs = append(errs, field.Invalid(path, u.User.String(), "user information is not permitted in the URL"))
-	}
-	if u.Fragment != "" {
-		errs = append(errs, field.Invalid(path, u.Fragment, "fragments are not permitted in the URL"))
-	}
-	if u.RawQuery != "" {
-		errs = append(errs, field.Invalid(path, u.RawQuery, "query parameters are not permitted in the URL"))
-	}
-	return errs
-}
-
 func validateService(s *admissionv1.ServiceReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if s.Name == "" {
@@ -153,31 +127,7 @@ func validateService(s *admissionv1.ServiceReference, path *field.Path) field.Er
 	if s.Namespace == "" {
 		errs = append(errs, field.Required(path.Child("namespace"), ""))
 	}
-	if s.Port != nil {
-		for _, m := range validation.IsValidPortNum(int(*s.Port)) {
-			errs = append(errs, field.Invalid(path.Child("port"), *s.Port, "port is not valid: "+m))
-		}
-	}
-	if s.Path == nil || *s.Path == "/" || *s.Path == "" {
-		return errs
-	}
-	at, text := path.Child("path"), *s.Path
-	if text == "//" {
-		return append(errs, field.Invalid(at, text, "segment[0] may not be empty"))
-	}
-	if !strings.HasPrefix(text, "/") {
-		errs = append(errs, field.Invalid(at, text, "must start with a '/'"))
-	}
-	for i, step := range strings.Split(strings.TrimSuffix(text[1:], "/"), "/") {
-		if step == "" {
-			errs = append(errs, field.Invalid(at, text, fmt.Sprintf("segment[%d] may not be empty", i)))
-			continue
-		}
-		for _, m := range validation.IsDNS1123Subdomain(step) {
-			errs = append(errs, field.Invalid(at, text, fmt.Sprintf("segment[%d]: %v", i, m)))
-		}
-	}
-	return errs
+	return append(errs, genericwebhook.ValidateEndpoint(s.Port, s.Path, path)...)
 }
 
 func validateConditions(cs []admissionv1.MatchCondition, x *expressions, path *field.Path) field.ErrorList {

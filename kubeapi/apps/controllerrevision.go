@@ -38,8 +38,8 @@ func controllerRevisionKind() registry.Kind[*appsv1.ControllerRevision] {
 			show.Text("Revision", show.Doc(appsv1.ControllerRevision{}, "revision")),
 			show.Age(),
 		},
-		Cells: func(r *appsv1.ControllerRevision) []any {
-			return []any{r.Name, controllerName(r), r.Revision, show.Since(r.CreationTimestamp)}
+		CellsAt: func(r *appsv1.ControllerRevision, since func(metav1.Time) string) []any {
+			return []any{r.Name, controllerName(r), r.Revision, since(r.CreationTimestamp)}
 		},
 	}
 }

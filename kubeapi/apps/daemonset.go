@@ -16,12 +16,15 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
+	"triplane/kubeapi/workload"
 )
 
-func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
+// daemonSetKind declares the DaemonSet; o says what its pods may be.
+func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 	return registry.Kind[*appsv1.DaemonSet]{
 		Hub: kind("DaemonSet"), Plural: "daemonsets", Singular: "daemonset",
 		ShortNames: []string{"ds"}, Categories: []string{"all"}, Namespaced: true,
@@ -30,9 +33,8 @@ func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
 		Default:  defaultDaemonSet,
 		Readable: readableGeneration,
 		PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
-			podspec.DropDisabled(&d.Spec.Template.Spec)
+			workload.PrepareForCreate(d, &d.Spec.Template)
 			d.Status = appsv1.DaemonSetStatus{}
-			d.Generation = 1
 			setTemplateGeneration(d, max(templateGeneration(d), 1))
 		},
 		PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
@@ -45,24 +47,18 @@ func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
 			setTemplateGeneration(d, g)
 			strategy.Generation(d, old, check.Differs(d.Spec, old.Spec))
 		},
-		Validate: func(ctx context.Context, d *appsv1.DaemonSet) field.ErrorList {
-			return validateDaemonSetSpec(ctx, d, nil)
+		Validate: func(_ context.Context, d *appsv1.DaemonSet) field.ErrorList {
+			return validateDaemonSetSpec(o, d)
 		},
-		ValidateUpdate: func(ctx context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
-			errs := validateDaemonSetSpec(ctx, d, old)
+		ValidateUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
+			errs := validateDaemonSetSpec(o, d)
 			return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 		},
-		Warnings: func(ctx context.Context, d, old *appsv1.DaemonSet) []string {
-			if old == nil {
-				return podspec.TemplateWarnings(ctx, &d.Spec.Template, nil, templatePath())
-			}
-			if d.Generation == old.Generation {
-				return nil
-			}
-			return podspec.TemplateWarnings(ctx, &d.Spec.Template, &old.Spec.Template, templatePath())
+		Warnings: func(_ context.Context, d, old *appsv1.DaemonSet) []string {
+			return workload.TemplateWarnings(d, old, &d.Spec.Template, templatePath())
 		},
 		AllowUnconditionalUpdate: true,
-		Columns: append(append([]registry.Column{
+		Columns: workload.Columns(show.Doc(appsv1.DaemonSetSpec{}, "selector"),
 			show.Name(),
 			show.Int("Desired", show.Doc(appsv1.DaemonSetStatus{}, "desiredNumberScheduled")),
 			show.Int("Current", show.Doc(appsv1.DaemonSetStatus{}, "currentNumberScheduled")),
@@ -71,13 +67,13 @@ func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
 			show.Int("Available", show.Doc(appsv1.DaemonSetStatus{}, "numberAvailable")),
 			show.Text("Node Selector", show.Doc(corev1.PodSpec{}, "nodeSelector")),
 			show.Age(),
-		}, containerColumns()...), selectorColumn(show.Doc(appsv1.DaemonSetSpec{}, "selector"))),
-		Cells: func(d *appsv1.DaemonSet) []any {
+		),
+		CellsAt: func(d *appsv1.DaemonSet, since func(metav1.Time) string) []any {
 			names, images := show.Containers(d.Spec.Template.Spec.Containers)
 			s := &d.Status
 			return []any{d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
 				int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
-				show.Since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
+				since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
 		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.DaemonSet]{
@@ -120,33 +116,32 @@ func defaultDaemonSet(d *appsv1.DaemonSet) {
 	if readableGeneration(d) == nil {
 		setTemplateGeneration(d, templateGeneration(d)) // whoever writes the object owns it
 	}
-	setDefault(&d.Spec.RevisionHistoryLimit, 10)
+	defaults.Set(&d.Spec.RevisionHistoryLimit, 10)
 	s := &d.Spec.UpdateStrategy
 	if s.Type == "" {
 		s.Type = appsv1.RollingUpdateDaemonSetStrategyType
 	}
 	if s.Type == appsv1.RollingUpdateDaemonSetStrategyType {
-		setDefault(&s.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
-		setDefault(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
-		setDefault(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+		defaults.Set(&s.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+		defaults.Set(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		defaults.Set(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 	} else if s.RollingUpdate != nil {
-		setDefault(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(0))
-		setDefault(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+		defaults.Set(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(0))
+		defaults.Set(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 	}
 }
 
-func validateDaemonSetSpec(ctx context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
+func validateDaemonSetSpec(o podspec.Options, d *appsv1.DaemonSet) field.ErrorList {
 	s, path := &d.Spec, field.NewPath("spec")
 	errs := metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))
-	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil && !selector.Matches(labels.Set(s.Template.Labels)) {
-		errs = append(errs, mismatch(&s.Template, path))
+	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil {
+		errs = append(errs, workload.Selected(selector, &s.Template, path.Child("template"))...)
 	}
 	if s.Selector != nil && len(s.Selector.MatchLabels)+len(s.Selector.MatchExpressions) == 0 {
 		errs = append(errs, field.Invalid(path.Child("selector"), s.Selector, "empty selector is invalid for daemonset"))
 	}
-	oldTemplate := before(old, func(o *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &o.Spec.Template })
-	errs = append(errs, podspec.ValidateTemplate(ctx, &s.Template, oldTemplate, path.Child("template"))...)
-	errs = append(errs, validatePodsRunForEver(&s.Template, "DaemonSet", path)...)
+	errs = append(errs, podspec.ValidateTemplate(o, &s.Template, path.Child("template"))...)
+	errs = append(errs, workload.AlwaysRestarted(&s.Template, "DaemonSet", path.Child("template"))...)
 	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
 	errs = append(errs, validateDaemonSetStrategy(&s.UpdateStrategy, path.Child("updateStrategy"))...)
 	return append(errs, check.NonNegativePtr(s.RevisionHistoryLimit, path.Child("revisionHistoryLimit"))...)
@@ -188,11 +183,11 @@ func validateDaemonSetRolling(r *appsv1.RollingUpdateDaemonSet, path *field.Path
 
 func validateDaemonSetStatus(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
 	s, path := &d.Status, field.NewPath("status")
-	errs := nonNegativeCounts(path,
-		count{"currentNumberScheduled", int64(s.CurrentNumberScheduled)}, count{"numberMisscheduled", int64(s.NumberMisscheduled)},
-		count{"desiredNumberScheduled", int64(s.DesiredNumberScheduled)}, count{"numberReady", int64(s.NumberReady)},
-		count{"observedGeneration", s.ObservedGeneration}, count{"updatedNumberScheduled", int64(s.UpdatedNumberScheduled)},
-		count{"numberAvailable", int64(s.NumberAvailable)}, count{"numberUnavailable", int64(s.NumberUnavailable)})
+	errs := workload.Counts(path,
+		workload.Count("currentNumberScheduled", s.CurrentNumberScheduled), workload.Count("numberMisscheduled", s.NumberMisscheduled),
+		workload.Count("desiredNumberScheduled", s.DesiredNumberScheduled), workload.Count("numberReady", s.NumberReady),
+		workload.Count("observedGeneration", s.ObservedGeneration), workload.Count("updatedNumberScheduled", s.UpdatedNumberScheduled),
+		workload.Count("numberAvailable", s.NumberAvailable), workload.Count("numberUnavailable", s.NumberUnavailable))
 	errs = append(errs, check.NonNegativePtr(s.CollisionCount, path.Child("collisionCount"))...)
-	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+	return append(errs, workload.NotDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
 }

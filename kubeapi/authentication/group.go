@@ -50,10 +50,8 @@ func (t tokenReviews) Create(ctx context.Context, obj runtime.Object, validate r
 	if review.Spec.Token == "" {
 		return nil, apierrors.NewBadRequest("token is required for TokenReview in authentication")
 	}
-	if validate != nil {
-		if err := validate(ctx, obj.DeepCopyObject()); err != nil {
-			return nil, err
-		}
+	if err := group.Admit(ctx, obj, validate); err != nil {
+		return nil, err
 	}
 	if t.tokens == nil {
 		return review, nil
@@ -103,10 +101,8 @@ func (selfSubjectReviews) Create(ctx context.Context, obj runtime.Object, valida
 	if _, ok := obj.(*authenticationv1.SelfSubjectReview); !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a SelfSubjectReview: %#v", obj))
 	}
-	if validate != nil {
-		if err := validate(ctx, obj.DeepCopyObject()); err != nil {
-			return nil, err
-		}
+	if err := group.Admit(ctx, obj, validate); err != nil {
+		return nil, err
 	}
 	u := request.UserFrom(ctx)
 	if u == nil {

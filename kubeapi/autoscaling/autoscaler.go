@@ -3,12 +3,14 @@ package autoscaling
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -45,9 +47,9 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 			show.Text("Replicas", show.Doc(autoscalingv2.HorizontalPodAutoscalerStatus{}, "currentReplicas")),
 			show.Age(),
 		},
-		Cells: func(a *autoscaler) []any {
-			return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), show.DerefOr(a.Spec.MinReplicas, "<unset>"),
-				int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), show.Since(a.CreationTimestamp)}
+		CellsAt: func(a *autoscaler, since func(metav1.Time) string) []any {
+			return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), minimum(a),
+				int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), since(a.CreationTimestamp)}
 		},
 		ResetFields: strategy.Also(strategy.Reset(v2, "status"), strategy.Reset(v1, "status")),
 		Status: &registry.StatusSubresource[*autoscaler]{
@@ -217,4 +219,12 @@ func percent(p *int32) string {
 		return "<unknown>"
 	}
 	return fmt.Sprintf("%d%%", *p)
+}
+
+// minimum is the cell of the smallest number of pods.
+func minimum(a *autoscaler) string {
+	if a.Spec.MinReplicas == nil {
+		return "<unset>"
+	}
+	return strconv.Itoa(int(*a.Spec.MinReplicas))
 }

@@ -8,10 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // replicaLease is a key that ends with its replica: an Endpoints object in
@@ -25,16 +25,10 @@ type replicaLease struct {
 // renew writes the key for a while; the generation makes each value differ.
 func (l *replicaLease) renew(ctx context.Context, ttl time.Duration) error {
 	l.object.Generation++
-	raw, err := l.object.Marshal()
+	value, err := wire.AppendProtobuf(nil, corev1.SchemeGroupVersion.WithKind("Endpoints"), &l.object)
 	if err != nil {
 		return err
 	}
-	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Endpoints"}, Raw: raw}
-	value, err := u.Marshal()
-	if err != nil {
-		return err
-	}
-	value = append([]byte("k8s\x00"), value...)
 	kv, err := l.backend.Get(ctx, l.key)
 	if errors.Is(err, storage.ErrNotFound) {
 		_, err = l.backend.Create(ctx, l.key, value, ttl)

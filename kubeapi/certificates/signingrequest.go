@@ -40,7 +40,7 @@ func signingRequestKind() registry.Kind[*csr] {
 			show.Text("RequestedDuration", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "expirationSeconds")),
 			show.Text("Condition", show.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions")),
 		},
-		Cells: cells,
+		CellsAt: cells,
 		Fields: []registry.SelectableField[*csr]{
 			{Path: "spec.signerName", Get: func(r *csr) string { return r.Spec.SignerName }},
 		},
@@ -102,7 +102,7 @@ func stamp(r, old *csr) {
 	}
 }
 
-func cells(r *csr) []any {
+func cells(r *csr, since func(metav1.Time) string) []any {
 	signer, requested := "<none>", "<none>"
 	if r.Spec.SignerName != "" {
 		signer = r.Spec.SignerName
@@ -110,7 +110,7 @@ func cells(r *csr) []any {
 	if s := r.Spec.ExpirationSeconds; s != nil {
 		requested = duration.HumanDuration(time.Duration(*s) * time.Second)
 	}
-	return []any{r.Name, show.Since(r.CreationTimestamp), signer, r.Spec.Username, requested, state(r)}
+	return []any{r.Name, since(r.CreationTimestamp), signer, r.Spec.Username, requested, state(r)}
 }
 
 func state(r *csr) string {

@@ -5,8 +5,10 @@ import (
 	"context"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/generic/server"
@@ -37,8 +39,8 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 		Columns: []registry.Column{
 			show.Name(), show.Text("Holder", show.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), show.Age(),
 		},
-		Cells: func(l lease) []any {
-			return []any{l.Name, show.Deref(l.Spec.HolderIdentity), show.Since(l.CreationTimestamp)}
+		CellsAt: func(l lease, since func(metav1.Time) string) []any {
+			return []any{l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), since(l.CreationTimestamp)}
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -44,8 +45,8 @@ func endpointsKind() registry.Kind[*corev1.Endpoints] {
 		Columns: []registry.Column{
 			show.Name(), show.Text("Endpoints", show.Doc(corev1.Endpoints{}, "subsets")), show.Age(),
 		},
-		Cells: func(e *corev1.Endpoints) []any {
-			return []any{e.Name, endpointsCell(e), show.Since(e.CreationTimestamp)}
+		CellsAt: func(e *corev1.Endpoints, since func(metav1.Time) string) []any {
+			return []any{e.Name, endpointsCell(e), since(e.CreationTimestamp)}
 		},
 	}
 }

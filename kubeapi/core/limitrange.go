@@ -82,7 +82,7 @@ func validateLimitRange(l *corev1.LimitRange) field.ErrorList {
 	return errs
 }
 
-// limitItem judges the quantities of an item against each other.
+// limitItem validates the quantities of an item against each other.
 func limitItem(it *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := sets.New[string]()

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
@@ -60,8 +62,8 @@ func persistentVolumeKind() registry.Kind[*corev1.PersistentVolume] {
 			show.Text("Reason", show.Doc(corev1.PersistentVolumeStatus{}, "reason")), show.Age(),
 			show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeSpec{}, "volumeMode"))),
 		},
-		Cells:  volumeCells,
-		Fields: []registry.SelectableField[pv]{{Path: "name", Get: func(v pv) string { return v.Name }}},
+		CellsAt: volumeCells,
+		Fields:  []registry.SelectableField[pv]{{Path: "name", Get: func(v pv) string { return v.Name }}},
 	}
 }
 
@@ -73,7 +75,7 @@ func defaultVolume(v *corev1.PersistentVolume) {
 		v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
 	}
 	if v.Spec.VolumeMode == nil {
-		v.Spec.VolumeMode = ptr(corev1.PersistentVolumeFilesystem)
+		v.Spec.VolumeMode = ptr.To(corev1.PersistentVolumeFilesystem)
 	}
 	podspec.RoundResources(v.Spec.Capacity)
 	if s := v.Spec.HostPath; s != nil {
@@ -98,7 +100,7 @@ func defaultVolume(v *corev1.PersistentVolume) {
 	}
 }
 
-func volumeCells(v *corev1.PersistentVolume) []any {
+func volumeCells(v *corev1.PersistentVolume, since func(metav1.Time) string) []any {
 	claim := ""
 	if r := v.Spec.ClaimRef; r != nil {
 		claim = r.Namespace + "/" + r.Name
@@ -111,7 +113,7 @@ func volumeCells(v *corev1.PersistentVolume) []any {
 	return []any{
 		v.Name, capacity.String(), accessModes(v.Spec.AccessModes), string(v.Spec.PersistentVolumeReclaimPolicy), phase, claim,
 		classOf(v.Annotations, v.Spec.StorageClassName), orUnset(v.Spec.VolumeAttributesClassName), v.Status.Reason,
-		show.Since(v.CreationTimestamp), volumeMode(v.Spec.VolumeMode),
+		since(v.CreationTimestamp), volumeMode(v.Spec.VolumeMode),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -51,9 +52,9 @@ func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 			show.Text("Limit", "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."),
 			show.Age(),
 		},
-		Cells: func(q *corev1.ResourceQuota) []any {
+		CellsAt: func(q *corev1.ResourceQuota, since func(metav1.Time) string) []any {
 			requests, limits := quotaCells(q)
-			return []any{q.Name, requests, limits, show.Since(q.CreationTimestamp)}
+			return []any{q.Name, requests, limits, since(q.CreationTimestamp)}
 		},
 	}
 }

@@ -52,7 +52,7 @@ func secretKind() registry.Kind[*corev1.Secret] {
 	}
 }
 
-// secretWarnings tells of a certificate and a key that do not go together.
+// secretWarnings warns of a certificate and a key that do not belong together.
 func secretWarnings(s *corev1.Secret) []string {
 	if s.Type != corev1.SecretTypeTLS {
 		return nil
@@ -120,7 +120,7 @@ func validateSecret(s *corev1.Secret) field.ErrorList {
 	return errs
 }
 
-// jsonKey judges the key that a docker configuration must be at. The value
+// jsonKey validates the key that a docker configuration must be at. The value
 // itself is kept out of the message.
 func jsonKey(s *corev1.Secret, key string) field.ErrorList {
 	path := field.NewPath("data").Key(key)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/registry"
@@ -37,8 +38,8 @@ func serviceAccountKind() registry.Kind[*corev1.ServiceAccount] {
 			return nil
 		},
 		Columns: []registry.Column{show.Name(), show.Age()},
-		Cells: func(s *corev1.ServiceAccount) []any {
-			return []any{s.Name, show.Since(s.CreationTimestamp)}
+		CellsAt: func(s *corev1.ServiceAccount, since func(metav1.Time) string) []any {
+			return []any{s.Name, since(s.CreationTimestamp)}
 		},
 	}
 }

@@ -12,10 +12,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/generic/server"
@@ -67,8 +69,8 @@ func endpointSliceKind() registry.Kind[slice] {
 			show.Text("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports")),
 			show.Text("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints")), show.Age(),
 		},
-		Cells: func(s slice) []any {
-			return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), show.Since(s.CreationTimestamp)}
+		CellsAt: func(s slice, since func(metav1.Time) string) []any {
+			return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), since(s.CreationTimestamp)}
 		},
 	}
 }
@@ -214,7 +216,7 @@ func slicePorts(ports []discoveryv1.EndpointPort, list *field.Path) field.ErrorL
 	names := sets.New[string]()
 	for i := range ports {
 		p, path := &ports[i], list.Index(i)
-		name := show.Deref(p.Name)
+		name := ptr.Deref(p.Name, "")
 		if name != "" {
 			errs = append(errs, check.Label(name, path.Child("name"))...)
 		}
@@ -222,7 +224,7 @@ func slicePorts(ports []discoveryv1.EndpointPort, list *field.Path) field.ErrorL
 			errs = append(errs, field.Duplicate(path.Child("name"), name))
 		}
 		names.Insert(name)
-		errs = append(errs, check.OneOf(show.Deref(p.Protocol), path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		errs = append(errs, check.OneOf(ptr.Deref(p.Protocol, ""), path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
 		if p.AppProtocol != nil {
 			errs = append(errs, check.QualifiedName(*p.AppProtocol, path.Child("appProtocol"))...)
 		}

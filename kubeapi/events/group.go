@@ -89,7 +89,7 @@ func invalid(path, message string) *field.Error {
 	return field.Invalid(field.NewPath(path), "", message)
 }
 
-// validateParts judges what events with an event time are held to.
+// validateParts validates what events with an event time are held to.
 func validateParts(e *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
 	about := e.InvolvedObject.Namespace

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -49,7 +50,7 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 			show.Age(),
 			show.Text("MissingPL", "references a broken or non-existent PriorityLevelConfiguration"),
 		},
-		Cells: func(f *flowv1.FlowSchema) []any {
+		CellsAt: func(f *flowv1.FlowSchema, since func(metav1.Time) string) []any {
 			method, missing := "<none>", "?"
 			if m := f.Spec.DistinguisherMethod; m != nil {
 				method = string(m.Type)
@@ -59,7 +60,7 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 					missing = string(c.Status)
 				}
 			}
-			return []any{f.Name, f.Spec.PriorityLevelConfiguration.Name, int64(f.Spec.MatchingPrecedence), method, show.Since(f.CreationTimestamp), missing}
+			return []any{f.Name, f.Spec.PriorityLevelConfiguration.Name, int64(f.Spec.MatchingPrecedence), method, since(f.CreationTimestamp), missing}
 		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*flowv1.FlowSchema]{

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -50,7 +51,7 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 			show.Text("QueueLengthLimit", show.Doc(flowv1.QueuingConfiguration{}, "queueLengthLimit")),
 			show.Age(),
 		},
-		Cells:       levelCells,
+		CellsAt:     levelCells,
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*level]{
 			PrepareForUpdate: func(_ context.Context, l, old *level) {
@@ -69,7 +70,7 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 	}
 }
 
-func levelCells(l *flowv1.PriorityLevelConfiguration) []any {
+func levelCells(l *flowv1.PriorityLevelConfiguration, since func(metav1.Time) string) []any {
 	none := "<none>"
 	var shares, queues, hand, length any = none, none, none, none
 	if x := l.Spec.Limited; x != nil {
@@ -78,7 +79,7 @@ func levelCells(l *flowv1.PriorityLevelConfiguration) []any {
 			queues, hand, length = int64(q.Queues), int64(q.HandSize), int64(q.QueueLengthLimit)
 		}
 	}
-	return []any{l.Name, string(l.Spec.Type), shares, queues, hand, length, show.Since(l.CreationTimestamp)}
+	return []any{l.Name, string(l.Spec.Type), shares, queues, hand, length, since(l.CreationTimestamp)}
 }
 
 func defaultLevel(l *flowv1.PriorityLevelConfiguration) {

@@ -38,7 +38,7 @@ type Deps struct {
 	TokenIssuer      *serviceaccount.Issuer
 	MaxTokenLifetime time.Duration
 	ExtendTokens     bool
-	// StorageHealth tells whether storage answers, for component statuses.
+	// StorageHealth reports whether storage answers, for component statuses.
 	StorageHealth func(context.Context) error
 
 	// ServiceCIDRs are the ranges of cluster IPs, the primary family first.

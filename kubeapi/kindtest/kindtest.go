@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
@@ -47,8 +48,12 @@ func Declared[T registry.Object](t *testing.T, k registry.Kind[T], want string) 
 	if got := Describe(k); got != want {
 		t.Errorf("declared %q, want %q", got, want)
 	}
-	if k.Cells != nil && len(k.Cells(k.New())) < len(k.Columns) {
-		t.Errorf("%s: %d cells for %d columns", k.Plural, len(k.Cells(k.New())), len(k.Columns))
+	if k.CellsAt == nil {
+		return
+	}
+	now := func(metav1.Time) string { return "0s" }
+	if cells := k.CellsAt(k.New(), now); len(cells) < len(k.Columns) {
+		t.Errorf("%s: %d cells for %d columns", k.Plural, len(cells), len(k.Columns))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -44,8 +45,8 @@ func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 		Columns: []registry.Column{
 			show.Name(), show.Text("ParentRef", show.Doc(networkingv1.IPAddressSpec{}, "parentRef")),
 		},
-		Cells: func(a *networkingv1.IPAddress) []any {
-			return []any{a.Name, parentText(a.Spec.ParentRef), show.Since(a.CreationTimestamp)}
+		CellsAt: func(a *networkingv1.IPAddress, since func(metav1.Time) string) []any {
+			return []any{a.Name, parentText(a.Spec.ParentRef), since(a.CreationTimestamp)}
 		},
 	}
 }
@@ -101,8 +102,8 @@ func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
 		Columns: []registry.Column{
 			show.Name(), show.Text("CIDRs", show.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs")), show.Age(),
 		},
-		Cells: func(c *networkingv1.ServiceCIDR) []any {
-			return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), show.Since(c.CreationTimestamp)}
+		CellsAt: func(c *networkingv1.ServiceCIDR, since func(metav1.Time) string) []any {
+			return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), since(c.CreationTimestamp)}
 		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*networkingv1.ServiceCIDR]{

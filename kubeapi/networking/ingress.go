@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -59,12 +60,12 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 			show.Text("Ports", "Ports of TLS configurations that open"),
 			show.Age(),
 		},
-		Cells: func(i *networkingv1.Ingress) []any {
+		CellsAt: func(i *networkingv1.Ingress, since func(metav1.Time) string) []any {
 			ports := "80"
 			if len(i.Spec.TLS) > 0 {
 				ports = "80, 443"
 			}
-			return []any{i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules), ingressAddresses(&i.Status.LoadBalancer), ports, show.Since(i.CreationTimestamp)}
+			return []any{i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules), ingressAddresses(&i.Status.LoadBalancer), ports, since(i.CreationTimestamp)}
 		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*networkingv1.Ingress]{

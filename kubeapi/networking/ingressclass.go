@@ -4,6 +4,7 @@ import (
 	"context"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -43,7 +44,7 @@ func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 			show.Text("Parameters", "A reference to a resource with additional parameters"),
 			show.Age(),
 		},
-		Cells: func(c *networkingv1.IngressClass) []any {
+		CellsAt: func(c *networkingv1.IngressClass, since func(metav1.Time) string) []any {
 			params := "<none>"
 			if p := c.Spec.Parameters; p != nil {
 				params = p.Kind
@@ -52,7 +53,7 @@ func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 				}
 				params += "/" + p.Name
 			}
-			return []any{c.Name, c.Spec.Controller, params, show.Since(c.CreationTimestamp)}
+			return []any{c.Name, c.Spec.Controller, params, since(c.CreationTimestamp)}
 		},
 	}
 }

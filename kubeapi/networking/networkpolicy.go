@@ -48,8 +48,8 @@ func networkPolicyKind() registry.Kind[*networkingv1.NetworkPolicy] {
 		Columns: []registry.Column{
 			show.Name(), show.Text("Pod-Selector", show.Doc(networkingv1.NetworkPolicySpec{}, "podSelector")), show.Age(),
 		},
-		Cells: func(p *networkingv1.NetworkPolicy) []any {
-			return []any{p.Name, show.Selector(&p.Spec.PodSelector), show.Since(p.CreationTimestamp)}
+		CellsAt: func(p *networkingv1.NetworkPolicy, since func(metav1.Time) string) []any {
+			return []any{p.Name, show.Selector(&p.Spec.PodSelector), since(p.CreationTimestamp)}
 		},
 	}
 }

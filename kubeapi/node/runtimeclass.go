@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -39,8 +40,8 @@ func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 		Columns: []registry.Column{
 			show.Name(), show.Text("Handler", show.Doc(nodev1.RuntimeClass{}, "handler")), show.Age(),
 		},
-		Cells: func(c *nodev1.RuntimeClass) []any {
-			return []any{c.Name, c.Handler, show.Since(c.CreationTimestamp)}
+		CellsAt: func(c *nodev1.RuntimeClass, since func(metav1.Time) string) []any {
+			return []any{c.Name, c.Handler, since(c.CreationTimestamp)}
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -54,8 +55,8 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 			show.Int("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time."),
 			show.Age(),
 		},
-		Cells: func(b *policyv1.PodDisruptionBudget) []any {
-			return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), show.Since(b.CreationTimestamp)}
+		CellsAt: func(b *policyv1.PodDisruptionBudget, since func(metav1.Time) string) []any {
+			return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), since(b.CreationTimestamp)}
 		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*policyv1.PodDisruptionBudget]{

@@ -5,6 +5,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -40,9 +41,9 @@ func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {
 		},
 		AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 		Columns: bindingColumns(show.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding"),
-		Cells: func(b *rbacv1.RoleBinding) []any {
+		CellsAt: func(b *rbacv1.RoleBinding, since func(metav1.Time) string) []any {
 			users, groups, accounts := bindingSubjects(b.Subjects)
-			return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, show.Since(b.CreationTimestamp), users, groups, accounts}
+			return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, since(b.CreationTimestamp), users, groups, accounts}
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -44,7 +45,9 @@ func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 		Columns: []registry.Column{
 			show.Name(), show.Text("State", "A summary of the current state (allocated, pending, reserved, etc.)."), show.Age(),
 		},
-		Cells:       func(c claim) []any { return []any{c.Name, claimState(c), show.Since(c.CreationTimestamp)} },
+		CellsAt: func(c claim, since func(metav1.Time) string) []any {
+			return []any{c.Name, claimState(c), since(c.CreationTimestamp)}
+		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[claim]{
 			PrepareForUpdate: func(_ context.Context, c, old claim) {
@@ -74,7 +77,9 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 		AllowUnconditionalUpdate: true,
 		DeleteReturnsObject:      true,
 		Columns:                  []registry.Column{show.Name(), show.Age()},
-		Cells:                    func(t template) []any { return []any{t.Name, show.Since(t.CreationTimestamp)} },
+		CellsAt: func(t template, since func(metav1.Time) string) []any {
+			return []any{t.Name, since(t.CreationTimestamp)}
+		},
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"context"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/generic/server"
@@ -45,7 +47,7 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 		AllowUnconditionalUpdate: true,
 		DeleteReturnsObject:      true,
 		Columns:                  []registry.Column{show.Name(), show.Age()},
-		Cells:                    func(c class) []any { return []any{c.Name, show.Since(c.CreationTimestamp)} },
+		CellsAt:                  func(c class, since func(metav1.Time) string) []any { return []any{c.Name, since(c.CreationTimestamp)} },
 	}
 }
 
@@ -77,11 +79,11 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 			show.Text("Pool", show.Doc(resourcev1.ResourcePool{}, "name")),
 			show.Age(),
 		},
-		Cells: func(s slice) []any {
-			return []any{s.Name, show.Deref(s.Spec.NodeName), s.Spec.Driver, s.Spec.Pool.Name, show.Since(s.CreationTimestamp)}
+		CellsAt: func(s slice, since func(metav1.Time) string) []any {
+			return []any{s.Name, ptr.Deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, since(s.CreationTimestamp)}
 		},
 		Fields: []registry.SelectableField[slice]{
-			{Path: "spec.nodeName", Get: func(s slice) string { return show.Deref(s.Spec.NodeName) }},
+			{Path: "spec.nodeName", Get: func(s slice) string { return ptr.Deref(s.Spec.NodeName, "") }},
 			{Path: "spec.driver", Get: func(s slice) string { return s.Spec.Driver }},
 		},
 		UnknownField: "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s",

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -76,8 +77,8 @@ func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
 			show.Age(),
 			show.Text("PreemptionPolicy", show.Doc(schedulingv1.PriorityClass{}, "preemptionPolicy")),
 		},
-		Cells: func(c *schedulingv1.PriorityClass) []any {
-			return []any{c.Name, int64(c.Value), c.GlobalDefault, show.Since(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, ""))}
+		CellsAt: func(c *schedulingv1.PriorityClass, since func(metav1.Time) string) []any {
+			return []any{c.Name, int64(c.Value), c.GlobalDefault, since(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, ""))}
 		},
 	}
 }

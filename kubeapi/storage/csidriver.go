@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -63,7 +64,7 @@ func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
 			show.Text("Modes", show.Doc(storagev1.CSIDriverSpec{}, "volumeLifecycleModes")),
 			show.Age(),
 		},
-		Cells: csiDriverCells,
+		CellsAt: csiDriverCells,
 	}
 }
 
@@ -139,7 +140,7 @@ func validateTokenRequests(rs []storagev1.TokenRequest, path *field.Path) field.
 	return errs
 }
 
-func csiDriverCells(d *storagev1.CSIDriver) []any {
+func csiDriverCells(d *storagev1.CSIDriver, since func(metav1.Time) string) []any {
 	s := &d.Spec
 	modes := make([]string, len(s.VolumeLifecycleModes))
 	for i, m := range s.VolumeLifecycleModes {
@@ -158,5 +159,5 @@ func csiDriverCells(d *storagev1.CSIDriver) []any {
 		lifecycle = "<none>"
 	}
 	return []any{d.Name, ptr.Deref(s.AttachRequired, true), ptr.Deref(s.PodInfoOnMount, false), ptr.Deref(s.StorageCapacity, false),
-		tokens, ptr.Deref(s.RequiresRepublish, false), lifecycle, show.Since(d.CreationTimestamp)}
+		tokens, ptr.Deref(s.RequiresRepublish, false), lifecycle, since(d.CreationTimestamp)}
 }

@@ -30,8 +30,8 @@ func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 		Columns: []registry.Column{
 			show.Name(), show.Int("Drivers", "Drivers indicates the number of CSI drivers registered on the node"), show.Age(),
 		},
-		Cells: func(n *storagev1.CSINode) []any {
-			return []any{n.Name, int64(len(n.Spec.Drivers)), show.Since(n.CreationTimestamp)}
+		CellsAt: func(n *storagev1.CSINode, since func(metav1.Time) string) []any {
+			return []any{n.Name, int64(len(n.Spec.Drivers)), since(n.CreationTimestamp)}
 		},
 	}
 }

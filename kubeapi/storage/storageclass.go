@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -53,13 +54,13 @@ func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 			show.Text("AllowVolumeExpansion", show.Doc(storagev1.StorageClass{}, "allowVolumeExpansion")),
 			show.Age(),
 		},
-		Cells: func(c *storagev1.StorageClass) []any {
+		CellsAt: func(c *storagev1.StorageClass, since func(metav1.Time) string) []any {
 			name := c.Name
 			if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
 				name += " (default)"
 			}
 			return []any{name, c.Provisioner, string(ptr.Deref(c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)),
-				string(ptr.Deref(c.VolumeBindingMode, storagev1.VolumeBindingImmediate)), ptr.Deref(c.AllowVolumeExpansion, false), show.Since(c.CreationTimestamp)}
+				string(ptr.Deref(c.VolumeBindingMode, storagev1.VolumeBindingImmediate)), ptr.Deref(c.AllowVolumeExpansion, false), since(c.CreationTimestamp)}
 		},
 	}
 }
@@ -164,12 +165,12 @@ func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass]
 		Columns: []registry.Column{
 			show.Name(), show.Text("DriverName", show.Doc(storagev1.VolumeAttributesClass{}, "driverName")), show.Age(),
 		},
-		Cells: func(c *storagev1.VolumeAttributesClass) []any {
+		CellsAt: func(c *storagev1.VolumeAttributesClass, since func(metav1.Time) string) []any {
 			name := c.Name
 			if c.Annotations["volumeattributesclass.kubernetes.io/is-default-class"] == "true" {
 				name += " (default)"
 			}
-			return []any{name, c.DriverName, show.Since(c.CreationTimestamp)}
+			return []any{name, c.DriverName, since(c.CreationTimestamp)}
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -43,8 +44,8 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 			show.Bool("Attached", show.Doc(storagev1.VolumeAttachmentStatus{}, "attached")),
 			show.Age(),
 		},
-		Cells: func(a *storagev1.VolumeAttachment) []any {
-			return []any{a.Name, a.Spec.Attacher, ptr.Deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached, show.Since(a.CreationTimestamp)}
+		CellsAt: func(a *storagev1.VolumeAttachment, since func(metav1.Time) string) []any {
+			return []any{a.Name, a.Spec.Attacher, ptr.Deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached, since(a.CreationTimestamp)}
 		},
 		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*storagev1.VolumeAttachment]{

@@ -13,7 +13,7 @@ import (
 	"triplane/apiextensions/schema"
 )
 
-// Check judges the rules of a structural schema whose root is at path.
+// Check validates the rules of a structural schema whose root is at path.
 func Check(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
 	if !hasRules(root) {
 		return nil
@@ -139,7 +139,7 @@ func (c *checkerState) costs(path *field.Path, n *node, r *rule, often uint64) {
 	}
 }
 
-// words judges the message.
+// words validates the message.
 func (c *checkerState) words(path *field.Path, spec *apiextensionsv1.ValidationRule) bool {
 	before := len(c.errs)
 	breaks := func(s string) bool { return strings.ContainsAny(s, "\n\r") }

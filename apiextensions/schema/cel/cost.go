@@ -116,7 +116,7 @@ func minBytes(s *schema.Schema) int64 {
 	return 1
 }
 
-// estimator tells CEL how large the parts of self can be.
+// estimator estimates for CEL how large the parts of self can be.
 type estimator struct{ self *node }
 
 func (e estimator) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
@@ -152,7 +152,7 @@ func (estimator) EstimateCallCost(string, string, *checker.AstNode, []checker.As
 	return nil
 }
 
-// cost estimates an expression's worst case; it fails where CEL cannot tell.
+// cost estimates an expression's worst case; it fails where CEL knows no bound.
 func cost(e *cel.Env, p *program, n *node) (uint64, error) {
 	estimate, err := e.EstimateCost(p.ast, estimator{n}, checker.PresenceTestHasCost(false))
 	return estimate.Max, err

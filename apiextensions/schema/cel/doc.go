@@ -1,4 +1,4 @@
-// Package cel judges custom resources by the CEL rules of their schema,
+// Package cel validates custom resources by the CEL rules of their schema,
 // x-kubernetes-validations.
 //
 // A schema becomes a tree of nodes, each with the CEL type of its values. Rules

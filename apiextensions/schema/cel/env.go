@@ -40,7 +40,7 @@ func (n *node) forRule(e *cel.Env, optionalOld bool) (*cel.Env, error) {
 type program struct {
 	cel.Program
 	ast *cel.Ast
-	// usesOld tells that the expression speaks of oldSelf.
+	// usesOld says that the expression speaks of oldSelf.
 	usesOld bool
 }
 

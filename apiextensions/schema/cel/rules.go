@@ -18,7 +18,7 @@ type rule struct {
 	err     error    // why it could not be compiled
 }
 
-// transition tells that the rule judges a change, and so needs an old value.
+// transition says that the rule validates a change, and so needs an old value.
 func (r *rule) transition() bool { return r.program != nil && r.program.usesOld }
 
 func (r *rule) optionalOld() bool { return r.spec.OptionalOldSelf != nil && *r.spec.OptionalOldSelf }

@@ -14,11 +14,11 @@ import (
 	"triplane/apiextensions/schema"
 )
 
-// Validator judges values by the rules of a schema, which it compiles when they
+// Validator validates values by the rules of a schema, which it compiles when they
 // are first needed. It is safe for concurrent use.
 type Validator struct {
 	schema *schema.Schema
-	load   func() (*judge, error)
+	load   func() (*ruleTree, error)
 }
 
 // NewValidator returns the validator of a schema, nil where it has no rules.
@@ -49,30 +49,30 @@ func hasRules(s *schema.Schema) bool {
 	return false
 }
 
-// judge is the compiled form of a schema's rules, a tree like it without the
+// ruleTree is the compiled form of a schema's rules, a tree like it without the
 // branches that have none.
-type judge struct {
+type ruleTree struct {
 	node       *node
 	rules      []*rule
-	properties map[string]*judge
-	items      *judge
-	additional *judge
+	properties map[string]*ruleTree
+	items      *ruleTree
+	additional *ruleTree
 }
 
-func (v *Validator) compile() (*judge, error) {
+func (v *Validator) compile() (*ruleTree, error) {
 	t, root := newTree(v.schema)
 	e, err := t.env()
 	if err != nil {
 		return nil, err
 	}
-	return newJudge(e, v.schema, root), nil
+	return newRuleTree(e, v.schema, root), nil
 }
 
-func newJudge(e *cel.Env, s *schema.Schema, n *node) *judge {
+func newRuleTree(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
 	if !hasRules(s) || n == nil {
 		return nil
 	}
-	j := &judge{node: n, properties: map[string]*judge{}}
+	j := &ruleTree{node: n, properties: map[string]*ruleTree{}}
 	if s.Props != nil {
 		for i := range s.Props.XValidations {
 			r, _ := compileRule(e, n, &s.Props.XValidations[i])
@@ -80,14 +80,14 @@ func newJudge(e *cel.Env, s *schema.Schema, n *node) *judge {
 		}
 	}
 	if s.Items != nil {
-		j.items = newJudge(e, s.Items, n.elem)
+		j.items = newRuleTree(e, s.Items, n.elem)
 	}
 	if s.Additional != nil {
-		j.additional = newJudge(e, s.Additional, n.elem)
+		j.additional = newRuleTree(e, s.Additional, n.elem)
 	}
 	for name, p := range s.Properties {
 		if f := n.fields[Escape(name)]; f != nil {
-			if c := newJudge(e, p, f.node); c != nil {
+			if c := newRuleTree(e, p, f.node); c != nil {
 				j.properties[name] = c
 			}
 		}
@@ -95,7 +95,7 @@ func newJudge(e *cel.Env, s *schema.Schema, n *node) *judge {
 	return j
 }
 
-// Validate judges a value, and its change from old where that is not nil.
+// Validate validates a value, and its change from old where that is not nil.
 func (v *Validator) Validate(ctx context.Context, path *field.Path, value, old any) field.ErrorList {
 	j, err := v.load()
 	if err != nil {
@@ -116,7 +116,7 @@ type walk struct {
 	errs field.ErrorList
 }
 
-func (w *walk) value(path *field.Path, j *judge, v, old any, hasOld bool) {
+func (w *walk) value(path *field.Path, j *ruleTree, v, old any, hasOld bool) {
 	if j == nil || v == nil || w.left < 0 {
 		return
 	}
@@ -157,7 +157,7 @@ func (w *walk) value(path *field.Path, j *judge, v, old any, hasOld bool) {
 
 // correlate finds the old entry of a list map that has the keys of a new one;
 // entries of other lists have no past.
-func (j *judge) correlate(before []any) func(any) (any, bool) {
+func (j *ruleTree) correlate(before []any) func(any) (any, bool) {
 	s := j.node.schema
 	if s.ListType != "map" || len(before) == 0 {
 		return func(any) (any, bool) { return nil, false }
@@ -180,7 +180,7 @@ func (j *judge) correlate(before []any) func(any) (any, bool) {
 	}
 }
 
-func (w *walk) rules(path *field.Path, j *judge, v, old any, hasOld, unchanged bool) {
+func (w *walk) rules(path *field.Path, j *ruleTree, v, old any, hasOld, unchanged bool) {
 	vars := map[string]any{"self": j.node.value(v)}
 	for _, r := range j.rules {
 		if r.err != nil {
@@ -210,7 +210,7 @@ func (w *walk) rules(path *field.Path, j *judge, v, old any, hasOld, unchanged b
 	}
 }
 
-func (w *walk) rule(path *field.Path, j *judge, r *rule, v any, vars map[string]any) {
+func (w *walk) rule(path *field.Path, j *ruleTree, r *rule, v any, vars map[string]any) {
 	out, details, err := r.program.ContextEval(w.ctx, vars)
 	w.charge(details)
 	if err != nil {

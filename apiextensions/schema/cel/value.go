@@ -55,7 +55,7 @@ func (n *node) value(v any) ref.Val {
 	case bool:
 		return types.Bool(x)
 	}
-	return types.NewErr("a value of type %T cannot be judged", v)
+	return types.NewErr("a value of type %T cannot be validated", v)
 }
 
 func (n *node) format() string {

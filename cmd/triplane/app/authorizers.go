@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -19,115 +18,132 @@ import (
 	"triplane/generic/server"
 )
 
-// modes are the authorizers that need objects.
-func (p *parts) modes() map[string]options.Mode {
+// authorizers are those that decide by stored objects, which they follow from the
+// server's start on.
+type authorizers struct {
+	rbac *rbac.Authorizer
+	node *nodeAuthorizer
+}
+
+func newAuthorizers() *authorizers { return &authorizers{rbac.New(), newNodeAuthorizer()} }
+
+// modes returns the authorizers by --authorization-mode.
+func (a *authorizers) modes() map[string]options.Mode {
 	return map[string]options.Mode{
-		options.ModeRBAC: {Authorizer: p.rbac.Authorizer, RuleResolver: p.rbac.Authorizer},
-		options.ModeNode: {Authorizer: p.node, RuleResolver: p.node.Authorizer},
+		options.ModeRBAC: {Authorizer: a.rbac, RuleResolver: a.rbac},
+		options.ModeNode: {Authorizer: a.node, RuleResolver: a.node.Authorizer},
 	}
 }
 
-// rbacFeed keeps the RBAC authorizer up to date with the stored objects.
-type rbacFeed struct{ *rbac.Authorizer }
-
-func newRBACFeed() *rbacFeed { return &rbacFeed{rbac.New()} }
-
-// install has the server follow roles and bindings from its start on. It is
-// ready when it knows those that are there.
-func (f *rbacFeed) install(s *server.GenericAPIServer) error {
-	return s.AddPostStartHook("generic-apiserver-start-informers", func(hook server.HookContext) error {
-		synced, err := follow(s, hook.LoopbackClientConfig, f.Handler(), func(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
-			kinds := factory.Rbac().V1()
-			return []cache.SharedIndexInformer{
-				kinds.ClusterRoles().Informer(), kinds.ClusterRoleBindings().Informer(),
-				kinds.Roles().Informer(), kinds.RoleBindings().Informer(),
-			}
-		})
+// startHook follows the objects for as long as the server runs, and returns when
+// RBAC knows the roles and bindings that exist.
+func (a *authorizers) startHook() server.PostStartHook {
+	return server.PostStartHook{Name: "generic-apiserver-start-informers", Func: func(hook server.HookContext) error {
+		client, err := kubernetes.NewForConfig(hook.LoopbackClientConfig)
 		if err != nil {
 			return err
 		}
+		hook.Go(func(ctx context.Context) { a.node.run(ctx, client) })
+		synced := make(chan struct{})
+		hook.Go(func(ctx context.Context) { follow(ctx, client, a.rbac.Handler(), rbacKinds, synced) })
 		select {
 		case <-synced:
 			return nil
 		case <-hook.Done():
 			return errors.New("RBAC objects could not be listed")
 		}
-	})
+	}}
 }
 
-// firstSync is how long a node's first request waits for the objects by which
-// it is judged.
+func rbacKinds(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
+	kinds := factory.Rbac().V1()
+	return []cache.SharedIndexInformer{
+		kinds.ClusterRoles().Informer(), kinds.ClusterRoleBindings().Informer(),
+		kinds.Roles().Informer(), kinds.RoleBindings().Informer(),
+	}
+}
+
+// firstSync bounds how long a node's first requests wait for the objects that the
+// decision depends on.
 const firstSync = 10 * time.Second
 
-// nodeFeed keeps the node authorizer up to date, from the first request of a
-// node on: a server without nodes does not hold its pods a second time.
-type nodeFeed struct {
+// nodeAuthorizer is the node authorizer, which follows its objects from the first
+// request of a node on: a server without nodes does not hold its pods twice.
+type nodeAuthorizer struct {
 	*node.Authorizer
 
-	once   sync.Once
-	server *server.GenericAPIServer
-	synced <-chan struct{}
+	first  sync.Once
+	asked  chan struct{} // closed at the first request
+	synced chan struct{} // closed when the objects that exist are known
 }
 
-func newNodeFeed() *nodeFeed { return &nodeFeed{Authorizer: node.New()} }
+func newNodeAuthorizer() *nodeAuthorizer {
+	return &nodeAuthorizer{Authorizer: node.New(), asked: make(chan struct{}), synced: make(chan struct{})}
+}
 
 // Authorize implements authorizer.Authorizer.
-func (f *nodeFeed) Authorize(ctx context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
+func (n *nodeAuthorizer) Authorize(ctx context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
 	if _, ok := node.Name(a.User); !ok {
 		return authorizer.NoOpinion, "", nil
 	}
-	f.once.Do(f.begin)
 	select {
-	case <-f.synced:
+	case <-n.synced:
+	default:
+		n.await(ctx)
+	}
+	return n.Authorizer.Authorize(ctx, a)
+}
+
+func (n *nodeAuthorizer) await(ctx context.Context) {
+	n.first.Do(func() { close(n.asked) })
+	limit := time.NewTimer(firstSync)
+	defer limit.Stop()
+	select {
+	case <-n.synced:
 	case <-ctx.Done():
-	case <-time.After(firstSync):
-	}
-	return f.Authorizer.Authorize(ctx, a)
-}
-
-func (f *nodeFeed) begin() {
-	var err error
-	f.synced, err = follow(f.server, f.server.LoopbackClientConfig, f.Handler(), func(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
-		pods := factory.Core().V1().Pods().Informer()
-		if err := pods.SetTransform(node.Trim); err != nil {
-			klog.ErrorS(err, "Pods are held whole for the node authorizer")
-		}
-		return []cache.SharedIndexInformer{
-			pods, factory.Core().V1().PersistentVolumes().Informer(),
-			factory.Storage().V1().VolumeAttachments().Informer(),
-			factory.Resource().V1().ResourceSlices().Informer(),
-		}
-	})
-	if err != nil {
-		klog.ErrorS(err, "The node authorizer sees no objects")
+	case <-limit.C:
 	}
 }
 
-// follow runs informers as long as the server and has the handler told of their
-// objects. The channel is closed when it knows all those that are there.
-func follow(s *server.GenericAPIServer, config *restclient.Config, handler cache.ResourceEventHandler,
-	choose func(informers.SharedInformerFactory) []cache.SharedIndexInformer) (<-chan struct{}, error) {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
+// run follows the objects until ctx ends, once a node has asked.
+func (n *nodeAuthorizer) run(ctx context.Context, client kubernetes.Interface) {
+	select {
+	case <-n.asked:
+		follow(ctx, client, n.Handler(), nodeKinds, n.synced)
+	case <-ctx.Done():
 	}
+}
+
+func nodeKinds(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
+	pods := factory.Core().V1().Pods().Informer()
+	if err := pods.SetTransform(node.Trim); err != nil {
+		klog.ErrorS(err, "Pods are held whole for the node authorizer")
+	}
+	return []cache.SharedIndexInformer{
+		pods, factory.Core().V1().PersistentVolumes().Informer(),
+		factory.Storage().V1().VolumeAttachments().Informer(),
+		factory.Resource().V1().ResourceSlices().Informer(),
+	}
+}
+
+// follow passes the objects of informers and their changes to the handler until
+// ctx ends. It closes synced when the handler has got all that existed.
+func follow(ctx context.Context, client kubernetes.Interface, handler cache.ResourceEventHandler,
+	kinds func(informers.SharedInformerFactory) []cache.SharedIndexInformer, synced chan<- struct{}) {
 	factory := informers.NewSharedInformerFactory(client, 0)
-	var handled []cache.DoneChecker
-	for _, informer := range choose(factory) {
+	var delivered []cache.DoneChecker
+	for _, informer := range kinds(factory) {
 		registration, err := informer.AddEventHandler(handler)
 		if err != nil {
-			return nil, err
+			klog.ErrorS(err, "An authorizer does not see its objects")
+			return
 		}
-		handled = append(handled, registration.HasSyncedChecker())
+		delivered = append(delivered, registration.HasSyncedChecker())
 	}
-	synced := make(chan struct{})
-	s.Go(func(ctx context.Context) {
-		factory.StartWithContext(ctx)
-		if cache.WaitFor(ctx, "", handled...) {
-			close(synced)
-		}
-		<-ctx.Done()
-		factory.Shutdown()
-	})
-	return synced, nil
+	factory.StartWithContext(ctx)
+	if cache.WaitFor(ctx, "", delivered...) {
+		close(synced)
+	}
+	<-ctx.Done()
+	factory.Shutdown()
 }

@@ -23,53 +23,97 @@ import (
 	"triplane/generic/server"
 	"triplane/generic/storage/etcd"
 	"triplane/kubeapi"
-	kubeadmission "triplane/kubeapi/admission"
+	"triplane/kubeapi/admission"
 	"triplane/kubeapi/group"
 )
 
-// parts are what the servers of a chain are made of.
+// parts are what the servers of a chain are made of. Each is made from those
+// before it.
 type parts struct {
 	options *Options
-	config  *server.Config
 	store   *store
-	authn   *options.Authenticators
-	lookups *lookups
-	rbac    *rbacFeed
-	node    *nodeFeed
+	config  *server.Config
 
 	scheme    *runtime.Scheme
 	schemas   *models.Source
 	converter func() (managedfields.TypeConverter, error)
-	// stores finds the storage of built-in resources, for admission and core.
+
+	// stores is the one object that is filled after it was handed out: core enters
+	// the storage of each resource while it builds its groups, and authenticators
+	// and admission plugins, which core itself needs, find it there when requests
+	// come.
 	stores *group.Stores
+	authn  *options.Authenticators
+	// services finds external API servers and conversion webhooks.
+	services *aggregator.Services
 }
 
-// build stacks the servers, the innermost first: extensions, core, aggregator.
-// It returns the outermost.
-func (p *parts) build() (*server.GenericAPIServer, error) {
-	p.scheme = kubeapi.NewScheme()
+// newParts makes all that the servers share.
+func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
+	p := &parts{options: o, store: st, config: c, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err
 		}
 	}
-	p.schemas = &models.Source{}
 	// Made when a managed field is first written.
 	p.converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
 	})
-	p.config.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, p.config.Version.Major+"."+p.config.Version.Minor))
+	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
+	for _, make := range []func() error{p.makeAuthentication, p.makeAuthorization, p.makeAdmission, p.makeServices} {
+		if err := make(); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
 
-	p.stores = group.NewStores()
-	plugins := p.options.Admission.Enabled()
-	enabled := func(name string) bool { return slices.Contains(plugins, name) }
-	settings := kubeadmission.Settings{NotReadySeconds: p.options.Kube.NotReadySeconds, UnreachableSeconds: p.options.Kube.UnreachableSeconds}
-	dynamic := kubeadmission.NewDynamic(p.stores, p.config.Authorization, p.config.Discovery)
-	p.config.Admission = dynamic.Chain(kubeadmission.Plugins(p.stores, p.config.Authorization, settings, enabled), enabled)
+func (p *parts) makeAuthentication() (err error) {
+	if p.authn, err = p.options.Authentication.Build(lookups{p.stores}); err != nil {
+		return err
+	}
+	p.config.Authentication, p.config.APIAudiences = p.authn.Request, p.authn.Audiences
+	p.config.Serving.CurrentClientCAs = p.authn.Authorities
+	return nil
+}
+
+func (p *parts) makeAuthorization() (err error) {
+	c, own := p.config, newAuthorizers()
+	c.PostStartHooks = append(c.PostStartHooks, own.startHook())
+	c.Authorization, c.RuleResolver, err = p.options.Authorization.Build(own.modes())
+	return err
+}
+
+func (p *parts) makeAdmission() error {
+	c, enabled := p.config, p.options.Admission.Enabled()
+	plugins, err := admission.New(admission.Dependencies{
+		Stores:      p.stores,
+		Authorizer:  c.Authorization,
+		Groups:      c.Discovery,
+		Loopback:    c.LoopbackClientConfig,
+		Tolerations: p.options.Kube.Tolerations,
+	}, func(name string) bool { return slices.Contains(enabled, name) })
+	if err != nil {
+		return err
+	}
+	c.Admission = plugins.Chain
+	c.PostStartHooks = append(c.PostStartHooks, plugins.StartHook())
+	return nil
+}
+
+func (p *parts) makeServices() (err error) {
+	toEndpoints := p.options.Kube.AggregatorRouting || p.options.Etcd.Embedded() // alone there is no kube-proxy
+	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints)
+	return err
+}
+
+// build stacks the servers, the innermost first: extensions, core, aggregator.
+// It returns the outermost.
+func (p *parts) build() (*server.GenericAPIServer, error) {
 	generic := *p.config
-	generic.EnableDiscovery = false // core tells of all that both serve
-	services := &laterResolver{}
-	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas, ServiceResolver: services}).Complete().New(server.EmptyDelegate())
+	generic.EnableDiscovery = false // core serves the documents of both
+	extensions, err := (&apiextensions.Config{Generic: &generic, Models: p.schemas, ServiceResolver: p.services}).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		return nil, fmt.Errorf("extensions: %w", err)
 	}
@@ -81,12 +125,7 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("aggregator: %w", err)
 	}
-	services.aggregator.Store(outermost)
-	p.node.server = outermost.GenericAPIServer
-	if err := dynamic.Install(outermost.GenericAPIServer); err != nil {
-		return nil, err
-	}
-	return outermost.GenericAPIServer, p.rbac.install(outermost.GenericAPIServer)
+	return outermost.GenericAPIServer, nil
 }
 
 // core builds the server of the built-in kinds.
@@ -147,13 +186,12 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	p.lookups.stores.Store(core.Stores)
 	p.installIssuerDiscovery(core.GenericAPIServer)
 	return core, nil
 }
 
-// installIssuerDiscovery tells relying parties how to verify service account
-// tokens, where the issuer is a URL at which they could look.
+// installIssuerDiscovery serves what relying parties need to verify service account
+// tokens, where the issuer is a URL at which they can read it.
 func (p *parts) installIssuerDiscovery(s *server.GenericAPIServer) {
 	o := p.options.Authentication.ServiceAccount
 	d, err := serviceaccount.NewDiscovery(o.Issuers[0], o.JWKSURI, p.config.ExternalAddress, p.authn.Keys)
@@ -164,7 +202,7 @@ func (p *parts) installIssuerDiscovery(s *server.GenericAPIServer) {
 	d.Install(s.Handler.GoRestfulContainer)
 }
 
-// aggregator builds the outermost server, which tells of what all serve.
+// aggregator builds the outermost server, whose discovery lists what all serve.
 func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-chan struct{}) (*aggregator.Server, error) {
 	kube, headers := p.options.Kube, p.options.Authentication.RequestHeader
 	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: kube.ProxyClientCertFile, KeyFile: kube.ProxyClientKeyFile})
@@ -174,12 +212,12 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 	generic := *p.config
 	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
 	return (&aggregator.Config{
-		Generic:          &generic,
-		TypeConverter:    p.converter,
-		Local:            p.config.Discovery,
-		LocalComplete:    localComplete,
-		ProxyClientCert:  cert.Default,
-		RouteToEndpoints: kube.AggregatorRouting || p.options.Etcd.Embedded(), // alone there is no kube-proxy
+		Generic:         &generic,
+		TypeConverter:   p.converter,
+		Local:           p.config.Discovery,
+		LocalComplete:   localComplete,
+		ProxyClientCert: cert.Default,
+		Services:        p.services,
 		IdentityHeaders: aggregator.IdentityHeaders{
 			Names:    slices.Concat(headers.UsernameHeaders, headers.UIDHeaders, headers.GroupHeaders),
 			Prefixes: headers.ExtraHeaderPrefixes,

@@ -54,7 +54,7 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 		return nil, nil
 	case *version:
 		v := server.DefaultVersion()
-		fmt.Fprintf(out, "Triplane, Kubernetes API %s (%s, %s)\n", v.GitVersion, v.GitCommit, v.GoVersion)
+		fmt.Fprintf(out, "Triplane, Kubernetes API %s (%s, %s, %s, %s)\n", v.GitVersion, v.GitCommit, v.BuildDate, v.GoVersion, v.Platform)
 		return nil, nil
 	case all.NArg() > 0:
 		return nil, fmt.Errorf("%q is no flag; there are no commands, see triplane --help", strings.Join(all.Args(), " "))

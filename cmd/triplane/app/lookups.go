@@ -2,62 +2,33 @@ package app
 
 import (
 	"context"
-	"errors"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/registry"
 	"triplane/kubeapi/group"
 )
 
-// lookups lets authenticators, which are made before the servers, read objects
-// of the core server, which is made of authenticators. It implements
+// lookups reads the objects that authenticators validate tokens by. It implements
 // serviceaccount.Getter from the watch cache.
-type lookups struct {
-	stores atomic.Pointer[group.Stores]
-}
-
-var errNoLookup = errors.New("objects cannot be looked up yet")
+type lookups struct{ stores *group.Stores }
 
 // GetServiceAccount implements serviceaccount.Getter.
-func (l *lookups) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	return newest[*corev1.ServiceAccount](ctx, l, "serviceaccounts", namespace, name)
+func (l lookups) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+	return group.GetNew[*corev1.ServiceAccount](ctx, l.stores, corev1.Resource("serviceaccounts"), namespace, name)
 }
 
 // GetPod implements serviceaccount.Getter.
-func (l *lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
-	return newest[*corev1.Pod](ctx, l, "pods", namespace, name)
+func (l lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	return group.GetNew[*corev1.Pod](ctx, l.stores, corev1.Resource("pods"), namespace, name)
 }
 
-// GetSecret implements serviceaccount.Getter.
-func (l *lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	return lookup[*corev1.Secret](ctx, l, "secrets", namespace, name, group.Cached)
+// GetSecret implements serviceaccount.Getter. It asks the cache alone, as anybody
+// can make up the name of a secret.
+func (l lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	return group.Get[*corev1.Secret](ctx, l.stores, corev1.Resource("secrets"), namespace, name, group.Cached)
 }
 
 // GetNode implements serviceaccount.Getter.
-func (l *lookups) GetNode(ctx context.Context, name string) (*corev1.Node, error) {
-	return newest[*corev1.Node](ctx, l, "nodes", "", name)
-}
-
-// newest reads what is not in the cache from storage: another replica may have
-// issued a token a moment ago. Secrets are left out, as anybody can make up the
-// name of one.
-func newest[T registry.Object](ctx context.Context, l *lookups, resource, namespace, name string) (T, error) {
-	obj, err := lookup[T](ctx, l, resource, namespace, name, group.Cached)
-	if apierrors.IsNotFound(err) {
-		return lookup[T](ctx, l, resource, namespace, name, group.Consistent)
-	}
-	return obj, err
-}
-
-func lookup[T registry.Object](ctx context.Context, l *lookups, resource, namespace, name, version string) (T, error) {
-	stores := l.stores.Load()
-	if stores == nil {
-		var none T
-		return none, errNoLookup
-	}
-	return group.Get[T](ctx, stores, schema.GroupResource{Resource: resource}, namespace, name, version)
+func (l lookups) GetNode(ctx context.Context, name string) (*corev1.Node, error) {
+	return group.GetNew[*corev1.Node](ctx, l.stores, corev1.Resource("nodes"), "", name)
 }

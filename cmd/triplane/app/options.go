@@ -56,8 +56,7 @@ type Kube struct {
 	EndpointReconciler string
 	// ServiceNodePort makes the Service kubernetes a NodePort one.
 	ServiceNodePort int
-	// How long pods stay on nodes that are not ready or unreachable.
-	NotReadySeconds, UnreachableSeconds int64
+	Tolerations     admission.TolerationOptions
 }
 
 const (
@@ -84,8 +83,7 @@ func NewOptions() *Options {
 			RejectRedirects:  true,
 
 			EndpointReconciler: reconcilerLease,
-			NotReadySeconds:    300,
-			UnreachableSeconds: 300,
+			Tolerations:        admission.DefaultTolerationOptions(),
 		},
 		Ignored: &options.Ignored{},
 	}
@@ -94,14 +92,13 @@ func NewOptions() *Options {
 // admissionPlugins are the names of all plugins, and those that run unless
 // switched off.
 func admissionPlugins() (known, byDefault []string) {
-	admission.Plugins(nil, nil, admission.Settings{}, func(name string) bool {
-		known = append(known, name)
-		if !admission.OffByDefault(name) {
-			byDefault = append(byDefault, name)
+	for _, p := range admission.Table() {
+		known = append(known, p.Name)
+		if p.OnByDefault {
+			byDefault = append(byDefault, p.Name)
 		}
-		return false
-	})
-	return append(known, admission.DynamicNames()...), append(byDefault, admission.DynamicNames()...)
+	}
+	return known, byDefault
 }
 
 // Flags returns the flags by concern.
@@ -133,9 +130,9 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 		"How the endpoints of the Service kubernetes are kept: lease, or none.")
 	fs.Var(&k.RuntimeConfig, "runtime-config", "Which API versions are served: group/version=true|false, v1 for the core group, "+
 		"group/version/resource, or api/all, api/ga, api/beta and api/alpha, comma separated.")
-	fs.Int64Var(&k.NotReadySeconds, "default-not-ready-toleration-seconds", k.NotReadySeconds,
+	fs.Int64Var(&k.Tolerations.NotReadySeconds, "default-not-ready-toleration-seconds", k.Tolerations.NotReadySeconds,
 		"How many seconds pods stay on a node that is not ready, unless they say otherwise.")
-	fs.Int64Var(&k.UnreachableSeconds, "default-unreachable-toleration-seconds", k.UnreachableSeconds,
+	fs.Int64Var(&k.Tolerations.UnreachableSeconds, "default-unreachable-toleration-seconds", k.Tolerations.UnreachableSeconds,
 		"How many seconds pods stay on a node that cannot be reached, unless they say otherwise.")
 	fs.DurationVar(&k.EventTTL, "event-ttl", k.EventTTL, "How long events are kept.")
 	fs.StringVar(&k.ProxyClientCertFile, "proxy-client-cert-file", k.ProxyClientCertFile,
@@ -285,18 +282,7 @@ func (o *Options) servingNames() (names []string, ips []net.IP) {
 	}
 	cidrs, _ := o.Kube.serviceCIDRs()
 	for _, c := range cidrs {
-		ips = append(ips, firstAddress(c))
+		ips = append(ips, kubeapi.ServiceAddress(c))
 	}
 	return names, ips
-}
-
-// firstAddress is that of the kubernetes Service.
-func firstAddress(cidr *net.IPNet) net.IP {
-	ip := append(net.IP(nil), cidr.IP...)
-	for i := len(ip) - 1; i >= 0; i-- {
-		if ip[i]++; ip[i] != 0 {
-			break
-		}
-	}
-	return ip
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"sync"
 	"time"
@@ -33,7 +31,8 @@ type Server struct {
 	err  error // of Run; read after done
 }
 
-// Start builds a server and returns when it is ready. The server runs until Stop
+// Start builds a server and returns when it is ready (see HooksDone of
+// server.PreparedServer). The server runs until Stop
 // is called, or ctx ends, or it fails by itself.
 func Start(ctx context.Context, o *Options) (*Server, error) {
 	s, err := start(ctx, o)
@@ -46,7 +45,7 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 	return s, nil
 }
 
-// Run starts a server, tells where it is, and serves until ctx ends. It returns
+// Run starts a server, prints where it is, and serves until ctx ends. It returns
 // nil after a shutdown that was asked for.
 func Run(ctx context.Context, o *Options) error {
 	begun := time.Now()
@@ -171,16 +170,10 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.Etcd.ReadyCheck(st.backend)),
 		server.NamedCheck("informer-sync", st.following))
 
-	p := &parts{options: o, config: c, store: st, lookups: &lookups{}, rbac: newRBACFeed(), node: newNodeFeed()}
-	if p.authn, err = o.Authentication.Build(p.lookups); err != nil {
+	p, err := newParts(o, st, c)
+	if err != nil {
 		return nil, err
 	}
-	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
-	c.Serving.CurrentClientCAs = p.authn.Authorities
-	if c.Authorization, c.RuleResolver, err = o.Authorization.Build(p.modes()); err != nil {
-		return nil, err
-	}
-
 	outermost, err := p.build()
 	if err != nil {
 		return nil, err
@@ -207,22 +200,16 @@ func (o *Options) externalHost() string {
 	return o.ServerRun.AdvertiseAddress.String()
 }
 
-// awaitReady asks /readyz of the handler, which costs no connection, until it
-// passes.
+// awaitReady returns when all post-start hooks have returned: from then on /readyz
+// passes, as long as etcd answers.
 func (s *Server) awaitReady(ctx context.Context) error {
-	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		w := httptest.NewRecorder()
-		s.prepared.Handler.NonGoRestfulMux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-		if w.Code == http.StatusOK {
-			return nil
-		}
-		select {
-		case <-time.After(pause):
-		case <-s.done:
-			return errors.Join(errors.New("the server stopped before it was ready"), s.err)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	select {
+	case <-s.prepared.HooksDone():
+		return nil
+	case <-s.done:
+		return errors.Join(errors.New("the server stopped before it was ready"), s.err)
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -25,7 +25,7 @@ type store struct {
 	close  func() error
 }
 
-// following tells whether the caches follow what is stored: nothing is read
+// following reports whether the caches follow what is stored: nothing is read
 // before.
 func (s *store) following() error {
 	select {

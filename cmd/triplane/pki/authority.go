@@ -81,7 +81,7 @@ func due(c *x509.Certificate) error {
 	return nil
 }
 
-// covers tells whether a certificate is for all that is wanted, in names,
+// covers reports whether a certificate is for all that is wanted, in names,
 // addresses and groups.
 func covers(have, want *x509.Certificate) bool {
 	for _, n := range want.DNSNames {

@@ -20,7 +20,7 @@ func (c *Compiler) Conditions(s Scope, list []admissionv1.MatchCondition) Condit
 	return out
 }
 
-// Match tells whether all conditions hold. One that is false decides, whatever
+// Match reports whether all conditions hold. One that is false decides, whatever
 // errors others have.
 func (cs Conditions) Match(ctx context.Context, e *Evaluation) (bool, error) {
 	var errs []error

@@ -81,7 +81,7 @@ func selector(s *metav1.LabelSelector) (labels.Selector, error) {
 	return out, nil
 }
 
-// Match tells whether the criteria hold, and in which version the object is to be
+// Match reports whether the criteria hold, and in which version the object is to be
 // shown. The error is about a namespace that cannot be read.
 func (c *Criteria) Match(ctx context.Context, a *admission.Attributes, namespaces Namespaces) (schema.GroupVersion, bool, error) {
 	gv := a.Resource.GroupVersion()

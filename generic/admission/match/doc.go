@@ -1,4 +1,4 @@
-// Package match tells which operations a webhook or policy is about: by rules
-// over operation, resource and scope, by the labels of the namespace and of the
-// object. Its answer says in which version the object is to be shown.
+// Package match decides which operations a webhook or policy applies to: by rules
+// over operation, resource and scope, and by the labels of the namespace and of the
+// object. Its answer includes the version in which the object has to be shown.
 package match

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
-	"sync/atomic"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,59 +51,38 @@ func compileMutating(p *admissionv1.MutatingAdmissionPolicy) (*mutatingPolicy, e
 	return out, nil
 }
 
+func (p *mutatingPolicy) with(bindings []*binding) *mutatingPolicy {
+	c := *p
+	c.bindings = bindings
+	return &c
+}
+
 func compileMutatingBinding(b *admissionv1.MutatingAdmissionPolicyBinding) (*binding, error) {
 	criteria, err := match.New(b.Spec.MatchResources)
 	if err != nil {
 		return nil, err
 	}
-	return &binding{name: b.Name, criteria: criteria, params: b.Spec.ParamRef}, nil
+	return &binding{name: b.Name, policy: b.Spec.PolicyName, criteria: criteria, params: b.Spec.ParamRef}, nil
 }
 
 // Mutating changes objects as MutatingAdmissionPolicies say. It is safe for
 // concurrent use.
 type Mutating struct {
-	config   Config
-	policies atomic.Pointer[[]*mutatingPolicy] // nil where there are none
-
-	mu       sync.Mutex // for Set
-	known    map[*admissionv1.MutatingAdmissionPolicy]*mutatingPolicy
-	bindings map[*admissionv1.MutatingAdmissionPolicyBinding]*binding
+	catalogue[*admissionv1.MutatingAdmissionPolicy, *admissionv1.MutatingAdmissionPolicyBinding, *mutatingPolicy]
+	config Config
 }
 
 // NewMutating returns a plugin that knows no policies yet.
-func NewMutating(c Config) *Mutating { return &Mutating{config: c} }
+func NewMutating(c Config) *Mutating {
+	p := &Mutating{config: c}
+	p.compilePolicy, p.compileBinding = compileMutating, compileMutatingBinding
+	return p
+}
 
 // Handles implements admission.Interface: whatever has an object to change, if
 // there is a policy.
 func (p *Mutating) Handles(op admission.Operation) bool {
-	return (op == admission.Create || op == admission.Update) && (p.policies.Load() != nil || !p.config.Gate.IsOpen())
-}
-
-// Set replaces all policies and bindings. Policies without a binding do nothing.
-func (p *Mutating) Set(policies []*admissionv1.MutatingAdmissionPolicy, bindings []*admissionv1.MutatingAdmissionPolicyBinding) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var ordered []*admissionv1.MutatingAdmissionPolicy
-	var bound []*admissionv1.MutatingAdmissionPolicyBinding
-	p.known, ordered = update(p.known, policies, compileMutating)
-	p.bindings, bound = update(p.bindings, bindings, compileMutatingBinding)
-	of := map[string][]*binding{}
-	for _, b := range bound {
-		of[b.Spec.PolicyName] = append(of[b.Spec.PolicyName], p.bindings[b])
-	}
-	var active []*mutatingPolicy
-	for _, o := range ordered {
-		if b := of[o.Name]; len(b) > 0 {
-			c := *p.known[o]
-			c.head.bindings = b
-			active = append(active, &c)
-		}
-	}
-	if len(active) == 0 {
-		p.policies.Store(nil)
-		return
-	}
-	p.policies.Store(&active)
+	return (op == admission.Create || op == admission.Update) && (!p.empty() || !p.config.Gate.IsOpen())
 }
 
 // turn is a policy with one of its bindings and params.
@@ -129,8 +106,8 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	if err := p.config.Gate.Wait(ctx, a); err != nil {
 		return err
 	}
-	policies := p.policies.Load()
-	if policies == nil {
+	policies := p.all()
+	if len(policies) == 0 {
 		return nil
 	}
 	m, _ := a.Recall(p).(*memory)
@@ -140,7 +117,7 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	}
 	r := &round{ctx: ctx, config: &p.config, memory: m,
 		judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
-	for _, policy := range *policies {
+	for _, policy := range policies {
 		if err := r.policy(policy); err != nil {
 			return err
 		}

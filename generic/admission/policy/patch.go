@@ -23,7 +23,7 @@ import (
 	"triplane/generic/admission/expression"
 )
 
-// apply evaluates a mutation and changes the object, and tells whether it did.
+// apply evaluates a mutation and changes the object, and reports whether it did.
 func (m *mutation) apply(ctx context.Context, e *expression.Evaluation, v *expression.Values) (bool, error) {
 	out, err := e.Evaluate(ctx, m.Expression)
 	if err != nil {

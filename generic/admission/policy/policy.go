@@ -1,15 +1,11 @@
 package policy
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/klog/v2"
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
@@ -43,6 +39,7 @@ type head struct {
 // binding puts a policy to use.
 type binding struct {
 	name              string
+	policy            string // the name of the policy
 	criteria          *match.Criteria
 	params            *admissionv1.ParamRef
 	deny, warn, audit bool
@@ -72,28 +69,4 @@ func (h *head) declare(c *expression.Compiler, s expression.Scope, variables []a
 			Name: variables[i].Name, Expression: c.Variable(s, variables[i].Name, variables[i].Expression),
 		})
 	}
-}
-
-// update compiles what is new, remembers what has not changed (informers hand
-// out the same object as long as it is the same) and drops what is gone.
-func update[O interface {
-	comparable
-	metav1.Object
-}, C any](known map[O]C, list []O, compile func(O) (C, error)) (map[O]C, []O) {
-	next := make(map[O]C, len(list))
-	var good []O
-	for _, o := range list {
-		c, ok := known[o]
-		if !ok {
-			var err error
-			if c, err = compile(o); err != nil {
-				klog.ErrorS(err, "A policy or binding cannot be used", "name", o.GetName())
-				continue
-			}
-		}
-		next[o] = c
-		good = append(good, o)
-	}
-	slices.SortFunc(good, func(a, b O) int { return cmp.Compare(a.GetName(), b.GetName()) })
-	return next, good
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
-	"sync/atomic"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,47 +17,20 @@ import (
 // Validating judges by ValidatingAdmissionPolicies. It is safe for concurrent
 // use.
 type Validating struct {
-	config   Config
-	policies atomic.Pointer[[]*validatingPolicy] // nil where there are none
-
-	mu       sync.Mutex // for Set
-	known    map[*admissionv1.ValidatingAdmissionPolicy]*validatingPolicy
-	bindings map[*admissionv1.ValidatingAdmissionPolicyBinding]*binding
+	catalogue[*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding, *validatingPolicy]
+	config Config
 }
 
 // NewValidating returns a plugin that knows no policies yet.
-func NewValidating(c Config) *Validating { return &Validating{config: c} }
+func NewValidating(c Config) *Validating {
+	p := &Validating{config: c}
+	p.compilePolicy, p.compileBinding = compileValidating, compileValidatingBinding
+	return p
+}
 
 // Handles implements admission.Interface: any operation, if there is a policy.
 func (p *Validating) Handles(admission.Operation) bool {
-	return p.policies.Load() != nil || !p.config.Gate.IsOpen()
-}
-
-// Set replaces all policies and bindings. Policies without a binding do nothing.
-func (p *Validating) Set(policies []*admissionv1.ValidatingAdmissionPolicy, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var ordered []*admissionv1.ValidatingAdmissionPolicy
-	var bound []*admissionv1.ValidatingAdmissionPolicyBinding
-	p.known, ordered = update(p.known, policies, compileValidating)
-	p.bindings, bound = update(p.bindings, bindings, compileValidatingBinding)
-	of := map[string][]*binding{}
-	for _, b := range bound {
-		of[b.Spec.PolicyName] = append(of[b.Spec.PolicyName], p.bindings[b])
-	}
-	var active []*validatingPolicy
-	for _, o := range ordered {
-		if b := of[o.Name]; len(b) > 0 {
-			c := *p.known[o]
-			c.head.bindings = b
-			active = append(active, &c)
-		}
-	}
-	if len(active) == 0 {
-		p.policies.Store(nil)
-		return
-	}
-	p.policies.Store(&active)
+	return !p.empty() || !p.config.Gate.IsOpen()
 }
 
 // Validate implements admission.ValidatingInterface. All policies are evaluated;
@@ -71,12 +42,12 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	if err := p.config.Gate.Wait(ctx, a); err != nil {
 		return err
 	}
-	policies := p.policies.Load()
-	if policies == nil {
+	policies := p.all()
+	if len(policies) == 0 {
 		return nil
 	}
 	v := &verdict{ctx: ctx, config: &p.config, judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
-	for _, policy := range *policies {
+	for _, policy := range policies {
 		v.policy(policy)
 	}
 	if v.denied == nil {

@@ -66,12 +66,18 @@ func newValidation(c *expression.Compiler, scope, quiet expression.Scope, v *adm
 	return out
 }
 
+func (p *validatingPolicy) with(bindings []*binding) *validatingPolicy {
+	c := *p
+	c.bindings = bindings
+	return &c
+}
+
 func compileValidatingBinding(b *admissionv1.ValidatingAdmissionPolicyBinding) (*binding, error) {
 	criteria, err := match.New(b.Spec.MatchResources)
 	if err != nil {
 		return nil, err
 	}
-	out := &binding{name: b.Name, criteria: criteria, params: b.Spec.ParamRef}
+	out := &binding{name: b.Name, policy: b.Spec.PolicyName, criteria: criteria, params: b.Spec.ParamRef}
 	for _, a := range b.Spec.ValidationActions {
 		switch a {
 		case admissionv1.Deny:

@@ -1,8 +1,8 @@
-// Package webhook asks remote services about operations, as webhook
-// configurations say: validating ones judge, side by side, mutating ones change
-// the object, one after the other.
+// Package webhook implements MutatingAdmissionWebhook and
+// ValidatingAdmissionWebhook: it sends operations to remote services, as webhook
+// configurations demand. Validating webhooks are called concurrently, mutating ones
+// one after the other.
 //
-// Configurations are compiled when they change and then only read: a request
-// loads one pointer, and one that no webhook is about pays for comparing rules
-// and nothing else.
+// Configurations are compiled when they change and only read afterwards: a request
+// loads one pointer, and one that no webhook matches pays for comparing rules only.
 package webhook

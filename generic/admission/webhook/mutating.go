@@ -110,7 +110,7 @@ func (p *Mutating) turn(ctx context.Context, h *hook, j *expression.Judgement, m
 	return nil
 }
 
-// apply changes the object as a JSON patch says, and tells whether there was
+// apply changes the object as a JSON patch says, and reports whether there was
 // anything to change.
 func apply(h *hook, v *expression.Values, text []byte) (changed bool, err error) {
 	patch, err := jsonpatch.DecodePatch(text)

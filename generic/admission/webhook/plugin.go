@@ -75,7 +75,7 @@ type invocation struct {
 	values *expression.Values
 }
 
-// wants tells whether the webhook is about the operation; nil if not. The error is
+// wants reports whether the webhook is about the operation; nil if not. The error is
 // an API status.
 func (h *hook) wants(ctx context.Context, j *expression.Judgement) (*invocation, error) {
 	gv, ok, err := h.criteria.Match(ctx, j.Attributes, j.Find)

@@ -1,4 +1,3 @@
-// Package user says who makes a request.
 package user
 
 // Info describes an authenticated user.

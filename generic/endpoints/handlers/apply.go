@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"triplane/generic/wire"
 )
 
 // serverSideApply merges the body, which says all that its field manager wants,
@@ -90,7 +92,7 @@ func decodeApply(body []byte) (*unstructured.Unstructured, error) {
 
 func decodeApplyCBOR(body []byte) (*unstructured.Unstructured, error) {
 	config := &unstructured.Unstructured{Object: map[string]any{}}
-	if err := unmarshalCBOR(body, &config.Object); err != nil {
+	if err := wire.UnmarshalCBOR(body, &config.Object); err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding CBOR: %v", err))
 	}
 	return config, nil

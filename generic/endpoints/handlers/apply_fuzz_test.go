@@ -16,6 +16,7 @@ import (
 	"triplane/generic/managedfields"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 var podKind = corev1.SchemeGroupVersion.WithKind("Pod")
@@ -135,7 +136,7 @@ func FuzzCBORList(f *testing.F) {
 	f.Fuzz(func(t *testing.T, version, kind string, n int) {
 		items := make([][]byte, uint(n)%70000)
 		for i := range items {
-			b, err := appendCBOR(nil, map[string]any{"n": int64(i)})
+			b, err := wire.AppendCBOR(nil, map[string]any{"n": int64(i)})
 			if err != nil {
 				t.Fatal(err)
 			}

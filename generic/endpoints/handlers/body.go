@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/generic/wire"
 )
 
 // readBody reads a body up to the scope's limit; a larger one is a 413 status.
@@ -79,7 +79,7 @@ func fieldValidation(directive string) string {
 }
 
 // decode parses a body into an object of the hub version.
-func (s *RequestScope) decode(r *http.Request, body []byte, mt rest.MediaType, directive string) (runtime.Object, error) {
+func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, directive string) (runtime.Object, error) {
 	directive = fieldValidation(directive)
 	obj, kind, strictErrs, err := s.Codec.Decode(body, mt, directive != metav1.FieldValidationIgnore)
 	if err != nil {

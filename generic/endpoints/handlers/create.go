@@ -2,8 +2,8 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"net/http"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,6 +16,7 @@ import (
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/generic/storage"
 )
 
 type createFunc func(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error)
@@ -108,7 +109,7 @@ func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool
 
 // runCreate does what happens to a new object before it is stored.
 func (s *RequestScope) runCreate(ctx context.Context, req *http.Request, op *operation, obj runtime.Object, opts *metav1.CreateOptions,
-	store func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
+	write func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
 	dedupOwners(ctx, obj, "")
 	fm, err := s.fieldManager()
 	if err != nil {
@@ -121,12 +122,12 @@ func (s *RequestScope) runCreate(ctx context.Context, req *http.Request, op *ope
 		return nil, err
 	}
 	dedupOwners(ctx, obj, afterAdmission)
-	result, err := store(obj)
-	if isTooLarge(err) {
+	result, err := write(obj)
+	if errors.Is(err, storage.ErrTooLarge) {
 		// Managed fields can be what is too large, and can be done without.
 		if m, metaErr := meta.Accessor(obj); metaErr == nil && len(m.GetManagedFields()) > 0 {
 			m.SetManagedFields(nil)
-			result, err = store(obj)
+			result, err = write(obj)
 		}
 	}
 	return result, err
@@ -154,9 +155,4 @@ func createOptions(req *http.Request) (*metav1.CreateOptions, error) {
 // invalidOptions is the 422 status about a request's options.
 func invalidOptions(kind string, errs field.ErrorList) error {
 	return apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind(kind).GroupKind(), "", errs)
-}
-
-// isTooLarge tells whether an object does not fit into storage.
-func isTooLarge(err error) bool {
-	return err != nil && (apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "trying to send message larger than max"))
 }

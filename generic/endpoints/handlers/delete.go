@@ -14,6 +14,7 @@ import (
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // Delete serves delete.
@@ -127,7 +128,7 @@ func (s *RequestScope) decodeDeleteOptions(req *http.Request, body []byte) (*met
 		return nil, err
 	}
 	codecs := metainternalscheme.Codecs
-	if mt == rest.CBOR {
+	if mt == wire.CBOR {
 		codecs = codecsWithCBOR()
 	}
 	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), negotiation.Name(mt))

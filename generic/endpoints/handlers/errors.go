@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,11 +9,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"triplane/generic/endpoints/negotiation"
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // StatusOf is the Status that tells an error to a client. Errors that are not
@@ -72,54 +69,15 @@ func writeError(w http.ResponseWriter, r *http.Request, err error, rules negotia
 func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status, rules negotiation.Rules) {
 	o, err := negotiation.Negotiate(r, rules)
 	if err != nil {
-		o = negotiation.Output{MediaType: rest.JSON, Pretty: true}
+		o = negotiation.Output{MediaType: wire.JSON, Pretty: true}
 		if status.Code < http.StatusBadRequest {
 			status = StatusOf(err)
 		}
 	}
-	b, err := encodeStatus(status, o.MediaType)
+	b, err := wire.MarshalStatus(status, o.MediaType)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	writeBody(w, r, int(status.Code), o, b)
 }
-
-// encodeStatus writes a Status, which every version of every group has alike.
-func encodeStatus(status *metav1.Status, mt rest.MediaType) ([]byte, error) {
-	if status.Kind == "" {
-		status.Kind, status.APIVersion = "Status", "v1"
-	}
-	switch mt {
-	case rest.Protobuf:
-		return marshalProtobuf(status)
-	case rest.YAML:
-		return yaml.Marshal(status)
-	case rest.CBOR:
-		return appendCBOR(nil, status)
-	}
-	return json.Marshal(status)
-}
-
-// marshalProtobuf writes an object that knows its kind, in the envelope that
-// Kubernetes gives to protobuf.
-func marshalProtobuf(obj runtime.Object) ([]byte, error) {
-	m, ok := obj.(interface{ Marshal() ([]byte, error) })
-	if !ok {
-		return nil, negotiation.NotConvertible(fmt.Sprintf("object %T does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message", obj))
-	}
-	raw, err := m.Marshal()
-	if err != nil {
-		return nil, err
-	}
-	u := runtime.Unknown{Raw: raw}
-	u.APIVersion, u.Kind = obj.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
-	b, err := u.Marshal()
-	if err != nil {
-		return nil, err
-	}
-	return append([]byte(protobufPrefix), b...), nil
-}
-
-// protobufPrefix begins every protobuf object.
-const protobufPrefix = "k8s\x00"

@@ -26,6 +26,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/generic/wire"
 )
 
 var (
@@ -94,8 +95,8 @@ func (f *fake) NewList() runtime.Object { return &corev1.ConfigMapList{} }
 func (f *fake) stored(c *corev1.ConfigMap) *storedMap {
 	c.Kind, c.APIVersion = "ConfigMap", "v1"
 	s := &storedMap{obj: c}
-	s.json, _ = f.codec.Encode(nil, c, rest.JSON)
-	s.proto, _ = f.codec.Encode(nil, c, rest.Protobuf)
+	s.json, _ = f.codec.Encode(nil, c, wire.JSON)
+	s.proto, _ = f.codec.Encode(nil, c, wire.Protobuf)
 	return s
 }
 
@@ -211,8 +212,8 @@ func (s *storedMap) GetObjectKind() schema.ObjectKind { return schema.EmptyObjec
 func (s *storedMap) DeepCopyObject() runtime.Object   { return s }
 func (s *storedMap) ResourceVersion() string          { return s.obj.ResourceVersion }
 func (s *storedMap) Decode() (runtime.Object, error)  { return s.obj.DeepCopy(), nil }
-func (s *storedMap) Wire(_ schema.GroupVersion, mt rest.MediaType) ([]byte, error) {
-	if mt == rest.Protobuf {
+func (s *storedMap) Wire(_ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	if mt == wire.Protobuf {
 		return s.proto, nil
 	}
 	return s.json, nil

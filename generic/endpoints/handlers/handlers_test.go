@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/authorization/authorizer"
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 const (
@@ -218,7 +218,7 @@ func TestProtobufList(t *testing.T) {
 	f := newFake(s, "a", "b")
 	got := call(List(s, f, f), "GET", "/configmaps", "", "Accept", "application/vnd.kubernetes.protobuf")
 	b := got.Body.Bytes()
-	if string(b[:4]) != protobufPrefix || got.Header().Get("Content-Type") != "application/vnd.kubernetes.protobuf" {
+	if string(b[:4]) != "k8s\x00" || got.Header().Get("Content-Type") != "application/vnd.kubernetes.protobuf" {
 		t.Fatalf("%q %v", b, got.Header())
 	}
 	var u runtime.Unknown
@@ -233,7 +233,7 @@ func TestProtobufList(t *testing.T) {
 		t.Fatalf("%+v %+v", u.TypeMeta, list)
 	}
 	list.TypeMeta = metav1.TypeMeta{Kind: "ConfigMapList", APIVersion: "v1"}
-	whole, err := marshalProtobuf(&list)
+	whole, err := marshal(&list, wire.Protobuf)
 	if err != nil || string(whole) != string(b) {
 		t.Errorf("%v\n%q\n%q", err, b, whole)
 	}
@@ -242,7 +242,7 @@ func TestProtobufList(t *testing.T) {
 func TestUnstructuredListOrder(t *testing.T) {
 	remaining := int64(3)
 	s := newScope(t)
-	e, err := s.envelope(nil, metav1.ListMeta{ResourceVersion: "5", Continue: "a<b", RemainingItemCount: &remaining}, rest.JSON)
+	e, err := s.envelope(nil, metav1.ListMeta{ResourceVersion: "5", Continue: "a<b", RemainingItemCount: &remaining}, wire.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}

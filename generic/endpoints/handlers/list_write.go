@@ -3,8 +3,6 @@ package handlers
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -18,6 +16,7 @@ import (
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // envelope is a list in pieces: the bytes before, between and behind its items,
@@ -87,9 +86,9 @@ var (
 // into one buffer.
 func (a *answer) storedList(code int, list *rest.StoredList) error {
 	mt := a.out.MediaType
-	wire := mt
-	if mt == rest.YAML {
-		wire = rest.JSON
+	form := mt
+	if mt == wire.YAML {
+		form = wire.JSON
 	}
 	pooled := itemSlices.Get().(*[][]byte)
 	defer func() {
@@ -97,24 +96,24 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 		*pooled = (*pooled)[:0]
 		itemSlices.Put(pooled)
 	}()
-	items, tails, err := a.scope.storedItems((*pooled)[:0], list.Items, wire)
+	items, tails, err := a.scope.storedItems((*pooled)[:0], list.Items, form)
 	if err != nil {
 		return err
 	}
 	*pooled = items
 	e, err := a.scope.envelope(items, metav1.ListMeta{
 		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount,
-	}, wire)
+	}, form)
 	if err != nil {
 		return err
 	}
 	if tails {
 		e.head, e.separator = append(e.head, '{'), commaBrace
 	}
-	if mt == rest.YAML || (mt == rest.JSON && a.out.Pretty) {
+	if mt == wire.YAML || (mt == wire.JSON && a.out.Pretty) {
 		// People who read it wait for less.
 		b := e.bytes()
-		if mt == rest.YAML {
+		if mt == wire.YAML {
 			if b, err = toYAML(b); err != nil {
 				return err
 			}
@@ -122,7 +121,7 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 		writeBody(a.w, a.r, code, a.out, b)
 		return nil
 	}
-	if mt == rest.JSON {
+	if mt == wire.JSON {
 		e.tail = append(e.tail, '\n')
 	}
 	a.stream(code, e)
@@ -162,10 +161,10 @@ func (a *answer) stream(code int, e *envelope) {
 
 // storedItems collects the bytes of a list's items. tails tells that they lack
 // their opening brace, which lets them be shared with the answers to a get.
-func (s *RequestScope) storedItems(dst [][]byte, items []rest.Stored, mt rest.MediaType) (_ [][]byte, tails bool, err error) {
+func (s *RequestScope) storedItems(dst [][]byte, items []rest.Stored, mt wire.MediaType) (_ [][]byte, tails bool, err error) {
 	dst = slices.Grow(dst, len(items))
 	gv := s.Kind.GroupVersion()
-	tails = mt == rest.JSON && len(items) > 0
+	tails = mt == wire.JSON && len(items) > 0
 	for _, item := range items {
 		it, ok := item.(rest.ItemTailer)
 		if tails = tails && ok; !tails {
@@ -201,26 +200,25 @@ func (s *RequestScope) storedItems(dst [][]byte, items []rest.Stored, mt rest.Me
 
 // item shortens an encoded object to what it is as an item of a list: built-in
 // kinds do not repeat their kind there.
-func (s *RequestScope) item(b []byte, mt rest.MediaType) ([]byte, error) {
-	if mt == rest.Protobuf {
-		return unwrapProtobuf(b)
+func (s *RequestScope) item(b []byte, mt wire.MediaType) ([]byte, error) {
+	if mt == wire.Protobuf {
+		return wire.ObjectOf(b)
 	}
 	if s.unstructured() {
 		return b, nil
 	}
-	apiVersion, kind := s.Kind.ToAPIVersionAndKind()
-	prefix := fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,`, kind, apiVersion)
-	if !bytes.HasPrefix(b, prefix) {
+	tail, ok := bytes.CutPrefix(b, wire.TypeMetaPrefix(s.Kind))
+	if !ok {
 		return b, nil
 	}
-	return append([]byte{'{'}, b[len(prefix):]...), nil
+	return append([]byte{'{'}, tail...), nil
 }
 
 // encodeList writes a typed list of hub objects.
-func (s *RequestScope) encodeList(list runtime.Object, mt rest.MediaType) ([]byte, error) {
-	wire := mt
-	if mt == rest.YAML {
-		wire = rest.JSON
+func (s *RequestScope) encodeList(list runtime.Object, mt wire.MediaType) ([]byte, error) {
+	form := mt
+	if mt == wire.YAML {
+		form = wire.JSON
 	}
 	var items [][]byte
 	err := meta.EachListItem(list, func(obj runtime.Object) error {
@@ -228,22 +226,22 @@ func (s *RequestScope) encodeList(list runtime.Object, mt rest.MediaType) ([]byt
 		if err != nil {
 			return err
 		}
-		b, err := s.Codec.Encode(nil, versioned, wire)
+		b, err := s.Codec.Encode(nil, versioned, form)
 		if err != nil {
 			return err
 		}
-		b, err = s.item(b, wire)
+		b, err = s.item(b, form)
 		items = append(items, b)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.envelope(items, listMeta(list), wire)
+	e, err := s.envelope(items, listMeta(list), form)
 	if err != nil {
 		return nil, err
 	}
-	if mt == rest.YAML {
+	if mt == wire.YAML {
 		return toYAML(e.bytes())
 	}
 	return e.bytes(), nil
@@ -259,34 +257,34 @@ func listMeta(list runtime.Object) metav1.ListMeta {
 }
 
 // envelope puts a list around encoded items.
-func (s *RequestScope) envelope(items [][]byte, m metav1.ListMeta, mt rest.MediaType) (*envelope, error) {
+func (s *RequestScope) envelope(items [][]byte, m metav1.ListMeta, mt wire.MediaType) (*envelope, error) {
 	kind := s.listKind()
 	switch mt {
-	case rest.Protobuf:
+	case wire.Protobuf:
 		return protobufEnvelope(kind, items, m)
-	case rest.CBOR:
+	case wire.CBOR:
 		return cborEnvelope(kind, items, m)
 	}
 	e := &envelope{items: items, separator: comma}
 	apiVersion := kind.GroupVersion().String()
 	if s.unstructured() {
-		e.head = append(appendString([]byte(`{"apiVersion":`), apiVersion), `,"items":[`...)
-		e.tail = appendString([]byte(`],"kind":`), kind.Kind)
-		e.tail = appendString(append(e.tail, `,"metadata":{"continue":`...), m.Continue)
+		e.head = append(wire.AppendString([]byte(`{"apiVersion":`), apiVersion), `,"items":[`...)
+		e.tail = wire.AppendString([]byte(`],"kind":`), kind.Kind)
+		e.tail = wire.AppendString(append(e.tail, `,"metadata":{"continue":`...), m.Continue)
 		e.tail = appendRemaining(e.tail, m)
-		e.tail = appendString(append(e.tail, `,"resourceVersion":`...), m.ResourceVersion)
+		e.tail = wire.AppendString(append(e.tail, `,"resourceVersion":`...), m.ResourceVersion)
 		e.tail = append(e.tail, "}}"...)
 		return e, nil
 	}
-	h := appendString(append(make([]byte, 0, 192), `{"kind":`...), kind.Kind)
+	h := wire.AppendString(append(make([]byte, 0, 192), `{"kind":`...), kind.Kind)
 	h = append(h, `,"apiVersion":`...)
-	h = append(appendString(h, apiVersion), `,"metadata":{`...)
+	h = append(wire.AppendString(h, apiVersion), `,"metadata":{`...)
 	open := len(h)
 	if m.ResourceVersion != "" {
-		h = appendString(append(h, `,"resourceVersion":`...), m.ResourceVersion)
+		h = wire.AppendString(append(h, `,"resourceVersion":`...), m.ResourceVersion)
 	}
 	if m.Continue != "" {
-		h = appendString(append(h, `,"continue":`...), m.Continue)
+		h = wire.AppendString(append(h, `,"continue":`...), m.Continue)
 	}
 	h = appendRemaining(h, m)
 	if len(h) > open { // the first member has no comma before it
@@ -304,73 +302,37 @@ func appendRemaining(dst []byte, m metav1.ListMeta) []byte {
 	return strconv.AppendInt(append(dst, `,"remainingItemCount":`...), *m.RemainingItemCount, 10)
 }
 
-// appendString writes a JSON string.
-func appendString(dst []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			b, _ := json.Marshal(s) // a string always encodes
-			return append(dst, b...)
-		}
-	}
-	return append(append(append(dst, '"'), s...), '"')
-}
-
-// protobufEnvelope puts a list around items on the wire level: an Unknown that
-// holds ListMeta as field 1 and the items as field 2.
+// protobufEnvelope puts a list around items: a message that holds ListMeta and
+// the items, in its envelope.
 func protobufEnvelope(kind schema.GroupVersionKind, items [][]byte, m metav1.ListMeta) (*envelope, error) {
 	lm, err := m.Marshal()
 	if err != nil {
 		return nil, err
 	}
-	size := 1 + varintSize(len(lm)) + len(lm)
+	size := wire.BytesSize(len(lm))
 	for _, b := range items {
-		size += 1 + varintSize(len(b)) + len(b)
+		size += wire.BytesSize(len(b))
 	}
-	apiVersion := kind.GroupVersion().String()
-	tm := appendBytesField(nil, 1, []byte(apiVersion))
-	tm = appendBytesField(tm, 2, []byte(kind.Kind))
-	head := append(make([]byte, 0, 128+len(lm)), protobufPrefix...)
-	head = appendBytesField(head, 1, tm)
-	head = appendTag(head, 2, size)
-	head = appendBytesField(head, 1, lm)
+	head := wire.AppendEnvelopeHead(make([]byte, 0, 128+len(lm)), kind, size)
+	head = wire.AppendBytes(head, wire.ObjectMetadata, lm)
 	return &envelope{
 		head: head, items: items,
-		tail:  []byte{3<<3 | 2, 0, 4<<3 | 2, 0}, // contentEncoding and contentType are empty
-		frame: func(dst []byte, n int) []byte { return appendTag(dst, 2, n) },
+		tail:  wire.EnvelopeTail(),
+		frame: func(dst []byte, n int) []byte { return wire.AppendTag(dst, wire.ListItems, n) },
 	}, nil
 }
 
-// appendTag begins a length-delimited protobuf field.
-func appendTag(dst []byte, field, size int) []byte {
-	dst = append(dst, byte(field<<3|2))
-	for size >= 0x80 {
-		dst = append(dst, byte(size)|0x80)
-		size >>= 7
+// cborEnvelope puts a list around items, which lose their tags.
+func cborEnvelope(kind schema.GroupVersionKind, items [][]byte, m metav1.ListMeta) (*envelope, error) {
+	for i, b := range items {
+		items[i] = wire.TrimCBORTag(b)
 	}
-	return append(dst, byte(size))
-}
-
-func appendBytesField(dst []byte, field int, b []byte) []byte {
-	return append(appendTag(dst, field, len(b)), b...)
-}
-
-func varintSize(n int) int {
-	size := 1
-	for n >= 0x80 {
-		n >>= 7
-		size++
+	head := wire.AppendCBORHead(wire.AppendCBORTag(make([]byte, 0, 192)), wire.CBORMap, 4)
+	var err error
+	for _, v := range []any{"kind", kind.Kind, "apiVersion", kind.GroupVersion().String(), "metadata", m, "items"} {
+		if head, err = wire.AppendCBORItem(head, v); err != nil {
+			return nil, err
+		}
 	}
-	return size
-}
-
-// unwrapProtobuf returns the message inside its envelope.
-func unwrapProtobuf(b []byte) ([]byte, error) {
-	var u runtime.Unknown
-	if !bytes.HasPrefix(b, []byte(protobufPrefix)) {
-		return nil, fmt.Errorf("an encoded object does not begin with the protobuf prefix")
-	}
-	if err := u.Unmarshal(b[len(protobufPrefix):]); err != nil {
-		return nil, err
-	}
-	return u.Raw, nil
+	return &envelope{head: wire.AppendCBORHead(head, wire.CBORArray, len(items)), items: items}, nil
 }

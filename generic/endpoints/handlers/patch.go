@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/managedfields"
 	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
 )
 
 // patchRetries is how often a patch is tried again where another writer came
@@ -115,7 +117,7 @@ func (p *patch) store(ctx context.Context, r rest.Patcher) (result runtime.Objec
 		result, created, err = r.Update(ctx, p.op.name, p, validateCreate, validateUpdate, apply, p.update)
 		switch {
 		case apierrors.IsConflict(err) && try < patchRetries && ctx.Err() == nil:
-		case isTooLarge(err) && !apply && !p.dropFields && !isPatchRefusal(err):
+		case errors.Is(err, storage.ErrTooLarge) && !apply && !p.dropFields:
 			p.dropFields = true
 		default:
 			return result, created, err
@@ -125,11 +127,6 @@ func (p *patch) store(ctx context.Context, r rest.Patcher) (result runtime.Objec
 
 func (p *patch) isApply() bool {
 	return p.kind == types.ApplyYAMLPatchType || p.kind == types.ApplyCBORPatchType
-}
-
-// isPatchRefusal tells a 413 about the patch itself from one about the object.
-func isPatchRefusal(err error) bool {
-	return strings.Contains(err.Error(), "JSON patch")
 }
 
 // Preconditions implements rest.UpdatedObjectInfo.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 const (
@@ -45,7 +45,7 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.Codec.Encode(nil, withKind(versioned, s.Kind), rest.JSON)
+	before, err := s.Codec.Encode(nil, withKind(versioned, s.Kind), wire.JSON)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
 			return obj, errs, nil
 		}
 	}
-	obj, kind, strictErrs, err := s.Codec.Decode(doc, rest.JSON, p.wantsStrict())
+	obj, kind, strictErrs, err := s.Codec.Decode(doc, wire.JSON, p.wantsStrict())
 	if err != nil {
 		if runtime.IsNotRegisteredError(err) && kind != nil {
 			err = runtime.NewNotRegisteredErrForKind(s.schemeName(), *kind)

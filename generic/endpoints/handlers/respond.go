@@ -9,6 +9,7 @@ import (
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // answer is one answer under way.
@@ -65,7 +66,7 @@ func (a *answer) status(code int, status *metav1.Status) {
 		status = status.DeepCopy()
 		status.Kind, status.APIVersion = "Status", "v1"
 	}
-	b, err := encodeStatus(status, a.out.MediaType)
+	b, err := wire.MarshalStatus(status, a.out.MediaType)
 	if err != nil {
 		a.scope.fail(a.w, a.r, err)
 		return
@@ -74,10 +75,10 @@ func (a *answer) status(code int, status *metav1.Status) {
 }
 
 // encode writes an object of the hub version in the served version.
-func (s *RequestScope) encode(obj runtime.Object, mt rest.MediaType) ([]byte, error) {
+func (s *RequestScope) encode(obj runtime.Object, mt wire.MediaType) ([]byte, error) {
 	if stored, ok := obj.(rest.Stored); ok {
-		if mt == rest.YAML {
-			b, err := stored.Wire(s.Kind.GroupVersion(), rest.JSON)
+		if mt == wire.YAML {
+			b, err := stored.Wire(s.Kind.GroupVersion(), wire.JSON)
 			if err != nil {
 				return nil, err
 			}

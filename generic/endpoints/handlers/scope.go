@@ -17,6 +17,7 @@ import (
 	"triplane/generic/managedfields"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/generic/wire"
 )
 
 // DefaultMaxRequestBodyBytes is the bound on bodies where a scope gives none.
@@ -95,7 +96,7 @@ func (s *RequestScope) listKind() schema.GroupVersionKind {
 // rules are what the resource's answers can look like.
 func (s *RequestScope) rules() negotiation.Rules {
 	return negotiation.Rules{
-		Protobuf: s.Codec.Supports(rest.Protobuf), CBOR: s.CBOR && s.Codec.Supports(rest.CBOR),
+		Protobuf: s.Codec.Supports(wire.Protobuf), CBOR: s.CBOR && s.Codec.Supports(wire.CBOR),
 		Transforms: true, Table: s.Table != nil,
 	}
 }

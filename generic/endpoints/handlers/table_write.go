@@ -12,6 +12,7 @@ import (
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // storedTable answers with the table of a list whose items are bytes, row by
@@ -22,7 +23,7 @@ func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err er
 	if len(list.Items) == 0 {
 		return false, nil // whether no rows are null or none is the storage's to say
 	}
-	if !ok || a.out.Transform != negotiation.Table || a.out.MediaType != rest.JSON || a.out.Pretty {
+	if !ok || a.out.Transform != negotiation.Table || a.out.MediaType != wire.JSON || a.out.Pretty {
 		return false, nil
 	}
 	opts, err := a.tableOptions()
@@ -112,7 +113,7 @@ func writeRows(w io.Writer, head []byte, rows [][]byte, version string) {
 		if i > 0 {
 			buf = append(buf, ',')
 		}
-		buf = rest.Row(row).AppendTo(buf, version, now)
+		buf = wire.Row(row).AppendTo(buf, version, now)
 		if len(buf) >= tableChunk {
 			if _, err := w.Write(buf); err != nil {
 				return

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -9,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // transformed encodes an object or list as a table or as metadata.
@@ -37,17 +36,13 @@ func (a *answer) transformed(obj runtime.Object) ([]byte, error) {
 	return marshal(out, a.out.MediaType)
 }
 
-// marshal encodes an object of meta.k8s.io that has its kind set.
-func marshal(obj runtime.Object, mt rest.MediaType) ([]byte, error) {
-	switch mt {
-	case rest.Protobuf:
-		return marshalProtobuf(obj)
-	case rest.YAML:
-		return yaml.Marshal(obj)
-	case rest.CBOR:
-		return appendCBOR(nil, obj)
+// marshal encodes an object of meta.k8s.io that has its kind set; a 406 status
+// is returned where it has no protobuf encoding.
+func marshal(obj runtime.Object, mt wire.MediaType) ([]byte, error) {
+	if _, ok := obj.(runtime.ProtobufMarshaller); mt == wire.Protobuf && !ok {
+		return nil, negotiation.NotConvertible(fmt.Sprintf("object %T does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message", obj))
 	}
-	return json.Marshal(obj)
+	return wire.Marshal(obj, mt)
 }
 
 func isList(obj runtime.Object) bool {

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,6 +14,7 @@ import (
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/managedfields"
 	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
 )
 
 // Update serves update.
@@ -72,17 +74,17 @@ func (s *RequestScope) doUpdate(req *http.Request, r rest.Updater) (_ runtime.Ob
 	op := s.operation(ctx, s.admissionNamespace(namespace, name), name, opts.DryRun)
 	u := &update{op: op, obj: obj, opts: opts, fields: fm, manager: manager(opts.FieldManager, req.UserAgent())}
 	validateCreate := op.authorizedCreate(req, op.validateCreate(toCreateOptions(opts)))
-	store := func() (runtime.Object, error) {
+	write := func() (runtime.Object, error) {
 		result, wasCreated, err := r.Update(ctx, name, u, validateCreate, op.validateUpdate(opts), false, opts)
 		created = wasCreated
 		return result, err
 	}
-	result, err := store()
-	if isTooLarge(err) && u.fields != nil {
+	result, err := write()
+	if errors.Is(err, storage.ErrTooLarge) && u.fields != nil {
 		if m, metaErr := meta.Accessor(obj); metaErr == nil {
 			m.SetManagedFields(nil)
 			u.fields = nil
-			result, err = store()
+			result, err = write()
 		}
 	}
 	return result, created, out, err

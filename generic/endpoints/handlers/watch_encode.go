@@ -10,7 +10,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"triplane/generic/endpoints/negotiation"
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // eventEncoder writes the events of one watch. It belongs to one goroutine.
@@ -46,7 +46,7 @@ func (e *eventEncoder) append(dst []byte, t apiwatch.EventType, obj runtime.Obje
 // object is the encoded object of an event.
 func (e *eventEncoder) object(t apiwatch.EventType, obj runtime.Object) ([]byte, error) {
 	if status, ok := obj.(*metav1.Status); ok {
-		return encodeStatus(status.DeepCopy(), e.out.MediaType)
+		return wire.MarshalStatus(status.DeepCopy(), e.out.MediaType)
 	}
 	if e.out.Transform == negotiation.None {
 		return e.scope.encode(obj, e.out.MediaType)
@@ -86,7 +86,7 @@ func (e *eventEncoder) appendError(dst []byte, err error) []byte {
 	if _, ok := err.(apierrors.APIStatus); !ok {
 		err = apierrors.NewInternalError(err)
 	}
-	b, encErr := encodeStatus(StatusOf(err), e.out.MediaType)
+	b, encErr := wire.MarshalStatus(StatusOf(err), e.out.MediaType)
 	if encErr != nil {
 		return dst
 	}
@@ -96,9 +96,9 @@ func (e *eventEncoder) appendError(dst []byte, err error) []byte {
 // frame puts the event around an encoded object.
 func (e *eventEncoder) frame(dst []byte, t string, obj []byte) []byte {
 	switch e.out.MediaType {
-	case rest.Protobuf:
+	case wire.Protobuf:
 		return e.frameProtobuf(dst, t, obj)
-	case rest.CBOR:
+	case wire.CBOR:
 		return frameCBOR(dst, t, obj)
 	}
 	dst = append(append(append(dst, `{"type":"`...), t...), `","object":`...)
@@ -112,13 +112,23 @@ func (e *eventEncoder) frame(dst []byte, t string, obj []byte) []byte {
 // frameProtobuf writes a WatchEvent (1: type, 2: RawExtension with 1: raw) behind
 // its length.
 func (e *eventEncoder) frameProtobuf(dst []byte, t string, obj []byte) []byte {
-	raw := 1 + varintSize(len(obj)) + len(obj)
+	raw := wire.BytesSize(len(obj))
 	if !e.unframed {
-		size := 1 + varintSize(len(t)) + len(t) + 1 + varintSize(raw) + raw
+		size := wire.BytesSize(len(t)) + wire.BytesSize(raw)
 		dst = binary.BigEndian.AppendUint32(dst, uint32(size))
 	}
-	dst = appendTag(dst, 1, len(t))
+	dst = wire.AppendTag(dst, 1, len(t))
 	dst = append(dst, t...)
-	dst = appendTag(dst, 2, raw)
-	return appendBytesField(dst, 1, obj)
+	dst = wire.AppendTag(dst, 2, raw)
+	return wire.AppendBytes(dst, 1, obj)
+}
+
+// frameCBOR writes a watch event. Nothing is needed between the items of a
+// sequence.
+func frameCBOR(dst []byte, t string, obj []byte) []byte {
+	dst = wire.AppendCBORHead(wire.AppendCBORTag(dst), wire.CBORMap, 2)
+	dst = wire.AppendCBORString(dst, "type")
+	dst = wire.AppendCBORString(dst, t)
+	dst = wire.AppendCBORString(dst, "object")
+	return append(dst, wire.TrimCBORTag(obj)...)
 }

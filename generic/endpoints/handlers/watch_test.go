@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -16,9 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
-	"net/http"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/generic/wire"
 )
 
 func events(f *fake) *batches {
@@ -59,7 +60,7 @@ func TestWatchProtobuf(t *testing.T) {
 		if err := e.Unmarshal(b[4 : 4+n]); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(string(e.Object.Raw), protobufPrefix) {
+		if !wire.IsProtobuf(e.Object.Raw) {
 			t.Errorf("%q", e.Object.Raw)
 		}
 		types = append(types, e.Type)

@@ -8,6 +8,7 @@ import (
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // serveWebSocket sends each event as a message: text for JSON, else binary. Any
@@ -45,7 +46,7 @@ func discard(ws *websocket.Conn) {
 func serveMessages(ctx context.Context, ws *websocket.Conn, stream rest.EventStream, enc *eventEncoder) {
 	enc.unframed = true
 	send := func(b []byte) error {
-		if enc.out.MediaType == rest.JSON {
+		if enc.out.MediaType == wire.JSON {
 			return websocket.Message.Send(ws, string(b))
 		}
 		return websocket.Message.Send(ws, b)

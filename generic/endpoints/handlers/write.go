@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"triplane/generic/endpoints/negotiation"
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // gzipThreshold is the size in bytes from which answers are compressed for
@@ -45,12 +45,12 @@ var newline = []byte("\n")
 func writeBody(w http.ResponseWriter, r *http.Request, code int, o negotiation.Output, b []byte) {
 	end := newline
 	switch {
-	case o.MediaType == rest.YAML:
+	case o.MediaType == wire.YAML:
 		end = nil
 		if len(b) == 0 || b[len(b)-1] != '\n' {
 			end = newline
 		}
-	case o.MediaType != rest.JSON:
+	case o.MediaType != wire.JSON:
 		end = nil
 	case o.Pretty:
 		var buf bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // Transform is a shape of the answer other than the object itself.
@@ -24,7 +24,7 @@ const (
 
 // Output is the negotiated form of an answer.
 type Output struct {
-	MediaType rest.MediaType
+	MediaType wire.MediaType
 	Transform Transform
 	// Version of meta.k8s.io that the transformed object has ("v1", "v1beta1").
 	Version string
@@ -48,13 +48,13 @@ func (o Output) Kind() schema.GroupVersionKind {
 
 // Rules are what an endpoint can serve.
 type Rules struct {
-	// Protobuf and CBOR tell whether objects can travel so.
+	// Protobuf and CBOR report whether objects can travel so.
 	Protobuf bool
 	CBOR     bool
-	// Stream tells that the answer is a watch, which may be asked for as a
+	// Stream says that the answer is a watch, which may be asked for as a
 	// sequence of CBOR items.
 	Stream bool
-	// Transforms tells whether metadata, and with Table tables, can be asked for.
+	// Transforms reports whether metadata, and with Table tables, can be asked for.
 	Transforms bool
 	Table      bool
 }
@@ -77,7 +77,7 @@ func NegotiateStream(r *http.Request, rules Rules) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	if o.MediaType == rest.YAML {
+	if o.MediaType == wire.YAML {
 		return Output{}, NotAcceptable(rules.StreamMediaTypes())
 	}
 	return o, nil
@@ -85,19 +85,19 @@ func NegotiateStream(r *http.Request, rules Rules) (Output, error) {
 
 // jsonOutput are the answers to the headers that nearly all clients send.
 var common = map[string]Output{
-	"":                                    {MediaType: rest.JSON},
-	"*/*":                                 {MediaType: rest.JSON},
-	"application/json":                    {MediaType: rest.JSON},
-	"application/json, */*":               {MediaType: rest.JSON},
-	"application/json;stream=watch":       {MediaType: rest.JSON},
-	"application/vnd.kubernetes.protobuf": {MediaType: rest.Protobuf},
-	"application/vnd.kubernetes.protobuf,application/json": {MediaType: rest.Protobuf},
-	"application/vnd.kubernetes.protobuf, */*":             {MediaType: rest.Protobuf},
-	"application/vnd.kubernetes.protobuf;stream=watch":     {MediaType: rest.Protobuf},
+	"":                                    {MediaType: wire.JSON},
+	"*/*":                                 {MediaType: wire.JSON},
+	"application/json":                    {MediaType: wire.JSON},
+	"application/json, */*":               {MediaType: wire.JSON},
+	"application/json;stream=watch":       {MediaType: wire.JSON},
+	"application/vnd.kubernetes.protobuf": {MediaType: wire.Protobuf},
+	"application/vnd.kubernetes.protobuf,application/json": {MediaType: wire.Protobuf},
+	"application/vnd.kubernetes.protobuf, */*":             {MediaType: wire.Protobuf},
+	"application/vnd.kubernetes.protobuf;stream=watch":     {MediaType: wire.Protobuf},
 }
 
 func negotiateAccept(header string, rules Rules) (Output, bool) {
-	if o, ok := common[header]; ok && (o.MediaType == rest.JSON || rules.Protobuf) {
+	if o, ok := common[header]; ok && (o.MediaType == wire.JSON || rules.Protobuf) {
 		return o, true
 	}
 	for _, clause := range goautoneg.ParseAccept(header) {
@@ -113,17 +113,17 @@ func negotiateAccept(header string, rules Rules) (Output, bool) {
 	return Output{}, false
 }
 
-func (r Rules) matches(c goautoneg.Accept, mt rest.MediaType) bool {
+func (r Rules) matches(c goautoneg.Accept, mt wire.MediaType) bool {
 	if c.Type == "*" {
 		return c.SubType == "*"
 	}
 	if c.Type != "application" {
 		return false
 	}
-	return c.SubType == "*" || "application/"+c.SubType == Name(mt) || (r.Stream && mt == rest.CBOR && c.SubType == "cbor-seq")
+	return c.SubType == "*" || "application/"+c.SubType == Name(mt) || (r.Stream && mt == wire.CBOR && c.SubType == "cbor-seq")
 }
 
-func accept(params map[string]string, mt rest.MediaType, rules Rules) (Output, bool) {
+func accept(params map[string]string, mt wire.MediaType, rules Rules) (Output, bool) {
 	o := Output{MediaType: mt}
 	var as, g, v string
 	transformed := false
@@ -136,7 +136,7 @@ func accept(params map[string]string, mt rest.MediaType, rules Rules) (Output, b
 		case "v":
 			v, transformed = value, true
 		case "stream":
-			if value != "" && (value != "watch" || mt == rest.YAML) {
+			if value != "" && (value != "watch" || mt == wire.YAML) {
 				return o, false
 			}
 		case "sv":
@@ -168,7 +168,7 @@ func accept(params map[string]string, mt rest.MediaType, rules Rules) (Output, b
 	return o, true
 }
 
-// pretty tells whether a person reads the answer: because the query says so, or
+// pretty reports whether a person reads the answer: because the query says so, or
 // the client is a browser or a command line tool.
 func pretty(r *http.Request) bool {
 	if strings.Contains(r.URL.RawQuery, "pretty") {

@@ -9,41 +9,41 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 // Name is the media type as headers name it.
-func Name(mt rest.MediaType) string {
+func Name(mt wire.MediaType) string {
 	switch mt {
-	case rest.YAML:
+	case wire.YAML:
 		return "application/yaml"
-	case rest.Protobuf:
+	case wire.Protobuf:
 		return "application/vnd.kubernetes.protobuf"
-	case rest.CBOR:
+	case wire.CBOR:
 		return "application/cbor"
 	}
 	return "application/json"
 }
 
 // StreamName is the media type of a watch.
-func StreamName(mt rest.MediaType) string {
+func StreamName(mt wire.MediaType) string {
 	switch mt {
-	case rest.Protobuf:
+	case wire.Protobuf:
 		return "application/vnd.kubernetes.protobuf;stream=watch"
-	case rest.CBOR:
+	case wire.CBOR:
 		return "application/cbor-seq"
 	}
 	return "application/json"
 }
 
 var (
-	allTypes     = []rest.MediaType{rest.JSON, rest.YAML, rest.Protobuf, rest.CBOR}
+	allTypes     = []wire.MediaType{wire.JSON, wire.YAML, wire.Protobuf, wire.CBOR}
 	withProtobuf = allTypes[:3]
 	textTypes    = allTypes[:2]
-	withCBOR     = []rest.MediaType{rest.JSON, rest.YAML, rest.CBOR}
+	withCBOR     = []wire.MediaType{wire.JSON, wire.YAML, wire.CBOR}
 )
 
-func (r Rules) supported() []rest.MediaType {
+func (r Rules) supported() []wire.MediaType {
 	switch {
 	case r.Protobuf && r.CBOR:
 		return allTypes
@@ -82,11 +82,11 @@ func MediaTypes(protobuf bool) []string { return Rules{Protobuf: protobuf}.Media
 
 // NegotiateInput finds out how to read a body. The error is a 415 status. No
 // Content-Type means JSON.
-func NegotiateInput(r *http.Request, rules Rules) (rest.MediaType, error) {
+func NegotiateInput(r *http.Request, rules Rules) (wire.MediaType, error) {
 	header := r.Header.Get("Content-Type")
 	switch header {
 	case "", "application/json":
-		return rest.JSON, nil
+		return wire.JSON, nil
 	}
 	name, _, err := mime.ParseMediaType(header)
 	if err == nil {

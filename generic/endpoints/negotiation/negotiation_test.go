@@ -7,7 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/wire"
 )
 
 var everything = Rules{Protobuf: true, Transforms: true, Table: true}
@@ -29,11 +29,11 @@ func TestNegotiate(t *testing.T) {
 		{accept: "", rules: everything},
 		{accept: "*/*", rules: everything},
 		{accept: "application/*", rules: everything},
-		{accept: "application/yaml", rules: everything, want: Output{MediaType: rest.YAML}},
-		{accept: "application/vnd.kubernetes.protobuf", rules: everything, want: Output{MediaType: rest.Protobuf}},
+		{accept: "application/yaml", rules: everything, want: Output{MediaType: wire.YAML}},
+		{accept: "application/vnd.kubernetes.protobuf", rules: everything, want: Output{MediaType: wire.Protobuf}},
 		{accept: "application/vnd.kubernetes.protobuf", fails: true},
-		{accept: "application/vnd.kubernetes.protobuf,application/json", want: Output{MediaType: rest.JSON}},
-		{accept: "application/json;q=0.5,application/yaml;q=0.9", rules: everything, want: Output{MediaType: rest.YAML}},
+		{accept: "application/vnd.kubernetes.protobuf,application/json", want: Output{MediaType: wire.JSON}},
+		{accept: "application/json;q=0.5,application/yaml;q=0.9", rules: everything, want: Output{MediaType: wire.YAML}},
 		{accept: "application/cbor", rules: everything, fails: true},
 		{accept: "application/cbor,application/json", rules: everything},
 		{accept: "text/plain", rules: everything, fails: true},
@@ -87,9 +87,9 @@ func TestNegotiateStream(t *testing.T) {
 }
 
 func TestNegotiateInput(t *testing.T) {
-	for ct, want := range map[string]rest.MediaType{
-		"": rest.JSON, "application/json": rest.JSON, "application/json; charset=utf-8": rest.JSON, "Application/JSON": rest.JSON,
-		"application/yaml": rest.YAML, "application/vnd.kubernetes.protobuf": rest.Protobuf,
+	for ct, want := range map[string]wire.MediaType{
+		"": wire.JSON, "application/json": wire.JSON, "application/json; charset=utf-8": wire.JSON, "Application/JSON": wire.JSON,
+		"application/yaml": wire.YAML, "application/vnd.kubernetes.protobuf": wire.Protobuf,
 	} {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Content-Type", ct)
@@ -114,7 +114,7 @@ func FuzzAccept(f *testing.F) {
 	f.Fuzz(func(t *testing.T, accept string, protobuf bool) {
 		rules := Rules{Protobuf: protobuf, Transforms: true}
 		o, err := Negotiate(get(accept), rules)
-		if err == nil && (o.Transform == Table || (o.MediaType == rest.Protobuf && !protobuf)) {
+		if err == nil && (o.Transform == Table || (o.MediaType == wire.Protobuf && !protobuf)) {
 			t.Errorf("%q: %+v", accept, o)
 		}
 	})
@@ -126,19 +126,19 @@ func TestCBOR(t *testing.T) {
 		accept string
 		rules  Rules
 		stream bool
-		want   rest.MediaType
+		want   wire.MediaType
 		fails  bool
 	}{
-		{accept: "application/cbor", rules: on, want: rest.CBOR},
+		{accept: "application/cbor", rules: on, want: wire.CBOR},
 		{accept: "application/cbor", rules: off, fails: true},
-		{accept: "application/json;q=0.9,application/cbor;q=1", rules: on, want: rest.CBOR},
-		{accept: "application/json;q=0.9,application/cbor;q=1", rules: off, want: rest.JSON},
-		{accept: "application/*", rules: on, want: rest.JSON},
-		{accept: "application/cbor", rules: on, stream: true, want: rest.CBOR},
-		{accept: "application/cbor-seq", rules: on, stream: true, want: rest.CBOR},
+		{accept: "application/json;q=0.9,application/cbor;q=1", rules: on, want: wire.CBOR},
+		{accept: "application/json;q=0.9,application/cbor;q=1", rules: off, want: wire.JSON},
+		{accept: "application/*", rules: on, want: wire.JSON},
+		{accept: "application/cbor", rules: on, stream: true, want: wire.CBOR},
+		{accept: "application/cbor-seq", rules: on, stream: true, want: wire.CBOR},
 		{accept: "application/cbor-seq", rules: on, fails: true},
 		{accept: "application/cbor-seq", rules: off, stream: true, fails: true},
-		{accept: "application/cbor", rules: Rules{CBOR: true}, want: rest.CBOR},
+		{accept: "application/cbor", rules: Rules{CBOR: true}, want: wire.CBOR},
 	}
 	for _, tt := range tests {
 		negotiate := Negotiate
@@ -152,7 +152,7 @@ func TestCBOR(t *testing.T) {
 	}
 	r := httptest.NewRequest("POST", "/", nil)
 	r.Header.Set("Content-Type", "application/cbor")
-	if mt, err := NegotiateInput(r, on); err != nil || mt != rest.CBOR {
+	if mt, err := NegotiateInput(r, on); err != nil || mt != wire.CBOR {
 		t.Errorf("a body: %v, %v", mt, err)
 	}
 }

@@ -1,8 +1,3 @@
-// Package models holds the OpenAPI models of the built-in kinds.
-//
-// They are generated from the Go types of k8s.io/* (see hack/openapi) and kept
-// compressed in the binary. Nothing is decoded before it is asked for, and then
-// only what the asked-for models refer to.
 package models
 
 import (
@@ -70,7 +65,7 @@ func (s *Source) Models() (*Models, error) {
 	return m, nil
 }
 
-// Has tells whether there is a model of the name.
+// Has reports whether there is a model of the name.
 func (m *Models) Has(name string) bool {
 	_, ok := m.entries[name]
 	return ok

@@ -4,16 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-)
 
-// MediaType is a serialization of objects.
-type MediaType uint8
-
-const (
-	JSON MediaType = iota
-	YAML
-	Protobuf
-	CBOR
+	"triplane/generic/wire"
 )
 
 // Codec is how the objects of one resource travel in one served version. It is
@@ -28,7 +20,7 @@ type Codec interface {
 	// be of another served version of the same kind, whose object is returned
 	// then. strict lists unknown and duplicate fields, one error each, if asked
 	// for. Custom resources are pruned on the way.
-	Decode(body []byte, mt MediaType, strict bool) (obj runtime.Object, kind *schema.GroupVersionKind, strictErrs []error, err error)
+	Decode(body []byte, mt wire.MediaType, strict bool) (obj runtime.Object, kind *schema.GroupVersionKind, strictErrs []error, err error)
 	// Default fills in what the version's defaults say.
 	Default(obj runtime.Object)
 	// ToHub converts from this version, FromHub to it. They may return their
@@ -37,10 +29,10 @@ type Codec interface {
 	FromHub(obj runtime.Object) (runtime.Object, error)
 	// Encode writes an object of this version, with its kind and apiVersion, as
 	// kube-apiserver does; no trailing newline. nil dst allocates.
-	Encode(dst []byte, obj runtime.Object, mt MediaType) ([]byte, error)
+	Encode(dst []byte, obj runtime.Object, mt wire.MediaType) ([]byte, error)
 	// Supports tells whether the kind can travel so; custom resources have no
 	// protobuf.
-	Supports(mt MediaType) bool
+	Supports(mt wire.MediaType) bool
 }
 
 // Stored is an object that is still the bytes which storage holds. It stands
@@ -50,7 +42,7 @@ type Stored interface {
 	// Wire returns the object encoded for a served version. The bytes are
 	// shared and must not be changed. For JSON they begin with
 	// {"kind":"K","apiVersion":"V", and end without a newline.
-	Wire(gv schema.GroupVersion, mt MediaType) ([]byte, error)
+	Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
 	// Decode returns a copy of its own in the hub version.
 	Decode() (runtime.Object, error)
 	// ResourceVersion is the revision as the API tells it.
@@ -61,7 +53,7 @@ type Stored interface {
 // items of a list have: built-in kinds leave out kind and apiVersion in JSON,
 // and the protobuf envelope.
 type ItemWriter interface {
-	WireItem(gv schema.GroupVersion, mt MediaType) ([]byte, error)
+	WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
 }
 
 // StoredList is a list whose items are still bytes. The embedded object kind is
@@ -86,7 +78,7 @@ type ResetFields map[schema.GroupVersion]*fieldpath.Set
 // ItemAppender is an ItemWriter that writes into the caller's buffer, which
 // saves a copy of each item.
 type ItemAppender interface {
-	AppendItem(dst []byte, gv schema.GroupVersion, mt MediaType) ([]byte, error)
+	AppendItem(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
 }
 
 // ItemTailer is an ItemWriter whose JSON items are a part of the whole form: a

@@ -1,13 +1,3 @@
-// Package rest is the contract between the endpoint handlers and what answers
-// them. A resource is a value that implements Storage and, of the verbs'
-// interfaces below, those that it supports: the APIInstaller asks for each and
-// registers a route for those it finds.
-//
-// Objects cross this boundary in the resource's hub version: the k8s.io/api type
-// of the storage version for built-in kinds, *unstructured.Unstructured for
-// custom resources. Reads may hand out Stored objects instead, which stay bytes
-// until somebody decodes them. The namespace travels in the context
-// (request.NamespaceFrom), as does the user.
 package rest
 
 import (
@@ -20,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"triplane/generic/wire"
 )
 
 // Storage is what every resource and subresource is.
@@ -50,6 +42,13 @@ type KindProvider interface {
 // it the APIInstaller makes one from the group's scheme.
 type CodecProvider interface {
 	CodecFor(gv schema.GroupVersion) (Codec, error)
+}
+
+// FieldLabelConvertor validates the labels of field selectors in the served
+// version and translates them to those of the hub version. Without it the
+// storage does both.
+type FieldLabelConvertor interface {
+	ConvertFieldLabel(label, value string) (hubLabel, hubValue string, err error)
 }
 
 // Defaulter fills in what the requests of a resource without a Codec of its own
@@ -92,8 +91,20 @@ type TableConvertor interface {
 	ConvertToTable(ctx context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error)
 }
 
+// RowEncoder is a TableConvertor that makes the rows of stored objects one at a
+// time, as bytes that can be kept with the object: tables of long lists are then
+// written without decoding what is in them again.
+type RowEncoder interface {
+	// RowColumns are the definitions of the columns.
+	RowColumns() []metav1.TableColumnDefinition
+	// Row is the row of an item of a list. ok is false where the item is of
+	// another storage.
+	Row(item Stored) (row wire.Row, ok bool, err error)
+}
+
 // Creater serves create. The results of writes may be Stored, too: they are
-// answered with the bytes that watchers get.
+// answered with the bytes that watchers get. Writes return storage.ErrTooLarge
+// for an object that storage does not take for its size.
 type Creater interface {
 	Create(ctx context.Context, obj runtime.Object, validate ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error)
 }

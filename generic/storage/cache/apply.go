@@ -8,6 +8,9 @@ import (
 // to be woken that did not have to before. All changes of one revision come in
 // one call, so that no reader sees half of them.
 func (c *Cache) apply(changes []storage.Change) bool {
+	if c.cfg.View != nil {
+		changes = c.decode(changes)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped {

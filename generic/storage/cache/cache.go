@@ -13,8 +13,9 @@ import (
 
 // Cache is the cache of one resource; a Hub makes it.
 type Cache struct {
-	hub *Hub
-	cfg Config
+	hub     *Hub
+	cfg     Config
+	backend storage.Backend // the hub's, or the view of it
 
 	filled atomic.Bool // the tree holds everything; written under mu
 	counts cacheCounts
@@ -23,6 +24,7 @@ type Cache struct {
 	stopped  bool
 	epoch    int // counts resets, so that a fill notices one
 	filling  *filling
+	lost     lost
 	tree     *btree.Map[string, *storage.Record]
 	last     int64 // revision of the latest event; before any, where the history begins
 	snapshot *snapshot
@@ -53,7 +55,11 @@ type Stats struct {
 
 func newCache(h *Hub, cfg Config) *Cache {
 	now := h.progress.load()
-	return &Cache{hub: h, cfg: cfg, tree: newTree(), last: now, history: history{from: now}}
+	c := &Cache{hub: h, cfg: cfg, backend: h.backend, tree: newTree(), last: now, history: history{from: now}}
+	if cfg.View != nil {
+		c.backend = cfg.View
+	}
+	return c
 }
 
 func newTree() *btree.Map[string, *storage.Record] {
@@ -98,7 +104,7 @@ func (c *Cache) Count(ctx context.Context) (int64, error) {
 	if filled {
 		return int64(n), nil
 	}
-	r, err := c.hub.backend.Range(ctx, storage.RangeOptions{Prefix: c.cfg.Prefix, CountOnly: true})
+	r, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: c.cfg.Prefix, CountOnly: true})
 	return r.Count, err
 }
 

@@ -2,18 +2,20 @@ package cache
 
 import "triplane/generic/storage"
 
-// Config describes the cache of one resource.
+// Config describes a cache of a Hub.
 type Config struct {
-	// Prefix is the absolute prefix of the resource's keys, with a trailing
-	// slash: "/registry/pods/", "/registry/example.com/widgets/".
-	Prefix string
-	// Namespaced says that a namespace follows the prefix in each key.
-	Namespaced bool
-	// Attributes decodes what selectors look at. It is called only when a
-	// selector is used, at most about once a record, and concurrently.
-	Attributes func(*storage.Record) (storage.Attributes, error)
-	// IndexField, if set, is a field that many watches select one value of
-	// (spec.nodeName of pods): an event then concerns only the watches of its
-	// value.
-	IndexField string
+	storage.CacheConfig
+	// View, where set, reads what the hub's backend holds of the resource.
+	View View
+}
+
+// View is a backend of one resource whose values are stored in another form than
+// they are read in, such as encrypted.
+type View interface {
+	storage.Backend
+	// Decode turns a change of the underlying backend into the view's. A Previous
+	// that cannot be decrypted is left out.
+	//
+	//   - *storage.TransformError: the change's new value cannot be decrypted.
+	Decode(change *storage.Change) error
 }

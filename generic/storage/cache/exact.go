@@ -58,7 +58,7 @@ func (c *Cache) fromBackend(ctx context.Context, opts storage.ListOptions, revis
 	}
 	var list storage.List
 	for {
-		page, err := c.hub.backend.Range(ctx, r)
+		page, err := c.backend.Range(ctx, r)
 		if errors.Is(err, storage.ErrFutureRevision) {
 			return storage.List{}, &storage.TooLargeError{Requested: revision, Current: c.hub.progress.load()}
 		}
@@ -96,7 +96,7 @@ func endPage(list storage.List, last string, left int64, f *filter) storage.List
 }
 
 func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions, revision int64) (storage.List, error) {
-	page, err := c.hub.backend.Range(ctx, storage.RangeOptions{Prefix: opts.Key, Limit: 1, Revision: revision})
+	page, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: opts.Key, Limit: 1, Revision: revision})
 	if err != nil {
 		return storage.List{}, err
 	}

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tidwall/btree"
 
@@ -61,13 +62,17 @@ func (c *Cache) joinFill() (*filling, error) {
 		return nil, nil
 	case c.filling != nil:
 		return c.filling, nil
+	case c.lost.err != nil && c.hub.clock.now() < c.lost.until:
+		return nil, c.lost.err
 	}
+	c.lost.changes = false
 	f := &filling{done: make(chan struct{})}
 	c.filling = f
 	c.hub.fills.Go(func() {
 		f.err = c.runFill(c.hub.ctx)
 		c.mu.Lock()
 		c.filling = nil
+		c.lost.failed(f.err, c.hub.clock.now())
 		c.history.pinned = false
 		c.mu.Unlock()
 		close(f.done)
@@ -85,6 +90,9 @@ func (c *Cache) runFill(ctx context.Context) (err error) {
 		}
 		if ctx.Err() != nil || c.isStopped() {
 			return storage.ErrStopped
+		}
+		if errors.As(err, new(*storage.TransformError)) {
+			return err
 		}
 	}
 	if err == nil {
@@ -134,7 +142,7 @@ func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], 
 	tree := newTree()
 	opts := storage.RangeOptions{Prefix: c.cfg.Prefix, Limit: fillPage}
 	for {
-		page, err := c.hub.backend.Range(ctx, opts)
+		page, err := c.backend.Range(ctx, opts)
 		if err != nil {
 			return nil, 0, err
 		}

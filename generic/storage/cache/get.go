@@ -11,10 +11,10 @@ import (
 func (c *Cache) Get(ctx context.Context, key string, fresh storage.Freshness) (*storage.Record, error) {
 	c.counts.gets.Add(1)
 	err := c.freshen(ctx, fresh)
-	if errors.Is(err, errBehind) {
-		return c.getFromBackend(ctx, key)
-	}
 	if err != nil {
+		if errors.Is(err, errBehind) || errors.As(err, new(*storage.TransformError)) {
+			return c.getFromBackend(ctx, key)
+		}
 		return nil, err
 	}
 	c.mu.RLock()
@@ -32,9 +32,10 @@ func (c *Cache) Get(ctx context.Context, key string, fresh storage.Freshness) (*
 	return nil, storage.ErrNotFound
 }
 
-// getFromBackend serves a get while the watch does not keep up.
+// getFromBackend serves a get while the watch does not keep up, or while another
+// object's value keeps the cache from being filled.
 func (c *Cache) getFromBackend(ctx context.Context, key string) (*storage.Record, error) {
-	kv, err := c.hub.backend.Get(ctx, key)
+	kv, err := c.backend.Get(ctx, key)
 	if err != nil {
 		return nil, err
 	}

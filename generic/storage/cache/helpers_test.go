@@ -47,7 +47,7 @@ func attributes(r *storage.Record) (storage.Attributes, error) {
 	}, nil
 }
 
-var podConfig = Config{Prefix: pods, Namespaced: true, Attributes: attributes, IndexField: "spec.nodeName"}
+var podConfig = Config{CacheConfig: storage.CacheConfig{Prefix: pods, Namespaced: true, Attributes: attributes, IndexField: "spec.nodeName"}}
 
 func newBackend(t testing.TB) *embedded.Backend {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 func TestCacheReadsConsistently(t *testing.T) {
 	each(t, func(t *testing.T, ctx context.Context, b storage.Backend) {
 		hub := cache.NewHub(b, "/registry")
-		c := hub.Cache(cache.Config{Prefix: "/registry/pods/", Namespaced: true})
+		c := hub.Cache(cache.Config{CacheConfig: storage.CacheConfig{Prefix: "/registry/pods/", Namespaced: true}})
 		running, stop := context.WithCancel(ctx)
 		done := make(chan struct{})
 		go func() { defer close(done); hub.Run(running) }()

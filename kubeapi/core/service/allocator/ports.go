@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // ErrPortAllocated says that somebody has the port.
@@ -125,29 +125,19 @@ func (p *Ports) read(ctx context.Context) (*storage.KeyValue, *big.Int, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var u runtime.Unknown
 	var r corev1.RangeAllocation
-	if len(kv.Value) < len(magic) || u.Unmarshal(kv.Value[len(magic):]) != nil || r.Unmarshal(u.Raw) != nil {
+	if wire.UnmarshalProtobuf(kv.Value, &r) != nil {
 		return nil, nil, errors.New("the stored node port allocation cannot be read")
 	}
 	return &kv, new(big.Int).SetBytes(r.Data), nil
 }
 
-// magic begins every protobuf value in storage.
-const magic = "k8s\x00"
-
 func (p *Ports) write(ctx context.Context, old *storage.KeyValue, bits *big.Int) error {
 	r := corev1.RangeAllocation{Range: p.ports.String(), Data: bits.Bytes()}
-	raw, err := r.Marshal()
+	value, err := wire.AppendProtobuf(nil, corev1.SchemeGroupVersion.WithKind("RangeAllocation"), &r)
 	if err != nil {
 		return err
 	}
-	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "RangeAllocation"}, Raw: raw}
-	value, err := u.Marshal()
-	if err != nil {
-		return err
-	}
-	value = append([]byte(magic), value...)
 	if old == nil {
 		_, err = p.backend.Create(ctx, p.key, value, 0)
 	} else {

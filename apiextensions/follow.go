@@ -1,0 +1,128 @@
+package apiextensions
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"triplane/apiextensions/controllers"
+	"triplane/generic/storage"
+)
+
+// follower keeps the catalogue as storage is, from one watch, and lets the
+// controller settle what follows from each batch of changes. Its fields belong
+// to the goroutine of run.
+type follower struct {
+	catalogue  *catalogue
+	controller *controllers.Controller
+	// watch starts a watch of all CRDs, the present ones first.
+	watch func(ctx context.Context) (storage.Watch, error)
+	// synced is called once, when all CRDs that existed at the start are in the
+	// catalogue.
+	synced func()
+
+	begun bool // synced was called
+}
+
+// retryDelay is waited after a watch that failed at once.
+const retryDelay = 100 * time.Millisecond
+
+// run works until the context ends.
+func (f *follower) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := f.follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, storage.ErrStopped) && !errors.Is(err, storage.ErrTooSlow) {
+			klog.FromContext(ctx).Error(err, "Watching the custom resource definitions failed, starting anew")
+		}
+		if time.Since(began) < retryDelay {
+			select {
+			case <-ctx.Done():
+			case <-time.After(retryDelay):
+			}
+		}
+	}
+}
+
+// follow takes the changes of one watch.
+func (f *follower) follow(ctx context.Context) error {
+	w, err := f.watch(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	initial := map[string]bool{} // nil once the present CRDs were shown
+	for {
+		events, err := w.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			e := &events[i]
+			if e.Type != storage.Bookmark {
+				if name := f.take(ctx, e); initial != nil {
+					initial[name] = true
+				}
+			} else if e.InitialEventsEnd {
+				f.forgetOthers(initial)
+				initial = nil
+				f.begin()
+			}
+		}
+		if f.begun { // before, the names of those not seen yet count, too
+			f.controller.Reconcile(ctx)
+		}
+	}
+}
+
+func (f *follower) begin() {
+	if !f.begun {
+		f.begun = true
+		f.synced()
+	}
+}
+
+// forgetOthers removes what a new watch no longer shows.
+func (f *follower) forgetOthers(present map[string]bool) {
+	if present == nil {
+		return
+	}
+	for crd := range f.catalogue.All() {
+		if !present[crd.Name] {
+			f.catalogue.Remove(crd.Name)
+		}
+	}
+}
+
+// take enters an event; it returns the name of the CRD, "" for a value that
+// cannot be read.
+func (f *follower) take(ctx context.Context, e *storage.Event) string {
+	crd, err := decodeCRD(e.Record.Value)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "A stored custom resource definition cannot be read", "key", e.Record.Key)
+		return ""
+	}
+	if e.Type == storage.Deleted {
+		f.catalogue.Remove(crd.Name)
+		return crd.Name
+	}
+	crd.ResourceVersion = strconv.FormatInt(e.Record.Revision, 10)
+	// What the controller writes is known before its event.
+	if known := f.catalogue.Get(crd.Name); known == nil || !newer(known, crd) {
+		f.catalogue.Set(crd)
+	}
+	return crd.Name
+}
+
+// newer reports whether a is not older than b, of the same object.
+func newer(a, b definitionObject) bool {
+	x, errX := strconv.ParseInt(a.ResourceVersion, 10, 64)
+	y, errY := strconv.ParseInt(b.ResourceVersion, 10, 64)
+	return errX == nil && errY == nil && a.UID == b.UID && x >= y
+}

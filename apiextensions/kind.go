@@ -1,0 +1,378 @@
+package apiextensions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	structural "triplane/apiextensions/schema"
+	"triplane/apiextensions/validation"
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+)
+
+type object = *unstructured.Unstructured
+
+// newStore makes the storage of a definition's objects. terminating reports
+// whether the definition is on its way out.
+func newStore(d *definition, opts registry.RESTOptions, terminating func() bool) (*registry.Store[object], error) {
+	kind, err := d.kind(terminating)
+	if err != nil {
+		return nil, err
+	}
+	return registry.NewStore(kind, runtime.NewScheme(), opts)
+}
+
+// kind declares the custom resource, whose hub is the storage version.
+func (d *definition) kind(terminating func() bool) (*registry.Kind[object], error) {
+	c, err := d.storage.compiled()
+	if err != nil {
+		return nil, err
+	}
+	names, hub := d.crd.Status.AcceptedNames, d.storage.gvk
+	k := &registry.Kind[object]{
+		Hub: hub, Plural: names.Plural, Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
+		Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		Prefix:     hub.Group + "/" + names.Plural,
+		New: func() object {
+			u := &unstructured.Unstructured{Object: map[string]any{}}
+			u.SetGroupVersionKind(hub)
+			return u
+		},
+		NewList: func() runtime.Object {
+			l := &unstructured.UnstructuredList{Object: map[string]any{}}
+			l.SetGroupVersionKind(hub.GroupVersion().WithKind(names.ListKind))
+			return l
+		},
+		PrepareForCreate: d.prepareForCreate,
+		PrepareForUpdate: d.prepareForUpdate,
+		Validate:         func(ctx context.Context, obj object) field.ErrorList { return d.validate(ctx, obj, nil) },
+		ValidateUpdate:   d.validate,
+		BeginCreate: func(_ context.Context, obj object, _ bool) (func(context.Context, bool), error) {
+			if terminating() {
+				return nil, apierrors.NewForbidden(schema.GroupResource{Group: hub.Group, Resource: names.Plural}, obj.GetName(),
+					errors.New("create not allowed while custom resource definition is terminating"))
+			}
+			return func(context.Context, bool) {}, nil
+		},
+		Warnings: func(_ context.Context, obj, old object) []string {
+			if old == nil {
+				return finalizerWarnings(obj, nil)
+			}
+			return finalizerWarnings(obj, old.GetFinalizers())
+		},
+		Fields:           d.selectableFields(),
+		ResetFields:      d.resetFields(false),
+		Storage:          newStorage(d, c.schema),
+		CodecFor:         d.codecFor,
+		MetadataOnUpdate: registry.MetadataChange,
+		AnyFinalizer:     true,
+	}
+	for _, v := range d.versions {
+		if v != d.storage {
+			k.ServedVersions = append(k.ServedVersions, v.gvk.GroupVersion())
+		}
+	}
+	if d.anyVersion(func(v *crVersion) bool { return v.hasStatus() }) {
+		k.Status = &registry.StatusSubresource[object]{
+			PrepareForUpdate: prepareForStatusUpdate,
+			ValidateUpdate:   d.validateStatus,
+			ResetFields:      d.resetFields(true),
+		}
+	}
+	if d.anyVersion(func(v *crVersion) bool { return v.scale() != nil }) {
+		k.Scale = d.scaleSubresource()
+	}
+	return k, nil
+}
+
+func (d *definition) codecFor(gv schema.GroupVersion) (rest.Codec, error) {
+	v := d.versions[gv.Version]
+	if v == nil || gv.Group != v.gvk.Group {
+		return nil, fmt.Errorf("%s has no version %s", d.crd.Name, gv)
+	}
+	return v.codec()
+}
+
+func (d *definition) anyVersion(is func(*crVersion) bool) bool {
+	for _, v := range d.versions {
+		if is(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *crVersion) hasStatus() bool {
+	return v.spec.Subresources != nil && v.spec.Subresources.Status != nil
+}
+
+func (v *crVersion) scale() *apiextensionsv1.CustomResourceSubresourceScale {
+	if v.spec.Subresources == nil {
+		return nil
+	}
+	return v.spec.Subresources.Scale
+}
+
+// requested is the version that the request speaks; that of storage for calls
+// from within the server.
+func (d *definition) requested(ctx context.Context) *crVersion {
+	if info := request.InfoFrom(ctx); info != nil && info.APIGroup == d.storage.gvk.Group {
+		if v := d.versions[info.APIVersion]; v != nil {
+			return v
+		}
+	}
+	return d.storage
+}
+
+func (d *definition) prepareForCreate(ctx context.Context, obj object) {
+	if d.requested(ctx).hasStatus() {
+		delete(obj.Object, "status")
+	}
+	obj.SetGeneration(1)
+}
+
+func (d *definition) prepareForUpdate(ctx context.Context, obj, old object) {
+	if d.requested(ctx).hasStatus() {
+		if status, ok := old.Object["status"]; ok {
+			obj.Object["status"] = status
+		} else {
+			delete(obj.Object, "status")
+		}
+	}
+	obj.SetGeneration(old.GetGeneration())
+	if !sameContent(obj.Object, old.Object) {
+		obj.SetGeneration(old.GetGeneration() + 1)
+	}
+}
+
+// sameContent compares all but the metadata.
+func sameContent(a, b map[string]any) bool {
+	count := func(m map[string]any) int {
+		if _, ok := m["metadata"]; ok {
+			return len(m) - 1
+		}
+		return len(m)
+	}
+	if count(a) != count(b) {
+		return false
+	}
+	for name, v := range a {
+		if w, ok := b[name]; name != "metadata" && (!ok || !equality.Semantic.DeepEqual(v, w)) {
+			return false
+		}
+	}
+	return true
+}
+
+// prepareForStatusUpdate puts back all but the status, and managed fields, which
+// record the change.
+func prepareForStatusUpdate(_ context.Context, obj, old object) {
+	status, found := obj.Object["status"]
+	managed := obj.GetManagedFields()
+	version := obj.GetResourceVersion()
+	restored := maps.Clone(old.Object)
+	if found {
+		restored["status"] = status
+	} else {
+		delete(restored, "status")
+	}
+	obj.Object = (&unstructured.Unstructured{Object: restored}).DeepCopy().Object
+	obj.SetManagedFields(managed)
+	obj.SetResourceVersion(version)
+}
+
+// validate validates an object in the version that the request speaks.
+func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorList {
+	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any) (field.ErrorList, bool) {
+		if c.validator == nil {
+			return nil, true
+		}
+		return c.validator.Validate(nil, content), true
+	})
+}
+
+// validateStatus validates an update of the status by the status' own schema.
+func (d *definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
+	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any) (field.ErrorList, bool) {
+		status, found := content["status"]
+		if !found || c.status == nil {
+			return nil, found
+		}
+		return c.status.Validate(field.NewPath("status"), status), true
+	})
+}
+
+// inRequested validates an object in the version that the request speaks: by
+// bySchema first, which reports whether there is more to validate.
+func (d *definition) inRequested(ctx context.Context, obj, old object,
+	bySchema func(c *compiled, content map[string]any) (errs field.ErrorList, more bool)) field.ErrorList {
+	v := d.requested(ctx)
+	c, err := v.compiled()
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	content, err := v.content(obj)
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	errs, more := bySchema(c, content)
+	if !more {
+		return errs
+	}
+	return d.rest(ctx, v, c, content, old, errs)
+}
+
+// rest validates what OpenAPI schemas do not say.
+func (d *definition) rest(ctx context.Context, v *crVersion, c *compiled, content map[string]any, old object, errs field.ErrorList) field.ErrorList {
+	errs = append(errs, v.validateScale(content)...)
+	errs = append(errs, structural.ValidateMetadata(nil, content, c.schema)...)
+	errs = append(errs, structural.ValidateLists(nil, c.schema, content)...)
+	if c.rules == nil {
+		return errs
+	}
+	if blocks(errs) {
+		return append(errs, field.Invalid(nil, nil,
+			"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"))
+	}
+	if old == nil {
+		return append(errs, c.rules.Validate(ctx, nil, content, nil)...)
+	}
+	before, err := v.content(old)
+	if err != nil {
+		return append(errs, field.InternalError(nil, err))
+	}
+	return append(errs, c.rules.Validate(ctx, nil, content, before)...)
+}
+
+// content is an object of the hub as the version has it, before pruning.
+func (v *crVersion) content(obj object) (map[string]any, error) {
+	if v == v.definition.storage {
+		return obj.Object, nil
+	}
+	codec, err := v.codec()
+	if err != nil {
+		return nil, err
+	}
+	out, err := codec.convert(obj, v)
+	if err != nil {
+		return nil, err
+	}
+	return out.(object).Object, nil
+}
+
+// blocks reports errors that leave rules without a value to look at.
+func blocks(errs field.ErrorList) bool {
+	for _, e := range errs {
+		switch e.Type {
+		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+			return true
+		}
+	}
+	return false
+}
+
+// selectableFields are those of all versions: they share a cache.
+func (d *definition) selectableFields() []registry.SelectableField[object] {
+	var out []registry.SelectableField[object]
+	for _, f := range d.allSelectable() {
+		out = append(out, registry.SelectableField[object]{Path: f.name, Get: func(u object) string {
+			v, _ := structural.Lookup(u.Object, f.path)
+			return fieldText(v)
+		}})
+	}
+	return out
+}
+
+func (d *definition) allSelectable() []selectableField {
+	var out []selectableField
+	seen := map[string]bool{}
+	for _, v := range d.versions {
+		for _, f := range v.selectable() {
+			if !seen[f.name] {
+				seen[f.name] = true
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+type selectableField struct {
+	name string // "spec.a"
+	path []string
+}
+
+func (v *crVersion) selectable() []selectableField {
+	var out []selectableField
+	for _, f := range v.spec.SelectableFields {
+		path, err := validation.ParseFieldPath(f.JSONPath)
+		if err != nil || len(f.JSONPath) == 0 {
+			continue
+		}
+		out = append(out, selectableField{name: f.JSONPath[1:], path: path})
+	}
+	return out
+}
+
+func fieldText(v any) string {
+	switch x := v.(type) {
+	case string:
+		return x
+	case bool:
+		return strconv.FormatBool(x)
+	case int64:
+		return strconv.FormatInt(x, 10)
+	case float64:
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return ""
+}
+
+// fieldLabel validates the labels of field selectors in the version.
+func (v *crVersion) fieldLabel(label, value string) (string, string, error) {
+	if label == "metadata.name" || label == "metadata.namespace" {
+		return label, value, nil
+	}
+	for _, f := range v.selectable() {
+		if f.name == label {
+			return label, value, nil
+		}
+	}
+	return "", "", fmt.Errorf("field label not supported: %s", label)
+}
+
+// resetFields are what an update of the resource, or of its status, leaves out.
+func (d *definition) resetFields(ofStatus bool) rest.ResetFields {
+	reset := rest.ResetFields{}
+	for _, v := range d.versions {
+		if !v.hasStatus() {
+			continue
+		}
+		set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
+		if ofStatus {
+			set = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"))
+			if c, err := v.compiled(); err == nil {
+				for name := range c.schema.Properties {
+					if name != "status" && name != "kind" && name != "apiVersion" {
+						set.Insert(fieldpath.MakePathOrDie(name))
+					}
+				}
+			}
+		}
+		reset[v.gvk.GroupVersion()] = set
+	}
+	return reset
+}

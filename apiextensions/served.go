@@ -1,0 +1,126 @@
+package apiextensions
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/apiextensions/conversion"
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
+)
+
+// stored is a store whose methods give way to those embedded beside it: they are
+// one level deeper.
+type stored struct{ *registry.Store[object] }
+
+// served is the storage of a custom resource in one of its versions: the store
+// of all versions, with the columns, selectable fields and deprecation that this
+// one declares.
+type served struct {
+	stored
+	*tableConvertor
+	version *crVersion
+}
+
+// servedStatus is the subresource "status" of a version.
+type servedStatus struct {
+	subresource
+	*tableConvertor
+	store *registry.Store[object]
+}
+
+// subresource is what the store's subresource "status" is.
+type subresource interface {
+	rest.Storage
+	rest.Patcher
+	rest.CodecProvider
+	rest.ResetFieldsProvider
+}
+
+// servedScale is the subresource "scale" of a version.
+type servedScale struct {
+	scaleSubresource
+	scaleTable
+}
+
+// scaleSubresource is what the store's subresource "scale" is.
+type scaleSubresource interface {
+	rest.Storage
+	rest.Patcher
+	rest.CodecProvider
+	rest.KindProvider
+}
+
+// storageOf returns what answers the resource and its subresources in a version,
+// by path.
+func storageOf(store *registry.Store[object], v *crVersion) (map[string]rest.Storage, error) {
+	codec, err := v.codec()
+	if err != nil {
+		return nil, err
+	}
+	columns, err := newColumns(v.spec)
+	if err != nil {
+		return nil, err
+	}
+	plural, table := store.Kind().Plural, &tableConvertor{codec: codec, columns: columns}
+	all := map[string]rest.Storage{plural: &served{stored{store}, table, v}}
+	if sub, ok := store.Status().(subresource); ok && v.hasStatus() {
+		all[plural+"/status"] = &servedStatus{sub, table, store}
+	}
+	if sub, ok := store.Scale().(scaleSubresource); ok && v.scale() != nil {
+		all[plural+"/scale"] = &servedScale{sub, scaleTable{}}
+	}
+	return all, nil
+}
+
+// DeprecationWarning implements rest.Deprecated.
+func (s *served) DeprecationWarning() string { return s.version.deprecationWarning() }
+
+// ConvertFieldLabel implements rest.FieldLabelConvertor.
+func (s *served) ConvertFieldLabel(label, value string) (string, string, error) {
+	return s.version.fieldLabel(label, value)
+}
+
+// Delete implements rest.GracefulDeleter. Where a webhook converts, an object
+// that cannot be converted to the version is not deleted through it.
+func (s *served) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	d := s.version.definition
+	if _, none := d.converter.(conversion.None); !none && s.version != d.storage {
+		obj, err := s.Read(ctx, name)
+		if err != nil {
+			return nil, false, err
+		}
+		if _, err := s.codec.FromHub(obj); err != nil {
+			return nil, false, err
+		}
+	}
+	return s.stored.Delete(ctx, name, validate, opts)
+}
+
+// Watch implements rest.Watcher. A watch that finds the cache dropped, as the
+// definition has just changed, ends as those do that began before.
+func (s *served) Watch(ctx context.Context, opts *metainternalversion.ListOptions) (rest.EventStream, error) {
+	stream, err := s.stored.Watch(ctx, opts)
+	if errors.Is(err, storage.ErrStopped) {
+		return endedStream{}, nil
+	}
+	return stream, err
+}
+
+// endedStream is a watch without events.
+type endedStream struct{}
+
+func (endedStream) Next(context.Context) ([]rest.Event, error) { return nil, io.EOF }
+func (endedStream) Initializing() bool                         { return false }
+
+func (endedStream) Stop() {}
+
+// ServedVersions are those that admission can convert the object to.
+func (s *servedStatus) ServedVersions() []schema.GroupVersion { return s.store.ServedVersions() }

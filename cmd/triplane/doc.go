@@ -1,0 +1,7 @@
+// Command triplane is a Kubernetes API server in one binary.
+//
+// main runs package app with the command line until the first signal, which shuts
+// the server down gracefully; a second one ends the process at once. While the
+// server runs, memory.go sets the garbage collector's goals and returns memory to
+// the system when the server is idle.
+package main

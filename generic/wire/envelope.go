@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// protobufPrefix begins every protobuf value: what follows is a runtime.Unknown.
+const protobufPrefix = "k8s\x00"
+
+// Field numbers of runtime.Unknown, of its TypeMeta, of the metadata that every
+// object has as its first field, and of the part of ObjectMeta that is read
+// without being decoded.
+const (
+	envelopeTypeMeta        = 1
+	envelopeRaw             = 2
+	envelopeContentEncoding = 3
+	envelopeContentType     = 4
+
+	typeMetaAPIVersion = 1
+	typeMetaKind       = 2
+
+	// ObjectMetadata is the number of the metadata of an object, or of a list.
+	ObjectMetadata = 1
+	// ListItems is the number of each item of a list.
+	ListItems = 2
+
+	MetaName            = 1
+	MetaNamespace       = 3
+	MetaResourceVersion = 6
+	MetaLabels          = 11
+)
+
+// ErrNotProtobuf is returned for bytes that are not an object in its envelope.
+var ErrNotProtobuf = errors.New("not a protobuf object of Kubernetes")
+
+// IsProtobuf reports whether a value begins as a protobuf object does.
+func IsProtobuf(value []byte) bool {
+	return len(value) >= len(protobufPrefix) && string(value[:len(protobufPrefix)]) == protobufPrefix
+}
+
+// Envelope is what surrounds a protobuf object.
+type Envelope struct {
+	APIVersion, Kind []byte
+	Object           []byte // the object's own message
+	field            Field  // the place of Object, behind the prefix
+}
+
+// Is reports whether the envelope names the kind.
+func (e *Envelope) Is(kind schema.GroupVersionKind) bool {
+	apiVersion, name := kind.ToAPIVersionAndKind()
+	return string(e.APIVersion) == apiVersion && string(e.Kind) == name
+}
+
+// OpenEnvelope reads the envelope of a protobuf value.
+func OpenEnvelope(value []byte) (e Envelope, ok bool) {
+	if !IsProtobuf(value) {
+		return e, false
+	}
+	body := value[len(protobufPrefix):]
+	if e.field, ok = OnlyField(body, envelopeRaw); !ok {
+		return e, false
+	}
+	e.Object = e.field.Payload
+	meta, ok := OnlyField(body, envelopeTypeMeta)
+	if !ok {
+		return e, false
+	}
+	apiVersion, _ := OnlyField(meta.Payload, typeMetaAPIVersion)
+	kind, ok := OnlyField(meta.Payload, typeMetaKind)
+	e.APIVersion, e.Kind = apiVersion.Payload, kind.Payload
+	return e, ok
+}
+
+// UnmarshalProtobuf fills an object from a value in its envelope, whatever kind
+// the envelope names.
+func UnmarshalProtobuf(value []byte, into interface{ Unmarshal([]byte) error }) error {
+	raw, err := ObjectOf(value)
+	if err != nil {
+		return err
+	}
+	return into.Unmarshal(raw)
+}
+
+// ObjectOf returns the message inside of the envelope, which may name no kind.
+func ObjectOf(value []byte) ([]byte, error) {
+	if e, ok := OpenEnvelope(value); ok {
+		return e.Object, nil
+	}
+	if !IsProtobuf(value) {
+		return nil, ErrNotProtobuf
+	}
+	var u runtime.Unknown
+	if err := u.Unmarshal(value[len(protobufPrefix):]); err != nil {
+		return nil, err
+	}
+	return u.Raw, nil
+}
+
+// AppendProtobuf encodes an object in an envelope that names the kind.
+func AppendProtobuf(dst []byte, kind schema.GroupVersionKind, obj any) ([]byte, error) {
+	m, ok := obj.(runtime.ProtobufMarshaller)
+	if !ok {
+		return nil, fmt.Errorf("%T has no protobuf encoding", obj)
+	}
+	var envelope runtime.Unknown
+	envelope.APIVersion, envelope.Kind = kind.ToAPIVersionAndKind()
+	size := m.Size()
+	// The envelope adds a tag and at most ten bytes of length for the object.
+	room := len(protobufPrefix) + envelope.Size() + size + 11
+	start := len(dst)
+	if cap(dst)-start < room {
+		dst = append(make([]byte, 0, start+room), dst...)
+	}
+	dst = append(dst, protobufPrefix...)
+	n, err := envelope.NestedMarshalTo(dst[len(dst):len(dst)+room-len(protobufPrefix)], m, uint64(size))
+	if err != nil {
+		return nil, err
+	}
+	return dst[:len(dst)+n], nil
+}
+
+// AppendEnvelopeHead writes what stands before an object of size bytes that the
+// caller writes himself, followed by EnvelopeTail.
+func AppendEnvelopeHead(dst []byte, kind schema.GroupVersionKind, size int) []byte {
+	apiVersion, name := kind.ToAPIVersionAndKind()
+	dst = append(dst, protobufPrefix...)
+	dst = AppendTag(dst, envelopeTypeMeta, BytesSize(len(apiVersion))+BytesSize(len(name)))
+	dst = append(AppendTag(dst, typeMetaAPIVersion, len(apiVersion)), apiVersion...)
+	dst = append(AppendTag(dst, typeMetaKind, len(name)), name...)
+	return AppendTag(dst, envelopeRaw, size)
+}
+
+// EnvelopeTail returns what stands behind the object: an empty content encoding
+// and content type.
+func EnvelopeTail() []byte {
+	return []byte{envelopeContentEncoding<<3 | protoBytes, 0, envelopeContentType<<3 | protoBytes, 0}
+}
+
+// SetResourceVersion returns a copy of a protobuf value whose object has the
+// resource version; ok is false where only a decoder can set it.
+func SetResourceVersion(value []byte, resourceVersion string) (out []byte, ok bool) {
+	e, ok := OpenEnvelope(value)
+	if !ok {
+		return nil, false
+	}
+	return e.setResourceVersion(value[len(protobufPrefix):], resourceVersion)
+}
+
+func (e *Envelope) setResourceVersion(body []byte, resourceVersion string) (out []byte, ok bool) {
+	meta, ok := OnlyField(e.Object, ObjectMetadata)
+	if !ok {
+		return nil, false
+	}
+	version, ok := OnlyField(meta.Payload, MetaResourceVersion)
+	if !ok {
+		return nil, false
+	}
+	metaSize := len(meta.Payload) - (version.End - version.Start) + BytesSize(len(resourceVersion))
+	rawSize := len(e.Object) - (meta.End - meta.Start) + BytesSize(metaSize)
+	size := len(protobufPrefix) + len(body) - (e.field.End - e.field.Start) + BytesSize(rawSize)
+
+	out = append(make([]byte, 0, size), protobufPrefix...)
+	out = append(out, body[:e.field.Start]...)
+	out = AppendTag(out, envelopeRaw, rawSize)
+	out = append(out, e.Object[:meta.Start]...)
+	out = AppendTag(out, ObjectMetadata, metaSize)
+	out = append(out, meta.Payload[:version.Start]...)
+	out = AppendTag(out, MetaResourceVersion, len(resourceVersion))
+	out = append(out, resourceVersion...)
+	out = append(out, meta.Payload[version.End:]...)
+	out = append(out, e.Object[meta.End:]...)
+	return append(out, body[e.field.End:]...), true
+}

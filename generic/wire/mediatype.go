@@ -1,0 +1,11 @@
+package wire
+
+// MediaType is a serialization of objects.
+type MediaType uint8
+
+const (
+	JSON MediaType = iota
+	YAML
+	Protobuf
+	CBOR
+)

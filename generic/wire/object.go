@@ -1,0 +1,32 @@
+package wire
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+// Marshal encodes an object that has its kind set and looks the same in every
+// version, such as those of meta.k8s.io. JSON has no newline at its end, YAML
+// does.
+func Marshal(obj runtime.Object, mt MediaType) ([]byte, error) {
+	switch mt {
+	case Protobuf:
+		return AppendProtobuf(nil, obj.GetObjectKind().GroupVersionKind(), obj)
+	case YAML:
+		return yaml.Marshal(obj)
+	case CBOR:
+		return AppendCBOR(nil, obj)
+	}
+	return json.Marshal(obj)
+}
+
+// MarshalStatus encodes a Status. One that does not say its kind gets it.
+func MarshalStatus(status *metav1.Status, mt MediaType) ([]byte, error) {
+	if status.Kind == "" {
+		status.Kind, status.APIVersion = "Status", "v1"
+	}
+	return Marshal(status, mt)
+}

@@ -1,0 +1,144 @@
+package wire
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// Row is a row of a table, encoded as JSON but for the ages in it, which are of
+// the moment it is written. It is immutable.
+//
+// It begins with the number of ages, and for each its place in the cells and its
+// time in seconds since 1970; then come the length of the cells, the cells (and
+// conditions), and the metadata of the object.
+type Row []byte
+
+// Ages collects the times whose distance from now a row shows.
+type Ages struct{ times []time.Time }
+
+// maxAges is more than any kind shows.
+const maxAges = 10
+
+// Since returns what stands for the age in the text of a cell, of which it may
+// be a part, until the row is written.
+func (a *Ages) Since(t metav1.Time) string {
+	if t.IsZero() {
+		return "<unknown>"
+	}
+	if len(a.times) == maxAges {
+		return duration.HumanDuration(time.Since(t.Time))
+	}
+	a.times = append(a.times, t.Time)
+	return "\x00" + string(rune('0'+len(a.times)-1)) + "\x00"
+}
+
+// hole is where an age belongs.
+type hole struct {
+	offset int
+	at     time.Time
+}
+
+// EncodeRow makes a Row of cells whose texts may hold ages.
+func EncodeRow(cells []any, conditions []metav1.TableRowCondition, metadata metav1.ObjectMeta, ages *Ages) (Row, error) {
+	meta, err := json.Marshal(metadata)
+	if err != nil {
+		return nil, err
+	}
+	return EncodeRowOf(cells, conditions, meta, ages)
+}
+
+// EncodeRowOf is EncodeRow with metadata that is JSON already.
+func EncodeRowOf(cells []any, conditions []metav1.TableRowCondition, meta []byte, ages *Ages) (Row, error) {
+	var holes []hole
+	text := append(make([]byte, 0, 256), `{"cells":[`...)
+	for i, cell := range cells {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		var err error
+		if s, ok := cell.(string); ok {
+			text, holes = ages.appendText(text, holes, s)
+		} else if text, err = appendValue(text, cell); err != nil {
+			return nil, err
+		}
+	}
+	text = append(text, ']')
+	if len(conditions) > 0 {
+		var err error
+		if text, err = appendValue(append(text, `,"conditions":`...), conditions); err != nil {
+			return nil, err
+		}
+	}
+	text = append(text, `,"object":`...)
+	row := make([]byte, 0, 4+len(holes)*12+len(text)+len(meta))
+	row = binary.AppendUvarint(row, uint64(len(holes)))
+	for _, h := range holes {
+		row = binary.AppendUvarint(row, uint64(h.offset))
+		row = binary.AppendVarint(row, h.at.Unix())
+	}
+	row = binary.AppendUvarint(row, uint64(len(text)))
+	return append(append(row, text...), meta...), nil
+}
+
+// appendText writes a JSON string and notes where ages belong in it.
+func (a *Ages) appendText(dst []byte, holes []hole, s string) ([]byte, []hole) {
+	dst = append(dst, '"')
+	for {
+		i := strings.IndexByte(s, 0)
+		if i < 0 || i+2 >= len(s) {
+			break
+		}
+		n := int(s[i+1]) - '0'
+		if s[i+2] != 0 || n < 0 || n >= len(a.times) || len(holes) == maxAges {
+			dst = appendInner(dst, s[:i+1])
+			s = s[i+1:]
+			continue
+		}
+		dst = appendInner(dst, s[:i])
+		holes = append(holes, hole{len(dst), a.times[n]})
+		s = s[i+3:]
+	}
+	return append(appendInner(dst, s), '"'), holes
+}
+
+func appendValue(dst []byte, v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	return append(dst, b...), err
+}
+
+// AppendTo writes the row with the ages of now. Its object is the metadata of
+// the version of meta.k8s.io, or null where version is "".
+func (r Row) AppendTo(dst []byte, version string, now time.Time) []byte {
+	b := []byte(r)
+	uvarint := func() int {
+		v, n := binary.Uvarint(b)
+		b = b[n:]
+		return int(v)
+	}
+	var holes [maxAges]hole
+	count := uvarint()
+	for i := range count {
+		holes[i].offset = uvarint()
+		seconds, n := binary.Varint(b)
+		holes[i].at, b = time.Unix(seconds, 0), b[n:]
+	}
+	size := uvarint()
+	text, meta := b[:size], b[size:]
+	from := 0
+	for _, h := range holes[:count] {
+		dst = append(dst, text[from:h.offset]...)
+		dst = appendInner(dst, duration.HumanDuration(now.Sub(h.at)))
+		from = h.offset
+	}
+	dst = append(dst, text[from:]...)
+	if version == "" {
+		return append(dst, "null}"...)
+	}
+	dst = append(append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`...), version...)
+	return append(append(append(dst, `","metadata":`...), meta...), "}}"...)
+}

@@ -1,0 +1,30 @@
+package admission
+
+import (
+	"context"
+
+	"triplane/generic/admission"
+)
+
+// certificateApproval refuses approval of a certificate signing request by users
+// who may not "approve" for its signer, whatever they may do with requests.
+//
+// Options: none. Metrics: none. Order: any.
+type certificateApproval struct {
+	operations
+	signers signerCheck
+}
+
+func newCertificateApproval(d *Dependencies) admission.Interface {
+	return &certificateApproval{operations{admission.Update}, signerCheck{d.Authorizer}}
+}
+
+// Validate implements admission.ValidatingInterface.
+func (p *certificateApproval) Validate(ctx context.Context, a *admission.Attributes) error {
+	// The stored request counts: a client might name another signer.
+	old, _ := requestsOf(a, "approval")
+	if old == nil || p.signers.allows(ctx, a, "approve", old.Spec.SignerName) {
+		return nil
+	}
+	return forbidden(a, "user not permitted to approve requests with signerName %q", old.Spec.SignerName)
+}

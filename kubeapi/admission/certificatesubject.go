@@ -1,0 +1,54 @@
+package admission
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"triplane/generic/admission"
+)
+
+// certificateSubject refuses requests for system:masters at the signer of client
+// certificates for the API server, as such a certificate cannot be revoked.
+//
+// Options: none. Metrics: none. Order: any.
+type certificateSubject struct{ operations }
+
+func newCertificateSubject(_ *Dependencies) admission.Interface {
+	return &certificateSubject{operations{admission.Create}}
+}
+
+const mastersGroup = "system:masters"
+
+// Validate implements admission.ValidatingInterface.
+func (p *certificateSubject) Validate(_ context.Context, a *admission.Attributes) error {
+	_, csr := requestsOf(a, "")
+	if csr == nil || csr.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
+		return nil
+	}
+	request, err := parseRequest(csr.Spec.Request)
+	if err != nil {
+		return forbidden(a, "failed to parse CSR: %w", err)
+	}
+	if slices.Contains(request.Subject.Organization, mastersGroup) {
+		return forbidden(a, "use of %s signer with %s group is not allowed", certificatesv1.KubeAPIServerClientSignerName, mastersGroup)
+	}
+	return nil
+}
+
+func parseRequest(encoded []byte) (*x509.CertificateRequest, error) {
+	block, _ := pem.Decode(encoded)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("failed to parse certificate request: %w", err)
+	}
+	return request, nil
+}

@@ -1,0 +1,161 @@
+package admission
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/policy"
+	"triplane/generic/admission/webhook"
+	"triplane/kubeapi/group"
+)
+
+// configured is the plugins that are configured through the API:
+// MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy and
+// ValidatingAdmissionWebhook. They follow their configurations from the server's
+// start on; requests wait until those that exist are known.
+//
+// Options: none. Metrics: none. Order: behind the plugins that complete objects,
+// before ResourceQuota, which counts what is final.
+type configured struct {
+	gate               *admission.Gate
+	mutatingPolicies   *policy.Mutating
+	mutatingWebhooks   *webhook.Mutating
+	validatingPolicies *policy.Validating
+	validatingWebhooks *webhook.Validating
+}
+
+// newConfigured makes the plugins; client reads the params of policies.
+func newConfigured(d *Dependencies, client dynamic.Interface) *configured {
+	gate, stores := admission.NewGate(), d.Stores
+	namespaces := func(ctx context.Context, name string) (*corev1.Namespace, error) {
+		return group.GetNew[*corev1.Namespace](ctx, stores, core("namespaces"), "", name)
+	}
+	policies := policy.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Params: &params{groups: d.Groups, client: client}, Gate: gate}
+	webhooks := webhook.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Resolver: &serviceResolver{stores}, Gate: gate}
+	return &configured{
+		gate:               gate,
+		mutatingPolicies:   policy.NewMutating(policies),
+		mutatingWebhooks:   webhook.NewMutating(webhooks),
+		validatingPolicies: policy.NewValidating(policies),
+		validatingWebhooks: webhook.NewValidating(webhooks),
+	}
+}
+
+// follow runs until ctx ends.
+func (c *configured) follow(ctx context.Context, client kubernetes.Interface) {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	kinds := factory.Admissionregistration().V1()
+	f := &followed{plugins: c,
+		validating: kinds.ValidatingWebhookConfigurations().Lister(), mutating: kinds.MutatingWebhookConfigurations().Lister(),
+		vap: kinds.ValidatingAdmissionPolicies().Lister(), vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
+		mapl: kinds.MutatingAdmissionPolicies().Lister(), mapBindings: kinds.MutatingAdmissionPolicyBindings().Lister(),
+	}
+	var synced []cache.DoneChecker
+	for _, i := range []struct {
+		informer cache.SharedIndexInformer
+		changed  func()
+	}{
+		{kinds.ValidatingWebhookConfigurations().Informer(), f.setValidating},
+		{kinds.MutatingWebhookConfigurations().Informer(), f.setMutating},
+		{kinds.ValidatingAdmissionPolicies().Informer(), f.setValidatingPolicies},
+		{kinds.ValidatingAdmissionPolicyBindings().Informer(), f.setValidatingPolicies},
+		{kinds.MutatingAdmissionPolicies().Informer(), f.setMutatingPolicies},
+		{kinds.MutatingAdmissionPolicyBindings().Informer(), f.setMutatingPolicies},
+	} {
+		if err := i.informer.SetTransform(withoutManagedFields); err != nil {
+			return // it runs already, which cannot be
+		}
+		registration, err := i.informer.AddEventHandler(onChange(i.changed))
+		if err != nil {
+			return
+		}
+		synced = append(synced, registration.HasSyncedChecker())
+	}
+	factory.StartWithContext(ctx)
+	if cache.WaitFor(ctx, "", synced...) {
+		c.gate.Open()
+	}
+	<-ctx.Done()
+	factory.Shutdown()
+}
+
+// withoutManagedFields keeps informers small.
+func withoutManagedFields(obj any) (any, error) {
+	if o, ok := obj.(interface {
+		runtime.Object
+		group.Object
+	}); ok {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+func onChange(f func()) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { f() },
+		UpdateFunc: func(any, any) { f() },
+		DeleteFunc: func(any) { f() },
+	}
+}
+
+// followed hands the configurations to the plugins, whenever one changes.
+type followed struct {
+	plugins *configured
+	// mu keeps an older list from coming after a newer one.
+	mu          sync.Mutex
+	validating  admissionlisters.ValidatingWebhookConfigurationLister
+	mutating    admissionlisters.MutatingWebhookConfigurationLister
+	vap         admissionlisters.ValidatingAdmissionPolicyLister
+	vapBindings admissionlisters.ValidatingAdmissionPolicyBindingLister
+	mapl        admissionlisters.MutatingAdmissionPolicyLister
+	mapBindings admissionlisters.MutatingAdmissionPolicyBindingLister
+}
+
+// all selects everything; a lister cannot fail with it.
+var all = labels.Everything()
+
+func (f *followed) setValidating() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if list, err := f.validating.List(all); err == nil {
+		f.plugins.validatingWebhooks.Set(list)
+	}
+}
+
+func (f *followed) setMutating() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if list, err := f.mutating.List(all); err == nil {
+		f.plugins.mutatingWebhooks.Set(list)
+	}
+}
+
+func (f *followed) setValidatingPolicies() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	policies, err := f.vap.List(all)
+	bindings, bindingsErr := f.vapBindings.List(all)
+	if err == nil && bindingsErr == nil {
+		f.plugins.validatingPolicies.Set(policies, bindings)
+	}
+}
+
+func (f *followed) setMutatingPolicies() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	policies, err := f.mapl.List(all)
+	bindings, bindingsErr := f.mapBindings.List(all)
+	if err == nil && bindingsErr == nil {
+		f.plugins.mutatingPolicies.Set(policies, bindings)
+	}
+}
