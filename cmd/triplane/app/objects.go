@@ -40,10 +40,10 @@ func (o *objects) GetRESTOptions(resource schema.GroupResource) (registry.RESTOp
 		return options, err
 	}
 	cache, drop := options.Cache, options.DropCache
-	options.Cache = func(c registry.CacheConfig) storage.Cache {
+	options.Cache = func(c storage.CacheConfig) storage.Cache {
 		made := cache(c)
 		if known, ok := made.(counted); ok {
-			o.note(c.Resource, cacheBelow{known, c.Prefix})
+			o.note(resource, cacheBelow{known, c.Prefix})
 		}
 		return made
 	}
