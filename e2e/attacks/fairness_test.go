@@ -21,7 +21,7 @@ import (
 // get took 342 ms instead of one.
 func TestOneUserFloods(t *testing.T) {
 	s := start(t, "--max-requests-inflight=8", "--max-mutating-requests-inflight=4")
-	s.Kubectl(t, "create", "clusterrolebinding", "readers", "--clusterrole=view", "--serviceaccount=default:flood", "--serviceaccount=default:light")
+	s.Kubectl(t, "create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin", "--serviceaccount=default:flood", "--serviceaccount=default:light")
 	s.fill(2000)
 	light := s.user("light")
 	s.eventually("the user may read", 10*time.Second, func() bool { return get(t.Context(), light, "/api/v1/configmaps?limit=1") == http.StatusOK })

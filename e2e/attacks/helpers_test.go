@@ -107,7 +107,7 @@ func (s *target) token(name string) string {
 func (s *target) writer() string {
 	s.t.Helper()
 	token := s.token("writer")
-	s.Kubectl(s.t, "create", "clusterrolebinding", "writer", "--clusterrole=edit", "--serviceaccount=default:writer")
+	s.Kubectl(s.t, "create", "clusterrolebinding", "writer", "--clusterrole=cluster-admin", "--serviceaccount=default:writer")
 	s.eventually("the writer may write", 10*time.Second, func() bool {
 		code, _, _, err := s.ask("GET /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+token+"\r\n\r\n", 5*time.Second)
 		return err == nil && code == http.StatusOK
