@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// lastBytes is how long bodies may take to arrive once the server shuts down.
+// lastBytes is how long bodies may take to arrive once the server shuts down, or
+// has answered without them.
 const lastBytes = time.Second
 
 // Bodies are the requests in flight that have a body. All methods are safe for
@@ -19,7 +20,7 @@ type Bodies struct {
 
 // await has reads of the request's body fail after the deadline, or when the
 // server shuts down; the returned function ends that.
-func (b *Bodies) await(w http.ResponseWriter, deadline time.Time) (done func()) {
+func (b *Bodies) await(w http.ResponseWriter, r *http.Request, deadline time.Time) (done func()) {
 	c := http.NewResponseController(w)
 	if c.SetReadDeadline(deadline) != nil || b == nil {
 		return func() {} // there is no connection
@@ -38,6 +39,10 @@ func (b *Bodies) await(w http.ResponseWriter, deadline time.Time) (done func()) 
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		delete(b.open, c)
+		if r.ProtoMajor == 1 {
+			// net/http reads what the handler did not before it ends the request.
+			_ = c.SetReadDeadline(time.Now().Add(lastBytes))
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
 				}
 			}
 			if r.ContentLength != 0 && timeout > 0 {
-				defer o.Bodies.await(w, e.Received.Add(timeout))()
+				defer o.Bodies.await(w, r, e.Received.Add(timeout))()
 			}
 			next.ServeHTTP(w, r)
 			if e.status == 0 && !e.hijacked && timeout > 0 && errors.Is(e.Err(), context.DeadlineExceeded) {
