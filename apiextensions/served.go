@@ -118,7 +118,9 @@ func (s *served) Watch(ctx context.Context, opts *metainternalversion.ListOption
 type endedStream struct{}
 
 func (endedStream) Next(context.Context) ([]rest.Event, error) { return nil, io.EOF }
-func (endedStream) Stop()                                      {}
+func (endedStream) Initializing() bool                         { return false }
+
+func (endedStream) Stop() {}
 
 // ServedVersions are those that admission can convert the object to.
 func (s *servedStatus) ServedVersions() []schema.GroupVersion { return s.store.ServedVersions() }

@@ -69,10 +69,11 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 	}
 }
 
-// endConnection closes an HTTP/2 connection after this request: many streams of
-// one connection cost an unauthenticated client too little.
+// endConnection closes an HTTP/2 connection after this request, so that streams of
+// one connection do not cost a client too little that need not authenticate. A
+// connection of HTTP/1 is closed where a body is on its way that nobody reads.
 func endConnection(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor == 2 {
+	if r.ProtoMajor == 2 || r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
 }

@@ -75,7 +75,7 @@ func forbiddenError(a *authorizer.Attributes, reason string) *apierrors.StatusEr
 	if reason != "" {
 		message += ": " + reason
 	}
-	return apierrors.NewForbidden(schema.GroupResource{Group: a.APIGroup, Resource: a.Resource}, a.Name, errors.New(message))
+	return apierrors.NewForbidden(schema.GroupResource{Group: shortened(a.APIGroup), Resource: shortened(a.Resource)}, shortened(a.Name), errors.New(message))
 }
 
 func forbiddenMessage(a *authorizer.Attributes) string {
@@ -84,14 +84,15 @@ func forbiddenMessage(a *authorizer.Attributes) string {
 		name = a.User.Name
 	}
 	if !a.ResourceRequest {
-		return fmt.Sprintf("User %q cannot %s path %q", name, a.Verb, a.Path)
+		return fmt.Sprintf("User %q cannot %s path %q", name, a.Verb, shortened(a.Path))
 	}
-	resource := a.Resource
+	resource, namespace := a.Resource, shortened(a.Namespace)
 	if a.Subresource != "" {
 		resource += "/" + a.Subresource
 	}
+	resource = shortened(resource)
 	if a.Namespace != "" {
-		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", name, a.Verb, resource, a.APIGroup, a.Namespace)
+		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", name, a.Verb, resource, shortened(a.APIGroup), namespace)
 	}
-	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", name, a.Verb, resource, a.APIGroup)
+	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", name, a.Verb, resource, shortened(a.APIGroup))
 }

@@ -26,7 +26,7 @@ func Chain(director http.Handler, o Options) http.Handler {
 		withAuthentication(o.AuthenticationOptions, o.Metrics),
 		withAudit(o.AuditOptions),
 		withImpersonation(o.AuthorizationOptions),
-		withInFlightLimits(o.InFlightOptions, o.Metrics),
+		withPriorityAndFairness(o.PriorityAndFairnessOptions, o.InFlightOptions, o.Metrics),
 		withAuthorization(o.AuthorizationOptions, o.Metrics),
 	}
 	handler := director

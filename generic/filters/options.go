@@ -12,6 +12,7 @@ type Options struct {
 	AuthenticationOptions
 	AuditOptions
 	AuthorizationOptions
+	PriorityAndFairnessOptions
 
 	// Metrics counts requests and decisions; nil counts nothing.
 	Metrics *metrics.Registry

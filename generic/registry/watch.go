@@ -84,6 +84,9 @@ func (e *eventStream[T]) Next(ctx context.Context) ([]rest.Event, error) {
 // Stop implements rest.EventStream.
 func (e *eventStream[T]) Stop() { e.watch.Stop() }
 
+// Initializing implements rest.EventStream.
+func (e *eventStream[T]) Initializing() bool { return e.watch.Initializing() }
+
 var eventTypes = [...]watch.EventType{
 	storage.Added: watch.Added, storage.Modified: watch.Modified, storage.Deleted: watch.Deleted, storage.Bookmark: watch.Bookmark,
 }

@@ -14,7 +14,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/cmd/triplane/pki"
+	"triplane/generic/flowcontrol"
+	"triplane/generic/options"
 	"triplane/generic/server"
+	"triplane/kubeapi/bootstrap"
 )
 
 // Server is a running server.
@@ -162,6 +165,9 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	if err := st.installIn(c, o.Etcd); err != nil {
 		return nil, err
 	}
+	stored := newObjects(c.RESTOptionsGetter)
+	c.RESTOptionsGetter = stored
+	c.FlowControl = flowControl(o.ServerRun, stored)
 
 	p, err := newParts(o, st, c)
 	if err != nil {
@@ -178,6 +184,18 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 		return nil, err
 	}
 	return outermost.PrepareRun(), nil
+}
+
+// flowControl queues requests by the default objects until the stored ones are
+// known; nil where requests in flight are limited instead.
+func flowControl(o *options.ServerRun, stored flowcontrol.Objects) *flowcontrol.Controller {
+	if !o.EnablePriorityAndFairness {
+		return nil
+	}
+	return flowcontrol.New(flowcontrol.Config{
+		Reads: o.MaxRequestsInFlight, Writes: o.MaxMutatingRequestsInFlight,
+		Schemas: bootstrap.FlowSchemas(), Levels: bootstrap.PriorityLevels(), Objects: stored,
+	})
 }
 
 func (o *Options) externalHost() string {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,14 +38,18 @@ func (s *RequestScope) readBody(r *http.Request) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if r.ContentLength > 0 {
-		// One byte more, or the buffer grows to find the end.
-		b.Grow(int(r.ContentLength) + bytes.MinRead)
+		// One byte more, or the buffer grows to find the end. What is announced
+		// beyond this is allocated as it arrives.
+		b.Grow(int(min(r.ContentLength, firstRead)) + bytes.MinRead)
 	}
 	n, err := b.ReadFrom(io.LimitReader(r.Body, limit+1))
 	if err != nil {
 		var max *http.MaxBytesError
 		if errors.As(err, &max) {
 			return nil, tooLarge(limit)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, apierrors.NewTimeoutError("the request's body did not arrive in time", 0)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, apierrors.NewBadRequest(err.Error())
@@ -56,6 +61,10 @@ func (s *RequestScope) readBody(r *http.Request) ([]byte, error) {
 	}
 	return b.Bytes(), nil
 }
+
+// firstRead is the room in bytes that a body gets before any of it is there: that
+// of most objects.
+const firstRead = 32 << 10
 
 func tooLarge(limit int64) error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", limit))
