@@ -129,7 +129,7 @@ func BenchmarkPriorityAndFairness(b *testing.B) {
 			b.ReportAllocs()
 			w := httptest.NewRecorder()
 			for b.Loop() {
-				r := httptest.NewRequest("GET", "/api/v1/namespaces/ns/pods/p", nil)
+				r := httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/ns/pods/p", nil)
 				r.Header["Authorization"] = []string{"Bearer admin"}
 				clear(w.Header())
 				chain.ServeHTTP(w, r)

@@ -35,7 +35,7 @@ func onEtcd(tb testing.TB) RESTOptions {
 	go func() { done <- hub.Run(ctx) }()
 	tb.Cleanup(func() {
 		cancel()
-		<-done
+		_ = <-done
 		server.Close()
 	})
 	return RESTOptions{

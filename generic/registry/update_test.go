@@ -130,7 +130,7 @@ func TestUpdateFromAStaleCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale()
-	if _, err := updateWith(s, "a", change(func(c *corev1.ConfigMap) {}))(); !apierrors.IsNotFound(err) {
+	if _, err := updateWith(s, "a", change(func(_ *corev1.ConfigMap) {}))(); !apierrors.IsNotFound(err) {
 		t.Errorf("update of what is gone: %v", err)
 	}
 	stale()

@@ -209,7 +209,7 @@ func accepts(route *restful.Route, req *http.Request) bool {
 	}
 	if len(route.Consumes) > 0 {
 		ct, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
-		if !mediaTypeIn(route.Consumes, strings.TrimSpace(ct)) && !(ct == "" && req.Method == http.MethodGet) {
+		if !mediaTypeIn(route.Consumes, strings.TrimSpace(ct)) && (ct != "" || req.Method != http.MethodGet) {
 			return false
 		}
 	}

@@ -1,4 +1,3 @@
-// Package abac decides by the lines of a policy file, which is read once.
 package abac
 
 import (

@@ -1,5 +1,3 @@
-// Package authorizer is the question that every request is asked after
-// authentication, and its answers.
 package authorizer
 
 import (
@@ -35,6 +33,7 @@ func (a *Attributes) IsReadOnly() bool {
 // Decision is an authorizer's answer.
 type Decision int
 
+// The decisions. NoOpinion leaves the answer to the next authorizer.
 const (
 	NoOpinion Decision = iota
 	Allow

@@ -124,15 +124,15 @@ func dispatch(s *RequestScope, f *fake) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		named := strings.Count(strings.Trim(r.URL.Path, "/"), "/") > 0
 		switch {
-		case r.Method == "GET" && named:
+		case r.Method == http.MethodGet && named:
 			Get(s, f)(w, r)
-		case r.Method == "GET":
+		case r.Method == http.MethodGet:
 			List(s, f, f)(w, r)
-		case r.Method == "POST":
+		case r.Method == http.MethodPost:
 			Create(s, f)(w, r)
-		case r.Method == "PUT":
+		case r.Method == http.MethodPut:
 			Update(s, f)(w, r)
-		case r.Method == "PATCH":
+		case r.Method == http.MethodPatch:
 			Patch(s, f)(w, r)
 		default:
 			Delete(s, f)(w, r)
@@ -191,7 +191,7 @@ func TestApplyConflict(t *testing.T) {
 
 type refuses struct{ asked int }
 
-func (a *refuses) Authorize(_ context.Context, attrs *authorizer.Attributes) (authorizer.Decision, string, error) {
+func (a *refuses) Authorize(_ context.Context, _ *authorizer.Attributes) (authorizer.Decision, string, error) {
 	a.asked++
 	return authorizer.NoOpinion, "", nil
 }

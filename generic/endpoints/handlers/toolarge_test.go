@@ -33,7 +33,7 @@ func onEtcd(t *testing.T) *registry.Store[*corev1.ConfigMap] {
 	go func() { done <- hub.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		<-done
+		_ = <-done
 		server.Close()
 	})
 	s, err := registry.NewStore(&registry.Kind[*corev1.ConfigMap]{

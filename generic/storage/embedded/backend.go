@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -110,18 +111,18 @@ func (d directKV) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.
 }
 
 // translate names the errors that a server returns to callers in its own
-// process. They are compared by identity, as the server returns them bare.
+// process.
 func translate(err error) error {
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		return nil
-	case mvcc.ErrCompacted:
+	case errors.Is(err, mvcc.ErrCompacted):
 		return storage.ErrCompacted
-	case mvcc.ErrFutureRev:
+	case errors.Is(err, mvcc.ErrFutureRev):
 		return storage.ErrFutureRevision
-	case etcderrors.ErrRequestTooLarge:
+	case errors.Is(err, etcderrors.ErrRequestTooLarge):
 		return storage.ErrTooLarge
-	case etcderrors.ErrStopped, raft.ErrStopped:
+	case errors.Is(err, etcderrors.ErrStopped), errors.Is(err, raft.ErrStopped):
 		return storage.ErrStopped
 	}
 	return err

@@ -43,17 +43,17 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if err := errors.Join(checkDatabase(cfg.Dir), discardUnbegun(cfg.Dir)); err != nil {
-		lock.Close()
+		_ = lock.Close() // nothing was written
 		return nil, err
 	}
 	s := &Server{lock: lock, gate: &gate{}}
 	if s.etcd, err = newServer(sc); err != nil {
-		lock.Close()
+		_ = lock.Close() // nothing was written
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.etcd.Start()
 	if err := s.lead(ctx); err != nil {
-		s.Close()
+		_ = s.Close() // err says why it is closed
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.forgetSooner()

@@ -255,8 +255,8 @@ func TestNoConfiguration(t *testing.T) {
 	}
 	value := []byte("as it is")
 	if n := testing.AllocsPerRun(100, func() {
-		w.view.seal(context.Background(), "/a", value)
-		w.view.open(context.Background(), "/a", value)
+		_, _ = w.view.seal(context.Background(), "/a", value)
+		_, _, _ = w.view.open(context.Background(), "/a", value)
 	}); n != 0 {
 		t.Errorf("%v allocations for a value that is stored as it is", n)
 	}
@@ -274,7 +274,7 @@ func TestReload(t *testing.T) {
 	w.configure("nonsense")
 	w.configure(file(entry("secrets", withKeys("secretbox", "key1", secret32))))
 	for w.providers.current.Load() == before {
-		w.providers.reload(ctx)
+		_ = w.providers.reload(ctx)
 	}
 	w.create("ns/a", "1")
 	w.wantStored("ns/a", "k8s:enc:secretbox:v1:key1:")

@@ -58,7 +58,7 @@ func Dial(ctx context.Context, cfg Config) (*Backend, error) {
 	}
 	b := New(client, cfg.Leases)
 	if err := b.await(ctx, cfg); err != nil {
-		client.Close()
+		_ = client.Close() // err says why it is closed
 		return nil, err
 	}
 	return b, nil
