@@ -97,7 +97,7 @@ func TestDirectoryRoutes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest("GET", tt.path, nil))
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, tt.path, nil))
 		if w.Code != tt.code {
 			t.Errorf("%s: %d, want %d", tt.path, w.Code, tt.code)
 		}
