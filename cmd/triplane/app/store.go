@@ -100,7 +100,7 @@ func (s *store) clusters() []*cluster {
 func (s *store) run(ctx context.Context, compactEvery time.Duration) {
 	var running sync.WaitGroup
 	for _, c := range s.clusters() {
-		running.Go(func() { c.hub.Run(ctx) })
+		running.Go(func() { _ = c.hub.Run(ctx) })
 		running.Go(func() { c.backend.RunCompactor(ctx, compactEvery) })
 	}
 	running.Go(func() { s.providers.Run(ctx) })
