@@ -58,7 +58,7 @@ func cost(m measured) string { return fmt.Sprintf("%.3f ms CPU, p50 %.2f ms", m.
 
 // size is that of all files below a directory.
 func size(dir string) (total int64) {
-	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil
 		}

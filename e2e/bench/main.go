@@ -151,7 +151,7 @@ func withTarget(start func(dir string) (*target, error), f func(*target) error) 
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	t, err := start(dir)
 	if t != nil {
 		defer t.close()

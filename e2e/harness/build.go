@@ -1,5 +1,3 @@
-// Package harness builds and runs the real programs of the end-to-end tests: the
-// server, kubectl, etcd, and an external API server.
 package harness
 
 import (
