@@ -20,7 +20,7 @@ func newTestDirectory() (d *directory, local, public *discovery.Groups) {
 	}, nil), local, public
 }
 
-// served lists what discovery tells: group/version, priority, stale or not, and
+// served lists what discovery says: group/version, priority, stale or not, and
 // resources.
 func served(public *discovery.Groups) string {
 	var out []string

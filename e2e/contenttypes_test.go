@@ -249,7 +249,7 @@ func makeObject(t *testing.T, s *harness.Server, gvr schema.GroupVersionResource
 	s.KubectlIn(t, text, "apply", "-n", "default", "-f", "-")
 }
 
-// follow runs an informer and holds what it tells against what is done.
+// follow runs an informer and holds what it reports against what is done.
 func follow(t *testing.T, s *harness.Server, gvr schema.GroupVersionResource, informer cache.SharedIndexInformer) {
 	t.Helper()
 	makeObject(t, s, gvr, "before")

@@ -15,7 +15,7 @@ type resource struct {
 	patch      string // a merge patch; %d differs each time
 	protobuf   bool
 	setup      []setupObject
-	// crowded tells that deletions are measured beside 200 CRDs, which must not
+	// crowded says that deletions are measured beside 200 CRDs, which must not
 	// make them slower.
 	crowded bool
 }

@@ -122,7 +122,7 @@ func restart(p harness.Programs, t *target, c *curve, n int) error {
 	return nil
 }
 
-// watchersCurve opens watches that have nothing to tell, then has one event go to
+// watchersCurve opens watches that have no events, then has one event go to
 // all of them.
 func watchersCurve(_ *results, t *target, c *curve) error {
 	b := newBench(t)

@@ -35,7 +35,7 @@ func Document(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) 
 }
 
 // FromDocument reads an object of the codec's version from JSON, and fills in
-// defaults. Its kind is told as that of like is.
+// defaults. Its kind is set if that of like is.
 func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Object, error) {
 	obj := codec.New()
 	if u, ok := obj.(interface{ UnmarshalJSON(b []byte) error }); ok {

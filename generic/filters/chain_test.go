@@ -67,7 +67,7 @@ func (granted) Authorize(_ context.Context, a *authorizer.Attributes) (authorize
 		a.User.Name == "jane" && a.Resource == "pods":
 		return authorizer.Allow, "", nil
 	case a.Resource == "broken":
-		return authorizer.NoOpinion, "", errors.New("cannot tell")
+		return authorizer.NoOpinion, "", errors.New("cannot decide")
 	case a.Resource == "reasons":
 		return authorizer.NoOpinion, "because", nil
 	}
@@ -107,7 +107,7 @@ func TestChainAnswers(t *testing.T) {
 		{"subresource", "GET", pods + "/p/log", nil, 403, `cannot get resource \"pods/log\"`},
 		{"path", "OPTIONS", "/api", nil, 403, `"message":"forbidden: User \"system:anonymous\" cannot options path \"/api\"","reason":"Forbidden","details":{},"code":403}`},
 		{"reason", "GET", "/api/v1/reasons", nil, 403, `at the cluster scope: because`},
-		{"cannot tell", "GET", "/api/v1/broken", nil, 500, `Internal Server Error: "/api/v1/broken": cannot tell`},
+		{"cannot decide", "GET", "/api/v1/broken", nil, 500, `Internal Server Error: "/api/v1/broken": cannot decide`},
 		{"no resource", "GET", "/api/v1/watch", nil, 500, `Internal Server Error: "/api/v1/watch": failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/watch`},
 		{"timeout", "GET", pods + "?timeout=10", []string{"Authorization", "Bearer admin"}, 400, `"message":"invalid timeout specified in the request URL - time: missing unit in duration \"10\"","reason":"BadRequest","code":400}`},
 		{"timeout of a watch", "GET", pods + "?watch=1&timeout=x", []string{"Authorization", "Bearer admin"}, 200, `"Name":"admin"`},

@@ -43,7 +43,7 @@ func flowOptions(seats int) Options {
 	return o
 }
 
-// While a request of one user holds the only seat, others are told to come back;
+// While a request of one user holds the only seat, others are asked to come back;
 // exempt ones, and long-running ones but watches, are not controlled.
 func TestPriorityAndFairness(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})

@@ -88,7 +88,7 @@ type httpServer struct {
 	done     chan struct{}
 }
 
-// serve accepts connections until shutdown; fail is told of a listener that
+// serve accepts connections until shutdown; fail is called for a listener that
 // breaks.
 // Answers have to be taken by the client within limit; handlers of long-running
 // requests lift that.

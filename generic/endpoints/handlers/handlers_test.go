@@ -42,7 +42,7 @@ func TestRequests(t *testing.T) {
 		{name: "pretty", method: "GET", path: "/configmaps/a?pretty=1", code: 200, contains: "{\n  \"kind\": \"ConfigMap\",\n"},
 		{name: "metadata", method: "GET", path: "/configmaps/a", headers: []string{"Accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}, code: 200,
 			contains: `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a"`},
-		{name: "not acceptable tells in JSON", method: "GET", path: "/configmaps/a", headers: []string{"Accept", "text/csv"}, code: 406,
+		{name: "not acceptable is answered in JSON", method: "GET", path: "/configmaps/a", headers: []string{"Accept", "text/csv"}, code: 406,
 			contains: "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"},
 		{name: "list is an envelope around items without kind", method: "GET", path: "/configmaps", code: 200,
 			contains: `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"2"},"items":[{"metadata":{"name":"a","namespace":"ns","uid":"uid-a","resourceVersion":"1"},"data":{"k":"v"}},{"metadata":{"name":"b"`},

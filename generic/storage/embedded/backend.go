@@ -38,7 +38,7 @@ func newBackend(server *etcdserver.EtcdServer, gate *gate, leases etcd.LeaseOpti
 }
 
 // Revision implements storage.Backend with the latest revision that any answer
-// has told: no write has been acknowledged that is newer, since all are made
+// has reported: no write has been acknowledged that is newer, since all are made
 // through this Backend. (The store's own revision would cost a read transaction,
 // which copies what is not committed to the disk file yet.)
 func (b *Backend) Revision(context.Context) (int64, error) { return b.revision.latest.Load(), nil }
@@ -71,7 +71,7 @@ func (b *Backend) DatabaseSize(context.Context) (int64, error) {
 }
 
 // directKV calls the server's methods, with its errors named as in package
-// storage, and notes the revisions that the answers tell.
+// storage, and notes the revisions that the answers report.
 type directKV struct {
 	server   *etcdserver.EtcdServer
 	revision *seen

@@ -98,8 +98,8 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 // acknowledged before the last stop is applied.
 //
 // Raft would wait for an election timeout first, in case there is a leader
-// already. A member that is alone need not: it is told to campaign at once, as a
-// leader that hands over tells its successor. It ignores that while the log's
+// already. A member that is alone need not: it receives the message to campaign at once, as a
+// leader that hands over sends its successor. It ignores that while the log's
 // configuration changes are not applied yet, so the message is repeated.
 func (s *Server) lead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)

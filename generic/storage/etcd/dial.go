@@ -64,7 +64,7 @@ func Dial(ctx context.Context, cfg Config) (*Backend, error) {
 	return b, nil
 }
 
-// await asks for the current revision until it is told.
+// await asks for the current revision until a member answers.
 func (b *Backend) await(ctx context.Context, cfg Config) error {
 	deadline := time.Now().Add(cfg.Timeout)
 	ctx, cancel := context.WithDeadline(ctx, deadline)
