@@ -204,7 +204,7 @@ func TestAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer transport.CloseIdleConnections()
-	_, err = transport.RoundTrip(newRequest(t, "GET", b.URL, ""))
+	_, err = transport.RoundTrip(newRequest(t, http.MethodGet, b.URL, "")) //nolint:bodyclose // there is no answer
 	var wrongName x509.HostnameError
 	if err == nil || !strings.Contains(err.Error(), "ext.ns.svc") {
 		t.Errorf("a certificate of another name: %v (%T)", err, wrongName)
@@ -299,7 +299,7 @@ func TestUpgrade(t *testing.T) {
 			r.Header.Set("X-Remote-User", "root")
 			r.Header.Set("Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.c2VjcmV0, v5.channel.k8s.io")
 			transport := &http.Transport{}
-			resp, err := transport.RoundTrip(r)
+			resp, err := transport.RoundTrip(r) //nolint:bodyclose // the body is conn, which is closed
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -195,7 +195,7 @@ func (a *admitted) active(t *testing.T, namespace string, shows func(*corev1.Con
 	eventually(t, func() error {
 		m, err := a.create(t, namespace, "probe", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if !shows(m, err) {
-			return fmt.Errorf("not in force: %v, %v", m, err)
+			return fmt.Errorf("not in force: %v, %v", m, err) //nolint:errorlint // the error may be nil
 		}
 		return nil
 	})
@@ -301,7 +301,7 @@ func failures(t *testing.T, a *admitted) {
 		eventually(t, func() error {
 			_, err := a.create(t, "failures", "a", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), want) {
-				return fmt.Errorf("got %v, want %q", err, want)
+				return fmt.Errorf("got %v, want %q", err, want) //nolint:errorlint // the error may be nil
 			}
 			return nil
 		})

@@ -97,7 +97,7 @@ func TestAuthenticatedGroup(t *testing.T) {
 }
 
 func TestAnonymousAndLoopback(t *testing.T) {
-	healthz, other := httptest.NewRequest(http.MethodGet, "/healthz", nil), httptest.NewRequest("GET", "/x", nil)
+	healthz, other := httptest.NewRequest(http.MethodGet, "/healthz", nil), httptest.NewRequest(http.MethodGet, "/x", nil)
 	some := Anonymous("/healthz")
 	if r, _ := some.AuthenticateRequest(healthz); r == nil || r.User.Name != user.Anonymous || !r.User.InGroup(user.AllUnauthenticated) {
 		t.Errorf("%v", r)

@@ -109,7 +109,7 @@ func filler(seed int64) *randfill.Filler {
 			c.Fill(&m.OwnerReferences)
 			c.Fill(&m.Finalizers)
 		},
-		func(_ *metav1.TypeMeta, c randfill.Continue) {},
+		func(*metav1.TypeMeta, randfill.Continue) {},
 		func(t *metav1.Time, c randfill.Continue) { *t = metav1.Unix(int64(c.Intn(3)), 0) },
 		func(t *metav1.MicroTime, c randfill.Continue) { t.Time = metav1.Unix(int64(c.Intn(3)), 0).Time },
 		func(q *resource.Quantity, c randfill.Continue) {

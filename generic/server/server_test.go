@@ -48,7 +48,7 @@ func run(t *testing.T, p *PreparedServer) (stop func() error) {
 	t.Cleanup(func() {
 		if !stopped {
 			cancel()
-			_ = <-done
+			<-done //nolint:errcheck // it is the error of a context that has ended
 		}
 	})
 	return func() error {
@@ -173,7 +173,7 @@ func TestHookThatFailsEndsTheServer(t *testing.T) {
 func TestShutdownOrder(t *testing.T) {
 	s := newTestServer(t, func(c *Config) { c.ShutdownDelayDuration = 50 * time.Millisecond })
 	events := make(chan string, 10)
-	s.Handler.NonGoRestfulMux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) {
+	s.Handler.NonGoRestfulMux.HandleFunc("/slow", func(http.ResponseWriter, *http.Request) {
 		events <- "slow begins"
 		time.Sleep(150 * time.Millisecond)
 		events <- "slow ends"
@@ -250,7 +250,7 @@ func TestLoopback(t *testing.T) {
 	early, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	r, _ := http.NewRequestWithContext(early, http.MethodGet, base+"/who", nil)
-	if _, err := client.Do(r); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := client.Do(r); !errors.Is(err, context.DeadlineExceeded) { //nolint:bodyclose // there is no answer
 		t.Errorf("before the server is prepared: %v", err)
 	}
 	p := s.PrepareRun()

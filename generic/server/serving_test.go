@@ -181,7 +181,7 @@ func TestServingShutsDownGracefully(t *testing.T) {
 		if got := <-answered; got != want {
 			t.Errorf("a request in flight got %q, want %q", got, want)
 		}
-		if _, err := client.Get(url + "/livez"); err == nil {
+		if _, err := client.Get(url + "/livez"); err == nil { //nolint:bodyclose // there is no answer
 			t.Error("connections are accepted after the end")
 		}
 		transport.CloseIdleConnections()

@@ -95,7 +95,7 @@ func TestCallTriesAgain(t *testing.T) {
 			t.Errorf("%+v: %d calls, %v", s, calls, err)
 		}
 	}
-	c := caller(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+	c := caller(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	c.pause = time.Hour
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
