@@ -37,7 +37,7 @@ func Document(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) 
 }
 
 // FromDocument reads an object of the codec's version from JSON, and fills in
-// defaults. It names its kind if like does.
+// defaults. Its kind is set if that of like is.
 func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Object, error) {
 	obj := codec.New()
 	if u, ok := obj.(interface{ UnmarshalJSON(b []byte) error }); ok {
