@@ -317,3 +317,14 @@ func (v *validator) emailVerified(path *field.Path, r *rules) {
 	}
 	v.add(field.Invalid(path, e.source, "claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression"))
 }
+
+// SetAlgorithms restricts the algorithms that tokens may be signed with to some of
+// Algorithms.
+func (c *Compiled) SetAlgorithms(names []string) {
+	for _, r := range c.rules {
+		r.algorithms = names
+	}
+}
+
+// Algorithms returns those that tokens may be signed with.
+func Algorithms() []string { return slices.Clone(allAlgorithms) }
