@@ -38,10 +38,10 @@ bench: build ## Measure the server beside others; BENCH takes flags of e2e/bench
 microbench: ## Run the benchmarks of all packages.
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-lint: ## Check formatting, vet, and which room imports which.
+lint: ## Check formatting, vet, .golangci.yml, and which room imports which.
 	@unformatted=$$(gofmt -l aggregator apiextensions cmd e2e generic hack internal kubeapi); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
+	$(GO) tool -modfile=hack/lint/go.mod golangci-lint run --timeout 15m
 	$(GO) test ./internal/imports
 
 fmt: ## Format all files.

@@ -25,42 +25,48 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 	gv := apiregistrationv1.SchemeGroupVersion
 	meta := metav1.ObjectMeta{}.SwaggerDoc()
 	return &registry.Kind[*apiregistrationv1.APIService]{
-		Hub:         gv.WithKind("APIService"),
-		Plural:      "apiservices",
-		Singular:    "apiservice",
-		Categories:  []string{"api-extensions"},
-		Prefix:      gv.Group + "/apiservices",
-		StoreAsJSON: true,
-		New:         func() *apiregistrationv1.APIService { return &apiregistrationv1.APIService{} },
-		NewList:     func() runtime.Object { return &apiregistrationv1.APIServiceList{} },
+		Hub:            gv.WithKind("APIService"),
+		Prefix:         gv.Group + "/apiservices",
+		Representation: registry.Typed[*apiregistrationv1.APIService]{JSON: true},
+		New:            func() *apiregistrationv1.APIService { return &apiregistrationv1.APIService{} },
+		NewList:        func() runtime.Object { return &apiregistrationv1.APIServiceList{} },
+		Names: registry.Names{
+			Plural:     "apiservices",
+			Singular:   "apiservice",
+			Categories: []string{"api-extensions"},
+		},
+		Write: registry.Write[*apiregistrationv1.APIService]{
 
-		Default:      defaultAPIService,
-		ValidateName: func(string, bool) []string { return nil }, // validateSpec compares it
-		PrepareForCreate: func(_ context.Context, s *apiregistrationv1.APIService) {
-			s.Status = apiregistrationv1.APIServiceStatus{}
-			if s.Spec.Service == nil {
-				setAvailable(s, localCondition())
-			}
+			Default:      defaultAPIService,
+			ValidateName: func(string, bool) []string { return nil }, // validateSpec compares it
+			PrepareForCreate: func(_ context.Context, s *apiregistrationv1.APIService) {
+				s.Status = apiregistrationv1.APIServiceStatus{}
+				if s.Spec.Service == nil {
+					setAvailable(s, localCondition())
+				}
+			},
+			PrepareForUpdate: func(_ context.Context, s, old *apiregistrationv1.APIService) { s.Status = old.Status },
+			Validate: func(_ context.Context, s *apiregistrationv1.APIService) field.ErrorList {
+				return validateSpec(s)
+			},
+			ValidateUpdate: func(_ context.Context, s, _ *apiregistrationv1.APIService) field.ErrorList {
+				return validateSpec(s)
+			},
+			AllowUnconditionalUpdate: false,
+			ResetFields:              rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
 		},
-		PrepareForUpdate: func(_ context.Context, s, old *apiregistrationv1.APIService) { s.Status = old.Status },
-		Validate: func(_ context.Context, s *apiregistrationv1.APIService) field.ErrorList {
-			return validateSpec(s)
-		},
-		ValidateUpdate: func(_ context.Context, s, _ *apiregistrationv1.APIService) field.ErrorList {
-			return validateSpec(s)
-		},
-		AllowUnconditionalUpdate: false,
+		Show: registry.Show[*apiregistrationv1.APIService]{
 
-		Columns: []registry.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: meta["name"]},
-			{Name: "Service", Type: "string", Description: "The reference to the service that hosts this API endpoint."},
-			{Name: "Available", Type: "string", Description: "Whether this service is available."},
-			{Name: "Age", Type: "string", Description: meta["creationTimestamp"]},
+			Columns: []registry.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: meta["name"]},
+				{Name: "Service", Type: "string", Description: "The reference to the service that hosts this API endpoint."},
+				{Name: "Available", Type: "string", Description: "Whether this service is available."},
+				{Name: "Age", Type: "string", Description: meta["creationTimestamp"]},
+			},
+			Cells: func(s *apiregistrationv1.APIService, since func(metav1.Time) string) []any {
+				return []any{s.Name, serviceCell(s), availableCell(s), since(s.CreationTimestamp)}
+			},
 		},
-		CellsAt: func(s *apiregistrationv1.APIService, since func(metav1.Time) string) []any {
-			return []any{s.Name, serviceCell(s), availableCell(s), since(s.CreationTimestamp)}
-		},
-		ResetFields: rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
 		Status: &registry.StatusSubresource[*apiregistrationv1.APIService]{
 			PrepareForUpdate: func(_ context.Context, s, old *apiregistrationv1.APIService) {
 				s.Spec, s.Labels, s.Annotations = old.Spec, old.Labels, old.Annotations

@@ -135,8 +135,15 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 		},
 		ErrorHandler: proxyError,
 	}
-	if h.rejectRedirects {
-		p.ModifyResponse = rejectRedirect
+	p.ModifyResponse = func(resp *http.Response) error {
+		// What the remote server does not know is no resource.
+		if resp.StatusCode < http.StatusBadRequest {
+			request.MarkServed(r.Context())
+		}
+		if h.rejectRedirects {
+			return rejectRedirect(resp)
+		}
+		return nil
 	}
 	p.ServeHTTP(w, r)
 }

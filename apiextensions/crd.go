@@ -30,27 +30,31 @@ func crdKind() *registry.Kind[definitionObject] {
 	}}
 	gv := apiextensionsv1.SchemeGroupVersion
 	return &registry.Kind[definitionObject]{
-		Hub: crdGVK, Plural: "customresourcedefinitions", Singular: "customresourcedefinition",
-		ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
-		Prefix:           "apiextensions.k8s.io/customresourcedefinitions",
-		New:              func() definitionObject { return &apiextensionsv1.CustomResourceDefinition{} },
-		NewList:          func() runtime.Object { return &apiextensionsv1.CustomResourceDefinitionList{} },
-		Default:          setDefaults,
-		PrepareForCreate: prepareCRDForCreate,
-		PrepareForUpdate: prepareCRDForUpdate,
-		Validate:         validator.Validate,
-		ValidateUpdate:   validator.ValidateUpdate,
-		Warnings:         crdWarnings,
-		MarkDeletion:     markDeletion,
-		ResetFields:      rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
+		Hub:            crdGVK,
+		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
+		New:            func() definitionObject { return &apiextensionsv1.CustomResourceDefinition{} },
+		NewList:        func() runtime.Object { return &apiextensionsv1.CustomResourceDefinitionList{} },
+		Representation: registry.Typed[definitionObject]{AnyFinalizer: true, Storage: crdStorage{}},
+		Names: registry.Names{
+			Plural: "customresourcedefinitions", Singular: "customresourcedefinition",
+			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
+		},
+		Write: registry.Write[definitionObject]{
+			Default:          setDefaults,
+			PrepareForCreate: prepareCRDForCreate,
+			PrepareForUpdate: prepareCRDForUpdate,
+			Validate:         validator.Validate,
+			ValidateUpdate:   validator.ValidateUpdate,
+			Warnings:         crdWarnings,
+			ResetFields:      rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
+		},
+		Delete: registry.Delete[definitionObject]{Mark: markDeletion},
 		Status: &registry.StatusSubresource[definitionObject]{
 			PrepareForUpdate: func(_ context.Context, obj, old definitionObject) { obj.Spec = old.Spec },
 			ValidateUpdate:   validator.ValidateStatusUpdate,
 			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(
 				fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))},
 		},
-		Storage:      crdStorage{},
-		AnyFinalizer: true,
 	}
 }
 

@@ -84,6 +84,7 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case handler == nil:
 		h.notFound(w, r, info)
 	default:
+		request.MarkServed(r.Context())
 		handler(w, r)
 	}
 }

@@ -43,7 +43,7 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 	}
 	names, hub := d.crd.Status.AcceptedNames, d.storage.gvk
 	k := &registry.Kind[object]{
-		Hub: hub, Plural: names.Plural, Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
+		Hub:        hub,
 		Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		Prefix:     hub.Group + "/" + names.Plural,
 		New: func() object {
@@ -56,34 +56,31 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 			l.SetGroupVersionKind(hub.GroupVersion().WithKind(names.ListKind))
 			return l
 		},
-		PrepareForCreate: d.prepareForCreate,
-		PrepareForUpdate: d.prepareForUpdate,
-		Validate:         func(ctx context.Context, obj object) field.ErrorList { return d.validate(ctx, obj, nil) },
-		ValidateUpdate:   d.validate,
-		BeginCreate: func(_ context.Context, obj object, _ bool) (func(context.Context, bool), error) {
-			if terminating() {
-				return nil, apierrors.NewForbidden(schema.GroupResource{Group: hub.Group, Resource: names.Plural}, obj.GetName(),
-					errors.New("create not allowed while custom resource definition is terminating"))
-			}
-			return func(context.Context, bool) {}, nil
+		Representation: d.representation(c),
+		Names: registry.Names{
+			Plural: names.Plural, Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
 		},
-		Warnings: func(_ context.Context, obj, old object) []string {
-			if old == nil {
-				return finalizerWarnings(obj, nil)
-			}
-			return finalizerWarnings(obj, old.GetFinalizers())
+		Write: registry.Write[object]{
+			PrepareForCreate: d.prepareForCreate,
+			PrepareForUpdate: d.prepareForUpdate,
+			Validate:         func(ctx context.Context, obj object) field.ErrorList { return d.validate(ctx, obj, nil) },
+			ValidateUpdate:   d.validate,
+			BeginCreate: func(_ context.Context, obj object, _ bool) (func(context.Context, bool), error) {
+				if terminating() {
+					return nil, apierrors.NewForbidden(schema.GroupResource{Group: hub.Group, Resource: names.Plural}, obj.GetName(),
+						errors.New("create not allowed while custom resource definition is terminating"))
+				}
+				return func(context.Context, bool) {}, nil
+			},
+			Warnings: func(_ context.Context, obj, old object) []string {
+				if old == nil {
+					return finalizerWarnings(obj, nil)
+				}
+				return finalizerWarnings(obj, old.GetFinalizers())
+			},
+			ResetFields: d.resetFields(false),
 		},
-		Fields:           d.selectableFields(),
-		ResetFields:      d.resetFields(false),
-		Storage:          newStorage(d, c.schema),
-		CodecFor:         d.codecFor,
-		MetadataOnUpdate: registry.MetadataChange,
-		AnyFinalizer:     true,
-	}
-	for _, v := range d.versions {
-		if v != d.storage {
-			k.ServedVersions = append(k.ServedVersions, v.gvk.GroupVersion())
-		}
+		Select: registry.Select[object]{Fields: d.selectableFields()},
 	}
 	if d.anyVersion(func(v *crVersion) bool { return v.hasStatus() }) {
 		k.Status = &registry.StatusSubresource[object]{
@@ -96,6 +93,17 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 		k.Scale = d.scaleSubresource()
 	}
 	return k, nil
+}
+
+// representation is how objects lie in storage and travel in all versions.
+func (d *definition) representation(storage *compiled) *registry.Unstructured {
+	r := &registry.Unstructured{Storage: newStorage(d, storage.schema), Codec: d.codecFor}
+	for _, v := range d.versions {
+		if v != d.storage {
+			r.Versions = append(r.Versions, v.gvk.GroupVersion())
+		}
+	}
+	return r
 }
 
 func (d *definition) codecFor(gv schema.GroupVersion) (rest.Codec, error) {

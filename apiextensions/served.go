@@ -69,7 +69,7 @@ func storageOf(store *registry.Store[object], v *crVersion) (map[string]rest.Sto
 	if err != nil {
 		return nil, err
 	}
-	plural, table := store.Kind().Plural, &tableConvertor{codec: codec, columns: columns}
+	plural, table := store.Kind().Names.Plural, &tableConvertor{codec: codec, columns: columns}
 	all := map[string]rest.Storage{plural: &served{stored{store}, table, v}}
 	if sub, ok := store.Status().(subresource); ok && v.hasStatus() {
 		all[plural+"/status"] = &servedStatus{sub, table, store}
@@ -118,7 +118,9 @@ func (s *served) Watch(ctx context.Context, opts *metainternalversion.ListOption
 type endedStream struct{}
 
 func (endedStream) Next(context.Context) ([]rest.Event, error) { return nil, io.EOF }
-func (endedStream) Stop()                                      {}
+func (endedStream) Initializing() bool                         { return false }
+
+func (endedStream) Stop() {}
 
 // ServedVersions are those that admission can convert the object to.
 func (s *servedStatus) ServedVersions() []schema.GroupVersion { return s.store.ServedVersions() }

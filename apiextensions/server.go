@@ -118,7 +118,7 @@ func (s *Server) CRDsKnown() <-chan struct{} { return s.known }
 
 func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Scheme, m *models.Source) error {
 	kind := crdKind()
-	opts, err := config.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: kind.Hub.Group, Resource: kind.Plural})
+	opts, err := config.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: kind.Hub.Group, Resource: kind.Names.Plural})
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	types := sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(m, scheme), nil
 	})
-	status, err := (&endpoints.APIGroupVersion{GroupVersion: gv, Storage: all, Scheme: scheme, TypeConverter: types}).Resource(kind.Plural + "/status")
+	status, err := (&endpoints.APIGroupVersion{GroupVersion: gv, Storage: all, Scheme: scheme, TypeConverter: types}).Resource(kind.Names.Plural + "/status")
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (definitionsREST) StorageVersion() schema.GroupVersionKind {
 
 func definitionStorage(store *registry.Store[definitionObject], gv schema.GroupVersion) map[string]rest.Storage {
 	all := store.Storage(gv)
-	all[store.Kind().Plural] = definitionsREST{store}
+	all[store.Kind().Names.Plural] = definitionsREST{store}
 	return all
 }
 

@@ -123,7 +123,7 @@ func (s *serving) make(v *crVersion, subresource string) (verbs, error) {
 		Root: "/apis", GroupVersion: v.gvk.GroupVersion(), Storage: storage,
 		SchemeName: schemeName, TypeConverter: s.definition.types, Shared: s.shared.endpoints,
 	}
-	path := s.store.Kind().Plural
+	path := s.store.Kind().Names.Plural
 	if subresource != "" {
 		path += "/" + subresource
 	}

@@ -29,10 +29,7 @@ type crStorage struct {
 	selectable []selectableField
 }
 
-var (
-	_ registry.StorageTranscoder = (*crStorage)(nil)
-	_ registry.StorageAttributes = (*crStorage)(nil)
-)
+var _ registry.UnstructuredStorage = (*crStorage)(nil)
 
 func newStorage(d *definition, s *structural.Schema) *crStorage {
 	return &crStorage{

@@ -28,7 +28,7 @@ type Config struct {
 	// ClusterIP.
 	KubernetesServiceNodePort int
 
-	// Serves tells which versions are served, ServesResource which of their
+	// Serves reports which versions are served, ServesResource which of their
 	// resources; nil means all.
 	Serves         func(schema.GroupVersion) bool
 	ServesResource func(gv schema.GroupVersion, resource string) bool
@@ -40,7 +40,7 @@ type Config struct {
 	RequestHeader *RequestHeader
 }
 
-// RequestHeader tells how a front proxy names the user of a request.
+// RequestHeader is how a front proxy names the user of a request.
 type RequestHeader struct {
 	ClientCA            []byte // PEM
 	AllowedNames        []string

@@ -22,8 +22,8 @@ import (
 	"triplane/kubeapi/storage"
 )
 
-// legacyGroup is the core group, at /api.
-// groups are all others, in the order in which kube-apiserver installs them.
+// groups are the API groups at /apis, in the order in which kube-apiserver installs
+// them. The core group is at /api.
 func groups() []group.Func {
 	return []group.Func{
 		authentication.Group,

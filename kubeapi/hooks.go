@@ -3,6 +3,8 @@ package kubeapi
 import (
 	"context"
 
+	flowv1 "k8s.io/api/flowcontrol/v1"
+
 	"triplane/generic/authentication/user"
 	"triplane/generic/request"
 	"triplane/generic/server"
@@ -29,15 +31,15 @@ func (s *Server) addHooks() error {
 		{bootstrap.PriorityClassesHook, func(ctx context.Context) error {
 			return bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses())
 		}},
-		{bootstrap.FlowControlHook, func(ctx context.Context) error { return bootstrap.FlowControl(ctx, s.Stores) }},
+		{bootstrap.FlowControlHook, s.flowDefaultsHook},
 		{bootstrap.ServiceHook, s.serviceHook},
 		{bootstrap.ServiceCIDRHook, func(ctx context.Context) error {
 			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
 		}},
 		{flowcontrol.ConsumerHook, s.flowControlHook},
-		// What kube-apiserver starts in these needs no start here; probes may ask
-		// for them by name.
-		{"priority-and-fairness-filter", s.storageHook},
+		{"priority-and-fairness-filter", s.flowFilterHook},
+		// What kube-apiserver starts in this needs no start here; probes may ask for
+		// it by name.
 		{"storage-object-count-tracker-hook", s.storageHook},
 	} {
 		if err := s.GenericAPIServer.AddPostStartHook(h.name, asServer(h.work)); err != nil {
@@ -47,9 +49,32 @@ func (s *Server) addHooks() error {
 	return s.GenericAPIServer.AddPreShutdownHook("kubernetes-endpoint", s.leaveEndpoints)
 }
 
-// flowControlHook has flow schemas say whether their priority levels exist.
+// flowDefaultsHook creates the default objects of flow control, and repairs them
+// from then on.
+func (s *Server) flowDefaultsHook(ctx context.Context) error {
+	if err := bootstrap.FlowControl(ctx, s.Stores); err != nil {
+		return err
+	}
+	s.GenericAPIServer.Go(func(ctx context.Context) { bootstrap.KeepFlowControl(ctx, s.Stores) })
+	return nil
+}
+
+// flowFilterHook has priority levels lend and borrow.
+func (s *Server) flowFilterHook(context.Context) error {
+	if c := s.GenericAPIServer.Config().FlowControl; c != nil {
+		s.GenericAPIServer.Go(c.Run)
+	}
+	return nil
+}
+
+// flowControlHook puts flow schemas and priority levels in force, and has the
+// schemas say whether their levels exist.
 func (s *Server) flowControlHook(context.Context) error {
-	consumer, err := flowcontrol.NewConsumer(s.Stores)
+	var inForce func([]*flowv1.FlowSchema, []*flowv1.PriorityLevelConfiguration)
+	if c := s.GenericAPIServer.Config().FlowControl; c != nil {
+		inForce = c.Update
+	}
+	consumer, err := flowcontrol.NewConsumer(s.Stores, inForce)
 	if err != nil {
 		return err
 	}

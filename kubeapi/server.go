@@ -23,7 +23,7 @@ type Server struct {
 	// endpoint keeps this replica in the Service "kubernetes", nil where it
 	// advertises no address.
 	endpoint *bootstrap.Endpoint
-	// peer tells other replicas of this one, nil where there is no endpoint.
+	// peer announces this replica to the others, nil where there is no endpoint.
 	peer     *bootstrap.Peer
 	identity *bootstrap.Identity
 }
@@ -50,7 +50,7 @@ func (s *Server) makeEndpoint() error {
 		return nil
 	}
 	s.identity = bootstrap.NewIdentity(s.Stores, net.JoinHostPort(s.config.AdvertiseAddress.String(), strconv.Itoa(s.config.AdvertisePort)))
-	options, err := s.config.Groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "endpoints"})
+	options, err := s.config.Groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "apiserveripinfo"})
 	if err != nil {
 		return err
 	}

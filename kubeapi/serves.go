@@ -28,7 +28,7 @@ func (c *CompletedConfig) served(info *server.APIGroupInfo) bool {
 	return len(info.PrioritizedVersions) > 0
 }
 
-// ServesGroup tells whether a name is that of an API group of this process.
+// ServesGroup reports whether a name is that of an API group of this process.
 func ServesGroup(name string) bool {
 	if name == apiextensionsv1.GroupName || name == "apiregistration.k8s.io" {
 		return true

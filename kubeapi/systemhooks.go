@@ -3,15 +3,13 @@ package kubeapi
 import (
 	"context"
 	"errors"
-	"math/big"
-	"net"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/request"
 	"triplane/kubeapi/bootstrap"
-	"triplane/kubeapi/core"
+	"triplane/kubeapi/core/service"
 	"triplane/kubeapi/core/service/allocator"
 )
 
@@ -20,7 +18,7 @@ import (
 func (s *Server) serviceHook(ctx context.Context) error {
 	ranges := s.config.Groups.ServiceCIDRs
 	if len(ranges) > 0 {
-		err := bootstrap.KubernetesService(ctx, s.Stores, firstIP(ranges[0]), s.config.AdvertisePort, s.config.KubernetesServiceNodePort)
+		err := bootstrap.KubernetesService(ctx, s.Stores, ServiceAddress(ranges[0]), s.config.AdvertisePort, s.config.KubernetesServiceNodePort)
 		if err != nil {
 			return err
 		}
@@ -72,11 +70,11 @@ const repairInterval = 3 * time.Minute
 // repairHook puts the allocation of cluster IPs and node ports in order.
 func (s *Server) repairHook(ctx context.Context) error {
 	groups := &s.config.Groups
-	options, err := groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "services"})
+	options, err := groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "servicenodeportallocations"})
 	if err != nil {
 		return err
 	}
-	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, core.ServicePrefixes(groups.ServiceCIDRs)),
+	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs)),
 		allocator.NewPorts(options.Backend, options.Prefix, groups.NodePortRange))
 	if err := repair.Pass(ctx); err != nil {
 		return err
@@ -86,7 +84,7 @@ func (s *Server) repairHook(ctx context.Context) error {
 	return nil
 }
 
-// identityHook keeps the lease that tells that this replica lives.
+// identityHook keeps the lease that shows that this replica lives.
 func (s *Server) identityHook(ctx context.Context) error {
 	if err := s.identity.Renew(ctx); err != nil {
 		return err
@@ -109,11 +107,4 @@ func (s *Server) authenticationInfo() *bootstrap.AuthenticationInfo {
 		i.GroupHeaders, i.ExtraHeaderPrefixes = h.GroupHeaders, h.ExtraHeaderPrefixes
 	}
 	return i
-}
-
-// firstIP is the first address behind a network's own.
-func firstIP(n *net.IPNet) net.IP {
-	b := new(big.Int).SetBytes(n.IP.Mask(n.Mask))
-	b.Add(b, big.NewInt(1))
-	return b.FillBytes(make([]byte, len(n.Mask)))
 }

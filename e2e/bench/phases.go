@@ -37,6 +37,8 @@ func phases() []phase {
 		{"list, protobuf", func(r resource) bool { return r.protobuf }, list("", "application/vnd.kubernetes.protobuf")},
 		{"page of 500", nil, list("?limit=500", "application/json")},
 		{"list as Table", nil, list("", table)},
+		{"get, one user alone", nil, beside(false)},
+		{"get, beside a flood of another's lists", nil, beside(true)},
 		{"event to each of 100 watchers", nil, fanOut(100, 300)},
 		{"event to each of 1000 watchers", nil, fanOut(1000, 50)},
 	}

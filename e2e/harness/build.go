@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"sync"
 )
 
@@ -27,8 +27,12 @@ var built = sync.OnceValues(build)
 func Build() (Programs, error) { return built() }
 
 func build() (Programs, error) {
-	_, file, _, _ := runtime.Caller(0)
-	e2e := filepath.Dir(filepath.Dir(file))
+	// Not by runtime.Caller: a test built with -trimpath has no paths.
+	mod, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return Programs{}, fmt.Errorf("go env GOMOD: %w", err)
+	}
+	e2e := filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "e2e")
 	bin := filepath.Join(e2e, ".bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return Programs{}, err

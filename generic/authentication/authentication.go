@@ -19,6 +19,8 @@ type Response struct {
 	User *user.Info
 	// Audiences that the credential is good for, where it says.
 	Audiences []string
+	// Annotations are for the audit events of the request; nil of most.
+	Annotations map[string]string
 }
 
 // Request authenticates HTTP requests. It returns nil and no error where it has
@@ -82,7 +84,7 @@ func ForAudiences(own []string, tokens Token) Token {
 		if response == nil || err != nil {
 			return nil, err
 		}
-		return &Response{User: response.User, Audiences: audiences}, nil
+		return &Response{User: response.User, Audiences: audiences, Annotations: response.Annotations}, nil
 	})
 }
 

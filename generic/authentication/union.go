@@ -104,11 +104,11 @@ func (g *groupAdder) add(response *Response) *Response {
 	if u == response.User {
 		return response
 	}
-	return &Response{User: u, Audiences: response.Audiences}
+	return &Response{User: u, Audiences: response.Audiences, Annotations: response.Annotations}
 }
 
 func withAuthenticated(response *Response) *Response {
-	return &Response{User: authenticatedUser(response.User), Audiences: response.Audiences}
+	return &Response{User: authenticatedUser(response.User), Audiences: response.Audiences, Annotations: response.Annotations}
 }
 
 // authenticatedUser returns u itself where there is nothing to add.

@@ -14,6 +14,7 @@ import (
 	"triplane/generic/endpoints/handlers"
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 )
 
 // Keys of a route's metadata, which OpenAPI shows.
@@ -129,7 +130,10 @@ func (r *Resource) finish(ws *restful.WebService, b *restful.RouteBuilder, actio
 
 // routed makes a go-restful function of a handler.
 func routed(h http.HandlerFunc) restful.RouteFunction {
-	return func(req *restful.Request, resp *restful.Response) { h(resp.ResponseWriter, req.Request) }
+	return func(req *restful.Request, resp *restful.Response) {
+		request.MarkServed(req.Request.Context())
+		h(resp.ResponseWriter, req.Request)
+	}
 }
 
 func (r *Resource) pathParams(ws *restful.WebService, b *restful.RouteBuilder, s shape) {

@@ -41,6 +41,7 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 			e := exchangeOf(r)
 			start := time.Now()
 			response, err := auth.AuthenticateRequest(r)
+			e.Audit.Took("authentication", time.Since(start))
 			if m != nil {
 				if response != nil && err == nil {
 					m.Auth.Authenticated(response.User.Name, time.Since(start))
@@ -51,11 +52,15 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 			if err != nil || response == nil || !audienceFits(audiences, response.Audiences) {
 				klog.V(2).InfoS("Request is not authenticated", "err", err, "auditID", e.AuditID)
 				endConnection(w, r)
+				e.auditUnauthenticated(r)
 				writeStatus(w, r, unauthorized)
 				return
 			}
 			if response.User.Name == user.Anonymous {
 				endConnection(w, r)
+			}
+			for k, v := range response.Annotations {
+				e.Audit.Annotate(k, v)
 			}
 			dropCredentials(r.Header)
 			e.User = response.User
@@ -64,10 +69,11 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 	}
 }
 
-// endConnection closes an HTTP/2 connection after this request: many streams of
-// one connection cost an unauthenticated client too little.
+// endConnection closes an HTTP/2 connection after this request, so that streams of
+// one connection do not cost a client too little that need not authenticate. A
+// connection of HTTP/1 is closed where a body is on its way that nobody reads.
 func endConnection(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor == 2 {
+	if r.ProtoMajor == 2 || r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
 }

@@ -20,6 +20,12 @@ type AuthorizationOptions struct {
 	Authorization authorizer.Authorizer
 }
 
+// The audit annotations of authorization.
+const (
+	auditDecision = "authorization.k8s.io/decision"
+	auditReason   = "authorization.k8s.io/reason"
+)
+
 // withAuthorization passes on what the user may do and answers 403 otherwise; an
 // authorizer that failed without an opinion is answered 500.
 //
@@ -41,12 +47,18 @@ func withAuthorization(o AuthorizationOptions, m *metrics.Registry) filter {
 			if m != nil {
 				m.Auth.Decided(decision == authorizer.Allow, decision == authorizer.Deny, err, time.Since(start))
 			}
+			e.Audit.Took("authorization", time.Since(start))
 			switch {
 			case decision == authorizer.Allow:
+				e.Audit.Annotate(auditDecision, "allow")
+				e.Audit.Annotate(auditReason, reason)
 				next.ServeHTTP(w, r)
 			case err != nil:
+				e.Audit.Annotate(auditReason, "internal error")
 				internalError(w, r, err)
 			default:
+				e.Audit.Annotate(auditDecision, "forbid")
+				e.Audit.Annotate(auditReason, reason)
 				forbidden(w, r, a, reason)
 			}
 		})
@@ -63,7 +75,7 @@ func forbiddenError(a *authorizer.Attributes, reason string) *apierrors.StatusEr
 	if reason != "" {
 		message += ": " + reason
 	}
-	return apierrors.NewForbidden(schema.GroupResource{Group: a.APIGroup, Resource: a.Resource}, a.Name, errors.New(message))
+	return apierrors.NewForbidden(schema.GroupResource{Group: shortened(a.APIGroup), Resource: shortened(a.Resource)}, shortened(a.Name), errors.New(message))
 }
 
 func forbiddenMessage(a *authorizer.Attributes) string {
@@ -72,14 +84,15 @@ func forbiddenMessage(a *authorizer.Attributes) string {
 		name = a.User.Name
 	}
 	if !a.ResourceRequest {
-		return fmt.Sprintf("User %q cannot %s path %q", name, a.Verb, a.Path)
+		return fmt.Sprintf("User %q cannot %s path %q", name, a.Verb, shortened(a.Path))
 	}
-	resource := a.Resource
+	resource, namespace := a.Resource, shortened(a.Namespace)
 	if a.Subresource != "" {
 		resource += "/" + a.Subresource
 	}
+	resource = shortened(resource)
 	if a.Namespace != "" {
-		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", name, a.Verb, resource, a.APIGroup, a.Namespace)
+		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", name, a.Verb, resource, shortened(a.APIGroup), namespace)
 	}
-	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", name, a.Verb, resource, a.APIGroup)
+	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", name, a.Verb, resource, shortened(a.APIGroup))
 }

@@ -22,9 +22,11 @@ func Chain(director http.Handler, o Options) http.Handler {
 		withDeadline(o.DeadlineOptions, o.Metrics),
 		withHSTS(o.HSTSOptions),
 		withCORS(o.CORSOptions),
+		withAuditRecord(o.AuditOptions),
 		withAuthentication(o.AuthenticationOptions, o.Metrics),
+		withAudit(o.AuditOptions),
 		withImpersonation(o.AuthorizationOptions),
-		withInFlightLimits(o.InFlightOptions, o.Metrics),
+		withPriorityAndFairness(o.PriorityAndFairnessOptions, o.InFlightOptions, o.Metrics),
 		withAuthorization(o.AuthorizationOptions, o.Metrics),
 	}
 	handler := director

@@ -383,7 +383,10 @@ func TestWriterShapes(t *testing.T) {
 
 func TestRequestMetrics(t *testing.T) {
 	o := testOptions()
-	h := Chain(echo, o)
+	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request.MarkServed(r.Context())
+		echo.ServeHTTP(w, r)
+	}), o)
 	serve(h, "GET", "/api/v1/namespaces/n/pods", "Authorization", "Bearer admin", "User-Agent", "kube-scheduler/v1")
 	serve(h, "DELETE", "/api/v1/namespaces/n/pods/p?dryRun=All", "Authorization", "Bearer admin")
 	serve(h, "GET", "/api/v1/namespaces/n/invented")

@@ -20,6 +20,9 @@ type DeadlineOptions struct {
 	// RequestTimeout is the longest that a request may take that is not
 	// long-running; 0 is no limit.
 	RequestTimeout time.Duration
+	// Bodies are those that have not arrived, so that shutdown need not wait for
+	// them; nil where nobody asks.
+	Bodies *Bodies
 }
 
 // Validate returns an error for a negative duration.
@@ -30,10 +33,17 @@ func (o DeadlineOptions) Validate() []error {
 	return nil
 }
 
+// WriteGrace is how long after a request's deadline its answer may be written.
+const WriteGrace = 2 * time.Second
+
 // withDeadline bounds how long a request may take: the server's limit, or less
 // where ?timeout= says so. Handlers honour the context; where one returned without
 // an answer after the deadline, the answer is 504. Long-running requests have no
 // deadline.
+//
+// The connection gets the deadlines too: a body has to arrive in the request's
+// time, and the answer to be taken in WriteGrace more, or the client could hold
+// the request, and what it occupies, for as long as it likes.
 //
 // Options: --request-timeout. Metrics: apiserver_request_terminations_total with
 // code 504. Order: before everything that may wait (authentication webhooks,
@@ -44,6 +54,8 @@ func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
 			if e.longRunning {
+				// The listener bounds the writes of all others.
+				_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // there may be no connection
 				next.ServeHTTP(w, r)
 				return
 			}
@@ -54,6 +66,12 @@ func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
 			}
 			if timeout > 0 {
 				e.SetDeadline(e.Received.Add(timeout))
+				if timeout < limit {
+					_ = http.NewResponseController(w).SetWriteDeadline(e.Received.Add(timeout + WriteGrace))
+				}
+			}
+			if r.ContentLength != 0 && timeout > 0 {
+				defer o.Bodies.await(w, r, e.Received.Add(timeout))()
 			}
 			next.ServeHTTP(w, r)
 			if e.status == 0 && !e.hijacked && timeout > 0 && errors.Is(e.Err(), context.DeadlineExceeded) {

@@ -18,7 +18,9 @@
 //	deadline        other requests end after --request-timeout
 //	hsts            Strict-Transport-Security
 //	cors            cross-origin requests of browsers
+//	auditRecord     the request gets a record for the audit log
 //	authentication  who asks; 401
+//	audit           what is recorded of the request
 //	impersonation   as whom; 403
 //	inFlight        how many at once; 429
 //	authorization   may they; 403

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/flowcontrol"
 	"triplane/generic/request"
 )
 
@@ -16,6 +17,7 @@ type exchange struct {
 	longRunning bool
 	// Room for what the filters need once, so that it is not allocated apart.
 	attributes authorizer.Attributes
+	ticket     flowcontrol.Ticket
 	auditID    [1]string
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/metrics"
+	"triplane/generic/request"
 )
 
 // InFlightOptions is --max-requests-inflight and
@@ -48,42 +49,36 @@ func (l *lane) enter() bool {
 		l.current.Add(-1)
 		return false
 	}
-	if l.gauge != nil {
-		l.gauge.Inc()
-	}
+	l.gauge.Inc()
 	return true
 }
 
 func (l *lane) leave() {
 	l.current.Add(-1)
-	if l.gauge != nil {
-		l.gauge.Dec()
-	}
+	l.gauge.Dec()
 }
 
 // withInFlightLimits answers 429 when too many requests that read, or too many
-// that write, are being answered. Long-running requests do not count, and members
-// of system:masters are never refused.
+// that write, are being answered. Long-running requests and health probes do not
+// count, and members of system:masters are never refused.
 //
 // Options: --max-requests-inflight, --max-mutating-requests-inflight. Metrics:
 // apiserver_current_inflight_requests, apiserver_request_terminations_total with
 // code 429. Order: behind authentication and impersonation, which determine the
 // user; before authorization, which may be costly.
 func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
-	reads, writes := &lane{limit: int64(o.MaxRequestsInFlight)}, &lane{limit: int64(o.MaxMutatingRequestsInFlight)}
-	if m != nil {
-		reads.gauge, writes.gauge = m.Requests.InFlight("readOnly"), m.Requests.InFlight("mutating")
-	}
+	gauges := newLaneGauges(m)
+	reads := &lane{limit: int64(o.MaxRequestsInFlight), gauge: gauges.reads}
+	writes := &lane{limit: int64(o.MaxMutatingRequestsInFlight), gauge: gauges.writes}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
-			if e.longRunning {
+			if e.longRunning || aboutHealth(e.info.Path) {
 				next.ServeHTTP(w, r)
 				return
 			}
 			l := writes
-			switch e.info.Verb {
-			case "get", "list", "watch":
+			if readOnly(&e.info) {
 				l = reads
 			}
 			if l.enter() {
@@ -95,6 +90,31 @@ func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// laneGauges count requests that are being answered.
+type laneGauges struct{ reads, writes prometheus.Gauge }
+
+func newLaneGauges(m *metrics.Registry) laneGauges {
+	if m == nil {
+		m = metrics.New() // nobody sees it
+	}
+	return laneGauges{m.Requests.InFlight("readOnly"), m.Requests.InFlight("mutating")}
+}
+
+func (g laneGauges) of(info *request.Info) prometheus.Gauge {
+	if readOnly(info) {
+		return g.reads
+	}
+	return g.writes
+}
+
+func readOnly(info *request.Info) bool {
+	switch info.Verb {
+	case "get", "list", "watch":
+		return true
+	}
+	return false
 }
 
 func tooManyRequests(w http.ResponseWriter, r *http.Request, m *metrics.Registry) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"triplane/generic/authentication"
 	"triplane/generic/metrics"
 	"triplane/generic/request"
@@ -41,18 +43,31 @@ func withMetrics(m *metrics.Registry) filter {
 					code = http.StatusOK // net/http answers
 				}
 				m.Requests.Observe(&metrics.Done{
-					Series: series, Code: code, Bytes: e.bytes, Duration: time.Since(e.Received),
+					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: time.Since(e.Received),
 					DryRun: isDryRun(r, &e.info), Client: client, LongRunning: e.longRunning,
 				})
 			}()
 			if e.longRunning {
-				running := m.Requests.LongRunning(series)
-				running.Inc()
-				defer running.Dec()
+				defer countLongRunning(m, e, series)()
 			}
 			next.ServeHTTP(w, r)
 			panicked = false
 		})
+	}
+}
+
+// countLongRunning counts a request from when it is known to be for something that
+// exists; the returned function ends that.
+func countLongRunning(m *metrics.Registry, e *exchange, series metrics.Series) (done func()) {
+	var running prometheus.Gauge
+	e.OnServed = func() {
+		running = m.Requests.LongRunning(series)
+		running.Inc()
+	}
+	return func() {
+		if running != nil {
+			running.Dec()
+		}
 	}
 }
 

@@ -10,7 +10,9 @@ type Options struct {
 	WaitGroupOptions
 	TerminationOptions
 	AuthenticationOptions
+	AuditOptions
 	AuthorizationOptions
+	PriorityAndFairnessOptions
 
 	// Metrics counts requests and decisions; nil counts nothing.
 	Metrics *metrics.Registry

@@ -29,6 +29,7 @@ func (w *responseWriter) WriteHeader(status int) {
 
 func (w *responseWriter) begin(status int) {
 	w.status = status
+	w.state.Audit.Responds(status)
 	h := w.Header()
 	if texts := w.state.Warnings.Texts(); texts != nil {
 		addWarnings(h, texts)
@@ -87,6 +88,7 @@ func (w hijackFlushWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		w.hijacked = true
 		if w.status == 0 {
 			w.status = http.StatusSwitchingProtocols
+			w.state.Audit.Responds(w.status)
 		}
 	}
 	return c, rw, err

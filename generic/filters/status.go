@@ -25,6 +25,7 @@ const (
 // where it accepts none of ours.
 func writeStatus(w http.ResponseWriter, r *http.Request, err statusError) {
 	status := err.Status()
+	request.AuditFrom(r.Context()).ResponseStatus(&status)
 	status.Kind, status.APIVersion = "Status", "v1"
 	media := acceptedMedia(r.Header.Get("Accept"))
 	body, encodeErr := encodeStatus(&status, media, wantsPretty(r))
@@ -85,8 +86,20 @@ func wantsPretty(r *http.Request) bool {
 // internalError answers 500 in plain text, for what happens before a request
 // can be understood.
 func internalError(w http.ResponseWriter, r *http.Request, err error) {
-	text := fmt.Sprintf("Internal Server Error: %q: %v", r.RequestURI, err)
+	text := fmt.Sprintf("Internal Server Error: %q: %v", shortened(r.RequestURI), err)
 	http.Error(w, noMarkup.Replace(text), http.StatusInternalServerError)
+}
+
+// maxEcho bounds how much of a client's own words is in an error's text: what
+// names and paths are good for is shorter.
+const maxEcho = 1024
+
+// shortened cuts a text that would make an answer as long as the question.
+func shortened(s string) string {
+	if len(s) <= maxEcho {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxEcho], "") + "..."
 }
 
 // noMarkup keeps browsers from taking a client's own words for HTML.

@@ -2,7 +2,7 @@
 // object.
 //
 // The rules are those of k8s.io/apimachinery/pkg/util/managedfields, and what
-// this package cannot judge, it leaves to that library. But the library works on
+// this package has no rule for, it leaves to that library. But the library works on
 // objects as trees of interface values, which it validates, converts and compares
 // as a whole for each write; that was the larger part of what a write cost. A
 // Manager does the frequent case by itself, which is an update of an object in

@@ -10,12 +10,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"triplane/generic/object"
 )
 
 // Options is what a Manager needs besides the library's manager.
@@ -36,7 +37,8 @@ type Options struct {
 // concurrent use.
 type Manager struct {
 	options Options
-	goType  reflect.Type
+	view    object.View
+	goType  reflect.Type // of all objects
 	sets    setCache
 
 	once sync.Once
@@ -45,22 +47,16 @@ type Manager struct {
 
 // root is how to walk objects of the kind.
 type root struct {
-	empty *typed.TypedValue // brings the schema
-	plan  *node             // of the Go type; nil for objects without one
+	empty    *typed.TypedValue // brings the schema
+	comparer comparer
 }
 
 // New returns a Manager.
 func New(o Options) *Manager {
 	m := &Manager{options: o}
-	if obj := o.New(); !isUnstructured(obj) {
-		m.goType = reflect.TypeOf(obj)
-	}
+	obj := o.New()
+	m.view, m.goType = object.ViewOf(obj), reflect.TypeOf(obj)
 	return m
-}
-
-func isUnstructured(obj runtime.Object) bool {
-	_, ok := obj.(*unstructured.Unstructured)
-	return ok
 }
 
 // maxUpdaters is how many owners by update an object may have; the library merges
@@ -137,13 +133,9 @@ func (m *Manager) update(live, obj runtime.Object, manager string) bool {
 	return true
 }
 
-// knows tells whether an object is of the version of requests. Go types tell it
-// for typed kinds, as objects need not say their version.
+// knows reports whether an object is of the version of requests.
 func (m *Manager) knows(obj runtime.Object) bool {
-	if m.goType != nil {
-		return reflect.TypeOf(obj) == m.goType
-	}
-	return isUnstructured(obj) && obj.GetObjectKind().GroupVersionKind() == m.options.Kind
+	return m.view.Is(obj, m.options.Kind, m.goType)
 }
 
 func (m *Manager) prepare() *root {
@@ -154,17 +146,25 @@ func (m *Manager) prepare() *root {
 		if err != nil {
 			return
 		}
-		r := &root{empty: empty}
-		if m.goType != nil {
-			p := planner{schema: empty.Schema(), nodes: map[planKey]*node{}}
-			r.plan = p.plan(m.goType, empty.TypeRef())
-			if r.plan.kind != structure {
-				return
-			}
+		if c := m.comparer(empty); c != nil {
+			m.root = &root{empty: empty, comparer: c}
 		}
-		m.root = r
 	})
 	return m.root
+}
+
+// comparer returns how objects of the kind are walked, nil where only the library
+// can.
+func (m *Manager) comparer(empty *typed.TypedValue) comparer {
+	if !m.view.Typed() {
+		return byTree{ref: empty.TypeRef()}
+	}
+	p := planner{schema: empty.Schema(), nodes: map[planKey]*node{}}
+	plan := p.plan(m.goType, empty.TypeRef())
+	if plan.kind != structure {
+		return nil
+	}
+	return byPlan{plan}
 }
 
 // entries are the managed fields that count before the write: what the new
@@ -183,7 +183,7 @@ func (m *Manager) entries(live, obj metav1.Object) []metav1.ManagedFieldsEntry {
 	return live.GetManagedFields()
 }
 
-// isReset tells that a client wants all managed fields forgotten.
+// isReset reports whether a client wants all managed fields forgotten.
 func isReset(entries []metav1.ManagedFieldsEntry) bool {
 	if len(entries) == 0 {
 		return entries != nil

@@ -30,14 +30,12 @@ const (
 
 // node is how to walk values of a Go type that have a type of the schema.
 type node struct {
-	kind nodeKind
-	ref  schema.TypeRef
-	// empties tells that null and empty differ: maps, lists and pointers to
-	// structs.
+	kind   nodeKind
+	ref    schema.TypeRef
 	fields []planField // of a structure
 	elem   *node       // of a mapping or list
 	keys   []planKeyField
-	// safe tells that no value of the Go type can fail to fit the schema.
+	// safe is true where no value of the Go type can fail to fit the schema.
 	safe bool
 }
 
@@ -97,7 +95,7 @@ func (p *planner) plan(t reflect.Type, ref schema.TypeRef) *node {
 	return n
 }
 
-// plainOpaque tells the types whose JSON always is null or a scalar of the
+// plainOpaque reports the types whose JSON always is null or a scalar of the
 // schema's type.
 func plainOpaque(t reflect.Type, s schema.Scalar) bool {
 	if t.Kind() == reflect.Pointer {

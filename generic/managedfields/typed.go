@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// pointed returns what a value is or points to; null tells that it is nothing.
+// pointed returns what a value is or points to; null is true where it is nothing.
 func pointed(v reflect.Value) (_ reflect.Value, null bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -20,6 +21,13 @@ func pointed(v reflect.Value) (_ reflect.Value, null bool) {
 		return v, v.IsNil()
 	}
 	return v, false
+}
+
+// byPlan walks objects of a Go type by its plan.
+type byPlan struct{ plan *node }
+
+func (c byPlan) compare(w *walk, live, obj runtime.Object) {
+	w.compareTyped(reflect.ValueOf(live), reflect.ValueOf(obj), c.plan)
 }
 
 // compareTyped compares two values that are both there, if only as null.
@@ -84,7 +92,7 @@ func reflected(v reflect.Value) value.Value {
 	return out
 }
 
-// there tells whether JSON shows a field of a struct.
+// there reports whether JSON shows a field of a struct.
 func (f *planField) there(s reflect.Value, null bool) (reflect.Value, bool) {
 	if null {
 		return s, false
@@ -120,7 +128,7 @@ func (w *walk) compareStructs(l, r reflect.Value, lnull, rnull bool, n *node) {
 	}
 }
 
-// skips tells the fields at the top and in metadata that are not looked at.
+// skips reports the fields at the top and in metadata that are not looked at.
 func (w *walk) skips(name string) bool {
 	if len(w.path) == 0 {
 		return name == "kind" || name == "apiVersion"

@@ -2,14 +2,22 @@ package managedfields
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// compareObjects compares two objects without a Go type.
-func (w *walk) compareObjects(l, r *unstructured.Unstructured, ref schema.TypeRef) {
-	w.compareAny(l.Object, r.Object, ref)
+// byTree walks objects without a Go type by the type of the schema.
+type byTree struct{ ref schema.TypeRef }
+
+func (c byTree) compare(w *walk, live, obj runtime.Object) {
+	l, ok := live.(*unstructured.Unstructured)
+	r, also := obj.(*unstructured.Unstructured)
+	if !ok || !also {
+		w.fail()
+	}
+	w.compareAny(l.Object, r.Object, c.ref)
 }
 
 // atom is the one shape of a type that a value has, as far as it shows.

@@ -1,10 +1,8 @@
 package managedfields
 
 import (
-	"reflect"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
@@ -28,6 +26,11 @@ type walk struct {
 	difference
 }
 
+// comparer walks two objects of a kind at once.
+type comparer interface {
+	compare(w *walk, live, obj runtime.Object)
+}
+
 // compare finds out what distinguishes a new object from the live one; it fails
 // where one of them does not fit the schema, or not in a way that it knows. What
 // says kind and version is not looked at, nor are managed fields: nobody owns
@@ -42,11 +45,7 @@ func (r *root) compare(live, obj runtime.Object) (d *difference, ok bool) {
 			d, ok = nil, false
 		}
 	}()
-	if r.plan != nil {
-		w.compareTyped(reflect.ValueOf(live), reflect.ValueOf(obj), r.plan)
-	} else {
-		w.compareObjects(live.(*unstructured.Unstructured), obj.(*unstructured.Unstructured), r.empty.TypeRef())
-	}
+	r.comparer.compare(&w, live, obj)
 	return &w.difference, true
 }
 
@@ -131,7 +130,7 @@ func samePlaces(l, r []fieldpath.PathElement) bool {
 // fewItems are searched one by one.
 const fewItems = 8
 
-// repeated tells whether an identity is there twice.
+// repeated reports whether an identity is there twice.
 func repeated(items []fieldpath.PathElement) bool {
 	if len(items) > fewItems {
 		seen := fieldpath.MakePathElementSet(len(items))

@@ -13,6 +13,8 @@ type Registry struct {
 	Requests *Requests
 	// Auth counts authentication and authorization.
 	Auth *Auth
+	// Audit counts audit events.
+	Audit *Audit
 }
 
 // New returns a registry with all of the server's metrics in it, and those of
@@ -25,5 +27,6 @@ func New() *Registry {
 	)
 	r.Requests = newRequests(r.Registry)
 	r.Auth = newAuth(r.Registry)
+	r.Audit = newAudit(r.Registry)
 	return r
 }

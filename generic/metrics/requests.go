@@ -58,6 +58,9 @@ type outcome struct {
 // Done describes a finished request.
 type Done struct {
 	Series
+	// Known says that the request was authorized and for a resource that exists;
+	// others are counted by their verb alone.
+	Known    bool
 	Code     int
 	Bytes    int64
 	Duration time.Duration
@@ -100,10 +103,10 @@ func newRequests(r prometheus.Registerer) *Requests {
 // InFlight is the gauge of a kind of requests, "readOnly" or "mutating".
 func (m *Requests) InFlight(kind string) prometheus.Gauge { return m.inflight.WithLabelValues(kind) }
 
-// Observe records a finished request. Only requests that succeeded make new
-// series, so that refused requests for invented resources do not fill the memory.
+// Observe records a finished request. Labels come from requests for known resources
+// only, so that nobody fills the memory with invented ones.
 func (m *Requests) Observe(d *Done) {
-	s := m.find(d.Series, d.Code < 400)
+	s := m.find(d.Series, d.Known && d.labelsAreShort())
 	if s == nil {
 		s = m.find(Series{Verb: d.Verb}, true)
 	}
@@ -122,9 +125,22 @@ func (m *Requests) Observe(d *Done) {
 	}
 }
 
-// LongRunning is the gauge of open long-running requests of a kind.
+// maxLabel is the longest name of a resource (a DNS label), group or version.
+const (
+	maxLabel = 63
+	maxGroup = 253
+)
+
+// labelsAreShort is false for what no resource can be called: a remote server may
+// answer to anything.
+func (k *Series) labelsAreShort() bool {
+	return len(k.Resource) <= maxLabel && len(k.Subresource) <= maxLabel && len(k.Version) <= maxLabel && len(k.Group) <= maxGroup
+}
+
+// LongRunning is the gauge of open long-running requests of a kind, for known
+// resources only.
 func (m *Requests) LongRunning(k Series) prometheus.Gauge {
-	s := m.find(k, true)
+	s := m.find(k, k.labelsAreShort())
 	if s == nil {
 		s = m.find(Series{Verb: k.Verb}, true)
 	}

@@ -3,16 +3,12 @@ package options
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/registry"
 	"triplane/generic/storage"
-	"triplane/generic/storage/cache"
 	"triplane/generic/storage/etcd"
 )
 
@@ -22,6 +18,13 @@ type Etcd struct {
 	Servers                   []string
 	CAFile, CertFile, KeyFile string
 	Prefix                    string
+	// Overrides are the servers of resources that are kept elsewhere:
+	// GROUP/RESOURCE#URL;URL, with /RESOURCE for the core group.
+	Overrides []string
+	// EncryptionConfig is the file that says which resources are encrypted, and
+	// EncryptionReload whether its changes are used while serving.
+	EncryptionConfig string
+	EncryptionReload bool
 
 	CompactionInterval      time.Duration
 	HealthCheckTimeout      time.Duration
@@ -54,6 +57,13 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.CertFile, "etcd-certfile", o.CertFile, "File with the client certificate for etcd.")
 	fs.StringVar(&o.KeyFile, "etcd-keyfile", o.KeyFile, "File with the key of --etcd-certfile.")
 	fs.StringVar(&o.Prefix, "etcd-prefix", o.Prefix, "What all keys in etcd begin with.")
+	fs.StringSliceVar(&o.Overrides, "etcd-servers-overrides", o.Overrides,
+		"Resources that are kept in other etcd clusters, comma separated: group/resource#servers, where servers are URLs, semicolon separated. "+
+			"All clusters share the files of certificates and keys. Only for resources that are compiled into this server.")
+	fs.StringVar(&o.EncryptionConfig, "encryption-provider-config", o.EncryptionConfig,
+		"File with an EncryptionConfiguration, which says how resources are encrypted in etcd.")
+	fs.BoolVar(&o.EncryptionReload, "encryption-provider-config-automatic-reload", o.EncryptionReload,
+		"Use changes of --encryption-provider-config while serving. There is one health check for all KMS plugins then.")
 	fs.DurationVar(&o.CompactionInterval, "etcd-compaction-interval", o.CompactionInterval,
 		"How often old revisions are dropped; one to two intervals of history are kept. 0 never drops any.")
 	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout, "How long etcd may take to answer for its health check.")
@@ -70,12 +80,17 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 func (o *Etcd) Validate() []error {
 	var errs []error
 	for _, s := range o.Servers {
-		u, err := url.Parse(s)
-		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "unix" && u.Scheme != "unixs") {
-			errs = append(errs, fmt.Errorf("--etcd-servers: %q is not a URL such as https://127.0.0.1:2379", s))
+		if !isServerURL(s) {
+			errs = append(errs, fmt.Errorf("--etcd-servers: %q is not a URL such as https://127.0.0.1:2379 or unix:///run/etcd.sock", s))
 		}
 	}
-	if len(o.Servers) == 0 && (o.CAFile != "" || o.CertFile != "" || o.KeyFile != "") {
+	if _, err := o.ParseOverrides(); err != nil {
+		errs = append(errs, err)
+	}
+	if o.EncryptionReload && o.EncryptionConfig == "" {
+		errs = append(errs, fmt.Errorf("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config"))
+	}
+	if len(o.Servers) == 0 && len(o.Overrides) == 0 && (o.CAFile != "" || o.CertFile != "" || o.KeyFile != "") {
 		errs = append(errs, fmt.Errorf("--etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-servers: the embedded etcd has no network"))
 	}
 	if (o.CertFile == "") != (o.KeyFile == "") {
@@ -99,10 +114,10 @@ func (o *Etcd) Embedded() bool { return len(o.Servers) == 0 }
 // AbsolutePrefix is Prefix as keys have it, "/registry".
 func (o *Etcd) AbsolutePrefix() string { return "/" + strings.Trim(o.Prefix, "/") }
 
-// ClientConfig is how to reach the cluster.
-func (o *Etcd) ClientConfig() etcd.Config {
+// ClientConfig is how to reach a cluster.
+func (o *Etcd) ClientConfig(servers []string) etcd.Config {
 	return etcd.Config{
-		Endpoints: o.Servers,
+		Endpoints: servers,
 		CAFile:    o.CAFile,
 		CertFile:  o.CertFile,
 		KeyFile:   o.KeyFile,
@@ -128,27 +143,4 @@ func (o *Etcd) ReadyCheck(backend storage.Backend) func() error {
 	return func() error {
 		return etcd.Check(context.Background(), backend, o.AbsolutePrefix(), o.ReadyCheckTimeout)
 	}
-}
-
-// RESTOptionsGetter hands out the storage of resources, all of which share the
-// backend and the hub.
-func (o *Etcd) RESTOptionsGetter(backend storage.Backend, hub *cache.Hub) registry.RESTOptionsGetter {
-	return restOptions{registry.RESTOptions{
-		Backend: backend,
-		Cache: func(c storage.CacheConfig) storage.Cache {
-			return hub.Cache(cache.Config{CacheConfig: c})
-		},
-		Prefix:                  o.AbsolutePrefix(),
-		DropCache:               hub.Drop,
-		Budget:                  storage.NewBudget(0),
-		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
-		EventTTL:                o.EventTTL,
-	}}
-}
-
-type restOptions struct{ registry.RESTOptions }
-
-// GetRESTOptions implements registry.RESTOptionsGetter.
-func (o restOptions) GetRESTOptions(schema.GroupResource) (registry.RESTOptions, error) {
-	return o.RESTOptions, nil
 }

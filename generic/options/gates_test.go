@@ -88,7 +88,7 @@ func TestIgnoredFlags(t *testing.T) {
 		wrong bool
 	}{
 		{"--watch-cache --cert-dir=/x --etcd-db-metric-poll-interval=1s", 3, false},
-		{"--enable-priority-and-fairness=false", 1, false},
+		{"--enable-garbage-collector=false", 1, false},
 		{"--watch-cache=maybe", 0, true},
 		{"--etcd-count-metric-poll-period=soon", 0, true},
 		{"--emulated-version=1.36", 0, false},

@@ -30,7 +30,6 @@ var ignoredFlags = []struct{ name, kind, why string }{
 	{"emulation-forward-compatible", "bool", "no other version is emulated"},
 	{"enable-garbage-collector", "bool", "deletion always leaves what the garbage collector needs"},
 	{"enable-logs-handler", "bool", "logs are not served"},
-	{"enable-priority-and-fairness", "bool", "requests are limited by --max-requests-inflight and --max-mutating-requests-inflight"},
 	{"etcd-count-metric-poll-period", "duration", "objects are counted when metrics are asked for"},
 	{"etcd-db-metric-poll-interval", "duration", "sizes are read when metrics are asked for"},
 	{"log-json-info-buffer-size", "string", "logs are not buffered"},

@@ -21,7 +21,8 @@ type ServerRun struct {
 
 	filters.Settings
 	server.RunOptions
-	MinRequestTimeout time.Duration
+	MinRequestTimeout         time.Duration
+	EnablePriorityAndFairness bool
 }
 
 // NewServerRun returns the defaults.
@@ -29,6 +30,8 @@ func NewServerRun() *ServerRun {
 	return &ServerRun{
 		Settings:          filters.DefaultSettings(),
 		MinRequestTimeout: server.DefaultEndpointOptions().MinRequestTimeout,
+
+		EnablePriorityAndFairness: true,
 	}
 }
 
@@ -47,9 +50,11 @@ func (o *ServerRun) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.LivezGracePeriod, "livez-grace-period", o.LivezGracePeriod,
 		"How long the server may take to start until unfinished hooks make /livez fail.")
 	fs.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight,
-		"How many reading requests are served at once; more are answered 429. Zero is no limit.")
+		"With --enable-priority-and-fairness, this and --max-mutating-requests-inflight are the seats of the server. Without, how many reading requests are served at once; more are answered 429, and zero is no limit.")
 	fs.IntVar(&o.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.MaxMutatingRequestsInFlight,
-		"How many writing requests are served at once; more are answered 429. Zero is no limit.")
+		"The same for writing requests.")
+	fs.BoolVar(&o.EnablePriorityAndFairness, "enable-priority-and-fairness", o.EnablePriorityAndFairness,
+		"Queue and dispatch requests as FlowSchemas and PriorityLevelConfigurations say, rather than limit those in flight.")
 	fs.Var((*seconds)(&o.MinRequestTimeout), "min-request-timeout",
 		"The least number of seconds after which a watch is ended; each watch gets a random time above it.")
 	fs.DurationVar(&o.RequestTimeout, "request-timeout", o.RequestTimeout,

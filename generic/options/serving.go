@@ -52,7 +52,7 @@ func (o *SecureServing) AddFlags(fs *pflag.FlagSet) {
 		"Key exchange mechanisms by their numbers in Go's crypto/tls, comma separated; Go's choice if blank.")
 	fs.BoolVar(&o.DisableHTTP2, "disable-http2-serving", o.DisableHTTP2, "Serve HTTP/1.1 only.")
 	fs.IntVar(&o.HTTP2MaxStreamsPerConnection, "http2-max-streams-per-connection", o.HTTP2MaxStreamsPerConnection,
-		"How many requests an HTTP/2 connection may carry at once; 0 is 1000.")
+		"How many requests an HTTP/2 connection may carry at once; 0 is 100.")
 	fs.BoolVar(&o.PermitPortSharing, "permit-port-sharing", o.PermitPortSharing,
 		"Bind with SO_REUSEPORT, so that several processes can share the port.")
 	fs.BoolVar(&o.PermitAddressSharing, "permit-address-sharing", o.PermitAddressSharing,

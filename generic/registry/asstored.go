@@ -6,15 +6,6 @@ import (
 	"strings"
 )
 
-// asStored makes an object that has just been written what a reader of storage
-// will see: protobuf does not tell an empty list or map from none, and JSON
-// would show the difference where the field is not left out when empty.
-func (s *Store[T]) asStored(obj T) {
-	if s.empties != nil {
-		s.empties.clear(reflect.ValueOf(obj).Elem())
-	}
-}
-
 // empties is where, in a Go type, lists and maps are that JSON shows although
 // they are empty. It is found out once a kind, so that writes of most kinds have
 // nothing to look at.
@@ -98,7 +89,7 @@ func structOf(t reflect.Type) reflect.Type {
 	return nil
 }
 
-// shown tells that JSON shows a field although it is empty.
+// shown reports whether JSON shows a field although it is empty.
 func shown(f reflect.StructField) bool {
 	tag := f.Tag.Get("json")
 	return tag != "-" && !strings.Contains(tag, ",omitempty") && !strings.Contains(tag, ",inline")

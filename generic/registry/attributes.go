@@ -8,18 +8,10 @@ import (
 	"triplane/generic/wire"
 )
 
-// attributes tells the cache what selectors look at. Where the kind has no
-// selectable fields of its own, protobuf is read without being decoded.
+// attributes returns what selectors look at, of the bytes where that is possible.
 func (s *Store[T]) attributes(r *storage.Record) (storage.Attributes, error) {
-	if len(s.kind.Fields) == 0 && s.kind.Storage == nil {
-		if a, ok := wireAttributes(r.Value, s.kind.Namespaced); ok {
-			return a, nil
-		}
-	}
-	if t, ok := s.storage.(StorageAttributes); ok {
-		if a, ok := t.StoredAttributes(r.Value); ok {
-			return a, nil
-		}
+	if a, ok := s.form.attributes(r.Value); ok {
+		return a, nil
 	}
 	obj, err := s.decode(r)
 	if err != nil {
@@ -30,12 +22,12 @@ func (s *Store[T]) attributes(r *storage.Record) (storage.Attributes, error) {
 
 // objectAttributes are the attributes of a decoded object.
 func (s *Store[T]) objectAttributes(obj T) storage.Attributes {
-	set := make(fields.Set, 2+len(s.kind.Fields))
+	set := make(fields.Set, 2+len(s.kind.Select.Fields))
 	set["metadata.name"] = obj.GetName()
 	if s.kind.Namespaced {
 		set["metadata.namespace"] = obj.GetNamespace()
 	}
-	for _, f := range s.kind.Fields {
+	for _, f := range s.kind.Select.Fields {
 		set[f.Path] = f.Get(obj)
 	}
 	return storage.Attributes{Labels: obj.GetLabels(), Fields: set}

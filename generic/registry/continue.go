@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// continueToken tells where a list in pages goes on. Its form is
+// continueToken says where a list in pages goes on. Its form is
 // kube-apiserver's, so that clients can change servers between pages.
 type continueToken struct {
 	APIVersion      string `json:"v"`

@@ -75,7 +75,7 @@ func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (
 		if p.exists() {
 			return nil, storage.ErrExists
 		}
-		s.asStored(obj)
+		s.form.asStored(obj)
 		return obj, nil
 	}
 	value, err := s.encodeStored(obj)
@@ -84,7 +84,7 @@ func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (
 	}
 	revision, err := s.options.Backend.Create(ctx, key, value, s.ttl(obj))
 	if err != nil {
-		return nil, err
+		return nil, writeError(err)
 	}
 	return s.wrote(key, value, revision, obj), nil
 }
@@ -96,7 +96,7 @@ func (s *Store[T]) ttl(obj T) time.Duration {
 	return s.kind.TTL(obj)
 }
 
-// alreadyExists tells whether what is there is about to go.
+// alreadyExists returns the error for a name that is taken, which says whether what is there is about to go.
 func (s *Store[T]) alreadyExists(ctx context.Context, key, name string) error {
 	exists := apierrors.NewAlreadyExists(s.requested(ctx), name)
 	p, err := s.read(ctx, key)
@@ -114,7 +114,7 @@ type finishFunc func(ctx context.Context, ok bool)
 
 func finishNothing(context.Context, bool) {}
 
-// prepareCreate makes an object ready to be written and judges it. The finish
+// prepareCreate makes an object ready to be written and validates it. The finish
 // function is to be called if there is no error.
 func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.ValidateObjectFunc, dryRun bool) (finishFunc, error) {
 	k := s.kind
@@ -122,13 +122,13 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	if err := s.ensureNamespace(ctx, obj); err != nil {
 		return nil, err
 	}
-	if k.PrepareForCreate != nil {
-		k.PrepareForCreate(ctx, obj)
+	if k.Write.PrepareForCreate != nil {
+		k.Write.PrepareForCreate(ctx, obj)
 	}
 	errs := s.validateMetadata(obj)
 	finish := finishFunc(finishNothing)
-	if k.BeginCreate != nil && len(errs) == 0 {
-		begun, err := k.BeginCreate(ctx, obj, dryRun)
+	if k.Write.BeginCreate != nil && len(errs) == 0 {
+		begun, err := k.Write.BeginCreate(ctx, obj, dryRun)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +136,8 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 			finish = begun
 		}
 	}
-	if k.Validate != nil {
-		errs = append(errs, k.Validate(ctx, obj)...)
+	if k.Write.Validate != nil {
+		errs = append(errs, k.Write.Validate(ctx, obj)...)
 	}
 	if len(errs) == 0 && len(path.IsValidPathSegmentName(obj.GetName())) > 0 {
 		errs = s.validatePathMetadata(obj)
@@ -146,9 +146,9 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 		finish(ctx, false)
 		return nil, apierrors.NewInvalid(k.Hub.GroupKind(), obj.GetName(), errs)
 	}
-	if k.Warnings != nil {
+	if k.Write.Warnings != nil {
 		var none T
-		addWarnings(ctx, k.Warnings(ctx, obj, none))
+		addWarnings(ctx, k.Write.Warnings(ctx, obj, none))
 	}
 	if validate != nil {
 		if err := validate(ctx, obj); err != nil {

@@ -126,7 +126,7 @@ func TestGenerateName(t *testing.T) {
 	if len(out.Name) != 63 || !strings.HasPrefix(out.Name, long[:58]) {
 		t.Errorf("name %q", out.Name)
 	}
-	// A name that is always taken is tried eight times, then told as such.
+	// A name that is always taken is tried eight times, then reported as such.
 	tries := 0
 	taken := func(context.Context, runtime.Object) error {
 		tries++
@@ -168,7 +168,7 @@ func TestNullBytesAreStoredEmpty(t *testing.T) {
 func TestReservationsAreGivenBack(t *testing.T) {
 	var finished []bool
 	k := configMapKind()
-	k.BeginCreate = func(context.Context, *corev1.ConfigMap, bool) (func(context.Context, bool), error) {
+	k.Write.BeginCreate = func(context.Context, *corev1.ConfigMap, bool) (func(context.Context, bool), error) {
 		return func(_ context.Context, ok bool) { finished = append(finished, ok) }, nil
 	}
 	s, _ := newStore(t, k)

@@ -115,12 +115,9 @@ func join(names, name string) string {
 	return names + " " + name
 }
 
-// matchesAll judges the fields that the test's kind has; others are refused.
+// matchesAll validates the fields that the test's kind has; others are refused.
 func matchesAll(s fields.Selector, set fields.Set) bool {
 	for _, r := range s.Requirements() {
-		if r.Field == "spec.host" {
-			r.Field = "spec.nodeName"
-		}
 		if equal := set[r.Field] == r.Value; equal != (r.Operator != "!=") {
 			return false
 		}

@@ -93,7 +93,7 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 			return nil, false, err
 		}
 	}
-	if s.kind.MarkDeletion != nil {
+	if s.kind.Delete.Mark != nil {
 		if done, out, err := d.markOwn(ctx, obj, opts, from); done {
 			return out, false, err
 		}
@@ -152,7 +152,7 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 	s := d.store
 	if p := opts.Preconditions; p != nil {
 		uid, version := obj.GetUID(), obj.GetResourceVersion()
-		if s.kind.MarkDeletion != nil {
+		if s.kind.Delete.Mark != nil {
 			if p.UID != nil && *p.UID != uid {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
 					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid))
@@ -181,7 +181,7 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions, from present) (done bool, out runtime.Object, err error) {
 	s := d.store
 	if obj.GetDeletionTimestamp() != nil {
-		if s.kind.HoldDeletion == nil || !s.kind.HoldDeletion(obj) {
+		if s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj) {
 			return false, nil, nil
 		}
 		if !from.fresh {
@@ -190,7 +190,7 @@ func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOpt
 		return true, obj, nil
 	}
 	marked, ok := obj.DeepCopyObject().(T)
-	if !ok || !s.kind.MarkDeletion(ctx, marked) {
+	if !ok || !s.kind.Delete.Mark(ctx, marked) {
 		return false, nil, nil
 	}
 	if d.validate != nil {
@@ -219,7 +219,7 @@ func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, 
 	}
 	revision, err := s.options.Backend.Update(ctx, d.key, value, from.revision, s.ttl(obj))
 	if err != nil {
-		return from, nil, err
+		return from, nil, writeError(err)
 	}
 	return present{value: value, revision: revision, fresh: true}, s.wrote(d.key, value, revision, obj), nil
 }
@@ -235,18 +235,18 @@ func (d *deletion[T]) remove(ctx context.Context, obj T, from present) (runtime.
 	}
 	revision, err := s.options.Backend.Delete(ctx, d.key, from.revision)
 	if err != nil {
-		return nil, false, err
+		return nil, false, writeError(err)
 	}
 	obj.SetResourceVersion(formatRevision(revision))
-	if s.kind.AfterDelete != nil {
-		s.kind.AfterDelete(ctx, obj)
+	if s.kind.Delete.After != nil {
+		s.kind.Delete.After(ctx, obj)
 	}
 	return d.answer(ctx, obj), true, nil
 }
 
 // answer is what the client gets of an object that is, or soon will be, gone.
 func (d *deletion[T]) answer(ctx context.Context, obj T) runtime.Object {
-	if d.store.kind.DeleteReturnsObject {
+	if d.store.kind.Delete.ReturnsObject {
 		return obj
 	}
 	r := d.store.requested(ctx)
@@ -308,7 +308,7 @@ func sameSet(a, b []string) bool {
 // the finalizers say, else the kind's default.
 func (s *Store[T]) propagation(finalizers []string, opts *metav1.DeleteOptions) (orphan, foreground bool) {
 	switch {
-	case s.kind.DefaultGarbageCollection == Unsupported:
+	case s.kind.Delete.GarbageCollection == Unsupported:
 		return false, false
 	case opts.OrphanDependents != nil:
 		return *opts.OrphanDependents, false
@@ -323,5 +323,5 @@ func (s *Store[T]) propagation(finalizers []string, opts *metav1.DeleteOptions) 
 			return false, true
 		}
 	}
-	return s.kind.DefaultGarbageCollection == OrphanDependents, false
+	return s.kind.Delete.GarbageCollection == OrphanDependents, false
 }

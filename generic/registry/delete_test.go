@@ -80,7 +80,7 @@ func TestPropagation(t *testing.T) {
 	}
 	for _, tt := range tests {
 		k := configMapKind()
-		k.DefaultGarbageCollection = tt.collection
+		k.Delete.GarbageCollection = tt.collection
 		s, m := newStore(t, k)
 		in := configMap("a")
 		in.Finalizers, in.Generation = tt.finalizers, 3

@@ -17,10 +17,10 @@
 //
 // A write is optimistic. It starts from what the cache holds, which may be
 // behind, and computes the new object: the client's change, then the kind's
-// PrepareFor… function, validation, and the judgement of admission. The value is
+// PrepareFor… function, validation, and the decision of admission. The value is
 // written if the key is still at the revision that it was computed from;
 // otherwise all starts again from what is there. An error that follows from a
-// stale state is never told: the state is read from the backend first.
+// stale state is never returned: the state is read from the backend first.
 //
 //	Create: system metadata → namespace → PrepareForCreate → metadata → BeginCreate → Validate → admission → write
 //	Update: preconditions → UpdatedObject → version → PrepareForUpdate → metadata → BeginUpdate → ValidateUpdate → admission → write

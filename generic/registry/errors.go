@@ -24,10 +24,11 @@ func errNotOfKind(obj any, kind schema.GroupVersionKind) error {
 	return apierrors.NewInternalError(fmt.Errorf("%T is not what %s is kept as", obj, kind))
 }
 
-// readError turns a cache's error into the API's.
+// readError turns the error of a read from storage into the API's.
 func readError(err error) error {
 	var large *storage.TooLargeError
 	var old *storage.TooOldError
+	var transform *storage.TransformError
 	switch {
 	case err == nil:
 		return nil
@@ -39,6 +40,26 @@ func readError(err error) error {
 		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 	case errors.Is(err, storage.ErrStopped):
 		return stoppedError{apierrors.NewTooManyRequests("storage is (re)initializing", 1)}
+	case errors.As(err, &transform):
+		return apierrors.NewInternalError(transform)
+	case errors.Is(err, storage.ErrUnavailable):
+		status := apierrors.NewServiceUnavailable("storage does not answer")
+		status.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+		return status
+	}
+	return err
+}
+
+// writeError turns the error of a write to storage into the API's. Where storage
+// did not answer nobody knows whether the write has happened: clients are not told
+// to try again by themselves.
+func writeError(err error) error {
+	var transform *storage.TransformError
+	switch {
+	case errors.As(err, &transform):
+		return apierrors.NewInternalError(transform)
+	case errors.Is(err, storage.ErrUnavailable):
+		return apierrors.NewTimeoutError("storage did not answer, the request may have been completed", 0)
 	}
 	return err
 }

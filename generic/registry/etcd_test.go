@@ -137,7 +137,7 @@ func sharedBytes(t *testing.T, s *Store[*corev1.ConfigMap]) {
 	if first(events[0].Object) != first(read) {
 		t.Error("event and read have bytes of their own")
 	}
-	// The watch may be faster than the announcement, but what is told is equal.
+	// The watch may be faster than the announcement, but the bytes are equal.
 	a, _ := answer.(rest.Stored).Wire(v1, wire.JSON)
 	b, _ := read.(rest.Stored).Wire(v1, wire.JSON)
 	if string(a) != string(b) {

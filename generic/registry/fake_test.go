@@ -270,6 +270,8 @@ type memoryWatch struct {
 
 func (w *memoryWatch) Stop() {}
 
+func (w *memoryWatch) Initializing() bool { return false }
+
 func (w *memoryWatch) Next(ctx context.Context) ([]storage.Event, error) {
 	if len(w.initial) > 0 {
 		e := w.initial

@@ -11,9 +11,9 @@ import (
 
 // graceful is what a grace period means for an object.
 type graceful struct {
-	// graceful tells that the object is to be marked with a time and a period.
+	// graceful is true where the object is to be marked with a time and a period.
 	graceful bool
-	// pending tells that it is marked already, and the request changes nothing.
+	// pending is true where it is marked already, and the request changes nothing.
 	pending bool
 	at      metav1.Time
 	seconds int64
@@ -23,7 +23,7 @@ type graceful struct {
 
 // grace settles the grace period of a deletion.
 func (d *deletion[T]) grace(ctx context.Context, obj T, opts *metav1.DeleteOptions) (graceful, error) {
-	check := d.store.kind.CheckGracefulDelete
+	check := d.store.kind.Delete.CheckGraceful
 	if opts.GracePeriodSeconds != nil && *opts.GracePeriodSeconds < 0 {
 		one := int64(1)
 		opts.GracePeriodSeconds = &one

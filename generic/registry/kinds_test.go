@@ -28,41 +28,51 @@ func testScheme(t testing.TB) *runtime.Scheme {
 
 func configMapKind() *Kind[*corev1.ConfigMap] {
 	return &Kind[*corev1.ConfigMap]{
-		Hub: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Plural: "configmaps", Singular: "configmap",
-		ShortNames: []string{"cm"}, Namespaced: true,
+		Hub: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Namespaced: true,
 		New:     func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
 		NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
-		Validate: func(_ context.Context, c *corev1.ConfigMap) field.ErrorList {
-			if c.Data["bad"] != "" {
-				return field.ErrorList{field.Invalid(field.NewPath("data", "bad"), c.Data["bad"], "is bad")}
-			}
-			return nil
+		Names: Names{
+			Plural: "configmaps", Singular: "configmap",
+			ShortNames: []string{"cm"},
 		},
-		AllowUnconditionalUpdate: true,
+		Write: Write[*corev1.ConfigMap]{
+			Validate: func(_ context.Context, c *corev1.ConfigMap) field.ErrorList {
+				if c.Data["bad"] != "" {
+					return field.ErrorList{field.Invalid(field.NewPath("data", "bad"), c.Data["bad"], "is bad")}
+				}
+				return nil
+			},
+			AllowUnconditionalUpdate: true,
+		},
 	}
 }
 
 func roleKind() *Kind[*rbacv1.Role] {
 	return &Kind[*rbacv1.Role]{
-		Hub: rbacv1.SchemeGroupVersion.WithKind("Role"), Plural: "roles", Singular: "role", Namespaced: true,
-		New: func() *rbacv1.Role { return &rbacv1.Role{} }, AllowCreateOnUpdate: true,
+		Hub: rbacv1.SchemeGroupVersion.WithKind("Role"), Namespaced: true,
+		New:   func() *rbacv1.Role { return &rbacv1.Role{} },
+		Names: Names{Plural: "roles", Singular: "role"},
+		Write: Write[*rbacv1.Role]{AllowCreateOnUpdate: true},
 	}
 }
 
 func deploymentKind() *Kind[*appsv1.Deployment] {
 	return &Kind[*appsv1.Deployment]{
-		Hub: appsv1.SchemeGroupVersion.WithKind("Deployment"), Plural: "deployments", Singular: "deployment", Namespaced: true,
-		New:                      func() *appsv1.Deployment { return &appsv1.Deployment{} },
-		AllowUnconditionalUpdate: true,
-		PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
-			d.Generation = 1
-			d.Status = appsv1.DeploymentStatus{}
-		},
-		PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-			d.Status = old.Status
-			if !apiequality.Semantic.DeepEqual(d.Spec, old.Spec) {
-				d.Generation = old.Generation + 1
-			}
+		Hub: appsv1.SchemeGroupVersion.WithKind("Deployment"), Namespaced: true,
+		New:   func() *appsv1.Deployment { return &appsv1.Deployment{} },
+		Names: Names{Plural: "deployments", Singular: "deployment"},
+		Write: Write[*appsv1.Deployment]{
+			AllowUnconditionalUpdate: true,
+			PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
+				d.Generation = 1
+				d.Status = appsv1.DeploymentStatus{}
+			},
+			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
+				d.Status = old.Status
+				if !apiequality.Semantic.DeepEqual(d.Spec, old.Spec) {
+					d.Generation = old.Generation + 1
+				}
+			},
 		},
 		Status: &StatusSubresource[*appsv1.Deployment]{
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
@@ -81,41 +91,48 @@ func deploymentKind() *Kind[*appsv1.Deployment] {
 
 func podKind() *Kind[*corev1.Pod] {
 	return &Kind[*corev1.Pod]{
-		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Plural: "pods", Singular: "pod", Namespaced: true,
-		New:                 func() *corev1.Pod { return &corev1.Pod{} },
-		DeleteReturnsObject: true,
-		PrepareForCreate:    func(_ context.Context, p *corev1.Pod) { p.Generation = 1 },
-		CheckGracefulDelete: func(_ context.Context, p *corev1.Pod, o *metav1.DeleteOptions) bool {
-			if o.GracePeriodSeconds == nil {
-				thirty := int64(30)
-				o.GracePeriodSeconds = &thirty
-			}
-			return true
+		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
+		New:   func() *corev1.Pod { return &corev1.Pod{} },
+		Names: Names{Plural: "pods", Singular: "pod"},
+		Write: Write[*corev1.Pod]{PrepareForCreate: func(_ context.Context, p *corev1.Pod) { p.Generation = 1 }},
+		Delete: Delete[*corev1.Pod]{
+			ReturnsObject: true,
+			CheckGraceful: func(_ context.Context, p *corev1.Pod, o *metav1.DeleteOptions) bool {
+				if o.GracePeriodSeconds == nil {
+					thirty := int64(30)
+					o.GracePeriodSeconds = &thirty
+				}
+				return true
+			},
 		},
-		Fields:       []SelectableField[*corev1.Pod]{{Path: "spec.nodeName", Get: func(p *corev1.Pod) string { return p.Spec.NodeName }}},
-		FieldAliases: map[string]string{"spec.host": "spec.nodeName"},
+		Select: Select[*corev1.Pod]{
+			Fields: []SelectableField[*corev1.Pod]{{Path: "spec.nodeName", Get: func(p *corev1.Pod) string { return p.Spec.NodeName }}},
+		},
 	}
 }
 
 func namespaceKind() *Kind[*corev1.Namespace] {
 	hold := func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 }
 	return &Kind[*corev1.Namespace]{
-		Hub: corev1.SchemeGroupVersion.WithKind("Namespace"), Plural: "namespaces", Singular: "namespace",
-		New:                 func() *corev1.Namespace { return &corev1.Namespace{} },
-		DeleteReturnsObject: true,
-		Without:             []string{"deletecollection"},
-		HoldDeletion:        hold,
-		MarkDeletion: func(_ context.Context, n *corev1.Namespace) bool {
-			n.Status.Phase = corev1.NamespaceTerminating
-			return true
+		Hub:   corev1.SchemeGroupVersion.WithKind("Namespace"),
+		New:   func() *corev1.Namespace { return &corev1.Namespace{} },
+		Names: Names{Plural: "namespaces", Singular: "namespace"},
+		Write: Write[*corev1.Namespace]{AllowUnconditionalUpdate: true},
+		Delete: Delete[*corev1.Namespace]{
+			ReturnsObject: true,
+			Hold:          hold,
+			Mark: func(_ context.Context, n *corev1.Namespace) bool {
+				n.Status.Phase = corev1.NamespaceTerminating
+				return true
+			},
 		},
+		Without: []string{"deletecollection"},
 		Subresources: map[string]*UpdateSubresource[*corev1.Namespace]{"finalize": {
 			UpdateOnly: true,
 			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) {
 				n.Status = old.Status
 			},
 		}},
-		AllowUnconditionalUpdate: true,
 	}
 }
 

@@ -122,7 +122,7 @@ func continued(o storage.ListOptions, opts *metainternalversion.ListOptions) (st
 	return o, nil
 }
 
-// listError tells a client whose page is gone how to go on.
+// listError returns the error for a client whose page is gone, with how to go on.
 func listError(err error, o storage.ListOptions, paged bool) error {
 	if !paged || !errors.Is(err, storage.ErrCompacted) {
 		return readError(err)
@@ -171,31 +171,28 @@ func (s *Store[T]) selection(ctx context.Context, opts *metainternalversion.List
 	return key, l, f, nil
 }
 
-// convertField tells which fields selectors may name, in the words of the kinds
+// convertField resolves the labels that selectors may name; its errors are in the words of the kinds
 // that have fields of their own, or of those that have none.
 func (s *Store[T]) convertField(label, value string) (string, string, error) {
-	if alias, ok := s.kind.FieldAliases[label]; ok {
-		label = alias
-	}
-	if s.kind.FieldLabels != nil {
-		if path, ok := s.kind.FieldLabels[label]; ok {
+	if s.kind.Select.Labels != nil {
+		if path, ok := s.kind.Select.Labels[label]; ok {
 			return path, value, nil
 		}
 		if !strings.HasPrefix(label, "metadata.") {
 			return "", "", fmt.Errorf("field label not supported: %s", label)
 		}
 	}
-	own := len(s.kind.Fields) > 0 || s.kind.CodecFor != nil
+	own := len(s.kind.Select.Fields) > 0 || !s.typed()
 	if label == "metadata.name" || label == "metadata.namespace" && (s.kind.Namespaced || !own) {
 		return label, value, nil
 	}
-	for i := range s.kind.Fields {
-		if s.kind.Fields[i].Path == label {
+	for i := range s.kind.Select.Fields {
+		if s.kind.Select.Fields[i].Path == label {
 			return label, value, nil
 		}
 	}
-	if s.kind.UnknownField != "" {
-		return "", "", fmt.Errorf(s.kind.UnknownField, label)
+	if s.kind.Select.Unknown != "" {
+		return "", "", fmt.Errorf(s.kind.Select.Unknown, label)
 	}
 	if own {
 		return "", "", fmt.Errorf("field label not supported: %s", label)

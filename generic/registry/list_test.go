@@ -186,7 +186,7 @@ func TestFieldSelectors(t *testing.T) {
 		{selecting(maps), "metadata.name!=a", "", ""},
 		{selecting(maps), "metadata.name=..", "", ""},
 		{selecting(maps), "foo=bar", "", `"foo" is not a known field selector: only "metadata.name", "metadata.namespace"`},
-		{selecting(pods), "spec.host=n", "", ""},
+		{selecting(pods), "spec.nodeName=n", "", ""},
 		{selecting(pods), "foo=bar", "", "field label not supported: foo"},
 		{selecting(namespaces), "metadata.namespace=x", "", ""},
 	}
@@ -197,8 +197,8 @@ func TestFieldSelectors(t *testing.T) {
 		}
 		if err != nil {
 			wantStatus(t, tt.selector, err, 400, tt.err)
-		} else if tt.selector == "spec.host=n" && f.String() != "spec.nodeName=n" {
-			t.Errorf("alias: %s", f)
+		} else if tt.selector == "spec.nodeName=n" && f.String() != tt.selector {
+			t.Errorf("selector: %s", f)
 		}
 	}
 }

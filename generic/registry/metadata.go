@@ -61,17 +61,17 @@ func (s *Store[T]) ensureNamespace(ctx context.Context, obj metav1.Object) error
 	return nil
 }
 
-// nameRule is how the kind judges names.
+// nameRule is how the kind validates names.
 func (s *Store[T]) nameRule() apivalidation.ValidateNameFunc {
-	if s.kind.ValidateName != nil {
-		return s.kind.ValidateName
+	if s.kind.Write.ValidateName != nil {
+		return s.kind.Write.ValidateName
 	}
 	return apivalidation.NameIsDNSSubdomain
 }
 
 var metadataPath = field.NewPath("metadata")
 
-// validateMetadata judges metadata as the kind does.
+// validateMetadata validates metadata as the kind does.
 func (s *Store[T]) validateMetadata(obj metav1.Object) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaAccessor(obj, s.kind.Namespaced, s.nameRule(), metadataPath)
 	return append(errs, s.validateFinalizers(obj)...)
@@ -79,7 +79,7 @@ func (s *Store[T]) validateMetadata(obj metav1.Object) field.ErrorList {
 
 // validateFinalizers wants finalizers to name who they are of.
 func (s *Store[T]) validateFinalizers(obj metav1.Object) (errs field.ErrorList) {
-	if s.kind.AnyFinalizer || s.kind.CodecFor != nil {
+	if s.form.metadataRules().anyFinalizer {
 		return nil
 	}
 	for i, f := range obj.GetFinalizers() {
@@ -91,7 +91,7 @@ func (s *Store[T]) validateFinalizers(obj metav1.Object) (errs field.ErrorList) 
 	return errs
 }
 
-// validatePathMetadata judges metadata by the rules that hold for every kind.
+// validatePathMetadata validates metadata by the rules that hold for every kind.
 func (s *Store[T]) validatePathMetadata(obj metav1.Object) field.ErrorList {
 	return apivalidation.ValidateObjectMetaAccessor(obj, s.kind.Namespaced, path.ValidatePathSegmentName, metadataPath)
 }
@@ -100,20 +100,21 @@ func standardFinalizer(f string) bool {
 	return f == "kubernetes" || f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
 }
 
-// validateMetadataUpdate judges the metadata of an update. The generic rules and
-// the kind's are both told, as kube-apiserver does, which repeats causes.
-// Subresources judge the change alone twice.
+// validateMetadataUpdate validates the metadata of an update. The generic rules and
+// the kind's are both reported, as kube-apiserver does, which repeats causes.
+// Subresources validate the change alone twice.
 func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object, main bool) field.ErrorList {
-	obj = judged(obj)
+	obj = s.form.view().Metadata(obj)
+	rules := s.form.metadataRules()
 	errs := s.validatePathMetadata(obj)
 	change := apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)
 	errs = append(errs, change...)
-	if s.kind.MetadataOnUpdate == MetadataOnce {
+	if rules.onUpdate == MetadataOnce {
 		return errs
 	}
 	errs = append(errs, change...)
 	errs = append(errs, s.validateFinalizers(obj)...)
-	if main && s.kind.MetadataOnUpdate == MetadataWhole {
+	if main && rules.onUpdate == MetadataWhole {
 		errs = append(errs, s.validateMetadata(obj)...)
 	}
 	return errs
@@ -137,22 +138,4 @@ func keepSystemMetadata(obj, old metav1.Object) {
 	if obj.GetSelfLink() != "" {
 		obj.SetSelfLink("")
 	}
-}
-
-// onlyTimesDiffer tells that managed fields are the same but for their times.
-func onlyTimesDiffer(a, b []metav1.ManagedFieldsEntry) bool {
-	if len(a) != len(b) || len(a) == 0 {
-		return false
-	}
-	for i := range a {
-		x, y := &a[i], &b[i]
-		if x.Manager != y.Manager || x.Operation != y.Operation || x.APIVersion != y.APIVersion ||
-			x.Subresource != y.Subresource || x.FieldsType != y.FieldsType {
-			return false
-		}
-		if (x.FieldsV1 == nil) != (y.FieldsV1 == nil) || x.FieldsV1 != nil && string(x.FieldsV1.Raw) != string(y.FieldsV1.Raw) {
-			return false
-		}
-	}
-	return true
 }

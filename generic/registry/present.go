@@ -17,9 +17,12 @@ import (
 type present struct {
 	value    []byte
 	revision int64
-	// fresh tells that it was read from the backend for this write: an error
+	// fresh is true where it was read from the backend for this write: an error
 	// that follows from it is final.
 	fresh bool
+	// stale tells that the value has to be written even if it is the same, since
+	// it is encrypted with a key of the past. Only a fresh one knows.
+	stale bool
 }
 
 func (p *present) exists() bool { return p.revision != 0 }
@@ -41,9 +44,9 @@ func (s *Store[T]) read(ctx context.Context, key string) (present, error) {
 		return present{fresh: true}, nil
 	}
 	if err != nil {
-		return present{}, err
+		return present{}, readError(err)
 	}
-	return present{value: kv.Value, revision: kv.Revision, fresh: true}, nil
+	return present{value: kv.Value, revision: kv.Revision, fresh: true, stale: kv.Stale}, nil
 }
 
 // after is what a failed transaction found.
@@ -51,7 +54,7 @@ func after(c *storage.ConflictError) present {
 	if c.Current == nil {
 		return present{fresh: true}
 	}
-	return present{value: c.Current.Value, revision: c.Current.Revision, fresh: true}
+	return present{value: c.Current.Value, revision: c.Current.Revision, fresh: true, stale: c.Current.Stale}
 }
 
 // refresh reads again what an outcome was computed from. changed is false where
@@ -73,5 +76,5 @@ func errContended(r schema.GroupResource) error {
 	return apierrors.NewServerTimeout(r, "write", 1)
 }
 
-// isDryRun tells that nothing is to be written.
+// isDryRun reports whether nothing is to be written.
 func isDryRun(flags []string) bool { return slices.Contains(flags, metav1.DryRunAll) }

@@ -141,7 +141,7 @@ func (r *scaleStorage[T]) Update(ctx context.Context, name string, info rest.Upd
 	return scale, false, nil
 }
 
-// validateAsScale lets admission judge the scales instead of the objects.
+// validateAsScale lets admission validate the scales instead of the objects.
 func (r *scaleStorage[T]) validateAsScale(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, object, oldObject runtime.Object) error {
 		obj, ok := object.(T)
@@ -191,7 +191,7 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("expected input object type to be Scale, but %T", updated))
 	}
-	// Custom resources judge the replicas where they keep them.
+	// Custom resources validate the replicas where they keep them.
 	if errs := validateScale(scale, s.kind.Namespaced); len(errs) > 0 && s.typed() {
 		return nil, apierrors.NewInvalid(scaleKind.GroupKind(), obj.GetName(), errs)
 	}
@@ -202,7 +202,7 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID()))
 	}
 	s.kind.Scale.Set(obj, scale.Spec.Replicas)
-	if scale.ResourceVersion != "" || s.kind.AllowUnconditionalUpdate {
+	if scale.ResourceVersion != "" || s.kind.Write.AllowUnconditionalUpdate {
 		obj.SetResourceVersion(scale.ResourceVersion)
 	}
 	entries, err := handler.ToParent(scale.ManagedFields)

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,53 +22,50 @@ type Store[T Object] struct {
 	options RESTOptions
 	cache   storage.Cache
 	prefix  string // absolute, with a trailing slash
-	storage StorageCodec
-	codecs  []versionCodec
+	form    form[T]
+	codecs  []versionCodec // of form
 	scale   rest.Codec
-	empties *empties // see asStored
-}
-
-// versionCodec is a served version and the wire forms that it has.
-type versionCodec struct {
-	gv    schema.GroupVersion
-	codec rest.Codec
-	// hub tells that objects of the version are what storage holds.
-	hub bool
-	// typeMeta is how JSON of typed objects begins, with what items of lists
-	// leave out.
-	typeMeta []byte
 }
 
 // NewStore makes the storage of a kind. The scheme has to know the Go types of
 // typed kinds, in all their versions.
 func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (*Store[T], error) {
-	if kind.New == nil || kind.Plural == "" {
-		return nil, fmt.Errorf("registry: kind %s needs New and Plural", kind.Hub)
+	if kind.New == nil || kind.Names.Plural == "" {
+		return nil, fmt.Errorf("registry: kind %s needs New and Names.Plural", kind.Hub)
+	}
+	if kind.Show.Columns != nil && kind.Show.Cells == nil {
+		return nil, fmt.Errorf("registry: kind %s has columns without cells", kind.Hub)
 	}
 	s := &Store[T]{kind: kind, options: opts}
 	path := kind.Prefix
 	if path == "" {
-		path = kind.Plural
+		path = kind.Names.Plural
 	}
 	s.prefix = opts.Prefix + "/" + path + "/"
-	if err := s.makeCodecs(scheme); err != nil {
+	if err := s.makeScaleCodec(); err != nil {
 		return nil, err
 	}
-	if t, ok := s.storage.(*typedStorage); ok && !t.json {
-		s.empties = emptiesOf(reflect.TypeFor[T]())
+	r := kind.Representation
+	if r == nil {
+		r = Typed[T]{}
 	}
+	var err error
+	if s.form, err = r.open(kind, scheme); err != nil {
+		return nil, err
+	}
+	s.codecs = s.form.codecs()
 	s.cache = opts.Cache(storage.CacheConfig{
 		Prefix:     s.prefix,
 		Namespaced: kind.Namespaced,
 		Attributes: s.attributes,
-		IndexField: kind.IndexField,
+		IndexField: kind.Select.Index,
 	})
 	return s, nil
 }
 
 // resource names the kind.
 func (s *Store[T]) resource() schema.GroupResource {
-	return schema.GroupResource{Group: s.kind.Hub.Group, Resource: s.kind.Plural}
+	return schema.GroupResource{Group: s.kind.Hub.Group, Resource: s.kind.Names.Plural}
 }
 
 // requested names the kind in errors as the request did, whose group may be
@@ -96,15 +92,15 @@ func (s *Store[T]) Storage(gv schema.GroupVersion) map[string]rest.Storage {
 	if _, err := s.CodecFor(gv); err != nil {
 		return nil
 	}
-	m := map[string]rest.Storage{s.kind.Plural: s.Rest()}
+	m := map[string]rest.Storage{s.kind.Names.Plural: s.Rest()}
 	if s.kind.Status != nil {
-		m[s.kind.Plural+"/status"] = s.Subresource(s.kind.Status)
+		m[s.kind.Names.Plural+"/status"] = s.Subresource(s.kind.Status)
 	}
 	for name, sub := range s.kind.Subresources {
-		m[s.kind.Plural+"/"+name] = s.Subresource(sub)
+		m[s.kind.Names.Plural+"/"+name] = s.Subresource(sub)
 	}
 	if s.kind.Scale != nil {
-		m[s.kind.Plural+"/scale"] = s.Scale()
+		m[s.kind.Names.Plural+"/scale"] = s.Scale()
 	}
 	return m
 }
@@ -133,29 +129,26 @@ func (s *Store[T]) NewList() runtime.Object {
 func (s *Store[T]) NamespaceScoped() bool { return s.kind.Namespaced }
 
 // SingularName implements rest.NameProvider.
-func (s *Store[T]) SingularName() string { return s.kind.Singular }
+func (s *Store[T]) SingularName() string { return s.kind.Names.Singular }
 
 // ShortNames implements rest.NameProvider.
-func (s *Store[T]) ShortNames() []string { return s.kind.ShortNames }
+func (s *Store[T]) ShortNames() []string { return s.kind.Names.ShortNames }
 
 // Categories implements rest.NameProvider.
-func (s *Store[T]) Categories() []string { return s.kind.Categories }
+func (s *Store[T]) Categories() []string { return s.kind.Names.Categories }
 
 // GetResetFields implements rest.ResetFieldsProvider.
-func (s *Store[T]) GetResetFields() rest.ResetFields { return s.kind.ResetFields }
+func (s *Store[T]) GetResetFields() rest.ResetFields { return s.kind.Write.ResetFields }
 
 // DeleteReturnsDeletedObject implements rest.MayReturnFullObject.
-func (s *Store[T]) DeleteReturnsDeletedObject() bool { return s.kind.DeleteReturnsObject }
+func (s *Store[T]) DeleteReturnsDeletedObject() bool { return s.kind.Delete.ReturnsObject }
 
 // DeprecationWarning implements rest.Deprecated.
 func (s *Store[T]) DeprecationWarning() string { return s.kind.Deprecation }
 
 // StorageVersion implements rest.StorageVersioner.
 func (s *Store[T]) StorageVersion() schema.GroupVersionKind {
-	if s.kind.StorageVersion.Empty() {
-		return s.kind.Hub
-	}
-	return s.kind.StorageVersion
+	return s.form.storageVersion()
 }
 
 // ServedVersions are the versions that there are codecs for.
@@ -171,7 +164,7 @@ func (s *Store[T]) ServedVersions() []schema.GroupVersion {
 func (s *Store[T]) CodecFor(gv schema.GroupVersion) (rest.Codec, error) {
 	i := slices.IndexFunc(s.codecs, func(c versionCodec) bool { return c.gv == gv })
 	if i < 0 {
-		return nil, fmt.Errorf("registry: %s is not served in %s", s.kind.Plural, gv)
+		return nil, fmt.Errorf("registry: %s is not served in %s", s.kind.Names.Plural, gv)
 	}
 	return s.codecs[i].codec, nil
 }

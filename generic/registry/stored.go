@@ -19,13 +19,12 @@ type stored[T Object] struct {
 }
 
 var (
-	_ rest.Stored       = (*stored[Object])(nil)
-	_ rest.ItemWriter   = (*stored[Object])(nil)
-	_ rest.ItemAppender = (*stored[Object])(nil)
-	_ rest.ItemTailer   = (*stored[Object])(nil)
+	_ rest.Stored     = (*stored[Object])(nil)
+	_ rest.ItemWriter = (*stored[Object])(nil)
+	_ rest.ItemTailer = (*stored[Object])(nil)
 )
 
-// GetObjectKind makes stored objects runtime.Objects; they do not tell their
+// GetObjectKind makes stored objects runtime.Objects; they do not name their
 // kind.
 func (o *stored[T]) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
@@ -46,7 +45,7 @@ func (o *stored[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, err
 
 func (o *stored[T]) wire(version int, mt wire.MediaType) ([]byte, error) {
 	s := o.store
-	return o.record.Form(form(version, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
+	return o.record.Form(formID(version, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
 		return s.encode(r, version, mt)
 	})
 }
@@ -96,21 +95,6 @@ func (o *stored[T]) WireItemTail(gv schema.GroupVersion) ([]byte, bool, error) {
 	return tail, ok, nil
 }
 
-// AppendItem appends the form of list items to dst.
-func (o *stored[T]) AppendItem(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
-	if mt == wire.JSON {
-		tail, ok, err := o.WireItemTail(gv)
-		if err != nil {
-			return dst, err
-		}
-		if ok {
-			return append(append(dst, '{'), tail...), nil
-		}
-	}
-	b, err := o.WireItem(gv, mt)
-	return append(dst, b...), err
-}
-
 // encodeItem encodes without kind and apiVersion, for the media types in which
 // they cannot be cut off.
 func (o *stored[T]) encodeItem(version int, mt wire.MediaType) ([]byte, error) {
@@ -125,8 +109,8 @@ func (o *stored[T]) encodeItem(version int, mt wire.MediaType) ([]byte, error) {
 	return o.store.codecs[version].codec.Encode(nil, obj, mt)
 }
 
-// typed tells that items of lists leave out their kind.
-func (s *Store[T]) typed() bool { return s.kind.CodecFor == nil }
+// typed reports whether items of lists leave out their kind.
+func (s *Store[T]) typed() bool { return s.form.view().Typed() }
 
 // stored wraps a record.
 func (s *Store[T]) stored(r *storage.Record) *stored[T] { return &stored[T]{s, r} }
@@ -134,38 +118,14 @@ func (s *Store[T]) stored(r *storage.Record) *stored[T] { return &stored[T]{s, r
 // encode makes the wire form of a record, without a decoded object in between
 // where it can.
 func (s *Store[T]) encode(r *storage.Record, version int, mt wire.MediaType) ([]byte, error) {
-	c := &s.codecs[version]
-	if mt == wire.Protobuf && c.hub && s.kind.Storage == nil && !s.kind.DefaultOnRead {
-		if b, ok := s.spliceProtobuf(r, c.codec.Kind()); ok {
-			return b, nil
-		}
-	}
-	if b, ok, err := s.transcode(r, version, mt); ok || err != nil {
+	if b, ok, err := s.form.transcode(r, version, mt); ok || err != nil {
 		return b, err
 	}
 	obj, err := s.versioned(r, version)
 	if err != nil {
 		return nil, err
 	}
-	return c.codec.Encode(nil, obj, mt)
-}
-
-// transcode makes the wire form by the kind's own short way, if it has one for
-// the record.
-func (s *Store[T]) transcode(r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
-	t, ok := s.storage.(StorageTranscoder)
-	if !ok {
-		return nil, false, nil
-	}
-	return t.Transcode(r.Value, formatRevision(r.Revision), s.codecs[version].gv, mt)
-}
-
-// spliceProtobuf turns stored protobuf of the hub version into its wire form.
-func (s *Store[T]) spliceProtobuf(r *storage.Record, hub schema.GroupVersionKind) ([]byte, bool) {
-	if e, ok := wire.OpenEnvelope(r.Value); !ok || !e.Is(hub) {
-		return nil, false
-	}
-	return wire.SetResourceVersion(r.Value, formatRevision(r.Revision))
+	return s.codecs[version].codec.Encode(nil, obj, mt)
 }
 
 // versioned decodes a record and converts it to a served version.
@@ -184,19 +144,11 @@ func (s *Store[T]) decode(r *storage.Record) (T, error) {
 }
 
 func (s *Store[T]) decodeValue(value []byte, revision int64) (T, error) {
-	var none T
-	decoded, err := s.storage.DecodeStored(value)
+	obj, err := s.form.decodeStored(value)
 	if err != nil {
-		return none, err
-	}
-	obj, ok := decoded.(T)
-	if !ok {
-		return none, errNotOfKind(decoded, s.kind.Hub)
+		return obj, err
 	}
 	obj.SetResourceVersion(formatRevision(revision))
-	if s.kind.DefaultOnRead && s.kind.Default != nil {
-		s.kind.Default(obj)
-	}
 	return obj, nil
 }
 
@@ -210,12 +162,12 @@ func (s *Store[T]) encodeStored(obj T) ([]byte, error) {
 	if link != "" {
 		obj.SetSelfLink("")
 	}
-	b, err := s.storage.EncodeStored(obj)
+	b, err := s.form.encodeStored(obj)
 	if version != "" {
 		obj.SetResourceVersion(version)
 	}
 	return b, err
 }
 
-// formatRevision is how the API tells a revision.
+// formatRevision is a revision in the form of the API.
 func formatRevision(revision int64) string { return strconv.FormatInt(revision, 10) }

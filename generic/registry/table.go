@@ -65,18 +65,18 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts
 
 // rows begins a table; an empty one of a kind without columns of its own is null.
 func (s *Store[T]) rows(n int) []metav1.TableRow {
-	if n == 0 && s.kind.Columns == nil {
+	if n == 0 && s.kind.Show.Columns == nil {
 		return nil
 	}
 	return make([]metav1.TableRow, 0, n)
 }
 
 func (s *Store[T]) columns() []metav1.TableColumnDefinition {
-	if s.kind.Columns == nil {
+	if s.kind.Show.Columns == nil {
 		return defaultColumns
 	}
-	out := make([]metav1.TableColumnDefinition, len(s.kind.Columns))
-	for i, c := range s.kind.Columns {
+	out := make([]metav1.TableColumnDefinition, len(s.kind.Show.Columns))
+	for i, c := range s.kind.Show.Columns {
 		out[i] = metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description, Priority: c.Priority}
 	}
 	return out
@@ -95,9 +95,9 @@ func (s *Store[T]) row(object runtime.Object) (metav1.TableRow, error) {
 	if !ok {
 		return metav1.TableRow{}, errNotOfKind(object, s.kind.Hub)
 	}
-	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}, Cells: s.cells(obj)}
-	if s.kind.RowConditions != nil {
-		row.Conditions = s.kind.RowConditions(obj)
+	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}, Cells: s.cells(obj, ageNow)}
+	if s.kind.Show.RowConditions != nil {
+		row.Conditions = s.kind.Show.RowConditions(obj)
 	}
 	return row, nil
 }
@@ -105,16 +105,11 @@ func (s *Store[T]) row(object runtime.Object) (metav1.TableRow, error) {
 // RowColumns implements rest.RowEncoder.
 func (s *Store[T]) RowColumns() []metav1.TableColumnDefinition { return s.columns() }
 
-// Row implements rest.RowEncoder. Rows of kinds with CellsAt are kept with the
-// record.
+// Row implements rest.RowEncoder. Rows are kept with the record.
 func (s *Store[T]) Row(item rest.Stored) (wire.Row, bool, error) {
 	o, ok := item.(*stored[T])
 	if !ok || o.store != s {
 		return nil, false, nil
-	}
-	if s.kind.CellsAt == nil {
-		row, err := s.encodeRow(o.record)
-		return row, true, err
 	}
 	row, err := o.record.Form(rowForm, s.options.Budget, s.encodeRow)
 	return row, true, err
@@ -126,32 +121,22 @@ func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {
 		return nil, err
 	}
 	var ages wire.Ages
-	var cells []any
-	if s.kind.CellsAt != nil {
-		cells = s.kind.CellsAt(obj, ages.Since)
-	} else {
-		cells = s.cells(obj)
-	}
 	var conditions []metav1.TableRowCondition
-	if s.kind.RowConditions != nil {
-		conditions = s.kind.RowConditions(obj)
+	if s.kind.Show.RowConditions != nil {
+		conditions = s.kind.Show.RowConditions(obj)
 	}
-	return wire.EncodeRow(cells, conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
+	return wire.EncodeRow(s.cells(obj, ages.Since), conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
 }
 
-func (s *Store[T]) cells(obj T) []any {
-	switch {
-	case s.kind.Columns == nil:
+// cells are those of a row, whose ages since renders.
+func (s *Store[T]) cells(obj T, since func(metav1.Time) string) []any {
+	if s.kind.Show.Columns == nil {
 		return defaultCells(obj)
-	case s.kind.Cells != nil:
-		return s.kind.Cells(obj)
-	case s.kind.CellsAt != nil:
-		return s.kind.CellsAt(obj, ageNow)
 	}
-	return nil
+	return s.kind.Show.Cells(obj, since)
 }
 
-// ageNow tells how long ago a time was, in kubectl's wording.
+// ageNow returns how long ago a time was, in kubectl's wording.
 func ageNow(t metav1.Time) string {
 	if t.IsZero() {
 		return "<unknown>"

@@ -1,165 +1,88 @@
 package registry
 
 import (
-	"bytes"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/object"
+	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
-// Objects that are trees of JSON values tell their managed fields by way of Go
-// types, which costs more than the rest of an update. What follows looks at the
-// trees themselves.
-
-// treeMetadata remembers managed fields while metadata is judged.
-type treeMetadata struct {
-	*unstructured.Unstructured
-	fields []metav1.ManagedFieldsEntry
-	read   bool
+// Unstructured represents objects that are trees of JSON values: custom
+// resources. Their metadata is validated as a whole at creation, and by its
+// change at updates; finalizers may have any name.
+type Unstructured struct {
+	// Storage is how objects are kept: as JSON of the hub version.
+	Storage UnstructuredStorage
+	// Codec returns the codec of a served version.
+	Codec func(gv schema.GroupVersion) (rest.Codec, error)
+	// Versions are the served versions beside the hub's.
+	Versions []schema.GroupVersion
 }
 
-func (m *treeMetadata) GetManagedFields() []metav1.ManagedFieldsEntry {
-	if !m.read {
-		m.fields, m.read = m.Unstructured.GetManagedFields(), true
-	}
-	return m.fields
+var _ Representation[*unstructured.Unstructured] = (*Unstructured)(nil)
+
+// trees is an Unstructured at work.
+type trees struct {
+	kind     schema.GroupVersionKind
+	storage  UnstructuredStorage
+	versions []versionCodec
 }
 
-// judged is an object for whoever validates its metadata.
-func judged(obj metav1.Object) metav1.Object {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return &treeMetadata{Unstructured: u}
+func (u *Unstructured) open(k *Kind[*unstructured.Unstructured], _ *runtime.Scheme) (form[*unstructured.Unstructured], error) {
+	f := &trees{kind: k.Hub, storage: u.Storage}
+	for i, gv := range append([]schema.GroupVersion{k.Hub.GroupVersion()}, u.Versions...) {
+		codec, err := u.Codec(gv)
+		if err != nil {
+			return nil, err
+		}
+		f.versions = append(f.versions, versionCodec{gv: gv, codec: codec, hub: i == 0})
 	}
-	return obj
+	return f, nil
 }
 
-// encodeTree is encodeChange for objects that are trees.
-func encodeTree(obj, old *unstructured.Unstructured, held []byte, encode func() ([]byte, error)) (value []byte, same bool, err error) {
-	if value, err = encode(); err != nil || bytes.Equal(value, held) {
-		return value, err == nil, err
-	}
-	// Encoding has pruned the object; what now only differs in times is the same.
-	meta, _ := obj.Object["metadata"].(map[string]any)
-	before, _ := old.Object["metadata"].(map[string]any)
-	fields, found := meta["managedFields"]
-	if !found || !sameButTimes(obj.Object, old.Object, meta, before) {
-		return value, false, nil
-	}
-	meta["managedFields"] = before["managedFields"]
-	again, err := encode()
+func (f *trees) view() object.View { return object.ViewOf((*unstructured.Unstructured)(nil)) }
+
+func (f *trees) codecs() []versionCodec { return f.versions }
+
+func (f *trees) storageVersion() schema.GroupVersionKind { return f.kind }
+
+func (f *trees) encodeStored(obj *unstructured.Unstructured) ([]byte, error) {
+	return f.storage.EncodeStored(obj)
+}
+
+func (f *trees) decodeStored(value []byte) (*unstructured.Unstructured, error) {
+	obj, err := f.storage.DecodeStored(value)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if bytes.Equal(again, held) {
-		return again, true, nil
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, errNotOfKind(obj, f.kind)
 	}
-	meta["managedFields"] = fields
-	return value, false, nil
+	return u, nil
 }
 
-// sameButTimes compares two objects but for resourceVersions and the times of
-// managed fields.
-func sameButTimes(a, b, aMeta, bMeta map[string]any) bool {
-	return equalBut(a, b, func(name string) bool { return name == "metadata" }) &&
-		equalBut(aMeta, bMeta, func(name string) bool {
-			return name == "managedFields" || name == "resourceVersion" || name == "selfLink"
-		}) && sameFieldsButTimes(aMeta["managedFields"], bMeta["managedFields"])
+func (f *trees) transcode(r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
+	return f.storage.Transcode(r.Value, formatRevision(r.Revision), f.versions[version].gv, mt)
 }
 
-func sameFieldsButTimes(a, b any) bool {
-	x, ok := a.([]any)
-	y, also := b.([]any)
-	if !ok || !also || len(x) != len(y) || len(x) == 0 {
-		return false
-	}
-	for i := range x {
-		p, ok := x[i].(map[string]any)
-		q, also := y[i].(map[string]any)
-		if !ok || !also || !equalBut(p, q, func(name string) bool { return name == "time" }) {
-			return false
-		}
-	}
-	return true
+// ofBytes is always true: a reader of storage sees the object pruned and
+// defaulted by the schema.
+func (f *trees) ofBytes(wire.MediaType) bool { return true }
+
+func (f *trees) attributes(value []byte) (storage.Attributes, bool) {
+	return f.storage.StoredAttributes(value)
 }
 
-// equalBut compares the members of two objects but for those of some names.
-func equalBut(a, b map[string]any, leave func(string) bool) bool {
-	n := 0
-	for name, v := range a {
-		if leave(name) {
-			continue
-		}
-		if w, found := b[name]; !found || !equalTree(v, w) {
-			return false
-		}
-		n++
-	}
-	for name := range b {
-		if !leave(name) {
-			n--
-		}
-	}
-	return n == 0
-}
+// asStored does nothing: JSON keeps what is empty.
+func (f *trees) asStored(*unstructured.Unstructured) {}
 
-// equalTree compares JSON values.
-func equalTree(a, b any) bool {
-	switch x := a.(type) {
-	case map[string]any:
-		y, ok := b.(map[string]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for name, v := range x {
-			if w, found := y[name]; !found || !equalTree(v, w) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		y, ok := b.([]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for i := range x {
-			if !equalTree(x[i], y[i]) {
-				return false
-			}
-		}
-		return true
-	case string, bool, nil:
-		return scalarType(b) && a == b
-	}
-	return sameNumber(a, b)
-}
+func (f *trees) bookmark(*unstructured.Unstructured) {}
 
-func scalarType(v any) bool {
-	switch v.(type) {
-	case string, bool, nil:
-		return true
-	}
-	return false
-}
-
-// sameNumber compares numbers, which have the same JSON whatever type holds
-// them.
-func sameNumber(a, b any) bool {
-	x, ok := toFloat(a)
-	y, also := toFloat(b)
-	if i, isInt := a.(int64); isInt {
-		if j, alsoInt := b.(int64); alsoInt {
-			return i == j
-		}
-	}
-	return ok && also && x == y
-}
-
-func toFloat(v any) (float64, bool) {
-	switch n := v.(type) {
-	case int64:
-		return float64(n), true
-	case float64:
-		return n, true
-	}
-	return 0, false
+func (f *trees) metadataRules() metadataRules {
+	return metadataRules{onUpdate: MetadataChange, anyFinalizer: true}
 }

@@ -1,14 +1,12 @@
 package registry
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -22,7 +20,7 @@ func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObj
 	validateUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, opts *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	u := &update[T]{
 		store: s, name: name, info: info, validateCreate: validateCreate, validateUpdate: validateUpdate,
-		allowCreate: s.kind.AllowCreateOnUpdate || forceAllowCreate,
+		allowCreate: s.kind.Write.AllowCreateOnUpdate || forceAllowCreate,
 		dryRun:      opts != nil && isDryRun(opts.DryRun),
 	}
 	return u.run(ctx)
@@ -43,7 +41,7 @@ type update[T Object] struct {
 
 // run tries, from what the cache holds at first, until the write meets the
 // state that it was computed from. An error that follows from what may be stale
-// is not told before the state has been read from the backend.
+// is not returned before the state has been read from the backend.
 func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 	s := u.store
 	var err error
@@ -170,7 +168,7 @@ func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 		}
 	}
 	if version == 0 {
-		if s.kind.AllowUnconditionalUpdate {
+		if s.kind.Write.AllowUnconditionalUpdate {
 			obj.SetResourceVersion(old.GetResourceVersion())
 			return nil
 		}
@@ -184,14 +182,14 @@ func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 	return apierrors.NewConflict(s.requested(ctx), u.name, errors.New(optimisticLockMessage))
 }
 
-// prepare makes the new object ready to be written and judges the change.
+// prepare makes the new object ready to be written and validates the change.
 func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error) {
 	s, k := u.store, u.store.kind
 	if err := s.ensureNamespace(ctx, obj); err != nil {
 		return nil, err
 	}
 	obj.SetGeneration(old.GetGeneration())
-	prepare, validate, warnings := k.PrepareForUpdate, k.ValidateUpdate, k.Warnings
+	prepare, validate, warnings := k.Write.PrepareForUpdate, k.Write.ValidateUpdate, k.Write.Warnings
 	if u.sub != nil {
 		prepare, validate, warnings = u.sub.PrepareForUpdate, u.sub.ValidateUpdate, u.sub.Warnings
 	}
@@ -201,8 +199,8 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	keepSystemMetadata(obj, old)
 	errs := s.validateMetadataUpdate(obj, old, u.sub == nil)
 	finish := finishFunc(finishNothing)
-	if u.sub == nil && k.BeginUpdate != nil && len(errs) == 0 {
-		begun, err := k.BeginUpdate(ctx, obj, old, u.dryRun)
+	if u.sub == nil && k.Write.BeginUpdate != nil && len(errs) == 0 {
+		begun, err := k.Write.BeginUpdate(ctx, obj, old, u.dryRun)
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +227,7 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	return finish, nil
 }
 
-// releasedBy tells that the update takes away what held a terminating object.
+// releasedBy reports whether the update takes away what held a terminating object.
 func (s *Store[T]) releasedBy(obj, old T) bool {
 	if len(obj.GetFinalizers()) > 0 || old.GetDeletionTimestamp() == nil {
 		return false
@@ -237,22 +235,22 @@ func (s *Store[T]) releasedBy(obj, old T) bool {
 	if grace := old.GetDeletionGracePeriodSeconds(); grace != nil && *grace != 0 {
 		return false
 	}
-	return s.kind.HoldDeletion == nil || !s.kind.HoldDeletion(obj)
+	return s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj)
 }
 
 // remove deletes the object instead of updating it. The client gets the object
 // as it would have been.
 func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Object, error) {
 	s := u.store
-	s.asStored(obj)
+	s.form.asStored(obj)
 	if u.dryRun {
 		return obj, nil
 	}
 	if _, err := s.options.Backend.Delete(ctx, u.key, from.revision); err != nil {
-		return nil, err
+		return nil, writeError(err)
 	}
-	if s.kind.AfterDelete != nil {
-		s.kind.AfterDelete(ctx, obj)
+	if s.kind.Delete.After != nil {
+		s.kind.Delete.After(ctx, obj)
 	}
 	return obj, nil
 }
@@ -260,41 +258,21 @@ func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Ob
 // write replaces the object, unless that would change nothing.
 func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtime.Object, error) {
 	s := u.store
-	value, same, err := s.encodeChange(obj, old, from.value)
+	value, same, err := s.form.view().EncodeChange(obj, old, from.value, func() ([]byte, error) { return s.encodeStored(obj) })
 	if err != nil {
 		return nil, err
 	}
 	if same && !from.fresh {
 		return nil, errUnsure
 	}
-	if same || u.dryRun {
+	if same && !from.stale || u.dryRun {
 		obj.SetResourceVersion(formatRevision(from.revision))
-		s.asStored(obj)
+		s.form.asStored(obj)
 		return obj, nil
 	}
 	revision, err := s.options.Backend.Update(ctx, u.key, value, from.revision, s.ttl(obj))
 	if err != nil {
-		return nil, err
+		return nil, writeError(err)
 	}
 	return s.wrote(u.key, value, revision, obj), nil
-}
-
-// encodeChange returns the new value, and whether it is what storage holds
-// already. A change of nothing but the times of managed fields is none.
-func (s *Store[T]) encodeChange(obj, old T, held []byte) (value []byte, same bool, err error) {
-	if u, ok := any(obj).(*unstructured.Unstructured); ok {
-		before, _ := any(old).(*unstructured.Unstructured)
-		return encodeTree(u, before, held, func() ([]byte, error) { return s.encodeStored(obj) })
-	}
-	fields := obj.GetManagedFields()
-	before := old.GetManagedFields()
-	if onlyTimesDiffer(fields, before) {
-		obj.SetManagedFields(before)
-		if value, err = s.encodeStored(obj); err != nil || bytes.Equal(value, held) {
-			return value, err == nil, err
-		}
-		obj.SetManagedFields(fields)
-	}
-	value, err = s.encodeStored(obj)
-	return value, err == nil && bytes.Equal(value, held), err
 }

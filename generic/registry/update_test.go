@@ -158,7 +158,7 @@ func TestCreateOnUpdate(t *testing.T) {
 func TestLastFinalizerEndsADeletion(t *testing.T) {
 	gone := 0
 	k := configMapKind()
-	k.AfterDelete = func(context.Context, *corev1.ConfigMap) { gone++ }
+	k.Delete.After = func(context.Context, *corev1.ConfigMap) { gone++ }
 	s, m := newStore(t, k)
 	in := configMap("a")
 	in.Finalizers = []string{"example.com/a", "example.com/b"}

@@ -60,7 +60,7 @@ func (s *Store[T]) watchOptions(ctx context.Context, opts *metainternalversion.L
 	return o, nil
 }
 
-// eventStream tells a cache's events as the API does.
+// eventStream is a cache's events in the form of the API.
 type eventStream[T Object] struct {
 	store  *Store[T]
 	watch  storage.Watch
@@ -84,6 +84,9 @@ func (e *eventStream[T]) Next(ctx context.Context) ([]rest.Event, error) {
 // Stop implements rest.EventStream.
 func (e *eventStream[T]) Stop() { e.watch.Stop() }
 
+// Initializing implements rest.EventStream.
+func (e *eventStream[T]) Initializing() bool { return e.watch.Initializing() }
+
 var eventTypes = [...]watch.EventType{
 	storage.Added: watch.Added, storage.Modified: watch.Modified, storage.Deleted: watch.Deleted, storage.Bookmark: watch.Bookmark,
 }
@@ -94,9 +97,7 @@ func (e *eventStream[T]) event(ev *storage.Event) rest.Event {
 	}
 	obj := e.store.kind.New()
 	obj.GetObjectKind().SetGroupVersionKind(e.store.kind.Hub)
-	if e.store.kind.Bookmark != nil {
-		e.store.kind.Bookmark(obj)
-	}
+	e.store.form.bookmark(obj)
 	obj.SetResourceVersion(formatRevision(ev.Revision))
 	if ev.InitialEventsEnd {
 		obj.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})

@@ -35,9 +35,9 @@ func (w *written[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return w.record.Form(form(v, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
+	return w.record.Form(formID(v, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
 		c := &s.codecs[v]
-		if _, ok := s.storage.(StorageTranscoder); ok || mt == wire.Protobuf {
+		if s.form.ofBytes(mt) {
 			return s.encode(r, v, mt) // needs no object, as a rule
 		}
 		obj, err := c.codec.FromHub(w.obj)
@@ -56,11 +56,11 @@ func (w *written[T]) WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte
 	return w.stored.WireItem(gv, mt)
 }
 
-// wrote tells the cache of a value that has just been written. The object gets
+// wrote hands the cache a value that has just been written. The object gets
 // its revision, and becomes what a reader of storage will see.
 func (s *Store[T]) wrote(key string, value []byte, revision int64, obj T) *written[T] {
 	obj.SetResourceVersion(formatRevision(revision))
-	s.asStored(obj)
+	s.form.asStored(obj)
 	r := &storage.Record{Key: key, Value: value, Revision: revision}
 	// The labels are copied since whoever changes the object next may change
 	// them. There is no error that could be lost.

@@ -130,7 +130,7 @@ func (i *Info) consumeNamespace(parts *[]string) {
 	}
 }
 
-// refineVerb tells list and watch from get, and deletecollection from delete.
+// refineVerb distinguishes list and watch from get, and deletecollection from delete.
 func (i *Info) refineVerb(rawQuery string) {
 	if i.Name == "" {
 		switch i.Verb {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"triplane/generic/audit"
 	"triplane/generic/authentication/user"
 )
 
@@ -23,8 +24,18 @@ type State struct {
 	AuditID string
 	// Received is when the request reached the filter chain.
 	Received time.Time
+	// Audit is what is recorded of the request; nil where it is not audited.
+	Audit *audit.Record
 	// Warnings of the answer; the filter chain writes them as headers.
 	Warnings Warnings
+
+	// OnServed, where set, is called by MarkServed.
+	OnServed func()
+	served   bool
+
+	// Initialized, where set, is called when a watch has sent its initial events,
+	// or has none to send: it gives back what it was lent for that.
+	Initialized func()
 
 	deadline time.Time
 
@@ -36,6 +47,23 @@ type State struct {
 // Init makes s a context below parent. Only the filter chain calls it, before
 // anybody else knows of s.
 func (s *State) Init(parent context.Context) { s.parent = parent }
+
+// MarkServed notes that the request is authorized and for a resource that exists:
+// of such requests alone metrics get labels. The handler of the resource calls it,
+// in the request's goroutine.
+func MarkServed(ctx context.Context) {
+	s := StateFrom(ctx)
+	if s == nil || s.served {
+		return
+	}
+	s.served = true
+	if s.OnServed != nil {
+		s.OnServed()
+	}
+}
+
+// Served reports whether MarkServed was called.
+func (s *State) Served() bool { return s.served }
 
 // StateFrom returns the state of the request that ctx belongs to, nil where
 // there is none.

@@ -10,6 +10,8 @@ import (
 	"github.com/emicklei/go-restful/v3"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/klog/v2"
+
+	"triplane/generic/flowcontrol"
 )
 
 // installHealth serves /healthz, /livez and /readyz with the checks of the whole
@@ -72,6 +74,18 @@ type ProfilingOptions struct {
 	// (--contention-profiling) samples blocking too, if they are served.
 	EnableProfiling           bool
 	EnableContentionProfiling bool
+}
+
+// installFlowControl shows the state of priority and fairness.
+func (s *GenericAPIServer) installFlowControl() {
+	c := s.config.FlowControl
+	if c == nil {
+		return
+	}
+	s.config.Metrics.MustRegister(c.Collector())
+	for name, dump := range c.Dumps() {
+		s.Handler.NonGoRestfulMux.UnlistedHandleFunc(flowcontrol.DebugPath+name, dump)
+	}
 }
 
 func (s *GenericAPIServer) installProfiling() {

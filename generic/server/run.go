@@ -54,6 +54,7 @@ type PreparedServer struct {
 	*GenericAPIServer
 
 	inFlight  *filters.WaitGroup
+	bodies    filters.Bodies
 	started   atomic.Int64 // Unix nanoseconds
 	stopping  atomic.Bool
 	hooksDone chan struct{} // closed when the hooks have returned
@@ -80,6 +81,7 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	s.installVersion()
 	s.installMetrics()
 	s.installProfiling()
+	s.installFlowControl()
 	s.installOpenAPI()
 
 	c := &s.config
@@ -89,7 +91,7 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	}
 	chain := c.Options
 	chain.Authentication = authentication.UnionFailFirst(authentication.Loopback(string(uuid.NewUUID())), authn)
-	chain.InFlight, chain.Terminating = p.inFlight, s.terminating
+	chain.InFlight, chain.Terminating, chain.Bodies = p.inFlight, s.terminating, &p.bodies
 	s.Handler.FullHandlerChain = filters.Chain(s.Handler.Director, chain)
 	c.loopback.serve(s.Handler.FullHandlerChain)
 	return p
@@ -111,7 +113,7 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 	var listening *httpServer
 	if p.config.Serving != nil {
 		var err error
-		if listening, err = p.config.Serving.serve(p.Handler, fail); err != nil {
+		if listening, err = p.config.Serving.serve(p.Handler, p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
 			p.end()
 			return err
 		}
@@ -141,6 +143,7 @@ func (p *PreparedServer) shutdown(listening *httpServer) error {
 	for _, s := range p.chain() {
 		s.terminate()
 	}
+	p.bodies.Expire()
 	limit := max(p.config.RequestTimeout, p.config.ShutdownWatchTerminationGracePeriod)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -169,7 +172,11 @@ func (p *PreparedServer) runPreShutdownHooks() <-chan error {
 	return done
 }
 
-// end stops the goroutines of all servers of the chain.
+// auditFlush bounds how long the last audit events may take, in shutdown.
+const auditFlush = time.Minute
+
+// end stops the goroutines of all servers of the chain, and flushes the audit
+// events of their last requests.
 func (p *PreparedServer) end() {
 	servers := p.chain()
 	for _, s := range servers {
@@ -178,6 +185,11 @@ func (p *PreparedServer) end() {
 	}
 	for _, s := range servers {
 		s.life.stop()
+	}
+	if p.config.Audit != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), auditFlush)
+		defer cancel()
+		p.config.Audit.Close(ctx)
 	}
 }
 

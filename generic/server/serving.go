@@ -47,9 +47,11 @@ type ServingOptions struct {
 }
 
 const (
-	// defaultMaxStreams lets an informer factory of a large client hold all of
-	// its watches on one connection.
-	defaultMaxStreams = 1000
+	// defaultMaxStreams bounds what a connection may cost, as the least that RFC
+	// 9113 recommends; clients with more open another connection.
+	defaultMaxStreams = 100
+	// stalledWrite closes an HTTP/2 connection whose client takes no bytes.
+	stalledWrite = time.Minute
 	// maxFrame holds most objects in one frame.
 	maxFrame = 128 * 1024
 	// readHeaderTimeout bounds how long a client may take to say what it wants.
@@ -88,7 +90,9 @@ type httpServer struct {
 
 // serve accepts connections until shutdown; fail is told of a listener that
 // breaks.
-func (s *SecureServing) serve(h http.Handler, fail func(error)) (*httpServer, error) {
+// Answers have to be taken by the client within limit; handlers of long-running
+// requests lift that.
+func (s *SecureServing) serve(h http.Handler, limit time.Duration, fail func(error)) (*httpServer, error) {
 	if s.Listener == nil || s.Certificates == nil {
 		return nil, errors.New("secure serving needs a listener and certificates")
 	}
@@ -96,6 +100,7 @@ func (s *SecureServing) serve(h http.Handler, fail func(error)) (*httpServer, er
 		server: &http.Server{
 			Handler:           h,
 			ReadHeaderTimeout: readHeaderTimeout,
+			WriteTimeout:      limit,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
 			TLSConfig:         s.tlsConfig(),
@@ -152,6 +157,7 @@ func (s *SecureServing) http2() *http2.Server {
 	}
 	return &http2.Server{
 		IdleTimeout:          idleTimeout,
+		WriteByteTimeout:     stalledWrite,
 		MaxConcurrentStreams: uint32(streams),
 		MaxReadFrameSize:     maxFrame,
 		// Windows for bodies that clients send: most are smaller than a frame, and

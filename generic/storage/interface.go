@@ -147,6 +147,8 @@ type Watch interface {
 	//   - ErrTooSlow: the watcher fell too far behind.
 	//   - ErrStopped: the cache went away, or began anew.
 	Next(ctx context.Context) ([]Event, error)
+	// Initializing reports whether Next still has initial events to return.
+	Initializing() bool
 	// Stop releases the watch; it is safe to call twice.
 	Stop()
 }

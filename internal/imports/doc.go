@@ -3,5 +3,6 @@
 //	cmd → {aggregator, kubeapi, apiextensions} → generic → libraries
 //
 // The three servers know nothing of each other, generic knows none of them, and
-// nobody takes the server parts of Kubernetes.
+// nobody takes the server parts of Kubernetes. Within kubeapi, the folders of API
+// groups do not import each other.
 package imports

@@ -43,7 +43,7 @@ func (r *claimResize) Validate(ctx context.Context, a *admission.Attributes) err
 		name = *c.Spec.StorageClassName
 	}
 	if name != "" {
-		class, err := fresh[*storagev1.StorageClass](ctx, r.stores, schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", name)
+		class, err := group.GetNew[*storagev1.StorageClass](ctx, r.stores, schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", name)
 		if err == nil && class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion {
 			return nil
 		}

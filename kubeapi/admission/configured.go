@@ -38,7 +38,7 @@ type configured struct {
 func newConfigured(d *Dependencies, client dynamic.Interface) *configured {
 	gate, stores := admission.NewGate(), d.Stores
 	namespaces := func(ctx context.Context, name string) (*corev1.Namespace, error) {
-		return fresh[*corev1.Namespace](ctx, stores, core("namespaces"), "", name)
+		return group.GetNew[*corev1.Namespace](ctx, stores, core("namespaces"), "", name)
 	}
 	policies := policy.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Params: &params{groups: d.Groups, client: client}, Gate: gate}
 	webhooks := webhook.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Resolver: &serviceResolver{stores}, Gate: gate}

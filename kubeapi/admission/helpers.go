@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -10,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/admission"
-	"triplane/kubeapi/group"
 )
 
 // operations is a set of operations to be embedded in plugins.
@@ -35,16 +33,3 @@ func forbidden(a *admission.Attributes, format string, args ...any) error {
 }
 
 func core(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
-
-// fresh reads an object from the cache, and from storage where it is not there:
-// it may have been created a moment ago by another replica.
-func fresh[T interface {
-	*V
-	group.Object
-}, V any](ctx context.Context, stores *group.Stores, gr schema.GroupResource, namespace, name string) (T, error) {
-	obj, err := group.Get[T](ctx, stores, gr, namespace, name, group.Cached)
-	if apierrors.IsNotFound(err) {
-		return group.Get[T](ctx, stores, gr, namespace, name, group.Consistent)
-	}
-	return obj, err
-}

@@ -44,7 +44,7 @@ func (l *namespaceLifecycle) Admit(ctx context.Context, a *admission.Attributes)
 	if isNamespace || a.Namespace == "" || l.alwaysAllowed(a) {
 		return nil
 	}
-	ns, err := fresh[*corev1.Namespace](ctx, l.stores, core("namespaces"), "", a.Namespace)
+	ns, err := group.GetNew[*corev1.Namespace](ctx, l.stores, core("namespaces"), "", a.Namespace)
 	if apierrors.IsNotFound(err) {
 		return apierrors.NewNotFound(core("namespaces"), a.Namespace)
 	}

@@ -110,7 +110,7 @@ func (p *nodeRestriction) pod(ctx context.Context, self string, a *admission.Att
 
 // runsHere refuses, with the message, what is done to a pod of another node.
 func (p *nodeRestriction) runsHere(ctx context.Context, a *admission.Attributes, name, self, message string) error {
-	pod, err := fresh[*corev1.Pod](ctx, p.stores, core("pods"), a.Namespace, name)
+	pod, err := group.GetNew[*corev1.Pod](ctx, p.stores, core("pods"), a.Namespace, name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err
@@ -179,7 +179,7 @@ func (p *nodeRestriction) ownedBy(ctx context.Context, self string, pod *corev1.
 	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
 		return forbidden(a, "node %q must not set blockOwnerDeletion on an owner reference", self)
 	}
-	n, err := fresh[*corev1.Node](ctx, p.stores, core("nodes"), "", self)
+	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", self)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"triplane/generic/admission"
 	"triplane/generic/authorization/authorizer"
+	"triplane/kubeapi/group"
 )
 
 // token lets a node ask for tokens of pods that run on it, for whom the pods
@@ -30,7 +31,7 @@ func (p *nodeRestriction) token(ctx context.Context, self string, a *admission.A
 	if ref.UID == "" {
 		return forbidden(a, "node requested token with a pod binding without a uid")
 	}
-	pod, err := fresh[*corev1.Pod](ctx, p.stores, core("pods"), a.Namespace, ref.Name)
+	pod, err := group.GetNew[*corev1.Pod](ctx, p.stores, core("pods"), a.Namespace, ref.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err
@@ -92,16 +93,16 @@ func (p *nodeRestriction) volumeNeeds(ctx context.Context, pod *corev1.Pod, v *c
 }
 
 func (p *nodeRestriction) claimNeeds(ctx context.Context, namespace, name, audience string) bool {
-	claim, err := fresh[*corev1.PersistentVolumeClaim](ctx, p.stores, core("persistentvolumeclaims"), namespace, name)
+	claim, err := group.GetNew[*corev1.PersistentVolumeClaim](ctx, p.stores, core("persistentvolumeclaims"), namespace, name)
 	if err != nil || claim.Spec.VolumeName == "" {
 		return false
 	}
-	volume, err := fresh[*corev1.PersistentVolume](ctx, p.stores, core("persistentvolumes"), "", claim.Spec.VolumeName)
+	volume, err := group.GetNew[*corev1.PersistentVolume](ctx, p.stores, core("persistentvolumes"), "", claim.Spec.VolumeName)
 	return err == nil && volume.Spec.CSI != nil && p.driverNeeds(ctx, volume.Spec.CSI.Driver, audience)
 }
 
 func (p *nodeRestriction) driverNeeds(ctx context.Context, name, audience string) bool {
-	driver, err := fresh[*storagev1.CSIDriver](ctx, p.stores, schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, "", name)
+	driver, err := group.GetNew[*storagev1.CSIDriver](ctx, p.stores, schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, "", name)
 	if err != nil {
 		return false
 	}

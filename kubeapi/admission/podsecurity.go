@@ -55,7 +55,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	if spec == nil || a.Namespace == "" {
 		return nil
 	}
-	ns, err := fresh[*corev1.Namespace](ctx, s.stores, core("namespaces"), "", a.Namespace)
+	ns, err := group.GetNew[*corev1.Namespace](ctx, s.stores, core("namespaces"), "", a.Namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -63,6 +63,10 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 		return err
 	}
 	levels, _ := api.PolicyToEvaluate(ns.Labels, privileged())
+	rec := request.AuditFrom(ctx)
+	if rec != nil && isPod {
+		rec.Annotate(api.AuditAnnotationPrefix+api.EnforcedPolicyAnnotationKey, levels.Enforce.String())
+	}
 	if levels.FullyPrivileged() || isPod && !changes(a, spec) {
 		return nil
 	}
@@ -84,6 +88,12 @@ func (s *podSecurity) judge(ctx context.Context, a *admission.Attributes, levels
 	evaluator, err := s.evaluator()
 	if err != nil {
 		return apierrors.NewInternalError(err)
+	}
+	if levels.Audit.Level != api.LevelPrivileged && request.AuditFrom(ctx) != nil {
+		if r := policy.AggregateCheckResults(evaluator.EvaluatePod(levels.Audit, meta, spec)); !r.Allowed {
+			request.Annotate(ctx, api.AuditAnnotationPrefix+api.AuditViolationsAnnotationKey,
+				fmt.Sprintf("would violate PodSecurity %q: %s", levels.Audit.String(), r.ForbiddenDetail()))
+		}
 	}
 	if isPod {
 		if r := policy.AggregateCheckResults(evaluator.EvaluatePod(levels.Enforce, meta, spec)); !r.Allowed {

@@ -83,7 +83,7 @@ func (p *priority) of(ctx context.Context, a *admission.Attributes, pod *corev1.
 
 func (p *priority) class(ctx context.Context, name string) (*schedulingv1.PriorityClass, error) {
 	if name != "" {
-		return fresh[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", name)
+		return group.GetNew[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", name)
 	}
 	all, err := group.List[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {

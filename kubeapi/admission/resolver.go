@@ -19,7 +19,7 @@ type serviceResolver struct{ stores *group.Stores }
 
 // ResolveEndpoint implements webhook.Resolver.
 func (r *serviceResolver) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
-	s, err := fresh[*corev1.Service](context.Background(), r.stores, core("services"), namespace, name)
+	s, err := group.GetNew[*corev1.Service](context.Background(), r.stores, core("services"), namespace, name)
 	if err != nil {
 		return nil, err
 	}

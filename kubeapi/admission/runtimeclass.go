@@ -31,7 +31,7 @@ func (r *runtimeClass) class(ctx context.Context, a *admission.Attributes, p *co
 		return nil, nil
 	}
 	name := *p.Spec.RuntimeClassName
-	c, err := fresh[*nodev1.RuntimeClass](ctx, r.stores, schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, "", name)
+	c, err := group.GetNew[*nodev1.RuntimeClass](ctx, r.stores, schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, "", name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil, forbidden(a, "pod rejected: RuntimeClass %q not found", name)
 	}

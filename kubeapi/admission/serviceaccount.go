@@ -105,7 +105,7 @@ func judgeMirror(a *admission.Attributes, p *corev1.Pod) error {
 
 func (s *serviceAccount) account(ctx context.Context, a *admission.Attributes, p *corev1.Pod) (*corev1.ServiceAccount, error) {
 	name := p.Spec.ServiceAccountName
-	account, err := fresh[*corev1.ServiceAccount](ctx, s.stores, core("serviceaccounts"), a.Namespace, name)
+	account, err := group.GetNew[*corev1.ServiceAccount](ctx, s.stores, core("serviceaccounts"), a.Namespace, name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil, forbidden(a, "error looking up service account %s/%s: serviceaccount %q not found", a.Namespace, name, name)
 	}

@@ -8,7 +8,7 @@ import (
 	"triplane/generic/admission/expression"
 )
 
-// expressions compiles the expressions of one object in order to tell what is
+// expressions compiles the expressions of one object and reports what is
 // wrong with them. The compiler is made when there is the first of them.
 type expressions struct {
 	scope    expression.Scope
@@ -32,7 +32,7 @@ func (e *expressions) ready() bool {
 	return e.failed == nil
 }
 
-// check tells what is wrong with an expression whose value must be of one of the
+// check reports what is wrong with an expression whose value must be of one of the
 // types.
 func (e *expressions) check(scope expression.Scope, source string, path *field.Path, want ...*types.Type) field.ErrorList {
 	if !e.ready() {

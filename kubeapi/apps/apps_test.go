@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"triplane/kubeapi/kindtest"
+	"triplane/kubeapi/podspec"
 )
 
 func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, deploymentKind(), "deployments deployment Deployment namespaced short=deploy in=all status scale")
-	kindtest.Declared(t, replicaSetKind(), "replicasets replicaset ReplicaSet namespaced short=rs in=all status scale")
-	kindtest.Declared(t, statefulSetKind(), "statefulsets statefulset StatefulSet namespaced short=sts in=all status scale")
-	kindtest.Declared(t, daemonSetKind(), "daemonsets daemonset DaemonSet namespaced short=ds in=all status")
+	kindtest.Declared(t, deploymentKind(podspec.Options{}), "deployments deployment Deployment namespaced short=deploy in=all status scale")
+	kindtest.Declared(t, replicaSetKind(podspec.Options{}), "replicasets replicaset ReplicaSet namespaced short=rs in=all status scale")
+	kindtest.Declared(t, statefulSetKind(podspec.Options{}), "statefulsets statefulset StatefulSet namespaced short=sts in=all status scale")
+	kindtest.Declared(t, daemonSetKind(podspec.Options{}), "daemonsets daemonset DaemonSet namespaced short=ds in=all status")
 	kindtest.Declared(t, controllerRevisionKind(), "controllerrevisions controllerrevision ControllerRevision namespaced")
 }
 
@@ -22,7 +23,7 @@ const pods = `
 `
 
 func TestDeploymentDefaults(t *testing.T) {
-	d := kindtest.New(t, deploymentKind(), "metadata: {name: d}\nspec:"+pods)
+	d := kindtest.New(t, deploymentKind(podspec.Options{}), "metadata: {name: d}\nspec:"+pods)
 	s := d.Spec
 	if *s.Replicas != 1 || *s.RevisionHistoryLimit != 10 || *s.ProgressDeadlineSeconds != 600 || d.Generation != 1 {
 		t.Errorf("unexpected defaults %+v", s)
@@ -33,7 +34,7 @@ func TestDeploymentDefaults(t *testing.T) {
 }
 
 func TestDeploymentValidation(t *testing.T) {
-	k := deploymentKind()
+	k := deploymentKind(podspec.Options{})
 	kindtest.Refused(t, k, "metadata: {name: d}\nspec:"+pods)
 	kindtest.Refused(t, k, "spec:\n  replicas: -1\n  minReadySeconds: 600"+pods,
 		"spec.replicas: Invalid value: -1: must be greater than or equal to 0",
@@ -47,31 +48,31 @@ func TestDeploymentValidation(t *testing.T) {
 }
 
 func TestDeploymentGeneration(t *testing.T) {
-	k := deploymentKind()
+	k := deploymentKind(podspec.Options{})
 	old := kindtest.New(t, k, "spec:"+pods)
 	same, more := old.DeepCopy(), old.DeepCopy()
 	*more.Spec.Replicas = 3
-	k.PrepareForUpdate(context.Background(), same, old)
-	k.PrepareForUpdate(context.Background(), more, old)
+	k.Write.PrepareForUpdate(context.Background(), same, old)
+	k.Write.PrepareForUpdate(context.Background(), more, old)
 	if same.Generation != 1 || more.Generation != 2 {
 		t.Errorf("generations %d and %d, want 1 and 2", same.Generation, more.Generation)
 	}
 }
 
 func TestStatefulSetFixedFields(t *testing.T) {
-	kindtest.UpdateRefused(t, statefulSetKind(), "spec:\n  serviceName: a"+pods, "spec:\n  serviceName: b\n  replicas: 4"+pods,
+	kindtest.UpdateRefused(t, statefulSetKind(podspec.Options{}), "spec:\n  serviceName: a"+pods, "spec:\n  serviceName: b\n  replicas: 4"+pods,
 		"spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")
 }
 
 func TestDaemonSetTemplateGeneration(t *testing.T) {
-	k := daemonSetKind()
+	k := daemonSetKind(podspec.Options{})
 	old := kindtest.New(t, k, "spec:"+pods)
 	if g := templateGeneration(old); g != 1 {
 		t.Fatalf("template generation %d, want 1", g)
 	}
 	changed := old.DeepCopy()
 	changed.Spec.Template.Spec.Containers[0].Image = "i:2"
-	k.PrepareForUpdate(context.Background(), changed, old)
+	k.Write.PrepareForUpdate(context.Background(), changed, old)
 	if g := templateGeneration(changed); g != 2 {
 		t.Errorf("template generation %d, want 2", g)
 	}

@@ -20,26 +20,31 @@ import (
 
 func controllerRevisionKind() registry.Kind[*appsv1.ControllerRevision] {
 	return registry.Kind[*appsv1.ControllerRevision]{
-		Hub: kind("ControllerRevision"), Plural: "controllerrevisions", Singular: "controllerrevision", Namespaced: true,
-		New:      func() *appsv1.ControllerRevision { return &appsv1.ControllerRevision{} },
-		NewList:  func() runtime.Object { return &appsv1.ControllerRevisionList{} },
-		Validate: func(_ context.Context, r *appsv1.ControllerRevision) field.ErrorList { return validateRevision(r) },
-		ValidateUpdate: func(_ context.Context, r, old *appsv1.ControllerRevision) field.ErrorList {
-			errs := check.NonNegative(r.Revision, field.NewPath("revision"))
-			if !bytes.Equal(compact(r.Data.Raw), compact(old.Data.Raw)) {
-				errs = append(errs, field.Invalid(field.NewPath("data"), rawValue(r.Data.Raw), check.ImmutableMsg))
-			}
-			return errs
+		Hub: kind("ControllerRevision"), Namespaced: true,
+		New:     func() *appsv1.ControllerRevision { return &appsv1.ControllerRevision{} },
+		NewList: func() runtime.Object { return &appsv1.ControllerRevisionList{} },
+		Names:   registry.Names{Plural: "controllerrevisions", Singular: "controllerrevision"},
+		Write: registry.Write[*appsv1.ControllerRevision]{
+			Validate: func(_ context.Context, r *appsv1.ControllerRevision) field.ErrorList { return validateRevision(r) },
+			ValidateUpdate: func(_ context.Context, r, old *appsv1.ControllerRevision) field.ErrorList {
+				errs := check.NonNegative(r.Revision, field.NewPath("revision"))
+				if !bytes.Equal(compact(r.Data.Raw), compact(old.Data.Raw)) {
+					errs = append(errs, field.Invalid(field.NewPath("data"), rawValue(r.Data.Raw), check.ImmutableMsg))
+				}
+				return errs
+			},
+			AllowUnconditionalUpdate: true,
 		},
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Controller", "Controller of the object"),
-			show.Text("Revision", show.Doc(appsv1.ControllerRevision{}, "revision")),
-			show.Age(),
-		},
-		Cells: func(r *appsv1.ControllerRevision) []any {
-			return []any{r.Name, controllerName(r), r.Revision, show.Since(r.CreationTimestamp)}
+		Show: registry.Show[*appsv1.ControllerRevision]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Controller", "Controller of the object"),
+				show.Text("Revision", show.Doc(appsv1.ControllerRevision{}, "revision")),
+				show.Age(),
+			},
+			Cells: func(r *appsv1.ControllerRevision, since func(metav1.Time) string) []any {
+				return []any{r.Name, controllerName(r), r.Revision, since(r.CreationTimestamp)}
+			},
 		},
 	}
 }

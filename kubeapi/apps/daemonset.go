@@ -16,70 +16,73 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
+	"triplane/kubeapi/workload"
 )
 
-func daemonSetKind() registry.Kind[*appsv1.DaemonSet] {
+// daemonSetKind declares the DaemonSet; o says what its pods may be.
+func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 	return registry.Kind[*appsv1.DaemonSet]{
-		Hub: kind("DaemonSet"), Plural: "daemonsets", Singular: "daemonset",
-		ShortNames: []string{"ds"}, Categories: []string{"all"}, Namespaced: true,
-		New:      func() *appsv1.DaemonSet { return &appsv1.DaemonSet{} },
-		NewList:  func() runtime.Object { return &appsv1.DaemonSetList{} },
-		Default:  defaultDaemonSet,
-		Readable: readableGeneration,
-		PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
-			podspec.DropDisabled(&d.Spec.Template.Spec)
-			d.Status = appsv1.DaemonSetStatus{}
-			d.Generation = 1
-			setTemplateGeneration(d, max(templateGeneration(d), 1))
+		Hub: kind("DaemonSet"), Namespaced: true,
+		New:            func() *appsv1.DaemonSet { return &appsv1.DaemonSet{} },
+		NewList:        func() runtime.Object { return &appsv1.DaemonSetList{} },
+		Representation: registry.Typed[*appsv1.DaemonSet]{Readable: readableGeneration},
+		Names: registry.Names{
+			Plural: "daemonsets", Singular: "daemonset",
+			ShortNames: []string{"ds"}, Categories: []string{"all"},
 		},
-		PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
-			podspec.DropDisabled(&d.Spec.Template.Spec)
-			d.Status = old.Status
-			g := templateGeneration(old)
-			if check.Differs(d.Spec.Template, old.Spec.Template) {
-				g++
-			}
-			setTemplateGeneration(d, g)
-			strategy.Generation(d, old, check.Differs(d.Spec, old.Spec))
+		Write: registry.Write[*appsv1.DaemonSet]{
+			Default: defaultDaemonSet,
+			PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
+				workload.PrepareForCreate(d, &d.Spec.Template)
+				d.Status = appsv1.DaemonSetStatus{}
+				setTemplateGeneration(d, max(templateGeneration(d), 1))
+			},
+			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
+				podspec.DropDisabled(&d.Spec.Template.Spec)
+				d.Status = old.Status
+				g := templateGeneration(old)
+				if check.Differs(d.Spec.Template, old.Spec.Template) {
+					g++
+				}
+				setTemplateGeneration(d, g)
+				strategy.Generation(d, old, check.Differs(d.Spec, old.Spec))
+			},
+			Validate: func(_ context.Context, d *appsv1.DaemonSet) field.ErrorList {
+				return validateDaemonSetSpec(o, d)
+			},
+			ValidateUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
+				errs := validateDaemonSetSpec(o, d)
+				return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+			},
+			Warnings: func(_ context.Context, d, old *appsv1.DaemonSet) []string {
+				return workload.TemplateWarnings(d, old, &d.Spec.Template, templatePath())
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		Validate: func(ctx context.Context, d *appsv1.DaemonSet) field.ErrorList {
-			return validateDaemonSetSpec(ctx, d, nil)
+		Show: registry.Show[*appsv1.DaemonSet]{
+			Columns: workload.Columns(show.Doc(appsv1.DaemonSetSpec{}, "selector"),
+				show.Name(),
+				show.Int("Desired", show.Doc(appsv1.DaemonSetStatus{}, "desiredNumberScheduled")),
+				show.Int("Current", show.Doc(appsv1.DaemonSetStatus{}, "currentNumberScheduled")),
+				show.Int("Ready", show.Doc(appsv1.DaemonSetStatus{}, "numberReady")),
+				show.Int("Up-to-date", show.Doc(appsv1.DaemonSetStatus{}, "updatedNumberScheduled")),
+				show.Int("Available", show.Doc(appsv1.DaemonSetStatus{}, "numberAvailable")),
+				show.Text("Node Selector", show.Doc(corev1.PodSpec{}, "nodeSelector")),
+				show.Age(),
+			),
+			Cells: func(d *appsv1.DaemonSet, since func(metav1.Time) string) []any {
+				names, images := show.Containers(d.Spec.Template.Spec.Containers)
+				s := &d.Status
+				return []any{d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
+					int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
+					since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
+			},
 		},
-		ValidateUpdate: func(ctx context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
-			errs := validateDaemonSetSpec(ctx, d, old)
-			return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
-		},
-		Warnings: func(ctx context.Context, d, old *appsv1.DaemonSet) []string {
-			if old == nil {
-				return podspec.TemplateWarnings(ctx, &d.Spec.Template, nil, templatePath())
-			}
-			if d.Generation == old.Generation {
-				return nil
-			}
-			return podspec.TemplateWarnings(ctx, &d.Spec.Template, &old.Spec.Template, templatePath())
-		},
-		AllowUnconditionalUpdate: true,
-		Columns: append(append([]registry.Column{
-			show.Name(),
-			show.Int("Desired", show.Doc(appsv1.DaemonSetStatus{}, "desiredNumberScheduled")),
-			show.Int("Current", show.Doc(appsv1.DaemonSetStatus{}, "currentNumberScheduled")),
-			show.Int("Ready", show.Doc(appsv1.DaemonSetStatus{}, "numberReady")),
-			show.Int("Up-to-date", show.Doc(appsv1.DaemonSetStatus{}, "updatedNumberScheduled")),
-			show.Int("Available", show.Doc(appsv1.DaemonSetStatus{}, "numberAvailable")),
-			show.Text("Node Selector", show.Doc(corev1.PodSpec{}, "nodeSelector")),
-			show.Age(),
-		}, containerColumns()...), selectorColumn(show.Doc(appsv1.DaemonSetSpec{}, "selector"))),
-		Cells: func(d *appsv1.DaemonSet) []any {
-			names, images := show.Containers(d.Spec.Template.Spec.Containers)
-			s := &d.Status
-			return []any{d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
-				int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(d.Spec.Template.Spec.NodeSelector),
-				show.Since(d.CreationTimestamp), names, images, show.Selector(d.Spec.Selector)}
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.DaemonSet]{
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
 				d.Spec = old.Spec
@@ -120,33 +123,32 @@ func defaultDaemonSet(d *appsv1.DaemonSet) {
 	if readableGeneration(d) == nil {
 		setTemplateGeneration(d, templateGeneration(d)) // whoever writes the object owns it
 	}
-	setDefault(&d.Spec.RevisionHistoryLimit, 10)
+	defaults.Set(&d.Spec.RevisionHistoryLimit, 10)
 	s := &d.Spec.UpdateStrategy
 	if s.Type == "" {
 		s.Type = appsv1.RollingUpdateDaemonSetStrategyType
 	}
 	if s.Type == appsv1.RollingUpdateDaemonSetStrategyType {
-		setDefault(&s.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
-		setDefault(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
-		setDefault(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+		defaults.Set(&s.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+		defaults.Set(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		defaults.Set(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 	} else if s.RollingUpdate != nil {
-		setDefault(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(0))
-		setDefault(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+		defaults.Set(&s.RollingUpdate.MaxUnavailable, intstr.FromInt32(0))
+		defaults.Set(&s.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 	}
 }
 
-func validateDaemonSetSpec(ctx context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
+func validateDaemonSetSpec(o podspec.Options, d *appsv1.DaemonSet) field.ErrorList {
 	s, path := &d.Spec, field.NewPath("spec")
 	errs := metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))
-	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil && !selector.Matches(labels.Set(s.Template.Labels)) {
-		errs = append(errs, mismatch(&s.Template, path))
+	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil {
+		errs = append(errs, workload.Selected(selector, &s.Template, path.Child("template"))...)
 	}
 	if s.Selector != nil && len(s.Selector.MatchLabels)+len(s.Selector.MatchExpressions) == 0 {
 		errs = append(errs, field.Invalid(path.Child("selector"), s.Selector, "empty selector is invalid for daemonset"))
 	}
-	oldTemplate := before(old, func(o *appsv1.DaemonSet) *corev1.PodTemplateSpec { return &o.Spec.Template })
-	errs = append(errs, podspec.ValidateTemplate(ctx, &s.Template, oldTemplate, path.Child("template"))...)
-	errs = append(errs, validatePodsRunForEver(&s.Template, "DaemonSet", path)...)
+	errs = append(errs, podspec.ValidateTemplate(o, &s.Template, path.Child("template"))...)
+	errs = append(errs, workload.AlwaysRestarted(&s.Template, "DaemonSet", path.Child("template"))...)
 	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
 	errs = append(errs, validateDaemonSetStrategy(&s.UpdateStrategy, path.Child("updateStrategy"))...)
 	return append(errs, check.NonNegativePtr(s.RevisionHistoryLimit, path.Child("revisionHistoryLimit"))...)
@@ -188,11 +190,11 @@ func validateDaemonSetRolling(r *appsv1.RollingUpdateDaemonSet, path *field.Path
 
 func validateDaemonSetStatus(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
 	s, path := &d.Status, field.NewPath("status")
-	errs := nonNegativeCounts(path,
-		count{"currentNumberScheduled", int64(s.CurrentNumberScheduled)}, count{"numberMisscheduled", int64(s.NumberMisscheduled)},
-		count{"desiredNumberScheduled", int64(s.DesiredNumberScheduled)}, count{"numberReady", int64(s.NumberReady)},
-		count{"observedGeneration", s.ObservedGeneration}, count{"updatedNumberScheduled", int64(s.UpdatedNumberScheduled)},
-		count{"numberAvailable", int64(s.NumberAvailable)}, count{"numberUnavailable", int64(s.NumberUnavailable)})
+	errs := workload.Counts(path,
+		workload.Count("currentNumberScheduled", s.CurrentNumberScheduled), workload.Count("numberMisscheduled", s.NumberMisscheduled),
+		workload.Count("desiredNumberScheduled", s.DesiredNumberScheduled), workload.Count("numberReady", s.NumberReady),
+		workload.Count("observedGeneration", s.ObservedGeneration), workload.Count("updatedNumberScheduled", s.UpdatedNumberScheduled),
+		workload.Count("numberAvailable", s.NumberAvailable), workload.Count("numberUnavailable", s.NumberUnavailable))
 	errs = append(errs, check.NonNegativePtr(s.CollisionCount, path.Child("collisionCount"))...)
-	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+	return append(errs, workload.NotDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
 }

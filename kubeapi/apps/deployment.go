@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -15,56 +14,58 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
+	"triplane/kubeapi/workload"
 )
 
-func deploymentKind() registry.Kind[*appsv1.Deployment] {
+// deploymentKind declares the Deployment; o says what its pods may be.
+func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 	return registry.Kind[*appsv1.Deployment]{
-		Hub: kind("Deployment"), Plural: "deployments", Singular: "deployment",
-		ShortNames: []string{"deploy"}, Categories: []string{"all"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataChange,
-		New:              func() *appsv1.Deployment { return &appsv1.Deployment{} },
-		Bookmark:         func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) },
-		NewList:          func() runtime.Object { return &appsv1.DeploymentList{} },
-		Default:          defaultDeployment,
-		PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
-			podspec.DropDisabled(&d.Spec.Template.Spec)
-			d.Status = appsv1.DeploymentStatus{}
-			d.Generation = 1
+		Hub: kind("Deployment"), Namespaced: true,
+		Representation: registry.Typed[*appsv1.Deployment]{MetadataOnUpdate: registry.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
+		New:            func() *appsv1.Deployment { return &appsv1.Deployment{} },
+		NewList:        func() runtime.Object { return &appsv1.DeploymentList{} },
+		Names: registry.Names{
+			Plural: "deployments", Singular: "deployment",
+			ShortNames: []string{"deploy"}, Categories: []string{"all"},
 		},
-		PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-			podspec.DropDisabled(&d.Spec.Template.Spec)
-			d.Status = old.Status
-			strategy.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
+		Write: registry.Write[*appsv1.Deployment]{
+			Default: defaultDeployment,
+			PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
+				workload.PrepareForCreate(d, &d.Spec.Template)
+				d.Status = appsv1.DeploymentStatus{}
+			},
+			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
+				podspec.DropDisabled(&d.Spec.Template.Spec)
+				d.Status = old.Status
+				strategy.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
+			},
+			Validate: func(_ context.Context, d *appsv1.Deployment) field.ErrorList {
+				return validateDeploymentSpec(o, d)
+			},
+			ValidateUpdate: func(_ context.Context, d, old *appsv1.Deployment) field.ErrorList {
+				errs := validateDeploymentSpec(o, d)
+				return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+			},
+			Warnings: func(_ context.Context, d, old *appsv1.Deployment) []string {
+				return workload.Warnings(d, old, &d.Spec.Template, templatePath())
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		Validate: func(ctx context.Context, d *appsv1.Deployment) field.ErrorList {
-			return validateDeploymentSpec(ctx, d, nil)
+		Show: registry.Show[*appsv1.Deployment]{
+			Columns: workload.Columns(show.Doc(appsv1.DeploymentSpec{}, "selector"),
+				show.Name(),
+				show.Text("Ready", "Number of the pod with ready state"),
+				show.Text("Up-to-date", show.Doc(appsv1.DeploymentStatus{}, "updatedReplicas")),
+				show.Text("Available", show.Doc(appsv1.DeploymentStatus{}, "availableReplicas")),
+				show.Age(),
+			),
+			Cells: deploymentCells,
 		},
-		ValidateUpdate: func(ctx context.Context, d, old *appsv1.Deployment) field.ErrorList {
-			errs := validateDeploymentSpec(ctx, d, old)
-			return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
-		},
-		Warnings: func(ctx context.Context, d, old *appsv1.Deployment) []string {
-			if old == nil {
-				return append(check.DependentNameWarnings(d.Name), podspec.TemplateWarnings(ctx, &d.Spec.Template, nil, templatePath())...)
-			}
-			if d.Generation == old.Generation {
-				return nil
-			}
-			return podspec.TemplateWarnings(ctx, &d.Spec.Template, &old.Spec.Template, templatePath())
-		},
-		AllowUnconditionalUpdate: true,
-		Columns: append(append([]registry.Column{
-			show.Name(),
-			show.Text("Ready", "Number of the pod with ready state"),
-			show.Text("Up-to-date", show.Doc(appsv1.DeploymentStatus{}, "updatedReplicas")),
-			show.Text("Available", show.Doc(appsv1.DeploymentStatus{}, "availableReplicas")),
-			show.Age(),
-		}, containerColumns()...), selectorColumn(show.Doc(appsv1.DeploymentSpec{}, "selector"))),
-		Cells:       deploymentCells,
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.Deployment]{
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
 				d.Spec, d.Labels = old.Spec, old.Labels
@@ -74,7 +75,7 @@ func deploymentKind() registry.Kind[*appsv1.Deployment] {
 		},
 		Scale: &registry.ScaleSubresource[*appsv1.Deployment]{
 			Get: func(d *appsv1.Deployment) (*registry.Scale, error) {
-				s, err := scaleSelector(d.Spec.Selector)
+				s, err := workload.ScaleSelector(d.Spec.Selector)
 				return &registry.Scale{Replicas: ptr.Deref(d.Spec.Replicas, 0), StatusReplicas: d.Status.Replicas, Selector: s}, err
 			},
 			Set: func(d *appsv1.Deployment, n int32) { d.Spec.Replicas = &n },
@@ -82,30 +83,27 @@ func deploymentKind() registry.Kind[*appsv1.Deployment] {
 	}
 }
 
-func templatePath() *field.Path { return field.NewPath("spec", "template") }
-
 func defaultDeployment(d *appsv1.Deployment) {
 	podspec.Default(&d.Spec.Template)
-	setDefault(&d.Spec.Replicas, 1)
-	setDefault(&d.Spec.RevisionHistoryLimit, 10)
-	setDefault(&d.Spec.ProgressDeadlineSeconds, 600)
+	defaults.Set(&d.Spec.Replicas, 1)
+	defaults.Set(&d.Spec.RevisionHistoryLimit, 10)
+	defaults.Set(&d.Spec.ProgressDeadlineSeconds, 600)
 	s := &d.Spec.Strategy
 	if s.Type == "" {
 		s.Type = appsv1.RollingUpdateDeploymentStrategyType
 	}
 	if s.Type == appsv1.RollingUpdateDeploymentStrategyType {
-		setDefault(&s.RollingUpdate, appsv1.RollingUpdateDeployment{})
-		setDefault(&s.RollingUpdate.MaxUnavailable, percentOrNumber("25%"))
-		setDefault(&s.RollingUpdate.MaxSurge, percentOrNumber("25%"))
+		defaults.Set(&s.RollingUpdate, appsv1.RollingUpdateDeployment{})
+		defaults.Set(&s.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
+		defaults.Set(&s.RollingUpdate.MaxSurge, intstr.FromString("25%"))
 	}
 }
 
-func validateDeploymentSpec(ctx context.Context, d, old *appsv1.Deployment) field.ErrorList {
+func validateDeploymentSpec(o podspec.Options, d *appsv1.Deployment) field.ErrorList {
 	s, path := &d.Spec, field.NewPath("spec")
-	oldTemplate := before(old, func(o *appsv1.Deployment) *corev1.PodTemplateSpec { return &o.Spec.Template })
 	errs := check.NonNegativePtr(s.Replicas, path.Child("replicas"))
-	errs = append(errs, validateSelector(s.Selector, "deployment", path)...)
-	errs = append(errs, validateReplicatedTemplate(ctx, s.Selector, &s.Template, oldTemplate, "ReplicaSet", path)...)
+	errs = append(errs, workload.Selector(s.Selector, "deployment", path.Child("selector"))...)
+	errs = append(errs, validateReplicatedTemplate(o, s.Selector, &s.Template, path)...)
 	errs = append(errs, validateDeploymentStrategy(&s.Strategy, path.Child("strategy"))...)
 	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
 	errs = append(errs, check.NonNegativePtr(s.RevisionHistoryLimit, path.Child("revisionHistoryLimit"))...)
@@ -118,18 +116,20 @@ func validateDeploymentSpec(ctx context.Context, d, old *appsv1.Deployment) fiel
 	return errs
 }
 
-// validateReplicatedTemplate judges the template of Deployments and ReplicaSets.
-func validateReplicatedTemplate(ctx context.Context, s *metav1.LabelSelector, t, old *corev1.PodTemplateSpec, kind string, path *field.Path) field.ErrorList {
+// validateReplicatedTemplate validates the template of Deployments and
+// ReplicaSets; a message names the ReplicaSet for both.
+func validateReplicatedTemplate(o podspec.Options, s *metav1.LabelSelector, t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
 		return field.ErrorList{field.Invalid(path.Child("selector"), s, "invalid label selector")}
 	}
+	template := path.Child("template")
 	var errs field.ErrorList
-	if !selector.Empty() && !selector.Matches(labels.Set(t.Labels)) {
-		errs = append(errs, mismatch(t, path))
+	if !selector.Empty() {
+		errs = workload.Selected(selector, t, template)
 	}
-	errs = append(errs, podspec.ValidateTemplate(ctx, t, old, path.Child("template"))...)
-	return append(errs, validatePodsRunForEver(t, kind, path)...)
+	errs = append(errs, podspec.ValidateTemplate(o, t, template)...)
+	return append(errs, workload.AlwaysRestarted(t, "ReplicaSet", template)...)
 }
 
 func validateDeploymentStrategy(s *appsv1.DeploymentStrategy, path *field.Path) field.ErrorList {
@@ -161,22 +161,22 @@ func validateRollingUpdate(r *appsv1.RollingUpdateDeployment, path *field.Path) 
 
 func validateDeploymentStatus(_ context.Context, d, old *appsv1.Deployment) field.ErrorList {
 	s, path := &d.Status, field.NewPath("status")
-	errs := nonNegativeCounts(path,
-		count{"observedGeneration", s.ObservedGeneration}, count{"replicas", int64(s.Replicas)},
-		count{"updatedReplicas", int64(s.UpdatedReplicas)}, count{"readyReplicas", int64(s.ReadyReplicas)},
-		count{"availableReplicas", int64(s.AvailableReplicas)}, count{"unavailableReplicas", int64(s.UnavailableReplicas)})
+	errs := workload.Counts(path,
+		workload.Count("observedGeneration", s.ObservedGeneration), workload.Count("replicas", s.Replicas),
+		workload.Count("updatedReplicas", s.UpdatedReplicas), workload.Count("readyReplicas", s.ReadyReplicas),
+		workload.Count("availableReplicas", s.AvailableReplicas), workload.Count("unavailableReplicas", s.UnavailableReplicas))
 	errs = append(errs, check.NonNegativePtr(s.TerminatingReplicas, path.Child("terminatingReplicas"))...)
 	errs = append(errs, check.NonNegativePtr(s.CollisionCount, path.Child("collisionCount"))...)
-	errs = append(errs, notAbove(s.UpdatedReplicas, s.Replicas, path.Child("updatedReplicas"), "status.replicas")...)
-	errs = append(errs, notAbove(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), "status.replicas")...)
-	errs = append(errs, notAbove(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), "status.replicas")...)
-	errs = append(errs, notAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
-	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+	errs = append(errs, workload.NotAbove(s.UpdatedReplicas, s.Replicas, path.Child("updatedReplicas"), "status.replicas")...)
+	errs = append(errs, workload.NotAbove(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), "status.replicas")...)
+	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), "status.replicas")...)
+	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
+	return append(errs, workload.NotDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
 }
 
-func deploymentCells(d *appsv1.Deployment) []any {
+func deploymentCells(d *appsv1.Deployment, since func(metav1.Time) string) []any {
 	names, images := show.Containers(d.Spec.Template.Spec.Containers)
-	selector, _ := scaleSelector(d.Spec.Selector)
+	selector, _ := workload.ScaleSelector(d.Spec.Selector)
 	return []any{d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, ptr.Deref(d.Spec.Replicas, 0)),
-		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), show.Since(d.CreationTimestamp), names, images, selector}
+		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), since(d.CreationTimestamp), names, images, selector}
 }

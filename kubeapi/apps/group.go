@@ -5,15 +5,17 @@ import (
 
 	"triplane/generic/server"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/podspec"
 )
 
 // Group builds apps/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	pods := podspec.Options{AllowPrivileged: d.AllowPrivileged}
 	b := group.New(d, appsv1.GroupName, "v1")
-	group.Add(b, deploymentKind())
-	group.Add(b, statefulSetKind())
-	group.Add(b, daemonSetKind())
-	group.Add(b, replicaSetKind())
+	group.Add(b, deploymentKind(pods))
+	group.Add(b, statefulSetKind(pods))
+	group.Add(b, daemonSetKind(pods))
+	group.Add(b, replicaSetKind(pods))
 	group.Add(b, controllerRevisionKind())
 	return b.Info()
 }

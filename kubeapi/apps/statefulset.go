@@ -8,60 +8,70 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
-func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
+// statefulSetKind declares the StatefulSet; o says what its pods may be.
+func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 	return registry.Kind[*appsv1.StatefulSet]{
-		Hub: kind("StatefulSet"), Plural: "statefulsets", Singular: "statefulset",
-		ShortNames: []string{"sts"}, Categories: []string{"all"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataChange,
-		New:              func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
-		Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
-		NewList:          func() runtime.Object { return &appsv1.StatefulSetList{} },
-		Default:          defaultStatefulSet,
-		// Claim templates tell their kind, which storage does not keep.
-		DefaultOnRead: true,
-		ValidateName:  validation.NameIsDNSLabel,
-		PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
-			podspec.DropDisabled(&s.Spec.Template.Spec)
-			s.Status = appsv1.StatefulSetStatus{}
-			s.Generation = 1
-			dropMaxUnavailable(s, nil)
+		Hub: kind("StatefulSet"), Namespaced: true,
+		Representation: registry.Typed[*appsv1.StatefulSet]{
+			MetadataOnUpdate: registry.MetadataChange,
+			Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
+			// Claim templates show their kind, which storage does not keep.
+			DefaultOnRead: true,
 		},
-		PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
-			podspec.DropDisabled(&s.Spec.Template.Spec)
-			s.Status = old.Status
-			dropMaxUnavailable(s, old)
-			strategy.Generation(s, old, check.Differs(s.Spec, old.Spec))
+		New:     func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
+		NewList: func() runtime.Object { return &appsv1.StatefulSetList{} },
+		Names: registry.Names{
+			Plural: "statefulsets", Singular: "statefulset",
+			ShortNames: []string{"sts"}, Categories: []string{"all"},
 		},
-		Validate: func(ctx context.Context, s *appsv1.StatefulSet) field.ErrorList {
-			return validateStatefulSetSpec(ctx, s, nil)
+		Write: registry.Write[*appsv1.StatefulSet]{
+			Default:      defaultStatefulSet,
+			ValidateName: validation.NameIsDNSLabel,
+			PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
+				workload.PrepareForCreate(s, &s.Spec.Template)
+				s.Status = appsv1.StatefulSetStatus{}
+				dropMaxUnavailable(s, nil)
+			},
+			PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
+				dropMaxUnavailable(s, old)
+				workload.PrepareForUpdate(s, old, &s.Spec.Template, &s.Spec, &old.Spec)
+				s.Status = old.Status
+			},
+			Validate: func(_ context.Context, s *appsv1.StatefulSet) field.ErrorList {
+				return validateStatefulSetSpec(o, s, nil)
+			},
+			ValidateUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) field.ErrorList {
+				return validateStatefulSetUpdate(o, s, old)
+			},
+			Warnings:                 statefulSetWarnings,
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		ValidateUpdate:           validateStatefulSetUpdate,
-		Warnings:                 statefulSetWarnings,
-		AllowUnconditionalUpdate: true,
-		Columns: append([]registry.Column{
-			show.Name(),
-			show.Text("Ready", "Number of the pod with ready state"),
-			show.Age(),
-		}, containerColumns()...),
-		Cells: func(s *appsv1.StatefulSet) []any {
-			names, images := show.Containers(s.Spec.Template.Spec.Containers)
-			return []any{s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)),
-				show.Since(s.CreationTimestamp), names, images}
+		Show: registry.Show[*appsv1.StatefulSet]{
+			Columns: append([]registry.Column{
+				show.Name(),
+				show.Text("Ready", "Number of the pod with ready state"),
+				show.Age(),
+			}, workload.ContainerColumns()...),
+			Cells: func(s *appsv1.StatefulSet, since func(metav1.Time) string) []any {
+				names, images := show.Containers(s.Spec.Template.Spec.Containers)
+				return []any{s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)),
+					since(s.CreationTimestamp), names, images}
+			},
 		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*appsv1.StatefulSet]{
 			PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) { s.Spec = old.Spec },
 			ValidateUpdate:   validateStatefulSetStatus,
@@ -69,7 +79,7 @@ func statefulSetKind() registry.Kind[*appsv1.StatefulSet] {
 		},
 		Scale: &registry.ScaleSubresource[*appsv1.StatefulSet]{
 			Get: func(s *appsv1.StatefulSet) (*registry.Scale, error) {
-				selector, err := scaleSelector(s.Spec.Selector)
+				selector, err := workload.ScaleSelector(s.Spec.Selector)
 				return &registry.Scale{Replicas: ptr.Deref(s.Spec.Replicas, 0), StatusReplicas: s.Status.Replicas, Selector: selector}, err
 			},
 			Set: func(s *appsv1.StatefulSet, n int32) { s.Spec.Replicas = &n },
@@ -98,23 +108,25 @@ func defaultStatefulSet(s *appsv1.StatefulSet) {
 	u := &s.Spec.UpdateStrategy
 	if u.Type == "" {
 		u.Type = appsv1.RollingUpdateStatefulSetStrategyType
-		setDefault(&u.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+		defaults.Set(&u.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
 	}
 	if u.Type == appsv1.RollingUpdateStatefulSetStrategyType && u.RollingUpdate != nil {
-		setDefault(&u.RollingUpdate.Partition, 0)
+		defaults.Set(&u.RollingUpdate.Partition, 0)
 	}
-	setDefault(&s.Spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	defaults.Set(&s.Spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
 	for _, p := range []*appsv1.PersistentVolumeClaimRetentionPolicyType{
 		&s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, &s.Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled} {
 		if *p == "" {
 			*p = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 		}
 	}
-	setDefault(&s.Spec.Replicas, 1)
-	setDefault(&s.Spec.RevisionHistoryLimit, 10)
+	defaults.Set(&s.Spec.Replicas, 1)
+	defaults.Set(&s.Spec.RevisionHistoryLimit, 10)
 }
 
-func validateStatefulSetSpec(ctx context.Context, set, old *appsv1.StatefulSet) field.ErrorList {
+// validateStatefulSetSpec validates the spec of a StatefulSet. old is nil for a new
+// one: the claim templates and the service's name are fixed later.
+func validateStatefulSetSpec(o podspec.Options, set, old *appsv1.StatefulSet) field.ErrorList {
 	s, path := &set.Spec, field.NewPath("spec")
 	errs := validateStatefulSetPolicies(s, path)
 	errs = append(errs, check.NonNegativePtr(s.Replicas, path.Child("replicas"))...)
@@ -122,24 +134,23 @@ func validateStatefulSetSpec(ctx context.Context, set, old *appsv1.StatefulSet) 
 	if s.Ordinals != nil {
 		errs = append(errs, check.NonNegative(int64(s.Ordinals.Start), path.Child("ordinals", "start"))...)
 	}
-	errs = append(errs, validateSelector(s.Selector, "statefulset", path)...)
+	errs = append(errs, workload.Selector(s.Selector, "statefulset", path.Child("selector"))...)
 	selector, err := metav1.LabelSelectorAsSelector(s.Selector)
 	if err != nil {
 		errs = append(errs, field.Invalid(path.Child("selector"), s.Selector, ""))
 	} else {
-		if !selector.Empty() && !selector.Matches(labels.Set(s.Template.Labels)) {
-			errs = append(errs, mismatch(&s.Template, path))
+		if !selector.Empty() {
+			errs = append(errs, workload.Selected(selector, &s.Template, path.Child("template"))...)
 		}
-		oldTemplate := before(old, claimsAsVolumes)
-		errs = append(errs, podspec.ValidateTemplate(ctx, claimsAsVolumes(set), oldTemplate, path.Child("template"))...)
+		errs = append(errs, podspec.ValidateTemplate(o, claimsAsVolumes(set), path.Child("template"))...)
 	}
 	if s.ServiceName != "" && old == nil {
 		errs = append(errs, check.Label(s.ServiceName, path.Child("serviceName"))...)
 	}
-	errs = append(errs, validatePodsRunForEver(&s.Template, "StatefulSet", path)...)
+	errs = append(errs, workload.AlwaysRestarted(&s.Template, "StatefulSet", path.Child("template"))...)
 	for i := range s.VolumeClaimTemplates {
 		if old == nil {
-			errs = append(errs, workload.ValidateClaim(&s.VolumeClaimTemplates[i], path.Child("volumeClaimTemplates").Index(i))...)
+			errs = append(errs, podspec.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, path.Child("volumeClaimTemplates").Index(i).Child("spec"))...)
 		}
 	}
 	return errs
@@ -222,8 +233,8 @@ func validateStatefulSetRolling(r *appsv1.RollingUpdateStatefulSetStrategy, path
 	return errs
 }
 
-func validateStatefulSetUpdate(ctx context.Context, s, old *appsv1.StatefulSet) field.ErrorList {
-	errs := validateStatefulSetSpec(ctx, s, old)
+func validateStatefulSetUpdate(o podspec.Options, s, old *appsv1.StatefulSet) field.ErrorList {
+	errs := validateStatefulSetSpec(o, s, old)
 	fixed := s.DeepCopy()
 	fixed.Spec.Replicas = old.Spec.Replicas
 	fixed.Spec.Template = old.Spec.Template
@@ -238,13 +249,11 @@ func validateStatefulSetUpdate(ctx context.Context, s, old *appsv1.StatefulSet) 
 	return errs
 }
 
-func statefulSetWarnings(ctx context.Context, s, old *appsv1.StatefulSet) []string {
-	var warnings []string
+func statefulSetWarnings(_ context.Context, s, old *appsv1.StatefulSet) []string {
+	warnings := workload.TemplateWarnings(s, old, &s.Spec.Template, templatePath())
 	if old == nil || s.Generation != old.Generation {
-		oldTemplate := before(old, func(o *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &o.Spec.Template })
-		warnings = podspec.TemplateWarnings(ctx, &s.Spec.Template, oldTemplate, templatePath())
 		for i := range s.Spec.VolumeClaimTemplates {
-			warnings = append(warnings, workload.ClaimWarnings(&s.Spec.VolumeClaimTemplates[i], field.NewPath("spec", "volumeClaimTemplates").Index(i))...)
+			warnings = append(warnings, podspec.ClaimSpecWarnings(&s.Spec.VolumeClaimTemplates[i].Spec, field.NewPath("spec", "volumeClaimTemplates").Index(i))...)
 		}
 	}
 	if ptr.Deref(s.Spec.RevisionHistoryLimit, 0) < 0 {
@@ -255,17 +264,17 @@ func statefulSetWarnings(ctx context.Context, s, old *appsv1.StatefulSet) []stri
 
 func validateStatefulSetStatus(_ context.Context, set, old *appsv1.StatefulSet) field.ErrorList {
 	s, path := &set.Status, field.NewPath("status")
-	errs := nonNegativeCounts(path,
-		count{"replicas", int64(s.Replicas)}, count{"readyReplicas", int64(s.ReadyReplicas)},
-		count{"currentReplicas", int64(s.CurrentReplicas)}, count{"updatedReplicas", int64(s.UpdatedReplicas)},
-		count{"availableReplicas", int64(s.AvailableReplicas)}, count{"observedGeneration", s.ObservedGeneration})
+	errs := workload.Counts(path,
+		workload.Count("replicas", s.Replicas), workload.Count("readyReplicas", s.ReadyReplicas),
+		workload.Count("currentReplicas", s.CurrentReplicas), workload.Count("updatedReplicas", s.UpdatedReplicas),
+		workload.Count("availableReplicas", s.AvailableReplicas), workload.Count("observedGeneration", s.ObservedGeneration))
 	errs = append(errs, check.NonNegativePtr(s.CollisionCount, path.Child("collisionCount"))...)
 	for _, c := range []struct {
 		name  string
 		value int32
 	}{{"readyReplicas", s.ReadyReplicas}, {"currentReplicas", s.CurrentReplicas}, {"updatedReplicas", s.UpdatedReplicas}, {"availableReplicas", s.AvailableReplicas}} {
-		errs = append(errs, notAbove(c.value, s.Replicas, path.Child(c.name), "status.replicas")...)
+		errs = append(errs, workload.NotAbove(c.value, s.Replicas, path.Child(c.name), "status.replicas")...)
 	}
-	errs = append(errs, notAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "status.readyReplicas")...)
-	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "status.readyReplicas")...)
+	return append(errs, workload.NotDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
 }

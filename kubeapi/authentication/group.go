@@ -1,20 +1,8 @@
-// Package authentication is the group authentication.k8s.io, v1: reviews that
-// tell who a token, or the asker, is.
 package authentication
 
 import (
-	"context"
-	"fmt"
-
 	authenticationv1 "k8s.io/api/authentication/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/authentication"
-	"triplane/generic/authentication/user"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
 	"triplane/generic/server"
 	"triplane/kubeapi/group"
 )
@@ -25,95 +13,4 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b.Resource("tokenreviews", tokenReviews{tokens: d.TokenAuthenticator, audiences: d.APIAudiences})
 	b.Resource("selfsubjectreviews", selfSubjectReviews{})
 	return b.Info()
-}
-
-type tokenReviews struct {
-	tokens    authentication.Token
-	audiences []string
-}
-
-func (tokenReviews) New() runtime.Object   { return &authenticationv1.TokenReview{} }
-func (tokenReviews) NamespaceScoped() bool { return false }
-func (tokenReviews) SingularName() string  { return "tokenreview" }
-func (tokenReviews) ShortNames() []string  { return nil }
-func (tokenReviews) Categories() []string  { return nil }
-
-// Create implements rest.Creater.
-func (t tokenReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	review, ok := obj.(*authenticationv1.TokenReview)
-	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a TokenReview: %#v", obj))
-	}
-	if review.Namespace != "" {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("namespace is not allowed on this type: %v", review.Namespace))
-	}
-	if review.Spec.Token == "" {
-		return nil, apierrors.NewBadRequest("token is required for TokenReview in authentication")
-	}
-	if validate != nil {
-		if err := validate(ctx, obj.DeepCopyObject()); err != nil {
-			return nil, err
-		}
-	}
-	if t.tokens == nil {
-		return review, nil
-	}
-	audiences := review.Spec.Audiences
-	if len(audiences) == 0 {
-		audiences = t.audiences
-	}
-	if len(audiences) > 0 {
-		ctx = authentication.WithAudiences(ctx, audiences)
-	}
-	found, err := authentication.Review(ctx, t.tokens, review.Spec.Token)
-	// What the client wrote into the status stays where nothing is known better.
-	review.Status.Authenticated = found != nil && err == nil
-	if err != nil {
-		review.Status.Error = err.Error()
-	}
-	if found == nil || found.User == nil || err != nil {
-		return review, nil
-	}
-	review.Status.User = userInfo(found.User)
-	review.Status.Audiences = found.Audiences
-	return review, nil
-}
-
-func userInfo(u *user.Info) authenticationv1.UserInfo {
-	info := authenticationv1.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups}
-	for k, v := range u.Extra {
-		if info.Extra == nil {
-			info.Extra = map[string]authenticationv1.ExtraValue{}
-		}
-		info.Extra[k] = v
-	}
-	return info
-}
-
-type selfSubjectReviews struct{}
-
-func (selfSubjectReviews) New() runtime.Object   { return &authenticationv1.SelfSubjectReview{} }
-func (selfSubjectReviews) NamespaceScoped() bool { return false }
-func (selfSubjectReviews) SingularName() string  { return "selfsubjectreview" }
-func (selfSubjectReviews) ShortNames() []string  { return nil }
-func (selfSubjectReviews) Categories() []string  { return nil }
-
-// Create implements rest.Creater.
-func (selfSubjectReviews) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	if _, ok := obj.(*authenticationv1.SelfSubjectReview); !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a SelfSubjectReview: %#v", obj))
-	}
-	if validate != nil {
-		if err := validate(ctx, obj.DeepCopyObject()); err != nil {
-			return nil, err
-		}
-	}
-	u := request.UserFrom(ctx)
-	if u == nil {
-		return nil, apierrors.NewBadRequest("no user present on request")
-	}
-	return &authenticationv1.SelfSubjectReview{
-		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()},
-		Status:     authenticationv1.SelfSubjectReviewStatus{UserInfo: userInfo(u)},
-	}, nil
 }

@@ -51,7 +51,7 @@ func subject(s *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
 	return errs
 }
 
-// selectors judges the selectors of a review.
+// selectors validates the selectors of a review.
 func selectors(r *authorizationv1.ResourceAttributes) field.ErrorList {
 	var errs field.ErrorList
 	common := func(raw string, n int, p *field.Path) {
@@ -104,7 +104,7 @@ func fieldRequirement(r *metav1.FieldSelectorRequirement, path *field.Path) fiel
 			errs = append(errs, field.Forbidden(path.Child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
 		}
 	}
-	return errs // of operators that are not known yet, the evaluation tells
+	return errs // of operators that are not known yet, the evaluation reports
 }
 
 // attributesOf is what a review asks about, and what of it could not be read.

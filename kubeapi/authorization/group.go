@@ -1,5 +1,3 @@
-// Package authorization is the group authorization.k8s.io, v1: reviews that tell
-// who may do what.
 package authorization
 
 import (

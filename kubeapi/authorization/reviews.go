@@ -16,9 +16,10 @@ import (
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/kubeapi/group"
 )
 
-// answerer asks the authorizer. Problems with the question are told beside those
+// answerer asks the authorizer. Problems with the question are reported beside those
 // of the answer.
 type answerer struct{ authorizer authorizer.Authorizer }
 
@@ -43,13 +44,6 @@ func invalid(errs field.ErrorList) error {
 
 func notA(kind string, obj runtime.Object) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("not a %s: %T", kind, obj))
-}
-
-func admit(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc) error {
-	if validate == nil {
-		return nil
-	}
-	return validate(ctx, obj.DeepCopyObject())
 }
 
 // asker is who makes the request.
@@ -77,7 +71,7 @@ func (a accessReviews) Create(ctx context.Context, obj runtime.Object, validate 
 	if errs := append(subject(&r.Spec), bareMetadata(&r.ObjectMeta, "")...); len(errs) > 0 {
 		return nil, invalid(errs)
 	}
-	if err := admit(ctx, r, validate); err != nil {
+	if err := group.Admit(ctx, r, validate); err != nil {
 		return nil, err
 	}
 	attributes, problems := attributesOf(&r.Spec)
@@ -107,7 +101,7 @@ func (a selfAccessReviews) Create(ctx context.Context, obj runtime.Object, valid
 	if err != nil {
 		return nil, err
 	}
-	if err := admit(ctx, r, validate); err != nil {
+	if err := group.Admit(ctx, r, validate); err != nil {
 		return nil, err
 	}
 	attributes := &authorizer.Attributes{User: u}
@@ -146,7 +140,7 @@ func (a localAccessReviews) Create(ctx context.Context, obj runtime.Object, vali
 	if ns := request.NamespaceFrom(ctx); ns != r.Namespace {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("spec.resourceAttributes.namespace must match namespace: %v", ns))
 	}
-	if err := admit(ctx, r, validate); err != nil {
+	if err := group.Admit(ctx, r, validate); err != nil {
 		return nil, err
 	}
 	attributes, problems := attributesOf(&r.Spec)
@@ -175,7 +169,7 @@ func (a rulesReviews) Create(ctx context.Context, obj runtime.Object, validate r
 	if r.Spec.Namespace == "" {
 		return nil, apierrors.NewBadRequest("no namespace on request")
 	}
-	if err := admit(ctx, r, validate); err != nil {
+	if err := group.Admit(ctx, r, validate); err != nil {
 		return nil, err
 	}
 	namespace := r.Spec.Namespace

@@ -35,7 +35,7 @@ func withoutCarried(annotations map[string]string) map[string]string {
 	return out
 }
 
-// isCPU tells whether a metric is what v1 has a field for.
+// isCPU reports whether a metric is what v1 has a field for.
 func isCPU(m *autoscalingv2.MetricSpec) bool {
 	return m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU &&
 		m.Resource.Target.AverageUtilization != nil

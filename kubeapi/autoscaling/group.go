@@ -1,6 +1,3 @@
-// Package autoscaling serves HorizontalPodAutoscaler in autoscaling/v2, the
-// version of storage, and in autoscaling/v1, whose annotations carry what it
-// has no fields for.
 package autoscaling
 
 import (

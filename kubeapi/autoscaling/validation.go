@@ -111,10 +111,10 @@ func validateMetric(m *autoscalingv2.MetricSpec, path *field.Path) field.ErrorLi
 		return field.ErrorList{field.Required(path.Child("type"), "must specify a metric source type")}
 	}
 	sources := []struct {
-		source autoscalingv2.MetricSourceType
-		name   string
-		set    bool
-		judge  func(*field.Path) field.ErrorList
+		source   autoscalingv2.MetricSourceType
+		name     string
+		set      bool
+		validate func(*field.Path) field.ErrorList
 	}{
 		{autoscalingv2.ObjectMetricSourceType, "object", m.Object != nil, func(p *field.Path) field.ErrorList { return validateObject(m.Object, p) }},
 		{autoscalingv2.PodsMetricSourceType, "pods", m.Pods != nil, func(p *field.Path) field.ErrorList { return validatePods(m.Pods, p) }},
@@ -137,7 +137,7 @@ func validateMetric(m *autoscalingv2.MetricSpec, path *field.Path) field.ErrorLi
 		if s.set {
 			present++
 			if present == 1 {
-				errs = append(errs, s.judge(path.Child(s.name))...)
+				errs = append(errs, s.validate(path.Child(s.name))...)
 			}
 		}
 	}
@@ -195,7 +195,7 @@ func validateObject(o *autoscalingv2.ObjectMetricSource, path *field.Path) field
 	return errs
 }
 
-// validateReferenceNames judges a reference whose group may be the core group.
+// validateReferenceNames validates a reference whose group may be the core group.
 func validateReferenceNames(r autoscalingv2.CrossVersionObjectReference, path *field.Path) field.ErrorList {
 	if gv, err := schema.ParseGroupVersion(r.APIVersion); err == nil && gv.Group == "" {
 		r.APIVersion = "core/v1"

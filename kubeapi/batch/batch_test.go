@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"triplane/kubeapi/kindtest"
+	"triplane/kubeapi/podspec"
 )
 
 func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, jobKind(), "jobs job Job namespaced in=all status")
-	kindtest.Declared(t, cronJobKind(), "cronjobs cronjob CronJob namespaced short=cj in=all status")
+	kindtest.Declared(t, jobKind(podspec.Options{}), "jobs job Job namespaced in=all status")
+	kindtest.Declared(t, cronJobKind(podspec.Options{}), "cronjobs cronjob CronJob namespaced short=cj in=all status")
 }
 
 func TestJobDefaults(t *testing.T) {
-	j := kindtest.New(t, jobKind(), "metadata: {name: j, uid: u}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}")
+	j := kindtest.New(t, jobKind(podspec.Options{}), "metadata: {name: j, uid: u}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}")
 	s := j.Spec
 	if *s.Completions != 1 || *s.Parallelism != 1 || *s.BackoffLimit != 6 || *s.CompletionMode != "NonIndexed" || *s.PodReplacementPolicy != "TerminatingOrFailed" {
 		t.Errorf("unexpected defaults %+v", s)

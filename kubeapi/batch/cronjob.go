@@ -9,15 +9,18 @@ import (
 	_ "time/tzdata" // time zones are the same on every machine
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
+	"triplane/kubeapi/workload"
 )
 
 // maxCronJobName leaves room for the time that the names of its jobs end with.
@@ -25,50 +28,56 @@ const maxCronJobName = 52
 
 const zoneInSchedule = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
 
-func cronJobKind() registry.Kind[*batchv1.CronJob] {
+// cronJobKind declares the CronJob; o says what its pods may be.
+func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 	return registry.Kind[*batchv1.CronJob]{
-		Hub: kind("CronJob"), Plural: "cronjobs", Singular: "cronjob",
-		ShortNames: []string{"cj"}, Categories: []string{"all"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataChange,
-		New:              func() *batchv1.CronJob { return &batchv1.CronJob{} },
-		NewList:          func() runtime.Object { return &batchv1.CronJobList{} },
-		Default:          defaultCronJob,
-		PrepareForCreate: func(_ context.Context, c *batchv1.CronJob) {
-			podspec.DropDisabled(&c.Spec.JobTemplate.Spec.Template.Spec)
-			c.Status = batchv1.CronJobStatus{}
-			c.Generation = 1
+		Hub: kind("CronJob"), Namespaced: true,
+		Representation: registry.Typed[*batchv1.CronJob]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() *batchv1.CronJob { return &batchv1.CronJob{} },
+		NewList:        func() runtime.Object { return &batchv1.CronJobList{} },
+		Names: registry.Names{
+			Plural: "cronjobs", Singular: "cronjob",
+			ShortNames: []string{"cj"}, Categories: []string{"all"},
 		},
-		PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) {
-			podspec.DropDisabled(&c.Spec.JobTemplate.Spec.Template.Spec)
-			c.Status = old.Status
-			strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
+		Write: registry.Write[*batchv1.CronJob]{
+			Default: defaultCronJob,
+			PrepareForCreate: func(_ context.Context, c *batchv1.CronJob) {
+				workload.PrepareForCreate(c, &c.Spec.JobTemplate.Spec.Template)
+				c.Status = batchv1.CronJobStatus{}
+			},
+			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) {
+				workload.PrepareForUpdate(c, old, &c.Spec.JobTemplate.Spec.Template, &c.Spec, &old.Spec)
+				c.Status = old.Status
+			},
+			Validate: func(_ context.Context, c *batchv1.CronJob) field.ErrorList {
+				errs := validateCronJobSpec(o, &c.Spec, nil, field.NewPath("spec"))
+				if len(c.Name) > maxCronJobName {
+					errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
+				}
+				return errs
+			},
+			ValidateUpdate: func(_ context.Context, c, old *batchv1.CronJob) field.ErrorList {
+				return validateCronJobSpec(o, &c.Spec, &old.Spec, field.NewPath("spec"))
+			},
+			Warnings:                 cronJobWarnings,
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		Validate: func(ctx context.Context, c *batchv1.CronJob) field.ErrorList {
-			errs := validateCronJobSpec(ctx, &c.Spec, nil, field.NewPath("spec"))
-			if len(c.Name) > maxCronJobName {
-				errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
-			}
-			return errs
+		Show: registry.Show[*batchv1.CronJob]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Schedule", show.Doc(batchv1.CronJobSpec{}, "schedule")),
+				show.Text("Timezone", show.Doc(batchv1.CronJobSpec{}, "timeZone")),
+				show.Bool("Suspend", show.Doc(batchv1.CronJobSpec{}, "suspend")),
+				show.Int("Active", show.Doc(batchv1.CronJobStatus{}, "active")),
+				show.Text("Last Schedule", show.Doc(batchv1.CronJobStatus{}, "lastScheduleTime")),
+				show.Age(),
+				show.Wide(show.Text("Containers", "Names of each container in the template.")),
+				show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
+				show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
+			},
+			Cells: cronJobCells,
 		},
-		ValidateUpdate: func(ctx context.Context, c, old *batchv1.CronJob) field.ErrorList {
-			return validateCronJobSpec(ctx, &c.Spec, &old.Spec, field.NewPath("spec"))
-		},
-		Warnings:                 cronJobWarnings,
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Schedule", show.Doc(batchv1.CronJobSpec{}, "schedule")),
-			show.Text("Timezone", show.Doc(batchv1.CronJobSpec{}, "timeZone")),
-			show.Bool("Suspend", show.Doc(batchv1.CronJobSpec{}, "suspend")),
-			show.Int("Active", show.Doc(batchv1.CronJobStatus{}, "active")),
-			show.Text("Last Schedule", show.Doc(batchv1.CronJobStatus{}, "lastScheduleTime")),
-			show.Age(),
-			show.Wide(show.Text("Containers", "Names of each container in the template.")),
-			show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
-			show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
-		},
-		Cells:       cronJobCells,
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*batchv1.CronJob]{
 			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) { c.Spec = old.Spec },
 			ResetFields:      strategy.Reset(v1, "spec"),
@@ -83,18 +92,12 @@ func defaultCronJob(c *batchv1.CronJob) {
 	if s.ConcurrencyPolicy == "" {
 		s.ConcurrencyPolicy = batchv1.AllowConcurrent
 	}
-	if s.Suspend == nil {
-		s.Suspend = ptr.To(false)
-	}
-	if s.SuccessfulJobsHistoryLimit == nil {
-		s.SuccessfulJobsHistoryLimit = ptr.To[int32](3)
-	}
-	if s.FailedJobsHistoryLimit == nil {
-		s.FailedJobsHistoryLimit = ptr.To[int32](1)
-	}
+	defaults.Set(&s.Suspend, false)
+	defaults.Set(&s.SuccessfulJobsHistoryLimit, 3)
+	defaults.Set(&s.FailedJobsHistoryLimit, 1)
 }
 
-func validateCronJobSpec(ctx context.Context, s, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {
+func validateCronJobSpec(o podspec.Options, s, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if s.Schedule == "" {
 		errs = append(errs, field.Required(path.Child("schedule"), ""))
@@ -110,12 +113,8 @@ func validateCronJobSpec(ctx context.Context, s, old *batchv1.CronJobSpec, path 
 	} else {
 		errs = append(errs, check.OneOf(s.ConcurrencyPolicy, path.Child("concurrencyPolicy"), batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)...)
 	}
-	var oldJob *batchv1.JobSpec
-	if old != nil {
-		oldJob = &old.JobTemplate.Spec
-	}
 	job := path.Child("jobTemplate", "spec")
-	errs = append(errs, validateJobTemplateSpec(ctx, &s.JobTemplate.Spec, oldJob, job)...)
+	errs = append(errs, validateJobTemplateSpec(o, &s.JobTemplate.Spec, job)...)
 	if sel := s.JobTemplate.Spec.Selector; sel != nil {
 		errs = append(errs, field.Invalid(job.Child("selector"), sel, "`selector` will be auto-generated"))
 	}
@@ -161,26 +160,18 @@ func validateTimeZone(zone string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func cronJobWarnings(ctx context.Context, c, old *batchv1.CronJob) []string {
-	path := field.NewPath("spec", "jobTemplate", "spec", "template")
-	t := &c.Spec.JobTemplate.Spec.Template
-	if old == nil {
-		return append(check.DependentNameWarnings(c.Name), podspec.TemplateWarnings(ctx, t, nil, path)...)
-	}
-	var warnings []string
-	if c.Generation != old.Generation {
-		warnings = podspec.TemplateWarnings(ctx, t, &old.Spec.JobTemplate.Spec.Template, path)
-	}
-	if strings.Contains(c.Spec.Schedule, "TZ") {
+func cronJobWarnings(_ context.Context, c, old *batchv1.CronJob) []string {
+	warnings := workload.Warnings(c, old, &c.Spec.JobTemplate.Spec.Template, field.NewPath("spec", "jobTemplate", "spec", "template"))
+	if old != nil && strings.Contains(c.Spec.Schedule, "TZ") {
 		warnings = append(warnings, "spec.schedule: "+zoneInSchedule)
 	}
 	return warnings
 }
 
-func cronJobCells(c *batchv1.CronJob) []any {
+func cronJobCells(c *batchv1.CronJob, since func(metav1.Time) string) []any {
 	last, zone, suspend := "<none>", "<none>", "False"
 	if t := c.Status.LastScheduleTime; t != nil {
-		last = show.Since(*t)
+		last = since(*t)
 	}
 	if z := c.Spec.TimeZone; z != nil {
 		zone = *z
@@ -193,5 +184,5 @@ func cronJobCells(c *batchv1.CronJob) []any {
 	}
 	job := &c.Spec.JobTemplate.Spec
 	names, images := show.Containers(job.Template.Spec.Containers)
-	return []any{c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, show.Since(c.CreationTimestamp), names, images, show.Selector(job.Selector)}
+	return []any{c.Name, c.Spec.Schedule, zone, suspend, int64(len(c.Status.Active)), last, since(c.CreationTimestamp), names, images, show.Selector(job.Selector)}
 }

@@ -6,6 +6,7 @@ import (
 
 	"triplane/generic/server"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/podspec"
 )
 
 var v1 = batchv1.SchemeGroupVersion
@@ -14,8 +15,9 @@ func kind(name string) schema.GroupVersionKind { return v1.WithKind(name) }
 
 // Group builds batch/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	pods := podspec.Options{AllowPrivileged: d.AllowPrivileged}
 	b := group.New(d, batchv1.GroupName, "v1")
-	group.Add(b, jobKind())
-	group.Add(b, cronJobKind())
+	group.Add(b, jobKind(pods))
+	group.Add(b, cronJobKind(pods))
 	return b.Info()
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"strconv"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,10 +17,11 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/generic/request"
-	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
+	"triplane/kubeapi/workload"
 )
 
 // The labels that tie pods to their job, and the names they had before they got
@@ -31,52 +31,60 @@ const (
 	legacyControllerUID = "controller-uid"
 )
 
-func jobKind() registry.Kind[*batchv1.Job] {
+// jobKind declares the Job; o says what its pods may be.
+func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 	return registry.Kind[*batchv1.Job]{
-		Hub: kind("Job"), Plural: "jobs", Singular: "job", Categories: []string{"all"}, Namespaced: true,
+		Hub: kind("Job"), Namespaced: true,
 		New:     func() *batchv1.Job { return &batchv1.Job{} },
 		NewList: func() runtime.Object { return &batchv1.JobList{} },
-		Default: defaultJob,
-		PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
-			podspec.DropDisabled(&j.Spec.Template.Spec)
-			j.Status = batchv1.JobStatus{}
-			j.Generation = 1
-			generateSelector(j)
+		Names:   registry.Names{Plural: "jobs", Singular: "job", Categories: []string{"all"}},
+		Write: registry.Write[*batchv1.Job]{
+			Default: defaultJob,
+			PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
+				workload.PrepareForCreate(j, &j.Spec.Template)
+				j.Status = batchv1.JobStatus{}
+				generateSelector(j)
+			},
+			// The labels of the template are those of a job that has none; they are
+			// validated where they came from.
+			BeginCreate: func(_ context.Context, j *batchv1.Job, _ bool) (func(context.Context, bool), error) {
+				if len(j.Labels) == 0 {
+					j.Labels = maps.Clone(j.Spec.Template.Labels)
+				}
+				return func(context.Context, bool) {}, nil
+			},
+			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
+				workload.PrepareForUpdate(j, old, &j.Spec.Template, &j.Spec, &old.Spec)
+				j.Status = old.Status
+			},
+			Validate:       func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },
+			ValidateUpdate: func(_ context.Context, j, old *batchv1.Job) field.ErrorList { return validateJobUpdate(o, j, old) },
+			Warnings:       jobWarnings,
+			ResetFields:    strategy.Reset(v1, "status"),
 		},
-		// The labels of the template are those of a job that has none; they are
-		// judged where they came from.
-		BeginCreate: func(_ context.Context, j *batchv1.Job, _ bool) (func(context.Context, bool), error) {
-			if len(j.Labels) == 0 {
-				j.Labels = maps.Clone(j.Spec.Template.Labels)
-			}
-			return func(context.Context, bool) {}, nil
+		Delete: registry.Delete[*batchv1.Job]{
+			CheckGraceful:     warnOfOrphans,
+			GarbageCollection: registry.OrphanDependents,
 		},
-		PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
-			podspec.DropDisabled(&j.Spec.Template.Spec)
-			j.Status = old.Status
-			strategy.Generation(j, old, check.Differs(j.Spec, old.Spec))
+		Show: registry.Show[*batchv1.Job]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Status", "Status of the job."),
+				show.Text("Completions", show.Doc(batchv1.JobStatus{}, "succeeded")),
+				show.Text("Duration", "Time required to complete the job."),
+				show.Age(),
+				show.Wide(show.Text("Containers", "Names of each container in the template.")),
+				show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
+				show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
+			},
+			Cells: jobCells,
 		},
-		Validate:                 validateJob,
-		ValidateUpdate:           validateJobUpdate,
-		Warnings:                 jobWarnings,
-		CheckGracefulDelete:      warnOfOrphans,
-		DefaultGarbageCollection: registry.OrphanDependents,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Status", "Status of the job."),
-			show.Text("Completions", show.Doc(batchv1.JobStatus{}, "succeeded")),
-			show.Text("Duration", "Time required to complete the job."),
-			show.Age(),
-			show.Wide(show.Text("Containers", "Names of each container in the template.")),
-			show.Wide(show.Text("Images", "Images referenced by each container in the template.")),
-			show.Wide(show.Text("Selector", show.Doc(batchv1.JobSpec{}, "selector"))),
+		Select: registry.Select[*batchv1.Job]{
+			Fields: []registry.SelectableField[*batchv1.Job]{
+				{Path: "status.successful", Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
+			},
+			Unknown: "field label %q not supported for Job",
 		},
-		Cells: jobCells,
-		Fields: []registry.SelectableField[*batchv1.Job]{
-			{Path: "status.successful", Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
-		},
-		UnknownField: "field label %q not supported for Job",
-		ResetFields:  strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*batchv1.Job]{
 			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) { j.Spec = old.Spec },
 			ValidateUpdate:   validateJobStatusUpdate,
@@ -91,24 +99,16 @@ func defaultJob(j *batchv1.Job) {
 	if s.Completions == nil && s.Parallelism == nil {
 		s.Completions = ptr.To[int32](1)
 	}
-	if s.Parallelism == nil {
-		s.Parallelism = ptr.To[int32](1)
-	}
+	defaults.Set(&s.Parallelism, 1)
 	if s.BackoffLimit == nil {
 		s.BackoffLimit = ptr.To[int32](6)
 		if s.BackoffLimitPerIndex != nil {
 			s.BackoffLimit = ptr.To[int32](math.MaxInt32)
 		}
 	}
-	if s.CompletionMode == nil {
-		s.CompletionMode = ptr.To(batchv1.NonIndexedCompletion)
-	}
-	if s.Suspend == nil {
-		s.Suspend = ptr.To(false)
-	}
-	if s.ManualSelector == nil {
-		s.ManualSelector = ptr.To(false)
-	}
+	defaults.Set(&s.CompletionMode, batchv1.NonIndexedCompletion)
+	defaults.Set(&s.Suspend, false)
+	defaults.Set(&s.ManualSelector, false)
 	defaultPodFailurePolicy(s.PodFailurePolicy)
 	if s.PodReplacementPolicy == nil {
 		s.PodReplacementPolicy = ptr.To(batchv1.TerminatingOrFailed)
@@ -163,7 +163,7 @@ func generateSelector(j *batchv1.Job) {
 	}
 }
 
-// warnOfOrphans tells clients that say nothing about dependents what happens to
+// warnOfOrphans warns clients that say nothing about dependents of what happens to
 // them; the deletion itself is never graceful.
 func warnOfOrphans(ctx context.Context, _ *batchv1.Job, opts *metav1.DeleteOptions) bool {
 	if opts != nil && opts.PropagationPolicy == nil && opts.OrphanDependents == nil { //nolint:staticcheck // the old option counts as well
@@ -172,32 +172,29 @@ func warnOfOrphans(ctx context.Context, _ *batchv1.Job, opts *metav1.DeleteOptio
 	return false
 }
 
-func jobWarnings(ctx context.Context, j, old *batchv1.Job) []string {
+func jobWarnings(_ context.Context, j, old *batchv1.Job) []string {
 	path := field.NewPath("spec", "template")
-	if old == nil {
-		warnings := check.DependentNameWarnings(j.Name)
-		if indexed(&j.Spec) && ptr.Deref(j.Spec.Completions, 0) > maxLimitedFailures && ptr.Deref(j.Spec.Parallelism, 0) > maxParallelWithoutIndexLimit {
-			warnings = append(warnings, "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
-		}
-		return append(warnings, podspec.TemplateWarnings(ctx, &j.Spec.Template, nil, path)...)
+	if old != nil {
+		return workload.TemplateWarnings(j, old, &j.Spec.Template, path)
 	}
-	if j.Generation == old.Generation {
-		return nil
+	warnings := workload.NameWarnings(j.Name)
+	if indexed(&j.Spec) && ptr.Deref(j.Spec.Completions, 0) > maxLimitedFailures && ptr.Deref(j.Spec.Parallelism, 0) > maxParallelWithoutIndexLimit {
+		warnings = append(warnings, "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}
-	return podspec.TemplateWarnings(ctx, &j.Spec.Template, &old.Spec.Template, path)
+	return append(warnings, podspec.TemplateWarnings(&j.Spec.Template, path)...)
 }
 
-func jobCells(j *batchv1.Job) []any {
+func jobCells(j *batchv1.Job, since func(metav1.Time) string) []any {
 	var took string
 	switch s := &j.Status; {
 	case s.StartTime == nil:
 	case s.CompletionTime == nil:
-		took = duration.HumanDuration(time.Since(s.StartTime.Time))
+		took = since(*s.StartTime)
 	default:
 		took = duration.HumanDuration(s.CompletionTime.Sub(s.StartTime.Time))
 	}
 	names, images := show.Containers(j.Spec.Template.Spec.Containers)
-	return []any{j.Name, jobState(j), jobCompletions(j), took, show.Since(j.CreationTimestamp), names, images, show.Selector(j.Spec.Selector)}
+	return []any{j.Name, jobState(j), jobCompletions(j), took, since(j.CreationTimestamp), names, images, show.Selector(j.Spec.Selector)}
 }
 
 func jobState(j *batchv1.Job) string {

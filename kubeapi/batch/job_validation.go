@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"context"
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,6 +14,7 @@ import (
 
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/workload"
 )
 
 // Limits that keep the lists of indexes in a status small.
@@ -33,9 +33,9 @@ func indexed(s *batchv1.JobSpec) bool {
 	return s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion
 }
 
-func validateJob(ctx context.Context, j *batchv1.Job) field.ErrorList {
+func validateJob(o podspec.Options, j *batchv1.Job) field.ErrorList {
 	errs := validateGeneratedSelector(j)
-	errs = append(errs, validateJobSpec(ctx, &j.Spec, nil, field.NewPath("spec"))...)
+	errs = append(errs, validateJobSpec(o, &j.Spec, field.NewPath("spec"))...)
 	if n := ptr.Deref(j.Spec.Completions, 0); indexed(&j.Spec) && n > 0 {
 		if host := fmt.Sprintf("%s-%d", j.Name, n-1); len(validation.IsDNS1123Label(host)) > 0 {
 			errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), j.Name, "will not able to create pod with invalid DNS label: "+host))
@@ -70,23 +70,23 @@ func validateGeneratedSelector(j *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-// validateJobSpec judges the spec of a Job, whose selector is settled.
-func validateJobSpec(ctx context.Context, s, old *batchv1.JobSpec, path *field.Path) field.ErrorList {
-	errs := validateJobTemplateSpec(ctx, s, old, path)
+// validateJobSpec validates the spec of a Job, whose selector is settled.
+func validateJobSpec(o podspec.Options, s *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	errs := validateJobTemplateSpec(o, s, path)
 	if s.Selector == nil {
 		errs = append(errs, field.Required(path.Child("selector"), ""))
 	} else {
 		errs = append(errs, metavalidation.ValidateLabelSelector(s.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	}
-	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil && !selector.Matches(labels.Set(s.Template.Labels)) {
-		errs = append(errs, field.Invalid(path.Child("template", "metadata", "labels"), s.Template.Labels, "`selector` does not match template `labels`"))
+	if selector, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil {
+		errs = append(errs, workload.Selected(selector, &s.Template, path.Child("template"))...)
 	}
 	return errs
 }
 
-// validateJobTemplateSpec judges what the specs of Jobs and of the jobs of a
+// validateJobTemplateSpec validates what the specs of Jobs and of the jobs of a
 // CronJob have in common.
-func validateJobTemplateSpec(ctx context.Context, s, old *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func validateJobTemplateSpec(o podspec.Options, s *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	errs := check.NonNegativePtr(s.Parallelism, path.Child("parallelism"))
 	errs = append(errs, check.NonNegativePtr(s.Completions, path.Child("completions"))...)
 	errs = append(errs, check.NonNegativePtr(s.ActiveDeadlineSeconds, path.Child("activeDeadlineSeconds"))...)
@@ -109,11 +109,7 @@ func validateJobTemplateSpec(ctx context.Context, s, old *batchv1.JobSpec, path 
 	errs = append(errs, validatePodFailurePolicy(s, path.Child("podFailurePolicy"))...)
 	errs = append(errs, validateSuccessPolicy(s, path.Child("successPolicy"))...)
 	errs = append(errs, validatePodReplacementPolicy(s, path.Child("podReplacementPolicy"))...)
-	var oldTemplate *corev1.PodTemplateSpec
-	if old != nil {
-		oldTemplate = &old.Template
-	}
-	errs = append(errs, podspec.ValidateTemplate(ctx, &s.Template, oldTemplate, path.Child("template"))...)
+	errs = append(errs, podspec.ValidateTemplate(o, &s.Template, path.Child("template"))...)
 	return append(errs, validateRestartPolicy(s, path.Child("template", "spec", "restartPolicy"))...)
 }
 
@@ -178,13 +174,13 @@ func validatePodReplacementPolicy(s *batchv1.JobSpec, path *field.Path) field.Er
 	}
 }
 
-func validateJobUpdate(ctx context.Context, j, old *batchv1.Job) field.ErrorList {
+func validateJobUpdate(opts podspec.Options, j, old *batchv1.Job) field.ErrorList {
 	path := field.NewPath("spec")
 	s, o := &j.Spec, &old.Spec
 	errs := validateGeneratedSelector(j)
-	// kube-apiserver judges the spec of a job that changes twice, and tells of
+	// kube-apiserver validates the spec of a job that changes twice, and reports
 	// each fault twice in the causes.
-	spec := validateJobSpec(ctx, s, o, path)
+	spec := validateJobSpec(opts, s, path)
 	errs = append(append(errs, spec...), spec...)
 	errs = append(errs, validateCompletionsUpdate(s, o, path)...)
 	errs = append(errs, check.Immutable(s.Selector, o.Selector, path.Child("selector"))...)

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 	"errors"
+	"time"
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 
 	"triplane/generic/authorization/rbac"
 	"triplane/kubeapi/group"
@@ -177,6 +179,26 @@ func FlowControl(ctx context.Context, stores *group.Stores) error {
 	levels := make(chan error, 1)
 	go func() { levels <- ensure(ctx, stores, priorityLevelSet()) }()
 	return errors.Join(ensure(ctx, stores, flowSchemaSet()), <-levels)
+}
+
+// repairEvery is how often the objects of flow control are looked after.
+const repairEvery = time.Minute
+
+// KeepFlowControl repairs the default objects of flow control, and those that were
+// deleted, until ctx ends.
+func KeepFlowControl(ctx context.Context, stores *group.Stores) {
+	ticker := time.NewTicker(repairEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := FlowControl(ctx, stores); err != nil && ctx.Err() == nil {
+				klog.InfoS("The default objects of flow control could not be repaired", "err", err)
+			}
+		}
+	}
 }
 
 func flowResource(plural string) schema.GroupResource {

@@ -19,7 +19,7 @@ func TestWhoAsksCannotBeForged(t *testing.T) {
 	r := &csr{}
 	r.Spec.Username, r.Spec.Groups = "admin", []string{"system:masters"}
 	ctx := request.WithUser(context.Background(), &user.Info{Name: "alice", Groups: []string{"devs"}})
-	signingRequestKind().PrepareForCreate(ctx, r)
+	signingRequestKind().Write.PrepareForCreate(ctx, r)
 	if r.Spec.Username != "alice" || len(r.Spec.Groups) != 1 || r.Spec.Groups[0] != "devs" {
 		t.Errorf("got %+v", r.Spec)
 	}

@@ -1,6 +1,3 @@
-// Package certificates declares the kind of the group certificates.k8s.io/v1,
-// CertificateSigningRequest, with its approval subresource. Who asks is filled
-// in by the server and can never be forged or changed.
 package certificates
 
 import (

@@ -183,7 +183,7 @@ func checkCertificate(data []byte) error {
 	return nil
 }
 
-// validateUpdate judges any change. What is there already is taken as it is.
+// validateUpdate validates any change. What is there already is taken as it is.
 func validateUpdate(r, old *csr) field.ErrorList {
 	conditions := field.NewPath("status", "conditions")
 	var errs field.ErrorList

@@ -40,7 +40,7 @@ func Immutable(value, old any, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, value, ImmutableMsg)}
 }
 
-// Name turns what a name check found into errors.
+// Name returns the messages of a name check as errors.
 func Name(msgs []string, value string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, m := range msgs {
@@ -49,27 +49,27 @@ func Name(msgs []string, value string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// Subdomain judges a DNS subdomain.
+// Subdomain validates a DNS subdomain.
 func Subdomain(value string, path *field.Path) field.ErrorList {
 	return Name(utilvalidation.IsDNS1123Subdomain(value), value, path)
 }
 
-// Label judges a DNS label.
+// Label validates a DNS label.
 func Label(value string, path *field.Path) field.ErrorList {
 	return Name(utilvalidation.IsDNS1123Label(value), value, path)
 }
 
-// QualifiedName judges a name with an optional domain before a slash.
+// QualifiedName validates a name with an optional domain before a slash.
 func QualifiedName(value string, path *field.Path) field.ErrorList {
 	return Name(utilvalidation.IsQualifiedName(value), value, path)
 }
 
-// PathSegment judges a name that becomes an element of a URL path.
+// PathSegment validates a name that becomes an element of a URL path.
 func PathSegment(value string, path *field.Path) field.ErrorList {
 	return Name(PathSegmentName(value, false), value, path)
 }
 
-// PathSegmentName tells what is wrong with a name as a path element; it is what
+// PathSegmentName returns what is wrong with a name as a path element; it is what
 // names are held to that need not be DNS names.
 func PathSegmentName(name string, prefix bool) []string {
 	if !prefix && (name == "." || name == "..") {
@@ -84,7 +84,7 @@ func PathSegmentName(name string, prefix bool) []string {
 	return msgs
 }
 
-// NonNegativeIntOrPercent judges a number or a percentage.
+// NonNegativeIntOrPercent validates a number or a percentage.
 func NonNegativeIntOrPercent(v intstr.IntOrString, path *field.Path) field.ErrorList {
 	if v.Type == intstr.String {
 		return Name(utilvalidation.IsValidPercent(v.StrVal), v.StrVal, path)
@@ -140,15 +140,6 @@ func ConditionsUnique(types []string, path *field.Path) field.ErrorList {
 		}
 	}
 	return errs
-}
-
-// DependentNameWarnings warns of names that Pods built from them cannot carry well.
-func DependentNameWarnings(name string) []string {
-	msgs := utilvalidation.IsDNS1123Label(name)
-	if name == "" || len(msgs) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", msgs)}
 }
 
 // ConditionStatuses are the values of a condition's status.

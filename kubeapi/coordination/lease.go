@@ -1,44 +1,41 @@
-// Package coordination is the group coordination.k8s.io, v1: leases.
 package coordination
 
 import (
 	"context"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
 )
-
-// Group builds coordination.k8s.io/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, coordinationv1.GroupName, "v1")
-	group.Add(b, leaseKind())
-	return b.Info()
-}
 
 func leaseKind() registry.Kind[*coordinationv1.Lease] {
 	type lease = *coordinationv1.Lease
 	return registry.Kind[lease]{
-		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Plural: "leases", Singular: "lease", Namespaced: true,
-		New:                 func() lease { return &coordinationv1.Lease{} },
-		NewList:             func() runtime.Object { return &coordinationv1.LeaseList{} },
-		AllowCreateOnUpdate: true,
-		PrepareForCreate:    func(_ context.Context, l lease) { dropElection(&l.Spec, nil) },
-		PrepareForUpdate:    func(_ context.Context, l, old lease) { dropElection(&l.Spec, &old.Spec) },
-		AnyFinalizer:        true,
-		Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
-		ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
-		Columns: []registry.Column{
-			show.Name(), show.Text("Holder", show.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), show.Age(),
+		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Namespaced: true,
+		New:            func() lease { return &coordinationv1.Lease{} },
+		NewList:        func() runtime.Object { return &coordinationv1.LeaseList{} },
+		Representation: registry.Typed[lease]{AnyFinalizer: true},
+		Names:          registry.Names{Plural: "leases", Singular: "lease"},
+		Write: registry.Write[lease]{
+			AllowCreateOnUpdate: true,
+			PrepareForCreate:    func(_ context.Context, l lease) { dropElection(&l.Spec, nil) },
+			PrepareForUpdate:    func(_ context.Context, l, old lease) { dropElection(&l.Spec, &old.Spec) },
+			Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
+			ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
 		},
-		Cells: func(l lease) []any {
-			return []any{l.Name, show.Deref(l.Spec.HolderIdentity), show.Since(l.CreationTimestamp)}
+		Show: registry.Show[lease]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Holder", show.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), show.Age(),
+			},
+			Cells: func(l lease, since func(metav1.Time) string) []any {
+				return []any{l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), since(l.CreationTimestamp)}
+			},
 		},
 	}
 }

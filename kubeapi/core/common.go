@@ -1,8 +1,6 @@
 package core
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,10 +18,9 @@ func kind(name string) schema.GroupVersionKind { return v1.WithKind(name) }
 
 func groupResource(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
 
-func ptr[V any](v V) *V { return &v }
-
-// immutableFlag judges the immutable field of config maps and secrets, and what
-// it protects: same tells that a protected field is unchanged.
+// immutableFlag validates the immutable field of config maps and secrets, and what
+// it protects. protected says of each field whether it is unchanged, order is that
+// of the errors.
 func immutableFlag(now, before *bool, protected map[string]bool, order ...string) field.ErrorList {
 	const msg = "field is immutable when `immutable` is set"
 	if before == nil || !*before {
@@ -41,7 +38,7 @@ func immutableFlag(now, before *bool, protected map[string]bool, order ...string
 	return errs
 }
 
-// configKey judges a key of a config map or secret.
+// configKey validates a key of a config map or secret.
 func configKey(key string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, msg := range utilvalidation.IsConfigMapKey(key) {
@@ -72,7 +69,7 @@ func accessModes(modes []corev1.PersistentVolumeAccessMode) string {
 // standardFinalizers are the names that need no domain.
 var standardFinalizers = sets.New("kubernetes", "orphan", "foregroundDeletion")
 
-// finalizerName judges an element of a finalizer list.
+// finalizerName validates an element of a finalizer list.
 func finalizerName(name string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, msg := range utilvalidation.IsQualifiedName(name) {
@@ -83,16 +80,6 @@ func finalizerName(name string, path *field.Path) field.ErrorList {
 	}
 	return errs
 }
-
-func quoted(values []string) string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = fmt.Sprintf("%q", v)
-	}
-	return strings.Join(out, ", ")
-}
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 func now() *metav1.Time {
 	t := metav1.Now().Rfc3339Copy()

@@ -35,7 +35,7 @@ func (componentStatuses) DeprecationWarning() string {
 	return "v1 ComponentStatus is deprecated in v1.19+"
 }
 
-// components are where kube-scheduler and kube-controller-manager tell their health.
+// components are where kube-scheduler and kube-controller-manager serve their health.
 var components = []struct{ name, url string }{
 	{"scheduler", "https://127.0.0.1:10259/healthz"},
 	{"controller-manager", "https://127.0.0.1:10257/healthz"},

@@ -16,21 +16,26 @@ import (
 // configMapKind declares config maps.
 func configMapKind() registry.Kind[*corev1.ConfigMap] {
 	return registry.Kind[*corev1.ConfigMap]{
-		Hub: kind("ConfigMap"), Plural: "configmaps", Singular: "configmap", ShortNames: []string{"cm"}, Namespaced: true,
-		New:                      func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
-		NewList:                  func() runtime.Object { return &corev1.ConfigMapList{} },
-		AllowUnconditionalUpdate: true,
-		Validate:                 func(_ context.Context, c *corev1.ConfigMap) field.ErrorList { return validateConfigMap(c) },
-		ValidateUpdate: func(_ context.Context, c, old *corev1.ConfigMap) field.ErrorList {
-			errs := immutableFlag(c.Immutable, old.Immutable, map[string]bool{
-				"data":       equality.Semantic.DeepEqual(c.Data, old.Data),
-				"binaryData": equality.Semantic.DeepEqual(c.BinaryData, old.BinaryData),
-			}, "data", "binaryData")
-			return append(errs, validateConfigMap(c)...)
+		Hub: kind("ConfigMap"), Namespaced: true,
+		New:     func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
+		NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
+		Names:   registry.Names{Plural: "configmaps", Singular: "configmap", ShortNames: []string{"cm"}},
+		Write: registry.Write[*corev1.ConfigMap]{
+			AllowUnconditionalUpdate: true,
+			Validate:                 func(_ context.Context, c *corev1.ConfigMap) field.ErrorList { return validateConfigMap(c) },
+			ValidateUpdate: func(_ context.Context, c, old *corev1.ConfigMap) field.ErrorList {
+				errs := immutableFlag(c.Immutable, old.Immutable, map[string]bool{
+					"data":       equality.Semantic.DeepEqual(c.Data, old.Data),
+					"binaryData": equality.Semantic.DeepEqual(c.BinaryData, old.BinaryData),
+				}, "data", "binaryData")
+				return append(errs, validateConfigMap(c)...)
+			},
 		},
-		Columns: []registry.Column{show.Name(), show.Text("Data", show.Doc(corev1.ConfigMap{}, "data")), show.Age()},
-		CellsAt: func(c *corev1.ConfigMap, since func(metav1.Time) string) []any {
-			return []any{c.Name, int64(len(c.Data) + len(c.BinaryData)), since(c.CreationTimestamp)}
+		Show: registry.Show[*corev1.ConfigMap]{
+			Columns: []registry.Column{show.Name(), show.Text("Data", show.Doc(corev1.ConfigMap{}, "data")), show.Age()},
+			Cells: func(c *corev1.ConfigMap, since func(metav1.Time) string) []any {
+				return []any{c.Name, int64(len(c.Data) + len(c.BinaryData)), since(c.CreationTimestamp)}
+			},
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -20,33 +21,38 @@ import (
 // endpointsKind declares endpoints.
 func endpointsKind() registry.Kind[*corev1.Endpoints] {
 	return registry.Kind[*corev1.Endpoints]{
-		Hub: kind("Endpoints"), Plural: "endpoints", Singular: "endpoints", ShortNames: []string{"ep"}, Namespaced: true,
-		Prefix:                   "services/endpoints",
-		MetadataOnUpdate:         registry.MetadataChange,
-		New:                      func() *corev1.Endpoints { return &corev1.Endpoints{} },
-		NewList:                  func() runtime.Object { return &corev1.EndpointsList{} },
-		AllowCreateOnUpdate:      true,
-		AllowUnconditionalUpdate: true,
-		Default: func(e *corev1.Endpoints) {
-			for i := range e.Subsets {
-				for j := range e.Subsets[i].Ports {
-					if p := &e.Subsets[i].Ports[j]; p.Protocol == "" {
-						p.Protocol = corev1.ProtocolTCP
+		Hub: kind("Endpoints"), Namespaced: true,
+		Prefix:         "services/endpoints",
+		Representation: registry.Typed[*corev1.Endpoints]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() *corev1.Endpoints { return &corev1.Endpoints{} },
+		NewList:        func() runtime.Object { return &corev1.EndpointsList{} },
+		Names:          registry.Names{Plural: "endpoints", Singular: "endpoints", ShortNames: []string{"ep"}},
+		Write: registry.Write[*corev1.Endpoints]{
+			AllowCreateOnUpdate:      true,
+			AllowUnconditionalUpdate: true,
+			Default: func(e *corev1.Endpoints) {
+				for i := range e.Subsets {
+					for j := range e.Subsets[i].Ports {
+						if p := &e.Subsets[i].Ports[j]; p.Protocol == "" {
+							p.Protocol = corev1.ProtocolTCP
+						}
 					}
 				}
-			}
+			},
+			Validate: func(_ context.Context, e *corev1.Endpoints) field.ErrorList { return validateEndpoints(e) },
+			ValidateUpdate: func(_ context.Context, e, _ *corev1.Endpoints) field.ErrorList {
+				return validateEndpoints(e)
+			},
 		},
-		Validate: func(_ context.Context, e *corev1.Endpoints) field.ErrorList { return validateEndpoints(e) },
-		ValidateUpdate: func(_ context.Context, e, _ *corev1.Endpoints) field.ErrorList {
-			return validateEndpoints(e)
+		Show: registry.Show[*corev1.Endpoints]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Endpoints", show.Doc(corev1.Endpoints{}, "subsets")), show.Age(),
+			},
+			Cells: func(e *corev1.Endpoints, since func(metav1.Time) string) []any {
+				return []any{e.Name, endpointsCell(e), since(e.CreationTimestamp)}
+			},
 		},
 		Deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-		Columns: []registry.Column{
-			show.Name(), show.Text("Endpoints", show.Doc(corev1.Endpoints{}, "subsets")), show.Age(),
-		},
-		Cells: func(e *corev1.Endpoints) []any {
-			return []any{e.Name, endpointsCell(e), show.Since(e.CreationTimestamp)}
-		},
 	}
 }
 

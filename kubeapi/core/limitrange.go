@@ -18,20 +18,23 @@ import (
 // limitRangeKind declares limit ranges.
 func limitRangeKind() registry.Kind[*corev1.LimitRange] {
 	return registry.Kind[*corev1.LimitRange]{
-		Hub: kind("LimitRange"), Plural: "limitranges", Singular: "limitrange", ShortNames: []string{"limits"}, Namespaced: true,
-		New:                      func() *corev1.LimitRange { return &corev1.LimitRange{} },
-		NewList:                  func() runtime.Object { return &corev1.LimitRangeList{} },
-		AllowCreateOnUpdate:      true,
-		AllowUnconditionalUpdate: true,
-		Default:                  defaultLimitRange,
-		PrepareForCreate: func(_ context.Context, l *corev1.LimitRange) {
-			if l.Name == "" && l.GenerateName == "" {
-				l.Name = string(uuid.NewUUID())
-			}
-		},
-		Validate: func(_ context.Context, l *corev1.LimitRange) field.ErrorList { return validateLimitRange(l) },
-		ValidateUpdate: func(_ context.Context, l, _ *corev1.LimitRange) field.ErrorList {
-			return validateLimitRange(l)
+		Hub: kind("LimitRange"), Namespaced: true,
+		New:     func() *corev1.LimitRange { return &corev1.LimitRange{} },
+		NewList: func() runtime.Object { return &corev1.LimitRangeList{} },
+		Names:   registry.Names{Plural: "limitranges", Singular: "limitrange", ShortNames: []string{"limits"}},
+		Write: registry.Write[*corev1.LimitRange]{
+			AllowCreateOnUpdate:      true,
+			AllowUnconditionalUpdate: true,
+			Default:                  defaultLimitRange,
+			PrepareForCreate: func(_ context.Context, l *corev1.LimitRange) {
+				if l.Name == "" && l.GenerateName == "" {
+					l.Name = string(uuid.NewUUID())
+				}
+			},
+			Validate: func(_ context.Context, l *corev1.LimitRange) field.ErrorList { return validateLimitRange(l) },
+			ValidateUpdate: func(_ context.Context, l, _ *corev1.LimitRange) field.ErrorList {
+				return validateLimitRange(l)
+			},
 		},
 	}
 }
@@ -82,7 +85,7 @@ func validateLimitRange(l *corev1.LimitRange) field.ErrorList {
 	return errs
 }
 
-// limitItem judges the quantities of an item against each other.
+// limitItem validates the quantities of an item against each other.
 func limitItem(it *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := sets.New[string]()

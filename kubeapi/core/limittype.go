@@ -13,7 +13,7 @@ import (
 
 var limitTypes = sets.New(corev1.LimitTypePod, corev1.LimitTypeContainer, corev1.LimitTypePersistentVolumeClaim)
 
-// LimitType judges what a limit is about: a standard type or a qualified name.
+// LimitType validates what a limit is about: a standard type or a qualified name.
 func LimitType(value string, path *field.Path) field.ErrorList {
 	errs := check.QualifiedName(value, path)
 	if len(errs) == 0 && !strings.Contains(value, "/") && !limitTypes.Has(corev1.LimitType(value)) {

@@ -19,35 +19,51 @@ import (
 // the subresource finalize.
 func namespaceKind() registry.Kind[*corev1.Namespace] {
 	return registry.Kind[*corev1.Namespace]{
-		Hub: kind("Namespace"), Plural: "namespaces", Singular: "namespace", ShortNames: []string{"ns"},
-		New:                      func() *corev1.Namespace { return &corev1.Namespace{} },
-		NewList:                  func() runtime.Object { return &corev1.NamespaceList{} },
-		ValidateName:             validation.NameIsDNSLabel,
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Default:                  labelWithName,
-		PrepareForCreate: func(_ context.Context, n *corev1.Namespace) {
-			// A generated name is known only now.
-			labelWithName(n)
-			n.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
-			for _, f := range n.Spec.Finalizers {
-				if f == corev1.FinalizerKubernetes {
-					return
+		Hub:     kind("Namespace"),
+		New:     func() *corev1.Namespace { return &corev1.Namespace{} },
+		NewList: func() runtime.Object { return &corev1.NamespaceList{} },
+		Names:   registry.Names{Plural: "namespaces", Singular: "namespace", ShortNames: []string{"ns"}},
+		Write: registry.Write[*corev1.Namespace]{
+			ValidateName:             validation.NameIsDNSLabel,
+			AllowUnconditionalUpdate: true,
+			Default:                  labelWithName,
+			PrepareForCreate: func(_ context.Context, n *corev1.Namespace) {
+				// A generated name is known only now.
+				labelWithName(n)
+				n.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
+				for _, f := range n.Spec.Finalizers {
+					if f == corev1.FinalizerKubernetes {
+						return
+					}
 				}
-			}
-			n.Spec.Finalizers = append(n.Spec.Finalizers, corev1.FinalizerKubernetes)
+				n.Spec.Finalizers = append(n.Spec.Finalizers, corev1.FinalizerKubernetes)
+			},
+			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) {
+				n.Spec.Finalizers, n.Status = old.Spec.Finalizers, old.Status
+			},
+			Validate:    func(_ context.Context, n *corev1.Namespace) field.ErrorList { return namespaceFinalizers(n) },
+			ResetFields: strategy.Reset(v1, "status"),
 		},
-		PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) {
-			n.Spec.Finalizers, n.Status = old.Spec.Finalizers, old.Status
+		Delete: registry.Delete[*corev1.Namespace]{
+			ReturnsObject: true,
+			Mark: func(_ context.Context, n *corev1.Namespace) bool {
+				n.Status.Phase = corev1.NamespaceTerminating
+				return true
+			},
+			Hold: func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 },
 		},
-		Validate: func(_ context.Context, n *corev1.Namespace) field.ErrorList { return namespaceFinalizers(n) },
-		MarkDeletion: func(_ context.Context, n *corev1.Namespace) bool {
-			n.Status.Phase = corev1.NamespaceTerminating
-			return true
+		Show: registry.Show[*corev1.Namespace]{
+			Columns: []registry.Column{show.Name(), show.Text("Status", "The status of the namespace"), show.Age()},
+			Cells: func(n *corev1.Namespace, since func(metav1.Time) string) []any {
+				return []any{n.Name, string(n.Status.Phase), since(n.CreationTimestamp)}
+			},
 		},
-		HoldDeletion: func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 },
-		Without:      []string{"deletecollection"},
-		ResetFields:  strategy.Reset(v1, "status"),
+		Select: registry.Select[*corev1.Namespace]{
+			Fields: []registry.SelectableField[*corev1.Namespace]{
+				{Path: "status.phase", Get: func(n *corev1.Namespace) string { return string(n.Status.Phase) }},
+			},
+		},
+		Without: []string{"deletecollection"},
 		Status: &registry.StatusSubresource[*corev1.Namespace]{
 			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Spec = old.Spec },
 			ValidateUpdate:   func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespacePhase(n) },
@@ -66,13 +82,6 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 				ResetFields: strategy.Reset(v1, "status"),
 				UpdateOnly:  true,
 			},
-		},
-		Columns: []registry.Column{show.Name(), show.Text("Status", "The status of the namespace"), show.Age()},
-		CellsAt: func(n *corev1.Namespace, since func(metav1.Time) string) []any {
-			return []any{n.Name, string(n.Status.Phase), since(n.CreationTimestamp)}
-		},
-		Fields: []registry.SelectableField[*corev1.Namespace]{
-			{Path: "status.phase", Get: func(n *corev1.Namespace) string { return string(n.Status.Phase) }},
 		},
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
@@ -20,26 +22,46 @@ import (
 func persistentVolumeKind() registry.Kind[*corev1.PersistentVolume] {
 	type pv = *corev1.PersistentVolume
 	return registry.Kind[pv]{
-		Hub: kind("PersistentVolume"), Plural: "persistentvolumes", Singular: "persistentvolume", ShortNames: []string{"pv"},
-		New:                      func() pv { return &corev1.PersistentVolume{} },
-		NewList:                  func() runtime.Object { return &corev1.PersistentVolumeList{} },
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Default:                  defaultVolume,
-		PrepareForCreate: func(_ context.Context, v pv) {
-			v.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: now()}
+		Hub:     kind("PersistentVolume"),
+		New:     func() pv { return &corev1.PersistentVolume{} },
+		NewList: func() runtime.Object { return &corev1.PersistentVolumeList{} },
+		Names:   registry.Names{Plural: "persistentvolumes", Singular: "persistentvolume", ShortNames: []string{"pv"}},
+		Write: registry.Write[pv]{
+			AllowUnconditionalUpdate: true,
+			Default:                  defaultVolume,
+			PrepareForCreate: func(_ context.Context, v pv) {
+				v.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: now()}
+			},
+			PrepareForUpdate: func(_ context.Context, v, old pv) { v.Status = old.Status },
+			Validate:         func(_ context.Context, v pv) field.ErrorList { return validateVolume(v) },
+			ValidateUpdate: func(_ context.Context, v, old pv) field.ErrorList {
+				errs := validateVolume(v)
+				source := field.NewPath("spec", "persistentvolumesource")
+				if check.Differs(v.Spec.PersistentVolumeSource, old.Spec.PersistentVolumeSource) {
+					errs = append(errs, field.Forbidden(source, "spec.persistentvolumesource is immutable after creation"))
+				}
+				return append(errs, check.Immutable(v.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
+			},
+			ResetFields: strategy.Reset(v1, "status"),
 		},
-		PrepareForUpdate: func(_ context.Context, v, old pv) { v.Status = old.Status },
-		Validate:         func(_ context.Context, v pv) field.ErrorList { return validateVolume(v) },
-		ValidateUpdate: func(_ context.Context, v, old pv) field.ErrorList {
-			errs := validateVolume(v)
-			source := field.NewPath("spec", "persistentvolumesource")
-			if check.Differs(v.Spec.PersistentVolumeSource, old.Spec.PersistentVolumeSource) {
-				errs = append(errs, field.Forbidden(source, "spec.persistentvolumesource is immutable after creation"))
-			}
-			return append(errs, check.Immutable(v.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
+		Delete: registry.Delete[pv]{ReturnsObject: true},
+		Show: registry.Show[pv]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Capacity", show.Doc(corev1.PersistentVolumeSpec{}, "capacity")),
+				show.Text("Access Modes", show.Doc(corev1.PersistentVolumeSpec{}, "accessModes")),
+				show.Text("Reclaim Policy", show.Doc(corev1.PersistentVolumeSpec{}, "persistentVolumeReclaimPolicy")),
+				show.Text("Status", show.Doc(corev1.PersistentVolumeStatus{}, "phase")),
+				show.Text("Claim", show.Doc(corev1.PersistentVolumeSpec{}, "claimRef")),
+				show.Text("StorageClass", "StorageClass of the pv"),
+				show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pv"),
+				show.Text("Reason", show.Doc(corev1.PersistentVolumeStatus{}, "reason")), show.Age(),
+				show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeSpec{}, "volumeMode"))),
+			},
+			Cells: volumeCells,
 		},
-		ResetFields: strategy.Reset(v1, "status"),
+		Select: registry.Select[pv]{
+			Fields: []registry.SelectableField[pv]{{Path: "name", Get: func(v pv) string { return v.Name }}},
+		},
 		Status: &registry.StatusSubresource[pv]{
 			PrepareForUpdate: func(_ context.Context, v, old pv) {
 				v.Spec = old.Spec
@@ -49,19 +71,6 @@ func persistentVolumeKind() registry.Kind[*corev1.PersistentVolume] {
 			},
 			ResetFields: strategy.Reset(v1, "spec"),
 		},
-		Columns: []registry.Column{
-			show.Name(), show.Text("Capacity", show.Doc(corev1.PersistentVolumeSpec{}, "capacity")),
-			show.Text("Access Modes", show.Doc(corev1.PersistentVolumeSpec{}, "accessModes")),
-			show.Text("Reclaim Policy", show.Doc(corev1.PersistentVolumeSpec{}, "persistentVolumeReclaimPolicy")),
-			show.Text("Status", show.Doc(corev1.PersistentVolumeStatus{}, "phase")),
-			show.Text("Claim", show.Doc(corev1.PersistentVolumeSpec{}, "claimRef")),
-			show.Text("StorageClass", "StorageClass of the pv"),
-			show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pv"),
-			show.Text("Reason", show.Doc(corev1.PersistentVolumeStatus{}, "reason")), show.Age(),
-			show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeSpec{}, "volumeMode"))),
-		},
-		Cells:  volumeCells,
-		Fields: []registry.SelectableField[pv]{{Path: "name", Get: func(v pv) string { return v.Name }}},
 	}
 }
 
@@ -73,7 +82,7 @@ func defaultVolume(v *corev1.PersistentVolume) {
 		v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
 	}
 	if v.Spec.VolumeMode == nil {
-		v.Spec.VolumeMode = ptr(corev1.PersistentVolumeFilesystem)
+		v.Spec.VolumeMode = ptr.To(corev1.PersistentVolumeFilesystem)
 	}
 	podspec.RoundResources(v.Spec.Capacity)
 	if s := v.Spec.HostPath; s != nil {
@@ -98,7 +107,7 @@ func defaultVolume(v *corev1.PersistentVolume) {
 	}
 }
 
-func volumeCells(v *corev1.PersistentVolume) []any {
+func volumeCells(v *corev1.PersistentVolume, since func(metav1.Time) string) []any {
 	claim := ""
 	if r := v.Spec.ClaimRef; r != nil {
 		claim = r.Namespace + "/" + r.Name
@@ -111,7 +120,7 @@ func volumeCells(v *corev1.PersistentVolume) []any {
 	return []any{
 		v.Name, capacity.String(), accessModes(v.Spec.AccessModes), string(v.Spec.PersistentVolumeReclaimPolicy), phase, claim,
 		classOf(v.Annotations, v.Spec.StorageClassName), orUnset(v.Spec.VolumeAttributesClassName), v.Status.Reason,
-		show.Since(v.CreationTimestamp), volumeMode(v.Spec.VolumeMode),
+		since(v.CreationTimestamp), volumeMode(v.Spec.VolumeMode),
 	}
 }
 

@@ -6,15 +6,17 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/specdiff"
 	"triplane/kubeapi/strategy"
 )
 
@@ -23,47 +25,52 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 	type pvc = *corev1.PersistentVolumeClaim
 	spec := field.NewPath("spec")
 	return registry.Kind[pvc]{
-		Hub: kind("PersistentVolumeClaim"), Plural: "persistentvolumeclaims", Singular: "persistentvolumeclaim", ShortNames: []string{"pvc"}, Namespaced: true,
-		New:                      func() pvc { return &corev1.PersistentVolumeClaim{} },
-		NewList:                  func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Default: func(c pvc) {
-			podspec.DefaultClaimSpec(&c.Spec)
-			if c.Status.Phase == "" {
-				c.Status.Phase = corev1.ClaimPending
-			}
-			podspec.RoundResources(c.Status.Capacity)
+		Hub: kind("PersistentVolumeClaim"), Namespaced: true,
+		New:     func() pvc { return &corev1.PersistentVolumeClaim{} },
+		NewList: func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
+		Names:   registry.Names{Plural: "persistentvolumeclaims", Singular: "persistentvolumeclaim", ShortNames: []string{"pvc"}},
+		Write: registry.Write[pvc]{
+			AllowUnconditionalUpdate: true,
+			Default: func(c pvc) {
+				podspec.DefaultClaimSpec(&c.Spec)
+				if c.Status.Phase == "" {
+					c.Status.Phase = corev1.ClaimPending
+				}
+				podspec.RoundResources(c.Status.Capacity)
+			},
+			PrepareForCreate: func(_ context.Context, c pvc) {
+				c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+				bothDataSources(&c.Spec)
+			},
+			Warnings: claimWarnings,
+			PrepareForUpdate: func(_ context.Context, c, old pvc) {
+				c.Status = old.Status
+				bothDataSources(&c.Spec)
+			},
+			Validate: func(_ context.Context, c pvc) field.ErrorList { return podspec.ValidateClaimSpec(&c.Spec, spec) },
+			ValidateUpdate: func(_ context.Context, c, old pvc) field.ErrorList {
+				return append(podspec.ValidateClaimSpec(&c.Spec, spec), claimKept(c, old, spec)...)
+			},
+			ResetFields: strategy.Reset(v1, "status"),
 		},
-		PrepareForCreate: func(_ context.Context, c pvc) {
-			c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
-			bothDataSources(&c.Spec)
+		Delete: registry.Delete[pvc]{ReturnsObject: true},
+		Show: registry.Show[pvc]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Status", show.Doc(corev1.PersistentVolumeClaimStatus{}, "phase")),
+				show.Text("Volume", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeName")),
+				show.Text("Capacity", show.Doc(corev1.PersistentVolumeClaimStatus{}, "capacity")),
+				show.Text("Access Modes", show.Doc(corev1.PersistentVolumeClaimStatus{}, "accessModes")),
+				show.Text("StorageClass", "StorageClass of the pvc"),
+				show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pvc"), show.Age(),
+				show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeMode"))),
+			},
+			Cells: claimCells,
 		},
-		Warnings: claimWarnings,
-		PrepareForUpdate: func(_ context.Context, c, old pvc) {
-			c.Status = old.Status
-			bothDataSources(&c.Spec)
-		},
-		Validate: func(_ context.Context, c pvc) field.ErrorList { return podspec.ValidateClaimSpec(&c.Spec, spec) },
-		ValidateUpdate: func(_ context.Context, c, old pvc) field.ErrorList {
-			return append(podspec.ValidateClaimSpec(&c.Spec, spec), claimKept(c, old, spec)...)
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[pvc]{
 			PrepareForUpdate: func(_ context.Context, c, old pvc) { c.Spec = old.Spec },
 			ValidateUpdate:   func(_ context.Context, c, _ pvc) field.ErrorList { return validateClaimStatus(c) },
 			ResetFields:      strategy.Reset(v1, "spec"),
 		},
-		Columns: []registry.Column{
-			show.Name(), show.Text("Status", show.Doc(corev1.PersistentVolumeClaimStatus{}, "phase")),
-			show.Text("Volume", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeName")),
-			show.Text("Capacity", show.Doc(corev1.PersistentVolumeClaimStatus{}, "capacity")),
-			show.Text("Access Modes", show.Doc(corev1.PersistentVolumeClaimStatus{}, "accessModes")),
-			show.Text("StorageClass", "StorageClass of the pvc"),
-			show.Text("VolumeAttributesClass", "VolumeAttributesClass of the pvc"), show.Age(),
-			show.Wide(show.Text("VolumeMode", show.Doc(corev1.PersistentVolumeClaimSpec{}, "volumeMode"))),
-		},
-		Cells: claimCells,
 	}
 }
 
@@ -73,7 +80,7 @@ func bothDataSources(s *corev1.PersistentVolumeClaimSpec) {
 	if d := s.DataSource; d != nil && s.DataSourceRef == nil && !oldDataSource(d) {
 		s.DataSource = nil
 	}
-	if r := s.DataSourceRef; r != nil && show.Deref(r.Namespace) != "" {
+	if r := s.DataSourceRef; r != nil && ptr.Deref(r.Namespace, "") != "" {
 		// Sources of other namespaces are off unless asked for.
 		s.DataSource, s.DataSourceRef = nil, nil
 	}
@@ -85,7 +92,7 @@ func bothDataSources(s *corev1.PersistentVolumeClaimSpec) {
 	}
 }
 
-func claimCells(c *corev1.PersistentVolumeClaim) []any {
+func claimCells(c *corev1.PersistentVolumeClaim, since func(metav1.Time) string) []any {
 	phase := string(c.Status.Phase)
 	if c.DeletionTimestamp != nil {
 		phase = "Terminating"
@@ -97,8 +104,8 @@ func claimCells(c *corev1.PersistentVolumeClaim) []any {
 		capacity = q.String()
 	}
 	return []any{
-		c.Name, phase, c.Spec.VolumeName, capacity, modes, classOf(c.Annotations, show.Deref(c.Spec.StorageClassName)),
-		orUnset(c.Spec.VolumeAttributesClassName), show.Since(c.CreationTimestamp), volumeMode(c.Spec.VolumeMode),
+		c.Name, phase, c.Spec.VolumeName, capacity, modes, classOf(c.Annotations, ptr.Deref(c.Spec.StorageClassName, "")),
+		orUnset(c.Spec.VolumeAttributesClassName), since(c.CreationTimestamp), volumeMode(c.Spec.VolumeMode),
 	}
 }
 
@@ -137,7 +144,7 @@ func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {
 	return errs
 }
 
-// claimWarnings tells what is unwise about a claim.
+// claimWarnings returns warnings about a claim.
 func claimWarnings(_ context.Context, c, _ *corev1.PersistentVolumeClaim) []string {
 	var warnings []string
 	if _, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
@@ -164,7 +171,7 @@ func claimKept(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.Err
 	}
 	if check.Differs(now, before) {
 		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
-			diff.Diff(before, now))))
+			specdiff.Of(before, now))))
 	}
 	newSize, oldSize := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
 	if newSize.Cmp(oldSize) < 0 && newSize.Cmp(old.Status.Capacity[corev1.ResourceStorage]) <= 0 {
@@ -182,7 +189,7 @@ func claimKept(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.Err
 func claimClassKept(c, old *corev1.PersistentVolumeClaim, now, before *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	const key = corev1.BetaStorageClassAnnotation
 	was, had := old.Annotations[key]
-	if _, has := c.Annotations[key]; had && !has && before.StorageClassName == nil && show.Deref(now.StorageClassName) == was && now.StorageClassName != nil {
+	if _, has := c.Annotations[key]; had && !has && before.StorageClassName == nil && ptr.Deref(now.StorageClassName, "") == was && now.StorageClassName != nil {
 		now.StorageClassName = nil
 		return nil
 	}
@@ -195,9 +202,9 @@ func claimClassKept(c, old *corev1.PersistentVolumeClaim, now, before *corev1.Pe
 	return nil
 }
 
-// oldDataSource tells what dataSource may name; the rest is left to
+// oldDataSource validates what dataSource names; the rest is left to
 // dataSourceRef, and forgotten here.
 func oldDataSource(d *corev1.TypedLocalObjectReference) bool {
-	group := show.Deref(d.APIGroup)
+	group := ptr.Deref(d.APIGroup, "")
 	return d.Kind == "PersistentVolumeClaim" && group == "" || d.Kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io"
 }

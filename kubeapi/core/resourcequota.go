@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -22,38 +23,43 @@ import (
 // resourceQuotaKind declares resource quotas.
 func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 	return registry.Kind[*corev1.ResourceQuota]{
-		Hub: kind("ResourceQuota"), Plural: "resourcequotas", Singular: "resourcequota", ShortNames: []string{"quota"}, Namespaced: true,
-		MetadataOnUpdate:         registry.MetadataChange,
-		New:                      func() *corev1.ResourceQuota { return &corev1.ResourceQuota{} },
-		NewList:                  func() runtime.Object { return &corev1.ResourceQuotaList{} },
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Default: func(q *corev1.ResourceQuota) {
-			podspec.RoundResources(q.Spec.Hard)
-			podspec.RoundResources(q.Status.Hard)
-			podspec.RoundResources(q.Status.Used)
+		Hub: kind("ResourceQuota"), Namespaced: true,
+		Representation: registry.Typed[*corev1.ResourceQuota]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() *corev1.ResourceQuota { return &corev1.ResourceQuota{} },
+		NewList:        func() runtime.Object { return &corev1.ResourceQuotaList{} },
+		Names:          registry.Names{Plural: "resourcequotas", Singular: "resourcequota", ShortNames: []string{"quota"}},
+		Write: registry.Write[*corev1.ResourceQuota]{
+			AllowUnconditionalUpdate: true,
+			Default: func(q *corev1.ResourceQuota) {
+				podspec.RoundResources(q.Spec.Hard)
+				podspec.RoundResources(q.Status.Hard)
+				podspec.RoundResources(q.Status.Used)
+			},
+			PrepareForCreate: func(_ context.Context, q *corev1.ResourceQuota) { q.Status = corev1.ResourceQuotaStatus{} },
+			PrepareForUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) { q.Status = old.Status },
+			Validate:         func(_ context.Context, q *corev1.ResourceQuota) field.ErrorList { return quotaSpec(&q.Spec) },
+			ValidateUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) field.ErrorList {
+				return append(quotaSpec(&q.Spec), quotaScopesKept(q, old)...)
+			},
+			ResetFields: strategy.Reset(v1, "status"),
 		},
-		PrepareForCreate: func(_ context.Context, q *corev1.ResourceQuota) { q.Status = corev1.ResourceQuotaStatus{} },
-		PrepareForUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) { q.Status = old.Status },
-		Validate:         func(_ context.Context, q *corev1.ResourceQuota) field.ErrorList { return quotaSpec(&q.Spec) },
-		ValidateUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) field.ErrorList {
-			return append(quotaSpec(&q.Spec), quotaScopesKept(q, old)...)
+		Delete: registry.Delete[*corev1.ResourceQuota]{ReturnsObject: true},
+		Show: registry.Show[*corev1.ResourceQuota]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
+				show.Text("Limit", "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."),
+				show.Age(),
+			},
+			Cells: func(q *corev1.ResourceQuota, since func(metav1.Time) string) []any {
+				requests, limits := quotaCells(q)
+				return []any{q.Name, requests, limits, since(q.CreationTimestamp)}
+			},
 		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*corev1.ResourceQuota]{
 			PrepareForUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) { q.Spec = old.Spec },
 			ValidateUpdate:   func(_ context.Context, q, _ *corev1.ResourceQuota) field.ErrorList { return quotaStatus(&q.Status) },
 			ResetFields:      strategy.Reset(v1, "spec"),
-		},
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
-			show.Text("Limit", "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."),
-			show.Age(),
-		},
-		Cells: func(q *corev1.ResourceQuota) []any {
-			requests, limits := quotaCells(q)
-			return []any{q.Name, requests, limits, show.Since(q.CreationTimestamp)}
 		},
 	}
 }

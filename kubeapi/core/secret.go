@@ -19,40 +19,47 @@ import (
 // secretKind declares secrets.
 func secretKind() registry.Kind[*corev1.Secret] {
 	return registry.Kind[*corev1.Secret]{
-		Hub: kind("Secret"), Plural: "secrets", Singular: "secret", Namespaced: true,
-		New:                      func() *corev1.Secret { return &corev1.Secret{} },
-		NewList:                  func() runtime.Object { return &corev1.SecretList{} },
-		AllowUnconditionalUpdate: true,
-		Default:                  defaultSecret,
-		PrepareForUpdate: func(_ context.Context, s, old *corev1.Secret) {
-			// A client that does not know types keeps the type.
-			if s.Type == "" {
-				s.Type = old.Type
-			}
+		Hub: kind("Secret"), Namespaced: true,
+		New:     func() *corev1.Secret { return &corev1.Secret{} },
+		NewList: func() runtime.Object { return &corev1.SecretList{} },
+		Names:   registry.Names{Plural: "secrets", Singular: "secret"},
+		Write: registry.Write[*corev1.Secret]{
+			AllowUnconditionalUpdate: true,
+			Default:                  defaultSecret,
+			PrepareForUpdate: func(_ context.Context, s, old *corev1.Secret) {
+				// A client that does not know types keeps the type.
+				if s.Type == "" {
+					s.Type = old.Type
+				}
+			},
+			Validate: func(_ context.Context, s *corev1.Secret) field.ErrorList { return validateSecret(s) },
+			ValidateUpdate: func(_ context.Context, s, old *corev1.Secret) field.ErrorList {
+				errs := check.Immutable(s.Type, old.Type, field.NewPath("type"))
+				errs = append(errs, immutableFlag(s.Immutable, old.Immutable, map[string]bool{
+					"data": equality.Semantic.DeepEqual(s.Data, old.Data),
+				}, "data")...)
+				return append(errs, validateSecret(s)...)
+			},
+			Warnings: func(_ context.Context, s, _ *corev1.Secret) []string { return secretWarnings(s) },
 		},
-		Validate: func(_ context.Context, s *corev1.Secret) field.ErrorList { return validateSecret(s) },
-		ValidateUpdate: func(_ context.Context, s, old *corev1.Secret) field.ErrorList {
-			errs := check.Immutable(s.Type, old.Type, field.NewPath("type"))
-			errs = append(errs, immutableFlag(s.Immutable, old.Immutable, map[string]bool{
-				"data": equality.Semantic.DeepEqual(s.Data, old.Data),
-			}, "data")...)
-			return append(errs, validateSecret(s)...)
+		Show: registry.Show[*corev1.Secret]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Type", show.Doc(corev1.Secret{}, "type")),
+				show.Text("Data", show.Doc(corev1.Secret{}, "data")), show.Age(),
+			},
+			Cells: func(s *corev1.Secret, since func(metav1.Time) string) []any {
+				return []any{s.Name, string(s.Type), int64(len(s.Data)), since(s.CreationTimestamp)}
+			},
 		},
-		Warnings: func(_ context.Context, s, _ *corev1.Secret) []string { return secretWarnings(s) },
-		Columns: []registry.Column{
-			show.Name(), show.Text("Type", show.Doc(corev1.Secret{}, "type")),
-			show.Text("Data", show.Doc(corev1.Secret{}, "data")), show.Age(),
-		},
-		CellsAt: func(s *corev1.Secret, since func(metav1.Time) string) []any {
-			return []any{s.Name, string(s.Type), int64(len(s.Data)), since(s.CreationTimestamp)}
-		},
-		Fields: []registry.SelectableField[*corev1.Secret]{
-			{Path: "type", Get: func(s *corev1.Secret) string { return string(s.Type) }},
+		Select: registry.Select[*corev1.Secret]{
+			Fields: []registry.SelectableField[*corev1.Secret]{
+				{Path: "type", Get: func(s *corev1.Secret) string { return string(s.Type) }},
+			},
 		},
 	}
 }
 
-// secretWarnings tells of a certificate and a key that do not go together.
+// secretWarnings warns of a certificate and a key that do not belong together.
 func secretWarnings(s *corev1.Secret) []string {
 	if s.Type != corev1.SecretTypeTLS {
 		return nil
@@ -120,7 +127,7 @@ func validateSecret(s *corev1.Secret) field.ErrorList {
 	return errs
 }
 
-// jsonKey judges the key that a docker configuration must be at. The value
+// jsonKey validates the key that a docker configuration must be at. The value
 // itself is kept out of the message.
 func jsonKey(s *corev1.Secret, key string) field.ErrorList {
 	path := field.NewPath("data").Key(key)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/registry"
@@ -23,22 +24,27 @@ func bareSecretNames(s *corev1.ServiceAccount) {
 // serviceAccountKind declares service accounts.
 func serviceAccountKind() registry.Kind[*corev1.ServiceAccount] {
 	return registry.Kind[*corev1.ServiceAccount]{
-		Hub: kind("ServiceAccount"), Plural: "serviceaccounts", Singular: "serviceaccount", ShortNames: []string{"sa"}, Namespaced: true,
-		New:                      func() *corev1.ServiceAccount { return &corev1.ServiceAccount{} },
-		NewList:                  func() runtime.Object { return &corev1.ServiceAccountList{} },
-		PrepareForCreate:         func(_ context.Context, s *corev1.ServiceAccount) { bareSecretNames(s) },
-		PrepareForUpdate:         func(_ context.Context, s, _ *corev1.ServiceAccount) { bareSecretNames(s) },
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Warnings: func(_ context.Context, s, _ *corev1.ServiceAccount) []string {
-			if _, ok := s.Annotations[enforceMountable]; ok {
-				return []string{"metadata.annotations[" + enforceMountable + "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
-			}
-			return nil
+		Hub: kind("ServiceAccount"), Namespaced: true,
+		New:     func() *corev1.ServiceAccount { return &corev1.ServiceAccount{} },
+		NewList: func() runtime.Object { return &corev1.ServiceAccountList{} },
+		Names:   registry.Names{Plural: "serviceaccounts", Singular: "serviceaccount", ShortNames: []string{"sa"}},
+		Write: registry.Write[*corev1.ServiceAccount]{
+			PrepareForCreate:         func(_ context.Context, s *corev1.ServiceAccount) { bareSecretNames(s) },
+			PrepareForUpdate:         func(_ context.Context, s, _ *corev1.ServiceAccount) { bareSecretNames(s) },
+			AllowUnconditionalUpdate: true,
+			Warnings: func(_ context.Context, s, _ *corev1.ServiceAccount) []string {
+				if _, ok := s.Annotations[enforceMountable]; ok {
+					return []string{"metadata.annotations[" + enforceMountable + "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
+				}
+				return nil
+			},
 		},
-		Columns: []registry.Column{show.Name(), show.Age()},
-		Cells: func(s *corev1.ServiceAccount) []any {
-			return []any{s.Name, show.Since(s.CreationTimestamp)}
+		Delete: registry.Delete[*corev1.ServiceAccount]{ReturnsObject: true},
+		Show: registry.Show[*corev1.ServiceAccount]{
+			Columns: []registry.Column{show.Name(), show.Age()},
+			Cells: func(s *corev1.ServiceAccount, since func(metav1.Time) string) []any {
+				return []any{s.Name, since(s.CreationTimestamp)}
+			},
 		},
 	}
 }

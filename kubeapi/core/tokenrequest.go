@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/registry/rest"
@@ -72,10 +73,8 @@ func (t tokenRequests) CreateNamed(ctx context.Context, name string, obj runtime
 	if errs := validateTokenRequest(req); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind(), "", errs)
 	}
-	if validate != nil {
-		if err := validate(ctx, req.DeepCopy()); err != nil {
-			return nil, err
-		}
+	if err := group.Admit(ctx, req, validate); err != nil {
+		return nil, err
 	}
 	return t.issue(ctx, req, account)
 }
@@ -93,7 +92,7 @@ func (tokenRequests) Default(obj runtime.Object) {
 
 func defaultTokenRequest(r *authenticationv1.TokenRequest) {
 	if r.Spec.ExpirationSeconds == nil {
-		r.Spec.ExpirationSeconds = ptr(int64(defaultTokenSeconds))
+		r.Spec.ExpirationSeconds = ptr.To(int64(defaultTokenSeconds))
 	}
 }
 
@@ -134,7 +133,7 @@ func (t tokenRequests) issue(ctx context.Context, req *authenticationv1.TokenReq
 	lifetime := time.Duration(*req.Spec.ExpirationSeconds) * time.Second
 	if t.most > 0 && lifetime > t.most {
 		lifetime = t.most
-		req.Spec.ExpirationSeconds = ptr(int64(lifetime.Seconds()))
+		req.Spec.ExpirationSeconds = ptr.To(int64(lifetime.Seconds()))
 	}
 	ask := serviceaccount.Request{
 		Namespace: account.Namespace, Account: serviceaccount.Ref{Name: account.Name, UID: string(account.UID)}, Lifetime: lifetime,
@@ -184,7 +183,7 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 	}
 	switch gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind); gvk.GroupKind() {
 	case schema.GroupKind{Kind: "Pod"}:
-		p, err := group.Get[pod](ctx, t.stores, groupResource("pods"), account.Namespace, ref.Name, group.Consistent)
+		p, err := group.Get[*corev1.Pod](ctx, t.stores, groupResource("pods"), account.Namespace, ref.Name, group.Consistent)
 		if err != nil {
 			return err
 		}
@@ -214,7 +213,7 @@ func (t tokenRequests) bind(ctx context.Context, req *authenticationv1.TokenRequ
 }
 
 // nodeOf notes the node that a pod is on, where there is one.
-func (t tokenRequests) nodeOf(ctx context.Context, p pod, ask *serviceaccount.Request) {
+func (t tokenRequests) nodeOf(ctx context.Context, p *corev1.Pod, ask *serviceaccount.Request) {
 	if p.Spec.NodeName == "" {
 		return
 	}

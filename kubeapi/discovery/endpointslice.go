@@ -1,4 +1,3 @@
-// Package discovery is the group discovery.k8s.io, v1: endpoint slices.
 package discovery
 
 import (
@@ -12,63 +11,61 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
 
 type slice = *discoveryv1.EndpointSlice
 
-// Group builds discovery.k8s.io/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, discoveryv1.GroupName, "v1")
-	group.Add(b, endpointSliceKind())
-	return b.Info()
-}
-
 func endpointSliceKind() registry.Kind[slice] {
 	return registry.Kind[slice]{
-		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Plural: "endpointslices", Singular: "endpointslice", Namespaced: true,
-		New:                      func() slice { return &discoveryv1.EndpointSlice{} },
-		NewList:                  func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
-		AllowUnconditionalUpdate: true,
-		Default:                  defaultSlice,
-		PrepareForCreate: func(_ context.Context, s slice) {
-			dropTopology(s, nil)
-			s.Generation = 1
+		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
+		New:     func() slice { return &discoveryv1.EndpointSlice{} },
+		NewList: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
+		Names:   registry.Names{Plural: "endpointslices", Singular: "endpointslice"},
+		Write: registry.Write[slice]{
+			AllowUnconditionalUpdate: true,
+			Default:                  defaultSlice,
+			PrepareForCreate: func(_ context.Context, s slice) {
+				dropTopology(s, nil)
+				s.Generation = 1
+			},
+			PrepareForUpdate: func(_ context.Context, s, old slice) {
+				dropTopology(s, old)
+				now, before := s.DeepCopy(), old.DeepCopy()
+				now.ObjectMeta, before.ObjectMeta = old.ObjectMeta, old.ObjectMeta
+				changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels) || check.Differs(s.Annotations, old.Annotations)
+				strategy.Generation(s, old, changed)
+			},
+			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
+			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
+				return append(validateSlice(s), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
+			},
+			Warnings: func(_ context.Context, s, _ slice) []string {
+				if s.AddressType == discoveryv1.AddressTypeFQDN {
+					return []string{"spec.addressType: FQDN endpoints are deprecated"}
+				}
+				return nil
+			},
 		},
-		PrepareForUpdate: func(_ context.Context, s, old slice) {
-			dropTopology(s, old)
-			now, before := s.DeepCopy(), old.DeepCopy()
-			now.ObjectMeta, before.ObjectMeta = old.ObjectMeta, old.ObjectMeta
-			changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels) || check.Differs(s.Annotations, old.Annotations)
-			strategy.Generation(s, old, changed)
-		},
-		Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
-		ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-			return append(validateSlice(s), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
-		},
-		Warnings: func(_ context.Context, s, _ slice) []string {
-			if s.AddressType == discoveryv1.AddressTypeFQDN {
-				return []string{"spec.addressType: FQDN endpoints are deprecated"}
-			}
-			return nil
-		},
-		Columns: []registry.Column{
-			show.Name(), show.Text("AddressType", show.Doc(discoveryv1.EndpointSlice{}, "addressType")),
-			show.Text("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports")),
-			show.Text("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints")), show.Age(),
-		},
-		Cells: func(s slice) []any {
-			return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), show.Since(s.CreationTimestamp)}
+		Show: registry.Show[slice]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("AddressType", show.Doc(discoveryv1.EndpointSlice{}, "addressType")),
+				show.Text("Ports", show.Doc(discoveryv1.EndpointSlice{}, "ports")),
+				show.Text("Endpoints", show.Doc(discoveryv1.EndpointSlice{}, "endpoints")), show.Age(),
+			},
+			Cells: func(s slice, since func(metav1.Time) string) []any {
+				return []any{s.Name, string(s.AddressType), portsCell(s.Ports), endpointsCell(s.Endpoints), since(s.CreationTimestamp)}
+			},
 		},
 	}
 }
@@ -178,30 +175,36 @@ func address(a string, t discoveryv1.AddressType, path *field.Path) field.ErrorL
 }
 
 func hints(h *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	zones, seen := path.Child("forZones"), sets.New[string]()
-	if len(h.ForZones) > maxHints {
-		return append(errs, field.TooMany(zones, len(h.ForZones), maxHints))
-	}
+	zones := make([]string, len(h.ForZones))
 	for i, z := range h.ForZones {
-		p := zones.Index(i).Child("name")
-		if seen.Has(z.Name) {
-			errs = append(errs, field.Duplicate(p, z.Name))
-		}
-		seen.Insert(z.Name)
-		errs = append(errs, check.Label(z.Name, p)...)
+		zones[i] = z.Name
 	}
-	nodes, names := path.Child("forNodes"), sets.New[string]()
-	if len(h.ForNodes) > maxHints {
-		return append(errs, field.TooMany(nodes, len(h.ForNodes), maxHints))
-	}
+	nodes := make([]string, len(h.ForNodes))
 	for i, n := range h.ForNodes {
-		p := nodes.Index(i).Child("name")
-		if names.Has(n.Name) {
-			errs = append(errs, field.Duplicate(p, n.Name))
+		nodes[i] = n.Name
+	}
+	errs := hintNames(zones, check.Label, path.Child("forZones"))
+	if len(zones) > maxHints {
+		return errs
+	}
+	return append(errs, hintNames(nodes, check.Subdomain, path.Child("forNodes"))...)
+}
+
+// hintNames validates the names of what an endpoint is for, which are not many and
+// differ.
+func hintNames(names []string, valid func(string, *field.Path) field.ErrorList, path *field.Path) field.ErrorList {
+	if len(names) > maxHints {
+		return field.ErrorList{field.TooMany(path, len(names), maxHints)}
+	}
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i, name := range names {
+		p := path.Index(i).Child("name")
+		if seen.Has(name) {
+			errs = append(errs, field.Duplicate(p, name))
 		}
-		names.Insert(n.Name)
-		errs = append(errs, check.Subdomain(n.Name, p)...)
+		seen.Insert(name)
+		errs = append(errs, valid(name, p)...)
 	}
 	return errs
 }
@@ -214,7 +217,7 @@ func slicePorts(ports []discoveryv1.EndpointPort, list *field.Path) field.ErrorL
 	names := sets.New[string]()
 	for i := range ports {
 		p, path := &ports[i], list.Index(i)
-		name := show.Deref(p.Name)
+		name := ptr.Deref(p.Name, "")
 		if name != "" {
 			errs = append(errs, check.Label(name, path.Child("name"))...)
 		}
@@ -222,7 +225,7 @@ func slicePorts(ports []discoveryv1.EndpointPort, list *field.Path) field.ErrorL
 			errs = append(errs, field.Duplicate(path.Child("name"), name))
 		}
 		names.Insert(name)
-		errs = append(errs, check.OneOf(show.Deref(p.Protocol), path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		errs = append(errs, check.OneOf(ptr.Deref(p.Protocol, ""), path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
 		if p.AppProtocol != nil {
 			errs = append(errs, check.QualifiedName(*p.AppProtocol, path.Child("appProtocol"))...)
 		}

@@ -21,19 +21,24 @@ import (
 func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	type event = *corev1.Event
 	return registry.Kind[event]{
-		Hub: corev1.SchemeGroupVersion.WithKind("Event"), Plural: "events", Singular: "event", ShortNames: []string{"ev"}, Namespaced: true,
-		New:                      func() event { return &corev1.Event{} },
-		NewList:                  func() runtime.Object { return &corev1.EventList{} },
-		ValidateName:             check.PathSegmentName,
-		TTL:                      func(event) time.Duration { return ttl },
-		AllowCreateOnUpdate:      true,
-		AllowUnconditionalUpdate: true,
-		DefaultGarbageCollection: registry.Unsupported,
-		Validate:                 func(_ context.Context, e event) field.ErrorList { return validateEvent(e) },
-		ValidateUpdate:           func(_ context.Context, e, _ event) field.ErrorList { return validateEvent(e) },
-		Columns:                  columns(),
-		CellsAt:                  cells,
-		Fields:                   selectableFields(),
+		Hub: corev1.SchemeGroupVersion.WithKind("Event"), Namespaced: true,
+		New:     func() event { return &corev1.Event{} },
+		NewList: func() runtime.Object { return &corev1.EventList{} },
+		TTL:     func(event) time.Duration { return ttl },
+		Names:   registry.Names{Plural: "events", Singular: "event", ShortNames: []string{"ev"}},
+		Write: registry.Write[event]{
+			ValidateName:             check.PathSegmentName,
+			AllowCreateOnUpdate:      true,
+			AllowUnconditionalUpdate: true,
+			Validate:                 func(_ context.Context, e event) field.ErrorList { return validateEvent(e) },
+			ValidateUpdate:           func(_ context.Context, e, _ event) field.ErrorList { return validateEvent(e) },
+		},
+		Delete: registry.Delete[event]{GarbageCollection: registry.Unsupported},
+		Show: registry.Show[event]{
+			Columns: columns(),
+			Cells:   cells,
+		},
+		Select: registry.Select[event]{Fields: selectableFields()},
 	}
 }
 

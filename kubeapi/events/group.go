@@ -31,14 +31,14 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 // that may happen to an event here is that its series goes on.
 func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	k := event.Kind(ttl)
-	k.Prefix, k.ValidateName = "events", nil // stricter than the core group
-	k.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
-	k.ValidateUpdate = func(_ context.Context, e, old *corev1.Event) field.ErrorList { return validateUpdate(e, old) }
-	k.FieldLabels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}
+	k.Prefix, k.Write.ValidateName = "events", nil // stricter than the core group
+	k.Write.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
+	k.Write.ValidateUpdate = func(_ context.Context, e, old *corev1.Event) field.ErrorList { return validateUpdate(e, old) }
+	k.Select.Labels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
-		k.FieldLabels["regarding."+f] = "involvedObject." + f
+		k.Select.Labels["regarding."+f] = "involvedObject." + f
 	}
-	k.Versions = []registry.Version[*corev1.Event]{{
+	k.Representation = registry.Typed[*corev1.Event]{Versions: []registry.Version[*corev1.Event]{{
 		Kind:    eventsv1.SchemeGroupVersion.WithKind("Event"),
 		New:     func() runtime.Object { return &eventsv1.Event{} },
 		NewList: func() runtime.Object { return &eventsv1.EventList{} },
@@ -50,7 +50,7 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 			return toCore(e), nil
 		},
 		FromHub: func(e *corev1.Event) (runtime.Object, error) { return fromCore(e), nil },
-	}}
+	}}}
 	return k
 }
 
@@ -89,7 +89,7 @@ func invalid(path, message string) *field.Error {
 	return field.Invalid(field.NewPath(path), "", message)
 }
 
-// validateParts judges what events with an event time are held to.
+// validateParts validates what events with an event time are held to.
 func validateParts(e *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
 	about := e.InvolvedObject.Namespace

@@ -3,6 +3,8 @@ package flowcontrol
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,18 +26,21 @@ const ConsumerHook = "priority-and-fairness-config-consumer"
 // retryAfter is how long after a failure the consumer tries again.
 const retryAfter = time.Second
 
-// Consumer follows flow schemas and priority levels, and says in each schema's
-// condition Dangling whether its level exists. Several replicas come to the same
+// Consumer follows flow schemas and priority levels, puts them in force, and says
+// in each schema's condition Dangling whether its level exists. Several replicas come to the same
 // result, so that they do not disturb each other.
 type Consumer struct {
 	schemas *registry.Store[*flowv1.FlowSchema]
 	levels  *registry.Store[*flowv1.PriorityLevelConfiguration]
 	now     func() time.Time
+	// inForce takes over what there is; nil where requests are not queued.
+	inForce func([]*flowv1.FlowSchema, []*flowv1.PriorityLevelConfiguration)
 }
 
-// NewConsumer finds the storage of the two kinds.
-func NewConsumer(stores *group.Stores) (*Consumer, error) {
-	c := &Consumer{now: time.Now}
+// NewConsumer finds the storage of the two kinds. inForce, where not nil, is called
+// with all objects when they are known and after each change.
+func NewConsumer(stores *group.Stores, inForce func([]*flowv1.FlowSchema, []*flowv1.PriorityLevelConfiguration)) (*Consumer, error) {
+	c := &Consumer{now: time.Now, inForce: inForce}
 	var ok bool
 	if c.schemas, ok = stores.Find(resource("flowschemas")).(*registry.Store[*flowv1.FlowSchema]); !ok {
 		return nil, errors.New("no storage of flow schemas")
@@ -91,11 +96,22 @@ func (c *Consumer) follow(ctx context.Context) error {
 		case <-retry:
 		}
 		retry = nil
+		c.putInForce(k)
 		if err := c.reconcile(ctx, k); err != nil && ctx.Err() == nil {
 			klog.V(2).InfoS("Conditions of flow schemas could not be written", "err", err)
 			retry = time.After(retryAfter)
 		}
 	}
+}
+
+func (c *Consumer) putInForce(k *known) {
+	if c.inForce == nil {
+		return
+	}
+	k.mu.Lock()
+	schemas, levels := slices.Collect(maps.Values(k.schemas)), slices.Collect(maps.Values(k.levels))
+	k.mu.Unlock()
+	c.inForce(schemas, levels)
 }
 
 // pump keeps a map up to date with the objects of a kind, until its watch ends.

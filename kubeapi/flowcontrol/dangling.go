@@ -30,7 +30,7 @@ func dangling(level string, exists bool) flowv1.FlowSchemaCondition {
 		Reason: "NotFound", Message: reference + "but there is no such object"}
 }
 
-// sameCondition tells whether the conditions say already what is wanted.
+// sameCondition reports whether the conditions are the wanted ones already.
 func sameCondition(have []flowv1.FlowSchemaCondition, want flowv1.FlowSchemaCondition) bool {
 	for _, c := range have {
 		if c.Type == want.Type {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -22,46 +23,51 @@ const maxPrecedence = 10000
 
 func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 	return registry.Kind[*flowv1.FlowSchema]{
-		Hub: v1.WithKind("FlowSchema"), Plural: "flowschemas", Singular: "flowschema",
+		Hub:     v1.WithKind("FlowSchema"),
 		New:     func() *flowv1.FlowSchema { return &flowv1.FlowSchema{} },
 		NewList: func() runtime.Object { return &flowv1.FlowSchemaList{} },
-		Default: func(f *flowv1.FlowSchema) {
-			if f.Spec.MatchingPrecedence == 0 {
-				f.Spec.MatchingPrecedence = 1000
-			}
-		},
-		PrepareForCreate: func(_ context.Context, f *flowv1.FlowSchema) {
-			f.Status = flowv1.FlowSchemaStatus{}
-			f.Generation = 1
-		},
-		PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
-			f.Status = old.Status
-			strategy.Generation(f, old, check.Differs(f.Spec, old.Spec))
-		},
-		Validate:                 func(_ context.Context, f *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
-		ValidateUpdate:           func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("PriorityLevel", show.Doc(flowv1.PriorityLevelConfigurationReference{}, "name")),
-			show.Text("MatchingPrecedence", show.Doc(flowv1.FlowSchemaSpec{}, "matchingPrecedence")),
-			show.Text("DistinguisherMethod", show.Doc(flowv1.FlowSchemaSpec{}, "distinguisherMethod")),
-			show.Age(),
-			show.Text("MissingPL", "references a broken or non-existent PriorityLevelConfiguration"),
-		},
-		Cells: func(f *flowv1.FlowSchema) []any {
-			method, missing := "<none>", "?"
-			if m := f.Spec.DistinguisherMethod; m != nil {
-				method = string(m.Type)
-			}
-			for _, c := range f.Status.Conditions {
-				if c.Type == flowv1.FlowSchemaConditionDangling {
-					missing = string(c.Status)
+		Names:   registry.Names{Plural: "flowschemas", Singular: "flowschema"},
+		Write: registry.Write[*flowv1.FlowSchema]{
+			Default: func(f *flowv1.FlowSchema) {
+				if f.Spec.MatchingPrecedence == 0 {
+					f.Spec.MatchingPrecedence = 1000
 				}
-			}
-			return []any{f.Name, f.Spec.PriorityLevelConfiguration.Name, int64(f.Spec.MatchingPrecedence), method, show.Since(f.CreationTimestamp), missing}
+			},
+			PrepareForCreate: func(_ context.Context, f *flowv1.FlowSchema) {
+				f.Status = flowv1.FlowSchemaStatus{}
+				f.Generation = 1
+			},
+			PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
+				f.Status = old.Status
+				strategy.Generation(f, old, check.Differs(f.Spec, old.Spec))
+			},
+			Validate:                 func(_ context.Context, f *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
+			ValidateUpdate:           func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList { return validateFlow(f) },
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		ResetFields: strategy.Reset(v1, "status"),
+		Show: registry.Show[*flowv1.FlowSchema]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("PriorityLevel", show.Doc(flowv1.PriorityLevelConfigurationReference{}, "name")),
+				show.Text("MatchingPrecedence", show.Doc(flowv1.FlowSchemaSpec{}, "matchingPrecedence")),
+				show.Text("DistinguisherMethod", show.Doc(flowv1.FlowSchemaSpec{}, "distinguisherMethod")),
+				show.Age(),
+				show.Text("MissingPL", "references a broken or non-existent PriorityLevelConfiguration"),
+			},
+			Cells: func(f *flowv1.FlowSchema, since func(metav1.Time) string) []any {
+				method, missing := "<none>", "?"
+				if m := f.Spec.DistinguisherMethod; m != nil {
+					method = string(m.Type)
+				}
+				for _, c := range f.Status.Conditions {
+					if c.Type == flowv1.FlowSchemaConditionDangling {
+						missing = string(c.Status)
+					}
+				}
+				return []any{f.Name, f.Spec.PriorityLevelConfiguration.Name, int64(f.Spec.MatchingPrecedence), method, since(f.CreationTimestamp), missing}
+			},
+		},
 		Status: &registry.StatusSubresource[*flowv1.FlowSchema]{
 			PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
 				f.Spec = old.Spec

@@ -1,6 +1,3 @@
-// Package flowcontrol declares the kinds of the group
-// flowcontrol.apiserver.k8s.io/v1, FlowSchema and PriorityLevelConfiguration.
-// "exempt" and "catch-all" of each must keep their fixed specs.
 package flowcontrol
 
 import (

@@ -16,13 +16,7 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 	if b.err != nil {
 		return nil
 	}
-	switch b.group {
-	case "", "apps", "batch": // those with pods in them
-		if b.deps.AllowPrivileged {
-			kind = privileged(kind)
-		}
-	}
-	gr := schema.GroupResource{Group: b.group, Resource: kind.Plural}
+	gr := schema.GroupResource{Group: b.group, Resource: kind.Names.Plural}
 	options, err := b.deps.RESTOptions.GetRESTOptions(gr)
 	if err != nil {
 		b.err = err

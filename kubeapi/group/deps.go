@@ -39,7 +39,7 @@ type Deps struct {
 	MaxTokenLifetime time.Duration
 	ExtendTokens     bool
 	ExtendedLifetime time.Duration
-	// StorageHealth tells whether storage answers, for component statuses.
+	// StorageHealth reports whether storage answers, for component statuses.
 	StorageHealth func(context.Context) error
 
 	// ServiceCIDRs are the ranges of cluster IPs, the primary family first.

@@ -29,8 +29,9 @@ type NamespacedReview struct{ Review }
 // NamespaceScoped implements rest.Scoper.
 func (NamespacedReview) NamespaceScoped() bool { return true }
 
-// Judge asks validating admission about a copy of a review.
-func Judge(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc) error {
+// Admit asks validating admission about an object that is answered or acted on but
+// not stored. The plugins see a copy; a nil validate admits everything.
+func Admit(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc) error {
 	if validate == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -65,6 +66,17 @@ func Get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResou
 		return none, err
 	}
 	return as[T](obj)
+}
+
+// GetNew reads an object of another group from the cache, and from storage where it
+// is not there: it may have been created a moment ago, maybe by another replica. The
+// object is the caller's own.
+func GetNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string) (T, error) {
+	obj, err := Get[T](ctx, s, gr, namespace, name, Cached)
+	if apierrors.IsNotFound(err) {
+		return Get[T](ctx, s, gr, namespace, name, Consistent)
+	}
+	return obj, err
 }
 
 // List reads all objects of a namespace ("" for all) that the selector of opts

@@ -1,5 +1,3 @@
-// Package networking declares the kinds of the group networking.k8s.io/v1:
-// Ingress, IngressClass, NetworkPolicy, IPAddress and ServiceCIDR.
 package networking
 
 import (

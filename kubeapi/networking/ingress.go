@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -22,51 +23,56 @@ const classAnnotation = "kubernetes.io/ingress.class"
 
 func ingressKind() registry.Kind[*networkingv1.Ingress] {
 	return registry.Kind[*networkingv1.Ingress]{
-		Hub: v1.WithKind("Ingress"), Plural: "ingresses", Singular: "ingress", ShortNames: []string{"ing"},
+		Hub:        v1.WithKind("Ingress"),
 		Namespaced: true, Prefix: "ingress",
 		New:     func() *networkingv1.Ingress { return &networkingv1.Ingress{} },
 		NewList: func() runtime.Object { return &networkingv1.IngressList{} },
-		PrepareForCreate: func(_ context.Context, i *networkingv1.Ingress) {
-			i.Status = networkingv1.IngressStatus{}
-			i.Generation = 1
+		Names:   registry.Names{Plural: "ingresses", Singular: "ingress", ShortNames: []string{"ing"}},
+		Write: registry.Write[*networkingv1.Ingress]{
+			PrepareForCreate: func(_ context.Context, i *networkingv1.Ingress) {
+				i.Status = networkingv1.IngressStatus{}
+				i.Generation = 1
+			},
+			PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) {
+				i.Status = old.Status
+				strategy.Generation(i, old, check.Differs(i.Spec, old.Spec))
+			},
+			Validate: func(_ context.Context, i *networkingv1.Ingress) field.ErrorList {
+				errs := validateIngress(i, nil)
+				annotation, ok := i.Annotations[classAnnotation]
+				if ok && i.Spec.IngressClassName != nil && annotation != *i.Spec.IngressClassName {
+					path := field.NewPath("annotations").Child(classAnnotation)
+					errs = append(errs, field.Invalid(path, annotation, "must match `ingressClassName` when both are specified"))
+				}
+				return errs
+			},
+			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList { return validateIngress(i, old) },
+			Warnings: func(_ context.Context, i, old *networkingv1.Ingress) []string {
+				if _, ok := i.Annotations[classAnnotation]; ok && old == nil && i.Spec.IngressClassName == nil {
+					return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead", classAnnotation)}
+				}
+				return nil
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
 		},
-		PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) {
-			i.Status = old.Status
-			strategy.Generation(i, old, check.Differs(i.Spec, old.Spec))
+		Show: registry.Show[*networkingv1.Ingress]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Class", "The name of the IngressClass resource that should be used for additional configuration"),
+				show.Text("Hosts", "Hosts that incoming requests are matched against before the ingress rule"),
+				show.Text("Address", "Address is a list containing ingress points for the load-balancer"),
+				show.Text("Ports", "Ports of TLS configurations that open"),
+				show.Age(),
+			},
+			Cells: func(i *networkingv1.Ingress, since func(metav1.Time) string) []any {
+				ports := "80"
+				if len(i.Spec.TLS) > 0 {
+					ports = "80, 443"
+				}
+				return []any{i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules), ingressAddresses(&i.Status.LoadBalancer), ports, since(i.CreationTimestamp)}
+			},
 		},
-		Validate: func(_ context.Context, i *networkingv1.Ingress) field.ErrorList {
-			errs := validateIngress(i, nil)
-			annotation, ok := i.Annotations[classAnnotation]
-			if ok && i.Spec.IngressClassName != nil && annotation != *i.Spec.IngressClassName {
-				path := field.NewPath("annotations").Child(classAnnotation)
-				errs = append(errs, field.Invalid(path, annotation, "must match `ingressClassName` when both are specified"))
-			}
-			return errs
-		},
-		ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList { return validateIngress(i, old) },
-		Warnings: func(_ context.Context, i, old *networkingv1.Ingress) []string {
-			if _, ok := i.Annotations[classAnnotation]; ok && old == nil && i.Spec.IngressClassName == nil {
-				return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead", classAnnotation)}
-			}
-			return nil
-		},
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Class", "The name of the IngressClass resource that should be used for additional configuration"),
-			show.Text("Hosts", "Hosts that incoming requests are matched against before the ingress rule"),
-			show.Text("Address", "Address is a list containing ingress points for the load-balancer"),
-			show.Text("Ports", "Ports of TLS configurations that open"),
-			show.Age(),
-		},
-		Cells: func(i *networkingv1.Ingress) []any {
-			ports := "80"
-			if len(i.Spec.TLS) > 0 {
-				ports = "80, 443"
-			}
-			return []any{i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules), ingressAddresses(&i.Status.LoadBalancer), ports, show.Since(i.CreationTimestamp)}
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*networkingv1.Ingress]{
 			PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) { i.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList {
@@ -240,7 +246,7 @@ func validateBackend(b *networkingv1.IngressBackend, path *field.Path) field.Err
 	return errs
 }
 
-// validateLocalRef judges a reference to an object of any kind.
+// validateLocalRef validates a reference to an object of any kind.
 func validateLocalRef(r *corev1.TypedLocalObjectReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if r.APIGroup != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -19,40 +20,45 @@ const maxController = 250
 
 func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 	return registry.Kind[*networkingv1.IngressClass]{
-		Hub: v1.WithKind("IngressClass"), Plural: "ingressclasses", Singular: "ingressclass",
+		Hub:     v1.WithKind("IngressClass"),
 		New:     func() *networkingv1.IngressClass { return &networkingv1.IngressClass{} },
 		NewList: func() runtime.Object { return &networkingv1.IngressClassList{} },
-		Default: func(c *networkingv1.IngressClass) {
-			if p := c.Spec.Parameters; p != nil && p.Scope == nil {
-				p.Scope = ptr.To(networkingv1.IngressClassParametersReferenceScopeCluster)
-			}
-		},
-		PrepareForCreate: func(_ context.Context, c *networkingv1.IngressClass) { c.Generation = 1 },
-		PrepareForUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) {
-			strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
-		},
-		Validate: func(_ context.Context, c *networkingv1.IngressClass) field.ErrorList { return validateClass(c) },
-		ValidateUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) field.ErrorList {
-			errs := check.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller"))
-			return append(errs, validateClassParameters(c.Spec.Parameters, field.NewPath("spec", "parameters"))...)
-		},
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Controller", "Controller that is responsible for handling this class"),
-			show.Text("Parameters", "A reference to a resource with additional parameters"),
-			show.Age(),
-		},
-		Cells: func(c *networkingv1.IngressClass) []any {
-			params := "<none>"
-			if p := c.Spec.Parameters; p != nil {
-				params = p.Kind
-				if p.APIGroup != nil {
-					params += "." + *p.APIGroup
+		Names:   registry.Names{Plural: "ingressclasses", Singular: "ingressclass"},
+		Write: registry.Write[*networkingv1.IngressClass]{
+			Default: func(c *networkingv1.IngressClass) {
+				if p := c.Spec.Parameters; p != nil && p.Scope == nil {
+					p.Scope = ptr.To(networkingv1.IngressClassParametersReferenceScopeCluster)
 				}
-				params += "/" + p.Name
-			}
-			return []any{c.Name, c.Spec.Controller, params, show.Since(c.CreationTimestamp)}
+			},
+			PrepareForCreate: func(_ context.Context, c *networkingv1.IngressClass) { c.Generation = 1 },
+			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) {
+				strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
+			},
+			Validate: func(_ context.Context, c *networkingv1.IngressClass) field.ErrorList { return validateClass(c) },
+			ValidateUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) field.ErrorList {
+				errs := check.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller"))
+				return append(errs, validateClassParameters(c.Spec.Parameters, field.NewPath("spec", "parameters"))...)
+			},
+			AllowUnconditionalUpdate: true,
+		},
+		Show: registry.Show[*networkingv1.IngressClass]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Controller", "Controller that is responsible for handling this class"),
+				show.Text("Parameters", "A reference to a resource with additional parameters"),
+				show.Age(),
+			},
+			Cells: func(c *networkingv1.IngressClass, since func(metav1.Time) string) []any {
+				params := "<none>"
+				if p := c.Spec.Parameters; p != nil {
+					params = p.Kind
+					if p.APIGroup != nil {
+						params += "." + *p.APIGroup
+					}
+					params += "/" + p.Name
+				}
+				return []any{c.Name, c.Spec.Controller, params, since(c.CreationTimestamp)}
+			},
 		},
 	}
 }

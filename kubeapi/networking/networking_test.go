@@ -42,7 +42,7 @@ func TestServiceCIDRUpdate(t *testing.T) {
 
 func TestAddressNames(t *testing.T) {
 	for name, want := range map[string]int{"198.51.100.7": 0, "2001:db8::7": 0, "2001:DB8::7": 1, "198.051.100.7": 1, "x": 1} {
-		if got := len(ipAddressKind().ValidateName(name, false)); got != want {
+		if got := len(ipAddressKind().Write.ValidateName(name, false)); got != want {
 			t.Errorf("%s: %d faults, want %d", name, got, want)
 		}
 	}

@@ -26,30 +26,35 @@ func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLoca
 
 func networkPolicyKind() registry.Kind[*networkingv1.NetworkPolicy] {
 	return registry.Kind[*networkingv1.NetworkPolicy]{
-		Hub: v1.WithKind("NetworkPolicy"), Plural: "networkpolicies", Singular: "networkpolicy", ShortNames: []string{"netpol"}, Namespaced: true,
-		New:              func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
-		NewList:          func() runtime.Object { return &networkingv1.NetworkPolicyList{} },
-		Default:          defaultPolicy,
-		PrepareForCreate: func(_ context.Context, p *networkingv1.NetworkPolicy) { p.Generation = 1 },
-		PrepareForUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) {
-			strategy.Generation(p, old, check.Differs(p.Spec, old.Spec))
+		Hub: v1.WithKind("NetworkPolicy"), Namespaced: true,
+		New:     func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
+		NewList: func() runtime.Object { return &networkingv1.NetworkPolicyList{} },
+		Names:   registry.Names{Plural: "networkpolicies", Singular: "networkpolicy", ShortNames: []string{"netpol"}},
+		Write: registry.Write[*networkingv1.NetworkPolicy]{
+			Default:          defaultPolicy,
+			PrepareForCreate: func(_ context.Context, p *networkingv1.NetworkPolicy) { p.Generation = 1 },
+			PrepareForUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) {
+				strategy.Generation(p, old, check.Differs(p.Spec, old.Spec))
+			},
+			Validate: func(_ context.Context, p *networkingv1.NetworkPolicy) field.ErrorList { return validatePolicy(p, nil) },
+			ValidateUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {
+				return validatePolicy(p, cidrsOf(old))
+			},
+			Warnings: func(_ context.Context, p, old *networkingv1.NetworkPolicy) []string {
+				if old != nil && p.Generation == old.Generation {
+					return nil
+				}
+				return policyWarnings(p)
+			},
+			AllowUnconditionalUpdate: true,
 		},
-		Validate: func(_ context.Context, p *networkingv1.NetworkPolicy) field.ErrorList { return validatePolicy(p, nil) },
-		ValidateUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {
-			return validatePolicy(p, cidrsOf(old))
-		},
-		Warnings: func(_ context.Context, p, old *networkingv1.NetworkPolicy) []string {
-			if old != nil && p.Generation == old.Generation {
-				return nil
-			}
-			return policyWarnings(p)
-		},
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(), show.Text("Pod-Selector", show.Doc(networkingv1.NetworkPolicySpec{}, "podSelector")), show.Age(),
-		},
-		Cells: func(p *networkingv1.NetworkPolicy) []any {
-			return []any{p.Name, show.Selector(&p.Spec.PodSelector), show.Since(p.CreationTimestamp)}
+		Show: registry.Show[*networkingv1.NetworkPolicy]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Pod-Selector", show.Doc(networkingv1.NetworkPolicySpec{}, "podSelector")), show.Age(),
+			},
+			Cells: func(p *networkingv1.NetworkPolicy, since func(metav1.Time) string) []any {
+				return []any{p.Name, show.Selector(&p.Spec.PodSelector), since(p.CreationTimestamp)}
+			},
 		},
 	}
 }

@@ -6,41 +6,38 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 )
 
-// Group builds node.k8s.io/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, nodev1.GroupName, "v1")
-	group.Add(b, runtimeClassKind())
-	return b.Info()
-}
-
 func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 	return registry.Kind[*nodev1.RuntimeClass]{
-		Hub: nodev1.SchemeGroupVersion.WithKind("RuntimeClass"), Plural: "runtimeclasses", Singular: "runtimeclass",
-		New:      func() *nodev1.RuntimeClass { return &nodev1.RuntimeClass{} },
-		NewList:  func() runtime.Object { return &nodev1.RuntimeClassList{} },
-		Default:  defaultRuntimeClass,
-		Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c) },
-		ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
-			return check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))
+		Hub:     nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
+		New:     func() *nodev1.RuntimeClass { return &nodev1.RuntimeClass{} },
+		NewList: func() runtime.Object { return &nodev1.RuntimeClassList{} },
+		Names:   registry.Names{Plural: "runtimeclasses", Singular: "runtimeclass"},
+		Write: registry.Write[*nodev1.RuntimeClass]{
+			Default:  defaultRuntimeClass,
+			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c) },
+			ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
+				return check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))
+			},
+			AllowUnconditionalUpdate: false,
 		},
-		AllowUnconditionalUpdate: false,
-		Columns: []registry.Column{
-			show.Name(), show.Text("Handler", show.Doc(nodev1.RuntimeClass{}, "handler")), show.Age(),
-		},
-		Cells: func(c *nodev1.RuntimeClass) []any {
-			return []any{c.Name, c.Handler, show.Since(c.CreationTimestamp)}
+		Show: registry.Show[*nodev1.RuntimeClass]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Handler", show.Doc(nodev1.RuntimeClass{}, "handler")), show.Age(),
+			},
+			Cells: func(c *nodev1.RuntimeClass, since func(metav1.Time) string) []any {
+				return []any{c.Name, c.Handler, since(c.CreationTimestamp)}
+			},
 		},
 	}
 }

@@ -1,7 +1,8 @@
-// Package podspec holds the defaults and the rules of pod specs. Pods and every
-// kind with a pod template (Deployment, Job, ReplicationController…) use them.
+// Package podspec holds the defaults, the rules and the warnings of pod specs. Pods
+// and every kind with a pod template (Deployment, Job, ReplicationController…) use
+// them.
 //
-// Default…  completes what a client sent, in place. Validate… judges it and
-// returns field errors in kube-apiserver's wording; what it judges has been
-// completed by Default before.
+// Default… completes what a client sent, in place. Validate… returns field errors
+// in kube-apiserver's wording; what it validates has been completed before. What the
+// server's flags decide is in Options.
 package podspec

@@ -1,14 +1,11 @@
 package podspec
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"triplane/kubeapi/group"
 )
 
 func TestPrivilegedContainersNeedPermission(t *testing.T) {
@@ -18,11 +15,11 @@ func TestPrivilegedContainersNeedPermission(t *testing.T) {
 	p.Spec.InitContainers[0].Name = "i"
 	DefaultPod(p)
 	const want = "securityContext.privileged: Forbidden: disallowed by cluster policy"
-	errs := ValidatePodSpec(context.Background(), &p.Spec, field.NewPath("spec"))
+	errs := ValidatePodSpec(Options{}, &p.Spec, field.NewPath("spec"))
 	if len(errs) != 2 || !strings.Contains(errs[0].Error(), want) || !strings.Contains(errs[1].Error(), want) {
 		t.Errorf("%v", errs)
 	}
-	if errs := ValidatePodSpec(group.WithPrivileged(context.Background()), &p.Spec, field.NewPath("spec")); len(errs) > 0 {
+	if errs := ValidatePodSpec(Options{AllowPrivileged: true}, &p.Spec, field.NewPath("spec")); len(errs) > 0 {
 		t.Errorf("where they are allowed: %v", errs)
 	}
 }

@@ -23,7 +23,7 @@ var (
 	)
 )
 
-// ResourceName judges the name of any compute or quota resource.
+// ResourceName validates the name of any compute or quota resource.
 func ResourceName(name string, path *field.Path) field.ErrorList {
 	errs := qualified(name, path)
 	if len(errs) == 0 && !strings.Contains(name, "/") && !standardResources.Has(name) && !isHugePages(name) && !isHugePages(strings.TrimPrefix(name, "requests.")) {
@@ -32,7 +32,7 @@ func ResourceName(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// ContainerResourceName judges the name of a resource that a container asks for.
+// ContainerResourceName validates the name of a resource that a container asks for.
 func ContainerResourceName(name string, path *field.Path) field.ErrorList {
 	errs := ResourceName(name, path)
 	if !strings.Contains(name, "/") {
@@ -58,10 +58,10 @@ func Extended(name string) bool {
 	return len(utilvalidation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+name)) == 0
 }
 
-// Overcommits tells whether a resource's limit may be above its request.
+// Overcommits reports whether a resource's limit may be above its request.
 func Overcommits(name string) bool { return Native(name) && !isHugePages(name) }
 
-// Integer tells the resources of which there are only whole numbers.
+// Integer reports whether there are only whole numbers of a resource.
 func Integer(name string) bool { return integerResources.Has(name) || Extended(name) }
 
 func isHugePages(name string) bool { return strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) }
@@ -74,7 +74,7 @@ func qualified(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// Quantity judges how much of a resource there is.
+// Quantity validates how much of a resource there is.
 func Quantity(name string, value interface {
 	Sign() int
 	String() string

@@ -63,7 +63,7 @@ func defaultPodLevelResources(s *corev1.PodSpec) {
 	}
 }
 
-// PodLevelResource tells the resources that a pod can ask for as a whole.
+// PodLevelResource reports whether a pod can ask for a resource as a whole.
 func PodLevelResource(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory ||
 		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)

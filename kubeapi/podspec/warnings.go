@@ -1,7 +1,6 @@
 package podspec
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -12,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// TemplateWarnings tells what is unwise about a template at path.
-func TemplateWarnings(_ context.Context, t, _ *corev1.PodTemplateSpec, path *field.Path) []string {
+// TemplateWarnings returns warnings about a template at path.
+func TemplateWarnings(t *corev1.PodTemplateSpec, path *field.Path) []string {
 	w := &warner{}
 	w.spec(&t.Spec, t.Annotations, path)
 	if sc := t.Spec.SecurityContext; sc == nil || sc.AppArmorProfile == nil {
@@ -22,7 +21,7 @@ func TemplateWarnings(_ context.Context, t, _ *corev1.PodTemplateSpec, path *fie
 	return w.texts
 }
 
-// PodWarnings tells what is unwise about a new pod. A pod that changes gets none:
+// PodWarnings returns warnings about a new pod. A pod that changes gets none:
 // people seldom write pods themselves.
 func PodWarnings(p *corev1.Pod) []string {
 	w := &warner{}
@@ -33,12 +32,12 @@ func PodWarnings(p *corev1.Pod) []string {
 	return w.texts
 }
 
-// AppArmorWarning tells what came after an annotation of that name.
+// AppArmorWarning names the field that replaces the annotation of a container.
 func AppArmorWarning(annotations *field.Path, name string) string {
 	return fmt.Sprintf("%s: deprecated since v1.30; use the \"appArmorProfile\" field instead", annotations.Key(appArmorPrefix+name))
 }
 
-// spec judges a pod's or template's spec; path is that of what holds it, nil for
+// spec warns about a pod's or template's spec; path is that of what holds it, nil for
 // pods.
 func (w *warner) spec(s *corev1.PodSpec, annotations map[string]string, owner *field.Path) {
 	path := owner.Child("spec")
@@ -219,7 +218,7 @@ func (w *warner) volume(v *corev1.Volume, path *field.Path) {
 	}
 }
 
-// ClaimSpecWarnings tells what is unwise about the spec of a claim.
+// ClaimSpecWarnings returns warnings about the spec of a claim.
 func ClaimSpecWarnings(s *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
 	w := &warner{}
 	w.fraction(s.Resources.Requests, corev1.ResourceStorage, path.Child("resources", "requests"))

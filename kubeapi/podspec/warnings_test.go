@@ -1,7 +1,6 @@
 package podspec
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -75,7 +74,7 @@ func TestTemplateWarnings(t *testing.T) {
 			},
 		},
 	} {
-		got := TemplateWarnings(context.Background(), &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}, Spec: c.spec}, nil, field.NewPath("t"))
+		got := TemplateWarnings(&corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}, Spec: c.spec}, field.NewPath("t"))
 		slices.Sort(got)
 		slices.Sort(c.want)
 		if !slices.Equal(got, c.want) {
@@ -103,7 +102,7 @@ func TestPodsOfAnOperatingSystem(t *testing.T) {
 		c.spec.Containers = []corev1.Container{{Name: "c", Image: "i"}}
 		DefaultPodSpec(&c.spec)
 		var got []string
-		for _, e := range ValidatePodSpec(context.Background(), &c.spec, field.NewPath("spec")) {
+		for _, e := range ValidatePodSpec(Options{}, &c.spec, field.NewPath("spec")) {
 			got = append(got, e.Field)
 		}
 		if !slices.Equal(got, c.want) {

@@ -4,60 +4,57 @@ import (
 	"context"
 
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
 
-var v1 = policyv1.SchemeGroupVersion
-
-// Group builds policy/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, policyv1.GroupName, "v1")
-	group.Add(b, disruptionBudgetKind())
-	return b.Info()
-}
-
 func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 	return registry.Kind[*policyv1.PodDisruptionBudget]{
-		Hub: v1.WithKind("PodDisruptionBudget"), Plural: "poddisruptionbudgets", Singular: "poddisruptionbudget",
-		ShortNames: []string{"pdb"}, Namespaced: true,
-		MetadataOnUpdate: registry.MetadataOnce,
-		New:              func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
-		NewList:          func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
-		PrepareForCreate: func(_ context.Context, b *policyv1.PodDisruptionBudget) {
-			b.Status = policyv1.PodDisruptionBudgetStatus{}
-			b.Generation = 1
+		Hub: v1.WithKind("PodDisruptionBudget"), Namespaced: true,
+		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{MetadataOnUpdate: registry.MetadataOnce},
+		New:            func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
+		NewList:        func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
+		Names: registry.Names{
+			Plural: "poddisruptionbudgets", Singular: "poddisruptionbudget",
+			ShortNames: []string{"pdb"},
 		},
-		PrepareForUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) {
-			b.Status = old.Status
-			strategy.Generation(b, old, check.Differs(b.Spec, old.Spec))
+		Write: registry.Write[*policyv1.PodDisruptionBudget]{
+			PrepareForCreate: func(_ context.Context, b *policyv1.PodDisruptionBudget) {
+				b.Status = policyv1.PodDisruptionBudgetStatus{}
+				b.Generation = 1
+			},
+			PrepareForUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) {
+				b.Status = old.Status
+				strategy.Generation(b, old, check.Differs(b.Spec, old.Spec))
+			},
+			Validate: func(_ context.Context, b *policyv1.PodDisruptionBudget) field.ErrorList {
+				return validateSpec(&b.Spec, false)
+			},
+			ValidateUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) field.ErrorList {
+				return validateSpec(&b.Spec, old.Spec.Selector != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
+			},
+			ResetFields: strategy.Reset(v1, "status"),
 		},
-		Validate: func(_ context.Context, b *policyv1.PodDisruptionBudget) field.ErrorList {
-			return validateSpec(&b.Spec, false)
+		Show: registry.Show[*policyv1.PodDisruptionBudget]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Min Available", "The minimum number of pods that must be available."),
+				show.Text("Max Unavailable", "The maximum number of pods that may be unavailable."),
+				show.Int("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time."),
+				show.Age(),
+			},
+			Cells: func(b *policyv1.PodDisruptionBudget, since func(metav1.Time) string) []any {
+				return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), since(b.CreationTimestamp)}
+			},
 		},
-		ValidateUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) field.ErrorList {
-			return validateSpec(&b.Spec, old.Spec.Selector != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
-		},
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Min Available", "The minimum number of pods that must be available."),
-			show.Text("Max Unavailable", "The maximum number of pods that may be unavailable."),
-			show.Int("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time."),
-			show.Age(),
-		},
-		Cells: func(b *policyv1.PodDisruptionBudget) []any {
-			return []any{b.Name, amount(b.Spec.MinAvailable), amount(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), show.Since(b.CreationTimestamp)}
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*policyv1.PodDisruptionBudget]{
 			PrepareForUpdate: func(_ context.Context, b, old *policyv1.PodDisruptionBudget) { b.Spec = old.Spec },
 			ValidateUpdate: func(_ context.Context, b, _ *policyv1.PodDisruptionBudget) field.ErrorList {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Matches tells whether a quota counts an object: it is in the quota's scopes,
+// Matches reports whether a quota counts an object: it is in the quota's scopes,
 // and takes of its resources.
 func Matches(q *corev1.ResourceQuota, gr schema.GroupResource, obj runtime.Object) bool {
 	return inScopes(q, obj) && len(counted(q, gr)) > 0
@@ -53,7 +53,7 @@ func joined(names []corev1.ResourceName) string {
 	return strings.Join(texts, ",")
 }
 
-// unsaid tells which containers leave open how much they need of a resource that
+// unsaid returns the containers that leave open how much they need of a resource that
 // is counted.
 func unsaid(p *corev1.Pod, names []corev1.ResourceName) string {
 	var missing []string
@@ -121,7 +121,7 @@ func Charge(gr schema.GroupResource, obj, old runtime.Object) (corev1.ResourceLi
 }
 
 // Spend adds a charge to what is used of a quota, and refuses what goes beyond
-// its bounds. It tells whether the use changed.
+// its bounds. It reports whether the use changed.
 func Spend(q *corev1.ResourceQuota, charge corev1.ResourceList) (bool, error) {
 	used := corev1.ResourceList{}
 	var exceeded []corev1.ResourceName

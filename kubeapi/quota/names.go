@@ -20,14 +20,14 @@ var (
 
 const requests, limits = "requests.", "limits."
 
-// Standard tells the resources that quotas know by a name without a domain.
+// Standard reports whether quotas know a resource by a name without a domain.
 func Standard(name corev1.ResourceName) bool { return standard.Has(name) || hugePages(name) }
 
 func hugePages(name corev1.ResourceName) bool {
 	return strings.HasPrefix(strings.TrimPrefix(string(name), requests), corev1.ResourceHugePagesPrefix)
 }
 
-// KnownScope tells the scopes that there are.
+// KnownScope reports whether there is such a scope.
 func KnownScope(s corev1.ResourceQuotaScope) bool {
 	switch s {
 	case corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeBestEffort,
@@ -38,7 +38,7 @@ func KnownScope(s corev1.ResourceQuotaScope) bool {
 	return false
 }
 
-// ScopeFits tells whether objects in a scope can use a resource.
+// ScopeFits reports whether objects in a scope can use a resource.
 func ScopeFits(s corev1.ResourceQuotaScope, name corev1.ResourceName) bool {
 	switch s {
 	case corev1.ResourceQuotaScopeBestEffort:

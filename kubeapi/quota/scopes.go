@@ -9,7 +9,7 @@ import (
 	"triplane/kubeapi/podspec"
 )
 
-// inScopes tells whether an object is in all scopes of a quota.
+// inScopes reports whether an object is in all scopes of a quota.
 func inScopes(q *corev1.ResourceQuota, obj runtime.Object) bool {
 	for _, s := range q.Spec.Scopes {
 		if !inScope(corev1.ScopedResourceSelectorRequirement{ScopeName: s, Operator: corev1.ScopeSelectorOpExists}, obj) {
@@ -56,7 +56,7 @@ func podInScope(r corev1.ScopedResourceSelectorRequirement, p *corev1.Pod) bool 
 	return false
 }
 
-// selects judges the value of a scope that has one.
+// selects validates the value of a scope that has one.
 func selects(r corev1.ScopedResourceSelectorRequirement, value string) bool {
 	switch r.Operator {
 	case corev1.ScopeSelectorOpExists:

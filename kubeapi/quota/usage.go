@@ -15,7 +15,7 @@ import (
 // of its claims.
 const storageClassSuffix = ".storageclass.storage.k8s.io/"
 
-// Usage tells what an object of a resource takes.
+// Usage returns what an object of a resource takes.
 func Usage(gr schema.GroupResource, obj runtime.Object) corev1.ResourceList {
 	usage := corev1.ResourceList{countOf(gr): one()}
 	switch o := obj.(type) {
@@ -106,7 +106,7 @@ func claimUsage(usage corev1.ResourceList, c *corev1.PersistentVolumeClaim) {
 	count(corev1.ResourceRequestsStorage, size)
 }
 
-// Counts tells whether a quota's resource is one that objects of gr may take.
+// Counts reports whether a quota's resource is one that objects of gr may take.
 func Counts(gr schema.GroupResource, name corev1.ResourceName) bool {
 	if name == countOf(gr) {
 		return true

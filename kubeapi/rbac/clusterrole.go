@@ -15,25 +15,28 @@ import (
 
 func clusterRoleKind(g *guard) registry.Kind[*rbacv1.ClusterRole] {
 	return registry.Kind[*rbacv1.ClusterRole]{
-		Hub: v1.WithKind("ClusterRole"), Plural: "clusterroles", Singular: "clusterrole",
-		New:          func() *rbacv1.ClusterRole { return &rbacv1.ClusterRole{} },
-		NewList:      func() runtime.Object { return &rbacv1.ClusterRoleList{} },
-		ValidateName: check.PathSegmentName,
-		Validate:     func(_ context.Context, r *rbacv1.ClusterRole) field.ErrorList { return validateClusterRole(r) },
-		ValidateUpdate: func(_ context.Context, r, _ *rbacv1.ClusterRole) field.ErrorList {
-			return validateClusterRole(r)
+		Hub:     v1.WithKind("ClusterRole"),
+		New:     func() *rbacv1.ClusterRole { return &rbacv1.ClusterRole{} },
+		NewList: func() runtime.Object { return &rbacv1.ClusterRoleList{} },
+		Names:   registry.Names{Plural: "clusterroles", Singular: "clusterrole"},
+		Write: registry.Write[*rbacv1.ClusterRole]{
+			ValidateName: check.PathSegmentName,
+			Validate:     func(_ context.Context, r *rbacv1.ClusterRole) field.ErrorList { return validateClusterRole(r) },
+			ValidateUpdate: func(_ context.Context, r, _ *rbacv1.ClusterRole) field.ErrorList {
+				return validateClusterRole(r)
+			},
+			BeginCreate: func(ctx context.Context, r *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
+				return done, grantClusterRole(ctx, g, r, r.AggregationRule != nil)
+			},
+			BeginUpdate: func(ctx context.Context, r, old *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
+				same := !check.Differs(r.Rules, old.Rules) && !check.Differs(r.AggregationRule, old.AggregationRule)
+				if metadataOnly(r, old, same) {
+					return done, nil
+				}
+				return done, grantClusterRole(ctx, g, r, r.AggregationRule != nil || old.AggregationRule != nil)
+			},
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 		},
-		BeginCreate: func(ctx context.Context, r *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
-			return done, grantClusterRole(ctx, g, r, r.AggregationRule != nil)
-		},
-		BeginUpdate: func(ctx context.Context, r, old *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
-			same := !check.Differs(r.Rules, old.Rules) && !check.Differs(r.AggregationRule, old.AggregationRule)
-			if metadataOnly(r, old, same) {
-				return done, nil
-			}
-			return done, grantClusterRole(ctx, g, r, r.AggregationRule != nil || old.AggregationRule != nil)
-		},
-		AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 	}
 }
 

@@ -72,7 +72,7 @@ func policyRules(lists ...[]authorizer.Rule) []rbacv1.PolicyRule {
 	return out
 }
 
-// grantRole judges the writing of a role's rules.
+// grantRole validates the writing of a role's rules.
 func (g *guard) grantRole(ctx context.Context, plural string, role metav1.Object, rules []rbacv1.PolicyRule) error {
 	namespace := role.GetNamespace()
 	if g.trusted(ctx) || g.may(ctx, "escalate", namespace, plural, role.GetName()) {
@@ -84,7 +84,7 @@ func (g *guard) grantRole(ctx context.Context, plural string, role metav1.Object
 	return nil
 }
 
-// grantAggregation judges the writing of a role that collects the rules of
+// grantAggregation validates the writing of a role that collects the rules of
 // others: it may come to hold anything.
 func (g *guard) grantAggregation(ctx context.Context, name string) error {
 	if g.trusted(ctx) {
@@ -100,7 +100,7 @@ func (g *guard) grantAggregation(ctx context.Context, name string) error {
 	return nil
 }
 
-// grantBinding judges the writing of a binding to a role.
+// grantBinding validates the writing of a binding to a role.
 func (g *guard) grantBinding(ctx context.Context, plural string, binding metav1.Object, ref rbacv1.RoleRef) error {
 	namespace := binding.GetNamespace()
 	if g.trusted(ctx) {
@@ -151,7 +151,7 @@ func forbidden(plural, name string, err error) error {
 // done is the end of a write that reserved nothing.
 func done(context.Context, bool) {}
 
-// metadataOnly tells whether an update changes no more than what garbage
+// metadataOnly reports whether an update changes no more than what garbage
 // collection needs to delete the object.
 func metadataOnly(obj, old metav1.Object, same bool) bool {
 	return same && !check.Differs(obj.GetLabels(), old.GetLabels()) && !check.Differs(obj.GetAnnotations(), old.GetAnnotations()) &&

@@ -13,25 +13,28 @@ import (
 
 func roleKind(g *guard) registry.Kind[*rbacv1.Role] {
 	return registry.Kind[*rbacv1.Role]{
-		Hub: v1.WithKind("Role"), Plural: "roles", Singular: "role", Namespaced: true,
-		New:          func() *rbacv1.Role { return &rbacv1.Role{} },
-		NewList:      func() runtime.Object { return &rbacv1.RoleList{} },
-		ValidateName: check.PathSegmentName,
-		Validate: func(_ context.Context, r *rbacv1.Role) field.ErrorList {
-			return validateRules(r.Rules, true)
+		Hub: v1.WithKind("Role"), Namespaced: true,
+		New:     func() *rbacv1.Role { return &rbacv1.Role{} },
+		NewList: func() runtime.Object { return &rbacv1.RoleList{} },
+		Names:   registry.Names{Plural: "roles", Singular: "role"},
+		Write: registry.Write[*rbacv1.Role]{
+			ValidateName: check.PathSegmentName,
+			Validate: func(_ context.Context, r *rbacv1.Role) field.ErrorList {
+				return validateRules(r.Rules, true)
+			},
+			ValidateUpdate: func(_ context.Context, r, _ *rbacv1.Role) field.ErrorList {
+				return validateRules(r.Rules, true)
+			},
+			BeginCreate: func(ctx context.Context, r *rbacv1.Role, _ bool) (func(context.Context, bool), error) {
+				return done, g.grantRole(ctx, "roles", r, r.Rules)
+			},
+			BeginUpdate: func(ctx context.Context, r, old *rbacv1.Role, _ bool) (func(context.Context, bool), error) {
+				if metadataOnly(r, old, !check.Differs(r.Rules, old.Rules)) {
+					return done, nil
+				}
+				return done, g.grantRole(ctx, "roles", r, r.Rules)
+			},
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 		},
-		ValidateUpdate: func(_ context.Context, r, _ *rbacv1.Role) field.ErrorList {
-			return validateRules(r.Rules, true)
-		},
-		BeginCreate: func(ctx context.Context, r *rbacv1.Role, _ bool) (func(context.Context, bool), error) {
-			return done, g.grantRole(ctx, "roles", r, r.Rules)
-		},
-		BeginUpdate: func(ctx context.Context, r, old *rbacv1.Role, _ bool) (func(context.Context, bool), error) {
-			if metadataOnly(r, old, !check.Differs(r.Rules, old.Rules)) {
-				return done, nil
-			}
-			return done, g.grantRole(ctx, "roles", r, r.Rules)
-		},
-		AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -19,30 +20,35 @@ func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {
 		return validateBinding(b.RoleRef, b.Subjects, true, "Role", "ClusterRole")
 	}
 	return registry.Kind[*rbacv1.RoleBinding]{
-		Hub: v1.WithKind("RoleBinding"), Plural: "rolebindings", Singular: "rolebinding", Namespaced: true,
-		New:          func() *rbacv1.RoleBinding { return &rbacv1.RoleBinding{} },
-		NewList:      func() runtime.Object { return &rbacv1.RoleBindingList{} },
-		ValidateName: check.PathSegmentName,
-		Default:      func(b *rbacv1.RoleBinding) { defaultBinding(&b.RoleRef, b.Subjects, b.Namespace) },
-		Validate:     func(_ context.Context, b *rbacv1.RoleBinding) field.ErrorList { return validate(b) },
-		ValidateUpdate: func(_ context.Context, b, old *rbacv1.RoleBinding) field.ErrorList {
-			return append(validate(b), validateRoleRefUpdate(b.RoleRef, old.RoleRef)...)
+		Hub: v1.WithKind("RoleBinding"), Namespaced: true,
+		New:     func() *rbacv1.RoleBinding { return &rbacv1.RoleBinding{} },
+		NewList: func() runtime.Object { return &rbacv1.RoleBindingList{} },
+		Names:   registry.Names{Plural: "rolebindings", Singular: "rolebinding"},
+		Write: registry.Write[*rbacv1.RoleBinding]{
+			ValidateName: check.PathSegmentName,
+			Default:      func(b *rbacv1.RoleBinding) { defaultBinding(&b.RoleRef, b.Subjects, b.Namespace) },
+			Validate:     func(_ context.Context, b *rbacv1.RoleBinding) field.ErrorList { return validate(b) },
+			ValidateUpdate: func(_ context.Context, b, old *rbacv1.RoleBinding) field.ErrorList {
+				return append(validate(b), validateRoleRefUpdate(b.RoleRef, old.RoleRef)...)
+			},
+			BeginCreate: func(ctx context.Context, b *rbacv1.RoleBinding, _ bool) (func(context.Context, bool), error) {
+				return done, g.grantBinding(ctx, "rolebindings", inNamespace(ctx, b), b.RoleRef)
+			},
+			BeginUpdate: func(ctx context.Context, b, old *rbacv1.RoleBinding, _ bool) (func(context.Context, bool), error) {
+				same := b.RoleRef == old.RoleRef && !check.Differs(b.Subjects, old.Subjects)
+				if metadataOnly(b, old, same) {
+					return done, nil
+				}
+				return done, g.grantBinding(ctx, "rolebindings", inNamespace(ctx, b), b.RoleRef)
+			},
+			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 		},
-		BeginCreate: func(ctx context.Context, b *rbacv1.RoleBinding, _ bool) (func(context.Context, bool), error) {
-			return done, g.grantBinding(ctx, "rolebindings", inNamespace(ctx, b), b.RoleRef)
-		},
-		BeginUpdate: func(ctx context.Context, b, old *rbacv1.RoleBinding, _ bool) (func(context.Context, bool), error) {
-			same := b.RoleRef == old.RoleRef && !check.Differs(b.Subjects, old.Subjects)
-			if metadataOnly(b, old, same) {
-				return done, nil
-			}
-			return done, g.grantBinding(ctx, "rolebindings", inNamespace(ctx, b), b.RoleRef)
-		},
-		AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
-		Columns: bindingColumns(show.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding"),
-		Cells: func(b *rbacv1.RoleBinding) []any {
-			users, groups, accounts := bindingSubjects(b.Subjects)
-			return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, show.Since(b.CreationTimestamp), users, groups, accounts}
+		Show: registry.Show[*rbacv1.RoleBinding]{
+			Columns: bindingColumns(show.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding"),
+			Cells: func(b *rbacv1.RoleBinding, since func(metav1.Time) string) []any {
+				users, groups, accounts := bindingSubjects(b.Subjects)
+				return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, since(b.CreationTimestamp), users, groups, accounts}
+			},
 		},
 	}
 }

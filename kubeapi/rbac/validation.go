@@ -38,7 +38,7 @@ func validateRule(r *rbacv1.PolicyRule, namespaced bool, path *field.Path) field
 	return errs
 }
 
-// validateBinding judges a binding; kinds are those that roleRef may name.
+// validateBinding validates a binding; kinds are those that roleRef may name.
 func validateBinding(ref rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool, kinds ...string) field.ErrorList {
 	path := field.NewPath("roleRef")
 	errs := check.OneOf(ref.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)

@@ -73,7 +73,7 @@ var selectorEnv = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// deviceSizes tells CEL how large the parts of a device can be.
+// deviceSizes gives CEL the sizes that the parts of a device can have.
 type deviceSizes struct{}
 
 // EstimateSize implements checker.CostEstimator.
@@ -96,7 +96,7 @@ func (deviceSizes) EstimateCallCost(string, string, *checker.AstNode, []checker.
 	return nil
 }
 
-// validateSelector tells what is wrong with a selector's expression.
+// validateSelector validates the expression of a selector.
 func validateSelector(source string, path *field.Path) *field.Error {
 	env, err := selectorEnv()
 	if err != nil {

@@ -7,14 +7,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
-	"triplane/generic/server"
 	"triplane/kubeapi/check"
-	"triplane/kubeapi/group"
 	"triplane/kubeapi/show"
 )
 
@@ -26,13 +25,6 @@ const (
 	// systemCritical is the base of the system's own values.
 	systemCritical = 2 * maxUserPriority
 )
-
-// Group builds scheduling.k8s.io/v1.
-func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, schedulingv1.GroupName, "v1")
-	group.Add(b, priorityClassKind())
-	return b.Info()
-}
 
 // SystemClasses are the classes that every cluster has.
 func SystemClasses() []*schedulingv1.PriorityClass {
@@ -49,35 +41,42 @@ func SystemClasses() []*schedulingv1.PriorityClass {
 
 func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
 	return registry.Kind[*schedulingv1.PriorityClass]{
-		Hub: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), Plural: "priorityclasses", Singular: "priorityclass",
-		ShortNames:       []string{"pc"},
-		MetadataOnUpdate: registry.MetadataChange,
-		New:              func() *schedulingv1.PriorityClass { return &schedulingv1.PriorityClass{} },
-		NewList:          func() runtime.Object { return &schedulingv1.PriorityClassList{} },
-		Default: func(c *schedulingv1.PriorityClass) {
-			if c.PreemptionPolicy == nil {
-				c.PreemptionPolicy = ptr.To(corev1.PreemptLowerPriority)
-			}
+		Hub:            schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
+		Representation: registry.Typed[*schedulingv1.PriorityClass]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() *schedulingv1.PriorityClass { return &schedulingv1.PriorityClass{} },
+		NewList:        func() runtime.Object { return &schedulingv1.PriorityClassList{} },
+		Names: registry.Names{
+			Plural: "priorityclasses", Singular: "priorityclass",
+			ShortNames: []string{"pc"},
 		},
-		PrepareForCreate: func(_ context.Context, c *schedulingv1.PriorityClass) { c.Generation = 1 },
-		Validate:         func(_ context.Context, c *schedulingv1.PriorityClass) field.ErrorList { return validate(c) },
-		ValidateUpdate: func(_ context.Context, c, old *schedulingv1.PriorityClass) field.ErrorList {
-			var errs field.ErrorList
-			if c.Value != old.Value {
-				errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
-			}
-			return append(errs, check.Immutable(c.PreemptionPolicy, old.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+		Write: registry.Write[*schedulingv1.PriorityClass]{
+			Default: func(c *schedulingv1.PriorityClass) {
+				if c.PreemptionPolicy == nil {
+					c.PreemptionPolicy = ptr.To(corev1.PreemptLowerPriority)
+				}
+			},
+			PrepareForCreate: func(_ context.Context, c *schedulingv1.PriorityClass) { c.Generation = 1 },
+			Validate:         func(_ context.Context, c *schedulingv1.PriorityClass) field.ErrorList { return validate(c) },
+			ValidateUpdate: func(_ context.Context, c, old *schedulingv1.PriorityClass) field.ErrorList {
+				var errs field.ErrorList
+				if c.Value != old.Value {
+					errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
+				}
+				return append(errs, check.Immutable(c.PreemptionPolicy, old.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+			},
+			AllowUnconditionalUpdate: true,
 		},
-		AllowUnconditionalUpdate: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Int("Value", show.Doc(schedulingv1.PriorityClass{}, "value")),
-			show.Bool("Global-Default", show.Doc(schedulingv1.PriorityClass{}, "globalDefault")),
-			show.Age(),
-			show.Text("PreemptionPolicy", show.Doc(schedulingv1.PriorityClass{}, "preemptionPolicy")),
-		},
-		Cells: func(c *schedulingv1.PriorityClass) []any {
-			return []any{c.Name, int64(c.Value), c.GlobalDefault, show.Since(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, ""))}
+		Show: registry.Show[*schedulingv1.PriorityClass]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Int("Value", show.Doc(schedulingv1.PriorityClass{}, "value")),
+				show.Bool("Global-Default", show.Doc(schedulingv1.PriorityClass{}, "globalDefault")),
+				show.Age(),
+				show.Text("PreemptionPolicy", show.Doc(schedulingv1.PriorityClass{}, "preemptionPolicy")),
+			},
+			Cells: func(c *schedulingv1.PriorityClass, since func(metav1.Time) string) []any {
+				return []any{c.Name, int64(c.Value), c.GlobalDefault, since(c.CreationTimestamp), string(ptr.Deref(c.PreemptionPolicy, ""))}
+			},
 		},
 	}
 }
@@ -98,7 +97,7 @@ func validate(c *schedulingv1.PriorityClass) field.ErrorList {
 	return errs
 }
 
-// notSystem tells why a class is not one of the system's.
+// notSystem returns why a class is not one of the system's, "" if it is.
 func notSystem(c *schedulingv1.PriorityClass) string {
 	for _, s := range SystemClasses() {
 		switch {

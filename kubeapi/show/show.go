@@ -1,13 +1,11 @@
 package show
 
 import (
-	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"triplane/generic/registry"
 )
@@ -47,17 +45,6 @@ func Wide(c registry.Column) registry.Column {
 	return c
 }
 
-// Since tells how long ago a time was, in kubectl's wording.
-func Since(t metav1.Time) string {
-	if t.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(time.Since(t.Time))
-}
-
-// SinceMicro is Since for microsecond times.
-func SinceMicro(t metav1.MicroTime) string { return Since(metav1.NewTime(t.Time)) }
-
 // Containers returns the names and the images of containers, comma-separated.
 func Containers(containers []corev1.Container) (names, images string) {
 	n := make([]string, len(containers))
@@ -71,19 +58,22 @@ func Containers(containers []corev1.Container) (names, images string) {
 // Selector shows a label selector as a query, "<none>" if it selects all.
 func Selector(s *metav1.LabelSelector) string { return metav1.FormatLabelSelector(s) }
 
-// Deref returns what p points to, or the zero value.
-func Deref[V any](p *V) V {
-	var zero V
-	if p == nil {
-		return zero
+// Labels shows labels, or a selector that is a map of them; "<none>" if there are
+// none.
+func Labels(m map[string]string) string {
+	if len(m) == 0 {
+		return None
 	}
-	return *p
+	return labels.FormatLabels(m)
 }
 
-// DerefOr returns the text of what p points to, or alt.
-func DerefOr[V any](p *V, alt string) any {
-	if p == nil {
-		return alt
+// None is how kubectl shows what is not there.
+const None = "<none>"
+
+// OrNone returns a text, or "<none>" for an empty one.
+func OrNone(text string) string {
+	if text == "" {
+		return None
 	}
-	return fmt.Sprint(*p)
+	return text
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -23,47 +24,52 @@ const (
 
 func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
 	return registry.Kind[*storagev1.CSIDriver]{
-		Hub: v1.WithKind("CSIDriver"), Plural: "csidrivers", Singular: "csidriver",
-		MetadataOnUpdate: registry.MetadataChange,
-		New:              func() *storagev1.CSIDriver { return &storagev1.CSIDriver{} },
-		NewList:          func() runtime.Object { return &storagev1.CSIDriverList{} },
-		Default:          defaultCSIDriver,
-		Validate:         onCreate(validateCSIDriver),
-		PrepareForUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) {
-			s, o := &d.Spec, &old.Spec
-			strategy.Generation(d, old, check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||
-				check.Differs(s.SELinuxMount, o.SELinuxMount) || check.Differs(s.PodInfoOnMount, o.PodInfoOnMount) ||
-				check.Differs(s.StorageCapacity, o.StorageCapacity) || check.Differs(s.FSGroupPolicy, o.FSGroupPolicy) ||
-				check.Differs(s.NodeAllocatableUpdatePeriodSeconds, o.NodeAllocatableUpdatePeriodSeconds) ||
-				check.Differs(s.ServiceAccountTokenInSecrets, o.ServiceAccountTokenInSecrets))
-		},
-		ValidateUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) field.ErrorList {
-			errs := validateCSIDriver(d)
-			path := field.NewPath("spec")
-			errs = append(errs, check.Immutable(d.Spec.AttachRequired, old.Spec.AttachRequired, path.Child("attachedRequired"))...)
-			return append(errs, check.Immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes, path.Child("volumeLifecycleModes"))...)
-		},
-		Warnings: func(_ context.Context, d, old *storagev1.CSIDriver) []string {
-			if old != nil && !check.Differs(d.Spec.TokenRequests, old.Spec.TokenRequests) {
+		Hub:            v1.WithKind("CSIDriver"),
+		Representation: registry.Typed[*storagev1.CSIDriver]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() *storagev1.CSIDriver { return &storagev1.CSIDriver{} },
+		NewList:        func() runtime.Object { return &storagev1.CSIDriverList{} },
+		Names:          registry.Names{Plural: "csidrivers", Singular: "csidriver"},
+		Write: registry.Write[*storagev1.CSIDriver]{
+			Default:  defaultCSIDriver,
+			Validate: onCreate(validateCSIDriver),
+			PrepareForUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) {
+				s, o := &d.Spec, &old.Spec
+				strategy.Generation(d, old, check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||
+					check.Differs(s.SELinuxMount, o.SELinuxMount) || check.Differs(s.PodInfoOnMount, o.PodInfoOnMount) ||
+					check.Differs(s.StorageCapacity, o.StorageCapacity) || check.Differs(s.FSGroupPolicy, o.FSGroupPolicy) ||
+					check.Differs(s.NodeAllocatableUpdatePeriodSeconds, o.NodeAllocatableUpdatePeriodSeconds) ||
+					check.Differs(s.ServiceAccountTokenInSecrets, o.ServiceAccountTokenInSecrets))
+			},
+			ValidateUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) field.ErrorList {
+				errs := validateCSIDriver(d)
+				path := field.NewPath("spec")
+				errs = append(errs, check.Immutable(d.Spec.AttachRequired, old.Spec.AttachRequired, path.Child("attachedRequired"))...)
+				return append(errs, check.Immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes, path.Child("volumeLifecycleModes"))...)
+			},
+			Warnings: func(_ context.Context, d, old *storagev1.CSIDriver) []string {
+				if old != nil && !check.Differs(d.Spec.TokenRequests, old.Spec.TokenRequests) {
+					return nil
+				}
+				if len(d.Spec.TokenRequests) > 0 && d.Spec.ServiceAccountTokenInSecrets == nil {
+					return []string{"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"}
+				}
 				return nil
-			}
-			if len(d.Spec.TokenRequests) > 0 && d.Spec.ServiceAccountTokenInSecrets == nil {
-				return []string{"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"}
-			}
-			return nil
+			},
 		},
-		DeleteReturnsObject: true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Bool("AttachRequired", show.Doc(storagev1.CSIDriverSpec{}, "attachRequired")),
-			show.Bool("PodInfoOnMount", show.Doc(storagev1.CSIDriverSpec{}, "podInfoOnMount")),
-			show.Bool("StorageCapacity", show.Doc(storagev1.CSIDriverSpec{}, "storageCapacity")),
-			show.Text("TokenRequests", show.Doc(storagev1.CSIDriverSpec{}, "tokenRequests")),
-			show.Bool("RequiresRepublish", show.Doc(storagev1.CSIDriverSpec{}, "requiresRepublish")),
-			show.Text("Modes", show.Doc(storagev1.CSIDriverSpec{}, "volumeLifecycleModes")),
-			show.Age(),
+		Delete: registry.Delete[*storagev1.CSIDriver]{ReturnsObject: true},
+		Show: registry.Show[*storagev1.CSIDriver]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Bool("AttachRequired", show.Doc(storagev1.CSIDriverSpec{}, "attachRequired")),
+				show.Bool("PodInfoOnMount", show.Doc(storagev1.CSIDriverSpec{}, "podInfoOnMount")),
+				show.Bool("StorageCapacity", show.Doc(storagev1.CSIDriverSpec{}, "storageCapacity")),
+				show.Text("TokenRequests", show.Doc(storagev1.CSIDriverSpec{}, "tokenRequests")),
+				show.Bool("RequiresRepublish", show.Doc(storagev1.CSIDriverSpec{}, "requiresRepublish")),
+				show.Text("Modes", show.Doc(storagev1.CSIDriverSpec{}, "volumeLifecycleModes")),
+				show.Age(),
+			},
+			Cells: csiDriverCells,
 		},
-		Cells: csiDriverCells,
 	}
 }
 
@@ -139,7 +145,7 @@ func validateTokenRequests(rs []storagev1.TokenRequest, path *field.Path) field.
 	return errs
 }
 
-func csiDriverCells(d *storagev1.CSIDriver) []any {
+func csiDriverCells(d *storagev1.CSIDriver, since func(metav1.Time) string) []any {
 	s := &d.Spec
 	modes := make([]string, len(s.VolumeLifecycleModes))
 	for i, m := range s.VolumeLifecycleModes {
@@ -158,5 +164,5 @@ func csiDriverCells(d *storagev1.CSIDriver) []any {
 		lifecycle = "<none>"
 	}
 	return []any{d.Name, ptr.Deref(s.AttachRequired, true), ptr.Deref(s.PodInfoOnMount, false), ptr.Deref(s.StorageCapacity, false),
-		tokens, ptr.Deref(s.RequiresRepublish, false), lifecycle, show.Since(d.CreationTimestamp)}
+		tokens, ptr.Deref(s.RequiresRepublish, false), lifecycle, since(d.CreationTimestamp)}
 }

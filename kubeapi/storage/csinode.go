@@ -2,11 +2,9 @@ package storage
 
 import (
 	"context"
-	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -19,19 +17,24 @@ const maxNodeID = 192
 
 func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 	return registry.Kind[*storagev1.CSINode]{
-		Hub: v1.WithKind("CSINode"), Plural: "csinodes", Singular: "csinode",
-		New:      func() *storagev1.CSINode { return &storagev1.CSINode{} },
-		NewList:  func() runtime.Object { return &storagev1.CSINodeList{} },
-		Validate: onCreate(validateCSINode),
-		ValidateUpdate: func(_ context.Context, n, old *storagev1.CSINode) field.ErrorList {
-			return append(validateCSINode(n), validateDriversUpdate(n, old)...)
+		Hub:     v1.WithKind("CSINode"),
+		New:     func() *storagev1.CSINode { return &storagev1.CSINode{} },
+		NewList: func() runtime.Object { return &storagev1.CSINodeList{} },
+		Names:   registry.Names{Plural: "csinodes", Singular: "csinode"},
+		Write: registry.Write[*storagev1.CSINode]{
+			Validate: onCreate(validateCSINode),
+			ValidateUpdate: func(_ context.Context, n, old *storagev1.CSINode) field.ErrorList {
+				return append(validateCSINode(n), validateDriversUpdate(n, old)...)
+			},
 		},
-		DeleteReturnsObject: true,
-		Columns: []registry.Column{
-			show.Name(), show.Int("Drivers", "Drivers indicates the number of CSI drivers registered on the node"), show.Age(),
-		},
-		Cells: func(n *storagev1.CSINode) []any {
-			return []any{n.Name, int64(len(n.Spec.Drivers)), show.Since(n.CreationTimestamp)}
+		Delete: registry.Delete[*storagev1.CSINode]{ReturnsObject: true},
+		Show: registry.Show[*storagev1.CSINode]{
+			Columns: []registry.Column{
+				show.Name(), show.Int("Drivers", "Drivers indicates the number of CSI drivers registered on the node"), show.Age(),
+			},
+			Cells: func(n *storagev1.CSINode, since func(metav1.Time) string) []any {
+				return []any{n.Name, int64(len(n.Spec.Drivers)), since(n.CreationTimestamp)}
+			},
 		},
 	}
 }
@@ -77,32 +80,4 @@ func validateCSINode(n *storagev1.CSINode) field.ErrorList {
 		}
 	}
 	return errs
-}
-
-func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {
-	return registry.Kind[*storagev1.CSIStorageCapacity]{
-		Hub: v1.WithKind("CSIStorageCapacity"), Plural: "csistoragecapacities", Singular: "csistoragecapacity", Namespaced: true,
-		New:      func() *storagev1.CSIStorageCapacity { return &storagev1.CSIStorageCapacity{} },
-		NewList:  func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
-		Validate: onCreate(func(c *storagev1.CSIStorageCapacity) field.ErrorList { return validateCapacity(c, false) }),
-		ValidateUpdate: func(_ context.Context, c, old *storagev1.CSIStorageCapacity) field.ErrorList {
-			errs := validateCapacity(c, old.NodeTopology != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.NodeTopology))
-			errs = append(errs, check.Immutable(c.NodeTopology, old.NodeTopology, field.NewPath("nodeTopology"))...)
-			return append(errs, check.Immutable(c.StorageClassName, old.StorageClassName, field.NewPath("storageClassName"))...)
-		},
-		AllowUnconditionalUpdate: false,
-	}
-}
-
-func validateCapacity(c *storagev1.CSIStorageCapacity, allowInvalid bool) field.ErrorList {
-	errs := validateSelector(c.NodeTopology, allowInvalid, field.NewPath("nodeTopology"))
-	errs = append(errs, check.Subdomain(strings.TrimSpace(c.StorageClassName), field.NewPath("storageClassName"))...)
-	if c.Capacity != nil && c.Capacity.Sign() < 0 {
-		errs = append(errs, field.Invalid(field.NewPath("capacity"), c.Capacity.String(), "must be greater than or equal to 0"))
-	}
-	return errs
-}
-
-func validateSelector(s *metav1.LabelSelector, allowInvalid bool, path *field.Path) field.ErrorList {
-	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalid}, path)
 }

@@ -1,6 +1,3 @@
-// Package storage declares the kinds of the group storage.k8s.io/v1: classes of
-// volumes and their attributes, what CSI drivers tell about themselves, nodes
-// and capacity, and attachments.
 package storage
 
 import (
@@ -40,7 +37,7 @@ const (
 	maxParamBytes = 256 * 1024
 )
 
-// validateDriverName judges the name of a CSI driver.
+// validateDriverName validates the name of a CSI driver.
 func validateDriverName(name string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if name == "" {
@@ -56,7 +53,7 @@ func validateDriverName(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateParameters judges the parameters that a driver gets.
+// validateParameters validates the parameters that a driver gets.
 func validateParameters(params map[string]string, required bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(params) > maxParameters {

@@ -2,12 +2,12 @@ package storage
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -20,46 +20,51 @@ import (
 
 func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 	return registry.Kind[*storagev1.StorageClass]{
-		Hub: v1.WithKind("StorageClass"), Plural: "storageclasses", Singular: "storageclass", ShortNames: []string{"sc"},
+		Hub:     v1.WithKind("StorageClass"),
 		New:     func() *storagev1.StorageClass { return &storagev1.StorageClass{} },
 		NewList: func() runtime.Object { return &storagev1.StorageClassList{} },
-		Default: func(c *storagev1.StorageClass) {
-			if c.ReclaimPolicy == nil {
-				c.ReclaimPolicy = ptr.To(corev1.PersistentVolumeReclaimDelete)
-			}
-			if c.VolumeBindingMode == nil {
-				c.VolumeBindingMode = ptr.To(storagev1.VolumeBindingImmediate)
-			}
+		Names:   registry.Names{Plural: "storageclasses", Singular: "storageclass", ShortNames: []string{"sc"}},
+		Write: registry.Write[*storagev1.StorageClass]{
+			Default: func(c *storagev1.StorageClass) {
+				if c.ReclaimPolicy == nil {
+					c.ReclaimPolicy = ptr.To(corev1.PersistentVolumeReclaimDelete)
+				}
+				if c.VolumeBindingMode == nil {
+					c.VolumeBindingMode = ptr.To(storagev1.VolumeBindingImmediate)
+				}
+			},
+			Validate: onCreate(validateStorageClass),
+			ValidateUpdate: func(_ context.Context, c, old *storagev1.StorageClass) field.ErrorList {
+				var errs field.ErrorList
+				if check.Differs(c.Parameters, old.Parameters) {
+					errs = append(errs, field.Invalid(field.NewPath("parameters"), c.Parameters, check.ImmutableMsg))
+				}
+				errs = append(errs, check.Immutable(c.Provisioner, old.Provisioner, field.NewPath("provisioner"))...)
+				if *c.ReclaimPolicy != *old.ReclaimPolicy {
+					errs = append(errs, field.Invalid(field.NewPath("reclaimPolicy"), string(*c.ReclaimPolicy), check.ImmutableMsg))
+				}
+				return append(errs, check.Immutable(c.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
+			},
+			AllowUnconditionalUpdate: true,
 		},
-		Validate: onCreate(validateStorageClass),
-		ValidateUpdate: func(_ context.Context, c, old *storagev1.StorageClass) field.ErrorList {
-			var errs field.ErrorList
-			if check.Differs(c.Parameters, old.Parameters) {
-				errs = append(errs, field.Invalid(field.NewPath("parameters"), c.Parameters, check.ImmutableMsg))
-			}
-			errs = append(errs, check.Immutable(c.Provisioner, old.Provisioner, field.NewPath("provisioner"))...)
-			if *c.ReclaimPolicy != *old.ReclaimPolicy {
-				errs = append(errs, field.Invalid(field.NewPath("reclaimPolicy"), string(*c.ReclaimPolicy), check.ImmutableMsg))
-			}
-			return append(errs, check.Immutable(c.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
-		},
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Columns: []registry.Column{
-			show.Name(),
-			show.Text("Provisioner", show.Doc(storagev1.StorageClass{}, "provisioner")),
-			show.Text("ReclaimPolicy", show.Doc(storagev1.StorageClass{}, "reclaimPolicy")),
-			show.Text("VolumeBindingMode", show.Doc(storagev1.StorageClass{}, "volumeBindingMode")),
-			show.Text("AllowVolumeExpansion", show.Doc(storagev1.StorageClass{}, "allowVolumeExpansion")),
-			show.Age(),
-		},
-		Cells: func(c *storagev1.StorageClass) []any {
-			name := c.Name
-			if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
-				name += " (default)"
-			}
-			return []any{name, c.Provisioner, string(ptr.Deref(c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)),
-				string(ptr.Deref(c.VolumeBindingMode, storagev1.VolumeBindingImmediate)), ptr.Deref(c.AllowVolumeExpansion, false), show.Since(c.CreationTimestamp)}
+		Delete: registry.Delete[*storagev1.StorageClass]{ReturnsObject: true},
+		Show: registry.Show[*storagev1.StorageClass]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Provisioner", show.Doc(storagev1.StorageClass{}, "provisioner")),
+				show.Text("ReclaimPolicy", show.Doc(storagev1.StorageClass{}, "reclaimPolicy")),
+				show.Text("VolumeBindingMode", show.Doc(storagev1.StorageClass{}, "volumeBindingMode")),
+				show.Text("AllowVolumeExpansion", show.Doc(storagev1.StorageClass{}, "allowVolumeExpansion")),
+				show.Age(),
+			},
+			Cells: func(c *storagev1.StorageClass, since func(metav1.Time) string) []any {
+				name := c.Name
+				if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
+					name += " (default)"
+				}
+				return []any{name, c.Provisioner, string(ptr.Deref(c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)),
+					string(ptr.Deref(c.VolumeBindingMode, storagev1.VolumeBindingImmediate)), ptr.Deref(c.AllowVolumeExpansion, false), since(c.CreationTimestamp)}
+			},
 		},
 	}
 }
@@ -128,48 +133,4 @@ func validateTopologyTerm(exprs []corev1.TopologySelectorLabelRequirement, path 
 		term[e.Key] = values
 	}
 	return term, errs
-}
-
-func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass] {
-	return registry.Kind[*storagev1.VolumeAttributesClass]{
-		Hub: v1.WithKind("VolumeAttributesClass"), Plural: "volumeattributesclasses", Singular: "volumeattributesclass", ShortNames: []string{"vac"},
-		New:     func() *storagev1.VolumeAttributesClass { return &storagev1.VolumeAttributesClass{} },
-		NewList: func() runtime.Object { return &storagev1.VolumeAttributesClassList{} },
-		Validate: onCreate(func(c *storagev1.VolumeAttributesClass) field.ErrorList {
-			var errs field.ErrorList
-			if path := field.NewPath("driverName"); c.DriverName == "" {
-				errs = append(errs, field.Required(path, ""))
-			} else {
-				errs = append(errs, check.QualifiedName(strings.ToLower(c.DriverName), path)...)
-				for _, e := range errs {
-					e.BadValue = c.DriverName
-				}
-			}
-			return append(errs, validateParameters(c.Parameters, true, field.NewPath("parameters"))...)
-		}),
-		ValidateUpdate: func(_ context.Context, c, old *storagev1.VolumeAttributesClass) field.ErrorList {
-			var errs field.ErrorList
-			for _, f := range []struct {
-				name    string
-				changed bool
-			}{{"driverName", c.DriverName != old.DriverName}, {"parameters", check.Differs(c.Parameters, old.Parameters)}} {
-				if f.changed {
-					errs = append(errs, field.Forbidden(field.NewPath(f.name), fmt.Sprintf("updates to %s are forbidden.", f.name)))
-				}
-			}
-			return errs
-		},
-		AllowUnconditionalUpdate: true,
-		DeleteReturnsObject:      true,
-		Columns: []registry.Column{
-			show.Name(), show.Text("DriverName", show.Doc(storagev1.VolumeAttributesClass{}, "driverName")), show.Age(),
-		},
-		Cells: func(c *storagev1.VolumeAttributesClass) []any {
-			name := c.Name
-			if c.Annotations["volumeattributesclass.kubernetes.io/is-default-class"] == "true" {
-				name += " (default)"
-			}
-			return []any{name, c.DriverName, show.Since(c.CreationTimestamp)}
-		},
-	}
 }

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -23,30 +24,35 @@ const (
 
 func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 	return registry.Kind[*storagev1.VolumeAttachment]{
-		Hub: v1.WithKind("VolumeAttachment"), Plural: "volumeattachments", Singular: "volumeattachment",
-		New:              func() *storagev1.VolumeAttachment { return &storagev1.VolumeAttachment{} },
-		NewList:          func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
-		PrepareForCreate: func(_ context.Context, a *storagev1.VolumeAttachment) { a.Status = storagev1.VolumeAttachmentStatus{} },
-		PrepareForUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) { a.Status = old.Status },
-		Validate: onCreate(func(a *storagev1.VolumeAttachment) field.ErrorList {
-			return append(validateAttachment(a), validateAttacher(a.Spec.Attacher, field.NewPath("spec", "attacher"))...)
-		}),
-		ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
-			return append(validateAttachment(a), check.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
+		Hub:     v1.WithKind("VolumeAttachment"),
+		New:     func() *storagev1.VolumeAttachment { return &storagev1.VolumeAttachment{} },
+		NewList: func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
+		Names:   registry.Names{Plural: "volumeattachments", Singular: "volumeattachment"},
+		Write: registry.Write[*storagev1.VolumeAttachment]{
+			PrepareForCreate: func(_ context.Context, a *storagev1.VolumeAttachment) { a.Status = storagev1.VolumeAttachmentStatus{} },
+			PrepareForUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) { a.Status = old.Status },
+			Validate: onCreate(func(a *storagev1.VolumeAttachment) field.ErrorList {
+				return append(validateAttachment(a), validateAttacher(a.Spec.Attacher, field.NewPath("spec", "attacher"))...)
+			}),
+			ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
+				return append(validateAttachment(a), check.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
+			},
+			ResetFields: strategy.Reset(v1, "status"),
 		},
-		DeleteReturnsObject: true,
-		Columns: []registry.Column{
-			show.Name(),
-			{Name: "Attacher", Type: "string", Format: "name", Description: show.Doc(storagev1.VolumeAttachmentSpec{}, "attacher")},
-			show.Text("PV", show.Doc(storagev1.VolumeAttachmentSource{}, "persistentVolumeName")),
-			show.Text("Node", show.Doc(storagev1.VolumeAttachmentSpec{}, "nodeName")),
-			show.Bool("Attached", show.Doc(storagev1.VolumeAttachmentStatus{}, "attached")),
-			show.Age(),
+		Delete: registry.Delete[*storagev1.VolumeAttachment]{ReturnsObject: true},
+		Show: registry.Show[*storagev1.VolumeAttachment]{
+			Columns: []registry.Column{
+				show.Name(),
+				{Name: "Attacher", Type: "string", Format: "name", Description: show.Doc(storagev1.VolumeAttachmentSpec{}, "attacher")},
+				show.Text("PV", show.Doc(storagev1.VolumeAttachmentSource{}, "persistentVolumeName")),
+				show.Text("Node", show.Doc(storagev1.VolumeAttachmentSpec{}, "nodeName")),
+				show.Bool("Attached", show.Doc(storagev1.VolumeAttachmentStatus{}, "attached")),
+				show.Age(),
+			},
+			Cells: func(a *storagev1.VolumeAttachment, since func(metav1.Time) string) []any {
+				return []any{a.Name, a.Spec.Attacher, ptr.Deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached, since(a.CreationTimestamp)}
+			},
 		},
-		Cells: func(a *storagev1.VolumeAttachment) []any {
-			return []any{a.Name, a.Spec.Attacher, ptr.Deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached, show.Since(a.CreationTimestamp)}
-		},
-		ResetFields: strategy.Reset(v1, "status"),
 		Status: &registry.StatusSubresource[*storagev1.VolumeAttachment]{
 			PrepareForUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) {
 				a.Spec = old.Spec
@@ -60,7 +66,7 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 	}
 }
 
-// validateAttacher judges what new objects alone are held to.
+// validateAttacher validates what new objects alone are held to.
 func validateAttacher(name string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return nil // said already

@@ -1,27 +1,25 @@
 package workload
 
 import (
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/strategy"
 )
 
-// DefaultClaim completes a claim template.
-func DefaultClaim(c *corev1.PersistentVolumeClaim) {
-	c.APIVersion, c.Kind = "v1", "PersistentVolumeClaim"
-	podspec.DefaultClaimSpec(&c.Spec)
-	if c.Status.Phase == "" {
-		c.Status.Phase = corev1.ClaimPending
-	}
+// PrepareForCreate drops fields of the template that belong to features that are
+// off, and begins the generation of a new object. Its status is the caller's.
+func PrepareForCreate(obj metav1.Object, t *corev1.PodTemplateSpec) {
+	podspec.DropDisabled(&t.Spec)
+	obj.SetGeneration(1)
 }
 
-// ValidateClaim returns what is wrong with a claim template.
-func ValidateClaim(c *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
-	return podspec.ValidateClaimSpec(&c.Spec, path.Child("spec"))
-}
-
-// ClaimWarnings returns warnings about a claim template.
-func ClaimWarnings(c *corev1.PersistentVolumeClaim, path *field.Path) []string {
-	return podspec.ClaimSpecWarnings(&c.Spec, path)
+// PrepareForUpdate is PrepareForCreate for an update: the generation is raised
+// where spec differs from oldSpec. t is the template in spec.
+func PrepareForUpdate[S any](obj, old metav1.Object, t *corev1.PodTemplateSpec, spec, oldSpec *S) {
+	podspec.DropDisabled(&t.Spec)
+	strategy.Generation(obj, old, check.Differs(spec, oldSpec))
 }

@@ -6,15 +6,12 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	restclient "k8s.io/client-go/rest"
 
 	"triplane/generic/authentication/serviceaccount"
-	"triplane/generic/registry"
 	"triplane/kubeapi/group"
 )
 
@@ -46,35 +43,21 @@ func (l lookups) RecordTokenUse(ctx context.Context, namespace, name, day string
 
 // GetServiceAccount implements serviceaccount.Getter.
 func (l lookups) GetServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	return newest[*corev1.ServiceAccount](ctx, l, "serviceaccounts", namespace, name)
+	return group.GetNew[*corev1.ServiceAccount](ctx, l.stores, corev1.Resource("serviceaccounts"), namespace, name)
 }
 
 // GetPod implements serviceaccount.Getter.
 func (l lookups) GetPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
-	return newest[*corev1.Pod](ctx, l, "pods", namespace, name)
+	return group.GetNew[*corev1.Pod](ctx, l.stores, corev1.Resource("pods"), namespace, name)
 }
 
-// GetSecret implements serviceaccount.Getter.
+// GetSecret implements serviceaccount.Getter. It asks the cache alone, as anybody
+// can make up the name of a secret.
 func (l lookups) GetSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	return lookup[*corev1.Secret](ctx, l, "secrets", namespace, name, group.Cached)
+	return group.Get[*corev1.Secret](ctx, l.stores, corev1.Resource("secrets"), namespace, name, group.Cached)
 }
 
 // GetNode implements serviceaccount.Getter.
 func (l lookups) GetNode(ctx context.Context, name string) (*corev1.Node, error) {
-	return newest[*corev1.Node](ctx, l, "nodes", "", name)
-}
-
-// newest reads what is not in the cache from storage: another replica may have
-// issued a token a moment ago. Secrets are left out, as anybody can make up the
-// name of one.
-func newest[T registry.Object](ctx context.Context, l lookups, resource, namespace, name string) (T, error) {
-	obj, err := lookup[T](ctx, l, resource, namespace, name, group.Cached)
-	if apierrors.IsNotFound(err) {
-		return lookup[T](ctx, l, resource, namespace, name, group.Consistent)
-	}
-	return obj, err
-}
-
-func lookup[T registry.Object](ctx context.Context, l lookups, resource, namespace, name, version string) (T, error) {
-	return group.Get[T](ctx, l.stores, schema.GroupResource{Resource: resource}, namespace, name, version)
+	return group.GetNew[*corev1.Node](ctx, l.stores, corev1.Resource("nodes"), "", name)
 }

@@ -33,6 +33,7 @@ type Options struct {
 	Authentication *options.Authentication
 	Authorization  *options.Authorization
 	Admission      *options.Admission
+	Audit          *options.Audit
 	Features       *options.Features
 	Kube           *Kube
 	Ignored        *options.Ignored
@@ -76,6 +77,7 @@ func NewOptions() *Options {
 		Authentication: options.NewAuthentication(),
 		Authorization:  options.NewAuthorization(),
 		Admission:      options.NewAdmission(admissionPlugins()),
+		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),
 		Kube: &Kube{
 			ServiceNodePorts: utilnet.PortRange{Base: 30000, Size: 2768},
@@ -113,6 +115,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Authorization.AddFlags(sets.FlagSet("authorization"))
 	o.Admission.AddFlags(sets.FlagSet("admission"))
 	o.ServerRun.AddFlags(sets.FlagSet("generic"))
+	o.Audit.AddFlags(sets.FlagSet("auditing"))
 	o.Features.AddFlags(sets.FlagSet("features"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
 	o.Ignored.AddFlags(sets.FlagSet("ignored"))
@@ -148,7 +151,7 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
-		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Kube,
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube,
 	} {
 		errs = append(errs, v.Validate()...)
 	}
@@ -282,18 +285,7 @@ func (o *Options) servingNames() (names []string, ips []net.IP) {
 	}
 	cidrs, _ := o.Kube.serviceCIDRs()
 	for _, c := range cidrs {
-		ips = append(ips, firstAddress(c))
+		ips = append(ips, kubeapi.ServiceAddress(c))
 	}
 	return names, ips
-}
-
-// firstAddress is that of the kubernetes Service.
-func firstAddress(cidr *net.IPNet) net.IP {
-	ip := append(net.IP(nil), cidr.IP...)
-	for i := len(ip) - 1; i >= 0; i-- {
-		if ip[i]++; ip[i] != 0 {
-			break
-		}
-	}
-	return ip
 }

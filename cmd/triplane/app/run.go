@@ -14,7 +14,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/cmd/triplane/pki"
+	"triplane/generic/flowcontrol"
+	"triplane/generic/options"
 	"triplane/generic/server"
+	"triplane/kubeapi/bootstrap"
 )
 
 // Server is a running server.
@@ -87,8 +90,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	}
 	hubCtx, stopHub := context.WithCancel(context.Background())
 	var hub sync.WaitGroup
-	hub.Go(func() { st.hub.Run(hubCtx) })
-	hub.Go(func() { st.backend.RunCompactor(hubCtx, o.Etcd.CompactionInterval) })
+	hub.Go(func() { st.run(hubCtx, o.Etcd.CompactionInterval) })
 	undo.add(func() {
 		stopHub()
 		hub.Wait()
@@ -138,7 +140,7 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error
 	}
 	result := make(chan opened, 1)
 	go func() {
-		st, err := openStore(ctx, o.Etcd, o.DataDir)
+		st, err := openStore(ctx, o.Etcd, o.DataDir, o.externalHost())
 		result <- opened{st, err}
 	}()
 	files, err := o.ensureKeys()
@@ -160,20 +162,40 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 		return nil, err
 	}
 	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(portOf(listener)))
-	c.RESTOptionsGetter = o.Etcd.RESTOptionsGetter(st.backend, st.hub)
-	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.Etcd.HealthCheck(st.backend)))
-	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.Etcd.ReadyCheck(st.backend)),
-		server.NamedCheck("informer-sync", st.following))
+	if err := st.installIn(c, o.Etcd); err != nil {
+		return nil, err
+	}
+	stored := newObjects(c.RESTOptionsGetter)
+	c.RESTOptionsGetter = stored
+	c.FlowControl = flowControl(o.ServerRun, stored)
 
 	p, err := newParts(o, st, c)
 	if err != nil {
 		return nil, err
 	}
+	if err := o.Audit.ApplyTo(c); err != nil {
+		return nil, err
+	}
 	outermost, err := p.build()
 	if err != nil {
+		if c.Audit != nil {
+			c.Audit.Close(context.Background()) // nothing was recorded
+		}
 		return nil, err
 	}
 	return outermost.PrepareRun(), nil
+}
+
+// flowControl queues requests by the default objects until the stored ones are
+// known; nil where requests in flight are limited instead.
+func flowControl(o *options.ServerRun, stored flowcontrol.Objects) *flowcontrol.Controller {
+	if !o.EnablePriorityAndFairness {
+		return nil
+	}
+	return flowcontrol.New(flowcontrol.Config{
+		Reads: o.MaxRequestsInFlight, Writes: o.MaxMutatingRequestsInFlight,
+		Schemas: bootstrap.FlowSchemas(), Levels: bootstrap.PriorityLevels(), Objects: stored,
+	})
 }
 
 func (o *Options) externalHost() string {

@@ -3,56 +3,161 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"triplane/generic/options"
+	"triplane/generic/server"
 	"triplane/generic/storage"
 	"triplane/generic/storage/cache"
 	"triplane/generic/storage/embedded"
+	"triplane/generic/storage/encryption"
 	"triplane/generic/storage/etcd"
 )
 
-// store is the open storage of a server.
+// store is the open storage of a server: an etcd, others of which each keeps some
+// resources, and how values are encrypted in all of them.
 type store struct {
+	*cluster
+	others    []*cluster
+	resources map[schema.GroupResource]*cluster // kept by others
+	providers *encryption.Providers
+	// failed is closed when the storage stopped by itself; nil where it cannot.
+	failed <-chan struct{}
+}
+
+// cluster is an open etcd and the hub of its resources.
+type cluster struct {
 	backend interface {
 		storage.Backend
 		RunCompactor(ctx context.Context, interval time.Duration)
 	}
 	hub *cache.Hub
-	// failed is closed when the storage stopped by itself; nil where it cannot.
-	failed <-chan struct{}
-	close  func() error
-}
-
-// following reports whether the caches follow what is stored: nothing is read
-// before.
-func (s *store) following() error {
-	select {
-	case <-s.hub.Started():
-		return nil
-	default:
-		return errors.New("the caches do not follow storage yet")
-	}
+	end func() error
 }
 
 // openStore starts the embedded etcd below the data directory, or connects to a
-// cluster.
-func openStore(ctx context.Context, o *options.Etcd, dataDir string) (*store, error) {
-	s := &store{}
+// cluster, and to those that keep resources of their own.
+func openStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (_ *store, err error) {
+	s := &store{resources: map[schema.GroupResource]*cluster{}}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	overrides, err := o.ParseOverrides()
+	if err != nil {
+		return nil, err
+	}
+	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload, ServerID: serverID})
+	if err != nil {
+		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
+	}
 	if o.Embedded() {
 		server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dataDir, "etcd"), Leases: o.Leases()})
 		if err != nil {
 			return nil, err
 		}
-		s.backend, s.failed, s.close = server.Backend(), server.Done(), server.Close
-	} else {
-		backend, err := etcd.Dial(ctx, o.ClientConfig())
-		if err != nil {
-			return nil, err
-		}
-		s.backend, s.close = backend, backend.Close
+		s.failed = server.Done()
+		s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
+	} else if s.cluster, err = dial(ctx, o, o.Servers); err != nil {
+		return nil, err
 	}
-	s.hub = cache.NewHub(s.backend, o.AbsolutePrefix())
+	for _, override := range overrides {
+		c, err := dial(ctx, o, override.Servers)
+		if err != nil {
+			return nil, fmt.Errorf("--etcd-servers-overrides: %w", err)
+		}
+		s.others = append(s.others, c)
+		for _, r := range override.Resources {
+			s.resources[r] = c
+		}
+	}
 	return s, nil
+}
+
+func dial(ctx context.Context, o *options.Etcd, servers []string) (*cluster, error) {
+	backend, err := etcd.Dial(ctx, o.ClientConfig(servers))
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}, nil
+}
+
+// clusters are the default one and the others.
+func (s *store) clusters() []*cluster {
+	if s.cluster == nil {
+		return s.others
+	}
+	return append([]*cluster{s.cluster}, s.others...)
+}
+
+// run follows what is stored and compacts it, until ctx ends.
+func (s *store) run(ctx context.Context, compactEvery time.Duration) {
+	var running sync.WaitGroup
+	for _, c := range s.clusters() {
+		running.Go(func() { c.hub.Run(ctx) })
+		running.Go(func() { c.backend.RunCompactor(ctx, compactEvery) })
+	}
+	running.Go(func() { s.providers.Run(ctx) })
+	running.Wait()
+}
+
+// close closes what is open, after run.
+func (s *store) close() {
+	for _, c := range s.clusters() {
+		c.end()
+	}
+	if s.providers != nil {
+		s.providers.Close()
+	}
+}
+
+// following reports whether the caches follow what is stored: nothing is read
+// before.
+func (s *store) following() error {
+	for _, c := range s.clusters() {
+		select {
+		case <-c.hub.Started():
+		default:
+			return errors.New("the caches do not follow storage yet")
+		}
+	}
+	return nil
+}
+
+// installIn gives a server its storage, the checks of it and its metrics.
+func (s *store) installIn(c *server.Config, o *options.Etcd) error {
+	stores := options.Stores{
+		Default:    options.Store{Backend: s.backend, Hub: s.hub},
+		Overrides:  map[schema.GroupResource]options.Store{},
+		Encryption: s.providers,
+	}
+	for r, other := range s.resources {
+		stores.Overrides[r] = options.Store{Backend: other.backend, Hub: other.hub}
+	}
+	c.RESTOptionsGetter = o.RESTOptionsGetter(stores)
+	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.HealthCheck(s.backend)))
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.ReadyCheck(s.backend)))
+	for i, other := range s.others {
+		c.HealthChecks = append(c.HealthChecks, server.NamedCheck(fmt.Sprintf("etcd-override-%d", i), o.HealthCheck(other.backend)))
+		c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck(fmt.Sprintf("etcd-override-readiness-%d", i), o.ReadyCheck(other.backend)))
+	}
+	for _, check := range s.providers.Checks() {
+		c.HealthChecks = append(c.HealthChecks, server.NamedCheck(check.Name, check.Check))
+	}
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", s.following))
+	if o.EncryptionConfig == "" {
+		return nil
+	}
+	for _, collector := range s.providers.Metrics().Collectors() {
+		if err := c.Metrics.Register(collector); err != nil {
+			return err
+		}
+	}
+	return nil
 }

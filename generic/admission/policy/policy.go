@@ -43,6 +43,7 @@ type binding struct {
 	criteria          *match.Criteria
 	params            *admissionv1.ParamRef
 	deny, warn, audit bool
+	actions           []admissionv1.ValidationAction // as the binding lists them
 }
 
 func (h *head) compile(c *expression.Compiler, failure *admissionv1.FailurePolicyType, m *admissionv1.MatchResources,

@@ -12,6 +12,7 @@ import (
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
 	"triplane/generic/admission/match"
+	"triplane/generic/request"
 )
 
 // Validating judges by ValidatingAdmissionPolicies. It is safe for concurrent
@@ -47,9 +48,14 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 		return nil
 	}
 	v := &verdict{ctx: ctx, config: &p.config, judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
+	rec := request.AuditFrom(ctx)
+	if rec != nil {
+		v.recorded = &recorded{}
+	}
 	for _, policy := range policies {
 		v.policy(policy)
 	}
+	v.recorded.annotate(rec)
 	if v.denied == nil {
 		return nil
 	}

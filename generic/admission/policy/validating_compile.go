@@ -15,7 +15,13 @@ import (
 type validatingPolicy struct {
 	head
 	validations []validation
-	audits      []*expression.Expression
+	audits      []auditAnnotation
+}
+
+// auditAnnotation is an expression whose value annotates audit events.
+type auditAnnotation struct {
+	*expression.Expression
+	key string
 }
 
 // validation is an expression that has to hold.
@@ -43,7 +49,9 @@ func compileValidating(p *admissionv1.ValidatingAdmissionPolicy) (*validatingPol
 		out.validations = append(out.validations, newValidation(c, scope, quiet, &p.Spec.Validations[i]))
 	}
 	for i := range p.Spec.AuditAnnotations {
-		out.audits = append(out.audits, c.Compile(scope, p.Spec.AuditAnnotations[i].ValueExpression, types.StringType, types.NullType))
+		out.audits = append(out.audits, auditAnnotation{
+			c.Compile(scope, p.Spec.AuditAnnotations[i].ValueExpression, types.StringType, types.NullType),
+			p.Name + "/" + p.Spec.AuditAnnotations[i].Key})
 	}
 	return out, nil
 }
@@ -77,7 +85,7 @@ func compileValidatingBinding(b *admissionv1.ValidatingAdmissionPolicyBinding) (
 	if err != nil {
 		return nil, err
 	}
-	out := &binding{name: b.Name, policy: b.Spec.PolicyName, criteria: criteria, params: b.Spec.ParamRef}
+	out := &binding{name: b.Name, policy: b.Spec.PolicyName, criteria: criteria, params: b.Spec.ParamRef, actions: b.Spec.ValidationActions}
 	for _, a := range b.Spec.ValidationActions {
 		switch a {
 		case admissionv1.Deny:

@@ -21,7 +21,8 @@ type verdict struct {
 	ctx       context.Context //nolint:containedctx // of the request
 	config    *Config
 	judgement *expression.Judgement
-	denied    *denial // the first
+	denied    *denial   // the first
+	recorded  *recorded // nil where the request is not audited
 }
 
 func (v *verdict) deny(d *denial) {
@@ -83,7 +84,10 @@ func (v *verdict) policy(p *validatingPolicy) {
 }
 
 // failed is what an expression that does not hold, or fails, leads to.
-func (v *verdict) failed(p *validatingPolicy, b *binding, message string, reason metav1.StatusReason) {
+func (v *verdict) failed(p *validatingPolicy, b *binding, index int, message string, reason metav1.StatusReason) {
+	if b.audit {
+		v.recorded.failure(p, b, index, message)
+	}
 	if b.deny {
 		v.deny(&denial{policy: p.name, binding: b.name, message: message, reason: reason})
 	}
@@ -94,9 +98,10 @@ func (v *verdict) failed(p *validatingPolicy, b *binding, message string, reason
 
 // evaluate evaluates a policy with one of its params.
 func (v *verdict) evaluate(p *validatingPolicy, b *binding, values *expression.Values, param map[string]any) {
+	index := 0
 	fail := func(err error) {
 		if !p.ignore {
-			v.failed(p, b, err.Error(), metav1.StatusReasonInvalid)
+			v.failed(p, b, index, err.Error(), metav1.StatusReasonInvalid)
 		}
 	}
 	ok, err := p.conditions.Match(v.ctx, expression.NewEvaluation(values, param, expression.ConditionBudget))
@@ -110,6 +115,7 @@ func (v *verdict) evaluate(p *validatingPolicy, b *binding, values *expression.V
 	e := expression.NewEvaluation(values, param, expression.PolicyBudget).WithVariables(v.ctx, p.variables)
 	for i := range p.validations {
 		x := &p.validations[i]
+		index = i
 		out, err := e.Evaluate(v.ctx, x.Expression)
 		switch {
 		case errors.Is(err, expression.ErrBudget):
@@ -118,13 +124,16 @@ func (v *verdict) evaluate(p *validatingPolicy, b *binding, values *expression.V
 		case err != nil:
 			fail(err)
 		case out != types.True:
-			v.failed(p, b, x.say(v.ctx, e), x.reason)
+			v.failed(p, b, i, x.say(v.ctx, e), x.reason)
 		}
 	}
 	for _, x := range p.audits {
-		// What they say is not kept; what goes wrong counts.
-		if _, err := e.Evaluate(v.ctx, x); err != nil && !p.ignore {
+		out, err := e.Evaluate(v.ctx, x.Expression)
+		if err != nil && !p.ignore {
 			v.deny(&denial{policy: p.name, binding: b.name, message: err.Error(), reason: metav1.StatusReasonInvalid})
+		}
+		if s, ok := out.(types.String); ok && err == nil {
+			v.recorded.annotation(x.key, string(s))
 		}
 	}
 }

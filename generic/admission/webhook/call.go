@@ -14,21 +14,32 @@ import (
 	"triplane/generic/request"
 )
 
+// turn is the call of a webhook about an operation.
+type turn struct {
+	*hook
+	mutating bool
+	// round is 1 where the webhook is asked again; index is its place among all
+	// webhooks of its kind.
+	round, index int
+}
+
 // ask calls a webhook. The response is nil where it failed and failures are
 // ignored; the error is an API status.
-func (h *hook) ask(ctx context.Context, v *expression.Values, mutating bool) (*admissionapi.AdmissionResponse, error) {
+func (h *turn) ask(ctx context.Context, v *expression.Values) (*admissionapi.AdmissionResponse, error) {
 	if v.Attributes.DryRun && !h.dryRun {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q does not support dry run", h.name))
 	}
-	r, err := h.call(ctx, v, mutating)
+	r, err := h.call(ctx, v, h.mutating)
 	if err != nil {
 		err = fmt.Errorf("failed calling webhook %q: %w", h.name, err)
 		if h.ignore && ctx.Err() == nil {
 			klog.ErrorS(err, "Failed calling webhook, failing open", "webhook", h.name)
+			h.auditFailedOpen(ctx)
 			return nil, nil
 		}
 		return nil, apierrors.NewInternalError(err)
 	}
+	h.auditAnswer(ctx, r.AuditAnnotations)
 	for _, w := range r.Warnings {
 		request.AddWarning(ctx, w)
 	}

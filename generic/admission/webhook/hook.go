@@ -15,11 +15,12 @@ import (
 // hook is a compiled webhook.
 type hook struct {
 	// id is the same for the same webhook as long as its configuration exists.
-	id         string
-	name       string
-	criteria   *match.Criteria
-	conditions expression.Conditions
-	ignore     bool // failures
+	id            string
+	configuration string
+	name          string
+	criteria      *match.Criteria
+	conditions    expression.Conditions
+	ignore        bool // failures
 	// dryRun tells that it may be asked about dry runs.
 	dryRun    bool
 	reinvoke  bool
@@ -50,7 +51,7 @@ func (s *spec) compile(configuration string, resolver Resolver) (*hook, error) {
 		return nil, fmt.Errorf("webhook %s of %s: %w", s.name, configuration, err)
 	}
 	h := &hook{
-		id: configuration + "/" + s.name, name: s.name, criteria: criteria,
+		id: configuration + "/" + s.name, configuration: configuration, name: s.name, criteria: criteria,
 		ignore:   s.failure != nil && *s.failure == admissionv1.Ignore,
 		dryRun:   s.sideEffects != nil && (*s.sideEffects == admissionv1.SideEffectClassNone || *s.sideEffects == admissionv1.SideEffectClassNoneOnDryRun),
 		reinvoke: s.reinvocation != nil && *s.reinvocation == admissionv1.IfNeededReinvocationPolicy,

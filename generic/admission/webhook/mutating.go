@@ -50,11 +50,11 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 		m.changed()
 	}
 	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
-	for _, h := range hooks {
+	for i, h := range hooks {
 		if a.Reinvocation() && !m.again[h.id] {
 			continue
 		}
-		if err := p.turn(ctx, h, j, m); err != nil {
+		if err := p.turn(ctx, &turn{hook: h, mutating: true, round: round(a), index: i}, j, m); err != nil {
 			return err
 		}
 	}
@@ -84,20 +84,23 @@ func snapshot(a *admission.Attributes) ([]byte, error) {
 }
 
 // turn asks one webhook and applies its patch.
-func (p *Mutating) turn(ctx context.Context, h *hook, j *expression.Judgement, m *memory) error {
+func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, m *memory) error {
 	i, err := h.wants(ctx, j)
 	if err != nil || i == nil {
 		return err
 	}
-	r, err := h.ask(ctx, i.values, true)
+	r, err := h.ask(ctx, i.values)
 	if err != nil {
 		return err
 	}
 	changed := false
 	if r != nil && len(r.Patch) > 0 {
-		if changed, err = apply(h, i.values, r.Patch); err != nil {
+		if changed, err = apply(h.hook, i.values, r.Patch); err != nil {
 			return err
 		}
+	}
+	if r != nil {
+		h.auditMutation(ctx, changed, r.Patch)
 	}
 	if changed {
 		j.Changed()

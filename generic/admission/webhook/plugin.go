@@ -71,7 +71,7 @@ func report(err error) { klog.ErrorS(err, "A webhook cannot be used") }
 
 // invocation is a webhook that is about an operation, with what it is told.
 type invocation struct {
-	*hook
+	turn
 	values *expression.Values
 }
 
@@ -100,7 +100,7 @@ func (h *hook) wants(ctx context.Context, j *expression.Judgement) (*invocation,
 			return nil, nil
 		}
 	}
-	return &invocation{h, values}, nil
+	return &invocation{turn{hook: h}, values}, nil
 }
 
 // Validating asks validating webhooks. It is safe for concurrent use.
@@ -123,12 +123,13 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	}
 	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
 	var calls []*invocation
-	for _, h := range hooks {
+	for at, h := range hooks {
 		i, err := h.wants(ctx, j)
 		if err != nil {
 			return err
 		}
 		if i != nil {
+			i.index = at
 			calls = append(calls, i)
 		}
 	}
@@ -136,7 +137,7 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	case 0:
 		return nil
 	case 1:
-		_, err := calls[0].ask(ctx, calls[0].values, false)
+		_, err := calls[0].ask(ctx, calls[0].values)
 		return err
 	}
 	return askAll(ctx, calls)
@@ -163,7 +164,7 @@ func askAll(ctx context.Context, calls []*invocation) error {
 					errs[i] = apierrors.NewInternalError(errPanic)
 				}
 			}()
-			_, errs[i] = c.ask(ctx, c.values, false)
+			_, errs[i] = c.ask(ctx, c.values)
 		})
 	}
 	wg.Wait()

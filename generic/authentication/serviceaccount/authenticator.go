@@ -155,9 +155,22 @@ func (a *Authenticator) acceptBound(ctx context.Context, t *verifiedToken) (*aut
 	if err := a.checkBound(ctx, &t.bound.Kubernetes); err != nil {
 		return nil, err
 	}
-	warn := t.bound.Kubernetes.WarnAfter
-	a.config.Metrics.boundUsed(warn != nil && a.now().After(warn.Time()))
-	return &authentication.Response{User: t.user, Audiences: audiences}, nil
+	stale := a.stale(t.bound)
+	a.config.Metrics.boundUsed(stale != nil)
+	return &authentication.Response{User: t.user, Audiences: audiences, Annotations: stale}, nil
+}
+
+// stale is the audit annotation of a token that its client should have renewed.
+func (a *Authenticator) stale(c *claims) map[string]string {
+	if c.Kubernetes.WarnAfter == nil {
+		return nil
+	}
+	late := a.now().Sub(c.Kubernetes.WarnAfter.Time())
+	if late < 0 {
+		return nil
+	}
+	return map[string]string{"authentication.k8s.io/stale-token": fmt.Sprintf(
+		"subject: %s, seconds after warning threshold: %.0f", c.Subject, late.Seconds())}
 }
 
 // errClaims is said of tokens that we signed and cannot read.

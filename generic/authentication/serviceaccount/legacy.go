@@ -40,7 +40,7 @@ func (a *Authenticator) acceptLegacy(ctx context.Context, token string, t *verif
 		Name:   c.Subject,
 		UID:    c.UID,
 		Groups: []string{user.AllServiceAccounts, user.ServiceAccountGroup + c.Namespace},
-	}}, nil
+	}, Annotations: map[string]string{"authentication.k8s.io/legacy-token": c.Subject}}, nil
 }
 
 func (a *Authenticator) lookupLegacy(ctx context.Context, c *legacyClaims, token string) error {

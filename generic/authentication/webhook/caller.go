@@ -68,9 +68,21 @@ func (c *Caller) Call(ctx context.Context, review any) error {
 	if err != nil {
 		return err
 	}
-	pause := c.pause
+	return c.post(ctx, body, review, c.pause)
+}
+
+// Send posts a body; what the answer says does not matter. Failures are tried
+// again as by Call, after pause for the first time.
+func (c *Caller) Send(ctx context.Context, body []byte, pause time.Duration) error {
+	return c.post(ctx, body, nil, pause)
+}
+
+// Close closes idle connections.
+func (c *Caller) Close() { c.client.CloseIdleConnections() }
+
+func (c *Caller) post(ctx context.Context, body []byte, answer any, pause time.Duration) error {
 	for i := 1; ; i++ {
-		again, err := c.once(ctx, body, review)
+		again, err := c.once(ctx, body, answer)
 		if err == nil || !again || i == attempts {
 			return err
 		}
@@ -104,6 +116,9 @@ func (c *Caller) once(ctx context.Context, body []byte, answer any) (again bool,
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		again = response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests
 		return again, fmt.Errorf("webhook %s answered %s", c.url, response.Status)
+	}
+	if answer == nil {
+		return false, nil
 	}
 	return false, json.Unmarshal(raw, answer)
 }

@@ -11,13 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/admission"
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/object"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
 )
@@ -47,7 +47,7 @@ func (o *operation) attributes(op admission.Operation, obj, old, opts runtime.Ob
 	}
 }
 
-// invalidManagedFields is told to clients whose webhooks break managed fields.
+// invalidManagedFields is the warning for clients whose webhooks break managed fields.
 const invalidManagedFields = ".metadata.managedFields was in an invalid state after admission; " +
 	"this could be caused by an outdated mutating admission controller; please fix your requests: %v"
 
@@ -62,17 +62,8 @@ func (o *operation) admit(ctx context.Context, op admission.Operation, obj, old,
 	if err != nil {
 		return o.scope.Admission.Admit(ctx, a)
 	}
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		before := treeFields(u)
-		if err := o.scope.Admission.Admit(ctx, a); err != nil {
-			return err
-		}
-		if after := treeFields(u); len(after) != len(before) || len(after) > 0 && &after[0] != &before[0] {
-			checkFields(ctx, u, func() { setTreeFields(u, before) })
-		}
-		return nil
-	}
-	before := m.GetManagedFields()
+	view := object.ViewOf(obj)
+	before := view.Managed(m)
 	if err := o.scope.Admission.Admit(ctx, a); err != nil {
 		return err
 	}
@@ -82,9 +73,8 @@ func (o *operation) admit(ctx context.Context, op admission.Operation, obj, old,
 	}
 	// What the field manager has written is valid, and plugins replace it as a
 	// whole if at all.
-	after := m.GetManagedFields()
-	if fm == nil || len(after) != len(before) || len(after) > 0 && &after[0] != &before[0] {
-		checkFields(ctx, m, func() { m.SetManagedFields(before) })
+	if fm == nil || !view.Managed(m).Same(before) {
+		checkFields(ctx, m, func() { view.SetManaged(m, before) })
 	}
 	return nil
 }
@@ -94,26 +84,6 @@ func checkFields(ctx context.Context, m metav1.Object, restore func()) {
 	if err := managedfields.ValidateManagedFields(m.GetManagedFields()); err != nil {
 		restore()
 		request.AddWarning(ctx, fmt.Sprintf(invalidManagedFields, err))
-	}
-}
-
-// treeFields are the managed fields of a custom resource as they lie there: to
-// make Go types of them costs more than most admission. Plugins replace them as
-// a whole if at all.
-func treeFields(u *unstructured.Unstructured) []any {
-	meta, _ := u.Object["metadata"].(map[string]any)
-	fields, _ := meta["managedFields"].([]any)
-	return fields
-}
-
-func setTreeFields(u *unstructured.Unstructured, fields []any) {
-	meta, ok := u.Object["metadata"].(map[string]any)
-	switch {
-	case !ok:
-	case fields == nil:
-		delete(meta, "managedFields")
-	default:
-		meta["managedFields"] = fields
 	}
 }
 

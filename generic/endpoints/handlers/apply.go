@@ -48,7 +48,7 @@ func (p *patch) serverSideApply(old runtime.Object, exists bool) (_ runtime.Obje
 	if distinct {
 		return obj, nil
 	}
-	// A body with duplicate keys is told after a conflict, as kube-apiserver does.
+	// A body with duplicate keys is reported after a conflict, as kube-apiserver does.
 	if err := yaml.UnmarshalStrict(p.body, &map[string]any{}); err != nil {
 		if p.strict == metav1.FieldValidationStrict {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding YAML: %v", err))

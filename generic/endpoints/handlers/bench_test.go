@@ -110,6 +110,8 @@ func (s *repeat) Next(context.Context) ([]rest.Event, error) {
 
 func (s *repeat) Stop() {}
 
+func (s *repeat) Initializing() bool { return false }
+
 func BenchmarkWatchEvent(b *testing.B) {
 	s := newScope(b)
 	f := newFake(s, "a")

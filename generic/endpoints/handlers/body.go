@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"triplane/generic/object"
 	"triplane/generic/request"
 	"triplane/generic/wire"
 )
@@ -36,14 +38,18 @@ func (s *RequestScope) readBody(r *http.Request) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if r.ContentLength > 0 {
-		// One byte more, or the buffer grows to find the end.
-		b.Grow(int(r.ContentLength) + bytes.MinRead)
+		// One byte more, or the buffer grows to find the end. What is announced
+		// beyond this is allocated as it arrives.
+		b.Grow(int(min(r.ContentLength, firstRead)) + bytes.MinRead)
 	}
 	n, err := b.ReadFrom(io.LimitReader(r.Body, limit+1))
 	if err != nil {
 		var max *http.MaxBytesError
 		if errors.As(err, &max) {
 			return nil, tooLarge(limit)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, apierrors.NewTimeoutError("the request's body did not arrive in time", 0)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, apierrors.NewBadRequest(err.Error())
@@ -55,6 +61,10 @@ func (s *RequestScope) readBody(r *http.Request) ([]byte, error) {
 	}
 	return b.Bytes(), nil
 }
+
+// firstRead is the room in bytes that a body gets before any of it is there: that
+// of most objects.
+const firstRead = 32 << 10
 
 func tooLarge(limit int64) error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", limit))
@@ -77,7 +87,7 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, d
 		return nil, s.decodeError(err, kind, body)
 	}
 	// Of a kind with a Go type, nothing is said about fields that is not there.
-	if _, ok := obj.(runtime.Unstructured); !ok {
+	if object.Typed(obj) {
 		if err := s.checkKind(obj, kind); err != nil {
 			return nil, s.decodeError(err, kind, body)
 		}
@@ -102,7 +112,7 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, d
 	s.Codec.Default(obj)
 	hub, err := s.Codec.ToHub(obj)
 	if err != nil {
-		if _, ok := obj.(runtime.Unstructured); ok {
+		if !object.Typed(obj) {
 			return nil, err // the body is well; its conversion webhook is not
 		}
 		return nil, s.decodeError(err, kind, body)
@@ -120,7 +130,7 @@ func (s *RequestScope) checkKind(obj runtime.Object, kind *schema.GroupVersionKi
 	if kind == nil || kind.GroupKind() == s.Kind.GroupKind() || *kind == s.Hub {
 		return nil
 	}
-	if _, ok := obj.(runtime.Unstructured); ok && s.Subresource != "scale" {
+	if !object.Typed(obj) && s.Subresource != "scale" {
 		// Nothing is converted that has no type: the version is compared by the
 		// caller, and the kind is the object's first rule.
 		if kind.Group != s.Kind.Group {
@@ -207,7 +217,7 @@ func summary(body []byte) string {
 	return text(body)
 }
 
-// warnStrict tells the client about unknown and duplicate fields. A YAML parser
+// warnStrict warns the client about unknown and duplicate fields. A YAML parser
 // reports several in one error, a line each.
 func warnStrict(r *http.Request, errs []error) {
 	for _, err := range errs {

@@ -79,6 +79,7 @@ func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool
 	if err != nil {
 		return nil, none, err
 	}
+	s.auditRequest(ctx, obj)
 	m, metaErr := meta.Accessor(obj)
 	if metaErr == nil && name == "" {
 		name = m.GetName()
@@ -133,7 +134,7 @@ func (s *RequestScope) runCreate(ctx context.Context, req *http.Request, op *ope
 	return result, err
 }
 
-// isNamespaces tells whether the resource is the core group's namespaces.
+// isNamespaces reports whether the resource is the core group's namespaces.
 func (s *RequestScope) isNamespaces() bool {
 	return s.Resource.Group == "" && s.Resource.Resource == "namespaces"
 }

@@ -148,6 +148,7 @@ func (s *RequestScope) decodeDeleteOptions(req *http.Request, body []byte) (*met
 	if !ok {
 		return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
 	}
+	auditDeleteOptions(req.Context(), read, got)
 	return read, nil
 }
 

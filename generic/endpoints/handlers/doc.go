@@ -1,6 +1,6 @@
 // Package handlers answers the API verbs of one resource: a constructor a verb,
 // each of which joins a RequestScope (what the resource is called, how its
-// objects travel, who judges them) with the rest interface that does the work,
+// objects travel, who validates them) with the rest interface that does the work,
 // into an http.HandlerFunc.
 //
 // The handlers need nothing but net/http and the request.Info in the context,

@@ -11,10 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/request"
 	"triplane/generic/wire"
 )
 
-// StatusOf is the Status that tells an error to a client. Errors that are not
+// StatusOf is the Status that reports an error to a client. Errors that are not
 // API statuses are internal errors whose text is the message.
 func StatusOf(err error) *metav1.Status {
 	if s, ok := err.(apierrors.APIStatus); ok {
@@ -67,6 +68,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error, rules negotia
 }
 
 func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status, rules negotiation.Rules) {
+	request.AuditFrom(r.Context()).ResponseStatus(status)
 	o, err := negotiation.Negotiate(r, rules)
 	if err != nil {
 		o = negotiation.Output{MediaType: wire.JSON, Pretty: true}

@@ -240,6 +240,8 @@ func (b *batches) Next(ctx context.Context) ([]rest.Event, error) {
 
 func (b *batches) Stop() {}
 
+func (b *batches) Initializing() bool { return false }
+
 // call sends a request to a handler, as the filters would hand it over.
 func call(h http.HandlerFunc, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))

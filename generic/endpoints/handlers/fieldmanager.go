@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/generic/managedfields"
+	"triplane/generic/object"
 	"triplane/generic/registry/rest"
 )
 
@@ -120,7 +121,7 @@ func (c *converter) ConvertToVersion(in runtime.Object, target runtime.GroupVers
 		return nil, err
 	}
 	if c.is(in, to) {
-		return withKind(in, to.Kind()), nil
+		return object.ViewOf(in).WithKind(in, to.Kind()), nil
 	}
 	hub, err := c.toHub(in)
 	if err != nil {
@@ -130,16 +131,14 @@ func (c *converter) ConvertToVersion(in runtime.Object, target runtime.GroupVers
 	if err != nil {
 		return nil, err
 	}
-	return withKind(out, to.Kind()), nil
+	return object.ViewOf(out).WithKind(out, to.Kind()), nil
 }
 
-// is tells whether an object is of the codec's version. Go types tell it for
-// typed kinds, whatever the object says about itself.
+// is reports whether an object is of the codec's version, whatever kind a tree
+// names.
 func (c *converter) is(obj runtime.Object, codec rest.Codec) bool {
-	if _, ok := obj.(runtime.Unstructured); ok {
-		return obj.GetObjectKind().GroupVersionKind().GroupVersion() == codec.Kind().GroupVersion()
-	}
-	return reflect.TypeOf(obj) == reflect.TypeOf(codec.New())
+	kind := codec.Kind().GroupVersion().WithKind(obj.GetObjectKind().GroupVersionKind().Kind)
+	return object.ViewOf(obj).Is(obj, kind, reflect.TypeOf(codec.New()))
 }
 
 func (c *converter) toHub(in runtime.Object) (runtime.Object, error) {
@@ -176,7 +175,7 @@ func (c *converter) typed(in runtime.Object, to rest.Codec) (runtime.Object, err
 		}
 	}
 	out := codec.New()
-	if _, ok := out.(runtime.Unstructured); ok {
+	if !object.Typed(out) {
 		return in, nil
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.UnstructuredContent(), out); err != nil {
@@ -184,27 +183,6 @@ func (c *converter) typed(in runtime.Object, to rest.Codec) (runtime.Object, err
 	}
 	out.GetObjectKind().SetGroupVersionKind(kind)
 	return out, nil
-}
-
-// withKind returns the object with its kind set, as a shallow copy where it is
-// not set yet.
-func withKind(obj runtime.Object, kind schema.GroupVersionKind) runtime.Object {
-	if obj.GetObjectKind().GroupVersionKind() == kind {
-		return obj
-	}
-	v := reflect.ValueOf(obj)
-	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return obj
-	}
-	if _, ok := obj.(runtime.Unstructured); ok {
-		obj = obj.DeepCopyObject()
-	} else {
-		c := reflect.New(v.Type().Elem())
-		c.Elem().Set(v.Elem())
-		obj = c.Interface().(runtime.Object)
-	}
-	obj.GetObjectKind().SetGroupVersionKind(kind)
-	return obj
 }
 
 // manager is the name under which a write is remembered: the one that the client

@@ -63,7 +63,7 @@ func (s *RequestScope) list(lister rest.Lister, watcher rest.Watcher, always boo
 	}
 }
 
-// listOptions reads and judges the options of list, watch and deletecollection.
+// listOptions reads and validates the options of list, watch and deletecollection.
 // A name in the path stands for a field selector.
 func (s *RequestScope) listOptions(req *http.Request, name string) (*internalversion.ListOptions, error) {
 	opts := &internalversion.ListOptions{}

@@ -96,20 +96,11 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 		*pooled = (*pooled)[:0]
 		itemSlices.Put(pooled)
 	}()
-	items, tails, err := a.scope.storedItems((*pooled)[:0], list.Items, form)
+	e, err := a.scope.storedEnvelope((*pooled)[:0], list, form)
 	if err != nil {
 		return err
 	}
-	*pooled = items
-	e, err := a.scope.envelope(items, metav1.ListMeta{
-		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount,
-	}, form)
-	if err != nil {
-		return err
-	}
-	if tails {
-		e.head, e.separator = append(e.head, '{'), commaBrace
-	}
+	*pooled = e.items
 	if mt == wire.YAML || (mt == wire.JSON && a.out.Pretty) {
 		// People who read it wait for less.
 		b := e.bytes()
@@ -126,6 +117,22 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 	}
 	a.stream(code, e)
 	return nil
+}
+
+// storedEnvelope puts a list around the bytes of its items, which are collected in
+// dst.
+func (s *RequestScope) storedEnvelope(dst [][]byte, list *rest.StoredList, mt wire.MediaType) (*envelope, error) {
+	items, tails, err := s.storedItems(dst, list.Items, mt)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.envelope(items, metav1.ListMeta{
+		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount,
+	}, mt)
+	if err == nil && tails {
+		e.head, e.separator = append(e.head, '{'), commaBrace
+	}
+	return e, err
 }
 
 func (e *envelope) bytes() []byte {
@@ -159,7 +166,7 @@ func (a *answer) stream(code int, e *envelope) {
 	listWriter.Put(w)
 }
 
-// storedItems collects the bytes of a list's items. tails tells that they lack
+// storedItems collects the bytes of a list's items. tails is true where they lack
 // their opening brace, which lets them be shared with the answers to a get.
 func (s *RequestScope) storedItems(dst [][]byte, items []rest.Stored, mt wire.MediaType) (_ [][]byte, tails bool, err error) {
 	dst = slices.Grow(dst, len(items))

@@ -55,7 +55,7 @@ func wipeSystemFields(m metav1.Object) {
 	m.SetSelfLink("")
 }
 
-// hasUID tells whether an object exists in storage.
+// hasUID reports whether an object exists in storage.
 func hasUID(obj runtime.Object) (bool, error) {
 	if obj == nil {
 		return false, nil

@@ -73,7 +73,7 @@ type patch struct {
 	// dropFields leaves managed fields out, where the object is too large with
 	// them.
 	dropFields bool
-	// spliced tells that the patched document was made by spliceMerge.
+	// spliced is true where the patched document was made by spliceMerge.
 	spliced bool
 }
 
@@ -100,6 +100,7 @@ func (s *RequestScope) doPatch(req *http.Request, r rest.Patcher, patchTypes []s
 	if p.fields, err = s.fieldManager(); err != nil {
 		return nil, false, out, err
 	}
+	auditPatch(ctx, body, p.kind)
 	p.strict = fieldValidation(p.opts.FieldValidation)
 	p.update = toUpdateOptions(p.opts)
 	p.manager = manager(p.opts.FieldManager, req.UserAgent())
@@ -206,7 +207,7 @@ func (p *patch) owned(old, obj runtime.Object) runtime.Object {
 	return p.fields.Update(old, obj, p.manager)
 }
 
-// strictness judges what strict decoding found, of which Ignore asks nothing.
+// strictness validates what strict decoding found, of which Ignore asks nothing.
 func (p *patch) strictness(value string, errs []error) error {
 	if len(errs) == 0 {
 		return nil
@@ -218,7 +219,7 @@ func (p *patch) strictness(value string, errs []error) error {
 	return invalidPatch(value, runtime.NewStrictDecodingError(errs).Error())
 }
 
-// wantsStrict tells whether unknown and duplicate fields matter.
+// wantsStrict reports whether unknown and duplicate fields matter.
 func (p *patch) wantsStrict() bool { return p.strict != metav1.FieldValidationIgnore }
 
 // invalidPatch is the 422 status for a patch whose result is no such object.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 
+	"triplane/generic/object"
 	"triplane/generic/wire"
 )
 
@@ -45,7 +46,7 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.Codec.Encode(nil, withKind(versioned, s.Kind), wire.JSON)
+	before, err := s.Codec.Encode(nil, object.ViewOf(versioned).WithKind(versioned, s.Kind), wire.JSON)
 	if err != nil {
 		return nil, err
 	}

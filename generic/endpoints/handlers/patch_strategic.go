@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	kjson "sigs.k8s.io/json"
+
+	"triplane/generic/object"
 )
 
 // strategicMerge applies a strategic merge patch, which the tags of the Go type
@@ -21,7 +23,7 @@ func (p *patch) strategicMerge(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(withKind(versioned, s.Kind))
+	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object.ViewOf(versioned).WithKind(versioned, s.Kind))
 	if err != nil {
 		return nil, err
 	}

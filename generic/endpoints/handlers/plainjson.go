@@ -10,7 +10,7 @@ const (
 	maxPlainDigits = 18
 )
 
-// isPlainJSON tells whether a body that is valid JSON surely says the same when it
+// isPlainJSON reports whether a body that is valid JSON surely says the same when it
 // is read as YAML. It need not be valid JSON; whoever parses it finds out. What
 // the two read in different ways, or might, is not plain:
 //

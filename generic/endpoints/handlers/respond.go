@@ -9,6 +9,7 @@ import (
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 	"triplane/generic/wire"
 )
 
@@ -29,6 +30,7 @@ func (a *answer) respond(code int, obj runtime.Object) {
 		a.status(code, status)
 		return
 	}
+	a.audit(obj)
 	var b []byte
 	var done bool
 	var err error
@@ -66,6 +68,7 @@ func (a *answer) status(code int, status *metav1.Status) {
 		status = status.DeepCopy()
 		status.Kind, status.APIVersion = "Status", "v1"
 	}
+	request.AuditFrom(a.r.Context()).ResponseStatus(status)
 	b, err := wire.MarshalStatus(status, a.out.MediaType)
 	if err != nil {
 		a.scope.fail(a.w, a.r, err)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 
@@ -15,6 +14,7 @@ import (
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/managedfields"
+	"triplane/generic/object"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
 	"triplane/generic/wire"
@@ -34,7 +34,7 @@ type RequestScope struct {
 	Kind schema.GroupVersionKind
 	// ListKind is the kind of lists; "" means Kind with "List" behind it.
 	ListKind string
-	// Namespaced tells whether the path names a namespace.
+	// Namespaced is true where the path names a namespace.
 	Namespaced bool
 
 	// Codec reads and writes the objects in the served version.
@@ -45,14 +45,14 @@ type RequestScope struct {
 	// SchemeName is how messages about unknown kinds call the scheme; "" means
 	// that of the built-in kinds.
 	SchemeName string
-	// FieldLabel, where set, judges the labels of field selectors and translates
+	// FieldLabel, where set, validates the labels of field selectors and translates
 	// them to the hub version's; nil leaves them to the storage.
 	FieldLabel func(label, value string) (string, string, error)
 
 	// FieldManager tracks who owns which field. It is called on the first write
 	// and caches its result; nil, or a nil result, leaves managed fields alone.
 	FieldManager func() (*managedfields.Manager, error)
-	// StrategicMerge tells whether the kind has a Go type whose tags direct
+	// StrategicMerge is true where the kind has a Go type whose tags direct
 	// strategic merge patches. Custom resources have none.
 	StrategicMerge bool
 
@@ -118,10 +118,9 @@ func (s *RequestScope) goName() string {
 	return group + "." + kind.Kind
 }
 
-// unstructured tells whether the kind has no Go type.
+// unstructured reports whether the kind has no Go type.
 func (s *RequestScope) unstructured() bool {
-	_, ok := s.Codec.New().(runtime.Unstructured)
-	return ok
+	return !object.Typed(s.Codec.New())
 }
 
 // target reads what the path names, and puts the namespace in the context for
@@ -134,6 +133,7 @@ func (s *RequestScope) target(r *http.Request) (ctx context.Context, namespace, 
 	}
 	if s.Deprecation != "" {
 		request.AddWarning(ctx, s.Deprecation)
+		auditDeprecation(ctx, s.Deprecation)
 	}
 	if s.Namespaced {
 		namespace = info.Namespace

@@ -37,9 +37,11 @@ func onEtcd(t *testing.T) *registry.Store[*corev1.ConfigMap] {
 		server.Close()
 	})
 	s, err := registry.NewStore(&registry.Kind[*corev1.ConfigMap]{
-		Hub: configMapKind, Plural: "configmaps", Singular: "configmap", Namespaced: true, AllowUnconditionalUpdate: true,
+		Hub: configMapKind, Namespaced: true,
 		New:     func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
 		NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
+		Names:   registry.Names{Plural: "configmaps", Singular: "configmap"},
+		Write:   registry.Write[*corev1.ConfigMap]{AllowUnconditionalUpdate: true},
 	}, clientscheme.Scheme, registry.RESTOptions{
 		Backend: server.Backend(),
 		Cache:   func(c storage.CacheConfig) storage.Cache { return hub.Cache(cache.Config{CacheConfig: c}) },

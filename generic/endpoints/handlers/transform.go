@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/object"
 	"triplane/generic/registry/rest"
 	"triplane/generic/wire"
 )
@@ -157,7 +158,7 @@ func (a *answer) rowObject(row *metav1.TableRow, include metav1.IncludeObjectPol
 		if err != nil {
 			return err
 		}
-		row.Object.Object = withKind(versioned, a.scope.Kind)
+		row.Object.Object = object.ViewOf(versioned).WithKind(versioned, a.scope.Kind)
 		return nil
 	}
 	p, err := partialOf(row.Object.Object, a.out.Version)

@@ -58,6 +58,7 @@ func (s *RequestScope) doUpdate(req *http.Request, r rest.Updater) (_ runtime.Ob
 	if err != nil {
 		return nil, false, out, err
 	}
+	s.auditRequest(ctx, obj)
 	if m, err := meta.Accessor(obj); err == nil {
 		if err := matchNamespace(m, namespace); err != nil {
 			return nil, false, out, err

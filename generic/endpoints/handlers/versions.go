@@ -7,7 +7,7 @@ import (
 	"triplane/generic/registry/rest"
 )
 
-// VersionsOf are the versions of a storage that can tell them, nil of others.
+// VersionsOf are the versions of a storage that knows them, nil of others.
 func VersionsOf(st rest.Storage) admission.Versions {
 	p, ok := st.(multiVersion)
 	if !ok || len(p.ServedVersions()) < 2 {

@@ -15,6 +15,7 @@ import (
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 )
 
 // defaultMinRequestTimeout is how long watches last at least that do not say.
@@ -53,22 +54,57 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 		return
 	}
 	if wsstream.IsWebSocketRequest(req) {
-		serveWebSocket(ctx, w, req, stream, enc)
+		serveWebSocket(ctx, w, req, initialized(req.Context(), stream), enc)
 		return
 	}
 	w.Header().Set("Content-Type", negotiation.StreamName(out.MediaType))
 	w.WriteHeader(http.StatusOK)
 	flusher := http.NewResponseController(w)
+	// A client that reads no more must not hold the watch beyond its time.
+	_ = flusher.SetWriteDeadline(time.Now().Add(min(timeout, maxWatch) + stuckWatch)) // there may be no connection
 	if flusher.Flush() != nil {
 		return
 	}
-	pump(ctx, stream, enc, func(batch []byte) error {
+	pump(ctx, initialized(req.Context(), stream), enc, func(batch []byte) error {
 		if _, err := w.Write(batch); err != nil {
 			return err
 		}
 		return flusher.Flush()
 	})
 }
+
+// initializing calls a function before the first Next that has no initial events
+// to return.
+type initializing struct {
+	rest.EventStream
+	done func()
+}
+
+// initialized reports the end of the initial events to the filters.
+func initialized(ctx context.Context, s rest.EventStream) rest.EventStream {
+	state := request.StateFrom(ctx)
+	if state == nil || state.Initialized == nil {
+		return s
+	}
+	return &initializing{s, state.Initialized}
+}
+
+// Next implements rest.EventStream.
+func (s *initializing) Next(ctx context.Context) ([]rest.Event, error) {
+	if s.done != nil && !s.Initializing() {
+		s.done()
+		s.done = nil
+	}
+	return s.EventStream.Next(ctx)
+}
+
+const (
+	// stuckWatch is how long after the end of a watch its last events may be
+	// written.
+	stuckWatch = time.Minute
+	// maxWatch is what a watch that asks for years is taken for here.
+	maxWatch = 365 * 24 * time.Hour
+)
 
 // watchTimeout is how long a watch lasts: as the client says, else a random
 // time, so that not all of them come back at once.
@@ -123,7 +159,7 @@ func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send 
 	}
 }
 
-// batch sends what Next returned, and tells whether the watch is over.
+// batch sends what Next returned, and reports whether the watch is over.
 func (e *eventEncoder) batch(ctx context.Context, lent *[]byte, events []rest.Event, err error, send func([]byte) error) (ended bool) {
 	buf := (*lent)[:0]
 	defer func() { *lent = buf }()
@@ -155,7 +191,7 @@ func (e *eventEncoder) batch(ctx context.Context, lent *[]byte, events []rest.Ev
 	return err != nil
 }
 
-// silent tells the ends of a watch that clients are not told: they come back.
+// silent reports the ends of a watch that clients do not see: they come back.
 func silent(ctx context.Context, err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil
 }

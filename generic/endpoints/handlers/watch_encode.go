@@ -81,7 +81,7 @@ func (e *eventEncoder) tableEvent(obj runtime.Object) ([]byte, error) {
 	return marshal(t, e.out.MediaType)
 }
 
-// appendError writes the event that tells why a watch ends.
+// appendError writes the event that says why a watch ends.
 func (e *eventEncoder) appendError(dst []byte, err error) []byte {
 	if _, ok := err.(apierrors.APIStatus); !ok {
 		err = apierrors.NewInternalError(err)

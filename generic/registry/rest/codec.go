@@ -30,7 +30,7 @@ type Codec interface {
 	// Encode writes an object of this version, with its kind and apiVersion, as
 	// kube-apiserver does; no trailing newline. nil dst allocates.
 	Encode(dst []byte, obj runtime.Object, mt wire.MediaType) ([]byte, error)
-	// Supports tells whether the kind can travel so; custom resources have no
+	// Supports reports whether the kind can travel so; custom resources have no
 	// protobuf.
 	Supports(mt wire.MediaType) bool
 }
@@ -45,7 +45,7 @@ type Stored interface {
 	Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
 	// Decode returns a copy of its own in the hub version.
 	Decode() (runtime.Object, error)
-	// ResourceVersion is the revision as the API tells it.
+	// ResourceVersion is the revision in the form of the API.
 	ResourceVersion() string
 }
 
@@ -74,12 +74,6 @@ func (l *StoredList) DeepCopyObject() runtime.Object { return l }
 
 // ResetFields maps an apiVersion to the fields that an endpoint resets.
 type ResetFields map[schema.GroupVersion]*fieldpath.Set
-
-// ItemAppender is an ItemWriter that writes into the caller's buffer, which
-// saves a copy of each item.
-type ItemAppender interface {
-	AppendItem(dst []byte, gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
-}
 
 // ItemTailer is an ItemWriter whose JSON items are a part of the whole form: a
 // list written from them shares its bytes with gets and watches. ok is false

@@ -21,7 +21,7 @@ type Storage interface {
 	New() runtime.Object
 }
 
-// Scoper tells whether the resource lives in namespaces. Subresources take it
+// Scoper reports whether the resource lives in namespaces. Subresources take it
 // from their parent.
 type Scoper interface{ NamespaceScoped() bool }
 
@@ -59,11 +59,11 @@ type Defaulter interface{ Default(obj runtime.Object) }
 // a warning; "" is none.
 type Deprecated interface{ DeprecationWarning() string }
 
-// ValidateObjectFunc judges an object before it is created or deleted, e.g. by
+// ValidateObjectFunc validates an object before it is created or deleted, e.g. by
 // validating admission.
 type ValidateObjectFunc func(ctx context.Context, obj runtime.Object) error
 
-// ValidateObjectUpdateFunc judges an update.
+// ValidateObjectUpdateFunc validates an update.
 type ValidateObjectUpdateFunc func(ctx context.Context, obj, old runtime.Object) error
 
 // Getter serves get.
@@ -125,7 +125,7 @@ type UpdatedObjectInfo interface {
 	UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error)
 }
 
-// Updater serves update, patch and apply. created tells that the object did not
+// Updater serves update, patch and apply. created is true where the object did not
 // exist before. forceAllowCreate lets apply create where the kind does not allow
 // create on update.
 type Updater interface {
@@ -139,7 +139,7 @@ type Patcher interface {
 	Updater
 }
 
-// GracefulDeleter serves delete. deleted tells that the object is gone now,
+// GracefulDeleter serves delete. deleted is true where the object is gone now,
 // rather than marked; the result is the object, or a Status.
 type GracefulDeleter interface {
 	Delete(ctx context.Context, name string, validate ValidateObjectFunc, opts *metav1.DeleteOptions) (obj runtime.Object, deleted bool, err error)
@@ -172,9 +172,11 @@ type Event struct {
 // EventStream is a running watch. It belongs to one goroutine.
 type EventStream interface {
 	// Next blocks until there are events and returns those at hand. An API
-	// status error ends the stream and is told to the client as an Error event;
+	// status error ends the stream and reaches the client as an Error event;
 	// ctx.Err() and io.EOF end it silently.
 	Next(ctx context.Context) ([]Event, error)
+	// Initializing reports whether Next still has initial events to return.
+	Initializing() bool
 	Stop()
 }
 
@@ -195,7 +197,7 @@ type Responder interface {
 	Error(err error)
 }
 
-// ResetFieldsProvider tells, by version ("apps/v1"), which fields managed fields
+// ResetFieldsProvider returns, by version ("apps/v1"), which fields managed fields
 // forget because the endpoint resets them (status on the main resource, all but
 // status on the status subresource). Values are *fieldpath.Set in
 // ResetFields.
@@ -216,13 +218,13 @@ type Streamer interface {
 // metadata (uid) which clients send, as pods/binding does.
 type ObjectMetaPreserver interface{ PreserveObjectMeta() bool }
 
-// StorageVersioner tells the kind that storage holds, where it is not the hub's
+// StorageVersioner returns the kind that storage holds, where it is not the hub's
 // (discovery shows its hash).
 type StorageVersioner interface {
 	StorageVersion() schema.GroupVersionKind
 }
 
-// StorageMetadata tells what OpenAPI cannot know of a storage: further media
+// StorageMetadata returns what OpenAPI cannot know of a storage: further media
 // types, and another Go type, that an HTTP method answers with (pods/log).
 type StorageMetadata interface {
 	ProducesMIMETypes(method string) []string

@@ -108,6 +108,30 @@ func (c *Cache) Count(ctx context.Context) (int64, error) {
 	return r.Count, err
 }
 
+// Held is how many records the cache holds; false while it is not filled.
+func (c *Cache) Held() (int64, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return int64(c.tree.Len()), c.filled.Load()
+}
+
+// Watching is how many watches see the changes of an object: those of all
+// objects, of its namespace and of itself. Watches of values of a field are not
+// among them.
+func (c *Cache) Watching(namespace, name string) int {
+	prefix := c.cfg.Prefix
+	if c.cfg.Namespaced {
+		prefix += namespace + "/"
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	n := len(c.watchers.all) + len(c.watchers.byKey[prefix+name])
+	if c.cfg.Namespaced {
+		n += len(c.watchers.byNamespace[prefix])
+	}
+	return n
+}
+
 // Stats returns the cache's numbers.
 func (c *Cache) Stats() Stats {
 	c.mu.RLock()

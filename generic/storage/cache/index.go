@@ -9,7 +9,7 @@ type index struct {
 	byKey       map[string][]*watch
 	byValue     map[string][]*watch // by value of the index field
 	// dirty are the watches that got events in the batch under way; spare is
-	// their slice of the batch before.
+	// their slice of the batch before, which only the hub's goroutine touches.
 	dirty, spare []*watch
 }
 
@@ -90,7 +90,7 @@ func (x *index) push(list []*watch, e *event) {
 // end ends all watches with an error and empties the index.
 func (x *index) end(err error) {
 	x.each(func(w *watch) { w.fail(err) })
-	*x = index{dirty: x.dirty, spare: x.spare}
+	x.all, x.byNamespace, x.byKey, x.byValue, x.count = nil, nil, nil, nil, 0
 }
 
 func (x *index) each(f func(*watch)) {

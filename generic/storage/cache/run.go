@@ -13,7 +13,7 @@ import (
 
 const (
 	firstRetry   = 10 * time.Millisecond
-	longestRetry = 2 * time.Second
+	longestRetry = time.Second
 	// askFirst is how long a reader's revision may stay away before the backend
 	// is asked how far the watch is: mostly the event that makes it comes sooner.
 	askFirst = 2 * time.Millisecond

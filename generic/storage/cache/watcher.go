@@ -158,6 +158,9 @@ func (w *watch) Next(ctx context.Context) ([]storage.Event, error) {
 	}
 }
 
+// Initializing implements storage.Watch.
+func (w *watch) Initializing() bool { return w.initial != nil || w.endMark }
+
 // release forgets what the last Next returned, and gives back what room an
 // unusual number of events took.
 func (w *watch) release() {

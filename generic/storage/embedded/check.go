@@ -19,8 +19,9 @@ const lockWait = 200 * time.Millisecond
 // etcd itself would wait for ever for a lock, and crash on a damaged file.
 func checkDatabase(dir string) error {
 	path := filepath.Join(dir, "member", "snap", "db")
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil // etcd makes it anew, from its log
 	}
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
 	if errors.Is(err, bolterrors.ErrTimeout) {

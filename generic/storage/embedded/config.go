@@ -39,8 +39,11 @@ const (
 	// A member that is alone has no followers that need them, but raft looks for
 	// configuration changes in all that was read at the start when the member
 	// campaigns, and panics if some of it is gone already: more is kept than a
-	// start can read.
+	// start can read, until the start is over. Entries may be as large as
+	// maxRequestBytes, so that it is the number that bounds their bytes: etcd
+	// looks every hundred entries.
 	catchUpEntries = 3 * snapshotCount
+	keptEntries    = 16
 
 	// maxRequestBytes is etcd's own default: a value that a cluster would not
 	// take is not taken here either.

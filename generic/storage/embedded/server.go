@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/config"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
+	"go.etcd.io/etcd/server/v3/lease"
 	"go.etcd.io/raft/v3/raftpb"
 )
 
@@ -40,7 +42,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDatabase(cfg.Dir); err != nil {
+	if err := errors.Join(checkDatabase(cfg.Dir), discardUnbegun(cfg.Dir)); err != nil {
 		lock.Close()
 		return nil, err
 	}
@@ -54,6 +56,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		s.Close()
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
+	s.forgetSooner()
 	s.backend = newBackend(s.etcd, s.gate, cfg.Leases)
 	return s, nil
 }
@@ -120,14 +123,31 @@ func (s *Server) lead(ctx context.Context) error {
 			return err
 		}
 	}
+	return s.applied(ctx)
+}
+
+// applied waits until an entry of the new leader is applied, and with it whatever
+// precedes it in the log: what was acknowledged, but not noted as committed when
+// the process was killed. (A read would not do: raft answers those of a member that
+// is alone before it has committed anything in its term.) The entry revokes a lease
+// that there is not.
+func (s *Server) applied(ctx context.Context) error {
 	for {
-		// That the member became the leader may be news to the read loop.
-		err := s.etcd.LinearizableReadNotify(ctx)
-		if !errors.Is(err, etcderrors.ErrLeaderChanged) || ctx.Err() != nil {
-			return err
+		_, err := s.etcd.LeaseRevoke(ctx, &pb.LeaseRevokeRequest{ID: int64(lease.NoLease)})
+		switch {
+		case errors.Is(err, lease.ErrLeaseNotFound):
+			return nil
+		case !errors.Is(err, etcderrors.ErrLeaderChanged) || ctx.Err() != nil:
+			return fmt.Errorf("the log could not be applied: %w", err)
 		}
 	}
 }
+
+// forgetSooner has etcd keep few entries in memory from now on. Etcd's run loop
+// reads the setting when it has applied a hundred entries since it did so last:
+// it did with what the start has read before it applied the leader's first entry,
+// which lead has awaited, and it will after writes that are yet to come.
+func (s *Server) forgetSooner() { s.etcd.Cfg.SnapshotCatchUpEntries = keptEntries }
 
 // replayed waits until the log that was read is applied. Campaigning earlier is
 // no use, and a danger: raft looks through the entries that it has not heard to

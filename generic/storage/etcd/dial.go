@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"k8s.io/klog/v2"
 )
 
@@ -34,10 +35,16 @@ const (
 	longestPause   = 2 * time.Second
 	keepAlive      = 30 * time.Second
 	keepAliveLimit = 10 * time.Second
+	// connectTimeout is how long one attempt to connect may take.
+	connectTimeout = 3 * time.Second
 	// A list's answer may be as large as the data.
 	maxReceive = 2<<30 - 1
 	maxSend    = 2<<30 - 1
 )
+
+// reconnect bounds how long a member that is back stays unnoticed: gRPC's own
+// back-off goes up to two minutes.
+var reconnect = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
 
 // Dial connects to etcd and waits until it answers. It logs what is wrong while
 // it tries, and returns an error that names the endpoints when it gives up.
@@ -103,7 +110,10 @@ func newClient(cfg Config) (*clientv3.Client, error) {
 		MaxCallRecvMsgSize:   maxReceive,
 		MaxCallSendMsgSize:   maxSend,
 		Logger:               zap.NewNop(),
-		DialOptions:          []grpc.DialOption{grpc.WithUserAgent("triplane")},
+		DialOptions: []grpc.DialOption{
+			grpc.WithUserAgent("triplane"),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: connectTimeout}),
+		},
 	}
 	if err := secure(&conf, cfg); err != nil {
 		return nil, err

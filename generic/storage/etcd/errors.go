@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -13,7 +14,7 @@ import (
 )
 
 // translate gives an error of etcd its name in package storage. The end of the
-// caller's context is told as such, however etcd's client put it.
+// caller's context is returned as such, however etcd's client put it.
 func translate(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -33,9 +34,20 @@ func translate(ctx context.Context, err error) error {
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return storage.ErrTooLarge
 	}
-	var etcdErr rpctypes.EtcdError
-	if errors.As(err, &etcdErr) && etcdErr.Code() == codes.DeadlineExceeded {
+	switch codeOf(err) {
+	case codes.DeadlineExceeded:
 		return context.DeadlineExceeded
+	case codes.Unavailable:
+		return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 	}
 	return err
+}
+
+// codeOf returns the gRPC code of an error of etcd or of its client.
+func codeOf(err error) codes.Code {
+	var etcdErr rpctypes.EtcdError
+	if errors.As(err, &etcdErr) {
+		return etcdErr.Code()
+	}
+	return status.Code(err)
 }

@@ -1,12 +1,22 @@
 package etcd
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"triplane/generic/storage"
+)
 
 // Revision implements storage.Backend with one linearizable read. Calls that
 // arrive while one is under way share the next one: each gets an answer to a
 // question that was asked after its own call.
 func (b *Backend) Revision(ctx context.Context) (int64, error) {
-	return b.revisions.do(ctx)
+	revision, err := b.revisions.do(ctx)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fmt.Errorf("%w: no answer within %v", storage.ErrUnavailable, revisionTimeout)
+	}
+	return revision, err
 }
 
 // AlwaysCurrent implements storage.Backend: etcd reports progress when asked.

@@ -45,7 +45,7 @@ func NewIPs(stores *group.Stores, ranges []netip.Prefix) *IPs {
 	return &IPs{stores: stores, ranges: ranges}
 }
 
-// Allocate takes an IP for a Service; with dryRun it only tells whether it could.
+// Allocate takes an IP for a Service; with dryRun it only reports whether it could.
 func (a *IPs) Allocate(ctx context.Context, ip netip.Addr, namespace, name string, dryRun bool) error {
 	if !a.inRange(ctx, ip) {
 		return ErrOutOfRange

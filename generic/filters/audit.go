@@ -1,0 +1,90 @@
+package filters
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"triplane/generic/audit"
+	"triplane/generic/authorization"
+)
+
+// AuditOptions is how requests are recorded.
+type AuditOptions struct {
+	// Audit records requests; nil records none.
+	Audit *audit.Auditor
+}
+
+// withAuditRecord gives the request a record, to which authentication adds what it
+// finds out.
+//
+// Options: generic/options.Audit. Metrics: none. Order: before authentication.
+func withAuditRecord(o AuditOptions) filter {
+	if o.Audit == nil {
+		return unchanged
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			exchangeOf(r).Audit = o.Audit.Begin()
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// withAudit records the request as the policy says, and answers 500 where the
+// backend refuses requests that it cannot record. A handler that panics is
+// recorded and goes on panicking.
+//
+// Options: generic/options.Audit. Metrics: apiserver_audit_level_total,
+// apiserver_audit_event_total, apiserver_audit_requests_rejected_total. Order:
+// behind authentication, as the policy depends on the user; before impersonation,
+// as the user is the one who authenticated, and before all that may refuse the
+// request.
+func withAudit(o AuditOptions) filter {
+	if o.Audit == nil {
+		return unchanged
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			audited, stored := e.Audit.Open(e.auditRequest(r))
+			if !audited {
+				e.Audit = nil
+				next.ServeHTTP(w, r)
+				return
+			}
+			if !stored {
+				internalError(w, r, errors.New("failed to store audit event"))
+				return
+			}
+			defer e.completeAudit()
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// auditRequest describes the request to its record.
+func (e *exchange) auditRequest(r *http.Request) *audit.Request {
+	authorization.AttributesOf(&e.info, e.User, &e.attributes)
+	return &audit.Request{ID: e.AuditID, HTTP: r, Received: e.Received, Attributes: &e.attributes, LongRunning: e.longRunning}
+}
+
+// completeAudit is deferred: it ends the record with how the handler ended.
+func (e *exchange) completeAudit() {
+	if cause := recover(); cause != nil {
+		e.Audit.Panicked(cause)
+		panic(cause)
+	}
+	if e.status == 0 && !e.hijacked && errors.Is(e.Err(), context.DeadlineExceeded) {
+		e.Audit.Responds(http.StatusGatewayTimeout) // which withDeadline answers
+	}
+	e.Audit.Complete()
+}
+
+// auditUnauthenticated opens the record of a request that is about to be answered
+// 401.
+func (e *exchange) auditUnauthenticated(r *http.Request) {
+	if e.Audit != nil && !e.Audit.OpenUnauthenticated(e.auditRequest(r)) {
+		e.Audit = nil
+	}
+}

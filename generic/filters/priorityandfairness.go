@@ -1,0 +1,80 @@
+package filters
+
+import (
+	"net/http"
+	"time"
+
+	"triplane/generic/flowcontrol"
+	"triplane/generic/metrics"
+)
+
+// PriorityAndFairnessOptions is what API priority and fairness needs.
+type PriorityAndFairnessOptions struct {
+	// FlowControl decides when requests execute; nil leaves that to the limits of
+	// requests in flight.
+	FlowControl *flowcontrol.Controller
+}
+
+// withPriorityAndFairness lets a request execute when its priority level has
+// seats for it, and answers 429 where it cannot wait for that. Watches are
+// controlled while they initialize, other long-running requests not at all.
+//
+// Options: --enable-priority-and-fairness. Metrics: apiserver_flowcontrol_*,
+// apiserver_current_inflight_requests, apiserver_request_terminations_total with
+// code 429. Order: behind authentication and impersonation, which determine the
+// user; before authorization, which may be costly.
+func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOptions, m *metrics.Registry) filter {
+	control := o.FlowControl
+	if control == nil {
+		return withInFlightLimits(limits, m)
+	}
+	gauges := newLaneGauges(m)
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			if e.longRunning && !e.isWatch() {
+				next.ServeHTTP(w, r)
+				return
+			}
+			t := &e.ticket
+			control.Classify(flowcontrol.Request{User: e.User, Info: &e.info, Query: r.URL.RawQuery}, t)
+			setFlowHeaders(w.Header(), t)
+			if t.Enter(e, e.patience()) != "" {
+				tooManyRequests(w, r, m)
+				return
+			}
+			defer t.Leave()
+			if e.longRunning {
+				e.Initialized = t.Leave
+				// A client that does not take the initial events keeps no seats.
+				defer time.AfterFunc(defaultRequestTimeout, t.Leave).Stop()
+			} else {
+				g := gauges.of(&e.info)
+				g.Inc()
+				defer g.Dec()
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+func (e *exchange) isWatch() bool { return e.info.IsResourceRequest && e.info.Verb == "watch" }
+
+// patience is how long the request may wait in a queue: a quarter of its time, so
+// that enough of it is left to execute.
+func (e *exchange) patience() time.Duration {
+	if d, ok := e.Deadline(); ok {
+		return d.Sub(e.Received) / 4
+	}
+	return defaultRequestTimeout / 4
+}
+
+// setFlowHeaders names the schema and the level by which the request was handled.
+func setFlowHeaders(h http.Header, t *flowcontrol.Ticket) {
+	if uid := t.FlowSchemaUID(); uid != nil {
+		h["X-Kubernetes-Pf-Flowschema-Uid"] = uid
+	}
+	if uid := t.PriorityLevelUID(); uid != nil {
+		h["X-Kubernetes-Pf-Prioritylevel-Uid"] = uid
+	}
+}

@@ -1,0 +1,126 @@
+package flowcontrol
+
+import "time"
+
+// Bounds of the histograms.
+var (
+	waitBounds      = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30}
+	executionBounds = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60}
+	lengthBounds    = []float64{0, 10, 25, 50, 100, 250, 500, 1000}
+	ratioBounds     = []float64{0, 0.25, 0.5, 0.75, 1}
+	seatRatioBounds = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
+	demandBounds    = []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.7, 2, 2.8, 4, 6}
+	watcherBounds   = []float64{0, 1, 10, 100, 1000, 10000}
+	widthBounds     = []float64{1, 2, 4, 10}
+	readWriteBounds = []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
+)
+
+// flowStats is what is counted about the requests of a schema at a level. The
+// level's mutex guards it.
+type flowStats struct {
+	executing, seats, waiting, waitingSeats int
+	dispatches                              uint64
+	refusals                                [len(rejections)]uint64
+	noRoom                                  uint64 // dispatches that found too few seats
+
+	waited, waitedInVain   histogram
+	regular, watches       histogram // durations
+	queueLength            histogram
+	estimates, watchCounts histogram
+}
+
+func newFlowStats() *flowStats {
+	return &flowStats{
+		waited: newHistogram(waitBounds), waitedInVain: newHistogram(waitBounds),
+		regular: newHistogram(executionBounds), watches: newHistogram(executionBounds),
+		queueLength: newHistogram(lengthBounds), estimates: newHistogram(widthBounds), watchCounts: newHistogram(watcherBounds),
+	}
+}
+
+func (f *flowStats) estimated(t *Ticket) {
+	f.estimates.observe(float64(max(t.seats, t.finalSeats)))
+	if t.watchers >= 0 {
+		f.watchCounts.observe(float64(t.watchers))
+	}
+}
+
+func (f *flowStats) dispatched(waited time.Duration) {
+	f.dispatches++
+	f.waited.observe(waited.Seconds())
+}
+
+func (f *flowStats) rejected(reason Rejection, waited time.Duration) {
+	for i, r := range rejections {
+		if r == reason {
+			f.refusals[i]++
+		}
+	}
+	f.waitedInVain.observe(waited.Seconds())
+}
+
+func (f *flowStats) executed(t *Ticket, took time.Duration) {
+	if t.request.watch() {
+		f.watches.observe(took.Seconds())
+	} else {
+		f.regular.observe(took.Seconds())
+	}
+}
+
+// levelStats is what is counted about a level. The level's mutex guards it.
+type levelStats struct {
+	flows      map[string]*flowStats // by schema
+	dispatches uint64
+	refused    uint64 // for want of room
+	timedOut   uint64
+	cancelled  uint64
+	dispatchR  float64 // virtual time of the last dispatch
+	latestS    float64 // virtual start of the request dispatched last
+
+	seatsUsed           timing
+	queued, executingIn timing
+	demanded            timing
+
+	demand demand
+	period demandStats
+	target float64
+}
+
+func newLevelStats() levelStats {
+	return levelStats{
+		flows:     map[string]*flowStats{},
+		seatsUsed: newTiming(seatRatioBounds), queued: newTiming(ratioBounds), executingIn: newTiming(ratioBounds),
+		demanded: newTiming(demandBounds),
+	}
+}
+
+func (s *levelStats) elapse(d time.Duration) {
+	s.seatsUsed.elapse(d)
+	s.queued.elapse(d)
+	s.executingIn.elapse(d)
+	s.demanded.elapse(d)
+	s.demand.elapse(d)
+}
+
+func (s *levelStats) note(seats, waitingSeats, executing, waiting, nominal, limit, room int) {
+	s.demand.set(seats + waitingSeats)
+	s.demanded.set(ratio(seats+waitingSeats, nominal))
+	s.seatsUsed.set(ratio(seats, limit))
+	s.executingIn.set(ratio(executing, limit))
+	s.queued.set(ratio(waiting, room))
+}
+
+func (s *levelStats) dispatched(r, start float64) { s.dispatchR, s.latestS = r, start }
+
+func (s *levelStats) rejected(reason Rejection) {
+	switch reason {
+	case TimeOut:
+		s.timedOut++
+	case Cancelled:
+		s.cancelled++
+	default:
+		s.refused++
+	}
+}
+
+// ratio of a level that has nothing to divide by is that to one seat.
+func ratio(n, of int) float64 { return float64(n) / float64(max(1, of)) }

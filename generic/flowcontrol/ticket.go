@@ -1,0 +1,120 @@
+package flowcontrol
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"triplane/generic/authentication/user"
+	"triplane/generic/request"
+)
+
+// Request is what flow control has to know about a request.
+type Request struct {
+	User *user.Info
+	Info *request.Info
+	// Query is the raw query, by which lists and watches are estimated.
+	Query string
+}
+
+// watch reports whether the request is only controlled while it initializes.
+func (r *Request) watch() bool { return r.Info.IsResourceRequest && r.Info.Verb == "watch" }
+
+// mutating reports whether the request counts as a write.
+func (r *Request) mutating() bool {
+	switch r.Info.Verb {
+	case "get", "list", "watch", "head", "options":
+		return false
+	}
+	return true
+}
+
+// Rejection says why a request was not executed; the empty one means that it is.
+type Rejection string
+
+const (
+	// QueueFull: the flow's queues are as long as they may be.
+	QueueFull Rejection = "queue-full"
+	// ConcurrencyLimit: the level has no free seats and does not queue.
+	ConcurrencyLimit Rejection = "concurrency-limit"
+	// TimeOut: no seats came free in the time that the request could wait.
+	TimeOut Rejection = "time-out"
+	// Cancelled: the client went away while its request waited.
+	Cancelled Rejection = "cancelled"
+)
+
+var rejections = [...]Rejection{QueueFull, ConcurrencyLimit, TimeOut, Cancelled}
+
+type phase uint8
+
+const (
+	classified phase = iota
+	waiting
+	executing
+	lingering // ended, but its final seats are still taken
+	gone
+)
+
+// Ticket is a request's place in its priority level. The zero value is ready for
+// Classify.
+type Ticket struct {
+	request       Request
+	schema        *schema
+	level         *level
+	distinguisher string
+	hash          uint64
+	width
+
+	left atomic.Bool
+
+	// Below guarded by the level's mutex.
+	phase            phase
+	queue            *queue
+	arrived, started time.Time
+	wake             chan struct{} // of a request that has to wait; closed when it may execute
+	before, after    *Ticket       // in the level's list of requests that execute
+}
+
+// work is the estimate of what the request costs, in seat-seconds.
+func (t *Ticket) work() float64 {
+	return guess*float64(t.seats) + t.extra.Seconds()*float64(t.finalSeats)
+}
+
+// FlowSchemaUID is the uid of the request's flow schema as the value of a header;
+// nil while the schema is not stored.
+func (t *Ticket) FlowSchemaUID() []string { return t.schema.uid }
+
+// PriorityLevelUID is the uid of the request's priority level likewise.
+func (t *Ticket) PriorityLevelUID() []string { return t.schema.levelUID }
+
+// Enter returns "" when the request may execute, which may be after it waited in
+// a queue, at most for limit and as long as ctx lasts; else the reason why not.
+// After "" the seats have to be given back by Leave.
+func (t *Ticket) Enter(ctx context.Context, limit time.Duration) Rejection {
+	l := t.level
+	reason, waits := l.arrive(t)
+	if !waits {
+		return reason
+	}
+	timer := l.clock.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-t.wake:
+		return ""
+	case <-timer.C():
+		return l.giveUp(t, TimeOut)
+	case <-ctx.Done():
+		if context.Cause(ctx) == context.DeadlineExceeded { //nolint:errorlint // the standard library's own value
+			return l.giveUp(t, TimeOut)
+		}
+		return l.giveUp(t, Cancelled)
+	}
+}
+
+// Leave gives the seats back, once; those that the estimate says a write's
+// watchers occupy are given back later.
+func (t *Ticket) Leave() {
+	if t.left.CompareAndSwap(false, true) {
+		t.level.leave(t)
+	}
+}

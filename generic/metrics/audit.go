@@ -1,0 +1,33 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Audit is what is counted about audit events.
+type Audit struct {
+	// Events counts the events that were made, Rejected the requests that were
+	// refused because theirs could not be stored.
+	Events, Rejected prometheus.Counter
+
+	levels, errors *prometheus.CounterVec
+}
+
+func newAudit(r prometheus.Registerer) *Audit {
+	a := &Audit{
+		Events: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_event_total",
+			Help: "Audit events made and sent to the audit backends."}),
+		Rejected: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_requests_rejected_total",
+			Help: "Requests refused because the audit backend failed."}),
+		levels: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_level_total",
+			Help: "Requests by the level that the audit policy gives them."}, []string{"level"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_error_total",
+			Help: "Audit events that were not audited properly, by the plugin that failed."}, []string{"plugin"}),
+	}
+	r.MustRegister(a.Events, a.Rejected, a.levels, a.errors)
+	return a
+}
+
+// Level counts a request by its level, which is one of the policy's four.
+func (a *Audit) Level(level string) { a.levels.WithLabelValues(level).Inc() }
+
+// Failed counts n events that a plugin of the backend could not handle.
+func (a *Audit) Failed(plugin string, n int) { a.errors.WithLabelValues(plugin).Add(float64(n)) }

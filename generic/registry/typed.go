@@ -1,0 +1,210 @@
+package registry
+
+import (
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/object"
+	"triplane/generic/registry/rest"
+	"triplane/generic/storage"
+	"triplane/generic/wire"
+)
+
+// Typed represents objects that are Go structs: the built-in kinds. They are kept
+// as protobuf in its envelope, as JSON where the Go type has no protobuf. The zero
+// value is the representation of most kinds.
+type Typed[T Object] struct {
+	// Versions are versions other than the hub, with their conversions. Versions
+	// that are only stored are declared like others, and not installed.
+	Versions []Version[T]
+	// StorageVersion is the kind that storage holds, one of Versions; empty means
+	// the hub.
+	StorageVersion schema.GroupVersionKind
+	// JSON keeps objects as JSON rather than protobuf.
+	JSON bool
+	// Storage, where set, replaces how objects are written to and read from
+	// storage.
+	Storage StorageCodec
+	// DefaultOnRead runs Default on objects that are read from storage as well.
+	DefaultOnRead bool
+	// Readable returns what is so wrong with a body of the hub version that it
+	// cannot be taken for the kind at all (an annotation that stands for a
+	// number): a bad request, not an invalid object. It comes after Default.
+	Readable func(T) error
+	// Bookmark completes the empty object of a bookmark, where kube-apiserver shows
+	// more than nothing (replicas of 0).
+	Bookmark func(T)
+	// MetadataOnUpdate says how often an update validates the metadata, which
+	// shows in the causes of the error.
+	MetadataOnUpdate MetadataValidation
+	// AnyFinalizer allows finalizers without a slash besides the standard ones.
+	AnyFinalizer bool
+}
+
+// MetadataValidation is how the metadata of an update is validated. The rules are
+// the same; kube-apiserver's kinds differ in which causes they report twice.
+type MetadataValidation uint8
+
+const (
+	// MetadataWhole validates the metadata as in a create, and the change, each
+	// twice: kinds that validate the whole object again on update.
+	MetadataWhole MetadataValidation = iota
+	// MetadataChange validates the change twice, the metadata itself once.
+	MetadataChange
+	// MetadataOnce validates everything once.
+	MetadataOnce
+)
+
+// structs is a Typed at work.
+type structs[T Object] struct {
+	Typed[T]
+	kind     *Kind[T]
+	versions []versionCodec
+	storage  StorageCodec
+	empties  *empties // of values that cannot tell empty from absent
+}
+
+func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme) (form[T], error) {
+	f := &structs[T]{Typed: t, kind: k, storage: t.Storage}
+	if f.StorageVersion.Empty() {
+		f.StorageVersion = k.Hub
+	}
+	if err := f.makeCodecs(scheme); err != nil {
+		return nil, err
+	}
+	if f.storage != nil {
+		return f, nil
+	}
+	kept, err := newTypedStorage(f.versions, f.StorageVersion, f.JSON)
+	if err != nil {
+		return nil, err
+	}
+	if f.storage = kept; !kept.json {
+		f.empties = emptiesOf(reflect.TypeFor[T]())
+	}
+	return f, nil
+}
+
+// makeCodecs makes the codecs of all versions, hub first.
+func (f *structs[T]) makeCodecs(scheme *runtime.Scheme) error {
+	hub, err := NewTypedCodec(scheme, f.kind.Hub, f.hubOptions())
+	if err != nil {
+		return err
+	}
+	f.versions = append(f.versions, versionCodec{gv: f.kind.Hub.GroupVersion(), codec: hub, hub: true, typeMeta: wire.TypeMetaPrefix(f.kind.Hub)})
+	for i := range f.Versions {
+		v := &f.Versions[i]
+		codec, err := versionedCodec(scheme, v)
+		if err != nil {
+			return err
+		}
+		f.versions = append(f.versions, versionCodec{gv: v.Kind.GroupVersion(), codec: codec, typeMeta: wire.TypeMetaPrefix(v.Kind)})
+	}
+	return nil
+}
+
+func (f *structs[T]) hubOptions() CodecOptions {
+	options := CodecOptions{
+		New: func() runtime.Object { return f.kind.New() },
+		Default: func(obj runtime.Object) {
+			if t, ok := obj.(T); ok && f.kind.Write.Default != nil {
+				f.kind.Write.Default(t)
+			}
+		},
+	}
+	if f.Readable != nil {
+		options.ToHub = func(obj runtime.Object) (runtime.Object, error) {
+			if t, ok := obj.(T); ok {
+				return obj, f.Readable(t)
+			}
+			return obj, nil
+		}
+	}
+	return options
+}
+
+// versionedCodec is the codec of another version than the hub.
+func versionedCodec[T Object](scheme *runtime.Scheme, v *Version[T]) (rest.Codec, error) {
+	return NewTypedCodec(scheme, v.Kind, CodecOptions{
+		New:     v.New,
+		Default: v.Default,
+		ToHub:   func(obj runtime.Object) (runtime.Object, error) { return v.ToHub(obj) },
+		FromHub: func(obj runtime.Object) (runtime.Object, error) {
+			t, ok := obj.(T)
+			if !ok {
+				return nil, fmt.Errorf("registry: %T is not what %s is kept as", obj, v.Kind)
+			}
+			return v.FromHub(t)
+		},
+	})
+}
+
+func (f *structs[T]) view() object.View {
+	var none T
+	return object.ViewOf(none)
+}
+
+func (f *structs[T]) codecs() []versionCodec { return f.versions }
+
+func (f *structs[T]) storageVersion() schema.GroupVersionKind { return f.StorageVersion }
+
+func (f *structs[T]) encodeStored(obj T) ([]byte, error) { return f.storage.EncodeStored(obj) }
+
+func (f *structs[T]) decodeStored(value []byte) (T, error) {
+	var none T
+	decoded, err := f.storage.DecodeStored(value)
+	if err != nil {
+		return none, err
+	}
+	obj, ok := decoded.(T)
+	if !ok {
+		return none, errNotOfKind(decoded, f.kind.Hub)
+	}
+	if f.DefaultOnRead && f.kind.Write.Default != nil {
+		f.kind.Write.Default(obj)
+	}
+	return obj, nil
+}
+
+// transcode turns stored protobuf of the hub version into its wire form.
+func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
+	if mt != wire.Protobuf || !f.versions[version].hub || f.Storage != nil || f.DefaultOnRead {
+		return nil, false, nil
+	}
+	if e, ok := wire.OpenEnvelope(r.Value); !ok || !e.Is(f.kind.Hub) {
+		return nil, false, nil
+	}
+	b, ok := wire.SetResourceVersion(r.Value, formatRevision(r.Revision))
+	return b, ok, nil
+}
+
+func (f *structs[T]) ofBytes(mt wire.MediaType) bool { return mt == wire.Protobuf }
+
+// attributes reads protobuf of kinds that have no selectable fields of their own.
+func (f *structs[T]) attributes(value []byte) (storage.Attributes, bool) {
+	if len(f.kind.Select.Fields) > 0 || f.Storage != nil {
+		return storage.Attributes{}, false
+	}
+	return wireAttributes(value, f.kind.Namespaced)
+}
+
+// asStored empties what protobuf cannot tell from absent: an empty list or map,
+// which JSON would show where the field is not left out when empty.
+func (f *structs[T]) asStored(obj T) {
+	if f.empties != nil {
+		f.empties.clear(reflect.ValueOf(obj).Elem())
+	}
+}
+
+func (f *structs[T]) bookmark(obj T) {
+	if f.Bookmark != nil {
+		f.Bookmark(obj)
+	}
+}
+
+func (f *structs[T]) metadataRules() metadataRules {
+	return metadataRules{onUpdate: f.MetadataOnUpdate, anyFinalizer: f.AnyFinalizer}
+}

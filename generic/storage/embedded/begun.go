@@ -1,0 +1,97 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
+	"go.etcd.io/raft/v3/raftpb"
+	"k8s.io/klog/v2"
+)
+
+// discardUnbegun removes what a process left that was killed while it made the
+// directory: a log without anything committed, which etcd would not start from.
+// Nothing can have been acknowledged then. Whatever cannot be read is left alone.
+func discardUnbegun(dir string) error {
+	member := filepath.Join(dir, "member")
+	logs, err := filepath.Glob(filepath.Join(member, "wal", "*.wal"))
+	if err != nil || len(logs) != 1 {
+		return err
+	}
+	snapshots, err := filepath.Glob(filepath.Join(member, "snap", "*.snap*"))
+	if err != nil || len(snapshots) > 0 {
+		return err
+	}
+	if begun, err := committed(logs[0]); begun || err != nil {
+		return err
+	}
+	if begun, err := applied(filepath.Join(member, "snap", "db")); begun || err != nil {
+		return err
+	}
+	klog.InfoS("The data directory was never begun, it is made anew", "dir", dir)
+	if err := os.RemoveAll(member); err != nil {
+		return fmt.Errorf("data directory %s: %w", dir, err)
+	}
+	return nil
+}
+
+// committed reports whether a log says that anything was committed. It reads no
+// further than that. A log that cannot be read says so, for etcd to find out more.
+func committed(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	d := wal.NewDecoder(fileutil.NewFileReader(f))
+	for {
+		var record walpb.Record
+		err := d.Decode(&record)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, nil
+		}
+		if err != nil {
+			return true, nil
+		}
+		var state raftpb.HardState
+		if record.Type != wal.StateType {
+			continue
+		}
+		if err := state.Unmarshal(record.Data); err != nil || state.Commit > 0 {
+			return true, nil
+		}
+	}
+}
+
+// applied reports whether a database has anything of the log in it; one that is
+// not there, or empty, has not.
+func applied(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
+	if err != nil {
+		return true, nil
+	}
+	defer db.Close()
+	begun := false
+	err = db.View(func(tx *bolt.Tx) error {
+		if meta := tx.Bucket([]byte("meta")); meta != nil {
+			index := meta.Get([]byte("consistent_index"))
+			begun = len(index) == 8 && binary.BigEndian.Uint64(index) > 0
+		}
+		return nil
+	})
+	return begun, err
+}

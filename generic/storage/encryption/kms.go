@@ -1,0 +1,252 @@
+package encryption
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+const (
+	// The plugin is asked for its current key this often; more often while it
+	// does not answer.
+	pollHealthy = time.Minute
+	pollBroken  = 10 * time.Second
+	// writeFor is for how long a key is written with after the plugin last said
+	// that it is the current one.
+	writeFor = 3 * time.Minute
+	// Opened keys are kept for keepOpened after they were decrypted, and no more
+	// than maxOpened of them.
+	keepOpened = time.Hour
+	maxOpened  = 1000
+	// How long a health check's answer is good for.
+	healthyFor = 20 * time.Second
+	brokenFor  = 3 * time.Second
+)
+
+// kms is the KMS v2 provider. It writes with a seed of its own, made at the start
+// and whenever the plugin's key changes, and asks the plugin only to encrypt that
+// seed, and to decrypt those that it meets in storage.
+type kms struct {
+	start   string
+	plugin  *plugin
+	metrics *Metrics
+	now     func() time.Time
+
+	writing atomic.Pointer[writeKey]
+	// asking is held while the plugin is asked for a seed to write or to read
+	// with, so that many who need the same one share the answer.
+	asking chan struct{}
+
+	mu     sync.Mutex
+	opened map[[sha256.Size]byte]openedKey
+	health struct {
+		err   error
+		until time.Time
+	}
+}
+
+// writeKey is a seed and its envelope.
+type writeKey struct {
+	seeded  seeded
+	keyID   string
+	tail    []byte // of the envelope
+	expires time.Time
+}
+
+type openedKey struct {
+	cipher cipher
+	until  time.Time
+}
+
+func newKMS(cfg *KMSConfiguration, m *Metrics) (*kms, error) {
+	p, err := newPlugin(cfg, m)
+	if err != nil {
+		return nil, err
+	}
+	return &kms{
+		start:   encPrefix + "kms:v2:" + cfg.Name + ":",
+		plugin:  p,
+		metrics: m,
+		now:     time.Now,
+		asking:  make(chan struct{}, 1),
+		opened:  map[[sha256.Size]byte]openedKey{},
+	}, nil
+}
+
+func (k *kms) prefix() string { return k.start }
+
+func (k *kms) seal(ctx context.Context, dst, value []byte, key string) ([]byte, error) {
+	w := k.writing.Load()
+	if w == nil || !k.now().Before(w.expires) {
+		if err := k.refresh(ctx); err != nil {
+			return nil, err
+		}
+		w = k.writing.Load()
+	}
+	k.metrics.keyUsed(toStorage, k.plugin.name, w.keyID)
+	dst = appendHead(dst, infoSize+len(value)+gcmAdds)
+	dst, err := w.seeded.seal(dst, value, key)
+	return append(dst, w.tail...), err
+}
+
+func (k *kms) open(ctx context.Context, stored []byte, key string) ([]byte, bool, error) {
+	var e envelope
+	if err := e.parse(stored); err != nil {
+		return nil, false, fmt.Errorf("failed to unmarshal encrypted object: %w", err)
+	}
+	if err := e.validate(); err != nil {
+		return nil, false, fmt.Errorf("failed to validate encrypted object: %w", err)
+	}
+	c, err := k.cipherOf(ctx, &e)
+	if err != nil {
+		return nil, false, err
+	}
+	k.metrics.keyUsed(fromStorage, k.plugin.name, e.keyID)
+	value, err := c.open(e.data, key)
+	w := k.writing.Load()
+	return value, w != nil && (e.keyID != w.keyID || e.sourceType != sourceSeed), err
+}
+
+// lock waits until nobody asks the plugin.
+func (k *kms) lock(ctx context.Context) error {
+	select {
+	case k.asking <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (k *kms) unlock() { <-k.asking }
+
+// cipherOf returns what opens an envelope, asking the plugin if it is not known.
+func (k *kms) cipherOf(ctx context.Context, e *envelope) (cipher, error) {
+	id := sha256.Sum256(e.tail())
+	if c := k.known(id); c != nil {
+		return c, nil
+	}
+	if err := k.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer k.unlock()
+	if c := k.known(id); c != nil {
+		return c, nil
+	}
+	plain, err := k.plugin.decrypt(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	open := newSeeded
+	if e.sourceType == sourceKey {
+		open = newGCM
+	}
+	c, err := open(plain)
+	if err == nil {
+		k.remember(id, c)
+	}
+	return c, err
+}
+
+func (k *kms) known(id [sha256.Size]byte) cipher {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if o, ok := k.opened[id]; ok && k.now().Before(o.until) {
+		return o.cipher
+	}
+	return nil
+}
+
+func (k *kms) remember(id [sha256.Size]byte, c cipher) {
+	now := k.now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for other, o := range k.opened {
+		if !now.Before(o.until) {
+			delete(k.opened, other)
+		}
+	}
+	for other := range k.opened {
+		if len(k.opened) < maxOpened {
+			break
+		}
+		delete(k.opened, other)
+	}
+	k.opened[id] = openedKey{cipher: c, until: now.Add(keepOpened)}
+	k.metrics.sources.WithLabelValues(k.plugin.name).Set(float64(len(k.opened)))
+}
+
+// refresh asks for the plugin's current key and sees that it is the one that is
+// written with, unless that was done while it waited.
+func (k *kms) refresh(ctx context.Context) error {
+	if err := k.lock(ctx); err != nil {
+		return err
+	}
+	defer k.unlock()
+	w := k.writing.Load()
+	if w != nil && w.expires.Sub(k.now()) > writeFor-time.Second {
+		return nil
+	}
+	keyID, err := k.plugin.status(ctx)
+	k.metrics.keyStatus(k.plugin.name, keyID, err)
+	if err != nil {
+		return fmt.Errorf("kms provider %s: %w", k.plugin.name, err)
+	}
+	expires := k.now().Add(writeFor)
+	if w != nil && w.keyID == keyID {
+		renewed := *w
+		renewed.expires = expires
+		k.writing.Store(&renewed)
+		return nil
+	}
+	seed := make([]byte, seedSize)
+	rand.Read(seed) // cannot fail
+	e, err := k.plugin.encrypt(ctx, seed)
+	if err != nil {
+		return fmt.Errorf("kms provider %s: %w", k.plugin.name, err)
+	}
+	next := &writeKey{seeded: seeded{seed}, keyID: e.keyID, tail: e.tail(), expires: expires}
+	k.remember(sha256.Sum256(next.tail), next.seeded)
+	k.writing.Store(next)
+	return nil
+}
+
+// poll keeps the key current until ctx ends.
+func (k *kms) poll(ctx context.Context) {
+	for {
+		pause := pollHealthy
+		if err := k.refresh(ctx); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "A KMS plugin did not tell its current key", "provider", k.plugin.name)
+			pause = pollBroken
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// check reports whether the plugin is healthy, asking it not more often than its
+// answers get old.
+func (k *kms) check(ctx context.Context) error {
+	k.mu.Lock()
+	err, until := k.health.err, k.health.until
+	k.mu.Unlock()
+	if k.now().Before(until) {
+		return err
+	}
+	good := healthyFor
+	if err = k.refresh(ctx); err != nil {
+		err, good = fmt.Errorf("failed to perform status section of the healthz check: %w", err), brokenFor
+	}
+	k.mu.Lock()
+	k.health.err, k.health.until = err, k.now().Add(good)
+	k.mu.Unlock()
+	return err
+}

@@ -1,0 +1,136 @@
+package encryption
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func TestKMSAsksThePluginOncePerSeed(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "kms.sock")
+	plugin := startPlugin(t, socket)
+	config := file(entry("secrets", kmsProvider(socket)))
+	w := newWorld(t, config)
+	var last int64
+	for range 20 {
+		last = w.create("ns/"+strings.Repeat("a", int(last)+1), "1")
+	}
+	if e, d := plugin.encrypts.Load(), plugin.decrypts.Load(); e != 1 || d != 0 {
+		t.Errorf("20 writes cost %d encryptions and %d decryptions, want 1 and 0", e, d)
+	}
+	// A server that comes later has to ask for the seed, once.
+	later, err := New(Options{File: filepath.Join(w.dir, "config.yaml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer later.Close()
+	view := later.View(w.raw, secrets)
+	for range 5 {
+		if kv, err := view.Get(t.Context(), prefix+"ns/a"); err != nil || string(kv.Value) != "1" {
+			t.Fatalf("%s, %v", kv.Value, err)
+		}
+	}
+	if d := plugin.decrypts.Load(); d != 1 {
+		t.Errorf("5 reads cost %d decryptions, want 1", d)
+	}
+	if checks := later.Checks(); len(checks) != 1 || checks[0].Name != "kms-provider-0" || checks[0].Check() != nil {
+		t.Errorf("checks %v", checks)
+	}
+}
+
+func TestKMSFollowsThePluginsKey(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "kms.sock")
+	plugin := startPlugin(t, socket)
+	w := newWorld(t, file(entry("secrets", kmsProvider(socket))))
+	at := w.create("ns/a", "1")
+
+	k := w.providers.current.Load().plugins[0]
+	now := time.Now()
+	k.rules(t, w, now.Add(pollHealthy))
+	if kv := w.get("ns/a"); kv.Stale {
+		t.Error("stale although the plugin's key is the same")
+	}
+	plugin.id.Store("kek-2")
+	k.rules(t, w, now.Add(2*pollHealthy))
+	if kv := w.get("ns/a"); !kv.Stale || string(kv.Value) != "1" {
+		t.Errorf("%q, stale %v after the key changed", kv.Value, kv.Stale)
+	}
+	if _, err := w.view.Update(t.Context(), prefix+"ns/a", []byte("1"), at, 0); err != nil {
+		t.Fatal(err)
+	}
+	if kv := w.get("ns/a"); kv.Stale {
+		t.Error("stale although it was written with the new key")
+	}
+	if n := plugin.encrypts.Load(); n != 2 {
+		t.Errorf("%d seeds for 2 keys", n)
+	}
+}
+
+// rules moves the provider's clock and has it ask for the key.
+func (k *kms) rules(t *testing.T, w *world, now time.Time) {
+	t.Helper()
+	k.asking <- struct{}{}
+	k.now = func() time.Time { return now }
+	<-k.asking
+	if err := k.refresh(w.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKMSThatIsAway(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "kms.sock")
+	w := newWorld(t, file(entry("secrets", `{kms: {apiVersion: v2, name: remote, timeout: 50ms, endpoint: "unix://`+socket+`"}}`)+
+		entry("configmaps", withKeys("aesgcm", "a", secret32))))
+	if _, err := w.view.Create(t.Context(), prefix+"ns/a", []byte("1"), 0); err == nil || !strings.Contains(err.Error(), "kms provider remote") {
+		t.Errorf("a write without the plugin: %v", err)
+	}
+	checks := w.providers.Checks()
+	if len(checks) != 1 || checks[0].Name != "kms-providers" || checks[0].Check() == nil {
+		t.Errorf("checks %v pass without the plugin", checks)
+	}
+	plugin := startPlugin(t, socket)
+	k := w.providers.current.Load().plugins[0]
+	for k.refresh(t.Context()) != nil {
+		// Until the connection's back-off is over.
+	}
+	w.create("ns/a", "1")
+	plugin.sick.Store(true)
+	k.mu.Lock()
+	k.health.until = time.Time{}
+	k.mu.Unlock()
+	later := *k.writing.Load()
+	later.expires = time.Now()
+	k.writing.Store(&later)
+	if err := checks[0].Check(); err == nil || !strings.Contains(err.Error(), "the HSM is on fire") {
+		t.Errorf("the check of a sick plugin: %v", err)
+	}
+	if kv := w.get("ns/a"); string(kv.Value) != "1" {
+		t.Error("what was opened before cannot be read without the plugin")
+	}
+	if _, err := w.view.Create(t.Context(), prefix+"ns/b", []byte("1"), 0); err == nil {
+		t.Error("written with a key that the plugin has not confirmed for long")
+	}
+}
+
+func TestMetricsAreBounded(t *testing.T) {
+	m := newMetrics("server")
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m.Collectors()...)
+	for i := range 100 {
+		m.keyUsed(toStorage, "a", strings.Repeat("k", i+1))
+		m.keyStatus("a", strings.Repeat("k", i+1), nil)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if n := len(f.Metric); n > maxKeyIDs {
+			t.Errorf("%s has %d series", f.GetName(), n)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package encryption
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	fromStorage = "from_storage"
+	toStorage   = "to_storage"
+
+	// maxKeyIDs bounds the ids of keys that metrics are kept of, for each
+	// provider: plugins make them up.
+	maxKeyIDs = 10
+)
+
+// Metrics are kube-apiserver's metrics of encryption at rest.
+type Metrics struct {
+	server string // hash of the server's identity
+
+	operations  *prometheus.CounterVec
+	durations   *prometheus.HistogramVec
+	calls       *prometheus.HistogramVec
+	sources     *prometheus.GaugeVec
+	keyIDs      *prometheus.CounterVec
+	keyIDLast   *prometheus.GaugeVec
+	keyIDStatus *prometheus.GaugeVec
+	keyIDBad    *prometheus.CounterVec
+	reloads     *prometheus.CounterVec
+	reloadLast  *prometheus.GaugeVec
+	config      *prometheus.GaugeVec
+
+	mu     sync.Mutex
+	hashes map[string]*keyHashes // by provider
+}
+
+// keyHashes are the keys of a provider that metrics are kept of, oldest first.
+type keyHashes struct {
+	ids   []string
+	known map[string]string
+}
+
+func newMetrics(serverID string) *Metrics {
+	buckets := prometheus.ExponentialBuckets(0.0001, 2, 20)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: help}, labels)
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_" + name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_" + name, Help: help, Buckets: buckets}, labels)
+	}
+	return &Metrics{
+		server: hash(serverID),
+		hashes: map[string]*keyHashes{},
+		operations: counter("storage_transformation_operations_total", "Total number of transformations.",
+			"resource", "transformation_type", "transformer_prefix", "status"),
+		durations: histogram("storage_transformation_duration_seconds", "Latencies in seconds of value transformation operations.",
+			prometheus.ExponentialBuckets(5e-6, 2, 25), "transformation_type", "transformer_prefix"),
+		calls: histogram("envelope_encryption_kms_operations_latency_seconds", "KMS operation duration with gRPC error code status total.",
+			buckets, "provider_name", "method_name", "grpc_status_code"),
+		sources: gauge("envelope_encryption_dek_source_cache_size", "Number of records in data encryption key (DEK) source cache.", "provider_name"),
+		keyIDs: counter("envelope_encryption_key_id_hash_total", "Number of times a keyID is used split by transformation type, provider, and apiserver identity.",
+			"transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		keyIDLast: gauge("envelope_encryption_key_id_hash_last_timestamp_seconds", "The last time in seconds when a keyID was used.",
+			"transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		keyIDStatus: gauge("envelope_encryption_key_id_hash_status_last_timestamp_seconds", "The last time in seconds when a keyID was returned by the Status RPC call.",
+			"provider_name", "key_id_hash", "apiserver_id_hash"),
+		keyIDBad: counter("envelope_encryption_invalid_key_id_from_status_total", "Number of times an invalid keyID is returned by the Status RPC call split by error.",
+			"provider_name", "error"),
+		reloads: counter("encryption_config_controller_automatic_reloads_total", "Total number of reload successes and failures of encryption configuration split by apiserver identity.",
+			"status", "apiserver_id_hash"),
+		reloadLast: gauge("encryption_config_controller_automatic_reload_last_timestamp_seconds", "Timestamp of the last successful or failed automatic reload of encryption configuration split by apiserver identity.",
+			"status", "apiserver_id_hash"),
+		config: gauge("encryption_config_controller_last_config_info", "Information about the last applied encryption configuration with hash as label, split by apiserver identity.",
+			"apiserver_id_hash", "hash"),
+	}
+}
+
+// Collectors are what is to be registered.
+func (m *Metrics) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.operations, m.durations, m.calls, m.sources, m.keyIDs, m.keyIDLast, m.keyIDStatus,
+		m.keyIDBad, m.reloads, m.reloadLast, m.config}
+}
+
+// hash names what should not be shown.
+func hash(s string) string {
+	if s == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(s))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// transformed counts a value's way into or out of storage.
+func (m *Metrics) transformed(resource, direction, prefix string, began time.Time, err error) {
+	m.operations.WithLabelValues(resource, direction, prefix, statusOf(err)).Inc()
+	m.durations.WithLabelValues(direction, prefix).Observe(time.Since(began).Seconds())
+}
+
+func statusOf(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "Canceled"
+	}
+	return status.Code(err).String()
+}
+
+// keyHash returns the hash of a key's id, forgetting the oldest where a provider
+// has used too many.
+func (m *Metrics) keyHash(provider, keyID string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.hashes[provider]
+	if h == nil {
+		h = &keyHashes{known: map[string]string{}}
+		m.hashes[provider] = h
+	}
+	if known, ok := h.known[keyID]; ok {
+		return known
+	}
+	if len(h.ids) == maxKeyIDs {
+		gone := prometheus.Labels{"provider_name": provider, "key_id_hash": h.known[h.ids[0]]}
+		m.keyIDs.DeletePartialMatch(gone)
+		m.keyIDLast.DeletePartialMatch(gone)
+		m.keyIDStatus.DeletePartialMatch(gone)
+		delete(h.known, h.ids[0])
+		h.ids = h.ids[1:]
+	}
+	keyID = strings.Clone(keyID)
+	h.ids, h.known[keyID] = append(h.ids, keyID), hash(keyID)
+	return h.known[keyID]
+}
+
+func (m *Metrics) keyUsed(direction, provider, keyID string) {
+	h := m.keyHash(provider, keyID)
+	m.keyIDs.WithLabelValues(direction, provider, h, m.server).Inc()
+	m.keyIDLast.WithLabelValues(direction, provider, h, m.server).SetToCurrentTime()
+}
+
+// keyStatus notes what a plugin's status said.
+func (m *Metrics) keyStatus(provider, keyID string, err error) {
+	switch {
+	case err == nil:
+		m.keyIDStatus.WithLabelValues(provider, m.keyHash(provider, keyID), m.server).SetToCurrentTime()
+	case errors.Is(err, errLongKeyID):
+		m.keyIDBad.WithLabelValues(provider, "too_long").Inc()
+	case errors.Is(err, errNoKeyID):
+		m.keyIDBad.WithLabelValues(provider, "empty").Inc()
+	}
+}
+
+// reloaded counts a reload of the configuration.
+func (m *Metrics) reloaded(err error, configHash string) {
+	outcome := "success"
+	if err != nil {
+		outcome = "failure"
+	}
+	m.reloads.WithLabelValues(outcome, m.server).Inc()
+	m.reloadLast.WithLabelValues(outcome, m.server).SetToCurrentTime()
+	if err == nil {
+		m.configured(configHash)
+	}
+}
+
+// configured names the configuration in use.
+func (m *Metrics) configured(configHash string) {
+	m.config.Reset()
+	m.config.WithLabelValues(m.server, configHash).SetToCurrentTime()
+}

@@ -1,0 +1,116 @@
+package encryption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	kmsapi "k8s.io/kms/apis/v2"
+)
+
+const defaultTimeout = 3 * time.Second
+
+var (
+	errNoKeyID   = errors.New("the status has an empty keyID")
+	errLongKeyID = errors.New("the keyID of the status exceeds the max size")
+)
+
+// plugin calls a KMS plugin over its socket. Each call is bounded by the timeout,
+// waits for the plugin to come up meanwhile, and is measured.
+type plugin struct {
+	name    string
+	conn    *grpc.ClientConn
+	client  kmsapi.KeyManagementServiceClient
+	timeout time.Duration
+}
+
+func newPlugin(cfg *KMSConfiguration, m *Metrics) (*plugin, error) {
+	address, err := socketAddress(cfg.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	p := &plugin{name: cfg.Name, timeout: defaultTimeout}
+	if cfg.Timeout != nil {
+		p.timeout = cfg.Timeout.Duration
+	}
+	p.conn, err = grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
+		grpc.WithUnaryInterceptor(m.observeCalls(cfg.Name)),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", address)
+		}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("kms provider %s: %w", cfg.Name, err)
+	}
+	p.client = kmsapi.NewKeyManagementServiceClient(p.conn)
+	return p, nil
+}
+
+func (p *plugin) close() { p.conn.Close() }
+
+// status returns the plugin's current key, or why it is not healthy.
+func (p *plugin) status(ctx context.Context) (keyID string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	s, err := p.client.Status(ctx, &kmsapi.StatusRequest{})
+	switch {
+	case err != nil:
+		return "", err
+	case s.Healthz != "ok":
+		return "", fmt.Errorf("got unexpected healthz status: %s", s.Healthz)
+	case s.Version != "v2" && s.Version != "v2beta1":
+		return "", fmt.Errorf("unsupported KMS API version %q, want v2", s.Version)
+	case s.KeyId == "":
+		return "", errNoKeyID
+	case len(s.KeyId) > maxKeyID:
+		return "", errLongKeyID
+	}
+	return s.KeyId, nil
+}
+
+// encrypt returns an envelope without data for a seed.
+func (p *plugin) encrypt(ctx context.Context, seed []byte) (*envelope, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	r, err := p.client.Encrypt(ctx, &kmsapi.EncryptRequest{Plaintext: seed, Uid: uuid.NewString()})
+	if err != nil {
+		return nil, fmt.Errorf("failed to encrypt DEK source: %w", err)
+	}
+	e := &envelope{keyID: r.KeyId, source: r.Ciphertext, annotations: r.Annotations, sourceType: sourceSeed}
+	if err := e.validate(); err != nil {
+		return nil, fmt.Errorf("the answer to the encrypt request is invalid: %w", err)
+	}
+	return e, nil
+}
+
+// decrypt returns the seed or key of an envelope.
+func (p *plugin) decrypt(ctx context.Context, e *envelope) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	r, err := p.client.Decrypt(ctx, &kmsapi.DecryptRequest{
+		Ciphertext: e.source, Uid: uuid.NewString(), KeyId: e.keyID, Annotations: e.annotations,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("failed to decrypt DEK, error: %w", err)
+	}
+	return r.Plaintext, nil
+}
+
+// observeCalls measures the calls of a plugin.
+func (m *Metrics) observeCalls(name string) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		began := time.Now()
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		m.calls.WithLabelValues(name, method, status.Code(err).String()).Observe(time.Since(began).Seconds())
+		return err
+	}
+}

@@ -1,0 +1,81 @@
+package encryption
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// notEncrypted are records of the server itself, which other replicas have to
+// read whatever their configuration.
+var notEncrypted = []string{"serviceipallocations", "servicenodeportallocations", "apiserveripinfo"}
+
+// matches reports whether an entry of a configuration's resources names one.
+func matches(entry string, r schema.GroupResource) bool {
+	resource, group, _ := strings.Cut(entry, ".")
+	return (group == "*" && resource == "*") ||
+		(group == r.Group && (resource == "*" || resource == r.Resource))
+}
+
+func validateResources(resources []string, path *field.Path) field.ErrorList {
+	if len(resources) == 0 {
+		return field.ErrorList{field.Required(path, "at least one resource is required")}
+	}
+	var errs field.ErrorList
+	for i, entry := range resources {
+		at := path.Index(i)
+		if msg := invalidResource(entry); msg != "" {
+			errs = append(errs, field.Invalid(at, entry, msg))
+			continue
+		}
+		if slices.Contains(resources[:i], entry) {
+			errs = append(errs, field.Duplicate(at, entry))
+			continue
+		}
+		for _, other := range resources {
+			if other != entry && invalidResource(other) == "" && covers(other, entry) {
+				errs = append(errs, field.Invalid(at, entry, fmt.Sprintf(
+					"using overlapping resources such as %q and %q in the same resource list is not allowed as they will be masked", other, entry)))
+				break
+			}
+		}
+	}
+	return errs
+}
+
+// covers reports whether a wildcard includes another entry.
+func covers(wildcard, entry string) bool {
+	if wildcard == "*.*" {
+		return true
+	}
+	resource, group, _ := strings.Cut(wildcard, ".")
+	_, entryGroup, _ := strings.Cut(entry, ".")
+	return resource == "*" && group == entryGroup
+}
+
+// invalidResource returns what is wrong with an entry of its own.
+func invalidResource(entry string) string {
+	resource, group, _ := strings.Cut(entry, ".")
+	switch {
+	case entry == "" || resource == "":
+		return "a resource cannot be empty"
+	case entry == "*":
+		return `use "*." instead of "*" for all resources of the core group, or "*.*" for all resources`
+	case strings.ToLower(entry) != entry:
+		return "a resource must be in lower case"
+	case strings.Contains(entry, "/"):
+		return "a subresource has no storage of its own"
+	case strings.Contains(resource, "*") && resource != "*", strings.Contains(group, "*") && entry != "*.*":
+		return "a wildcard stands alone: *.GROUP, *. or *.*"
+	case group == "" && slices.Contains(notEncrypted, resource):
+		return "this resource cannot be encrypted"
+	case group == "extensions":
+		return "the extensions group is not served, name the group that the resource is in today"
+	case group == "events.k8s.io":
+		return `objects of events.k8s.io are stored as those of the core group, use "events"`
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package encryption
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// rules are a configuration put to work: the chain of each resource.
+type rules struct {
+	hash    string // of the file
+	entries []rule
+	plugins []*kms
+
+	stop    context.CancelFunc
+	polling sync.WaitGroup
+}
+
+type rule struct {
+	resources []string
+	chain     chain
+}
+
+// plain stores everything as it is.
+var plain = chain{identity{}}
+
+// newRules makes the providers of a valid configuration; close ends what they
+// run.
+func newRules(data []byte, m *Metrics) (*rules, error) {
+	cfg, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	r := &rules{hash: "sha256:" + hex.EncodeToString(sum[:])}
+	for _, res := range cfg.Resources {
+		e := rule{resources: res.Resources}
+		for i := range res.Providers {
+			t, err := r.provider(&res.Providers[i], m)
+			if err != nil {
+				r.close()
+				return nil, err
+			}
+			e.chain = append(e.chain, t)
+		}
+		r.entries = append(r.entries, e)
+	}
+	return r, nil
+}
+
+func (r *rules) provider(p *ProviderConfiguration, m *Metrics) (transformer, error) {
+	switch {
+	case p.AESGCM != nil:
+		return newKeyed("aesgcm", "AES", p.AESGCM.Keys, newGCM)
+	case p.AESCBC != nil:
+		return newKeyed("aescbc", "AES", p.AESCBC.Keys, newCBC)
+	case p.Secretbox != nil:
+		return newKeyed("secretbox", "Secretbox", p.Secretbox.Keys, newBox)
+	case p.KMS != nil:
+		k, err := newKMS(p.KMS, m)
+		if err == nil {
+			r.plugins = append(r.plugins, k)
+		}
+		return k, err
+	}
+	return identity{}, nil
+}
+
+// start has the plugins asked for their keys until close.
+func (r *rules) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	for _, k := range r.plugins {
+		r.polling.Go(func() { k.poll(ctx) })
+	}
+}
+
+// close ends the polling and the connections.
+func (r *rules) close() {
+	if r.stop != nil {
+		r.stop()
+	}
+	r.polling.Wait()
+	for _, k := range r.plugins {
+		k.plugin.close()
+	}
+}
+
+// check asks all plugins whether they are healthy.
+func (r *rules) check(ctx context.Context) error {
+	for _, k := range r.plugins {
+		if err := k.check(ctx); err != nil {
+			return fmt.Errorf("kms provider %s: %w", k.plugin.name, err)
+		}
+	}
+	return nil
+}
+
+// chainOf returns how a resource is stored.
+func (r *rules) chainOf(resource schema.GroupResource) chain {
+	for i := range r.entries {
+		for _, entry := range r.entries[i].resources {
+			if matches(entry, resource) {
+				return r.entries[i].chain
+			}
+		}
+	}
+	return plain
+}

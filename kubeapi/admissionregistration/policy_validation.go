@@ -1,0 +1,205 @@
+package admissionregistration
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/admission/expression"
+	"triplane/kubeapi/check"
+)
+
+// validatePolicyHead validates what policies of both kinds begin with.
+func validatePolicyHead(failure *admissionv1.FailurePolicyType, param *admissionv1.ParamKind, match *admissionv1.MatchResources,
+	conditions []admissionv1.MatchCondition, variables []admissionv1.Variable, x *expressions, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if failure == nil {
+		errs = append(errs, field.Required(path.Child("failurePolicy"), ""))
+	} else {
+		errs = append(errs, check.OneOf(*failure, path.Child("failurePolicy"), admissionv1.Fail, admissionv1.Ignore)...)
+	}
+	if param != nil {
+		errs = append(errs, validateParamKind(param, path.Child("paramKind"))...)
+	}
+	constraints := path.Child("matchConstraints")
+	if match == nil {
+		errs = append(errs, field.Required(constraints, ""))
+	} else {
+		errs = append(errs, validateMatch(match, constraints)...)
+		if len(match.ResourceRules) == 0 {
+			errs = append(errs, field.Required(constraints.Child("resourceRules"), ""))
+		}
+	}
+	errs = append(errs, validateConditions(conditions, x, path.Child("matchConditions"))...)
+	return append(errs, validateVariables(variables, x, path.Child("variables"))...)
+}
+
+func validatePolicy(p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
+	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(p.Spec.ParamKind)
+	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
+	if len(s.Validations) == 0 && len(s.AuditAnnotations) == 0 {
+		const atLeastOne = "validations or auditAnnotations must contain at least one item"
+		return append(errs, field.Required(path.Child("validations"), atLeastOne), field.Required(path.Child("auditAnnotations"), atLeastOne))
+	}
+	for i := range s.Validations {
+		errs = append(errs, validateValidation(&s.Validations[i], x, path.Child("validations").Index(i))...)
+	}
+	return append(errs, validateAudit(p.Name, s.AuditAnnotations, x, path.Child("auditAnnotations"))...)
+}
+
+func validateAudit(policy string, list []admissionv1.AuditAnnotation, x *expressions, path *field.Path) field.ErrorList {
+	if len(list) > maxAuditAnnotations {
+		return field.ErrorList{field.Invalid(path, list, fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations))}
+	}
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i, a := range list {
+		at := path.Index(i)
+		key := policy + "/" + a.Key
+		errs = append(errs, check.QualifiedName(key, at.Child("key"))...)
+		switch value := strings.TrimSpace(a.ValueExpression); {
+		case value == "":
+			errs = append(errs, field.Required(at.Child("valueExpression"), "valueExpression is not specified"))
+		case len(value) > maxValueExpression:
+			errs = append(errs, field.Required(at.Child("valueExpression"), fmt.Sprintf("must not exceed %d bytes in length", maxValueExpression)))
+		default:
+			errs = append(errs, x.check(x.scope, a.ValueExpression, at.Child("valueExpression"), types.StringType, types.NullType)...)
+		}
+		if seen[a.Key] {
+			errs = append(errs, field.Duplicate(at.Child("key"), a.Key))
+		}
+		seen[a.Key] = true
+	}
+	return errs
+}
+
+func validateValidation(v *admissionv1.Validation, x *expressions, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if strings.TrimSpace(v.Expression) == "" {
+		errs = append(errs, field.Required(path.Child("expression"), "expression is not specified"))
+	} else {
+		errs = append(errs, x.condition(v.Expression, path.Child("expression"))...)
+	}
+	switch m := path.Child("messageExpression"); {
+	case v.MessageExpression == "":
+	case strings.TrimSpace(v.MessageExpression) == "":
+		errs = append(errs, field.Invalid(m, v.MessageExpression, "must be non-empty if specified"))
+	default:
+		errs = append(errs, x.message(v.MessageExpression, m)...)
+	}
+	if m := v.Message; m != "" {
+		if strings.TrimSpace(m) == "" {
+			errs = append(errs, field.Invalid(path.Child("message"), m, "must be non-empty if specified"))
+		} else if strings.Contains(strings.TrimSpace(m), "\n") {
+			errs = append(errs, field.Invalid(path.Child("message"), m, "must not contain line breaks"))
+		}
+	}
+	if v.Reason != nil {
+		errs = append(errs, check.OneOf(*v.Reason, path.Child("reason"), metav1.StatusReasonForbidden, metav1.StatusReasonInvalid, metav1.StatusReasonRequestEntityTooLarge)...)
+	}
+	return errs
+}
+
+func validateParamKind(k *admissionv1.ParamKind, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	version := path.Child("apiVersion")
+	if k.APIVersion == "" {
+		errs = append(errs, field.Required(version, ""))
+	} else if gv, err := schema.ParseGroupVersion(k.APIVersion); err != nil {
+		errs = append(errs, field.Invalid(version, k.APIVersion, err.Error()))
+	} else {
+		if gv.Group != "" {
+			errs = append(errs, check.Subdomain(gv.Group, version)...)
+		}
+		errs = append(errs, check.Name(validation.IsDNS1035Label(gv.Version), gv.Version, version)...)
+	}
+	if k.Kind == "" {
+		return append(errs, field.Required(path.Child("kind"), ""))
+	}
+	if msgs := validation.IsDNS1035Label(strings.ToLower(k.Kind)); len(msgs) > 0 {
+		errs = append(errs, field.Invalid(path.Child("kind"), k.Kind, "may have mixed case, but should otherwise match: "+strings.Join(msgs, ",")))
+	}
+	return errs
+}
+
+// reserved are the words that CEL keeps for itself.
+const reserved = " true false null in as break const continue else for function if import let loop package namespace return var void while "
+
+func validateVariables(list []admissionv1.Variable, x *expressions, path *field.Path) field.ErrorList {
+	identifier := regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
+	var errs field.ErrorList
+	for i, v := range list {
+		at := path.Index(i)
+		named := identifier.MatchString(v.Name) && !strings.Contains(reserved, " "+v.Name+" ")
+		switch {
+		case v.Name == "":
+			errs = append(errs, field.Required(at.Child("name"), "name is not specified"))
+		case !named:
+			errs = append(errs, field.Invalid(at.Child("name"), v.Name, "must be a valid CEL identifier"))
+		}
+		switch {
+		case strings.TrimSpace(v.Expression) == "":
+			errs = append(errs, field.Required(at.Child("expression"), "expression is not specified"))
+		case named:
+			errs = append(errs, x.variable(&v, at.Child("expression"))...)
+		}
+	}
+	return errs
+}
+
+func validateMutatingPolicy(p *admissionv1.MutatingAdmissionPolicy) field.ErrorList {
+	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(p.Spec.ParamKind)
+	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
+	x.scope.Mutation = true
+	mutations := path.Child("mutations")
+	if len(s.Mutations) == 0 {
+		errs = append(errs, field.Required(mutations, "mutations must contain at least one item"))
+	}
+	for i := range s.Mutations {
+		errs = append(errs, validateMutation(&s.Mutations[i], x, mutations.Index(i))...)
+	}
+	if s.ReinvocationPolicy == "" {
+		return append(errs, field.Required(path.Child("reinvocationPolicy"), ""))
+	}
+	return append(errs, check.OneOf(s.ReinvocationPolicy, path.Child("reinvocationPolicy"), admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)...)
+}
+
+func validateMutation(m *admissionv1.Mutation, x *expressions, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	validate := func(name, text string, set, wanted bool, want *types.Type) {
+		switch {
+		case wanted && !set:
+			errs = append(errs, field.Required(path.Child(name), fmt.Sprintf("required when patchType is %s", m.PatchType)))
+		case !wanted && set:
+			errs = append(errs, field.Invalid(path.Child(name), text, fmt.Sprintf("must be unset when patchType is %s", m.PatchType)))
+		case wanted && strings.TrimSpace(text) == "":
+			errs = append(errs, field.Required(path.Child(name, "expression"), "expression is not specified"))
+		case wanted:
+			errs = append(errs, x.check(x.scope, text, path.Child(name, "expression"), want)...)
+		}
+	}
+	var patch, apply string
+	if m.JSONPatch != nil {
+		patch = m.JSONPatch.Expression
+	}
+	if m.ApplyConfiguration != nil {
+		apply = m.ApplyConfiguration.Expression
+	}
+	switch m.PatchType {
+	case "":
+		return field.ErrorList{field.Required(path.Child("patchType"), "")}
+	case admissionv1.PatchTypeApplyConfiguration, admissionv1.PatchTypeJSONPatch:
+		validate("applyConfiguration", apply, m.ApplyConfiguration != nil, m.PatchType == admissionv1.PatchTypeApplyConfiguration, expression.ObjectType)
+		validate("jsonPatch", patch, m.JSONPatch != nil, m.PatchType == admissionv1.PatchTypeJSONPatch, expression.Patches)
+	default:
+		return check.OneOf(m.PatchType, path.Child("patchType"), admissionv1.PatchTypeApplyConfiguration, admissionv1.PatchTypeJSONPatch)
+	}
+	return errs
+}

@@ -1,0 +1,125 @@
+package admissionregistration
+
+import (
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicyBinding] {
+	type binding = *admissionv1.ValidatingAdmissionPolicyBinding
+	k := configuration("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", "validatingadmissionpolicybinding",
+		func() binding { return &admissionv1.ValidatingAdmissionPolicyBinding{} },
+		func() runtime.Object { return &admissionv1.ValidatingAdmissionPolicyBindingList{} },
+		func(b binding) any { return b.Spec },
+		func(b binding) field.ErrorList {
+			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
+		})
+	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
+	k.Show.Columns = bindingColumns()
+	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {
+		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), since(b.CreationTimestamp)}
+	}
+	return k
+}
+
+func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBinding] {
+	type binding = *admissionv1.MutatingAdmissionPolicyBinding
+	k := configuration("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", "mutatingadmissionpolicybinding",
+		func() binding { return &admissionv1.MutatingAdmissionPolicyBinding{} },
+		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyBindingList{} },
+		func(b binding) any { return b.Spec },
+		func(b binding) field.ErrorList {
+			return validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+		})
+	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
+	k.Show.Columns = bindingColumns()
+	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {
+		return []any{b.Name, b.Spec.PolicyName, paramRef(b.Spec.ParamRef), since(b.CreationTimestamp)}
+	}
+	return k
+}
+
+func bindingColumns() []registry.Column {
+	return []registry.Column{
+		show.Name(),
+		show.Text("PolicyName", "PolicyName indicates the policy definition which the policy binding binded to"),
+		show.Text("ParamRef", "ParamRef indicates the param resource which sets the configuration param"),
+		show.Age(),
+	}
+}
+
+func paramRef(r *admissionv1.ParamRef) string {
+	switch {
+	case r == nil:
+		return unset
+	case r.Name == "":
+		return r.Selector.String()
+	case r.Namespace != "":
+		return r.Namespace + "/" + r.Name
+	}
+	return "*/" + r.Name
+}
+
+func validateBinding(policy string, ref *admissionv1.ParamRef, match *admissionv1.MatchResources) field.ErrorList {
+	path := field.NewPath("spec")
+	var errs field.ErrorList
+	if policy == "" {
+		errs = append(errs, field.Required(path.Child("policyName"), ""))
+	} else {
+		errs = append(errs, check.Subdomain(policy, path.Child("policyName"))...)
+	}
+	if ref != nil {
+		errs = append(errs, validateParamRef(ref, path.Child("paramRef"))...)
+	}
+	if match != nil {
+		errs = append(errs, validateMatch(match, path.Child("matchResources"))...)
+	}
+	return errs
+}
+
+func validateParamRef(r *admissionv1.ParamRef, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if r.Name != "" {
+		errs = append(errs, check.PathSegment(r.Name, path.Child("name"))...)
+	}
+	switch {
+	case r.Name != "" && r.Selector != nil:
+		const exclusive = "name and selector are mutually exclusive"
+		errs = append(errs, field.Forbidden(path.Child("name"), exclusive), field.Forbidden(path.Child("selector"), exclusive))
+	case r.Selector != nil:
+		errs = append(errs, validateSelector(r.Selector, path.Child("selector"))...)
+	case r.Name == "":
+		errs = append(errs, field.Required(path, "one of name or selector must be specified"))
+	}
+	action := path.Child("parameterNotFoundAction")
+	if r.ParameterNotFoundAction == nil || *r.ParameterNotFoundAction == "" {
+		return append(errs, field.Required(action, ""))
+	}
+	return append(errs, check.OneOf(*r.ParameterNotFoundAction, action, admissionv1.DenyAction, admissionv1.AllowAction)...)
+}
+
+func validateActions(list []admissionv1.ValidationAction, path *field.Path) field.ErrorList {
+	if len(list) == 0 {
+		return field.ErrorList{field.Required(path, "at least one validation action is required")}
+	}
+	var errs field.ErrorList
+	for i, a := range list {
+		errs = append(errs, check.OneOf(a, path.Index(i), admissionv1.Audit, admissionv1.Deny, admissionv1.Warn)...)
+		if slices.Contains(list[:i], a) {
+			errs = append(errs, field.Duplicate(path.Index(i), a))
+		}
+	}
+	if slices.Contains(list, admissionv1.Deny) && slices.Contains(list, admissionv1.Warn) {
+		errs = append(errs, field.Invalid(path, list, "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)"))
+	}
+	return errs
+}

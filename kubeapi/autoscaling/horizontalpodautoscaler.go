@@ -1,0 +1,239 @@
+package autoscaling
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+type autoscaler = autoscalingv2.HorizontalPodAutoscaler
+
+func autoscalerKind() registry.Kind[*autoscaler] {
+	v1, v2 := autoscalingv1.SchemeGroupVersion, autoscalingv2.SchemeGroupVersion
+	return registry.Kind[*autoscaler]{
+		Hub: v2.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
+		New:     func() *autoscaler { return &autoscaler{} },
+		NewList: func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
+		Representation: registry.Typed[*autoscaler]{
+			MetadataOnUpdate: registry.MetadataChange,
+			Versions: []registry.Version[*autoscaler]{{
+				Kind:    v1.WithKind("HorizontalPodAutoscaler"),
+				New:     func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
+				NewList: func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscalerList{} },
+				Default: func(o runtime.Object) {
+					if a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler); ok && a.Spec.MinReplicas == nil {
+						a.Spec.MinReplicas = ptr.To[int32](1)
+					}
+				},
+				ToHub: func(o runtime.Object) (*autoscaler, error) {
+					a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler)
+					if !ok {
+						return nil, fmt.Errorf("unexpected object %T", o)
+					}
+					return toV2(a), nil
+				},
+				FromHub: func(a *autoscaler) (runtime.Object, error) { return toV1(a) },
+			}},
+		},
+		Names: registry.Names{
+			Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler",
+			ShortNames: []string{"hpa"}, Categories: []string{"all"},
+		},
+		Write: registry.Write[*autoscaler]{
+			Default:          defaultAutoscaler,
+			PrepareForCreate: func(_ context.Context, a *autoscaler) { a.Status = autoscalingv2.HorizontalPodAutoscalerStatus{} },
+			PrepareForUpdate: func(_ context.Context, a, old *autoscaler) { a.Status = old.Status },
+			Validate:         func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a) },
+			ValidateUpdate:   func(_ context.Context, a, _ *autoscaler) field.ErrorList { return validate(a) },
+
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Also(strategy.Reset(v2, "status"), strategy.Reset(v1, "status")),
+		},
+		Show: registry.Show[*autoscaler]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Reference", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "scaleTargetRef")),
+				show.Text("Targets", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "metrics")),
+				show.Text("MinPods", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "minReplicas")),
+				show.Text("MaxPods", show.Doc(autoscalingv2.HorizontalPodAutoscalerSpec{}, "maxReplicas")),
+				show.Text("Replicas", show.Doc(autoscalingv2.HorizontalPodAutoscalerStatus{}, "currentReplicas")),
+				show.Age(),
+			},
+			Cells: func(a *autoscaler, since func(metav1.Time) string) []any {
+				return []any{a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name, targets(a), minimum(a),
+					int64(a.Spec.MaxReplicas), int64(a.Status.CurrentReplicas), since(a.CreationTimestamp)}
+			},
+		},
+		Status: &registry.StatusSubresource[*autoscaler]{
+			PrepareForUpdate: func(_ context.Context, a, old *autoscaler) { a.Spec = old.Spec },
+			ValidateUpdate: func(_ context.Context, a, _ *autoscaler) field.ErrorList {
+				path := field.NewPath("status")
+				errs := check.NonNegative(int64(a.Status.CurrentReplicas), path.Child("currentReplicas"))
+				return append(errs, check.NonNegative(int64(a.Status.DesiredReplicas), path.Child("desiredReplicas"))...)
+			},
+			ResetFields: strategy.Also(strategy.Reset(v2, "spec"), strategy.Reset(v1, "spec")),
+		},
+	}
+}
+
+func defaultAutoscaler(a *autoscaler) {
+	a.Annotations = withoutCarried(a.Annotations)
+	if a.Spec.MinReplicas == nil {
+		a.Spec.MinReplicas = ptr.To[int32](1)
+	}
+	if len(a.Spec.Metrics) == 0 {
+		a.Spec.Metrics = []autoscalingv2.MetricSpec{cpuMetric(80)}
+	}
+	if b := a.Spec.Behavior; b != nil {
+		b.ScaleUp = withDefaults(b.ScaleUp, upRules(), true)
+		b.ScaleDown = withDefaults(b.ScaleDown, downRules(), true)
+	}
+}
+
+func cpuMetric(percent int32) autoscalingv2.MetricSpec {
+	return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
+		Name:   corev1.ResourceCPU,
+		Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent},
+	}}
+}
+
+func upRules() *autoscalingv2.HPAScalingRules {
+	return &autoscalingv2.HPAScalingRules{
+		StabilizationWindowSeconds: ptr.To[int32](0),
+		SelectPolicy:               ptr.To(autoscalingv2.MaxChangePolicySelect),
+		Policies: []autoscalingv2.HPAScalingPolicy{
+			{Type: autoscalingv2.PodsScalingPolicy, Value: 4, PeriodSeconds: 15},
+			{Type: autoscalingv2.PercentScalingPolicy, Value: 100, PeriodSeconds: 15},
+		},
+	}
+}
+
+func downRules() *autoscalingv2.HPAScalingRules {
+	return &autoscalingv2.HPAScalingRules{
+		SelectPolicy: ptr.To(autoscalingv2.MaxChangePolicySelect),
+		Policies:     []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PercentScalingPolicy, Value: 100, PeriodSeconds: 15}},
+	}
+}
+
+// withDefaults completes rules; those that come through annotations must bring
+// policies of their own.
+func withDefaults(r, defaults *autoscalingv2.HPAScalingRules, policies bool) *autoscalingv2.HPAScalingRules {
+	if r == nil {
+		return defaults
+	}
+	if r.StabilizationWindowSeconds == nil {
+		r.StabilizationWindowSeconds = defaults.StabilizationWindowSeconds
+	}
+	if r.SelectPolicy == nil {
+		r.SelectPolicy = defaults.SelectPolicy
+	}
+	if r.Policies == nil && policies {
+		r.Policies = defaults.Policies
+	}
+	return r
+}
+
+// maxShown is how many metrics a row of the table shows.
+const maxShown = 2
+
+func targets(a *autoscaler) string {
+	if len(a.Spec.Metrics) == 0 {
+		return "<none>"
+	}
+	var list []string
+	for i := range a.Spec.Metrics {
+		var status *autoscalingv2.MetricStatus
+		if i < len(a.Status.CurrentMetrics) {
+			status = &a.Status.CurrentMetrics[i]
+		}
+		list = append(list, target(&a.Spec.Metrics[i], status))
+	}
+	if n := len(list); n > maxShown {
+		return fmt.Sprintf("%s + %d more...", strings.Join(list[:maxShown], ", "), n-maxShown)
+	}
+	return strings.Join(list, ", ")
+}
+
+func target(m *autoscalingv2.MetricSpec, s *autoscalingv2.MetricStatus) string {
+	var current autoscalingv2.MetricValueStatus
+	var want autoscalingv2.MetricTarget
+	name := ""
+	switch {
+	case m.Resource != nil:
+		want, name = m.Resource.Target, string(m.Resource.Name)+": "
+		if s != nil && s.Resource != nil {
+			current = s.Resource.Current
+		}
+	case m.ContainerResource != nil:
+		want, name = m.ContainerResource.Target, string(m.ContainerResource.Name)+": "
+		if s != nil && s.ContainerResource != nil {
+			current = s.ContainerResource.Current
+		}
+	case m.Pods != nil:
+		want = m.Pods.Target
+		if s != nil && s.Pods != nil {
+			current = s.Pods.Current
+		}
+	case m.Object != nil:
+		want = m.Object.Target
+		if s != nil && s.Object != nil {
+			current = s.Object.Current
+		}
+	case m.External != nil:
+		want = m.External.Target
+		if s != nil && s.External != nil {
+			current = s.External.Current
+		}
+	default:
+		return "<unknown type>"
+	}
+	average := ""
+	if name == "" && m.Pods == nil {
+		average = " (avg)"
+	}
+	switch {
+	case want.AverageValue != nil:
+		return name + amount(current.AverageValue) + "/" + want.AverageValue.String() + average
+	case want.AverageUtilization != nil:
+		return fmt.Sprintf("%s%s/%d%%", name, percent(current.AverageUtilization), *want.AverageUtilization)
+	default:
+		return name + amount(current.Value) + "/" + amount(want.Value)
+	}
+}
+
+func amount(q *resource.Quantity) string {
+	if q == nil {
+		return "<unknown>"
+	}
+	return q.String()
+}
+
+func percent(p *int32) string {
+	if p == nil {
+		return "<unknown>"
+	}
+	return fmt.Sprintf("%d%%", *p)
+}
+
+// minimum is the cell of the smallest number of pods.
+func minimum(a *autoscaler) string {
+	if a.Spec.MinReplicas == nil {
+		return "<unset>"
+	}
+	return strconv.Itoa(int(*a.Spec.MinReplicas))
+}

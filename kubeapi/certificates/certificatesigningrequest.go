@@ -1,0 +1,151 @@
+package certificates
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/generic/request"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+func signingRequestKind() registry.Kind[*csr] {
+	return registry.Kind[*csr]{
+		Hub:     v1.WithKind("CertificateSigningRequest"),
+		New:     func() *csr { return &csr{} },
+		NewList: func() runtime.Object { return &certificatesv1.CertificateSigningRequestList{} },
+		Names: registry.Names{
+			Plural: "certificatesigningrequests", Singular: "certificatesigningrequest",
+			ShortNames: []string{"csr"},
+		},
+		Write: registry.Write[*csr]{
+			ValidateName:             check.PathSegmentName,
+			PrepareForCreate:         prepareCreate,
+			PrepareForUpdate:         func(_ context.Context, r, old *csr) { r.Spec, r.Status = old.Spec, old.Status },
+			Validate:                 func(_ context.Context, r *csr) field.ErrorList { return validate(r) },
+			ValidateUpdate:           func(_ context.Context, r, old *csr) field.ErrorList { return validateUpdate(r, old) },
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "spec", "status"),
+		},
+		Show: registry.Show[*csr]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Age(),
+				show.Text("SignerName", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "signerName")),
+				show.Text("Requestor", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "request")),
+				show.Text("RequestedDuration", show.Doc(certificatesv1beta1.CertificateSigningRequestSpec{}, "expirationSeconds")),
+				show.Text("Condition", show.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions")),
+			},
+			Cells: cells,
+		},
+		Select: registry.Select[*csr]{
+			Fields: []registry.SelectableField[*csr]{
+				{Path: "spec.signerName", Get: func(r *csr) string { return r.Spec.SignerName }},
+			},
+		},
+		Status: &registry.StatusSubresource[*csr]{
+			PrepareForUpdate: prepareStatus,
+			ValidateUpdate:   validateStatusUpdate,
+			ResetFields:      strategy.ResetPaths(v1, strategy.Path{"spec"}),
+		},
+	}
+}
+
+// prepareCreate says who asks.
+func prepareCreate(ctx context.Context, r *csr) {
+	r.Spec.Username, r.Spec.UID, r.Spec.Groups, r.Spec.Extra = "", "", nil, nil
+	if u := request.UserFrom(ctx); u != nil {
+		r.Spec.Username, r.Spec.UID = u.Name, u.UID
+		r.Spec.Groups = append([]string(nil), u.Groups...)
+		for k, v := range u.Extra {
+			if r.Spec.Extra == nil {
+				r.Spec.Extra = map[string]certificatesv1.ExtraValue{}
+			}
+			r.Spec.Extra[k] = append(certificatesv1.ExtraValue(nil), v...)
+		}
+	}
+	r.Status = certificatesv1.CertificateSigningRequestStatus{}
+}
+
+// prepareStatus lets signers write what they do; approval stays as it is.
+func prepareStatus(_ context.Context, r, old *csr) {
+	r.Spec = old.Spec
+	stamp(r, old)
+}
+
+// prepareApproval lets approvers write conditions and nothing else.
+func prepareApproval(_ context.Context, r, old *csr) {
+	r.Spec = old.Spec
+	r.Status.Certificate = old.Status.Certificate
+	stamp(r, old)
+}
+
+// stamp fills in the times of conditions.
+func stamp(r, old *csr) {
+	now := metav1.NewTime(time.Now())
+	for i := range r.Status.Conditions {
+		c := &r.Status.Conditions[i]
+		if c.LastUpdateTime.IsZero() {
+			c.LastUpdateTime = now
+		}
+		if !c.LastTransitionTime.IsZero() {
+			continue
+		}
+		c.LastTransitionTime = now
+		for _, o := range old.Status.Conditions {
+			if o.Type == c.Type && o.Status == c.Status && !o.LastTransitionTime.IsZero() {
+				c.LastTransitionTime = o.LastTransitionTime
+			}
+		}
+	}
+}
+
+func cells(r *csr, since func(metav1.Time) string) []any {
+	signer, requested := "<none>", "<none>"
+	if r.Spec.SignerName != "" {
+		signer = r.Spec.SignerName
+	}
+	if s := r.Spec.ExpirationSeconds; s != nil {
+		requested = duration.HumanDuration(time.Duration(*s) * time.Second)
+	}
+	return []any{r.Name, since(r.CreationTimestamp), signer, r.Spec.Username, requested, state(r)}
+}
+
+func state(r *csr) string {
+	var approved, denied, failed bool
+	for _, c := range r.Status.Conditions {
+		switch {
+		case c.Status == corev1.ConditionFalse:
+		case c.Type == certificatesv1.CertificateApproved:
+			approved = true
+		case c.Type == certificatesv1.CertificateDenied:
+			denied = true
+		case c.Type == certificatesv1.CertificateFailed:
+			failed = true
+		}
+	}
+	words := []string{"Pending"}
+	if denied {
+		words = []string{"Denied"}
+	} else if approved {
+		words = []string{"Approved"}
+	}
+	if failed {
+		words = append(words, "Failed")
+	}
+	if len(r.Status.Certificate) > 0 {
+		words = append(words, "Issued")
+	}
+	return strings.Join(words, ",")
+}

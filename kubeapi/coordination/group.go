@@ -1,0 +1,15 @@
+package coordination
+
+import (
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"triplane/generic/server"
+	"triplane/kubeapi/group"
+)
+
+// Group builds coordination.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, coordinationv1.GroupName, "v1")
+	group.Add(b, leaseKind())
+	return b.Info()
+}

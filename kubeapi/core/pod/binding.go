@@ -1,0 +1,123 @@
+package pod
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/strategy"
+)
+
+// Bindings serves "bindings": a Binding puts the pod of its own name on a node.
+type Bindings struct{ Pods *registry.Store[*corev1.Pod] }
+
+func (Bindings) New() runtime.Object     { return &corev1.Binding{} }
+func (b Bindings) NamespaceScoped() bool { return true }
+func (b Bindings) SingularName() string  { return "binding" }
+func (b Bindings) ShortNames() []string  { return nil }
+func (b Bindings) Categories() []string  { return nil }
+
+// PreserveObjectMeta keeps the uid, which names the pod that is meant.
+func (b Bindings) PreserveObjectMeta() bool { return true }
+
+// Create implements rest.Creater.
+func (b Bindings) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
+	binding, ok := obj.(*corev1.Binding)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Binding object: %#v", obj))
+	}
+	return b.bind(ctx, binding.Name, binding, validate, opts)
+}
+
+// namedBinding serves "pods/binding", where the URL names the pod as well.
+type namedBinding struct{ Bindings }
+
+// CreateNamed implements rest.NamedCreater.
+func (b namedBinding) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
+	binding, ok := obj.(*corev1.Binding)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Binding object: %#v", obj))
+	}
+	if binding.Name != name {
+		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
+	}
+	return b.bind(ctx, name, binding, validate, opts)
+}
+
+func (b Bindings) bind(ctx context.Context, name string, binding *corev1.Binding, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
+	if errs := validateBinding(binding); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Binding").GroupKind(), name, errs)
+	}
+	if err := group.Admit(ctx, binding, validate); err != nil {
+		return nil, err
+	}
+	dryRun := opts != nil && len(opts.DryRun) > 0
+	sub := &registry.UpdateSubresource[pod]{}
+	_, err := b.Pods.Modify(ctx, name, sub, dryRun, func(p pod) error { return bindTo(p, binding) })
+	if err != nil {
+		return nil, err
+	}
+	return &metav1.Status{Status: metav1.StatusSuccess, Code: 201}, nil
+}
+
+func validateBinding(b *corev1.Binding) field.ErrorList {
+	var errs field.ErrorList
+	target := field.NewPath("target")
+	if b.Target.Kind != "" && b.Target.Kind != "Node" {
+		errs = append(errs, field.NotSupported(target.Child("kind"), b.Target.Kind, []string{"Node", "<empty>"}))
+	}
+	if b.Target.Name == "" {
+		errs = append(errs, field.Required(target.Child("name"), ""))
+	}
+	return errs
+}
+
+func bindTo(p pod, b *corev1.Binding) error {
+	conflict := func(msg string, args ...any) error {
+		return apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, fmt.Errorf(msg, args...))
+	}
+	if b.UID != "" && b.UID != p.UID {
+		return conflict("Precondition failed: UID in precondition: %v, UID in object meta: %v", b.UID, p.UID)
+	}
+	if b.ResourceVersion != "" && b.ResourceVersion != p.ResourceVersion {
+		return conflict("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", b.ResourceVersion, p.ResourceVersion)
+	}
+	switch {
+	case p.DeletionTimestamp != nil:
+		return conflict("pod %s is being deleted, cannot be assigned to a host", p.Name)
+	case p.Spec.NodeName != "":
+		return conflict("pod %s is already assigned to node %q", p.Name, p.Spec.NodeName)
+	case len(p.Spec.SchedulingGates) > 0:
+		return conflict("pod %s has non-empty .spec.schedulingGates", p.Name)
+	}
+	before := p.DeepCopy()
+	p.Spec.NodeName = b.Target.Name
+	for k, v := range b.Annotations {
+		if p.Annotations == nil {
+			p.Annotations = map[string]string{}
+		}
+		p.Annotations[k] = v
+	}
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled {
+			if c.Status != corev1.ConditionTrue {
+				c.Status, c.LastTransitionTime, c.Reason, c.Message = corev1.ConditionTrue, metav1.Now().Rfc3339Copy(), "", ""
+			}
+			strategy.Generation(p, before, true)
+			return nil
+		}
+	}
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now().Rfc3339Copy(),
+	})
+	strategy.Generation(p, before, true)
+	return nil
+}

@@ -1,0 +1,51 @@
+package pod
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/specdiff"
+	"triplane/kubeapi/strategy"
+)
+
+// ephemeralContainers adds containers for debugging to a running pod.
+func ephemeralContainers(o podspec.Options) *registry.UpdateSubresource[pod] {
+	path := field.NewPath("spec", "ephemeralContainers")
+	return &registry.UpdateSubresource[pod]{
+		PrepareForUpdate: func(_ context.Context, p, old pod) {
+			added := p.Spec.EphemeralContainers
+			meta := p.ObjectMeta.ManagedFields
+			version := p.ResourceVersion
+			*p = *old.DeepCopy()
+			p.Spec.EphemeralContainers, p.ManagedFields, p.ResourceVersion = added, meta, version
+			raiseGeneration(p, old)
+		},
+		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList {
+			if mirrorPod(old) {
+				return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
+			}
+			errs := podspec.EphemeralContainers(o, &p.Spec, path)
+			now := map[string]*corev1.EphemeralContainer{}
+			for i := range p.Spec.EphemeralContainers {
+				now[p.Spec.EphemeralContainers[i].Name] = &p.Spec.EphemeralContainers[i]
+			}
+			for i := range old.Spec.EphemeralContainers {
+				was := &old.Spec.EphemeralContainers[i]
+				switch is := now[was.Name]; {
+				case is == nil:
+					errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be removed\n", was.Name)))
+				case check.Differs(*is, *was):
+					errs = append(errs, field.Forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", was.Name, specdiff.Of(was, is))))
+				}
+			}
+			return errs
+		},
+		ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
+	}
+}

@@ -1,0 +1,183 @@
+package pod
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/kubeapi/group"
+)
+
+// eviction serves "pods/eviction": a deletion that asks disruption budgets first.
+type eviction struct {
+	pods   *registry.Store[pod]
+	stores *group.Stores
+}
+
+func (e eviction) New() runtime.Object { return &policyv1.Eviction{} }
+
+// Kind implements rest.KindProvider.
+func (e eviction) Kind(schema.GroupVersion) schema.GroupVersionKind {
+	return policyv1.SchemeGroupVersion.WithKind("Eviction")
+}
+
+// CreateNamed implements rest.NamedCreater.
+func (e eviction) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
+	ev, ok := obj.(*policyv1.Eviction)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a Eviction object: %T", obj))
+	}
+	if ev.Name != name {
+		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
+	}
+	if err := group.Admit(ctx, ev, validate); err != nil {
+		return nil, err
+	}
+	p, err := e.pods.Read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	del := ev.DeleteOptions
+	if del == nil {
+		del = &metav1.DeleteOptions{}
+	}
+	if opts != nil && len(opts.DryRun) > 0 {
+		del.DryRun = opts.DryRun
+	}
+	if counts(p) {
+		if err := e.askBudgets(ctx, p, len(del.DryRun) > 0); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.markDisrupted(ctx, name, len(del.DryRun) > 0); err != nil {
+		return nil, err
+	}
+	if _, _, err := e.pods.Delete(ctx, name, nil, del); err != nil {
+		return nil, err
+	}
+	return &metav1.Status{Status: metav1.StatusSuccess, Code: 201}, nil
+}
+
+// counts reports whether a pod's end disrupts anything.
+func counts(p pod) bool {
+	return p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed &&
+		p.Status.Phase != corev1.PodPending && p.DeletionTimestamp == nil
+}
+
+var budgets = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
+
+func (e eviction) askBudgets(ctx context.Context, p pod, dryRun bool) error {
+	all, err := group.List[*policyv1.PodDisruptionBudget](ctx, e.stores, budgets, p.Namespace, &metainternalversion.ListOptions{})
+	if err != nil {
+		return err
+	}
+	var match []*policyv1.PodDisruptionBudget
+	for _, b := range all {
+		if s, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err == nil && !s.Empty() && s.Matches(labels.Set(p.Labels)) {
+			match = append(match, b)
+		}
+	}
+	switch len(match) {
+	case 0:
+		return nil
+	case 1:
+		return e.spend(ctx, match[0].Name, p, dryRun)
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: 500, Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+	}}
+}
+
+// spend takes one disruption from a budget.
+func (e eviction) spend(ctx context.Context, name string, p pod, dryRun bool) error {
+	store, ok := e.stores.Find(budgets).(*registry.Store[*policyv1.PodDisruptionBudget])
+	if !ok {
+		return fmt.Errorf("no storage for %s", budgets)
+	}
+	var refusal error
+	_, err := store.Modify(request.WithNamespace(ctx, p.Namespace), name, store.Kind().Status, dryRun, func(b *policyv1.PodDisruptionBudget) error {
+		refusal = disrupt(b, p.Name)
+		return refusal
+	})
+	if refusal != nil {
+		return refusal
+	}
+	return err
+}
+
+func disrupt(b *policyv1.PodDisruptionBudget, podName string) error {
+	if b.Status.ObservedGeneration < b.Generation {
+		return tooMany(b, 10, "The disruption budget %s is still being processed by the server.", b.Name)
+	}
+	if b.Status.DisruptionsAllowed <= 0 {
+		return blocked(b)
+	}
+	if len(b.Status.DisruptedPods) > maxDisruptedPods {
+		return apierrors.NewForbidden(budgets, b.Name, errors.New("DisruptedPods map too big - too many evictions not confirmed by PDB controller"))
+	}
+	if b.Status.DisruptionsAllowed--; b.Status.DisruptionsAllowed == 0 {
+		meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
+			Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.InsufficientPodsReason,
+			ObservedGeneration: b.Status.ObservedGeneration,
+		})
+	}
+	if b.Status.DisruptedPods == nil {
+		b.Status.DisruptedPods = map[string]metav1.Time{}
+	}
+	b.Status.DisruptedPods[podName] = metav1.Now().Rfc3339Copy()
+	return nil
+}
+
+// maxDisruptedPods bounds the pods in a budget's status whose end nobody has
+// confirmed.
+const maxDisruptedPods = 2000
+
+// blocked returns why a budget allows no disruption.
+func blocked(b *policyv1.PodDisruptionBudget) error {
+	if c := meta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition); c != nil && c.Reason == policyv1.SyncFailedReason {
+		return tooMany(b, 0, "The disruption budget %s does not allow evicting pods currently because it failed sync: %v", b.Name, c.Message)
+	}
+	if b.Status.CurrentHealthy <= b.Status.DesiredHealthy {
+		return tooMany(b, 0, "The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
+	}
+	return tooMany(b, 0, "The disruption budget %s does not allow evicting pods currently", b.Name)
+}
+
+func tooMany(b *policyv1.PodDisruptionBudget, retry int, detail string, args ...any) error {
+	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retry)
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: policyv1.DisruptionBudgetCause, Message: fmt.Sprintf(detail, args...),
+	})
+	return err
+}
+
+// markDisrupted notes in the pod why it ends, for controllers that count such
+// ends differently.
+func (e eviction) markDisrupted(ctx context.Context, name string, dryRun bool) error {
+	_, err := e.pods.Modify(ctx, name, status(), dryRun, func(p pod) error {
+		for i := range p.Status.Conditions {
+			if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+				return nil
+			}
+		}
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now().Rfc3339Copy(),
+			Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
+		})
+		return nil
+	})
+	return err
+}

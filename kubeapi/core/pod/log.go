@@ -1,0 +1,91 @@
+package pod
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/group"
+)
+
+// logResource serves "pods/log".
+type logResource struct {
+	pods   *registry.Store[pod]
+	stores *group.Stores
+}
+
+func (logResource) New() runtime.Object { return &corev1.Pod{} }
+
+// NewGetOptions implements rest.GetterWithOptions.
+func (logResource) NewGetOptions() runtime.Object { return &corev1.PodLogOptions{} }
+
+// ProducesMIMETypes implements rest.StorageMetadata.
+func (logResource) ProducesMIMETypes(string) []string { return []string{"text/plain"} }
+
+// ProducesObject implements rest.StorageMetadata: a log is a text, no Pod.
+func (logResource) ProducesObject(string) any { return "" }
+
+// GetWithOptions implements rest.GetterWithOptions.
+func (l logResource) GetWithOptions(ctx context.Context, name string, opts runtime.Object) (runtime.Object, error) {
+	o, ok := opts.(*corev1.PodLogOptions)
+	if !ok {
+		return nil, fmt.Errorf("unexpected options %T", opts)
+	}
+	if errs := validateLogOptions(o); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), name, errs)
+	}
+	p, err := l.pods.Read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := containerOf(p, o.Container, "log"); err != nil {
+		return nil, err
+	}
+	if p.Spec.NodeName == "" {
+		return noLog{}, nil
+	}
+	err = kubeletOf(ctx, l.stores, p.Spec.NodeName)
+	if apierrors.IsNotFound(err) {
+		return nil, apierrors.NewNotFound(corev1.Resource("pods"), p.Spec.NodeName)
+	}
+	return nil, err
+}
+
+func validateLogOptions(o *corev1.PodLogOptions) field.ErrorList {
+	var errs field.ErrorList
+	if o.TailLines != nil && *o.TailLines < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("tailLines"), *o.TailLines, "must be greater than or equal to 0"))
+	}
+	if o.LimitBytes != nil && *o.LimitBytes < 1 {
+		errs = append(errs, field.Invalid(field.NewPath("limitBytes"), *o.LimitBytes, "must be greater than 0"))
+	}
+	switch {
+	case o.SinceSeconds != nil && o.SinceTime != nil:
+		errs = append(errs, field.Forbidden(field.NewPath(""), "at most one of `sinceTime` or `sinceSeconds` may be specified"))
+	case o.SinceSeconds != nil && *o.SinceSeconds < 1:
+		errs = append(errs, field.Invalid(field.NewPath("sinceSeconds"), *o.SinceSeconds, "must be greater than 0"))
+	}
+	if o.Stream != nil && *o.Stream != corev1.LogStreamAll {
+		errs = append(errs, field.Forbidden(field.NewPath("stream"), "may not be specified"))
+	}
+	return errs
+}
+
+// noLog is the log of a pod that no node has yet.
+type noLog struct{}
+
+func (noLog) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+func (n noLog) DeepCopyObject() runtime.Object { return n }
+
+// InputStream implements rest.Streamer.
+func (noLog) InputStream(context.Context, string, string) (io.ReadCloser, bool, string, error) {
+	return nil, false, "text/plain", nil
+}

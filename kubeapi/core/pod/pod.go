@@ -1,0 +1,114 @@
+package pod
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/strategy"
+)
+
+type pod = *corev1.Pod
+
+// Kind declares the Pod; o says what its spec may be.
+func Kind(o podspec.Options) registry.Kind[pod] {
+	return registry.Kind[pod]{
+		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
+		New:     func() pod { return &corev1.Pod{} },
+		NewList: func() runtime.Object { return &corev1.PodList{} },
+		Names:   registry.Names{Plural: "pods", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}},
+		Write: registry.Write[pod]{
+			AllowUnconditionalUpdate: true,
+			Default: func(p pod) {
+				podspec.DefaultPod(p)
+				firstIP(&p.Status)
+			},
+			PrepareForCreate: prepareForCreate,
+			PrepareForUpdate: func(_ context.Context, p, old pod) {
+				p.Status = old.Status
+				raiseGeneration(p, old)
+			},
+			Validate:       func(_ context.Context, p pod) field.ErrorList { return validateNew(o, p) },
+			ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateUpdate(o, p, old) },
+			Warnings: func(_ context.Context, p, old pod) []string {
+				if old != nil {
+					return nil
+				}
+				return podspec.PodWarnings(p)
+			},
+			ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
+		},
+		Delete: registry.Delete[pod]{
+			ReturnsObject: true,
+			CheckGraceful: gracePeriod,
+		},
+		Show: registry.Show[pod]{
+			Columns:       columns(),
+			Cells:         cells,
+			RowConditions: rowConditions,
+		},
+		Select: registry.Select[pod]{
+			Fields: selectableFields(),
+			Index:  "spec.nodeName",
+		},
+		Status: status(),
+		Subresources: map[string]*registry.UpdateSubresource[pod]{
+			"ephemeralcontainers": ephemeralContainers(o),
+			"resize":              resize(o),
+		},
+	}
+}
+
+func selectableFields() []registry.SelectableField[pod] {
+	f := func(path string, get func(p pod) string) registry.SelectableField[pod] {
+		return registry.SelectableField[pod]{Path: path, Get: get}
+	}
+	return []registry.SelectableField[pod]{
+		f("spec.nodeName", func(p pod) string { return p.Spec.NodeName }),
+		f("spec.restartPolicy", func(p pod) string { return string(p.Spec.RestartPolicy) }),
+		f("spec.schedulerName", func(p pod) string { return p.Spec.SchedulerName }),
+		f("spec.serviceAccountName", func(p pod) string { return p.Spec.ServiceAccountName }),
+		f("spec.hostNetwork", func(p pod) string {
+			if p.Spec.HostNetwork {
+				return "true"
+			}
+			return "false"
+		}),
+		f("status.phase", func(p pod) string { return string(p.Status.Phase) }),
+		f("status.podIP", func(p pod) string {
+			if len(p.Status.PodIPs) > 0 {
+				return p.Status.PodIPs[0].IP
+			}
+			return p.Status.PodIP
+		}),
+		f("status.nominatedNodeName", func(p pod) string { return p.Status.NominatedNodeName }),
+	}
+}
+
+// gracePeriod settles how long a pod may take to end: not at all when no
+// kubelet has it.
+func gracePeriod(_ context.Context, p pod, opts *metav1.DeleteOptions) bool {
+	if opts == nil {
+		return false
+	}
+	var period int64
+	switch {
+	case opts.GracePeriodSeconds != nil:
+		period = *opts.GracePeriodSeconds
+	case p.Spec.TerminationGracePeriodSeconds != nil:
+		period = *p.Spec.TerminationGracePeriodSeconds
+	}
+	if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
+		period = 0
+	}
+	if period < 0 {
+		period = 1
+	}
+	opts.GracePeriodSeconds = &period
+	return true
+}

@@ -1,0 +1,120 @@
+package pod
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/request"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/strategy"
+)
+
+// prepareForCreate sets what the server decides of a new pod.
+func prepareForCreate(ctx context.Context, p pod) {
+	p.Generation = 1
+	podspec.DropDisabled(&p.Spec)
+	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
+		*g = 1
+	}
+	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
+	if len(p.Spec.SchedulingGates) > 0 {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, LastTransitionTime: metav1.Now().Rfc3339Copy(),
+			Message: "Scheduling is blocked due to non-empty scheduling gates",
+		})
+	}
+	profilesFromAnnotations(ctx, p)
+	labelKeysIntoSelectors(p)
+}
+
+// raiseGeneration raises the generation when the spec changed.
+func raiseGeneration(p, old pod) { strategy.Generation(p, old, check.Differs(p.Spec, old.Spec)) }
+
+const appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/"
+
+// profilesFromAnnotations sets the AppArmor profiles that annotations of old
+// name in the fields that came after them, and keeps both in step.
+func profilesFromAnnotations(ctx context.Context, p pod) {
+	annotations := field.NewPath("metadata", "annotations")
+	for _, cs := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+		for i := range cs {
+			v, ok := p.Annotations[appArmorAnnotation+cs[i].Name]
+			if !ok || cs[i].SecurityContext != nil && cs[i].SecurityContext.AppArmorProfile != nil {
+				continue
+			}
+			request.AddWarning(ctx, podspec.AppArmorWarning(annotations, cs[i].Name))
+			setAppArmor(&cs[i], v)
+		}
+	}
+}
+
+func setAppArmor(c *corev1.Container, value string) {
+	var profile *corev1.AppArmorProfile
+	switch local, ok := strings.CutPrefix(value, "localhost/"); {
+	case value == "unconfined":
+		profile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	case value == "runtime/default":
+		profile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
+	case ok && local != "":
+		profile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &local}
+	default:
+		return
+	}
+	if c.SecurityContext == nil {
+		c.SecurityContext = &corev1.SecurityContext{}
+	}
+	c.SecurityContext.AppArmorProfile = profile
+}
+
+// labelKeysIntoSelectors turns the label keys that affinity terms and spread
+// constraints name into requirements on the pod's own values.
+func labelKeysIntoSelectors(p pod) {
+	for i := range p.Spec.TopologySpreadConstraints {
+		if c := &p.Spec.TopologySpreadConstraints[i]; c.LabelSelector != nil {
+			for _, k := range c.MatchLabelKeys {
+				requireLabel(p, c.LabelSelector, k, metav1.LabelSelectorOpIn)
+			}
+		}
+	}
+	a := p.Spec.Affinity
+	if a == nil {
+		return
+	}
+	if x := a.PodAffinity; x != nil {
+		labelKeys(p, x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if x := a.PodAntiAffinity; x != nil {
+		labelKeys(p, x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+}
+
+func labelKeys(p pod, terms []corev1.PodAffinityTerm, weighted []corev1.WeightedPodAffinityTerm) {
+	one := func(t *corev1.PodAffinityTerm) {
+		if t.LabelSelector == nil {
+			return
+		}
+		for _, k := range t.MatchLabelKeys {
+			requireLabel(p, t.LabelSelector, k, metav1.LabelSelectorOpIn)
+		}
+		for _, k := range t.MismatchLabelKeys {
+			requireLabel(p, t.LabelSelector, k, metav1.LabelSelectorOpNotIn)
+		}
+	}
+	for i := range terms {
+		one(&terms[i])
+	}
+	for i := range weighted {
+		one(&weighted[i].PodAffinityTerm)
+	}
+}
+
+func requireLabel(p pod, s *metav1.LabelSelector, key string, op metav1.LabelSelectorOperator) {
+	if v, ok := p.Labels[key]; ok {
+		s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: op, Values: []string{v}})
+	}
+}

@@ -1,0 +1,59 @@
+package pod
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/kubeapi/core/proxy"
+)
+
+// proxyResource serves "pods/proxy".
+type proxyResource struct{ pods *registry.Store[pod] }
+
+func (proxyResource) New() runtime.Object { return &corev1.PodProxyOptions{} }
+
+// ConnectMethods implements rest.Connecter.
+func (proxyResource) ConnectMethods() []string { return proxy.Methods }
+
+// NewConnectOptions implements rest.Connecter.
+func (proxyResource) NewConnectOptions() (runtime.Object, bool, string) {
+	return &corev1.PodProxyOptions{}, true, "path"
+}
+
+// Connect implements rest.Connecter.
+func (c proxyResource) Connect(ctx context.Context, id string, opts runtime.Object, r rest.Responder) (http.Handler, error) {
+	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q", id))
+	}
+	p, err := c.pods.Read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if port == "" {
+		for i := range p.Spec.Containers {
+			if len(p.Spec.Containers[i].Ports) > 0 {
+				port = strconv.Itoa(int(p.Spec.Containers[i].Ports[0].ContainerPort))
+				break
+			}
+		}
+	}
+	ip := p.Status.PodIP
+	if len(p.Status.PodIPs) > 0 {
+		ip = p.Status.PodIPs[0].IP
+	}
+	if err := proxy.Check(ip); err != nil {
+		return nil, err
+	}
+	x, _ := opts.(*corev1.PodProxyOptions)
+	return proxy.To(scheme, ip, port, x.Path, r), nil
+}

@@ -1,0 +1,133 @@
+package pod
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/strategy"
+)
+
+// resize changes the CPU and memory of a pod's containers.
+func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
+	return &registry.UpdateSubresource[pod]{
+		PrepareForUpdate: func(_ context.Context, p, old pod) {
+			now := p.Spec
+			if len(now.Containers) != len(old.Spec.Containers) || len(now.InitContainers) != len(old.Spec.InitContainers) {
+				// Judged as it is: containers may not come or go.
+				return
+			}
+			meta, version := p.ManagedFields, p.ResourceVersion
+			*p = *old.DeepCopy()
+			p.ManagedFields, p.ResourceVersion = meta, version
+			takeResources(p.Spec.Containers, now.Containers)
+			takeResources(p.Spec.InitContainers, now.InitContainers)
+			raiseGeneration(p, old)
+		},
+		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateResize(o, p, old) },
+		ResetFields:    strategy.ResetPaths(corev1.SchemeGroupVersion, strategy.Path{"status"}),
+	}
+}
+
+func takeResources(to, from []corev1.Container) {
+	for i := range to {
+		for j := range from {
+			if to[i].Name == from[j].Name {
+				to[i].Resources, to[i].ResizePolicy = from[j].Resources, from[j].ResizePolicy
+			}
+		}
+	}
+}
+
+func validateResize(o podspec.Options, p, old pod) field.ErrorList {
+	spec := field.NewPath("spec")
+	switch {
+	case mirrorPod(old):
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
+	case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
+	case len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers):
+		return field.ErrorList{field.Forbidden(spec.Child("containers"), "containers may not be added or removed on resize")}
+	}
+	errs := validate(o, p)
+	if was := podspec.QOSClass(&old.Spec); was != podspec.QOSClass(&p.Spec) {
+		errs = append(errs, field.Invalid(spec, was, "Pod QOS Class may not change as a result of resizing"))
+	}
+	if !nodeResizes(old) {
+		errs = append(errs, field.Forbidden(spec, "Pod running on node without support for resize"))
+	}
+	errs = append(errs, removedResources(p.Spec.Containers, old.Spec.Containers, spec.Child("containers"))...)
+	errs = append(errs, removedResources(p.Spec.InitContainers, old.Spec.InitContainers, spec.Child("initContainers"))...)
+	if !onlyComputeDiffers(p.Spec.Containers, old.Spec.Containers) || !onlyComputeDiffers(p.Spec.InitContainers, old.Spec.InitContainers) {
+		errs = append(errs, field.Forbidden(spec, "only cpu and memory resources are mutable"))
+	}
+	return errs
+}
+
+// mirrorPod reports whether a pod only shows what a kubelet runs by itself.
+func mirrorPod(p pod) bool {
+	_, ok := p.Annotations[corev1.MirrorPodAnnotationKey]
+	return ok
+}
+
+// removedResources refuses that a container no longer asks for what it asked for.
+func removedResources(now, before []corev1.Container, list *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range before {
+		path := list.Index(i).Child("resources")
+		if removed(now[i].Resources.Requests, before[i].Resources.Requests) {
+			errs = append(errs, field.Forbidden(path.Child("requests"), "resource requests cannot be removed"))
+		}
+		if removed(now[i].Resources.Limits, before[i].Resources.Limits) {
+			errs = append(errs, field.Forbidden(path.Child("limits"), "resource limits cannot be removed"))
+		}
+	}
+	return errs
+}
+
+func removed(now, before corev1.ResourceList) bool {
+	for name := range before {
+		if _, ok := now[name]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// nodeResizes reports whether the pod's node changes resources in place: it tells
+// the resources of running containers then.
+func nodeResizes(p pod) bool {
+	for i := range p.Status.ContainerStatuses {
+		if c := &p.Status.ContainerStatuses[i]; c.State.Running != nil {
+			return c.Resources != nil
+		}
+	}
+	return true
+}
+
+// onlyComputeDiffers reports whether containers have the same resources but for CPU
+// and memory.
+func onlyComputeDiffers(now, before []corev1.Container) bool {
+	for i := range now {
+		if check.Differs(now[i].ResizePolicy, before[i].ResizePolicy) {
+			return false
+		}
+		for _, l := range [][2]corev1.ResourceList{
+			{now[i].Resources.Limits, before[i].Resources.Limits}, {now[i].Resources.Requests, before[i].Resources.Requests},
+		} {
+			a, b := l[0].DeepCopy(), l[1].DeepCopy()
+			for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+				delete(a, name)
+				delete(b, name)
+			}
+			if check.Differs(a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,53 @@
+package pod
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/strategy"
+)
+
+// status is what kubelets and controllers write.
+func status() *registry.UpdateSubresource[pod] {
+	return &registry.UpdateSubresource[pod]{
+		PrepareForUpdate: func(_ context.Context, p, old pod) {
+			p.Spec, p.DeletionTimestamp = old.Spec, old.DeletionTimestamp
+			p.OwnerReferences = old.OwnerReferences
+			if p.Status.QOSClass == "" {
+				p.Status.QOSClass = old.Status.QOSClass
+			}
+			keepObservedGenerations(&p.Status, &old.Status)
+		},
+		ValidateUpdate: validateStatus,
+		ResetFields:    strategy.ResetPaths(corev1.SchemeGroupVersion, strategy.Path{"metadata", "deletionTimestamp"}, strategy.Path{"metadata", "ownerReferences"}, strategy.Path{"spec"}),
+	}
+}
+
+// firstIP keeps the one address and the list of addresses in step.
+func firstIP(s *corev1.PodStatus) {
+	switch {
+	case s.PodIP != "" && (len(s.PodIPs) == 0 || s.PodIPs[0].IP != s.PodIP):
+		s.PodIPs = []corev1.PodIP{{IP: s.PodIP}}
+	case s.PodIP == "" && len(s.PodIPs) > 0:
+		s.PodIP = s.PodIPs[0].IP
+	}
+}
+
+// keepObservedGenerations keeps what writers that do not know of observed
+// generations leave out.
+func keepObservedGenerations(s, old *corev1.PodStatus) {
+	if s.ObservedGeneration == 0 {
+		s.ObservedGeneration = old.ObservedGeneration
+	}
+	before := map[corev1.PodConditionType]int64{}
+	for i := range old.Conditions {
+		before[old.Conditions[i].Type] = old.Conditions[i].ObservedGeneration
+	}
+	for i := range s.Conditions {
+		if c := &s.Conditions[i]; c.ObservedGeneration == 0 {
+			c.ObservedGeneration = before[c.Type]
+		}
+	}
+}

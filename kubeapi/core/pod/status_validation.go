@@ -1,0 +1,178 @@
+package pod
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
+
+	"triplane/kubeapi/check"
+)
+
+func validateStatus(_ context.Context, p, old pod) field.ErrorList {
+	path, s := field.NewPath("status"), &p.Status
+	errs := conditions(s.Conditions, path.Child("conditions"))
+	if old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
+		errs = append(errs, field.Forbidden(path.Child("nodeName"), "may not be changed directly"))
+	}
+	if n := s.NominatedNodeName; n != "" {
+		errs = append(errs, check.Subdomain(n, path.Child("nominatedNodeName"))...)
+	}
+	errs = append(errs, observedGeneration(s.ObservedGeneration, path)...)
+	if old.Status.QOSClass != "" && s.QOSClass != old.Status.QOSClass {
+		errs = append(errs, field.Invalid(path.Child("qosClass"), s.QOSClass, check.ImmutableMsg))
+	}
+	errs = append(errs, containersStayEnded(p, old, path)...)
+	errs = append(errs, claimStatuses(s.ResourceClaimStatuses, p.Spec.ResourceClaims, path.Child("resourceClaimStatuses"))...)
+	errs = append(errs, podIPs(s, path.Child("podIPs"))...)
+	return append(errs, hostIPs(s, path.Child("hostIPs"))...)
+}
+
+func observedGeneration(n int64, owner *field.Path) field.ErrorList {
+	if n >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(owner.Child("observedGeneration"), n, "must be a non-negative integer")}
+}
+
+// systemConditions are those that the system itself gives to pods.
+var systemConditions = sets.New(corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized)
+
+func conditions(list []corev1.PodCondition, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[corev1.PodConditionType]()
+	for i := range list {
+		c, p := &list[i], path.Index(i)
+		errs = append(errs, observedGeneration(c.ObservedGeneration, p)...)
+		if !systemConditions.Has(c.Type) {
+			errs = append(errs, check.QualifiedName(string(c.Type), p.Child("Type"))...)
+		}
+		if seen.Has(c.Type) {
+			errs = append(errs, field.Duplicate(p.Child("type"), c.Type))
+		}
+		seen.Insert(c.Type)
+	}
+	return errs
+}
+
+// containersStayEnded refuses that a container runs again which nobody may start
+// once more.
+func containersStayEnded(p, old pod, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	check := func(name string, now, before []corev1.ContainerStatus, restarts func(*corev1.ContainerStatus) bool) {
+		for i := range before {
+			if t := before[i].State.Terminated; t == nil || restarts(&before[i]) {
+				continue
+			}
+			for j := range now {
+				if now[j].Name == before[i].Name && now[j].State.Terminated == nil {
+					errs = append(errs, field.Forbidden(path.Child(name).Index(i).Child("state"), "may not be transitioned to non-terminated state"))
+				}
+			}
+		}
+	}
+	s, policy := &old.Spec, old.Spec.RestartPolicy
+	check("containerStatuses", p.Status.ContainerStatuses, old.Status.ContainerStatuses, func(c *corev1.ContainerStatus) bool {
+		return policy == corev1.RestartPolicyAlways || restartsAfter(s.Containers, c, policy)
+	})
+	check("initContainerStatuses", p.Status.InitContainerStatuses, old.Status.InitContainerStatuses, func(c *corev1.ContainerStatus) bool {
+		// What failed is tried again unless the pod's policy is Never.
+		return c.State.Terminated.ExitCode != 0 && policy != corev1.RestartPolicyNever || restartsAfter(s.InitContainers, c, corev1.RestartPolicyNever)
+	})
+	check("ephemeralContainerStatuses", p.Status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses,
+		func(*corev1.ContainerStatus) bool { return false })
+	return errs
+}
+
+// restartsAfter reports whether a container may run again after its end; its own
+// policy comes before the pod's.
+func restartsAfter(list []corev1.Container, c *corev1.ContainerStatus, policy corev1.RestartPolicy) bool {
+	for i := range list {
+		if list[i].Name != c.Name {
+			continue
+		}
+		if len(list[i].RestartPolicyRules) > 0 {
+			return true
+		}
+		if own := list[i].RestartPolicy; own != nil {
+			policy = corev1.RestartPolicy(*own)
+		}
+	}
+	switch policy {
+	case corev1.RestartPolicyAlways:
+		return true
+	case corev1.RestartPolicyOnFailure:
+		return c.State.Terminated.ExitCode != 0
+	}
+	return false
+}
+
+func claimStatuses(list []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	known, seen := sets.New[string](), sets.New[string]()
+	for i := range claims {
+		known.Insert(claims[i].Name)
+	}
+	for i := range list {
+		c, p := &list[i], path.Index(i)
+		if !known.Has(c.Name) {
+			errs = append(errs, field.Invalid(p.Child("name"), c.Name, "must match the name of an entry in `spec.resourceClaims`"))
+		}
+		if seen.Has(c.Name) {
+			errs = append(errs, field.Duplicate(p.Child("name"), c.Name))
+		}
+		seen.Insert(c.Name)
+		if c.ResourceClaimName != nil {
+			errs = append(errs, check.Subdomain(*c.ResourceClaimName, p.Child("resourceClaimName"))...)
+		}
+	}
+	return errs
+}
+
+func podIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
+	ips := make([]string, len(s.PodIPs))
+	for i := range s.PodIPs {
+		ips[i] = s.PodIPs[i].IP
+	}
+	return addresses(ips, s.PodIPs, path)
+}
+
+func hostIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
+	if len(s.HostIPs) == 0 {
+		return nil
+	}
+	var errs field.ErrorList
+	if first := s.HostIPs[0].IP; first != s.HostIP {
+		errs = append(errs, field.Invalid(path.Index(0).Child("ip"), first, "must be equal to `hostIP`"))
+	}
+	ips := make([]string, len(s.HostIPs))
+	for i := range s.HostIPs {
+		ips[i] = s.HostIPs[i].IP
+	}
+	return append(errs, addresses(ips, s.HostIPs, path)...)
+}
+
+// addresses validates a list of at most one address a family.
+func addresses(ips []string, shown any, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i, ip := range ips {
+		errs = append(errs, utilvalidation.IsValidIP(path.Index(i), ip)...)
+	}
+	if len(ips) < 2 {
+		return errs
+	}
+	if dual, err := netutils.IsDualStackIPStrings(ips); err != nil || !dual || len(ips) > 2 {
+		errs = append(errs, field.Invalid(path, shown, "may specify no more than one IP for each IP family"))
+	}
+	for i, ip := range ips {
+		if seen.Has(ip) {
+			errs = append(errs, field.Duplicate(path.Index(i), ip))
+		}
+		seen.Insert(ip)
+	}
+	return errs
+}

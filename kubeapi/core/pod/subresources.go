@@ -1,0 +1,21 @@
+package pod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/kubeapi/group"
+)
+
+// Subresources returns the subresources of pods that are not part of their
+// declaration, by name. A nil authz allows everything.
+func Subresources(pods *registry.Store[*corev1.Pod], stores *group.Stores, authz authorizer.Authorizer) map[string]rest.Storage {
+	out := connecters(pods, stores, authz)
+	out["binding"] = namedBinding{Bindings{pods}}
+	out["eviction"] = eviction{pods: pods, stores: stores}
+	out["log"] = logResource{pods: pods, stores: stores}
+	out["proxy"] = proxyResource{pods}
+	return out
+}

@@ -1,0 +1,124 @@
+package pod
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/specdiff"
+)
+
+// validateUpdate lets a pod's images, deadline and tolerations change, and
+// while it waits behind gates, where it may run.
+func validateUpdate(o podspec.Options, p, old pod) field.ErrorList {
+	errs := validate(o, p)
+	spec := field.NewPath("spec")
+	if len(p.Spec.Containers) != len(old.Spec.Containers) {
+		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))
+	}
+	if len(p.Spec.InitContainers) != len(old.Spec.InitContainers) {
+		return append(errs, field.Forbidden(spec.Child("initContainers"), "pod updates may not add or remove containers"))
+	}
+	errs = append(errs, changedImages(p.Spec.Containers, spec.Child("containers"))...)
+	errs = append(errs, changedImages(p.Spec.InitContainers, spec.Child("initContainers"))...)
+	errs = append(errs, deadlineChange(p, old, spec.Child("activeDeadlineSeconds"))...)
+	errs = append(errs, addedTolerations(p.Spec.Tolerations, old.Spec.Tolerations, spec.Child("tolerations"))...)
+	errs = append(errs, removedGates(p, old, spec.Child("schedulingGates"))...)
+	if p.Spec.NodeName != old.Spec.NodeName && len(p.Spec.SchedulingGates) > 0 {
+		errs = append(errs, field.Forbidden(spec.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
+	}
+	return append(errs, otherChanges(p, old, spec)...)
+}
+
+func deadlineChange(p, old pod, path *field.Path) field.ErrorList {
+	now, before := p.Spec.ActiveDeadlineSeconds, old.Spec.ActiveDeadlineSeconds
+	switch {
+	case now != nil && (*now < 0 || *now > math.MaxInt32):
+		return field.ErrorList{field.Invalid(path, *now, utilvalidation.InclusiveRangeError(0, math.MaxInt32))}
+	case now != nil && before != nil && *before < *now:
+		return field.ErrorList{field.Invalid(path, *now, "must be less than or equal to previous value")}
+	case now == nil && before != nil:
+		return field.ErrorList{field.Invalid(path, now, "must not update from a positive integer to nil value")}
+	}
+	return nil
+}
+
+func addedTolerations(now, before []corev1.Toleration, path *field.Path) field.ErrorList {
+	for _, o := range before {
+		o.TolerationSeconds = nil
+		found := false
+		for _, n := range now {
+			n.TolerationSeconds = nil
+			found = found || n == o
+		}
+		if !found {
+			return field.ErrorList{field.Forbidden(path, "existing toleration can not be modified except its tolerationSeconds")}
+		}
+	}
+	return nil
+}
+
+func removedGates(p, old pod, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	before := sets.New(old.Spec.SchedulingGates...)
+	for i, g := range p.Spec.SchedulingGates {
+		if !before.Has(g) {
+			errs = append(errs, field.Forbidden(path.Index(i).Child("name"), fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", g.Name)))
+		}
+	}
+	return errs
+}
+
+// otherChanges puts the old values where a change is allowed, and refuses what
+// differs still.
+func otherChanges(p, old pod, path *field.Path) field.ErrorList {
+	s := p.Spec.DeepCopy()
+	for i := range s.Containers {
+		s.Containers[i].Image = old.Spec.Containers[i].Image
+	}
+	for i := range s.InitContainers {
+		s.InitContainers[i].Image = old.Spec.InitContainers[i].Image
+	}
+	s.ActiveDeadlineSeconds, s.Tolerations, s.SchedulingGates = old.Spec.ActiveDeadlineSeconds, old.Spec.Tolerations, old.Spec.SchedulingGates
+	if g := old.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 && s.TerminationGracePeriodSeconds != nil && *s.TerminationGracePeriodSeconds == 1 {
+		s.TerminationGracePeriodSeconds = g
+	}
+	var errs field.ErrorList
+	if len(old.Spec.SchedulingGates) > 0 {
+		errs = append(errs, tighterPlacement(p, old, path)...)
+		s.NodeSelector = old.Spec.NodeSelector
+		keepNodeAffinity(s, &old.Spec)
+	}
+	if !check.Differs(*s, old.Spec) {
+		return errs
+	}
+	allowed := []string{
+		"`spec.containers[*].image`", "`spec.initContainers[*].image`", "`spec.activeDeadlineSeconds`",
+		"`spec.tolerations` (only additions to existing tolerations)",
+		"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
+	}
+	return append(errs, field.Forbidden(path, fmt.Sprintf("pod updates may not change fields other than %s\n%v",
+		strings.Join(allowed, ","), specdiff.Of(&old.Spec, s))))
+}
+
+// changedImages validates images a second time: an update may change them, but not take
+// them away.
+func changedImages(cs []corev1.Container, list *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range cs {
+		p := list.Index(i).Child("image")
+		if cs[i].Image == "" {
+			errs = append(errs, field.Required(p, ""))
+		} else if strings.TrimSpace(cs[i].Image) != cs[i].Image {
+			errs = append(errs, field.Invalid(p, cs[i].Image, "must not have leading or trailing whitespace"))
+		}
+	}
+	return errs
+}

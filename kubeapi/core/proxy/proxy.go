@@ -1,0 +1,50 @@
+package proxy
+
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/url"
+
+	"k8s.io/apimachinery/pkg/util/proxy"
+
+	"triplane/generic/registry/rest"
+)
+
+// Methods are the methods that a proxy passes on.
+var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
+
+// To passes a request on to a pod, a node or an endpoint. What is behind a
+// cluster's addresses proves itself by the network alone.
+func To(scheme, host, port, path string, responder rest.Responder) http.Handler {
+	if scheme == "" {
+		scheme = "http"
+	}
+	if port != "" {
+		host = net.JoinHostPort(host, port)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	target := &url.URL{Scheme: scheme, Host: host, Path: path}
+	h := proxy.NewUpgradeAwareHandler(target, transport, false, false, errorResponder{responder})
+	h.UseLocationHost = true
+	return h
+}
+
+// errorResponder answers with what went wrong on the way to the target.
+type errorResponder struct{ rest.Responder }
+
+// Error implements proxy.ErrorResponder.
+func (p errorResponder) Error(_ http.ResponseWriter, _ *http.Request, err error) {
+	p.Responder.Error(err)
+}
+
+// Check refuses addresses that would lead back to this machine.
+func Check(text string) error {
+	ip := net.ParseIP(text)
+	if ip == nil || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsUnspecified() {
+		return apierrors.NewBadRequest("address not allowed")
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+	"triplane/kubeapi/core/proxy"
+	"triplane/kubeapi/group"
+)
+
+// Proxy serves "services/proxy": requests go on to a pod behind the Service.
+type Proxy struct{ Stores *group.Stores }
+
+func (Proxy) New() runtime.Object { return &corev1.ServiceProxyOptions{} }
+
+// ConnectMethods implements rest.Connecter.
+func (Proxy) ConnectMethods() []string { return proxy.Methods }
+
+// NewConnectOptions implements rest.Connecter.
+func (Proxy) NewConnectOptions() (runtime.Object, bool, string) {
+	return &corev1.ServiceProxyOptions{}, true, "path"
+}
+
+// Connect implements rest.Connecter. It finds the endpoints before the service:
+// a service that has none is as good as not found.
+func (c Proxy) Connect(ctx context.Context, id string, opts runtime.Object, r rest.Responder) (http.Handler, error) {
+	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid service request %q", id))
+	}
+	namespace := request.NamespaceFrom(ctx)
+	port, err := c.portName(ctx, namespace, name, port)
+	if err != nil {
+		return nil, err
+	}
+	e, err := group.Get[*corev1.Endpoints](ctx, c.Stores, corev1.Resource("endpoints"), namespace, name, group.Cached)
+	if apierrors.IsNotFound(err) {
+		return nil, apierrors.NewNotFound(corev1.Resource("services"), name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ip, number, ok := c.endpoint(ctx, e, port)
+	if !ok {
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
+	}
+	x, _ := opts.(*corev1.ServiceProxyOptions)
+	return proxy.To(scheme, ip, strconv.Itoa(int(number)), x.Path, r), nil
+}
+
+// portName is the name of a port of a service; a number is that of the service's
+// port.
+func (c Proxy) portName(ctx context.Context, namespace, name, port string) (string, error) {
+	number, err := strconv.ParseInt(port, 10, 64)
+	if err != nil {
+		return port, nil
+	}
+	s, err := group.Get[*corev1.Service](ctx, c.Stores, corev1.Resource("services"), namespace, name, group.Consistent)
+	if err != nil {
+		return "", err
+	}
+	for i := range s.Spec.Ports {
+		if int64(s.Spec.Ports[i].Port) == number {
+			return s.Spec.Ports[i].Name, nil
+		}
+	}
+	return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", number, name))
+}
+
+// endpoint picks an address behind a port of a service, any of those that there
+// are.
+func (c Proxy) endpoint(ctx context.Context, e *corev1.Endpoints, port string) (string, int32, bool) {
+	for _, i := range rand.Perm(len(e.Subsets)) {
+		ss := &e.Subsets[i]
+		for j := range ss.Ports {
+			if ss.Ports[j].Name != port {
+				continue
+			}
+			for _, k := range rand.Perm(len(ss.Addresses)) {
+				if a := &ss.Addresses[k]; c.ofPod(ctx, a) {
+					return a.IP, ss.Ports[j].Port, true
+				}
+			}
+		}
+	}
+	return "", 0, false
+}
+
+// ofPod reports whether an address is that of a pod. No other is proxied to:
+// whoever may write endpoints could reach anything else.
+func (c Proxy) ofPod(ctx context.Context, a *corev1.EndpointAddress) bool {
+	if a.TargetRef == nil || a.TargetRef.Kind != "Pod" || proxy.Check(a.IP) != nil {
+		return false
+	}
+	p, err := group.Get[*corev1.Pod](ctx, c.Stores, corev1.Resource("pods"), a.TargetRef.Namespace, a.TargetRef.Name, group.Cached)
+	return err == nil && slices.ContainsFunc(p.Status.PodIPs, func(ip corev1.PodIP) bool { return ip.IP == a.IP })
+}

@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+type service = *corev1.Service
+
+// Kind declares services. What a service needs outside itself, IPs and
+// ports, comes from a.
+func Kind(a *Allocation) registry.Kind[service] {
+	return registry.Kind[service]{
+		Hub:        corev1.SchemeGroupVersion.WithKind("Service"),
+		Namespaced: true, Prefix: "services/specs",
+		New:     func() service { return &corev1.Service{} },
+		NewList: func() runtime.Object { return &corev1.ServiceList{} },
+		Names:   registry.Names{Plural: "services", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}},
+		Write: registry.Write[service]{
+			ValidateName:             validation.NameIsDNSLabel,
+			AllowCreateOnUpdate:      true,
+			AllowUnconditionalUpdate: true,
+			Default:                  setDefaults,
+			PrepareForCreate: func(_ context.Context, s service) {
+				s.Status = corev1.ServiceStatus{}
+				oneAndList(s, nil)
+			},
+			PrepareForUpdate: func(_ context.Context, s, old service) {
+				s.Status = old.Status
+				oneAndList(s, old)
+				forgetByType(s, old)
+				keepAllocated(s, old)
+			},
+			BeginCreate: a.beginCreate,
+			BeginUpdate: a.beginUpdate,
+			Validate:    func(_ context.Context, s service) field.ErrorList { return validate(s, nil) },
+			ValidateUpdate: func(_ context.Context, s, old service) field.ErrorList {
+				return append(validateFixed(s, old), validate(s, old)...)
+			},
+			Warnings:    warnings,
+			ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
+		},
+		Delete: registry.Delete[service]{
+			ReturnsObject: true,
+			After:         a.afterDelete,
+		},
+		Show: registry.Show[service]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("Type", show.Doc(corev1.ServiceSpec{}, "type")),
+				show.Text("Cluster-IP", show.Doc(corev1.ServiceSpec{}, "clusterIP")),
+				show.Text("External-IP", show.Doc(corev1.ServiceSpec{}, "externalIPs")),
+				show.Text("Port(s)", show.Doc(corev1.ServiceSpec{}, "ports")), show.Age(),
+				show.Wide(show.Text("Selector", show.Doc(corev1.ServiceSpec{}, "selector"))),
+			},
+			Cells: cells,
+		},
+		Select: registry.Select[service]{
+			Fields: []registry.SelectableField[service]{
+				{Path: "spec.clusterIP", Get: func(s service) string { return s.Spec.ClusterIP }},
+				{Path: "spec.type", Get: func(s service) string { return string(s.Spec.Type) }},
+			},
+		},
+		Status: &registry.StatusSubresource[service]{
+			PrepareForUpdate: func(_ context.Context, s, old service) {
+				s.Spec = old.Spec
+				if s.Status.Conditions == nil && s.Spec.Type != corev1.ServiceTypeLoadBalancer && old.Spec.Type == corev1.ServiceTypeLoadBalancer {
+					s.Status.LoadBalancer = corev1.LoadBalancerStatus{}
+				}
+			},
+			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(s) },
+			ResetFields:    strategy.Reset(corev1.SchemeGroupVersion, "spec"),
+		},
+	}
+}
+
+func warnings(_ context.Context, s, old service) []string {
+	var w []string
+	if len(s.Spec.ExternalIPs) > 0 {
+		w = append(w, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+	}
+	if t := s.Spec.TrafficDistribution; t != nil && *t == corev1.ServiceTrafficDistributionPreferClose {
+		w = append(w, `spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"`)
+	}
+	return w
+}

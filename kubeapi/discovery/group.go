@@ -1,0 +1,15 @@
+package discovery
+
+import (
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"triplane/generic/server"
+	"triplane/kubeapi/group"
+)
+
+// Group builds discovery.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, discoveryv1.GroupName, "v1")
+	group.Add(b, endpointSliceKind())
+	return b.Info()
+}

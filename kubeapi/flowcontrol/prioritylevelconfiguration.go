@@ -1,0 +1,231 @@
+package flowcontrol
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	flowv1 "k8s.io/api/flowcontrol/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/bootstrap"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+const (
+	maxQueues = 10 * 1000 * 1000
+	// maxEntropy bounds the bits of the hash that dealing a hand takes.
+	maxEntropy = 60
+)
+
+func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
+	type level = flowv1.PriorityLevelConfiguration
+	return registry.Kind[*level]{
+		Hub:     v1.WithKind("PriorityLevelConfiguration"),
+		New:     func() *level { return &level{} },
+		NewList: func() runtime.Object { return &flowv1.PriorityLevelConfigurationList{} },
+		Names:   registry.Names{Plural: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration"},
+		Write: registry.Write[*level]{
+			Default: defaultLevel,
+			PrepareForCreate: func(_ context.Context, l *level) {
+				l.Status = flowv1.PriorityLevelConfigurationStatus{}
+				l.Generation = 1
+			},
+			PrepareForUpdate: func(_ context.Context, l, old *level) {
+				l.Status = old.Status
+				strategy.Generation(l, old, check.Differs(l.Spec, old.Spec))
+			},
+			Validate:                 func(_ context.Context, l *level) field.ErrorList { return validateLevel(l) },
+			ValidateUpdate:           func(_ context.Context, l, _ *level) field.ErrorList { return validateLevel(l) },
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
+		},
+		Show: registry.Show[*level]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Type", show.Doc(flowv1.PriorityLevelConfigurationSpec{}, "type")),
+				show.Text("NominalConcurrencyShares", show.Doc(flowv1.LimitedPriorityLevelConfiguration{}, "nominalConcurrencyShares")),
+				show.Text("Queues", show.Doc(flowv1.QueuingConfiguration{}, "queues")),
+				show.Text("HandSize", show.Doc(flowv1.QueuingConfiguration{}, "handSize")),
+				show.Text("QueueLengthLimit", show.Doc(flowv1.QueuingConfiguration{}, "queueLengthLimit")),
+				show.Age(),
+			},
+			Cells: levelCells,
+		},
+		Status: &registry.StatusSubresource[*level]{
+			PrepareForUpdate: func(_ context.Context, l, old *level) {
+				l.Spec = old.Spec
+				strategy.KeepMetadata(l, old)
+			},
+			ValidateUpdate: func(_ context.Context, l, _ *level) field.ErrorList {
+				types := make([]string, len(l.Status.Conditions))
+				for i, c := range l.Status.Conditions {
+					types[i] = string(c.Type)
+				}
+				return check.ConditionsUnique(types, field.NewPath("status", "conditions"))
+			},
+			ResetFields: strategy.Reset(v1, "spec", "metadata"),
+		},
+	}
+}
+
+func levelCells(l *flowv1.PriorityLevelConfiguration, since func(metav1.Time) string) []any {
+	none := "<none>"
+	var shares, queues, hand, length any = none, none, none, none
+	if x := l.Spec.Limited; x != nil {
+		shares = int64(ptr.Deref(x.NominalConcurrencyShares, 0))
+		if q := x.LimitResponse.Queuing; q != nil {
+			queues, hand, length = int64(q.Queues), int64(q.HandSize), int64(q.QueueLengthLimit)
+		}
+	}
+	return []any{l.Name, string(l.Spec.Type), shares, queues, hand, length, since(l.CreationTimestamp)}
+}
+
+func defaultLevel(l *flowv1.PriorityLevelConfiguration) {
+	if e := l.Spec.Exempt; e != nil {
+		defaults.Set(&e.NominalConcurrencyShares, 0)
+		defaults.Set(&e.LendablePercent, 0)
+	} else if l.Name == exempt && l.Spec.Type == flowv1.PriorityLevelEnablementExempt {
+		l.Spec.Exempt = &flowv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: ptr.To[int32](0), LendablePercent: ptr.To[int32](0)}
+	}
+	x := l.Spec.Limited
+	if x == nil {
+		return
+	}
+	defaults.Set(&x.NominalConcurrencyShares, 30)
+	defaults.Set(&x.LendablePercent, 0)
+	if q := x.LimitResponse.Queuing; q != nil {
+		for _, f := range []struct {
+			field *int32
+			value int32
+		}{{&q.HandSize, 8}, {&q.Queues, 64}, {&q.QueueLengthLimit, 50}} {
+			if *f.field == 0 {
+				*f.field = f.value
+			}
+		}
+	}
+}
+
+func validateLevel(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
+	s, path := &l.Spec, field.NewPath("spec")
+	var errs field.ErrorList
+	if (l.Name == exempt) != (s.Type == flowv1.PriorityLevelEnablementExempt) {
+		known := s.Type == flowv1.PriorityLevelEnablementExempt || s.Type == flowv1.PriorityLevelEnablementLimited
+		if known || l.Name == exempt {
+			errs = append(errs, field.Invalid(path.Child("type"), s.Type, "must be 'Exempt' if and only if `name` is 'exempt'"))
+		}
+	}
+	switch s.Type {
+	case flowv1.PriorityLevelEnablementExempt:
+		if s.Limited != nil {
+			errs = append(errs, field.Forbidden(path.Child("limited"), "must be nil if the type is not Limited"))
+		}
+		if s.Exempt != nil {
+			errs = append(errs, validateShares(s.Exempt.NominalConcurrencyShares, s.Exempt.LendablePercent, path.Child("exempt"))...)
+		}
+	case flowv1.PriorityLevelEnablementLimited:
+		if s.Exempt != nil {
+			errs = append(errs, field.Forbidden(path.Child("exempt"), "must be nil if the type is Limited"))
+		}
+		if s.Limited == nil {
+			errs = append(errs, field.Required(path.Child("limited"), "must not be empty when type is Limited"))
+		} else {
+			errs = append(errs, validateLimited(s.Limited, path.Child("limited"))...)
+		}
+	default:
+		errs = append(errs, check.OneOf(s.Type, path.Child("type"), flowv1.PriorityLevelEnablementExempt, flowv1.PriorityLevelEnablementLimited)...)
+	}
+	return append(errs, validateMandatory(l)...)
+}
+
+func validateMandatory(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
+	for _, m := range bootstrap.PriorityLevels() {
+		switch {
+		case m.Name != l.Name:
+		case l.Name == catchAll:
+			return mustEqual(l.Name, l.Spec, m.Spec)
+		case l.Name == exempt:
+			want := m.Spec.DeepCopy() // shares and lending are the administrator's
+			if l.Spec.Exempt != nil {
+				want.Exempt = l.Spec.Exempt
+			}
+			if check.Differs(l.Spec, *want) {
+				return field.ErrorList{field.Invalid(field.NewPath("spec"), l.Spec, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value")}
+			}
+		}
+	}
+	return nil
+}
+
+func validateShares(shares, lendable *int32, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if shares != nil && *shares < 0 {
+		errs = append(errs, field.Invalid(path.Child("nominalConcurrencyShares"), *shares, "must be a non-negative integer"))
+	}
+	if lendable != nil && (*lendable < 0 || *lendable > 100) {
+		errs = append(errs, field.Invalid(path.Child("lendablePercent"), *lendable, "must be between 0 and 100, inclusive"))
+	}
+	return errs
+}
+
+func validateLimited(x *flowv1.LimitedPriorityLevelConfiguration, path *field.Path) field.ErrorList {
+	errs := validateShares(x.NominalConcurrencyShares, nil, path)
+	errs = append(errs, validateResponse(&x.LimitResponse, path.Child("limitResponse"))...)
+	errs = append(errs, validateShares(nil, x.LendablePercent, path)...)
+	if b := x.BorrowingLimitPercent; b != nil && *b < 0 {
+		errs = append(errs, field.Invalid(path.Child("borrowingLimitPercent"), *b, "if specified, must be a non-negative integer"))
+	}
+	return errs
+}
+
+func validateResponse(r *flowv1.LimitResponse, path *field.Path) field.ErrorList {
+	queuing := path.Child("queuing")
+	switch r.Type {
+	case flowv1.LimitResponseTypeReject:
+		if r.Queuing != nil {
+			return field.ErrorList{field.Forbidden(queuing, "must be nil if limited.limitResponse.type is not Limited")}
+		}
+	case flowv1.LimitResponseTypeQueue:
+		if r.Queuing == nil {
+			return field.ErrorList{field.Required(queuing, "must not be empty if limited.limitResponse.type is Limited")}
+		}
+		return validateQueuing(r.Queuing, queuing)
+	default:
+		return check.OneOf(r.Type, path.Child("type"), flowv1.LimitResponseTypeQueue, flowv1.LimitResponseTypeReject)
+	}
+	return nil
+}
+
+func validateQueuing(q *flowv1.QueuingConfiguration, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if q.QueueLengthLimit <= 0 {
+		errs = append(errs, field.Invalid(path.Child("queueLengthLimit"), q.QueueLengthLimit, "must be positive"))
+	}
+	if q.Queues <= 0 {
+		errs = append(errs, field.Invalid(path.Child("queues"), q.Queues, "must be positive"))
+	} else if q.Queues > maxQueues {
+		errs = append(errs, field.Invalid(path.Child("queues"), q.Queues, fmt.Sprintf("must not be greater than %d", maxQueues)))
+	}
+	hand := path.Child("handSize")
+	switch {
+	case q.HandSize <= 0:
+		errs = append(errs, field.Invalid(hand, q.HandSize, "must be positive"))
+	case q.HandSize > q.Queues:
+		errs = append(errs, field.Invalid(hand, q.HandSize, fmt.Sprintf("should not be greater than queues (%d)", q.Queues)))
+	case entropy(q.Queues, q.HandSize) > maxEntropy:
+		errs = append(errs, field.Invalid(hand, q.HandSize, fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d", q.Queues, q.HandSize, maxEntropy)))
+	}
+	return errs
+}
+
+// entropy is how many bits dealing a hand from a deck takes.
+func entropy(deck, hand int32) int {
+	return int(math.Ceil(math.Log2(float64(deck)) * float64(hand)))
+}

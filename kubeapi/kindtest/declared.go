@@ -1,0 +1,99 @@
+package kindtest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"triplane/generic/registry"
+)
+
+// Describe returns in a line what discovery shows of a kind: plural, singular, kind, scope,
+// short names, categories and subresources, and its key prefix where it is not
+// the plural.
+func Describe[T registry.Object](k registry.Kind[T]) string {
+	scope := "cluster"
+	if k.Namespaced {
+		scope = "namespaced"
+	}
+	parts := []string{k.Names.Plural, k.Names.Singular, k.Hub.Kind, scope}
+	if len(k.Names.ShortNames) > 0 {
+		parts = append(parts, "short="+strings.Join(k.Names.ShortNames, ","))
+	}
+	if len(k.Names.Categories) > 0 {
+		parts = append(parts, "in="+strings.Join(k.Names.Categories, ","))
+	}
+	if k.Status != nil {
+		parts = append(parts, "status")
+	}
+	if k.Scale != nil {
+		parts = append(parts, "scale")
+	}
+	if k.Prefix != "" && k.Prefix != k.Names.Plural {
+		parts = append(parts, "at="+k.Prefix)
+	}
+	return strings.Join(parts, " ")
+}
+
+// Declared compares a declaration with its line, and its table's columns with
+// the cells of an empty object.
+func Declared[T registry.Object](t *testing.T, k registry.Kind[T], want string) {
+	t.Helper()
+	if got := Describe(k); got != want {
+		t.Errorf("declared %q, want %q", got, want)
+	}
+	if k.Show.Cells == nil {
+		return
+	}
+	now := func(metav1.Time) string { return "0s" }
+	if cells := k.Show.Cells(k.New(), now); len(cells) < len(k.Show.Columns) {
+		t.Errorf("%s: %d cells for %d columns", k.Names.Plural, len(cells), len(k.Show.Columns))
+	}
+}
+
+// New makes an object of YAML and completes it as a creation does.
+func New[T registry.Object](t *testing.T, k registry.Kind[T], text string) T {
+	t.Helper()
+	o := k.New()
+	if err := yaml.UnmarshalStrict([]byte(text), o); err != nil {
+		t.Fatalf("%s: %v", k.Names.Plural, err)
+	}
+	if k.Write.Default != nil {
+		k.Write.Default(o)
+	}
+	if k.Write.PrepareForCreate != nil {
+		k.Write.PrepareForCreate(context.Background(), o)
+	}
+	return o
+}
+
+// Refused validates a new object and compares the errors, in order.
+func Refused[T registry.Object](t *testing.T, k registry.Kind[T], text string, want ...string) {
+	t.Helper()
+	compare(t, k.Write.Validate(context.Background(), New(t, k, text)), want)
+}
+
+// UpdateRefused validates the change from one object to another.
+func UpdateRefused[T registry.Object](t *testing.T, k registry.Kind[T], before, after string, want ...string) {
+	t.Helper()
+	old, obj := New(t, k, before), New(t, k, after)
+	if k.Write.PrepareForUpdate != nil {
+		k.Write.PrepareForUpdate(context.Background(), obj, old)
+	}
+	compare(t, k.Write.ValidateUpdate(context.Background(), obj, old), want)
+}
+
+func compare(t *testing.T, errs field.ErrorList, want []string) {
+	t.Helper()
+	var got []string
+	for _, e := range errs {
+		got = append(got, e.Error())
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}

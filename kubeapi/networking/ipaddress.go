@@ -1,0 +1,85 @@
+package networking
+
+import (
+	"context"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
+	return registry.Kind[*networkingv1.IPAddress]{
+		Hub:     v1.WithKind("IPAddress"),
+		New:     func() *networkingv1.IPAddress { return &networkingv1.IPAddress{} },
+		NewList: func() runtime.Object { return &networkingv1.IPAddressList{} },
+		Names:   registry.Names{Plural: "ipaddresses", Singular: "ipaddress", ShortNames: []string{"ip"}},
+		Write: registry.Write[*networkingv1.IPAddress]{
+			ValidateName: func(name string, _ bool) []string {
+				var msgs []string
+				for _, e := range validation.IsValidIP(nil, name) {
+					msgs = append(msgs, e.Detail)
+				}
+				return msgs
+			},
+			Validate: func(_ context.Context, a *networkingv1.IPAddress) field.ErrorList {
+				return validateParent(a.Spec.ParentRef, field.NewPath("spec", "parentRef"))
+			},
+			ValidateUpdate: func(_ context.Context, a, old *networkingv1.IPAddress) field.ErrorList {
+				return check.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))
+			},
+			AllowUnconditionalUpdate: true,
+		},
+		Show: registry.Show[*networkingv1.IPAddress]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("ParentRef", show.Doc(networkingv1.IPAddressSpec{}, "parentRef")),
+			},
+			Cells: func(a *networkingv1.IPAddress, since func(metav1.Time) string) []any {
+				return []any{a.Name, parentText(a.Spec.ParentRef), since(a.CreationTimestamp)}
+			},
+		},
+	}
+}
+
+func parentText(p *networkingv1.ParentReference) string {
+	if p == nil {
+		return "<none>"
+	}
+	resource := p.Resource
+	if p.Group != "" {
+		resource += "." + p.Group
+	}
+	parts := []string{resource}
+	if p.Namespace != "" {
+		parts = append(parts, p.Namespace)
+	}
+	return strings.Join(append(parts, p.Name), "/")
+}
+
+func validateParent(p *networkingv1.ParentReference, path *field.Path) field.ErrorList {
+	if p == nil {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	var errs field.ErrorList
+	if p.Group != "" {
+		errs = append(errs, check.Subdomain(p.Group, path.Child("group"))...)
+	}
+	for _, f := range []struct {
+		value, name string
+		required    bool
+	}{{p.Resource, "resource", true}, {p.Name, "name", true}, {p.Namespace, "namespace", false}} {
+		if f.value == "" && f.required {
+			errs = append(errs, field.Required(path.Child(f.name), ""))
+		} else if f.value != "" {
+			errs = append(errs, check.PathSegment(f.value, path.Child(f.name))...)
+		}
+	}
+	return errs
+}

@@ -1,0 +1,90 @@
+package networking
+
+import (
+	"context"
+	"net"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+func parseCIDR(s string) (*net.IPNet, error) {
+	_, n, err := netutils.ParseCIDRSloppy(s)
+	return n, err
+}
+
+func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
+	return registry.Kind[*networkingv1.ServiceCIDR]{
+		Hub:     v1.WithKind("ServiceCIDR"),
+		New:     func() *networkingv1.ServiceCIDR { return &networkingv1.ServiceCIDR{} },
+		NewList: func() runtime.Object { return &networkingv1.ServiceCIDRList{} },
+		Names:   registry.Names{Plural: "servicecidrs", Singular: "servicecidr"},
+		Write: registry.Write[*networkingv1.ServiceCIDR]{
+			PrepareForCreate: func(_ context.Context, c *networkingv1.ServiceCIDR) { c.Status = networkingv1.ServiceCIDRStatus{} },
+			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) { c.Status = old.Status },
+			Validate:         func(_ context.Context, c *networkingv1.ServiceCIDR) field.ErrorList { return validateServiceCIDR(c) },
+			ValidateUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) field.ErrorList {
+				return validateServiceCIDRUpdate(c, old)
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
+		},
+		Show: registry.Show[*networkingv1.ServiceCIDR]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("CIDRs", show.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs")), show.Age(),
+			},
+			Cells: func(c *networkingv1.ServiceCIDR, since func(metav1.Time) string) []any {
+				return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), since(c.CreationTimestamp)}
+			},
+		},
+		Status: &registry.StatusSubresource[*networkingv1.ServiceCIDR]{
+			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) {
+				c.Spec = old.Spec
+				strategy.KeepMetadata(c, old)
+			},
+			ResetFields: strategy.Reset(v1, "spec", "metadata"),
+		},
+	}
+}
+
+func validateServiceCIDR(c *networkingv1.ServiceCIDR) field.ErrorList {
+	path := field.NewPath("spec", "cidrs")
+	cidrs := c.Spec.CIDRs
+	if len(cidrs) == 0 {
+		return field.ErrorList{field.Required(path, "at least one CIDR required")}
+	}
+	var errs field.ErrorList
+	if len(cidrs) > 2 {
+		return field.ErrorList{field.Invalid(path, c.Spec, "may only hold up to 2 values")}
+	}
+	for i, s := range cidrs {
+		errs = append(errs, validation.IsValidCIDR(path.Index(i), s)...)
+	}
+	if len(errs) == 0 && len(cidrs) == 2 && netutils.IsIPv6CIDRString(cidrs[0]) == netutils.IsIPv6CIDRString(cidrs[1]) {
+		errs = append(errs, field.Invalid(path, cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
+	}
+	return errs
+}
+
+// validateServiceCIDRUpdate allows one change: a second family is added.
+func validateServiceCIDRUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList {
+	path := field.NewPath("spec", "cidrs")
+	now, before := c.Spec.CIDRs, old.Spec.CIDRs
+	switch {
+	case len(before) == 1 && len(now) == 1:
+		return check.Immutable(now[0], before[0], path.Index(0))
+	case len(before) == 1 && len(now) == 2:
+		return append(check.Immutable(now[0], before[0], path.Index(0)), validateServiceCIDR(c)...)
+	}
+	return check.Immutable(now, before, path)
+}

@@ -1,0 +1,15 @@
+package node
+
+import (
+	nodev1 "k8s.io/api/node/v1"
+
+	"triplane/generic/server"
+	"triplane/kubeapi/group"
+)
+
+// Group builds node.k8s.io/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, nodev1.GroupName, "v1")
+	group.Add(b, runtimeClassKind())
+	return b.Info()
+}

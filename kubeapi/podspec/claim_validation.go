@@ -1,0 +1,105 @@
+package podspec
+
+import (
+	"sort"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func labelErrors(labels map[string]string, path *field.Path) field.ErrorList {
+	return metav1validation.ValidateLabels(labels, path)
+}
+
+// AccessModes validates the access modes of claims and volumes.
+func AccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(modes) == 0 {
+		errs = append(errs, field.Required(path, "at least 1 access mode is required"))
+	}
+	known := sets.New(corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
+	once, others := false, false
+	for _, m := range modes {
+		if !known.Has(m) {
+			errs = append(errs, field.NotSupported(path, m, sets.List(known)))
+		}
+		if m == corev1.ReadWriteOncePod {
+			once = true
+		} else {
+			others = true
+		}
+	}
+	if once && others {
+		errs = append(errs, field.Forbidden(path, "may not use ReadWriteOncePod with other access modes"))
+	}
+	return errs
+}
+
+// ValidateClaimSpec validates the spec of a PersistentVolumeClaim.
+func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, path *field.Path) field.ErrorList {
+	errs := AccessModes(s.AccessModes, path.Child("accessModes"))
+	if s.Selector != nil {
+		errs = append(errs, metav1validation.ValidateLabelSelector(s.Selector, metav1validation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+	}
+	storage, ok := s.Resources.Requests[corev1.ResourceStorage]
+	switch p := path.Child("resources").Key(string(corev1.ResourceStorage)); {
+	case !ok:
+		errs = append(errs, field.Required(p, ""))
+	case storage.Sign() <= 0:
+		errs = append(errs, field.Invalid(p, storage.String(), "must be greater than zero"))
+	}
+	v := &checker{}
+	if s.StorageClassName != nil && *s.StorageClassName != "" {
+		v.subdomain(*s.StorageClassName, path.Child("storageClassName"))
+	}
+	if s.VolumeMode != nil {
+		oneOfOrEmpty(v, *s.VolumeMode, path.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
+	}
+	if s.VolumeAttributesClassName != nil && *s.VolumeAttributesClassName != "" {
+		v.subdomain(*s.VolumeAttributesClassName, path.Child("volumeAttributesClassName"))
+	}
+	if s.DataSource != nil {
+		v.dataSource(s.DataSource.Name, s.DataSource.Kind, show(s.DataSource.APIGroup), path.Child("dataSource"))
+	}
+	if s.DataSourceRef != nil {
+		v.dataSource(s.DataSourceRef.Name, s.DataSourceRef.Kind, show(s.DataSourceRef.APIGroup), path.Child("dataSourceRef"))
+	}
+	if d, r := s.DataSource, s.DataSourceRef; d != nil && r != nil && (d.Name != r.Name || d.Kind != r.Kind || show(d.APIGroup) != show(r.APIGroup)) {
+		// The value shown is a path, as kube-apiserver has it.
+		v.add(field.Invalid(path, path.Child("dataSource"), "must match dataSourceRef"))
+	}
+	return append(errs, v.errs...)
+}
+
+func (v *checker) dataSource(name, kind, group string, path *field.Path) {
+	if name == "" {
+		v.add(field.Required(path.Child("name"), ""))
+	}
+	if kind == "" {
+		v.add(field.Required(path.Child("kind"), ""))
+	}
+	if group == "" && kind != "PersistentVolumeClaim" && kind != "" {
+		v.add(field.Invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
+	}
+	if group != "" {
+		v.subdomain(group, path.Child("apiGroup"))
+	}
+}
+
+func show(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func sortedResources(l corev1.ResourceList) []corev1.ResourceName {
+	names := make([]corev1.ResourceName, 0, len(l))
+	for k := range l {
+		names = append(names, k)
+	}
+	sort.Slice(names, func(i, j int) bool { return names[i] < names[j] })
+	return names
+}

@@ -1,0 +1,192 @@
+package podspec
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func (v *checker) containerResources(r *corev1.ResourceRequirements, path *field.Path) {
+	cpuOrMemory, huge := false, false
+	limits, requests := path.Child("limits"), path.Child("requests")
+	note := func(name corev1.ResourceName) {
+		cpuOrMemory = cpuOrMemory || name == corev1.ResourceCPU || name == corev1.ResourceMemory
+		huge = huge || isHugePages(string(name))
+	}
+	for _, name := range sortedResources(r.Limits) {
+		v.amount(name, r.Limits[name], limits.Key(string(name)))
+		note(name)
+	}
+	for _, name := range sortedResources(r.Requests) {
+		v.amount(name, r.Requests[name], requests.Key(string(name)))
+		v.requestWithinLimit(name, r.Requests[name], r.Limits, limits, requests)
+		note(name)
+	}
+	if huge && !cpuOrMemory {
+		v.add(field.Forbidden(path, "HugePages require cpu or memory"))
+	}
+	v.resourceClaimNames(r.Claims, path.Child("claims"))
+}
+
+func (v *checker) amount(name corev1.ResourceName, q resource.Quantity, path *field.Path) {
+	v.add(ContainerResourceName(string(name), path)...)
+	v.add(Quantity(string(name), &q, path)...)
+	if isHugePages(string(name)) && !multipleOfPage(string(name), q) {
+		v.add(field.Invalid(path, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name)))
+	}
+}
+
+func multipleOfPage(name string, q resource.Quantity) bool {
+	page, err := resource.ParseQuantity(strings.TrimPrefix(name, corev1.ResourceHugePagesPrefix))
+	if err != nil || page.Sign() <= 0 {
+		return false
+	}
+	return q.Value()%page.Value() == 0
+}
+
+func (v *checker) requestWithinLimit(name corev1.ResourceName, q resource.Quantity, limits corev1.ResourceList, limitPath, path *field.Path) {
+	limit, ok := limits[name]
+	switch over := Overcommits(string(name)); {
+	case !ok && !over:
+		v.add(field.Required(limitPath, "Limit must be set for non overcommitable resources"))
+	case ok && !over && q.Cmp(limit) != 0:
+		v.add(field.Invalid(path, q.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
+	case ok && over && q.Cmp(limit) > 0:
+		v.add(field.Invalid(path, q.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+	}
+}
+
+func (v *checker) resourceClaimNames(claims []corev1.ResourceClaim, list *field.Path) {
+	seen := sets.New[string]()
+	for i := range claims {
+		name, p := claims[i].Name, list.Index(i)
+		if name == "" {
+			v.add(field.Required(p, ""))
+			continue
+		}
+		if seen.Has(name) {
+			v.add(field.Duplicate(p, name))
+		}
+		seen.Insert(name)
+		if !v.claims.Has(name) {
+			e := field.NotFound(p, name)
+			e.Detail = "must be one of the names in pod.spec.resourceClaims"
+			if v.claims.Len() == 0 {
+				e.Detail += " which is empty"
+			} else {
+				e.Detail += ": " + strings.Join(sets.List(v.claims), ", ")
+			}
+			v.add(e)
+		}
+	}
+}
+
+func (v *checker) resizePolicy(policies []corev1.ContainerResizePolicy, path *field.Path) {
+	seen := sets.New[corev1.ResourceName]()
+	for i := range policies {
+		p := &policies[i]
+		if seen.Has(p.ResourceName) {
+			v.add(field.Duplicate(path.Index(i), p.ResourceName))
+		}
+		seen.Insert(p.ResourceName)
+		oneOf(v, p.ResourceName, path, corev1.ResourceCPU, corev1.ResourceMemory)
+		oneOf(v, p.RestartPolicy, path, corev1.NotRequired, corev1.RestartContainer)
+		if v.spec.RestartPolicy == corev1.RestartPolicyNever && p.RestartPolicy == corev1.RestartContainer {
+			v.add(field.Invalid(path, p.RestartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
+		}
+	}
+}
+
+// claimList validates the pod's resource claims; containers name them later.
+func (v *checker) claimList(list *field.Path) {
+	for i := range v.spec.ResourceClaims {
+		c, p := &v.spec.ResourceClaims[i], list.Index(i)
+		switch {
+		case c.Name == "":
+			v.add(field.Required(p.Child("name"), ""))
+		case v.claims.Has(c.Name):
+			v.add(field.Duplicate(p.Child("name"), c.Name))
+		default:
+			v.label(c.Name, p.Child("name"))
+			v.claims.Insert(c.Name)
+		}
+		shown := claimNames{c.Name, c.ResourceClaimName, c.ResourceClaimTemplateName}
+		if c.ResourceClaimName != nil && c.ResourceClaimTemplateName != nil {
+			v.add(field.Invalid(p, shown, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
+		}
+		if c.ResourceClaimName == nil && c.ResourceClaimTemplateName == nil {
+			v.add(field.Invalid(p, shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
+		}
+		if n := c.ResourceClaimName; n != nil {
+			v.messages(utilvalidation.IsDNS1123Subdomain(*n), *n, p.Child("resourceClaimName"))
+		}
+		if n := c.ResourceClaimTemplateName; n != nil {
+			v.messages(utilvalidation.IsDNS1123Subdomain(*n), *n, p.Child("resourceClaimTemplateName"))
+		}
+	}
+}
+
+// claimNames is a resource claim as messages show it, with the names of fields.
+type claimNames struct {
+	Name                      string
+	ResourceClaimName         *string
+	ResourceClaimTemplateName *string
+}
+
+// podResources validates what the pod asks for as a whole.
+func (v *checker) podResources(path *field.Path) {
+	r := v.spec.Resources
+	if r == nil {
+		return
+	}
+	supported := []string{"cpu", "hugepages-", "memory"}
+	lists := []struct {
+		name string
+		list corev1.ResourceList
+	}{{"limits", r.Limits}, {"requests", r.Requests}}
+	for _, l := range lists {
+		for _, name := range sortedResources(l.list) {
+			p := path.Child(l.name).Key(string(name))
+			if !PodLevelResource(name) {
+				v.add(field.NotSupported(p, string(name), supported))
+				continue
+			}
+			q := l.list[name]
+			v.add(Quantity(string(name), &q, p)...)
+			if l.name == "requests" {
+				v.requestWithinLimit(name, q, r.Limits, path.Child("limits"), path.Child("requests"))
+			}
+		}
+	}
+	if len(r.Claims) > 0 {
+		v.add(field.Forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level"))
+		v.resourceClaimNames(r.Claims, path.Child("claims"))
+	}
+	v.podAboveContainers(r, path)
+}
+
+func (v *checker) podAboveContainers(r *corev1.ResourceRequirements, path *field.Path) {
+	total := sum(v.spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })
+	for _, name := range sortedResources(total) {
+		have, ok := r.Requests[name]
+		if need := total[name]; ok && PodLevelResource(name) && need.Cmp(have) > 0 {
+			v.add(field.Invalid(path.Child("requests").Key(string(name)), have.String(),
+				fmt.Sprintf("must be greater than or equal to aggregate container requests of %s", need.String())))
+		}
+	}
+	for i := range v.spec.Containers {
+		limits := v.spec.Containers[i].Resources.Limits
+		for _, name := range sortedResources(limits) {
+			most, ok := r.Limits[name]
+			if q := limits[name]; ok && q.Cmp(most) > 0 {
+				v.add(field.Invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), q.String(),
+					fmt.Sprintf("must be less than or equal to pod limits of %s", most.String())))
+			}
+		}
+	}
+}

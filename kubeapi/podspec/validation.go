@@ -1,0 +1,212 @@
+package podspec
+
+import (
+	"math"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateTemplate validates a pod template at path.
+func ValidateTemplate(o Options, t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	errs = append(errs, metav1validation.ValidateLabels(t.Labels, path.Child("labels"))...)
+	errs = append(errs, validation.ValidateAnnotations(t.Annotations, path.Child("annotations"))...)
+	errs = append(errs, ValidateAnnotations(t.Annotations, &t.Spec, path.Child("annotations"))...)
+	errs = append(errs, ValidatePodSpec(o, &t.Spec, path.Child("spec"))...)
+	if len(t.Spec.EphemeralContainers) > 0 {
+		errs = append(errs, field.Forbidden(path.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
+	}
+	return errs
+}
+
+// ValidatePodSpec validates the spec of a pod or template.
+func ValidatePodSpec(o Options, s *corev1.PodSpec, path *field.Path) field.ErrorList {
+	v := newChecker(o, s)
+	v.volumeList(path.Child("volumes"))
+	v.claimList(path.Child("resourceClaims"))
+	v.containers(path)
+	v.initContainers(path.Child("initContainers"))
+	v.ephemeralContainers(path.Child("ephemeralContainers"))
+	v.podResources(path.Child("resources"))
+	v.policies(path)
+	v.add(labelErrors(s.NodeSelector, path.Child("nodeSelector"))...)
+	v.podSecurity(path)
+	v.scheduling(path)
+	v.hostProcess(path)
+	v.hostUsers(path)
+	v.identity(path)
+	v.system(path)
+	return v.errs
+}
+
+// checker walks through a pod spec and collects what is wrong.
+type checker struct {
+	spec    *corev1.PodSpec
+	volumes map[string]*corev1.Volume
+	claims  sets.Set[string]
+	errs    field.ErrorList
+	// privileged containers are allowed
+	privileged bool
+}
+
+func newChecker(o Options, s *corev1.PodSpec) *checker {
+	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged}
+}
+
+func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }
+
+func (v *checker) messages(msgs []string, value any, path *field.Path) {
+	for _, m := range msgs {
+		v.add(field.Invalid(path, value, m))
+	}
+}
+
+func (v *checker) label(name string, path *field.Path) {
+	v.messages(utilvalidation.IsDNS1123Label(name), name, path)
+}
+
+func (v *checker) subdomain(name string, path *field.Path) {
+	v.messages(utilvalidation.IsDNS1123Subdomain(name), name, path)
+}
+
+func (v *checker) qualified(name string, path *field.Path) {
+	v.messages(utilvalidation.IsQualifiedName(name), name, path)
+}
+
+// oneOf refuses a value that is none of the supported ones; empty is "required".
+func oneOf[V ~string](v *checker, value V, path *field.Path, supported ...V) {
+	if value == "" {
+		v.add(field.Required(path, ""))
+		return
+	}
+	oneOfOrEmpty(v, value, path, supported...)
+}
+
+func oneOfOrEmpty[V ~string](v *checker, value V, path *field.Path, supported ...V) {
+	for _, s := range supported {
+		if s == value {
+			return
+		}
+	}
+	v.add(field.NotSupported(path, value, supported))
+}
+
+// policies validates how the pod ends and how it resolves names.
+func (v *checker) policies(path *field.Path) {
+	s := v.spec
+	oneOf(v, s.RestartPolicy, path.Child("restartPolicy"), corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
+	oneOf(v, s.DNSPolicy, path.Child("dnsPolicy"), corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)
+}
+
+// system validates what the pod is to the cluster: its priority, its runtime, its
+// operating system.
+func (v *checker) system(path *field.Path) {
+	s := v.spec
+	if s.PriorityClassName != "" {
+		v.subdomain(s.PriorityClassName, path.Child("priorityClassName"))
+	}
+	if s.RuntimeClassName != nil {
+		v.subdomain(*s.RuntimeClassName, path.Child("runtimeClassName"))
+	}
+	if p := s.PreemptionPolicy; p != nil {
+		oneOf(v, *p, path.Child("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)
+	}
+	if len(s.Overhead) > 0 {
+		v.containerResources(&corev1.ResourceRequirements{Limits: s.Overhead}, path.Child("overhead"))
+	}
+	v.os(path)
+	if h := s.HostnameOverride; h != nil {
+		v.hostnameOverride(*h, path.Child("hostnameOverride"))
+	}
+}
+
+const (
+	maxNameservers = 3
+	maxSearches    = 32
+	maxSearchChars = 2048
+)
+
+func (v *checker) dns(path *field.Path) {
+	d := v.spec.DNSConfig
+	if v.spec.DNSPolicy == corev1.DNSNone {
+		if d == nil {
+			v.add(field.Required(path, "must provide `dnsConfig` when `dnsPolicy` is None"))
+			return
+		}
+		if len(d.Nameservers) == 0 {
+			v.add(field.Required(path.Child("nameservers"), "must provide at least one DNS nameserver when `dnsPolicy` is None"))
+		}
+	}
+	if d == nil {
+		return
+	}
+	if len(d.Nameservers) > maxNameservers {
+		v.add(field.Invalid(path.Child("nameservers"), d.Nameservers, "must not have more than 3 nameservers"))
+	}
+	for i, ns := range d.Nameservers {
+		v.add(utilvalidation.IsValidIP(path.Child("nameservers").Index(i), ns)...)
+	}
+	if len(d.Searches) > maxSearches {
+		v.add(field.Invalid(path.Child("searches"), d.Searches, "must not have more than 32 search paths"))
+	}
+	if n := len(strings.Join(d.Searches, " ")); n > maxSearchChars {
+		v.add(field.Invalid(path.Child("searches"), d.Searches, "must not have more than 2048 characters (including spaces) in the search list"))
+	}
+	for i, s := range d.Searches {
+		if s = strings.TrimSuffix(s, "."); s != "" || d.Searches[i] == "" {
+			v.messages(utilvalidation.IsDNS1123SubdomainWithUnderscore(s), d.Searches[i], path.Child("searches").Index(i))
+		}
+	}
+	for i := range d.Options {
+		if d.Options[i].Name == "" {
+			v.add(field.Required(path.Child("options").Index(i), "must not be empty"))
+		}
+	}
+}
+
+// identity validates names: of the host, the node, the account.
+func (v *checker) identity(path *field.Path) {
+	s := v.spec
+	if s.ServiceAccountName != "" {
+		v.subdomain(s.ServiceAccountName, path.Child("serviceAccountName"))
+	}
+	if s.NodeName != "" {
+		v.subdomain(s.NodeName, path.Child("nodeName"))
+	}
+	if d := s.ActiveDeadlineSeconds; d != nil && (*d < 1 || *d > math.MaxInt32) {
+		v.add(field.Invalid(path.Child("activeDeadlineSeconds"), *d, utilvalidation.InclusiveRangeError(1, math.MaxInt32)))
+	}
+	if s.Hostname != "" {
+		v.label(s.Hostname, path.Child("hostname"))
+	}
+	if s.Subdomain != "" {
+		v.label(s.Subdomain, path.Child("subdomain"))
+	}
+	v.add(Tolerations(s.Tolerations, path.Child("tolerations"))...)
+	for i := range s.HostAliases {
+		p := path.Child("hostAliases").Index(i)
+		v.add(utilvalidation.IsValidIP(p.Child("ip"), s.HostAliases[i].IP)...)
+		for j, h := range s.HostAliases[i].Hostnames {
+			v.subdomain(h, p.Child("hostnames").Index(j))
+		}
+	}
+}
+
+func (v *checker) hostnameOverride(h string, path *field.Path) {
+	v.subdomain(h, path)
+	if len(h) > 64 {
+		v.add(field.TooLong(path, h, 64))
+	}
+	if f := v.spec.SetHostnameAsFQDN; f != nil && *f {
+		v.add(field.Forbidden(path, "may not be specified when setHostnameAsFQDN is true"))
+	}
+	if v.spec.HostNetwork {
+		v.add(field.Forbidden(path, "may not be specified when hostNetwork is true"))
+	}
+}

@@ -1,0 +1,17 @@
+package policy
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+
+	"triplane/generic/server"
+	"triplane/kubeapi/group"
+)
+
+var v1 = policyv1.SchemeGroupVersion
+
+// Group builds policy/v1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, policyv1.GroupName, "v1")
+	group.Add(b, disruptionBudgetKind())
+	return b.Info()
+}

@@ -1,0 +1,39 @@
+package resource
+
+import (
+	"context"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
+	type class = *resourcev1.DeviceClass
+	return registry.Kind[class]{
+		Hub:     v1.WithKind("DeviceClass"),
+		New:     func() class { return &resourcev1.DeviceClass{} },
+		NewList: func() runtime.Object { return &resourcev1.DeviceClassList{} },
+		Names:   registry.Names{Plural: "deviceclasses", Singular: "deviceclass"},
+		Write: registry.Write[class]{
+			PrepareForCreate: func(_ context.Context, c class) { c.Generation = 1 },
+			PrepareForUpdate: func(_ context.Context, c, old class) {
+				strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
+			},
+			Validate:                 func(_ context.Context, c class) field.ErrorList { return validateClass(c) },
+			ValidateUpdate:           func(_ context.Context, c, _ class) field.ErrorList { return validateClass(c) },
+			AllowUnconditionalUpdate: true,
+		},
+		Delete: registry.Delete[class]{ReturnsObject: true},
+		Show: registry.Show[class]{
+			Columns: []registry.Column{show.Name(), show.Age()},
+			Cells:   func(c class, since func(metav1.Time) string) []any { return []any{c.Name, since(c.CreationTimestamp)} },
+		},
+	}
+}

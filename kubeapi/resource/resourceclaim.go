@@ -1,0 +1,128 @@
+package resource
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/generic/request"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+const adminLabel = "resource.kubernetes.io/admin-access"
+
+type claim = *resourcev1.ResourceClaim
+
+func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
+	return registry.Kind[claim]{
+		Hub: v1.WithKind("ResourceClaim"), Namespaced: true,
+		New:     func() claim { return &resourcev1.ResourceClaim{} },
+		NewList: func() runtime.Object { return &resourcev1.ResourceClaimList{} },
+		Names:   registry.Names{Plural: "resourceclaims", Singular: "resourceclaim"},
+		Write: registry.Write[claim]{
+			Default:          func(c claim) { defaultClaim(&c.Spec) },
+			PrepareForCreate: func(_ context.Context, c claim) { c.Status = resourcev1.ResourceClaimStatus{} },
+			PrepareForUpdate: func(_ context.Context, c, old claim) { c.Status = old.Status },
+			Validate: func(ctx context.Context, c claim) field.ErrorList {
+				path := field.NewPath("spec")
+				return append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
+			},
+			ValidateUpdate: func(_ context.Context, c, old claim) field.ErrorList {
+				errs := check.Immutable(c.Spec, old.Spec, field.NewPath("spec"))
+				return append(errs, validateClaimSpec(&c.Spec, field.NewPath("spec"))...)
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(v1, "status"),
+		},
+		Delete: registry.Delete[claim]{ReturnsObject: true},
+		Show: registry.Show[claim]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("State", "A summary of the current state (allocated, pending, reserved, etc.)."), show.Age(),
+			},
+			Cells: func(c claim, since func(metav1.Time) string) []any {
+				return []any{c.Name, claimState(c), since(c.CreationTimestamp)}
+			},
+		},
+		Status: &registry.StatusSubresource[claim]{
+			PrepareForUpdate: func(_ context.Context, c, old claim) {
+				c.Spec = old.Spec
+				strategy.KeepMetadata(c, old)
+			},
+			ValidateUpdate: validateClaimStatus,
+			ResetFields:    strategy.ResetPaths(v1, strategy.Path{"metadata"}, strategy.Path{"spec"}),
+		},
+	}
+}
+
+func claimState(c claim) string {
+	var states []string
+	if c.DeletionTimestamp != nil {
+		states = append(states, "deleted")
+	}
+	if c.Status.Allocation == nil {
+		if c.DeletionTimestamp == nil {
+			states = append(states, "pending")
+		}
+	} else {
+		states = append(states, "allocated")
+		if len(c.Status.ReservedFor) > 0 {
+			states = append(states, "reserved")
+		}
+	}
+	return strings.Join(states, ",")
+}
+
+func defaultClaim(s *resourcev1.ResourceClaimSpec) {
+	for i := range s.Devices.Requests {
+		r := &s.Devices.Requests[i]
+		if e := r.Exactly; e != nil {
+			defaultRequest(&e.AllocationMode, &e.Count, e.Tolerations)
+		}
+		for k := range r.FirstAvailable {
+			f := &r.FirstAvailable[k]
+			defaultRequest(&f.AllocationMode, &f.Count, f.Tolerations)
+		}
+	}
+}
+
+func defaultRequest(mode *resourcev1.DeviceAllocationMode, count *int64, tolerations []resourcev1.DeviceToleration) {
+	if *mode == "" {
+		*mode = resourcev1.DeviceAllocationModeExactCount
+	}
+	if *mode == resourcev1.DeviceAllocationModeExactCount && *count == 0 {
+		*count = 1
+	}
+	for i := range tolerations {
+		if tolerations[i].Operator == "" {
+			tolerations[i].Operator = resourcev1.DeviceTolerationOpEqual
+		}
+	}
+}
+
+// validateAdminAccess allows administrators' access in namespaces labelled for
+// it alone.
+func validateAdminAccess(ctx context.Context, stores *group.Stores, s *resourcev1.ResourceClaimSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, r := range s.Devices.Requests {
+		if r.Exactly == nil || !ptr.Deref(r.Exactly.AdminAccess, false) {
+			continue
+		}
+		ns, err := group.Get[*corev1.Namespace](ctx, stores, schema.GroupResource{Resource: "namespaces"}, "", request.NamespaceFrom(ctx), group.Cached)
+		if err != nil || ns.Labels[adminLabel] != "true" {
+			errs = append(errs, field.Forbidden(path.Child("devices", "requests").Index(i).Child("adminAccess"),
+				"admin access to devices requires the `"+adminLabel+": true` label on the containing namespace"))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,178 @@
+package resource
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
+)
+
+const (
+	maxReservations  = 256
+	maxResults       = 32
+	maxInterfaceName = 256
+	maxHardware      = 128
+)
+
+// deviceID names a device as kube-apiserver shows it.
+type deviceID struct{ Driver, Pool, Device, ShareID string }
+
+func validateClaimStatus(_ context.Context, c, old claim) field.ErrorList {
+	s, path := &c.Status, field.NewPath("status")
+	var errs field.ErrorList
+	if s.Allocation != nil && (old.Status.Allocation == nil || check.Differs(s.Allocation, old.Status.Allocation)) {
+		errs = append(errs, validateAllocation(s.Allocation, namesOf(&c.Spec.Devices), path.Child("allocation"))...)
+	}
+	if old.Status.Allocation != nil && s.Allocation != nil {
+		errs = append(errs, check.Immutable(*s.Allocation, *old.Status.Allocation, path.Child("allocation"))...)
+	}
+	errs = append(errs, validateReservations(c, old, path.Child("reservedFor"))...)
+	return append(errs, validateDevices(s, path.Child("devices"))...)
+}
+
+func validateReservations(c, old claim, path *field.Path) field.ErrorList {
+	list := c.Status.ReservedFor
+	var errs field.ErrorList
+	if len(list) > maxReservations {
+		return append(errs, field.TooMany(path, len(list), maxReservations))
+	}
+	seen := map[types.UID]bool{}
+	for i, r := range list {
+		at := path.Index(i)
+		if r.Resource == "" {
+			errs = append(errs, field.Required(at.Child("resource"), ""))
+		}
+		if r.Name == "" {
+			errs = append(errs, field.Required(at.Child("name"), ""))
+		}
+		if r.UID == "" {
+			errs = append(errs, field.Required(at.Child("uid"), ""))
+		}
+		if seen[r.UID] {
+			errs = append(errs, field.Duplicate(at, r.UID))
+		}
+		seen[r.UID] = true
+	}
+	if len(list) > 0 && c.Status.Allocation == nil {
+		errs = append(errs, field.Forbidden(path, "may not be specified when `allocated` is not set"))
+	} else if len(list) > len(old.Status.ReservedFor) && c.DeletionTimestamp != nil {
+		errs = append(errs, field.Forbidden(path, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"))
+	}
+	return errs
+}
+
+func validateAllocation(a *resourcev1.AllocationResult, names requestNames, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	results := path.Child("devices", "results")
+	if len(a.Devices.Results) > maxResults {
+		errs = append(errs, field.TooMany(results, len(a.Devices.Results), maxResults))
+	}
+	for i := range a.Devices.Results {
+		r, at := &a.Devices.Results[i], results.Index(i)
+		name, sub, ok := strings.Cut(r.Request, "/")
+		errs = append(errs, check.Name(validation.IsDNS1123Label(name), name, at.Child("request"))...)
+		if ok {
+			errs = append(errs, check.Name(validation.IsDNS1123Label(sub), sub, at.Child("request"))...)
+		}
+		if !names.has(r.Request) {
+			errs = append(errs, field.Invalid(at.Child("request"), r.Request, mustNameARequest))
+		}
+		errs = append(errs, validateDriver(r.Driver, at.Child("driver"))...)
+		errs = append(errs, validatePool(r.Pool, at.Child("pool"))...)
+		errs = append(errs, check.Label(r.Device, at.Child("device"))...)
+	}
+	for i := range a.Devices.Config {
+		c, at := &a.Devices.Config[i], path.Child("devices", "config").Index(i)
+		if c.Source == "" {
+			errs = append(errs, field.Required(at.Child("source"), ""))
+		} else {
+			errs = append(errs, check.OneOf(c.Source, at.Child("source"), resourcev1.AllocationConfigSourceClaim, resourcev1.AllocationConfigSourceClass)...)
+		}
+		errs = append(errs, validateReferences(c.Requests, names, at.Child("requests"))...)
+		errs = append(errs, validateConfig(&c.DeviceConfiguration, at)...)
+	}
+	if a.NodeSelector != nil {
+		errs = append(errs, podspec.NodeSelector(a.NodeSelector, path.Child("nodeSelector"))...)
+	}
+	return errs
+}
+
+// validatePool validates the name of a pool: DNS subdomains joined by slashes.
+func validatePool(name string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	var errs field.ErrorList
+	if len(name) > validation.DNS1123SubdomainMaxLength {
+		errs = append(errs, field.TooLong(path, "", validation.DNS1123SubdomainMaxLength))
+	}
+	for _, part := range strings.Split(name, "/") {
+		errs = append(errs, check.Name(validation.IsDNS1123Subdomain(part), part, path)...)
+	}
+	return errs
+}
+
+func validateDevices(s *resourcev1.ResourceClaimStatus, path *field.Path) field.ErrorList {
+	allocated := map[deviceID]bool{}
+	if s.Allocation != nil {
+		for _, r := range s.Allocation.Devices.Results {
+			id := deviceID{r.Driver, r.Pool, r.Device, ""}
+			if r.ShareID != nil {
+				id.ShareID = string(*r.ShareID)
+			}
+			allocated[id] = true
+		}
+	}
+	var errs field.ErrorList
+	seen := map[deviceID]bool{}
+	for i := range s.Devices {
+		d, at := &s.Devices[i], path.Index(i)
+		id := deviceID{d.Driver, d.Pool, d.Device, ""}
+		if d.ShareID != nil {
+			id.ShareID = *d.ShareID
+		}
+		if seen[id] {
+			errs = append(errs, field.Duplicate(at, id))
+		}
+		seen[id] = true
+		if !allocated[id] {
+			errs = append(errs, field.Invalid(at, id, "must be an allocated device in the claim"))
+		}
+		errs = append(errs, metavalidation.ValidateConditions(d.Conditions, at.Child("conditions"))...)
+		if d.Data != nil {
+			errs = append(errs, validateObject(d.Data.Raw, false, at.Child("data"))...)
+		}
+		if d.NetworkData != nil {
+			errs = append(errs, validateNetwork(d.NetworkData, at.Child("networkData"))...)
+		}
+	}
+	return errs
+}
+
+func validateNetwork(n *resourcev1.NetworkDeviceData, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(n.InterfaceName) > maxInterfaceName {
+		errs = append(errs, field.TooLong(path.Child("interfaceName"), "", maxInterfaceName))
+	}
+	if len(n.HardwareAddress) > maxHardware {
+		errs = append(errs, field.TooLong(path.Child("hardwareAddress"), "", maxHardware))
+	}
+	seen := map[string]bool{}
+	for i, ip := range n.IPs {
+		at := path.Child("ips").Index(i)
+		errs = append(errs, validation.IsValidInterfaceAddress(at, ip)...)
+		if seen[ip] {
+			errs = append(errs, field.Duplicate(at, fmt.Sprint(ip)))
+		}
+		seen[ip] = true
+	}
+	return errs
+}

@@ -1,0 +1,309 @@
+package resource
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
+)
+
+const (
+	maxRequests      = 32
+	maxSubrequests   = 8
+	maxSelectors     = 32
+	maxExpression    = 10 * 1024
+	maxDriver        = 63
+	maxParameters    = 10 * 1024
+	valueOmitted     = "<value omitted>"
+	mustNameARequest = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+)
+
+func validateClass(c *resourcev1.DeviceClass) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := validateSelectors(c.Spec.Selectors, path.Child("selectors"))
+	if len(c.Spec.Config) > maxRequests {
+		errs = append(errs, field.TooMany(path.Child("config"), len(c.Spec.Config), maxRequests))
+	}
+	for i := range c.Spec.Config {
+		errs = append(errs, validateConfig(&c.Spec.Config[i].DeviceConfiguration, path.Child("config").Index(i))...)
+	}
+	if n := c.Spec.ExtendedResourceName; n != nil && !podspec.Extended(*n) {
+		errs = append(errs, field.Invalid(path.Child("extendedResourceName"), *n, "must be a valid extended resource name"))
+	}
+	return errs
+}
+
+func validateSelectors(list []resourcev1.DeviceSelector, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(list) > maxSelectors {
+		return append(errs, field.TooMany(path, len(list), maxSelectors))
+	}
+	for i, s := range list {
+		cel := path.Index(i).Child("cel")
+		switch {
+		case s.CEL == nil:
+			errs = append(errs, field.Required(cel, ""))
+		case len(s.CEL.Expression) > maxExpression:
+			errs = append(errs, field.TooLong(cel.Child("expression"), "", maxExpression))
+		default:
+			if err := validateSelector(s.CEL.Expression, cel.Child("expression")); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errs
+}
+
+func validateDriver(name string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	var errs field.ErrorList
+	if len(name) > maxDriver {
+		errs = append(errs, field.TooLong(path, "", maxDriver))
+	}
+	return append(errs, check.Name(validation.IsDNS1123Subdomain(strings.ToLower(name)), name, path)...)
+}
+
+func validateConfig(c *resourcev1.DeviceConfiguration, path *field.Path) field.ErrorList {
+	opaque := path.Child("opaque")
+	if c.Opaque == nil {
+		return field.ErrorList{field.Required(opaque, "")}
+	}
+	errs := validateDriver(c.Opaque.Driver, opaque.Child("driver"))
+	return append(errs, validateObject(c.Opaque.Parameters.Raw, true, opaque.Child("parameters"))...)
+}
+
+// validateObject validates raw data, which has to be a JSON object.
+func validateObject(raw []byte, required bool, path *field.Path) field.ErrorList {
+	data := bytes.TrimSpace(raw)
+	switch {
+	case len(data) == 0 || bytes.Equal(data, []byte("null")):
+		if required {
+			return field.ErrorList{field.Required(path, "")}
+		}
+		return nil
+	case len(data) > maxParameters:
+		return field.ErrorList{field.TooLong(path, "", maxParameters)}
+	case data[0] != '{' || !json.Valid(data):
+		return field.ErrorList{field.Invalid(path, valueOmitted, "must be a valid JSON object")}
+	}
+	return nil
+}
+
+// requestNames are the requests of a claim with their subrequests.
+type requestNames map[string]map[string]bool
+
+func namesOf(s *resourcev1.DeviceClaim) requestNames {
+	names := requestNames{}
+	for _, r := range s.Requests {
+		subs := map[string]bool{}
+		for _, f := range r.FirstAvailable {
+			subs[f.Name] = true
+		}
+		names[r.Name] = subs
+	}
+	return names
+}
+
+func (n requestNames) has(ref string) bool {
+	name, sub, ok := strings.Cut(ref, "/")
+	subs, known := n[name]
+	return known && (!ok || subs[sub])
+}
+
+func validateClaimSpec(s *resourcev1.ResourceClaimSpec, path *field.Path) field.ErrorList {
+	devices := path.Child("devices")
+	var errs field.ErrorList
+	requests := devices.Child("requests")
+	if len(s.Devices.Requests) > maxRequests {
+		errs = append(errs, field.TooMany(requests, len(s.Devices.Requests), maxRequests))
+	}
+	seen := map[string]bool{}
+	for i := range s.Devices.Requests {
+		r := &s.Devices.Requests[i]
+		errs = append(errs, validateRequest(r, requests.Index(i))...)
+		if seen[r.Name] {
+			errs = append(errs, field.Duplicate(requests.Index(i), r.Name))
+		}
+		seen[r.Name] = true
+	}
+	names := namesOf(&s.Devices)
+	for i := range s.Devices.Constraints {
+		errs = append(errs, validateConstraint(&s.Devices.Constraints[i], names, devices.Child("constraints").Index(i))...)
+	}
+	for i := range s.Devices.Config {
+		at := devices.Child("config").Index(i)
+		errs = append(errs, validateReferences(s.Devices.Config[i].Requests, names, at.Child("requests"))...)
+		errs = append(errs, validateConfig(&s.Devices.Config[i].DeviceConfiguration, at)...)
+	}
+	return errs
+}
+
+func validateReferences(list []string, names requestNames, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i, ref := range list {
+		if !names.has(ref) {
+			errs = append(errs, field.Invalid(path.Index(i), ref, mustNameARequest))
+		}
+		if seen[ref] {
+			errs = append(errs, field.Duplicate(path.Index(i), ref))
+		}
+		seen[ref] = true
+	}
+	return errs
+}
+
+func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorList {
+	const one = "exactly one of `exactly` or `firstAvailable` is required"
+	errs := check.Label(r.Name, path.Child("name"))
+	switch {
+	case r.Exactly != nil && len(r.FirstAvailable) > 0:
+		return append(errs, field.Invalid(path, nil, one+", but multiple fields are set"))
+	case r.Exactly == nil && len(r.FirstAvailable) == 0:
+		return append(errs, field.Required(path, one))
+	case r.Exactly != nil:
+		e := r.Exactly
+		return append(errs, validateDeviceRequest(e.DeviceClassName, e.Selectors, e.AllocationMode, e.Count, e.Tolerations, path.Child("exactly"))...)
+	}
+	first := path.Child("firstAvailable")
+	if len(r.FirstAvailable) > maxSubrequests {
+		return append(errs, field.TooMany(first, len(r.FirstAvailable), maxSubrequests))
+	}
+	seen := map[string]bool{}
+	for i := range r.FirstAvailable {
+		f := &r.FirstAvailable[i]
+		at := first.Index(i)
+		errs = append(errs, check.Label(f.Name, at.Child("name"))...)
+		errs = append(errs, validateDeviceRequest(f.DeviceClassName, f.Selectors, f.AllocationMode, f.Count, f.Tolerations, at)...)
+		if seen[f.Name] {
+			errs = append(errs, field.Duplicate(at, f.Name))
+		}
+		seen[f.Name] = true
+	}
+	return errs
+}
+
+func validateDeviceRequest(class string, selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode, count int64,
+	tolerations []resourcev1.DeviceToleration, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if class == "" {
+		errs = append(errs, field.Required(path.Child("deviceClassName"), ""))
+	} else {
+		errs = append(errs, check.Subdomain(class, path.Child("deviceClassName"))...)
+	}
+	errs = append(errs, validateSelectors(selectors, path.Child("selectors"))...)
+	switch mode {
+	case resourcev1.DeviceAllocationModeAll:
+		if count != 0 {
+			errs = append(errs, field.Invalid(path.Child("count"), count, fmt.Sprintf("must not be specified when allocationMode is '%s'", mode)))
+		}
+	case resourcev1.DeviceAllocationModeExactCount:
+		if count <= 0 {
+			errs = append(errs, field.Invalid(path.Child("count"), count, "must be greater than zero"))
+		}
+	default:
+		errs = append(errs, check.OneOf(mode, path.Child("allocationMode"), resourcev1.DeviceAllocationModeAll, resourcev1.DeviceAllocationModeExactCount)...)
+	}
+	for i := range tolerations {
+		errs = append(errs, validateToleration(&tolerations[i], path.Child("tolerations").Index(i))...)
+	}
+	return errs
+}
+
+func validateToleration(t *resourcev1.DeviceToleration, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if t.Key != "" {
+		errs = append(errs, metavalidation.ValidateLabelName(t.Key, path.Child("key"))...)
+	}
+	switch t.Operator {
+	case resourcev1.DeviceTolerationOpExists:
+		if t.Value != "" {
+			errs = append(errs, field.Invalid(path.Child("value"), t.Value, "must be empty for operator `Exists`"))
+		}
+	case resourcev1.DeviceTolerationOpEqual:
+		errs = append(errs, check.Name(validation.IsValidLabelValue(t.Value), t.Value, path.Child("value"))...)
+	case "":
+		errs = append(errs, field.Required(path.Child("operator"), ""))
+	default:
+		errs = append(errs, check.OneOf(t.Operator, path.Child("operator"), resourcev1.DeviceTolerationOpEqual, resourcev1.DeviceTolerationOpExists)...)
+	}
+	if t.Effect != "" {
+		errs = append(errs, check.OneOf(t.Effect, path.Child("effect"), effects()...)...)
+	}
+	return errs
+}
+
+func effects() []resourcev1.DeviceTaintEffect {
+	return []resourcev1.DeviceTaintEffect{resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNone}
+}
+
+func validateConstraint(c *resourcev1.DeviceConstraint, names requestNames, path *field.Path) field.ErrorList {
+	errs := validateReferences(c.Requests, names, path.Child("requests"))
+	set := 0
+	for _, a := range []struct {
+		name  string
+		value *resourcev1.FullyQualifiedName
+	}{{"matchAttribute", c.MatchAttribute}, {"distinctAttribute", c.DistinctAttribute}} {
+		if a.value != nil {
+			set++
+			errs = append(errs, validateFullName(string(*a.value), path.Child(a.name))...)
+		}
+	}
+	if set != 1 {
+		errs = append(errs, field.Required(path, `exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
+	}
+	return errs
+}
+
+func validateFullName(name string, path *field.Path) field.ErrorList {
+	if !strings.Contains(name, "/") {
+		return field.ErrorList{field.Invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash")}
+	}
+	return validateQualified(name, path)
+}
+
+// validateQualified validates the name of an attribute: an identifier with an
+// optional domain before a slash.
+func validateQualified(name string, path *field.Path) field.ErrorList {
+	const (
+		format = `[A-Za-z_][A-Za-z0-9_]*`
+		what   = "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'"
+	)
+	if strings.Count(name, "/") > 1 {
+		return nil // kube-apiserver looks at none of the parts
+	}
+	var errs field.ErrorList
+	domain, id, ok := strings.Cut(name, "/")
+	if !ok {
+		domain, id = "", name
+	} else {
+		errs = append(errs, validateDriver(domain, path)...)
+	}
+	if !identifier(id) {
+		errs = append(errs, field.Invalid(path, id, validation.RegexError(what, format, "my_name", "MY_NAME", "MyName")))
+	}
+	if len(id) > 32 {
+		errs = append(errs, field.TooLong(path, "", 32))
+	}
+	return errs
+}
+
+func identifier(s string) bool {
+	for i, c := range s {
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}

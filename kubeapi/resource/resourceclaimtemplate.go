@@ -1,0 +1,43 @@
+package resource
+
+import (
+	"context"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/show"
+)
+
+func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceClaimTemplate] {
+	type template = *resourcev1.ResourceClaimTemplate
+	return registry.Kind[template]{
+		Hub: v1.WithKind("ResourceClaimTemplate"), Namespaced: true,
+		New:     func() template { return &resourcev1.ResourceClaimTemplate{} },
+		NewList: func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
+		Names:   registry.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
+		Write: registry.Write[template]{
+			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
+			Validate: func(ctx context.Context, t template) field.ErrorList {
+				path := field.NewPath("spec", "spec")
+				return append(validateAdminAccess(ctx, stores, &t.Spec.Spec, path), validateClaimSpec(&t.Spec.Spec, path)...)
+			},
+			ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
+				return check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))
+			},
+			AllowUnconditionalUpdate: true,
+		},
+		Delete: registry.Delete[template]{ReturnsObject: true},
+		Show: registry.Show[template]{
+			Columns: []registry.Column{show.Name(), show.Age()},
+			Cells: func(t template, since func(metav1.Time) string) []any {
+				return []any{t.Name, since(t.CreationTimestamp)}
+			},
+		},
+	}
+}

@@ -1,0 +1,62 @@
+package resource
+
+import (
+	"context"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
+	type slice = *resourcev1.ResourceSlice
+	return registry.Kind[slice]{
+		Hub:     v1.WithKind("ResourceSlice"),
+		New:     func() slice { return &resourcev1.ResourceSlice{} },
+		NewList: func() runtime.Object { return &resourcev1.ResourceSliceList{} },
+		Names:   registry.Names{Plural: "resourceslices", Singular: "resourceslice"},
+		Write: registry.Write[slice]{
+			Default:          defaultSlice,
+			PrepareForCreate: func(_ context.Context, s slice) { s.Generation = 1 },
+			PrepareForUpdate: func(_ context.Context, s, old slice) {
+				strategy.Generation(s, old, check.Differs(s.Spec, old.Spec))
+			},
+			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
+			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
+				errs := validateSlice(s)
+				path := field.NewPath("spec")
+				errs = append(errs, check.Immutable(s.Spec.Pool.Name, old.Spec.Pool.Name, path.Child("pool", "name"))...)
+				errs = append(errs, check.Immutable(s.Spec.Driver, old.Spec.Driver, path.Child("driver"))...)
+				return append(errs, check.Immutable(s.Spec.NodeName, old.Spec.NodeName, path.Child("nodeName"))...)
+			},
+			AllowUnconditionalUpdate: true,
+		},
+		Delete: registry.Delete[slice]{ReturnsObject: true},
+		Show: registry.Show[slice]{
+			Columns: []registry.Column{
+				show.Name(),
+				show.Text("Node", show.Doc(resourcev1.ResourceSliceSpec{}, "nodeName")),
+				show.Text("Driver", show.Doc(resourcev1.ResourceSliceSpec{}, "driver")),
+				show.Text("Pool", show.Doc(resourcev1.ResourcePool{}, "name")),
+				show.Age(),
+			},
+			Cells: func(s slice, since func(metav1.Time) string) []any {
+				return []any{s.Name, ptr.Deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, since(s.CreationTimestamp)}
+			},
+		},
+		Select: registry.Select[slice]{
+			Fields: []registry.SelectableField[slice]{
+				{Path: "spec.nodeName", Get: func(s slice) string { return ptr.Deref(s.Spec.NodeName, "") }},
+				{Path: "spec.driver", Get: func(s slice) string { return s.Spec.Driver }},
+			},
+			Unknown: "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s",
+		},
+	}
+}

@@ -1,0 +1,136 @@
+package kubeapi_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"triplane/generic/authentication"
+	"triplane/generic/authentication/serviceaccount"
+	"triplane/generic/authentication/user"
+	"triplane/generic/authorization"
+	"triplane/generic/openapi"
+	"triplane/generic/openapi/models"
+	"triplane/generic/options"
+	"triplane/generic/server"
+	"triplane/generic/storage/cache"
+	"triplane/generic/storage/embedded"
+	"triplane/kubeapi"
+	"triplane/kubeapi/admission"
+	"triplane/kubeapi/group"
+)
+
+// startServer runs a core server on its own, over an embedded etcd, with the
+// plugins that are on by default and RBAC. It returns a transport whose requests
+// come from the server itself, which may do everything.
+func startServer(t *testing.T) http.RoundTripper {
+	t.Helper()
+	etcd, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hub := cache.NewHub(etcd.Backend(), "/registry")
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { hub.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		if err := etcd.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	config := server.NewConfig()
+	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Hub: hub}})
+	core, err := coreConfig(t, config).Complete().New(server.EmptyDelegate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepared := core.GenericAPIServer.PrepareRun()
+	stopped := make(chan struct{})
+	running.Go(func() {
+		defer close(stopped)
+		if err := prepared.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-prepared.HooksDone(): // what the server creates for itself exists
+	case <-stopped:
+		t.FailNow()
+	}
+	return config.LoopbackClientConfig.Transport
+}
+
+// coreConfig completes the configuration of the generic server.
+func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
+	t.Helper()
+	scheme := kubeapi.NewScheme()
+	schemas := &models.Source{}
+	stores := group.NewStores()
+	rules := storedRules{stores}
+	config.Authorization = authorization.Union(authorization.SystemMasters(), rules)
+	config.RuleResolver = rules
+	plugins, err := admission.New(admission.Dependencies{
+		Stores: stores, Authorizer: config.Authorization, Groups: config.Discovery,
+		Loopback: config.LoopbackClientConfig, Tolerations: admission.DefaultTolerationOptions(),
+	}, decidesAlone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Admission = plugins.Chain
+
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const url = "https://triplane.test"
+	issuer, err := serviceaccount.NewIssuer(url, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, addresses, err := net.ParseCIDR("10.0.0.0/16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &kubeapi.Config{
+		Generic:       config,
+		AdvertisePort: 6443,
+		Groups: group.Deps{
+			Stores: stores,
+			Scheme: scheme,
+			TypeConverter: sync.OnceValues(func() (managedfields.TypeConverter, error) {
+				return openapi.NewTypeConverter(schemas, scheme), nil
+			}),
+			TokenAuthenticator: authentication.TokenFunc(func(_ context.Context, token string) (*authentication.Response, error) {
+				if token != "alices-token" {
+					return nil, nil
+				}
+				return &authentication.Response{User: &user.Info{Name: "alice", Groups: []string{"developers"}}}, nil
+			}),
+			TokenIssuer:  issuer,
+			APIAudiences: []string{url},
+			ServiceCIDRs: []*net.IPNet{addresses},
+		},
+	}
+}
+
+// decidesAlone reports whether an admission plugin is on by default and is not
+// configured through the API: what one story configures must not reach others.
+func decidesAlone(name string) bool {
+	for _, p := range admission.Table() {
+		if p.Name == name {
+			return p.OnByDefault && !strings.HasSuffix(name, "AdmissionPolicy") && !strings.HasSuffix(name, "AdmissionWebhook")
+		}
+	}
+	return false
+}

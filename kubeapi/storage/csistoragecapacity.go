@@ -1,0 +1,46 @@
+package storage
+
+import (
+	"context"
+	"strings"
+
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+)
+
+func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {
+	return registry.Kind[*storagev1.CSIStorageCapacity]{
+		Hub: v1.WithKind("CSIStorageCapacity"), Namespaced: true,
+		New:     func() *storagev1.CSIStorageCapacity { return &storagev1.CSIStorageCapacity{} },
+		NewList: func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
+		Names:   registry.Names{Plural: "csistoragecapacities", Singular: "csistoragecapacity"},
+		Write: registry.Write[*storagev1.CSIStorageCapacity]{
+			Validate: onCreate(func(c *storagev1.CSIStorageCapacity) field.ErrorList { return validateCapacity(c, false) }),
+			ValidateUpdate: func(_ context.Context, c, old *storagev1.CSIStorageCapacity) field.ErrorList {
+				errs := validateCapacity(c, old.NodeTopology != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.NodeTopology))
+				errs = append(errs, check.Immutable(c.NodeTopology, old.NodeTopology, field.NewPath("nodeTopology"))...)
+				return append(errs, check.Immutable(c.StorageClassName, old.StorageClassName, field.NewPath("storageClassName"))...)
+			},
+			AllowUnconditionalUpdate: false,
+		},
+	}
+}
+
+func validateCapacity(c *storagev1.CSIStorageCapacity, allowInvalid bool) field.ErrorList {
+	errs := validateSelector(c.NodeTopology, allowInvalid, field.NewPath("nodeTopology"))
+	errs = append(errs, check.Subdomain(strings.TrimSpace(c.StorageClassName), field.NewPath("storageClassName"))...)
+	if c.Capacity != nil && c.Capacity.Sign() < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("capacity"), c.Capacity.String(), "must be greater than or equal to 0"))
+	}
+	return errs
+}
+
+func validateSelector(s *metav1.LabelSelector, allowInvalid bool, path *field.Path) field.ErrorList {
+	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalid}, path)
+}

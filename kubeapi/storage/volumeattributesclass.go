@@ -1,0 +1,65 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass] {
+	return registry.Kind[*storagev1.VolumeAttributesClass]{
+		Hub:     v1.WithKind("VolumeAttributesClass"),
+		New:     func() *storagev1.VolumeAttributesClass { return &storagev1.VolumeAttributesClass{} },
+		NewList: func() runtime.Object { return &storagev1.VolumeAttributesClassList{} },
+		Names:   registry.Names{Plural: "volumeattributesclasses", Singular: "volumeattributesclass", ShortNames: []string{"vac"}},
+		Write: registry.Write[*storagev1.VolumeAttributesClass]{
+			Validate: onCreate(func(c *storagev1.VolumeAttributesClass) field.ErrorList {
+				var errs field.ErrorList
+				if path := field.NewPath("driverName"); c.DriverName == "" {
+					errs = append(errs, field.Required(path, ""))
+				} else {
+					errs = append(errs, check.QualifiedName(strings.ToLower(c.DriverName), path)...)
+					for _, e := range errs {
+						e.BadValue = c.DriverName
+					}
+				}
+				return append(errs, validateParameters(c.Parameters, true, field.NewPath("parameters"))...)
+			}),
+			ValidateUpdate: func(_ context.Context, c, old *storagev1.VolumeAttributesClass) field.ErrorList {
+				var errs field.ErrorList
+				for _, f := range []struct {
+					name    string
+					changed bool
+				}{{"driverName", c.DriverName != old.DriverName}, {"parameters", check.Differs(c.Parameters, old.Parameters)}} {
+					if f.changed {
+						errs = append(errs, field.Forbidden(field.NewPath(f.name), fmt.Sprintf("updates to %s are forbidden.", f.name)))
+					}
+				}
+				return errs
+			},
+			AllowUnconditionalUpdate: true,
+		},
+		Delete: registry.Delete[*storagev1.VolumeAttributesClass]{ReturnsObject: true},
+		Show: registry.Show[*storagev1.VolumeAttributesClass]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("DriverName", show.Doc(storagev1.VolumeAttributesClass{}, "driverName")), show.Age(),
+			},
+			Cells: func(c *storagev1.VolumeAttributesClass, since func(metav1.Time) string) []any {
+				name := c.Name
+				if c.Annotations["volumeattributesclass.kubernetes.io/is-default-class"] == "true" {
+					name += " (default)"
+				}
+				return []any{name, c.DriverName, since(c.CreationTimestamp)}
+			},
+		},
+	}
+}

@@ -1,0 +1,77 @@
+package kubeapi_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"triplane/kubeapi/kindtest"
+)
+
+var rewrite = kindtest.Rewrite()
+
+// TestStories plays the stories of all folders on one server. With
+// -run Stories/apps/deployment it plays one of them.
+func TestStories(t *testing.T) {
+	transport := startServer(t)
+	for _, file := range stories(t) {
+		folder := filepath.Dir(filepath.Dir(file))
+		name := filepath.ToSlash(filepath.Join(folder, filepath.Base(file)))
+		t.Run(name, func(t *testing.T) { kindtest.Play(t, transport, file, *rewrite) })
+	}
+}
+
+// TestEveryKindHasAStory looks for a request that creates an object of each
+// resource that is served, or reads it where none can be created.
+func TestEveryKindHasAStory(t *testing.T) {
+	told := map[string]bool{}
+	for _, file := range stories(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range request.FindAllStringSubmatch(string(text), -1) {
+			told[m[1]+m[2]] = true
+		}
+	}
+	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://triplane.test", Transport: startServer(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lists, err := client.ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		for _, r := range list.APIResources {
+			if !strings.Contains(r.Name, "/") && !told[list.GroupVersion+"/"+r.Name] {
+				t.Errorf("no story of %s in %s", r.Name, list.GroupVersion)
+			}
+		}
+	}
+}
+
+// request is the request line of a step, with the resource by its version.
+var request = regexp.MustCompile(`(?m)^[A-Z]+ /apis?/((?:[a-z0-9.]+/)?v\d+/)(?:namespaces/[a-z0-9-]+/)?([a-z]+)`)
+
+// stories are the files of all stories.
+func stories(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	for _, pattern := range []string{"*/testdata/*.yaml", "*/*/testdata/*.yaml"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		t.Fatal("there are no stories")
+	}
+	return files
+}
