@@ -1,7 +1,7 @@
-// Package abac authorizes by the lines of a policy file, one Policy of
-// abac.authorization.kubernetes.io/v1beta1 in JSON a line. The file is read once;
-// a line that cannot be parsed is an error.
+// Package abac decides by the lines of a policy file, which is read once.
 //
-// A request that a line matches is allowed; all others get no opinion, never a
-// refusal. Decisions need no lock and no I/O.
+// A line is a JSON object: a Policy of abac.authorization.kubernetes.io/v1beta1, or
+// the older form without apiVersion and kind, in which what is left out means all.
+// A request is allowed when one line matches it in all of its attributes; no line
+// denies.
 package abac

@@ -1,7 +1,7 @@
-// Package webhook authorizes by asking a remote service with
-// SubjectAccessReviews, and remembers the answers for a while: allowed and refused
-// requests each for a duration of their own, in a cache of bounded size.
+// Package webhook decides by asking a remote service with SubjectAccessReviews, and
+// remembers the answers for a while.
 //
-// A failure of the service is an error and no opinion. An Authorizer is safe for
-// concurrent use.
+// Match conditions, CEL expressions about the review that would be sent, restrict
+// what the service is asked about. What happens when the service does not answer is
+// the webhook's failure policy.
 package webhook
