@@ -15,6 +15,7 @@ import (
 
 	"triplane/generic/endpoints/handlers"
 	"triplane/generic/managedfields"
+	view "triplane/generic/object"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 )
@@ -143,7 +144,7 @@ func (g *APIGroupVersion) hub(st rest.Storage, kind schema.GroupVersionKind) sch
 	if k := obj.GetObjectKind().GroupVersionKind(); !k.Empty() {
 		return k
 	}
-	if _, ok := obj.(runtime.Unstructured); ok || g.Scheme == nil {
+	if !view.Typed(obj) || g.Scheme == nil {
 		return kind
 	}
 	kinds, _, err := g.Scheme.ObjectKinds(obj)
@@ -175,7 +176,7 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 	if d, ok := r.parent.(rest.Deprecated); ok {
 		s.Deprecation = d.DeprecationWarning()
 	}
-	s.StrategicMerge = g.Scheme != nil && !isUnstructured(codec)
+	s.StrategicMerge = g.Scheme != nil && view.Typed(codec.New())
 	if l, ok := r.storage.(rest.Lister); ok {
 		s.ListKind = l.NewList().GetObjectKind().GroupVersionKind().Kind // of typed lists none
 	}
@@ -188,12 +189,6 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		s.FieldManager = g.fieldManager(r, s)
 	}
 	return s
-}
-
-// isUnstructured reports whether a codec's objects have no Go type.
-func isUnstructured(codec rest.Codec) bool {
-	_, ok := codec.New().(runtime.Unstructured)
-	return ok
 }
 
 // readable reports whether a storage has objects in it: the answers of reviews
