@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/endpoints/handlers"
@@ -214,7 +213,7 @@ func (g *APIGroupVersion) fieldManager(r *Resource, s *handlers.RequestScope) fu
 		}
 		return handlers.NewFieldManager(handlers.FieldManagerOptions{
 			Kind: s.Kind, Hub: s.Hub.GroupVersion(), Types: types, Subresource: s.Subresource, ResetFields: reset,
-			Codecs: r.codecFor, Custom: isUnstructured(s.Codec),
+			Codecs: r.codecFor, Custom: !view.Typed(s.Codec.New()),
 		})
 	})
 }
