@@ -93,8 +93,8 @@ func (c *checkerState) rule(path *field.Path, n *node, spec *apiextensionsv1.Val
 	c.fieldPath(path, n, spec)
 	r, messageErr := compileRule(c.env, n, spec)
 	unusedOld := func() {
-		if r.optionalOld() && !r.transition() {
-			c.add(field.Invalid(path.Child("optionalOldSelf"), true, "may not be set if oldSelf is not used in rule"))
+		if set := spec.OptionalOldSelf; set != nil && !r.transition() {
+			c.add(field.Invalid(path.Child("optionalOldSelf"), *set, "may not be set if oldSelf is not used in rule"))
 		}
 	}
 	if r.err != nil {
