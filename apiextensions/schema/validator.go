@@ -40,7 +40,10 @@ func (v *Validator) Validate(path *field.Path, value any) field.ErrorList {
 	if v.openapi == nil {
 		return nil
 	}
-	result := v.openapi.Validate(value)
+	return fieldErrors(path, v.openapi.Validate(value))
+}
+
+func fieldErrors(path *field.Path, result *validate.Result) field.ErrorList {
 	if result.IsValid() {
 		return nil
 	}
