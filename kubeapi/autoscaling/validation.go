@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
 )
 
 const (
@@ -256,5 +257,6 @@ func validateContainerResource(c *autoscalingv2.ContainerResourceMetricSource, p
 	if c.Container == "" {
 		errs = append(errs, field.Required(path.Child("container"), "must specify a container name"))
 	}
+	errs = append(errs, podspec.ContainerResourceName(string(c.Name), path.Child("name"))...)
 	return append(errs, validateResource(string(c.Name), &c.Target, path)...)
 }
