@@ -146,10 +146,9 @@ func validateVariables(list []admissionv1.Variable, x *expressions, path *field.
 		case !named:
 			errs = append(errs, field.Invalid(at.Child("name"), v.Name, "must be a valid CEL identifier"))
 		}
-		switch {
-		case strings.TrimSpace(v.Expression) == "":
+		if strings.TrimSpace(v.Expression) == "" {
 			errs = append(errs, field.Required(at.Child("expression"), "expression is not specified"))
-		case named:
+		} else {
 			errs = append(errs, x.variable(&v, at.Child("expression"))...)
 		}
 	}

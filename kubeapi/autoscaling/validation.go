@@ -257,6 +257,8 @@ func validateContainerResource(c *autoscalingv2.ContainerResourceMetricSource, p
 	if c.Container == "" {
 		errs = append(errs, field.Required(path.Child("container"), "must specify a container name"))
 	}
-	errs = append(errs, podspec.ContainerResourceName(string(c.Name), path.Child("name"))...)
+	if c.Name != "" {
+		errs = append(errs, podspec.ContainerResourceName(string(c.Name), path.Child("name"))...)
+	}
 	return append(errs, validateResource(string(c.Name), &c.Target, path)...)
 }

@@ -173,8 +173,12 @@ func validateReferences(list []string, names requestNames, path *field.Path) fie
 // validateReference validates the name of a request, with that of a subrequest
 // after a slash where it is meant alone.
 func validateReference(ref string, names requestNames, path *field.Path) field.ErrorList {
+	parts := strings.Split(ref, "/")
+	if len(parts) > 2 {
+		return field.ErrorList{field.Invalid(path, ref, mustNameARequest)}
+	}
 	var errs field.ErrorList
-	for _, part := range strings.SplitN(ref, "/", 2) {
+	for _, part := range parts {
 		errs = append(errs, check.Label(part, path)...)
 	}
 	if !names.has(ref) {
