@@ -110,8 +110,8 @@ func validateSpec(s *apiregistrationv1.APIService) field.ErrorList {
 	return append(errs, validateRemote(s, spec)...)
 }
 
-// validateName judges a name, or a prefix of one; that it is missing is judged
-// elsewhere.
+// validateName validates a name, or a prefix of one; that it is missing is
+// reported elsewhere.
 func validateName(path *field.Path, name string, s *apiregistrationv1.APIService) field.ErrorList {
 	if name == "" {
 		return nil

@@ -9,19 +9,19 @@ import (
 	"triplane/generic/authorization/authorizer"
 )
 
-func attributes(who, verb, namespace, group, resource, subresource, name string) *authorizer.Attributes {
+func attributes(who, verb, namespace, resource, subresource, name string) *authorizer.Attributes {
 	return &authorizer.Attributes{User: &user.Info{Name: who, Groups: []string{"of-" + who}}, Verb: verb, Namespace: namespace,
-		APIGroup: group, Resource: resource, Subresource: subresource, Name: name, ResourceRequest: true}
+		Resource: resource, Subresource: subresource, Name: name, ResourceRequest: true}
 }
 
-func path(who, verb, p string) *authorizer.Attributes {
-	return &authorizer.Attributes{User: &user.Info{Name: who}, Verb: verb, Path: p}
+func path(verb, p string) *authorizer.Attributes {
+	return &authorizer.Attributes{User: &user.Info{Name: "a"}, Verb: verb, Path: p}
 }
 
 func TestRuleMatches(t *testing.T) {
-	log := attributes("a", "get", "n", "", "pods", "log", "p")
-	pod := attributes("a", "get", "n", "", "pods", "", "p")
-	node := attributes("a", "get", "", "", "nodes", "", "x")
+	log := attributes("a", "get", "n", "pods", "log", "p")
+	pod := attributes("a", "get", "n", "pods", "", "p")
+	node := attributes("a", "get", "", "nodes", "", "x")
 	resources := func(names ...string) PolicyRule { return PolicyRule{Resources: []GroupResources{{Resources: names}}} }
 	for name, c := range map[string]struct {
 		rule    PolicyRule
@@ -29,7 +29,7 @@ func TestRuleMatches(t *testing.T) {
 		want    bool
 	}{
 		"everything":               {PolicyRule{}, pod, true},
-		"everything, path":         {PolicyRule{}, path("a", "get", "/x"), true},
+		"everything, path":         {PolicyRule{}, path("get", "/x"), true},
 		"everything, nobody":       {PolicyRule{}, &authorizer.Attributes{}, true},
 		"user":                     {PolicyRule{Users: []string{"b", "a"}}, pod, true},
 		"other user":               {PolicyRule{Users: []string{"b"}}, pod, false},
@@ -43,7 +43,7 @@ func TestRuleMatches(t *testing.T) {
 		"namespace":                {PolicyRule{Namespaces: []string{"n"}}, pod, true},
 		"no namespace":             {PolicyRule{Namespaces: []string{""}}, node, true},
 		"other namespace":          {PolicyRule{Namespaces: []string{""}}, pod, false},
-		"namespace, path":          {PolicyRule{Namespaces: []string{""}}, path("a", "get", "/x"), false},
+		"namespace, path":          {PolicyRule{Namespaces: []string{""}}, path("get", "/x"), false},
 		"core group":               {PolicyRule{Resources: []GroupResources{{}}}, log, true},
 		"other group's":            {PolicyRule{Resources: []GroupResources{{Group: "apps"}}}, pod, false},
 		"second group":             {PolicyRule{Resources: []GroupResources{{Group: "apps"}, {}}}, pod, true},
@@ -60,12 +60,12 @@ func TestRuleMatches(t *testing.T) {
 		"any resource's, resource": {resources("*/log"), pod, false},
 		"name":                     {PolicyRule{Resources: []GroupResources{{Resources: []string{"*"}, ResourceNames: []string{"p"}}}}, pod, true},
 		"other name":               {PolicyRule{Resources: []GroupResources{{Resources: []string{"*"}, ResourceNames: []string{"q"}}}}, pod, false},
-		"resources, path":          {resources("*"), path("a", "get", "/x"), false},
-		"path":                     {PolicyRule{NonResourceURLs: []string{"/x"}}, path("a", "get", "/x"), true},
-		"below the path":           {PolicyRule{NonResourceURLs: []string{"/x"}}, path("a", "get", "/x/y"), false},
-		"prefix":                   {PolicyRule{NonResourceURLs: []string{"/x*"}}, path("a", "get", "/x/y"), true},
-		"other prefix":             {PolicyRule{NonResourceURLs: []string{"/x/*"}}, path("a", "get", "/x"), false},
-		"any path":                 {PolicyRule{NonResourceURLs: []string{"*"}}, path("a", "get", "/x"), true},
+		"resources, path":          {resources("*"), path("get", "/x"), false},
+		"path":                     {PolicyRule{NonResourceURLs: []string{"/x"}}, path("get", "/x"), true},
+		"below the path":           {PolicyRule{NonResourceURLs: []string{"/x"}}, path("get", "/x/y"), false},
+		"prefix":                   {PolicyRule{NonResourceURLs: []string{"/x*"}}, path("get", "/x/y"), true},
+		"other prefix":             {PolicyRule{NonResourceURLs: []string{"/x/*"}}, path("get", "/x"), false},
+		"any path":                 {PolicyRule{NonResourceURLs: []string{"*"}}, path("get", "/x"), true},
 		"any path, resource":       {PolicyRule{NonResourceURLs: []string{"*"}}, pod, false},
 	} {
 		if got := c.rule.matches(c.request); got != c.want {
@@ -81,15 +81,15 @@ func TestFirstRuleDecides(t *testing.T) {
 		{Level: LevelMetadata, Users: []string{"a", "b"}},
 		{Level: LevelNone, Users: []string{"c"}, OmitManagedFields: &yes},
 	}}
-	a := p.Decide(attributes("a", "get", "", "", "nodes", "", ""))
+	a := p.Decide(attributes("a", "get", "", "nodes", "", ""))
 	if a.Level != LevelRequest || a.OmitManagedFields || !a.Omits(StagePanic) || !a.Omits(StageResponseStarted) || a.Omits(StageResponseComplete) {
 		t.Errorf("a: %+v", a)
 	}
-	b := p.Decide(attributes("b", "get", "", "", "nodes", "", ""))
+	b := p.Decide(attributes("b", "get", "", "nodes", "", ""))
 	if b.Level != LevelMetadata || !b.OmitManagedFields || b.Omits(StageResponseStarted) {
 		t.Errorf("b: %+v", b)
 	}
-	if d := p.Decide(attributes("d", "get", "", "", "nodes", "", "")); d.Level != LevelNone {
+	if d := p.Decide(attributes("d", "get", "", "nodes", "", "")); d.Level != LevelNone {
 		t.Errorf("d: %+v", d)
 	}
 }

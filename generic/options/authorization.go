@@ -88,7 +88,7 @@ func (o *Authorization) Validate() []error {
 	return errs
 }
 
-// Mode is an authorizer that can also tell rules; RuleResolver may be nil.
+// Mode is an authorizer that can also list rules; RuleResolver may be nil.
 type Mode struct {
 	authorizer.Authorizer
 	authorizer.RuleResolver

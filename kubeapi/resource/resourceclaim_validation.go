@@ -310,7 +310,7 @@ func validateQualified(name string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	domain, id, ok := strings.Cut(name, "/")
 	if !ok {
-		domain, id = "", name
+		id = name
 	} else {
 		errs = append(errs, validateDriver(domain, path)...)
 	}

@@ -1,5 +1,3 @@
-// Package webhook authenticates tokens by asking a remote service with
-// TokenReviews. Its Caller is how package authorization/webhook asks, too.
 package webhook
 
 import (
@@ -94,7 +92,7 @@ func (c *Caller) once(ctx context.Context, body []byte, answer any) (again bool,
 	if err != nil {
 		return ctx.Err() == nil, err
 	}
-	defer response.Body.Close() //nolint:errcheck // nothing is written
+	defer response.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return true, err

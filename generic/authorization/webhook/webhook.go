@@ -1,5 +1,3 @@
-// Package webhook decides by asking a remote service with
-// SubjectAccessReviews, and remembers the answers for a while.
 package webhook
 
 import (
