@@ -27,7 +27,7 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 	return &registry.Kind[*apiregistrationv1.APIService]{
 		Hub:            gv.WithKind("APIService"),
 		Prefix:         gv.Group + "/apiservices",
-		Representation: registry.Typed[*apiregistrationv1.APIService]{JSON: true},
+		Representation: registry.Typed[*apiregistrationv1.APIService]{JSON: true, AnyFinalizer: true},
 		New:            func() *apiregistrationv1.APIService { return &apiregistrationv1.APIService{} },
 		NewList:        func() runtime.Object { return &apiregistrationv1.APIServiceList{} },
 		Names: registry.Names{

@@ -56,6 +56,9 @@ const (
 	MetadataChange
 	// MetadataOnce validates everything once.
 	MetadataOnce
+	// MetadataCreate validates the metadata as in a create as well, and the change
+	// once: kinds whose update is validated as a create is.
+	MetadataCreate
 )
 
 // structs is a Typed at work.

@@ -23,10 +23,11 @@ const maxPrecedence = 10000
 
 func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 	return registry.Kind[*flowv1.FlowSchema]{
-		Hub:     v1.WithKind("FlowSchema"),
-		New:     func() *flowv1.FlowSchema { return &flowv1.FlowSchema{} },
-		NewList: func() runtime.Object { return &flowv1.FlowSchemaList{} },
-		Names:   registry.Names{Plural: "flowschemas", Singular: "flowschema"},
+		Hub:            v1.WithKind("FlowSchema"),
+		Representation: registry.Typed[*flowv1.FlowSchema]{MetadataOnUpdate: registry.MetadataCreate},
+		New:            func() *flowv1.FlowSchema { return &flowv1.FlowSchema{} },
+		NewList:        func() runtime.Object { return &flowv1.FlowSchemaList{} },
+		Names:          registry.Names{Plural: "flowschemas", Singular: "flowschema"},
 		Write: registry.Write[*flowv1.FlowSchema]{
 			Default: func(f *flowv1.FlowSchema) {
 				if f.Spec.MatchingPrecedence == 0 {
