@@ -12,6 +12,7 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
@@ -92,7 +93,7 @@ func defaultCSIDriver(d *storagev1.CSIDriver) {
 }
 
 func validateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
-	errs := validateDriverName(d.Name, field.NewPath("name"))
+	errs := podspec.CSIDriverName(d.Name, field.NewPath("name"))
 	s, path := &d.Spec, field.NewPath("spec")
 	for _, r := range []struct {
 		value *bool
