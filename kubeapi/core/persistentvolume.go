@@ -19,10 +19,11 @@ import (
 func persistentVolumeKind() registry.Kind[*corev1.PersistentVolume] {
 	type pv = *corev1.PersistentVolume
 	return registry.Kind[pv]{
-		Hub:     kind("PersistentVolume"),
-		New:     func() pv { return &corev1.PersistentVolume{} },
-		NewList: func() runtime.Object { return &corev1.PersistentVolumeList{} },
-		Names:   registry.Names{Plural: "persistentvolumes", Singular: "persistentvolume", ShortNames: []string{"pv"}},
+		Hub:            kind("PersistentVolume"),
+		Representation: registry.Typed[pv]{MetadataOnUpdate: registry.MetadataTwice},
+		New:            func() pv { return &corev1.PersistentVolume{} },
+		NewList:        func() runtime.Object { return &corev1.PersistentVolumeList{} },
+		Names:          registry.Names{Plural: "persistentvolumes", Singular: "persistentvolume", ShortNames: []string{"pv"}},
 		Write: registry.Write[pv]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultVolume,

@@ -81,7 +81,7 @@ func (v *checker) dataSource(name, kind, group string, path *field.Path) {
 	if kind == "" {
 		v.add(field.Required(path.Child("kind"), ""))
 	}
-	if group == "" && kind != "PersistentVolumeClaim" && kind != "" {
+	if group == "" && kind != "PersistentVolumeClaim" {
 		v.add(field.Invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
 	}
 	if group != "" {
