@@ -120,7 +120,10 @@ func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object, main bool) fie
 	}
 	errs = append(errs, change...)
 	errs = append(errs, s.validateFinalizers(obj)...)
-	if main && rules.onUpdate == MetadataWhole {
+	if main && rules.onUpdate != MetadataChange {
+		errs = append(errs, s.validateMetadata(obj)...)
+	}
+	if main && rules.onUpdate == MetadataTwice {
 		errs = append(errs, s.validateMetadata(obj)...)
 	}
 	return errs

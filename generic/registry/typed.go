@@ -52,6 +52,8 @@ const (
 	// MetadataWhole validates the metadata as in a create, and the change, each
 	// twice: kinds that validate the whole object again on update.
 	MetadataWhole MetadataValidation = iota
+	// MetadataTwice validates the metadata as in a create once more than that.
+	MetadataTwice
 	// MetadataChange validates the change twice, the metadata itself once.
 	MetadataChange
 	// MetadataOnce validates everything once.

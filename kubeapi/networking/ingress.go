@@ -163,9 +163,8 @@ func validateIngressRule(r *networkingv1.IngressRule, path *field.Path) field.Er
 	if r.Host != "" {
 		if len(validation.IsValidIP(path, r.Host)) == 0 {
 			errs = append(errs, field.Invalid(path.Child("host"), r.Host, "must be a DNS name, not an IP address"))
-		} else {
-			errs = append(errs, validateHost(r.Host, path.Child("host"))...)
 		}
+		errs = append(errs, validateHost(r.Host, path.Child("host"))...)
 	}
 	if r.HTTP == nil {
 		return errs
