@@ -14,7 +14,6 @@ import (
 	"go.etcd.io/etcd/server/v3/config"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
-	"go.etcd.io/etcd/server/v3/lease"
 	"go.etcd.io/raft/v3/raftpb"
 )
 
@@ -129,13 +128,13 @@ func (s *Server) lead(ctx context.Context) error {
 // applied waits until an entry of the new leader is applied, and with it whatever
 // precedes it in the log: what was acknowledged, but not noted as committed when
 // the process was killed. (A read would not do: raft answers those of a member that
-// is alone before it has committed anything in its term.) The entry revokes a lease
-// that there is not.
+// is alone before it has committed anything in its term.) The entry asks for the
+// alarms, which changes nothing.
 func (s *Server) applied(ctx context.Context) error {
 	for {
-		_, err := s.etcd.LeaseRevoke(ctx, &pb.LeaseRevokeRequest{ID: int64(lease.NoLease)})
+		_, err := s.etcd.Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_GET})
 		switch {
-		case errors.Is(err, lease.ErrLeaseNotFound):
+		case err == nil:
 			return nil
 		case !errors.Is(err, etcderrors.ErrLeaderChanged) || ctx.Err() != nil:
 			return fmt.Errorf("the log could not be applied: %w", err)
