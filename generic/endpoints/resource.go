@@ -168,6 +168,9 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 	if p, ok := r.parent.(rest.Scoper); ok {
 		s.Namespaced = p.NamespaceScoped()
 	}
+	if p, ok := r.storage.(rest.GroupVersionAcceptor); ok {
+		s.AcceptsGroupVersion = p.AcceptsGroupVersion
+	}
 	s.Table, _ = r.storage.(rest.TableConvertor)
 	if s.Table == nil && readable(r.storage) {
 		s.Table = defaultTable{}

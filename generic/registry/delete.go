@@ -162,14 +162,8 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, version)) //nolint:staticcheck // a message of the API
 			}
 		}
-		kind := schema.GroupResource{Group: s.kind.Hub.Group, Resource: s.kind.Hub.Kind}
-		if p.UID != nil && *p.UID != uid {
-			return apierrors.NewConflict(kind, d.name, fmt.Errorf(
-				"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, uid))
-		}
-		if p.ResourceVersion != nil && *p.ResourceVersion != version {
-			return apierrors.NewConflict(kind, d.name, fmt.Errorf(
-				"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, version))
+		if err := UnmetPrecondition(s.kind.Hub, obj, p); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -324,4 +318,23 @@ func (s *Store[T]) propagation(finalizers []string, opts *metav1.DeleteOptions) 
 		}
 	}
 	return s.kind.Delete.GarbageCollection == OrphanDependents, false
+}
+
+// UnmetPrecondition returns a conflict where obj, of the kind hub, is not the
+// object, or not at the resource version, that the preconditions of a deletion
+// name.
+func UnmetPrecondition(hub schema.GroupVersionKind, obj metav1.Object, p *metav1.Preconditions) error {
+	if p == nil {
+		return nil
+	}
+	kind := schema.GroupResource{Group: hub.Group, Resource: hub.Kind}
+	if uid := obj.GetUID(); p.UID != nil && *p.UID != uid {
+		return apierrors.NewConflict(kind, obj.GetName(), fmt.Errorf(
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, uid))
+	}
+	if version := obj.GetResourceVersion(); p.ResourceVersion != nil && *p.ResourceVersion != version {
+		return apierrors.NewConflict(kind, obj.GetName(), fmt.Errorf(
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, version))
+	}
+	return nil
 }

@@ -54,7 +54,7 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 				return func(context.Context, bool) {}, nil
 			},
 			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
-				workload.PrepareForUpdate(j, old, &j.Spec.Template, &j.Spec, &old.Spec)
+				workload.PrepareForUpdate(j, old, &j.Spec.Template, &old.Spec.Template, &j.Spec, &old.Spec)
 				j.Status = old.Status
 			},
 			Validate:       func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },
