@@ -140,12 +140,24 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 		if resp.StatusCode < http.StatusBadRequest {
 			request.MarkServed(r.Context())
 		}
+		dropOwnHeaders(resp.Header)
 		if h.rejectRedirects {
 			return rejectRedirect(resp)
 		}
 		return nil
 	}
 	p.ServeHTTP(w, r)
+}
+
+// dropOwnHeaders drops what only this server may say of its answers: which web
+// sites may read them, and under which id they are audited.
+func dropOwnHeaders(h http.Header) {
+	for _, name := range []string{
+		"Access-Control-Allow-Credentials", "Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Origin",
+		"Audit-Id",
+	} {
+		h.Del(name)
+	}
 }
 
 // rejectRedirect makes a refusal of an answer that sends the client elsewhere.

@@ -44,7 +44,7 @@ type parts struct {
 	// come.
 	stores *group.Stores
 	authn  *options.Authenticators
-	// services finds external API servers and conversion webhooks.
+	// services finds external API servers and webhooks.
 	services *aggregator.Services
 }
 
@@ -61,7 +61,7 @@ func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
 		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
 	})
 	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
-	for _, make := range []func() error{p.makeAuthentication, p.makeAuthorization, p.makeAdmission, p.makeServices} {
+	for _, make := range []func() error{p.makeAuthentication, p.makeAuthorization, p.makeServices, p.makeAdmission} {
 		if err := make(); err != nil {
 			return nil, err
 		}
@@ -91,6 +91,7 @@ func (p *parts) makeAdmission() error {
 		Stores:      p.stores,
 		Authorizer:  c.Authorization,
 		Groups:      c.Discovery,
+		Services:    p.services,
 		Loopback:    c.LoopbackClientConfig,
 		Tolerations: p.options.Kube.Tolerations,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
