@@ -132,6 +132,9 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 			pr.Out.Header["X-Forwarded-For"] = pr.In.Header["X-Forwarded-For"]
 			pr.SetXForwarded()
 			pr.Out.Header.Set("X-Forwarded-Uri", r.URL.Path)
+			if state := request.StateFrom(r.Context()); state != nil && state.AuditID != "" {
+				pr.Out.Header.Set("Audit-Id", state.AuditID)
+			}
 		},
 		ErrorHandler: proxyError,
 	}

@@ -110,6 +110,8 @@ func TestForwardedRequest(t *testing.T) {
 		b, _ := io.ReadAll(r.Body)
 		body = string(b)
 		w.Header().Set("X-Answer", "yes")
+		w.Header().Set("Audit-Id", "invented")
+		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.WriteHeader(http.StatusTeapot)
 	}), nil)
 
@@ -124,6 +126,9 @@ func TestForwardedRequest(t *testing.T) {
 	resp, _ := send(t, r)
 	if resp.StatusCode != http.StatusTeapot || resp.Header.Get("X-Answer") != "yes" {
 		t.Errorf("answer %v", resp)
+	}
+	if resp.Header.Get("Audit-Id") != "" || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("the external server has said what only this one may: %v", resp.Header)
 	}
 	if got.URL.EscapedPath() != "/apis/ext.example.com/v1/things/a%2Fb" || got.URL.RawQuery != "x=1&y=%20" || got.Method != "PUT" || body != "the body" {
 		t.Errorf("request %s %s, body %q", got.Method, got.URL, body)
