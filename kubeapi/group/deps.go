@@ -12,6 +12,7 @@ import (
 	"triplane/generic/authentication"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/discovery"
 	"triplane/generic/registry"
 	"triplane/generic/server"
 )
@@ -28,6 +29,8 @@ type Deps struct {
 	// a nil Authorizer allows everything.
 	Authorizer   authorizer.Authorizer
 	RuleResolver authorizer.RuleResolver
+	// Served lists what the server serves; a nil one serves nothing.
+	Served *discovery.Groups
 	// TokenAuthenticator answers TokenReviews; nil authenticates nobody.
 	TokenAuthenticator authentication.Token
 	APIAudiences       []string

@@ -48,7 +48,7 @@ type parts struct {
 	authn  *options.Authenticators
 	// alwaysAllowed says that authenticated users may do everything.
 	alwaysAllowed bool
-	// services finds external API servers and conversion webhooks.
+	// services finds external API servers and webhooks.
 	services *aggregator.Services
 }
 
@@ -65,7 +65,7 @@ func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
 		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
 	})
 	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
-	for _, make := range []func() error{p.makeAuthorization, p.makeAuthentication, p.makeAdmission, p.makeServices} {
+	for _, make := range []func() error{p.makeAuthorization, p.makeAuthentication, p.makeServices, p.makeAdmission} {
 		if err := make(); err != nil {
 			return nil, err
 		}
@@ -124,6 +124,7 @@ func (p *parts) makeAdmission() error {
 		Stores:      p.stores,
 		Authorizer:  c.Authorization,
 		Groups:      c.Discovery,
+		Services:    p.services,
 		Loopback:    c.LoopbackClientConfig,
 		Tolerations: p.options.Kube.Tolerations,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
