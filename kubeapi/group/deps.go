@@ -14,6 +14,7 @@ import (
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/registry"
 	"triplane/generic/server"
+	"triplane/kubeapi/core/kubelet"
 )
 
 // Deps is what a group is built from.
@@ -47,6 +48,8 @@ type Deps struct {
 	EventTTL      time.Duration
 	// AllowPrivileged lets pods have privileged containers.
 	AllowPrivileged bool
+	// Kubelets reaches the kubelets of nodes.
+	Kubelets *kubelet.Client
 }
 
 // Func builds an API group.

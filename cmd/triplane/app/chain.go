@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"slices"
@@ -24,6 +26,7 @@ import (
 	"triplane/generic/storage/etcd"
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
+	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/group"
 )
 
@@ -139,6 +142,10 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("--service-account-signing-key-file: %w", err)
 	}
+	kubelets, err := kubelet.New(kube.Kubelet)
+	if err != nil {
+		return nil, err
+	}
 	generic := *p.config
 	config := &kubeapi.Config{
 		Generic: &generic,
@@ -159,9 +166,10 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 			EventTTL:      kube.EventTTL,
 
 			AllowPrivileged: kube.AllowPrivileged,
+			Kubelets:        kubelets,
 		},
 		AdvertiseAddress:          endpointAddress(p.options.ServerRun.AdvertiseAddress),
-		AdvertisePort:             p.config.Serving.Port(),
+		AdvertisePort:             cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port()),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		Serves:                    kube.RuntimeConfig.Serves,
 		ServesResource:            kube.RuntimeConfig.ServesResource,
@@ -205,9 +213,9 @@ func (p *parts) installIssuerDiscovery(s *server.GenericAPIServer) {
 // aggregator builds the outermost server, whose discovery lists what all serve.
 func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-chan struct{}) (*aggregator.Server, error) {
 	kube, headers := p.options.Kube, p.options.Authentication.RequestHeader
-	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: kube.ProxyClientCertFile, KeyFile: kube.ProxyClientKeyFile})
+	cert, err := kube.proxyClientCert()
 	if err != nil {
-		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+		return nil, err
 	}
 	generic := *p.config
 	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
@@ -216,7 +224,7 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 		TypeConverter:   p.converter,
 		Local:           p.config.Discovery,
 		LocalComplete:   localComplete,
-		ProxyClientCert: cert.Default,
+		ProxyClientCert: cert,
 		Services:        p.services,
 		IdentityHeaders: aggregator.IdentityHeaders{
 			Names:    slices.Concat(headers.UsernameHeaders, headers.UIDHeaders, headers.GroupHeaders),
@@ -224,6 +232,19 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 		},
 		RejectForwardingRedirects: kube.RejectRedirects,
 	}).Complete().New(delegate)
+}
+
+// proxyClientCert returns the certificate that external API servers are shown: that
+// of the flags, or one that is empty, which shows none.
+func (k *Kube) proxyClientCert() (aggregator.ClientCertificate, error) {
+	if k.ProxyClientCertFile == "" {
+		return func() (*tls.Certificate, error) { return &tls.Certificate{}, nil }, nil
+	}
+	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: k.ProxyClientCertFile, KeyFile: k.ProxyClientKeyFile})
+	if err != nil {
+		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+	}
+	return cert.Default, nil
 }
 
 // endpointAddress is the address for the kubernetes Service's endpoints; a host

@@ -32,7 +32,5 @@ func holdDataDir(dir string) (*dataDir, error) {
 }
 
 func (d *dataDir) release() {
-	if d != nil {
-		d.lock.Close()
-	}
+	d.lock.Close()
 }
