@@ -117,7 +117,7 @@ func (g *FeatureGates) Enabled(name string) bool {
 	return known.on
 }
 
-// warn tells of gates that were set and change nothing.
+// warn logs gates that were set and change nothing.
 func (g *FeatureGates) warn() {
 	known := gates()
 	for _, name := range g.removed {

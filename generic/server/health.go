@@ -80,7 +80,7 @@ type healthEndpoint struct {
 	name   string
 	checks []HealthChecker
 	slis   *slis
-	// log keeps the failures of a check from being told at every probe.
+	// log keeps the failures of a check from being logged at every probe.
 	mu     sync.Mutex
 	failed map[string]string
 }

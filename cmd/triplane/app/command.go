@@ -55,9 +55,9 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 	}
 	switch {
 	case *help:
-		fmt.Fprint(out, usage, "\n")
+		_, err := fmt.Fprint(out, usage, "\n")
 		cliflag.PrintSections(out, sets, helpColumns)
-		return nil, nil
+		return nil, err
 	case all.NArg() > 0:
 		return nil, fmt.Errorf("%q is no flag; there are no commands, see triplane --help", strings.Join(all.Args(), " "))
 	}

@@ -18,7 +18,7 @@ import (
 // or certificate none is trusted or shown, as at kube-apiserver.
 func (o *Options) needsDataDir() bool {
 	return o.Etcd.Embedded() || o.SecureServing.CertFile == "" || o.Authentication.ClientCAFile == "" ||
-		o.Authentication.ServiceAccount.SigningKeyFile == ""
+		o.Authentication.ServiceAccount.SigningKeyFile == "" && o.Authentication.ServiceAccount.SigningEndpoint == ""
 }
 
 // ensureKeys makes what the flags leave out, and sets the options to it.
@@ -50,7 +50,7 @@ func (o *Options) ensureKeys() (pki.Files, error) {
 	if authn.ClientCAFile == "" {
 		authn.ClientCAFile = files.CACert
 	}
-	if authn.ServiceAccount.SigningKeyFile == "" {
+	if authn.ServiceAccount.SigningKeyFile == "" && authn.ServiceAccount.SigningEndpoint == "" {
 		authn.ServiceAccount.SigningKeyFile = files.ServiceAccountKey
 	}
 	if h.ClientCAFile == "" {

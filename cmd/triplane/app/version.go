@@ -21,9 +21,9 @@ func printVersion(out io.Writer, asked string) (bool, error) {
 		return false, fmt.Errorf("--version: %q is neither true, false nor raw", asked)
 	}
 	if yes {
-		fmt.Fprintf(out, "Triplane, Kubernetes %s (%s, %s, %s, %s)\n", v.GitVersion, v.GitCommit, v.BuildDate, v.GoVersion, v.Platform)
+		_, err = fmt.Fprintf(out, "Triplane, Kubernetes %s (%s, %s, %s, %s)\n", v.GitVersion, v.GitCommit, v.BuildDate, v.GoVersion, v.Platform)
 	}
-	return yes, nil
+	return yes, err
 }
 
 // versionFlag is the value of --version.
