@@ -15,6 +15,7 @@ import (
 	"triplane/generic/discovery"
 	"triplane/generic/registry"
 	"triplane/generic/server"
+	"triplane/kubeapi/core/kubelet"
 )
 
 // Deps is what a group is built from.
@@ -51,6 +52,8 @@ type Deps struct {
 	EventTTL      time.Duration
 	// AllowPrivileged lets pods have privileged containers.
 	AllowPrivileged bool
+	// Kubelets reaches the kubelets of nodes.
+	Kubelets *kubelet.Client
 }
 
 // Func builds an API group.

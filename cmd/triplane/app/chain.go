@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"slices"
@@ -26,6 +28,7 @@ import (
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
 	"triplane/kubeapi/bootstrap"
+	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/group"
 )
 
@@ -169,6 +172,10 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	if err != nil {
 		return nil, err
 	}
+	kubelets, err := kubelet.New(kube.Kubelet)
+	if err != nil {
+		return nil, err
+	}
 	generic := *p.config
 	config := &kubeapi.Config{
 		Generic: &generic,
@@ -190,9 +197,10 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 			EventTTL:      kube.EventTTL,
 
 			AllowPrivileged: kube.AllowPrivileged,
+			Kubelets:        kubelets,
 		},
 		AdvertiseAddress:          p.options.advertised(),
-		AdvertisePort:             p.config.Serving.Port(),
+		AdvertisePort:             cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port()),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		Serves:                    kube.RuntimeConfig.Serves,
 		ServesResource:            kube.RuntimeConfig.ServesResource,
@@ -233,9 +241,9 @@ func (p *parts) installIssuerDiscovery(s *server.GenericAPIServer) {
 // aggregator builds the outermost server, whose discovery lists what all serve.
 func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-chan struct{}) (*aggregator.Server, error) {
 	kube, headers := p.options.Kube, p.options.Authentication.RequestHeader
-	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: kube.ProxyClientCertFile, KeyFile: kube.ProxyClientKeyFile})
+	cert, err := kube.proxyClientCert()
 	if err != nil {
-		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+		return nil, err
 	}
 	generic := *p.config
 	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
@@ -244,7 +252,7 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 		TypeConverter:   p.converter,
 		Local:           p.config.Discovery,
 		LocalComplete:   localComplete,
-		ProxyClientCert: cert.Default,
+		ProxyClientCert: cert,
 		Services:        p.services,
 		IdentityHeaders: aggregator.IdentityHeaders{
 			Names:    slices.Concat(headers.UsernameHeaders, headers.UIDHeaders, headers.GroupHeaders),
@@ -252,6 +260,19 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 		},
 		RejectForwardingRedirects: kube.RejectRedirects,
 	}).Complete().New(delegate)
+}
+
+// proxyClientCert returns the certificate that external API servers are shown: that
+// of the flags, or one that is empty, which shows none.
+func (k *Kube) proxyClientCert() (aggregator.ClientCertificate, error) {
+	if k.ProxyClientCertFile == "" {
+		return func() (*tls.Certificate, error) { return &tls.Certificate{}, nil }, nil
+	}
+	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: k.ProxyClientCertFile, KeyFile: k.ProxyClientKeyFile})
+	if err != nil {
+		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+	}
+	return cert.Default, nil
 }
 
 // advertised is the address for the kubernetes Service's endpoints; nil where this

@@ -52,7 +52,5 @@ func onlyOurs(dir string) error {
 }
 
 func (d *dataDir) release() {
-	if d != nil {
-		_ = d.lock.Close() // nothing was written
-	}
+	_ = d.lock.Close() // nothing was written
 }
