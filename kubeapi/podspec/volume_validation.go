@@ -69,6 +69,8 @@ type source struct {
 }
 
 // sources lists the kinds of volumes in the order in which they are validated.
+//
+//nolint:funlen // a table
 func (v *checker) sources(vol *corev1.Volume) []source {
 	require := func(pairs ...string) func(*field.Path) {
 		return func(p *field.Path) {

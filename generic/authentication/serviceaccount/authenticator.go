@@ -64,7 +64,7 @@ func NewAuthenticator(c Config) *Authenticator {
 }
 
 // AuthenticateToken implements authentication.Token. Tokens that are no JWT, or
-// another issuer's, are somebody else's to judge.
+// another issuer's, are left to other authenticators.
 func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*authentication.Response, error) {
 	t := a.verified.get(token)
 	if t == nil || t.generation != a.config.Keys.Generation() {

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -394,12 +395,12 @@ func TestDiscovery(t *testing.T) {
 		JWKSPath:          {"application/jwk-set+json", `"alg":"RS256"`},
 	} {
 		w := httptest.NewRecorder()
-		c.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != 200 || w.Header().Get("Content-Type") != want.mime || !strings.Contains(w.Body.String(), want.body) {
 			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
 		}
 	}
-	r := httptest.NewRequest("GET", JWKSPath, nil)
+	r := httptest.NewRequest(http.MethodGet, JWKSPath, nil)
 	r.Header.Set("Accept", "application/json")
 	w := httptest.NewRecorder()
 	if c.ServeHTTP(w, r); w.Code != 406 {

@@ -108,7 +108,7 @@ func (c *Caller) once(ctx context.Context, body []byte, answer any) (again bool,
 	if err != nil {
 		return ctx.Err() == nil, err
 	}
-	defer response.Body.Close() //nolint:errcheck // nothing is written
+	defer response.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return true, err

@@ -112,7 +112,7 @@ func (p Authorizer) Authorize(_ context.Context, a *authorizer.Attributes) (auth
 	return authorizer.NoOpinion, "No policy matched.", nil
 }
 
-// isFor tells whether the policy names the user or one of their groups; "*" is
+// isFor reports whether the policy names the user or one of their groups; "*" is
 // everybody who is authenticated, and what is named must all match.
 func (p *policy) isFor(u *user.Info) bool {
 	if u == nil || (p.User == "" && p.Group == "") {
