@@ -21,7 +21,7 @@ import (
 // user may read.
 func (s *target) bearing(token, headers string) int {
 	s.t.Helper()
-	code, _, _, err := s.ask("GET /api HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+token+"\r\n"+headers+"\r\n", 20*time.Second)
+	code, _, err := s.ask("GET /api HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+token+"\r\n"+headers+"\r\n", 20*time.Second)
 	if err != nil {
 		s.t.Fatal(err)
 	}
