@@ -31,7 +31,7 @@ var projects = []project{
 	{module: "github.com/external-secrets/external-secrets", version: "v1.3.2", crds: []string{"config/crds/bases/*.yaml"}},
 	{module: "github.com/traefik/traefik/v3", version: "v3.7.13", crds: []string{"docs/content/reference/dynamic-configuration/traefik.io_*.yaml"}},
 	{module: "sigs.k8s.io/kwok", version: "v0.8.0", crds: []string{"kustomize/crd/bases/*.yaml"}},
-	{module: "github.com/fluxcd/kustomize-controller", version: "v1.6.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*authentication.yaml"}},
+	{module: "github.com/fluxcd/kustomize-controller", version: "v1.6.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*.yaml"}},
 	{module: "sigs.k8s.io/network-policy-api", version: "v0.1.1", crds: []string{"config/crd/*.yaml"}},
 	{module: "sigs.k8s.io/jobset", version: "v0.8.0", crds: []string{"config/components/crd/bases/*.yaml"}},
 	{module: "github.com/crossplane/crossplane", version: "v1.20.0", crds: []string{"cluster/crds/*.yaml"}},
