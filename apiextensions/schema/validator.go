@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -55,8 +56,8 @@ func fieldErrors(path *field.Path, result *validate.Result) field.ErrorList {
 
 // toFieldError says a finding of the OpenAPI validator in the API's own terms.
 func toFieldError(path *field.Path, err error) *field.Error {
-	e, ok := err.(*openapierrors.Validation)
-	if !ok {
+	var e *openapierrors.Validation
+	if !errors.As(err, &e) {
 		return field.Invalid(path, "", err.Error())
 	}
 	if e.Name != "" && e.Name != "." {

@@ -218,6 +218,7 @@ func validatePreserve(crd, old *apiextensionsv1.CustomResourceDefinition) field.
 // Approval is what the annotation on CRDs of protected groups says.
 type Approval int
 
+// The approvals.
 const (
 	NotNeeded Approval = iota
 	Missing

@@ -14,7 +14,7 @@ import (
 )
 
 // Check validates the rules of a structural schema whose root is at path.
-func Check(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
+func Check(_ context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
 	if !hasRules(root) {
 		return nil
 	}
