@@ -38,7 +38,7 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 				strategy.Generation(i, old, check.Differs(i.Spec, old.Spec))
 			},
 			Validate: func(_ context.Context, i *networkingv1.Ingress) field.ErrorList {
-				errs := validateIngress(i, nil)
+				errs := validateIngress(i)
 				annotation, ok := i.Annotations[classAnnotation]
 				if ok && i.Spec.IngressClassName != nil && annotation != *i.Spec.IngressClassName {
 					path := field.NewPath("annotations").Child(classAnnotation)
@@ -46,7 +46,7 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 				}
 				return errs
 			},
-			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList { return validateIngress(i, old) },
+			ValidateUpdate: func(_ context.Context, i, _ *networkingv1.Ingress) field.ErrorList { return validateIngress(i) },
 			Warnings: func(_ context.Context, i, old *networkingv1.Ingress) []string {
 				if _, ok := i.Annotations[classAnnotation]; ok && old == nil && i.Spec.IngressClassName == nil {
 					return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead", classAnnotation)}
@@ -124,7 +124,7 @@ func ingressAddresses(s *networkingv1.IngressLoadBalancerStatus) string {
 	return strings.Join(list, ",")
 }
 
-func validateIngress(i, old *networkingv1.Ingress) field.ErrorList {
+func validateIngress(i *networkingv1.Ingress) field.ErrorList {
 	s, path := &i.Spec, field.NewPath("spec")
 	var errs field.ErrorList
 	if len(s.Rules) == 0 && s.DefaultBackend == nil {

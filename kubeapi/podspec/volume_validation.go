@@ -199,9 +199,7 @@ func (v *checker) fieldRef(r *corev1.ObjectFieldSelector, path *field.Path, supp
 		v.add(field.Invalid(path.Child("fieldPath"), r.FieldPath, fmt.Sprintf("error converting fieldPath: unsupported pod version: %s", r.APIVersion)))
 		return
 	}
-	if !supported.Has(r.FieldPath) {
-		v.add(field.NotSupported(path.Child("fieldPath"), r.FieldPath, sets.List(supported)))
-	}
+	v.fieldPath(r.FieldPath, path.Child("fieldPath"), supported)
 }
 
 func subscript(s string) (base, key string, ok bool) {

@@ -42,9 +42,9 @@ func Kind(a *Allocation) registry.Kind[service] {
 			},
 			BeginCreate: a.beginCreate,
 			BeginUpdate: a.beginUpdate,
-			Validate:    func(_ context.Context, s service) field.ErrorList { return validate(s, nil) },
+			Validate:    func(_ context.Context, s service) field.ErrorList { return validate(s) },
 			ValidateUpdate: func(_ context.Context, s, old service) field.ErrorList {
-				return append(validateFixed(s, old), validate(s, old)...)
+				return append(validateFixed(s, old), validate(s)...)
 			},
 			Warnings:    warnings,
 			ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
@@ -82,7 +82,7 @@ func Kind(a *Allocation) registry.Kind[service] {
 	}
 }
 
-func warnings(_ context.Context, s, old service) []string {
+func warnings(_ context.Context, s, _ service) []string {
 	var w []string
 	if len(s.Spec.ExternalIPs) > 0 {
 		w = append(w, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")

@@ -15,7 +15,7 @@ import (
 	"triplane/kubeapi/check"
 )
 
-func validate(s, old service) field.ErrorList {
+func validate(s service) field.ErrorList {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
 	if len(s.Spec.Ports) == 0 && !headless(s) && s.Spec.Type != corev1.ServiceTypeExternalName {
