@@ -41,11 +41,11 @@ func endpointSliceKind() registry.Kind[slice] {
 				s.Generation = 1
 			},
 			PrepareForUpdate: func(_ context.Context, s, old slice) {
-				dropTopology(s, old)
 				now, before := s.DeepCopy(), old.DeepCopy()
 				now.ObjectMeta, before.ObjectMeta = old.ObjectMeta, old.ObjectMeta
 				changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels) || check.Differs(s.Annotations, old.Annotations)
 				strategy.Generation(s, old, changed)
+				dropTopology(s, old) // a try to set it counts as a change
 			},
 			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
@@ -133,7 +133,7 @@ func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *
 		errs = append(errs, field.TooMany(addresses, n, maxAddresses))
 	}
 	for i, a := range e.Addresses {
-		errs = append(errs, address(a, t, addresses.Index(i))...)
+		errs = append(errs, address(a, t, addresses, i)...)
 	}
 	if n := e.NodeName; n != nil {
 		errs = append(errs, check.Subdomain(*n, path.Child("nodeName"))...)
@@ -150,8 +150,11 @@ func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *
 	return errs
 }
 
-func address(a string, t discoveryv1.AddressType, path *field.Path) field.ErrorList {
+// address validates an element of the list; one of the other IP family is refused
+// as the list's error.
+func address(a string, t discoveryv1.AddressType, list *field.Path, i int) field.ErrorList {
 	var errs field.ErrorList
+	path := list.Index(i)
 	ip := net.ParseIP(a)
 	switch t {
 	case discoveryv1.AddressTypeFQDN:
@@ -159,12 +162,12 @@ func address(a string, t discoveryv1.AddressType, path *field.Path) field.ErrorL
 	case discoveryv1.AddressTypeIPv4:
 		errs = utilvalidation.IsValidIP(path, a)
 		if len(errs) == 0 && ip.To4() == nil {
-			errs = append(errs, field.Invalid(path, a, "must be an IPv4 address"))
+			errs = append(errs, field.Invalid(list, a, "must be an IPv4 address"))
 		}
 	case discoveryv1.AddressTypeIPv6:
 		errs = utilvalidation.IsValidIP(path, a)
 		if len(errs) == 0 && ip.To4() != nil {
-			errs = append(errs, field.Invalid(path, a, "must be an IPv6 address"))
+			errs = append(errs, field.Invalid(list, a, "must be an IPv6 address"))
 		}
 	default:
 		return nil

@@ -1,0 +1,100 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
+	"triplane/kubeapi/specdiff"
+)
+
+// resizeStates are the states of a resource whose size changes.
+var resizeStates = []corev1.ClaimResourceStatus{
+	corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
+	corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible,
+	corev1.PersistentVolumeClaimNodeResizePending,
+}
+
+func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {
+	var errs field.ErrorList
+	if len(c.Spec.AccessModes) == 0 {
+		errs = append(errs, field.Required(field.NewPath("Spec", "accessModes"), ""))
+	}
+	status := field.NewPath("status")
+	for name, q := range c.Status.Capacity {
+		errs = append(errs, podspec.Quantity(string(name), &q, status.Child("capacity").Key(string(name)))...)
+	}
+	path := status.Child("allocatedResourceStatuses")
+	for _, name := range sets.List(sets.KeySet(c.Status.AllocatedResourceStatuses)) {
+		if name != corev1.ResourceStorage {
+			errs = append(errs, field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage}))
+		}
+		if !slices.Contains(resizeStates, c.Status.AllocatedResourceStatuses[name]) {
+			errs = append(errs, field.NotSupported(path, name, resizeStates))
+		}
+	}
+	path = status.Child("allocatedResources")
+	for _, name := range sets.List(sets.KeySet(c.Status.AllocatedResources)) {
+		if name != corev1.ResourceStorage {
+			errs = append(errs, field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage}))
+			continue
+		}
+		q := c.Status.AllocatedResources[name]
+		errs = append(errs, podspec.Quantity(string(name), &q, path.Key(string(name)))...)
+	}
+	return errs
+}
+
+// claimKept refuses changes of a claim but those that grow a bound one, or bind it.
+func claimKept(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.ErrorList {
+	now, before := c.Spec.DeepCopy(), old.Spec.DeepCopy()
+	if before.VolumeName == "" {
+		before.VolumeName = now.VolumeName
+	}
+	errs := claimClassKept(c, old, now, before)
+	if c.Status.Phase == corev1.ClaimBound {
+		if size, ok := before.Resources.Requests[corev1.ResourceStorage]; ok && now.Resources.Requests != nil {
+			now.Resources.Requests[corev1.ResourceStorage] = size
+		}
+		if now.VolumeAttributesClassName != nil {
+			now.VolumeAttributesClassName = before.VolumeAttributesClassName
+		}
+	}
+	if check.Differs(now, before) {
+		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
+			specdiff.Of(before, now))))
+	}
+	newSize, oldSize := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+	if newSize.Cmp(oldSize) < 0 && newSize.Cmp(old.Status.Capacity[corev1.ResourceStorage]) <= 0 {
+		errs = append(errs, field.Forbidden(spec.Child("resources", "requests", "storage"), "field can not be less than status.capacity"))
+	}
+	errs = append(errs, check.Immutable(c.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
+	if old.Spec.VolumeAttributesClassName != nil && c.Spec.VolumeAttributesClassName == nil {
+		errs = append(errs, field.Forbidden(spec.Child("volumeAttributesClassName"), "update from non-nil value to nil is forbidden"))
+	}
+	return errs
+}
+
+// claimClassKept lets the class move from the old annotation to the field, and
+// one be set where there was none; now and before are made equal for that.
+func claimClassKept(c, old *corev1.PersistentVolumeClaim, now, before *corev1.PersistentVolumeClaimSpec) field.ErrorList {
+	const key = corev1.BetaStorageClassAnnotation
+	was, had := old.Annotations[key]
+	if _, has := c.Annotations[key]; had && !has && before.StorageClassName == nil && ptr.Deref(now.StorageClassName, "") == was && now.StorageClassName != nil {
+		now.StorageClassName = nil
+		return nil
+	}
+	if !had && before.StorageClassName == nil && now.StorageClassName != nil {
+		now.StorageClassName = nil
+	}
+	if c.Annotations[key] != was {
+		return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(key), c.Annotations[key], check.ImmutableMsg)}
+	}
+	return nil
+}
