@@ -94,7 +94,7 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 		}
 	}
 	if s.kind.Delete.Mark != nil {
-		if done, out, err := d.markOwn(ctx, obj, opts, from); done {
+		if done, out, err := d.markOwn(ctx, obj, from); done {
 			return out, false, err
 		}
 	}
@@ -155,11 +155,11 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 		if s.kind.Delete.Mark != nil {
 			if p.UID != nil && *p.UID != uid {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
-					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid))
+					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid)) //nolint:staticcheck // a message of the API
 			}
 			if p.ResourceVersion != nil && *p.ResourceVersion != version {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
-					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, version))
+					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, version)) //nolint:staticcheck // a message of the API
 			}
 		}
 		if err := UnmetPrecondition(s.kind.Hub, obj, p); err != nil {
@@ -172,7 +172,7 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 // markOwn begins the deletion of kinds that mark objects in a way of their own,
 // and keeps what they hold. done is false where the deletion goes on as that of
 // other kinds.
-func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions, from present) (done bool, out runtime.Object, err error) {
+func (d *deletion[T]) markOwn(ctx context.Context, obj T, from present) (done bool, out runtime.Object, err error) {
 	s := d.store
 	if obj.GetDeletionTimestamp() != nil {
 		if s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj) {

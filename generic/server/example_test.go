@@ -129,7 +129,7 @@ func Example() {
 
 	stop()
 	check(<-ended)
-	<-followed
+	<-followed //nolint:errcheck // it is the error of a context that has ended
 	check(etcd.Close())
 	// Output:
 	// Tree.forest.example.com "shrub" is invalid: height: Invalid value: 0: must be greater than 0

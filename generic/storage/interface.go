@@ -53,7 +53,7 @@ type Backend interface {
 	Delete(ctx context.Context, key string, expected int64) (int64, error)
 
 	// Watch streams all changes to keys under prefix after the revision from,
-	// until ctx ends. What a key was before is told where it is known, and at
+	// until ctx ends. What a key was before is included where it is known, and at
 	// least where needPrevious, if it is set, returns true: it costs the
 	// embedded backend a read.
 	//

@@ -61,7 +61,7 @@ func (s *serviceAccount) Admit(ctx context.Context, a *admission.Attributes) err
 	if len(p.Spec.ImagePullSecrets) == 0 {
 		p.Spec.ImagePullSecrets = append([]corev1.LocalObjectReference(nil), account.ImagePullSecrets...)
 	}
-	return s.judge(a, p, account)
+	return s.checkSecrets(a, p, account)
 }
 
 // Validate implements admission.ValidatingInterface.
@@ -80,7 +80,7 @@ func (s *serviceAccount) Validate(ctx context.Context, a *admission.Attributes) 
 	if err != nil {
 		return err
 	}
-	return s.judge(a, p, account)
+	return s.checkSecrets(a, p, account)
 }
 
 func judgeMirror(a *admission.Attributes, p *corev1.Pod) error {
@@ -206,8 +206,8 @@ func (s *serviceAccount) judgeEphemeral(ctx context.Context, a *admission.Attrib
 	return nil
 }
 
-// judge holds pods of strict accounts to the secrets that the account names.
-func (s *serviceAccount) judge(a *admission.Attributes, p *corev1.Pod, account *corev1.ServiceAccount) error {
+// checkSecrets holds pods of strict accounts to the secrets that the account names.
+func (s *serviceAccount) checkSecrets(a *admission.Attributes, p *corev1.Pod, account *corev1.ServiceAccount) error {
 	if account.Annotations[enforceMountable] != "true" {
 		return nil
 	}

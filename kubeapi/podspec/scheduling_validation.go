@@ -265,7 +265,7 @@ func Taints(list []corev1.Taint, path *field.Path) field.ErrorList {
 }
 
 // knownTolerationOperators are the operators that messages offer. The numeric
-// ones are told to those who try them.
+// ones are offered to clients that try them.
 func knownTolerationOperators(op corev1.TolerationOperator) []corev1.TolerationOperator {
 	known := []corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists}
 	if op == "Lt" || op == "Gt" {

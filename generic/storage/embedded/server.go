@@ -42,17 +42,17 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if err := errors.Join(checkDatabase(cfg.Dir), discardUnbegun(cfg.Dir)); err != nil {
-		lock.Close()
+		_ = lock.Close() // nothing was written
 		return nil, err
 	}
 	s := &Server{lock: lock, gate: &gate{}}
 	if s.etcd, err = newServer(sc); err != nil {
-		lock.Close()
+		_ = lock.Close() // nothing was written
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.etcd.Start()
 	if err := s.lead(ctx); err != nil {
-		s.Close()
+		_ = s.Close() // err says why it is closed
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.forgetSooner()
@@ -98,8 +98,8 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 // acknowledged before the last stop is applied.
 //
 // Raft would wait for an election timeout first, in case there is a leader
-// already. A member that is alone need not: it is told to campaign at once, as a
-// leader that hands over tells its successor. It ignores that while the log's
+// already. A member that is alone need not: it receives the message to campaign at once, as a
+// leader that hands over sends its successor. It ignores that while the log's
 // configuration changes are not applied yet, so the message is repeated.
 func (s *Server) lead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)

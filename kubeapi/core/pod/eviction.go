@@ -195,7 +195,7 @@ func (e eviction) spend(ctx context.Context, name string, p pod, dryRun bool) er
 
 func disrupt(b *policyv1.PodDisruptionBudget, podName string) error {
 	if b.Status.ObservedGeneration < b.Generation {
-		return tooMany(b, 10, "The disruption budget %s is still being processed by the server.", b.Name)
+		return tooMany(10, "The disruption budget %s is still being processed by the server.", b.Name)
 	}
 	if b.Status.DisruptionsAllowed <= 0 {
 		return blocked(b)
@@ -223,15 +223,15 @@ const maxDisruptedPods = 2000
 // blocked returns why a budget allows no disruption.
 func blocked(b *policyv1.PodDisruptionBudget) error {
 	if c := meta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition); c != nil && c.Reason == policyv1.SyncFailedReason {
-		return tooMany(b, 0, "The disruption budget %s does not allow evicting pods currently because it failed sync: %v", b.Name, c.Message)
+		return tooMany(0, "The disruption budget %s does not allow evicting pods currently because it failed sync: %v", b.Name, c.Message)
 	}
 	if b.Status.CurrentHealthy <= b.Status.DesiredHealthy {
-		return tooMany(b, 0, "The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
+		return tooMany(0, "The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
 	}
-	return tooMany(b, 0, "The disruption budget %s does not allow evicting pods currently", b.Name)
+	return tooMany(0, "The disruption budget %s does not allow evicting pods currently", b.Name)
 }
 
-func tooMany(b *policyv1.PodDisruptionBudget, retry int, detail string, args ...any) error {
+func tooMany(retry int, detail string, args ...any) error {
 	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retry)
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type: policyv1.DisruptionBudgetCause, Message: fmt.Sprintf(detail, args...),
