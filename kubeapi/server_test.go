@@ -94,7 +94,7 @@ func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
 		t.Fatal(err)
 	}
 	const url = "https://triplane.test"
-	issuer, err := serviceaccount.NewIssuer(url, key)
+	signer, err := serviceaccount.NewSigner(key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
 				}
 				return &authentication.Response{User: &user.Info{Name: "alice", Groups: []string{"developers"}}}, nil
 			}),
-			TokenIssuer:  issuer,
+			TokenIssuer:  serviceaccount.NewIssuer(url, signer),
 			APIAudiences: []string{url},
 			ServiceCIDRs: []*net.IPNet{addresses},
 		},
