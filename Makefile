@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/triplane
 
-.PHONY: run build test race fuzz bench microbench lint fmt clean
+.PHONY: run build test published race fuzz bench microbench lint fmt clean
 
 run: build ## Serve with the embedded store; data goes to .triplane.
 	$(BIN) $(ARGS)
@@ -18,6 +18,9 @@ build: ## Build the binary.
 
 test: lint ## Run all tests.
 	$(GO) test ./...
+
+published: ## Install the CRDs that projects publish (some minutes).
+	$(GO) test ./e2e/published -timeout 30m -args -all
 
 race: ## Run the tests of the packages with the race detector.
 	$(GO) test -race ./aggregator/... ./apiextensions/... ./cmd/... ./generic/... ./kubeapi/...

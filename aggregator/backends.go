@@ -3,6 +3,7 @@ package aggregator
 import (
 	"context"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -60,7 +61,7 @@ func (b *backends) onChange(h cache.ResourceEventHandler) error {
 
 // service returns a Service, or a NotFound error.
 func (b *backends) service(namespace, name string) (*corev1.Service, error) {
-	b.start()
+	b.awaitSynced()
 	obj, ok, err := b.services.GetIndexer().GetByKey(namespace + "/" + name)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (b *backends) service(namespace, name string) (*corev1.Service, error) {
 
 // slicesOf returns the EndpointSlices of a Service.
 func (b *backends) slicesOf(namespace, name string) ([]*discoveryv1.EndpointSlice, error) {
-	b.start()
+	b.awaitSynced()
 	objs, err := b.slices.GetIndexer().ByIndex(byService, namespace+"/"+name)
 	out := make([]*discoveryv1.EndpointSlice, 0, len(objs))
 	for _, obj := range objs {
@@ -88,6 +89,20 @@ func (b *backends) start() { b.once.Do(func() { b.factory.Start(b.ctx.Done()) })
 func (b *backends) synced(ctx context.Context) bool {
 	b.start()
 	return cache.WaitFor(ctx, "", b.services.HasSyncedChecker(), b.slices.HasSyncedChecker())
+}
+
+// firstSync bounds how long the first users wait for what existed before.
+const firstSync = 10 * time.Second
+
+// awaitSynced is synced for those who cannot come back: after a while they do with
+// what is known.
+func (b *backends) awaitSynced() {
+	if b.services.HasSynced() && b.slices.HasSynced() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, firstSync)
+	defer cancel()
+	b.synced(ctx)
 }
 
 // shutdown waits for the watches to end.

@@ -132,6 +132,9 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 			pr.Out.Header["X-Forwarded-For"] = pr.In.Header["X-Forwarded-For"]
 			pr.SetXForwarded()
 			pr.Out.Header.Set("X-Forwarded-Uri", r.URL.Path)
+			if state := request.StateFrom(r.Context()); state != nil && state.AuditID != "" {
+				pr.Out.Header.Set("Audit-Id", state.AuditID)
+			}
 		},
 		ErrorHandler: proxyError,
 	}
@@ -140,12 +143,24 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 		if resp.StatusCode < http.StatusBadRequest {
 			request.MarkServed(r.Context())
 		}
+		dropOwnHeaders(resp.Header)
 		if h.rejectRedirects {
 			return rejectRedirect(resp)
 		}
 		return nil
 	}
 	p.ServeHTTP(w, r)
+}
+
+// dropOwnHeaders drops what only this server may say of its answers: which web
+// sites may read them, and under which id they are audited.
+func dropOwnHeaders(h http.Header) {
+	for _, name := range []string{
+		"Access-Control-Allow-Credentials", "Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Origin",
+		"Audit-Id",
+	} {
+		h.Del(name)
+	}
 }
 
 // rejectRedirect makes a refusal of an answer that sends the client elsewhere.

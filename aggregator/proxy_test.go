@@ -111,6 +111,8 @@ func TestForwardedRequest(t *testing.T) {
 		b, _ := io.ReadAll(r.Body)
 		body = string(b)
 		w.Header().Set("X-Answer", "yes")
+		w.Header().Set("Audit-Id", "invented")
+		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.WriteHeader(http.StatusTeapot)
 	}), nil)
 
@@ -125,6 +127,9 @@ func TestForwardedRequest(t *testing.T) {
 	code, header, _ := send(t, r)
 	if code != http.StatusTeapot || header.Get("X-Answer") != "yes" {
 		t.Errorf("answer %d %v", code, header)
+	}
+	if header.Get("Audit-Id") != "" || header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("the external server has said what only this one may: %v", header)
 	}
 	if got.URL.EscapedPath() != "/apis/ext.example.com/v1/things/a%2Fb" || got.URL.RawQuery != "x=1&y=%20" || got.Method != http.MethodPut || body != "the body" {
 		t.Errorf("request %s %s, body %q", got.Method, got.URL, body)

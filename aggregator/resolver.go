@@ -24,8 +24,8 @@ type ServiceResolver interface {
 }
 
 // Services finds external servers in the Services and EndpointSlices that this
-// process serves. Its first use begins to watch them: until they are listed, it
-// knows none. It is safe for concurrent use.
+// process serves. Its first use begins to watch them, and waits until they are
+// listed. It is safe for concurrent use.
 type Services struct {
 	ServiceResolver
 	backends *backends

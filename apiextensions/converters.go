@@ -76,7 +76,7 @@ func (f *converterFactory) webhook(client *apiextensionsv1.WebhookClientConfig, 
 	query := u.Query()
 	query.Set("timeout", "30s")
 	u.RawQuery = query.Encode()
-	return &conversion.Webhook{Client: &http.Client{Transport: transport}, URL: u.String(), ReviewVersion: review}, nil
+	return &conversion.Webhook{Client: &http.Client{Transport: transport, CheckRedirect: noRedirects}, URL: u.String(), ReviewVersion: review}, nil
 }
 
 // service lets the transport dial a service where the resolver finds it; its
@@ -116,4 +116,10 @@ func roots(bundle []byte) (*x509.CertPool, error) {
 		return nil, errors.New("the CA bundle of the conversion webhook holds no certificate")
 	}
 	return pool, nil
+}
+
+// noRedirects keeps a webhook from having this server ask others, whom the webhook
+// may not reach.
+func noRedirects(*http.Request, []*http.Request) error {
+	return errors.New("webhooks may not redirect")
 }

@@ -16,7 +16,7 @@ type Config struct {
 	// Generic is the configuration of the server itself.
 	Generic *server.Config
 	// Groups is what the API groups are built from. New sets its RESTOptions,
-	// Authorizer and RuleResolver, and Stores where it is nil: give the one that
+	// Authorizer, RuleResolver and Served, and Stores where it is nil: give the one that
 	// the admission plugins read from.
 	Groups group.Deps
 
@@ -64,7 +64,7 @@ func (c *Config) Complete() CompletedConfig {
 	if g.Stores == nil {
 		g.Stores = group.NewStores()
 	}
-	g.Authorizer, g.RuleResolver = c.Generic.Authorization, c.Generic.RuleResolver
+	g.Authorizer, g.RuleResolver, g.Served = c.Generic.Authorization, c.Generic.RuleResolver, c.Generic.Discovery
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour
 	}

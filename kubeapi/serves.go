@@ -35,3 +35,13 @@ func ServesGroup(name string) bool {
 	}
 	return NewScheme().IsGroupRegistered(name)
 }
+
+// KnowsVersion reports whether a version of an API group of this process exists,
+// served or not.
+func KnowsVersion(gv schema.GroupVersion) bool {
+	switch gv.Group {
+	case apiextensionsv1.GroupName, "apiregistration.k8s.io":
+		return gv.Version == "v1" || gv.Version == "v1beta1"
+	}
+	return NewScheme().IsVersionRegistered(gv)
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
@@ -113,6 +114,22 @@ func (g *Groups) Get(gv schema.GroupVersion) (Version, bool) {
 	}
 	v, ok := e.versions[gv.Version]
 	return v, ok
+}
+
+// ResourceOf returns the resource that serves a kind of a version; false if there
+// is none.
+func (g *Groups) ResourceOf(kind schema.GroupVersionKind) (resource metav1.APIResource, ok bool) {
+	v, ok := g.Get(kind.GroupVersion())
+	if !ok {
+		return metav1.APIResource{}, false
+	}
+	list := v.List()
+	for i := range list {
+		if r := &list[i]; r.Kind == kind.Kind && !strings.Contains(r.Name, "/") {
+			return *r, true
+		}
+	}
+	return metav1.APIResource{}, false
 }
 
 // Versions returns all versions in the order of the documents, the core group

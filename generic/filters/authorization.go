@@ -12,6 +12,7 @@ import (
 	"triplane/generic/authorization"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/metrics"
+	"triplane/generic/request"
 )
 
 // AuthorizationOptions is who decides what users may do.
@@ -75,7 +76,7 @@ func forbiddenError(a *authorizer.Attributes, reason string) *apierrors.StatusEr
 	if reason != "" {
 		message += ": " + reason
 	}
-	return apierrors.NewForbidden(schema.GroupResource{Group: shortened(a.APIGroup), Resource: shortened(a.Resource)}, shortened(a.Name), errors.New(message))
+	return apierrors.NewForbidden(schema.GroupResource{Group: request.Shortened(a.APIGroup), Resource: request.Shortened(a.Resource)}, request.Shortened(a.Name), errors.New(message))
 }
 
 func forbiddenMessage(a *authorizer.Attributes) string {
@@ -84,15 +85,15 @@ func forbiddenMessage(a *authorizer.Attributes) string {
 		name = a.User.Name
 	}
 	if !a.ResourceRequest {
-		return fmt.Sprintf("User %q cannot %s path %q", name, a.Verb, shortened(a.Path))
+		return fmt.Sprintf("User %q cannot %s path %q", name, a.Verb, request.Shortened(a.Path))
 	}
-	resource, namespace := a.Resource, shortened(a.Namespace)
+	resource, namespace := a.Resource, request.Shortened(a.Namespace)
 	if a.Subresource != "" {
 		resource += "/" + a.Subresource
 	}
-	resource = shortened(resource)
+	resource = request.Shortened(resource)
 	if a.Namespace != "" {
-		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", name, a.Verb, resource, shortened(a.APIGroup), namespace)
+		return fmt.Sprintf("User %q cannot %s resource %q in API group %q in the namespace %q", name, a.Verb, resource, request.Shortened(a.APIGroup), namespace)
 	}
-	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", name, a.Verb, resource, shortened(a.APIGroup))
+	return fmt.Sprintf("User %q cannot %s resource %q in API group %q at the cluster scope", name, a.Verb, resource, request.Shortened(a.APIGroup))
 }

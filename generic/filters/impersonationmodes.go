@@ -84,11 +84,9 @@ func isServiceAccount(_, wanted *user.Info) bool {
 	return ok && onlyName(wanted)
 }
 
-// isPlainUser: a constrained permission never makes anybody a member of the group that
-// may do everything, as nobody's own permissions would bound that.
 func isPlainUser(_, wanted *user.Info) bool {
 	_, _, serviceAccount := user.ServiceAccount(wanted.Name)
-	return !serviceAccount && !wanted.InGroup(user.SystemPrivileged) && !strings.HasPrefix(wanted.Name, nodeUserPrefix)
+	return !serviceAccount && !strings.HasPrefix(wanted.Name, nodeUserPrefix)
 }
 
 // check returns the verb that allows the exchange's user to act as wanted, "" where
@@ -164,11 +162,31 @@ func (m *impersonationModes) permit(e *exchange, mode *impersonationMode, wanted
 	}
 	for _, a := range subjects(mode, group, wanted) {
 		a.User, a.Verb, a.APIVersion, a.ResourceRequest = e.User, verb, "v1", true
+		if mode.name != "" {
+			if reason := unconstrained(&a); reason != "" {
+				return forbiddenError(&a, reason)
+			}
+		}
 		if err := m.ask(e, &a); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unconstrained says why a constrained permission never reaches a subject, "" where it
+// may: nothing bounds what members of system:masters may do, and a permission for
+// all groups or keys is not one for the empty group or key.
+func unconstrained(a *authorizer.Attributes) string {
+	switch {
+	case a.Resource == "groups" && a.Name == user.SystemPrivileged:
+		return "a constrained permission does not allow the group " + user.SystemPrivileged
+	case a.Resource == "groups" && a.Name == "":
+		return "the name of a group cannot be empty"
+	case a.Resource == "userextras" && a.Subresource == "":
+		return "the key of an extra cannot be empty"
+	}
+	return ""
 }
 
 // subjects lists whom the requestor has to be allowed to be.

@@ -87,20 +87,8 @@ func wantsPretty(r *http.Request) bool {
 // internalError answers 500 in plain text, for what happens before a request
 // can be understood.
 func internalError(w http.ResponseWriter, r *http.Request, err error) {
-	text := fmt.Sprintf("Internal Server Error: %q: %v", shortened(r.RequestURI), err)
+	text := fmt.Sprintf("Internal Server Error: %q: %v", request.Shortened(r.RequestURI), err)
 	http.Error(w, noMarkup.Replace(text), http.StatusInternalServerError)
-}
-
-// maxEcho bounds how much of a client's own words is in an error's text: what
-// names and paths are good for is shorter.
-const maxEcho = 1024
-
-// shortened cuts a text that would make an answer as long as the question.
-func shortened(s string) string {
-	if len(s) <= maxEcho {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxEcho], "") + "..."
 }
 
 // noMarkup keeps browsers from taking a client's own words for HTML.

@@ -1,6 +1,7 @@
 package options
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,9 @@ import (
 // switched off.
 type Admission struct {
 	Enable, Disable []string
+	// Control, where set, are all plugins that run (--admission-control,
+	// deprecated).
+	Control []string
 
 	Known, Default []string
 }
@@ -29,6 +33,9 @@ func (o *Admission) AddFlags(fs *pflag.FlagSet) {
 		"Admission plugins to run beside the default ones ("+strings.Join(o.Default, ", ")+"). "+list)
 	fs.StringSliceVar(&o.Disable, "disable-admission-plugins", o.Disable,
 		"Admission plugins not to run although they are default ones. "+list)
+	fs.StringSliceVar(&o.Control, "admission-control", o.Control, "The admission plugins to run, and no others.")
+	_ = fs.MarkDeprecated("admission-control", "Use --enable-admission-plugins or --disable-admission-plugins instead. Will be removed in a future version.")
+	fs.Lookup("admission-control").Hidden = false
 }
 
 // Validate returns what is wrong.
@@ -43,6 +50,10 @@ func (o *Admission) Validate() []error {
 	}
 	check("enable-admission-plugins", o.Enable)
 	check("disable-admission-plugins", o.Disable)
+	check("admission-control", o.Control)
+	if len(o.Control) > 0 && len(o.Enable)+len(o.Disable) > 0 {
+		errs = append(errs, errors.New("admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive"))
+	}
 	for _, n := range o.Enable {
 		if slices.Contains(o.Disable, n) {
 			errs = append(errs, fmt.Errorf("admission plugin %q is both enabled and disabled", n))
@@ -55,6 +66,12 @@ func (o *Admission) Validate() []error {
 func (o *Admission) Enabled() []string {
 	var names []string
 	for _, n := range o.Known {
+		if len(o.Control) > 0 {
+			if slices.Contains(o.Control, n) {
+				names = append(names, n)
+			}
+			continue
+		}
 		on := slices.Contains(o.Default, n) || slices.Contains(o.Enable, n)
 		if on && !slices.Contains(o.Disable, n) {
 			names = append(names, n)

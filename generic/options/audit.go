@@ -105,6 +105,8 @@ func (o *Audit) AddFlags(fs *pflag.FlagSet) {
 		"A kubeconfig file that says which service audit events are posted to, and with which credentials.")
 	fs.DurationVar(&w.InitialBackoff, "audit-webhook-initial-backoff", w.InitialBackoff,
 		"How long to wait after the first attempt to post events failed; later waits are longer.")
+	fs.DurationVar(&w.InitialBackoff, "audit-webhook-batch-initial-backoff", w.InitialBackoff, "The former name of --audit-webhook-initial-backoff.")
+	_ = fs.MarkDeprecated("audit-webhook-batch-initial-backoff", "Deprecated, use --audit-webhook-initial-backoff instead.")
 }
 
 func (b *auditBackend) addFlags(fs *pflag.FlagSet) {

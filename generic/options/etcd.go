@@ -1,6 +1,7 @@
 package options
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -35,13 +36,16 @@ type Etcd struct {
 	EventTTL                time.Duration
 }
 
+// defaultCheckTimeout bounds health checks where no other time is given.
+const defaultCheckTimeout = 2 * time.Second
+
 // NewEtcd returns the defaults.
 func NewEtcd() *Etcd {
 	return &Etcd{
 		Prefix:                  "/registry",
 		CompactionInterval:      5 * time.Minute,
-		HealthCheckTimeout:      2 * time.Second,
-		ReadyCheckTimeout:       2 * time.Second,
+		HealthCheckTimeout:      defaultCheckTimeout,
+		ReadyCheckTimeout:       defaultCheckTimeout,
 		LeaseReuseSeconds:       60,
 		DeleteCollectionWorkers: 1,
 		InitializationTimeout:   time.Minute,
@@ -66,8 +70,8 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"Use changes of --encryption-provider-config while serving. There is one health check for all KMS plugins then.")
 	fs.DurationVar(&o.CompactionInterval, "etcd-compaction-interval", o.CompactionInterval,
 		"How often old revisions are dropped; one to two intervals of history are kept. 0 never drops any.")
-	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout, "How long etcd may take to answer for its health check.")
-	fs.DurationVar(&o.ReadyCheckTimeout, "etcd-readycheck-timeout", o.ReadyCheckTimeout, "How long etcd may take to answer for the readiness check.")
+	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout, "How long etcd may take to answer for its health check. 0 is the default.")
+	fs.DurationVar(&o.ReadyCheckTimeout, "etcd-readycheck-timeout", o.ReadyCheckTimeout, "How long etcd may take to answer for the readiness check. 0 is the default.")
 	fs.Int64Var(&o.LeaseReuseSeconds, "lease-reuse-duration-seconds", o.LeaseReuseSeconds,
 		"For how many seconds objects that expire share a lease.")
 	fs.IntVar(&o.DeleteCollectionWorkers, "delete-collection-workers", o.DeleteCollectionWorkers,
@@ -102,10 +106,16 @@ func (o *Etcd) Validate() []error {
 	if o.DeleteCollectionWorkers < 1 {
 		errs = append(errs, fmt.Errorf("--delete-collection-workers must be at least 1"))
 	}
-	if o.CompactionInterval < 0 || o.HealthCheckTimeout <= 0 || o.ReadyCheckTimeout <= 0 || o.InitializationTimeout <= 0 || o.LeaseReuseSeconds <= 0 {
-		errs = append(errs, fmt.Errorf("the times of the etcd flags must be positive; only --etcd-compaction-interval may be 0"))
+	if o.CompactionInterval < 0 || o.HealthCheckTimeout < 0 || o.ReadyCheckTimeout < 0 || o.InitializationTimeout < 0 || o.LeaseReuseSeconds < 0 {
+		errs = append(errs, fmt.Errorf("the times of the etcd flags cannot be negative"))
 	}
 	return errs
+}
+
+// Complete sets what was left open: a timeout of 0 is the default one.
+func (o *Etcd) Complete() {
+	o.HealthCheckTimeout = cmp.Or(o.HealthCheckTimeout, defaultCheckTimeout)
+	o.ReadyCheckTimeout = cmp.Or(o.ReadyCheckTimeout, defaultCheckTimeout)
 }
 
 // Embedded reports whether etcd runs inside this process.

@@ -16,6 +16,12 @@ import (
 //go:embed featuregates.txt
 var gateTable string
 
+// removedTable lists gates of former releases of Kubernetes whose features are
+// always on, or gone.
+//
+//go:embed removedgates.txt
+var removedTable string
+
 // gate is what is known of a feature gate.
 type gate struct {
 	stage string // ALPHA, BETA
@@ -36,7 +42,8 @@ var followed = []string{gateAllAlpha, gateAllBeta, GateCBOR}
 // FeatureGates is the value of --feature-gates: [component:]name=true|false,
 // comma separated; only the component kube is here.
 type FeatureGates struct {
-	set map[string]bool
+	set     map[string]bool
+	removed []string // set, and only known of former releases
 }
 
 var _ pflag.Value = (*FeatureGates)(nil)
@@ -64,7 +71,12 @@ func (g *FeatureGates) Set(list string) error {
 			return fmt.Errorf("invalid value of %s=%s, err: %w", name, value, err)
 		}
 		name = strings.TrimSpace(name)
-		if _, ok := known[name]; !ok {
+		_, ok = known[name]
+		if !ok && slices.Contains(strings.Fields(removedTable), name) {
+			g.removed = append(g.removed, name)
+			continue
+		}
+		if !ok {
 			return fmt.Errorf("unrecognized feature gate: %s", name)
 		}
 		if g.set == nil {
@@ -86,7 +98,7 @@ func (g *FeatureGates) String() string {
 }
 
 // Type implements pflag.Value.
-func (g *FeatureGates) Type() string { return "name=true|false,..." }
+func (g *FeatureGates) Type() string { return "colonSeparatedMultimapStringString" }
 
 // Enabled reports whether a gate is on: as set itself, or all of its stage, or by
 // default.
@@ -108,6 +120,9 @@ func (g *FeatureGates) Enabled(name string) bool {
 // warn logs gates that were set and change nothing.
 func (g *FeatureGates) warn() {
 	known := gates()
+	for _, name := range g.removed {
+		klog.InfoS("A feature gate was removed from Kubernetes; setting it changes nothing", "gate", name)
+	}
 	for name, on := range g.set {
 		if !slices.Contains(followed, name) && on != known[name].on {
 			klog.InfoS("A feature gate is not followed", "gate", name, "stays", known[name].on)

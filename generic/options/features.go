@@ -11,7 +11,11 @@ import (
 // Features are what can be switched on and off.
 type Features struct {
 	server.ProfilingOptions
-	Gates FeatureGates
+	// DisabledMetrics are the names of metrics that are not served.
+	DisabledMetrics []string
+	// EnableLogs serves the files below /var/log.
+	EnableLogs bool
+	Gates      FeatureGates
 }
 
 // NewFeatures returns the defaults.
@@ -24,6 +28,12 @@ func (o *Features) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.EnableProfiling, "profiling", o.EnableProfiling, "Serve profiles at /debug/pprof/.")
 	fs.Var(&o.Gates, "feature-gates", "Feature gates of kube-apiserver, name=true|false, comma separated. "+
 		"Of those, "+strings.Join(followed, ", ")+" change something here; the others are as they are by default.")
+	fs.StringVar(&o.DebugSocketPath, "debug-socket-path", o.DebugSocketPath,
+		"Serve profiles at this Unix socket, too, to whoever may open it.")
+	fs.BoolVar(&o.EnableLogs, "enable-logs-handler", o.EnableLogs, "Serve the files below /var/log at /logs.")
+	_ = fs.MarkDeprecated("enable-logs-handler", "Log handler functionality is deprecated")
+	fs.Lookup("enable-logs-handler").Hidden = false
+	fs.StringSliceVar(&o.DisabledMetrics, "disabled-metrics", o.DisabledMetrics, "Names of metrics not to serve.")
 	fs.BoolVar(&o.EnableContentionProfiling, "contention-profiling", o.EnableContentionProfiling, "Profile blocking too, if profiling is enabled.")
 }
 
@@ -32,4 +42,5 @@ func (o *Features) ApplyTo(c *server.Config) {
 	o.Gates.warn()
 	c.CBOR = o.Gates.Enabled(GateCBOR)
 	c.ProfilingOptions = o.ProfilingOptions
+	c.DisabledMetrics, c.EnableLogs = o.DisabledMetrics, o.EnableLogs
 }

@@ -17,6 +17,7 @@ func TestFeatureGates(t *testing.T) {
 		{"AllAlpha=true", GateCBOR, ""},
 		{"AllAlpha=true,CBORServingAndStorage=false", "!" + GateCBOR, ""},
 		{"AllBeta=false", "!ComponentFlagz", ""},
+		{"PodSecurity=true,JobTrackingWithFinalizers=true", "!" + GateCBOR, ""},
 		{"Nosuch=true", "", "unrecognized feature gate: Nosuch"},
 		{"other:CBORServingAndStorage=true", "", "component not registered: other"},
 		{"CBORServingAndStorage", "", "missing bool value"},
@@ -57,13 +58,15 @@ func TestRuntimeConfig(t *testing.T) {
 		{value: "apps/v1/deployments=false", stable: true, noDeploys: true},
 		{value: "api/all=false", wrong: "invalid key with only api/all=false"},
 		{value: "nosuch/v1=true", wrong: "unknown api groups nosuch"},
+		{value: "apps/v9=true", wrong: "group version apps/v9 that has not been registered"},
+		{value: "v9=true", wrong: "group version v9 that has not been registered"},
 	} {
 		var r RuntimeConfig
 		if err := r.Set(c.value); err != nil {
 			t.Errorf("%q: %v", c.value, err)
 			continue
 		}
-		errs := r.Validate(known)
+		errs := r.Validate(known, func(gv schema.GroupVersion) bool { return gv.Version != "v9" })
 		if c.wrong != "" {
 			if len(errs) != 1 || !strings.Contains(errs[0].Error(), c.wrong) {
 				t.Errorf("%q: %v, want %q", c.value, errs, c.wrong)
@@ -87,7 +90,7 @@ func TestIgnoredFlags(t *testing.T) {
 		given int
 		wrong bool
 	}{
-		{"--watch-cache --cert-dir=/x --etcd-db-metric-poll-interval=1s", 3, false},
+		{"--watch-cache --watch-cache-sizes=pods#10 --etcd-db-metric-poll-interval=1s", 3, false},
 		{"--enable-garbage-collector=false", 1, false},
 		{"--watch-cache=maybe", 0, true},
 		{"--etcd-count-metric-poll-period=soon", 0, true},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/klog/v2"
 )
@@ -17,48 +18,55 @@ type Ignored struct {
 	given []string
 }
 
-// ignoredFlags say for each flag the type of its value and why it does nothing.
-var ignoredFlags = []struct{ name, kind, why string }{
-	{"allow-metric-labels", "strings", "labels of metrics are not limited"},
-	{"allow-metric-labels-manifest", "string", "labels of metrics are not limited"},
-	{"cert-dir", "string", "generated certificates are below --data-dir"},
-	{"coordinated-leadership-lease-duration", "duration", "leader election is not coordinated"},
-	{"coordinated-leadership-renew-deadline", "duration", "leader election is not coordinated"},
-	{"coordinated-leadership-retry-period", "duration", "leader election is not coordinated"},
-	{"debug-socket-path", "string", "profiles are served at --secure-port"},
-	{"disabled-metrics", "strings", "metrics cannot be switched off"},
-	{"emulation-forward-compatible", "bool", "no other version is emulated"},
-	{"enable-garbage-collector", "bool", "deletion always leaves what the garbage collector needs"},
-	{"enable-logs-handler", "bool", "logs are not served"},
-	{"etcd-count-metric-poll-period", "duration", "objects are counted when metrics are asked for"},
-	{"etcd-db-metric-poll-interval", "duration", "sizes are read when metrics are asked for"},
-	{"log-json-info-buffer-size", "string", "logs are not buffered"},
-	{"log-json-split-stream", "bool", "logs are one stream"},
-	{"max-connection-bytes-per-sec", "int", "connections are not throttled"},
-	{"peer-advertise-ip", "string", "requests are not proxied to peers"},
-	{"peer-advertise-port", "string", "requests are not proxied to peers"},
-	{"peer-ca-file", "string", "requests are not proxied to peers"},
-	{"runtime-config-emulation-forward-compatible", "bool", "no other version is emulated"},
-	{"send-retry-after-while-not-ready-once", "bool", "requests wait for what they need"},
-	{"show-hidden-metrics-for-version", "string", "no metrics are hidden"},
-	{"storage-media-type", "string", "built-in kinds are stored as protobuf; what is stored as JSON is read"},
-	{"watch-cache", "bool", "reads always come from the cache"},
-	{"watch-cache-sizes", "strings", "caches hold what there is"},
+// ignoredFlags are kube-apiserver's types and defaults of flags, and why each
+// changes nothing here. Those that kube-apiserver deprecates are not in the help,
+// and say what to do instead.
+var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
+	{"allow-metric-labels", "stringToString", "[]", "the values of labels are bounded where they are recorded", ""},
+	{"allow-metric-labels-manifest", "string", "", "the values of labels are bounded where they are recorded", ""},
+	{"coordinated-leadership-lease-duration", "duration", "15s", "leader election is not coordinated", ""},
+	{"coordinated-leadership-renew-deadline", "duration", "10s", "leader election is not coordinated", ""},
+	{"coordinated-leadership-retry-period", "duration", "2s", "leader election is not coordinated", ""},
+	{"emulation-forward-compatible", "bool", "false", "no other version is emulated", ""},
+	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
+	{"etcd-count-metric-poll-period", "duration", "1m0s", "objects are counted when metrics are asked for", ""},
+	{"etcd-db-metric-poll-interval", "duration", "30s", "sizes are read when metrics are asked for", ""},
+	{"log-json-info-buffer-size", "quantity", "", "logs are not buffered", ""},
+	{"log-json-split-stream", "bool", "false", "logs are one stream", ""},
+	{"peer-advertise-ip", "string", "", "requests are not proxied to peers", ""},
+	{"peer-advertise-port", "string", "", "requests are not proxied to peers", ""},
+	{"peer-ca-file", "string", "", "requests are not proxied to peers", ""},
+	{"runtime-config-emulation-forward-compatible", "bool", "false", "no other version is emulated", ""},
+	{"send-retry-after-while-not-ready-once", "bool", "false", "requests wait for what they need", ""},
+	{"tracing-config-file", "string", "", "spans are not exported", ""},
+	{"watch-cache", "bool", "true", "the cache is what makes reads consistent; without it answers would be the same", ""},
+	{"watch-cache-sizes", "strings", "", "caches hold what there is", ""},
+
+	{"apiserver-count", "int", "1", "replicas are counted by their leases", "apiserver-count is deprecated and will be removed in a future version."},
+	{"default-watch-cache-size", "int", "100", "caches hold what there is", "watch caches are automatically sized and this flag will be removed in a future version"},
+	{"kubelet-read-only-port", "uint", "10255", "the read-only port is not used", "kubelet-read-only-port is deprecated and will be removed."},
 }
 
 // AddFlags binds the flags.
 func (o *Ignored) AddFlags(fs *pflag.FlagSet) {
 	for _, f := range ignoredFlags {
-		flag := fs.VarPF(&ignoredValue{name: f.name, kind: f.kind, given: &o.given}, f.name, "", "Read and ignored: "+f.why+".")
+		flag := fs.VarPF(&ignoredValue{name: f.name, kind: f.kind, text: f.def, given: &o.given}, f.name, "", "Read and ignored: "+f.why+".")
 		if f.kind == "bool" {
 			flag.NoOptDefVal = "true"
 		}
+		flag.Deprecated = f.deprecated
+		flag.Hidden = f.deprecated != ""
 	}
 	for flag, least := range map[string]string{"emulated-version": servedVersion, "min-compatibility-version": "1.33"} {
-		fs.Var(&versions{flag: flag, least: least}, flag, "The version of Kubernetes to be like. It is "+servedVersion+", and cannot be another.")
+		fs.Var(&versions{flag: flag, least: least}, flag, "The version of Kubernetes to be like, [kube=]major.minor. It is "+servedVersion+", and cannot be another.")
 	}
 	fs.Var(&oneOf{allowed: []string{"etcd3"}}, "storage-backend", "How objects are stored: etcd3.")
+	fs.Var(&oneOf{allowed: []string{mediaProtobuf}, text: mediaProtobuf}, "storage-media-type",
+		"How built-in kinds are stored: as protobuf. What is stored as JSON is read, and written as protobuf when it changes.")
+	fs.Var(&oneOf{allowed: []string{"", "1.35"}}, "show-hidden-metrics-for-version", "Show metrics that were hidden after a release, 1.35. There are none.")
 }
+
+const mediaProtobuf = "application/vnd.kubernetes.protobuf"
 
 // Note logs which flags were given in vain.
 func (o *Ignored) Note() {
@@ -73,8 +81,8 @@ func (o *Ignored) Note() {
 
 // ignoredValue checks that a value is of its type, and forgets it.
 type ignoredValue struct {
-	name, kind string
-	given      *[]string
+	name, kind, text string
+	given            *[]string
 }
 
 // Set implements pflag.Value.
@@ -83,19 +91,22 @@ func (v *ignoredValue) Set(text string) error {
 	switch v.kind {
 	case "bool":
 		_, err = strconv.ParseBool(text)
-	case "int":
+	case "int", "uint":
 		_, err = strconv.Atoi(text)
 	case "duration":
 		_, err = time.ParseDuration(text)
+	case "quantity":
+		_, err = resource.ParseQuantity(text)
 	}
 	if err == nil {
+		v.text = text
 		*v.given = append(*v.given, v.name)
 	}
 	return err
 }
 
 // String implements pflag.Value.
-func (v *ignoredValue) String() string { return "" }
+func (v *ignoredValue) String() string { return v.text }
 
 // Type implements pflag.Value.
 func (v *ignoredValue) Type() string { return v.kind }
@@ -154,4 +165,4 @@ const servedVersion = "1.36"
 func (v *versions) String() string { return v.text }
 
 // Type implements pflag.Value.
-func (v *versions) Type() string { return "version" }
+func (v *versions) Type() string { return "strings" }

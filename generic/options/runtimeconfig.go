@@ -64,12 +64,13 @@ func (c *RuntimeConfig) String() string {
 }
 
 // Type implements pflag.Value.
-func (c *RuntimeConfig) Type() string { return "group/version=true|false,..." }
+func (c *RuntimeConfig) Type() string { return "mapStringString" }
 
-// Validate returns what is wrong; groups reports whether an API group exists.
-func (c *RuntimeConfig) Validate(groups func(string) bool) []error {
+// Validate returns what is wrong, in kube-apiserver's words; groups and versions
+// report whether an API group or a version of it exists.
+func (c *RuntimeConfig) Validate(groups func(string) bool, versions func(schema.GroupVersion) bool) []error {
 	if on, ok := c.set[apiAll]; ok && !on && len(c.set) == 1 {
-		return []error{fmt.Errorf("--runtime-config: invalid key with only %v=false", apiAll)}
+		return []error{fmt.Errorf("invalid key with only %v=false", apiAll)}
 	}
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(c.set)) {
@@ -78,10 +79,26 @@ func (c *RuntimeConfig) Validate(groups func(string) bool) []error {
 			group = ""
 		}
 		if group != "" && !groups(group) {
-			errs = append(errs, fmt.Errorf("--runtime-config: unknown api groups %s", group))
+			errs = append(errs, fmt.Errorf("unknown api groups %s", group))
+			continue
+		}
+		if strings.HasPrefix(key, "api/") {
+			continue
+		}
+		if gv := versionOf(key); !versions(gv) {
+			errs = append(errs, fmt.Errorf("group version %s that has not been registered", gv))
 		}
 	}
 	return errs
+}
+
+// versionOf is the version in a key: v1, group/version or group/version/resource.
+func versionOf(key string) schema.GroupVersion {
+	parts := strings.SplitN(key, "/", 3)
+	if len(parts) == 1 {
+		return schema.GroupVersion{Version: parts[0]}
+	}
+	return schema.GroupVersion{Group: parts[0], Version: parts[1]}
 }
 
 // Serves reports whether a version is served: as set itself, or as all of its

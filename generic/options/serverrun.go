@@ -17,7 +17,9 @@ import (
 // ServerRun is how the server answers and stops.
 type ServerRun struct {
 	AdvertiseAddress net.IP
-	ExternalHost     string
+	// AdvertisePort is told with AdvertiseAddress; 0 is the port that is served.
+	AdvertisePort int
+	ExternalHost  string
 
 	filters.Settings
 	server.RunOptions
@@ -39,6 +41,7 @@ func NewServerRun() *ServerRun {
 func (o *ServerRun) AddFlags(fs *pflag.FlagSet) {
 	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress,
 		"The IP address that members of the cluster are given. If blank, --bind-address is used; if that is unspecified, the address of the host's default interface.")
+	fs.IntVar(&o.AdvertisePort, "advertise-port", o.AdvertisePort, "The port that members of the cluster are given. 0 is --secure-port.")
 	fs.StringVar(&o.ExternalHost, "external-hostname", o.ExternalHost,
 		"The host name of URLs that clients are given.")
 	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins,

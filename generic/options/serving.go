@@ -21,7 +21,10 @@ type SecureServing struct {
 	BindPort int
 	CertFile string
 	KeyFile  string
-	SNI      []cliflag.NamedCertKey
+	// CertDir holds apiserver.crt and apiserver.key, which are served where CertFile
+	// and KeyFile are not given.
+	CertDir string
+	SNI     []cliflag.NamedCertKey
 
 	server.ServingOptions
 	PermitPortSharing    bool
@@ -42,6 +45,8 @@ func (o *SecureServing) AddFlags(fs *pflag.FlagSet) {
 		"File with the certificate for HTTPS, PEM, intermediate certificates behind it. If it and --tls-private-key-file are not given, a certificate is generated in the data directory.")
 	fs.StringVar(&o.KeyFile, "tls-private-key-file", o.KeyFile,
 		"File with the private key of --tls-cert-file.")
+	fs.StringVar(&o.CertDir, "cert-dir", o.CertDir,
+		"Directory with apiserver.crt and apiserver.key, which are served where --tls-cert-file and --tls-private-key-file are not given. A certificate is generated there if it has none. If blank, one below --data-dir.")
 	fs.Var(cliflag.NewNamedCertKeyArray(&o.SNI), "tls-sni-cert-key",
 		"A certificate and its key for some server names: 'a.crt,a.key' for the names in the certificate, or 'a.crt,a.key:*.foo.com,foo.com'. May be given several times.")
 	fs.Var(&tlsVersion{id: &o.MinTLSVersion}, "tls-min-version",

@@ -79,18 +79,17 @@ func (v *tlsCurves) Set(text string) error {
 
 // String implements pflag.Value.
 func (v *tlsCurves) String() string {
-	if v.ids == nil {
-		return ""
-	}
 	var items []string
-	for _, id := range *v.ids {
-		items = append(items, strconv.Itoa(int(id)))
+	if v.ids != nil {
+		for _, id := range *v.ids {
+			items = append(items, strconv.Itoa(int(id)))
+		}
 	}
-	return strings.Join(items, ",")
+	return "[" + strings.Join(items, ",") + "]"
 }
 
 // Type implements pflag.Value.
-func (v *tlsCurves) Type() string { return "ints" }
+func (v *tlsCurves) Type() string { return "int32Slice" }
 
 // splitList returns the items of a comma separated list; none of "".
 func splitList(text string) []string {

@@ -46,6 +46,14 @@ type Config struct {
 	// Version is served at /version.
 	Version *version.Info
 
+	// Flags returns the command line's flags with their values, for /flagz; nil
+	// serves none.
+	Flags func() map[string]string
+	// DisabledMetrics are the names of metrics that /metrics leaves out.
+	DisabledMetrics []string
+	// EnableLogs serves the files below /var/log at /logs.
+	EnableLogs bool
+
 	// HealthChecks are further checks for /healthz, /livez and /readyz;
 	// ReadyChecks are for /readyz alone.
 	HealthChecks []HealthChecker

@@ -79,19 +79,20 @@ func delayed(c HealthChecker, until *atomic.Int64, grace time.Duration) HealthCh
 type healthEndpoint struct {
 	name   string
 	checks []HealthChecker
+	slis   *slis
 	// log keeps the failures of a check from being logged at every probe.
 	mu     sync.Mutex
 	failed map[string]string
 }
 
-func newHealthEndpoint(name string, checks []HealthChecker) *healthEndpoint {
+func newHealthEndpoint(name string, checks []HealthChecker, slis *slis) *healthEndpoint {
 	var unique []HealthChecker
 	for _, c := range checks {
 		if !slices.ContainsFunc(unique, func(u HealthChecker) bool { return u.Name() == c.Name() }) {
 			unique = append(unique, c)
 		}
 	}
-	return &healthEndpoint{name: name, checks: unique, failed: map[string]string{}}
+	return &healthEndpoint{name: name, checks: unique, slis: slis, failed: map[string]string{}}
 }
 
 func (e *healthEndpoint) install(mux *PathRecorderMux) {
@@ -124,6 +125,7 @@ func (e *healthEndpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		err := c.Check(r)
+		e.slis.note(e.name, c.Name(), err)
 		e.note(c.Name(), err)
 		if err != nil {
 			fmt.Fprintf(&out, "[-]%s failed: reason withheld\n", c.Name())

@@ -3,12 +3,12 @@ package server
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/pprof"
-	goruntime "runtime"
 	"slices"
 
 	"github.com/emicklei/go-restful/v3"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/flowcontrol"
@@ -31,10 +31,11 @@ func (p *PreparedServer) installHealth() {
 		}
 		return nil
 	}))
-	mux := p.Handler.NonGoRestfulMux
-	newHealthEndpoint("healthz", healthz).install(mux)
-	newHealthEndpoint("livez", livez).install(mux)
-	newHealthEndpoint("readyz", readyz).install(mux)
+	mux, indicators := p.Handler.NonGoRestfulMux, newSLIs()
+	mux.Handle("/metrics/slis", indicators.handler())
+	newHealthEndpoint("healthz", healthz, indicators).install(mux)
+	newHealthEndpoint("livez", livez, indicators).install(mux)
+	newHealthEndpoint("readyz", readyz, indicators).install(mux)
 }
 
 // installIndex lists the paths of the whole chain at "/".
@@ -64,16 +65,20 @@ func (s *GenericAPIServer) installMetrics() {
 	if err := s.config.Metrics.RegisterBuildInfo(s.config.Version); err != nil {
 		klog.ErrorS(err, "The build information is not among the metrics")
 	}
-	h := promhttp.HandlerFor(s.config.Metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	gatherer := without(s.config.Metrics.Registry, s.config.DisabledMetrics)
+	h := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	s.Handler.NonGoRestfulMux.Handle("/metrics", h)
 }
 
-// ProfilingOptions is which profiles are served below /debug/pprof/.
-type ProfilingOptions struct {
-	// EnableProfiling (--profiling) serves profiles; EnableContentionProfiling
-	// (--contention-profiling) samples blocking too, if they are served.
-	EnableProfiling           bool
-	EnableContentionProfiling bool
+// without leaves families of metrics out, by their names.
+func without(g prometheus.Gatherer, names []string) prometheus.Gatherer {
+	if len(names) == 0 {
+		return g
+	}
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err := g.Gather()
+		return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return slices.Contains(names, f.GetName()) }), err
+	})
 }
 
 // installFlowControl shows the state of priority and fairness.
@@ -85,23 +90,6 @@ func (s *GenericAPIServer) installFlowControl() {
 	s.config.Metrics.MustRegister(c.Collector())
 	for name, dump := range c.Dumps() {
 		s.Handler.NonGoRestfulMux.UnlistedHandleFunc(flowcontrol.DebugPath+name, dump)
-	}
-}
-
-func (s *GenericAPIServer) installProfiling() {
-	if !s.config.EnableProfiling {
-		return
-	}
-	mux := s.Handler.NonGoRestfulMux
-	redirect := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/debug/pprof/", http.StatusFound) }
-	mux.UnlistedHandleFunc("/debug/pprof", redirect)
-	mux.UnlistedHandlePrefix("/debug/pprof/", http.HandlerFunc(pprof.Index))
-	mux.UnlistedHandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.UnlistedHandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.UnlistedHandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.UnlistedHandleFunc("/debug/pprof/trace", pprof.Trace)
-	if s.config.EnableContentionProfiling {
-		goruntime.SetBlockProfileRate(1)
 	}
 }
 

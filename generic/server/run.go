@@ -81,6 +81,8 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	s.installVersion()
 	s.installMetrics()
 	s.installProfiling()
+	s.installLogs()
+	p.installZPages()
 	s.installFlowControl()
 	s.installOpenAPI()
 
@@ -110,6 +112,14 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 		}
 	}
 
+	if path := p.config.DebugSocketPath; path != "" {
+		stop, err := serveDebugSocket(path)
+		if err != nil {
+			p.end()
+			return err
+		}
+		defer stop()
+	}
 	var listening *httpServer
 	if p.config.Serving != nil {
 		var err error

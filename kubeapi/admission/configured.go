@@ -41,7 +41,7 @@ func newConfigured(d *Dependencies, client dynamic.Interface) *configured {
 		return group.GetNew[*corev1.Namespace](ctx, stores, core("namespaces"), "", name)
 	}
 	policies := policy.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Params: &params{groups: d.Groups, client: client}, Gate: gate}
-	webhooks := webhook.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Resolver: &serviceResolver{stores}, Gate: gate}
+	webhooks := webhook.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Resolver: d.Services, Gate: gate}
 	return &configured{
 		gate:               gate,
 		mutatingPolicies:   policy.NewMutating(policies),

@@ -204,21 +204,33 @@ func refersTo(pod *corev1.Pod) string {
 		return "configmaps"
 	}
 	for i := range pod.Spec.Volumes {
-		v := &pod.Spec.Volumes[i]
-		if v.PersistentVolumeClaim != nil {
-			return "persistentvolumeclaims"
-		}
-		if v.Projected == nil {
-			continue
-		}
-		for _, s := range v.Projected.Sources {
-			if s.ClusterTrustBundle != nil {
-				return "clustertrustbundles"
-			}
+		if what := volumeRefersTo(&pod.Spec.Volumes[i]); what != "" {
+			return what
 		}
 	}
-	if len(pod.Spec.ResourceClaims) > 0 {
+	// The status counts as well: it is what the node authorizer goes by.
+	if s := &pod.Status; len(pod.Spec.ResourceClaims)+len(s.ResourceClaimStatuses) > 0 || s.ExtendedResourceClaimStatus != nil {
 		return "resourceclaims"
+	}
+	return ""
+}
+
+func volumeRefersTo(v *corev1.Volume) string {
+	if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
+		return "persistentvolumeclaims"
+	}
+	if v.Projected == nil {
+		return ""
+	}
+	for i := range v.Projected.Sources {
+		switch s := &v.Projected.Sources[i]; {
+		case s.ClusterTrustBundle != nil:
+			return "clustertrustbundles"
+		case s.PodCertificate != nil:
+			return "podcertificaterequests"
+		case s.ServiceAccountToken != nil:
+			return "a service account"
+		}
 	}
 	return ""
 }

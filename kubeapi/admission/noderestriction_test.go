@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,7 +59,24 @@ func testStores() *group.Stores {
 	projecting := onNode("projecting", "a", "p")
 	projecting.Spec.Volumes = []corev1.Volume{{Name: "t", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 		Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: "vault"}}}}}}}
-	stores.Put(core("pods"), objects{"n/mine": onNode("mine", "a", "m"), "n/theirs": onNode("theirs", "b", "t"), "n/projecting": projecting})
+	mounting := onNode("mounting", "a", "c")
+	mounting.Spec.Volumes = []corev1.Volume{
+		{Name: "t", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{}}}}}},
+		{Name: "p", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}},
+		{Name: "e", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
+	}
+	stores.Put(core("pods"), objects{"n/mine": onNode("mine", "a", "m"), "n/theirs": onNode("theirs", "b", "t"), "n/projecting": projecting, "n/mounting": mounting})
+	claim := func(volume string) *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
+	}
+	stores.Put(core("persistentvolumeclaims"), objects{"n/claim": claim("one"), "n/mounting-e": claim("two"), "n/other": claim("three")})
+	drivers, volumes := objects{}, objects{}
+	for name, driver := range map[string]string{"one": "persistent", "two": "ephemeral", "three": "other"} {
+		volumes[name] = &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver}}}}
+		drivers[driver] = &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "for-" + driver}}}}
+	}
+	stores.Put(core("persistentvolumes"), volumes)
+	stores.Put(schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, drivers)
 	stores.Put(core("nodes"), objects{"a": &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "na"}}})
 	return stores
 }
@@ -71,6 +89,14 @@ func mirror(change func(*corev1.Pod)) *corev1.Pod {
 		change(p)
 	}
 	return p
+}
+
+func volume(source corev1.VolumeSource) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: source}} }
+}
+
+func projected(p corev1.VolumeProjection) func(*corev1.Pod) {
+	return volume(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{p}}})
 }
 
 func tokenFor(pod, uid string, audiences ...string) *authenticationv1.TokenRequest {
@@ -107,6 +133,13 @@ func TestNodeRestriction(t *testing.T) {
 		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "x" }), nil, "reference a service account"},
 		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}} }), nil, "reference secrets"},
 		{create, "pods", "", "x", mirror(func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "s"}} }), nil, "reference resourceclaims"},
+		{create, "pods", "", "x", mirror(func(p *corev1.Pod) {
+			p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "s", ResourceClaimName: ptr.To("s")}}
+		}), nil, "reference resourceclaims"},
+		{create, "pods", "", "x", mirror(volume(corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}})), nil, "reference persistentvolumeclaims"},
+		{create, "pods", "", "x", mirror(projected(corev1.VolumeProjection{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{}})), nil, "reference clustertrustbundles"},
+		{create, "pods", "", "x", mirror(projected(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{}})), nil, "reference podcertificaterequests"},
+		{create, "pods", "", "x", mirror(projected(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{}})), nil, "reference a service account"},
 		{update, "pods", "", "mine", onNode("mine", "a", ""), onNode("mine", "a", ""), "can only create and delete mirror pods"},
 		{remove, "pods", "", "mine", nil, nil, ""},
 		{remove, "pods", "", "theirs", nil, nil, "can only delete pods with spec.nodeName set to itself"},
@@ -128,7 +161,12 @@ func TestNodeRestriction(t *testing.T) {
 		{update, "persistentvolumeclaims", "status", "c", grown, &corev1.PersistentVolumeClaim{}, ""},
 		{update, "persistentvolumeclaims", "status", "c", renamed, &corev1.PersistentVolumeClaim{}, "other than status.quantity"},
 		{update, "persistentvolumeclaims", "", "c", grown, &corev1.PersistentVolumeClaim{}, "may only update PVC status"},
-		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "m"), nil, ""},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "m"), nil, `audience "" not found`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("projecting", "p"), nil, `audience "" not found`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mounting", "c"), nil, ""},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mounting", "c", "for-persistent"), nil, ""},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mounting", "c", "for-ephemeral"), nil, ""},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mounting", "c", "for-other"), nil, `audience "for-other" not found`},
 		{create, "serviceaccounts", "token", "sa", &authenticationv1.TokenRequest{}, nil, "not bound to a pod"},
 		{create, "serviceaccounts", "token", "sa", tokenFor("mine", ""), nil, "without a uid"},
 		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "other"), nil, "does not match the UID in record"},

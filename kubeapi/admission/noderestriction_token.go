@@ -48,13 +48,14 @@ func (p *nodeRestriction) token(ctx context.Context, self string, a *admission.A
 // audience refuses tokens for others than the pod's own specification, one of
 // its volume drivers, or the authorizer knows of.
 func (p *nodeRestriction) audience(ctx context.Context, pod *corev1.Pod, audiences []string, a *admission.Attributes) error {
-	switch {
-	case len(audiences) == 0:
-		return nil
-	case len(audiences) > 1:
+	wanted := "" // the API server's
+	switch len(audiences) {
+	case 0:
+	case 1:
+		wanted = audiences[0]
+	default:
 		return forbidden(a, "node may only request 0 or 1 audiences")
 	}
-	wanted := audiences[0]
 	for i := range pod.Spec.Volumes {
 		if p.volumeNeeds(ctx, pod, &pod.Spec.Volumes[i], wanted) {
 			return nil

@@ -53,17 +53,11 @@ func (p *params) Resource(kind schema.GroupVersionKind) (gvr schema.GroupVersion
 }
 
 func (p *params) find(kind schema.GroupVersionKind) served {
-	v, ok := p.groups.Get(kind.GroupVersion())
+	r, ok := p.groups.ResourceOf(kind)
 	if !ok {
 		return served{}
 	}
-	list := v.List()
-	for i := range list {
-		if r := &list[i]; r.Kind == kind.Kind && !strings.Contains(r.Name, "/") {
-			return served{kind.GroupVersion().WithResource(r.Name), r.Namespaced, true}
-		}
-	}
-	return served{}
+	return served{kind.GroupVersion().WithResource(r.Name), r.Namespaced, true}
 }
 
 func (p *params) in(gvr schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {

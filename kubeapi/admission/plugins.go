@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"net/url"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -23,12 +24,20 @@ type Dependencies struct {
 	Authorizer authorizer.Authorizer
 	// Groups lists what the server serves, for the params of policies.
 	Groups *discovery.Groups
+	// Services finds where the Services of webhooks can be reached.
+	Services ServiceResolver
 	// Loopback is for clients inside this process.
 	Loopback *restclient.Config
 	// Tolerations are the options of DefaultTolerationSeconds.
 	Tolerations TolerationOptions
 
 	configured *configured
+}
+
+// ServiceResolver finds where a port of a Service can be reached. It is safe for
+// concurrent use.
+type ServiceResolver interface {
+	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
 }
 
 // Plugin is a row of the table of plugins.

@@ -3,13 +3,17 @@ package admission
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"triplane/generic/admission"
+	"triplane/generic/authorization/node"
 	"triplane/kubeapi/group"
 )
 
@@ -61,38 +65,37 @@ func (s *serviceAccount) Admit(ctx context.Context, a *admission.Attributes) err
 	if len(p.Spec.ImagePullSecrets) == 0 {
 		p.Spec.ImagePullSecrets = append([]corev1.LocalObjectReference(nil), account.ImagePullSecrets...)
 	}
-	return s.checkSecrets(a, p, account)
+	return s.validateSecrets(a, p, account)
 }
 
 // Validate implements admission.ValidatingInterface.
 func (s *serviceAccount) Validate(ctx context.Context, a *admission.Attributes) error {
 	if a.Operation == admission.Update {
-		return s.judgeEphemeral(ctx, a)
+		return s.validateEphemeral(ctx, a)
 	}
 	p := podOf(a)
 	if p == nil {
 		return nil
 	}
 	if _, mirror := p.Annotations[mirrorPodAnnotation]; mirror {
-		return judgeMirror(a, p)
+		return validateMirror(a, p)
 	}
 	account, err := s.account(ctx, a, p)
 	if err != nil {
 		return err
 	}
-	return s.checkSecrets(a, p, account)
+	return s.validateSecrets(a, p, account)
 }
 
-func judgeMirror(a *admission.Attributes, p *corev1.Pod) error {
+func validateMirror(a *admission.Attributes, p *corev1.Pod) error {
 	if p.Spec.ServiceAccountName != "" {
 		return forbidden(a, "a mirror pod may not reference service accounts")
 	}
+	if secrets, _ := node.Refers(p); secrets {
+		return forbidden(a, "a mirror pod may not reference secrets")
+	}
 	for i := range p.Spec.Volumes {
-		v := &p.Spec.Volumes[i]
-		if v.Secret != nil {
-			return forbidden(a, "a mirror pod may not reference secrets")
-		}
-		if v.Projected != nil {
+		if v := &p.Spec.Volumes[i]; v.Projected != nil {
 			for _, src := range v.Projected.Sources {
 				if src.ServiceAccountToken != nil {
 					return forbidden(a, "a mirror pod may not use ServiceAccountToken volume projections")
@@ -173,79 +176,87 @@ func tokenVolume() corev1.VolumeSource {
 	}}
 }
 
-// judgeEphemeral holds containers for debugging in pods of strict accounts to the
-// secrets that the account names.
-func (s *serviceAccount) judgeEphemeral(ctx context.Context, a *admission.Attributes) error {
+// validateEphemeral restricts ephemeral containers of pods of strict accounts to
+// the secrets that the account names.
+func (s *serviceAccount) validateEphemeral(ctx context.Context, a *admission.Attributes) error {
 	p, ok := a.Object.(*corev1.Pod)
 	if !ok || a.Subresource != "ephemeralcontainers" {
 		return nil
 	}
 	account, err := s.account(ctx, a, p)
-	if err != nil || account.Annotations[enforceMountable] != "true" {
+	if err != nil || !strict(account) {
 		return err
-	}
-	mountable := map[string]bool{}
-	for _, r := range account.Secrets {
-		mountable[r.Name] = true
 	}
 	for i := range p.Spec.EphemeralContainers {
 		c := &p.Spec.EphemeralContainers[i]
-		for _, e := range c.Env {
-			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && !mountable[e.ValueFrom.SecretKeyRef.Name] {
-				return fmt.Errorf(`ephemeral container %s with envVar %s referencing secret.secretName="%s" is not allowed because service account %s does not reference that secret`,
-					c.Name, e.Name, e.ValueFrom.SecretKeyRef.Name, account.Name)
-			}
-		}
-		for _, e := range c.EnvFrom {
-			if e.SecretRef != nil && !mountable[e.SecretRef.Name] {
-				return fmt.Errorf(`ephemeral container %s with envFrom referencing secret.secretName="%s" is not allowed because service account %s does not reference that secret`,
-					c.Name, e.SecretRef.Name, account.Name)
-			}
+		if what := foreignSecret(c.Env, c.EnvFrom, secretsOf(account)); what != "" {
+			return forbiddenSecret(a, "ephemeral container "+c.Name+" with "+what, account)
 		}
 	}
 	return nil
 }
 
-// checkSecrets holds pods of strict accounts to the secrets that the account names.
-func (s *serviceAccount) checkSecrets(a *admission.Attributes, p *corev1.Pod, account *corev1.ServiceAccount) error {
-	if account.Annotations[enforceMountable] != "true" {
-		return nil
+// strict reports whether pods of the account may use no secrets but those that it
+// names.
+func strict(account *corev1.ServiceAccount) bool {
+	yes, err := strconv.ParseBool(account.Annotations[enforceMountable])
+	return err == nil && yes
+}
+
+func secretsOf(account *corev1.ServiceAccount) sets.Set[string] {
+	names := sets.New[string]()
+	for i := range account.Secrets {
+		names.Insert(account.Secrets[i].Name)
 	}
-	mountable, pullable := map[string]bool{}, map[string]bool{}
-	for _, r := range account.Secrets {
-		mountable[r.Name] = true
-	}
-	for _, r := range account.ImagePullSecrets {
-		pullable[r.Name] = true
-	}
-	refuse := func(what string, args ...any) error {
-		return forbidden(a, "%s is not allowed because service account %s does not reference that secret", fmt.Sprintf(what, args...), account.Name)
-	}
-	for i := range p.Spec.Volumes {
-		if v := p.Spec.Volumes[i].Secret; v != nil && !mountable[v.SecretName] {
-			return refuse(`volume with secret.secretName="%s"`, v.SecretName)
+	return names
+}
+
+func forbiddenSecret(a *admission.Attributes, what string, account *corev1.ServiceAccount) error {
+	return forbidden(a, "%s is not allowed because service account %s does not reference that secret", what, account.Name)
+}
+
+// foreignSecret describes the first reference of a container's environment to a
+// secret that is not among the mountable ones, "" if there is none.
+func foreignSecret(env []corev1.EnvVar, from []corev1.EnvFromSource, mountable sets.Set[string]) string {
+	for i := range env {
+		if v := env[i].ValueFrom; v != nil && v.SecretKeyRef != nil && !mountable.Has(v.SecretKeyRef.Name) {
+			return fmt.Sprintf(`envVar %s referencing secret.secretName="%s"`, env[i].Name, v.SecretKeyRef.Name)
 		}
 	}
-	for _, list := range []struct {
-		kind string
-		cs   []corev1.Container
-	}{{"init container", p.Spec.InitContainers}, {"container", p.Spec.Containers}} {
-		for i := range list.cs {
-			c := &list.cs[i]
-			for _, e := range c.Env {
-				if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && !mountable[e.ValueFrom.SecretKeyRef.Name] {
-					return refuse(`%s %s with envVar %s referencing secret.secretName="%s"`, list.kind, c.Name, e.Name, e.ValueFrom.SecretKeyRef.Name)
-				}
-			}
-			for _, e := range c.EnvFrom {
-				if e.SecretRef != nil && !mountable[e.SecretRef.Name] {
-					return refuse(`%s %s with envFrom referencing secret.secretName="%s"`, list.kind, c.Name, e.SecretRef.Name)
-				}
-			}
+	for i := range from {
+		if r := from[i].SecretRef; r != nil && !mountable.Has(r.Name) {
+			return fmt.Sprintf(`envFrom referencing secret.secretName="%s"`, r.Name)
+		}
+	}
+	return ""
+}
+
+// validateSecrets restricts pods of strict accounts to the secrets that the account
+// names.
+func (*serviceAccount) validateSecrets(a *admission.Attributes, p *corev1.Pod, account *corev1.ServiceAccount) error {
+	if !strict(account) {
+		return nil
+	}
+	mountable := secretsOf(account)
+	for i := range p.Spec.Volumes {
+		if v := p.Spec.Volumes[i].Secret; v != nil && !mountable.Has(v.SecretName) {
+			return forbiddenSecret(a, fmt.Sprintf(`volume with secret.secretName="%s"`, v.SecretName), account)
+		}
+	}
+	for i := range p.Spec.InitContainers {
+		c := &p.Spec.InitContainers[i]
+		if what := foreignSecret(c.Env, c.EnvFrom, mountable); what != "" {
+			return forbiddenSecret(a, "init container "+c.Name+" with "+what, account)
+		}
+	}
+	for i := range p.Spec.Containers {
+		c := &p.Spec.Containers[i]
+		if what := foreignSecret(c.Env, c.EnvFrom, mountable); what != "" {
+			return forbiddenSecret(a, "container "+c.Name+" with "+what, account)
 		}
 	}
 	for i, r := range p.Spec.ImagePullSecrets {
-		if !pullable[r.Name] {
+		if !slices.Contains(account.ImagePullSecrets, r) {
 			return forbidden(a, `imagePullSecrets[%d].name="%s" is not allowed because service account %s does not reference that imagePullSecret`, i, r.Name, account.Name)
 		}
 	}

@@ -25,10 +25,11 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, admissionv1.GroupName, "v1")
 	group.Add(b, validatingWebhookKind())
 	group.Add(b, mutatingWebhookKind())
-	group.Add(b, validatingPolicyKind())
-	group.Add(b, validatingBindingKind())
-	group.Add(b, mutatingPolicyKind())
-	group.Add(b, mutatingBindingKind())
+	p := &paramAccess{authorizer: d.Authorizer, served: d.Served, stores: d.Stores}
+	group.Add(b, restricted(validatingPolicyKind(), p.validatingPolicy))
+	group.Add(b, restricted(validatingBindingKind(), p.validatingBinding))
+	group.Add(b, restricted(mutatingPolicyKind(), p.mutatingPolicy))
+	group.Add(b, restricted(mutatingBindingKind(), p.mutatingBinding))
 	return b.Info()
 }
 

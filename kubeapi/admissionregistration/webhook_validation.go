@@ -123,11 +123,11 @@ func validateVersions(versions []string, path *field.Path) field.ErrorList {
 // missing and the name where the namespace is.
 func validateService(s *admissionv1.ServiceReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if s.Name == "" {
-		errs = append(errs, field.Required(path.Child("namespace"), ""))
-	}
 	if s.Namespace == "" {
 		errs = append(errs, field.Required(path.Child("name"), ""))
+	}
+	if s.Name == "" {
+		errs = append(errs, field.Required(path.Child("namespace"), ""))
 	}
 	return append(errs, genericwebhook.ValidateEndpoint(s.Port, s.Path, path)...)
 }

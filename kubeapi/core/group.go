@@ -36,11 +36,11 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 		return b.Info()
 	}
 	b.Resource("bindings", pod.Bindings{Pods: pods})
-	for name, sub := range pod.Subresources(pods, d.Stores, d.Authorizer) {
+	for name, sub := range pod.Subresources(pods, d.Stores, d.Authorizer, d.Kubelets) {
 		b.Resource("pods/"+name, sub)
 	}
 	b.Resource("services/proxy", service.Proxy{Stores: d.Stores})
-	b.Resource("nodes/proxy", nodeProxy{stores: d.Stores})
+	b.Resource("nodes/proxy", nodeProxy{stores: d.Stores, kubelets: d.Kubelets})
 	b.Resource("componentstatuses", componentStatuses{health: d.StorageHealth})
 	if d.TokenIssuer != nil {
 		b.Resource("serviceaccounts/token", newTokenRequests(d))

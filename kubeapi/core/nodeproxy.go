@@ -3,8 +3,8 @@ package core
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,12 +12,16 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"triplane/generic/registry/rest"
+	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/core/proxy"
 	"triplane/kubeapi/group"
 )
 
 // nodeProxy serves "nodes/proxy".
-type nodeProxy struct{ stores *group.Stores }
+type nodeProxy struct {
+	stores   *group.Stores
+	kubelets *kubelet.Client
+}
 
 func (nodeProxy) New() runtime.Object { return &corev1.NodeProxyOptions{} }
 
@@ -39,18 +43,16 @@ func (c nodeProxy) Connect(ctx context.Context, id string, opts runtime.Object, 
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range n.Status.Addresses {
-		if a.Type != corev1.NodeInternalIP {
-			continue
-		}
-		if err := proxy.Check(a.Address); err != nil {
-			return nil, err
-		}
-		if port == "" {
-			scheme, port = "https", strconv.Itoa(int(n.Status.DaemonEndpoints.KubeletEndpoint.Port))
-		}
-		x, _ := opts.(*corev1.NodeProxyOptions)
-		return proxy.To(scheme, a.Address, port, x.Path, r), nil
+	host, err := c.kubelets.Host(n)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("no preferred addresses found; known addresses: %v", n.Status.Addresses)
+	if err := proxy.CheckHost(ctx, host); err != nil {
+		return nil, err
+	}
+	x, _ := opts.(*corev1.NodeProxyOptions)
+	if own := c.kubelets.PortOf(n); port == "" || port == own {
+		return proxy.ToKubelet(c.kubelets, net.JoinHostPort(host, own), x.Path, r), nil
+	}
+	return proxy.To(scheme, host, port, x.Path, r), nil
 }

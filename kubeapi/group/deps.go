@@ -12,8 +12,10 @@ import (
 	"triplane/generic/authentication"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/discovery"
 	"triplane/generic/registry"
 	"triplane/generic/server"
+	"triplane/kubeapi/core/kubelet"
 )
 
 // Deps is what a group is built from.
@@ -28,6 +30,8 @@ type Deps struct {
 	// a nil Authorizer allows everything.
 	Authorizer   authorizer.Authorizer
 	RuleResolver authorizer.RuleResolver
+	// Served lists what the server serves; a nil one serves nothing.
+	Served *discovery.Groups
 	// TokenAuthenticator answers TokenReviews; nil authenticates nobody.
 	TokenAuthenticator authentication.Token
 	APIAudiences       []string
@@ -48,6 +52,8 @@ type Deps struct {
 	EventTTL      time.Duration
 	// AllowPrivileged lets pods have privileged containers.
 	AllowPrivileged bool
+	// Kubelets reaches the kubelets of nodes.
+	Kubelets *kubelet.Client
 }
 
 // Func builds an API group.

@@ -196,6 +196,9 @@ const appArmorPrefix = "container.apparmor.security.beta.kubernetes.io/"
 // fields.
 func ValidateAnnotations(annotations map[string]string, s *corev1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	if v, mirror := annotations[corev1.MirrorPodAnnotationKey]; mirror && s.NodeName == "" {
+		errs = append(errs, field.Invalid(path.Key(corev1.MirrorPodAnnotationKey), v, "must set spec.nodeName if mirror pod annotation is set"))
+	}
 	for k, value := range annotations {
 		name, ok := strings.CutPrefix(k, appArmorPrefix)
 		if !ok {

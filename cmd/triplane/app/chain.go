@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"slices"
@@ -26,6 +28,7 @@ import (
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
 	"triplane/kubeapi/bootstrap"
+	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/group"
 )
 
@@ -48,7 +51,7 @@ type parts struct {
 	authn  *options.Authenticators
 	// alwaysAllowed says that authenticated users may do everything.
 	alwaysAllowed bool
-	// services finds external API servers and conversion webhooks.
+	// services finds external API servers and webhooks.
 	services *aggregator.Services
 }
 
@@ -65,7 +68,7 @@ func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
 		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
 	})
 	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
-	for _, make := range []func() error{p.makeAuthorization, p.makeAuthentication, p.makeAdmission, p.makeServices} {
+	for _, make := range []func() error{p.makeAuthorization, p.makeAuthentication, p.makeServices, p.makeAdmission} {
 		if err := make(); err != nil {
 			return nil, err
 		}
@@ -124,6 +127,7 @@ func (p *parts) makeAdmission() error {
 		Stores:      p.stores,
 		Authorizer:  c.Authorization,
 		Groups:      c.Discovery,
+		Services:    p.services,
 		Loopback:    c.LoopbackClientConfig,
 		Tolerations: p.options.Kube.Tolerations,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
@@ -168,6 +172,10 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	if err != nil {
 		return nil, err
 	}
+	kubelets, err := kubelet.New(kube.Kubelet)
+	if err != nil {
+		return nil, err
+	}
 	generic := *p.config
 	config := &kubeapi.Config{
 		Generic: &generic,
@@ -189,9 +197,10 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 			EventTTL:      kube.EventTTL,
 
 			AllowPrivileged: kube.AllowPrivileged,
+			Kubelets:        kubelets,
 		},
 		AdvertiseAddress:          p.options.advertised(),
-		AdvertisePort:             p.config.Serving.Port(),
+		AdvertisePort:             cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port()),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		Serves:                    kube.RuntimeConfig.Serves,
 		ServesResource:            kube.RuntimeConfig.ServesResource,
@@ -232,9 +241,9 @@ func (p *parts) installIssuerDiscovery(s *server.GenericAPIServer) {
 // aggregator builds the outermost server, whose discovery lists what all serve.
 func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-chan struct{}) (*aggregator.Server, error) {
 	kube, headers := p.options.Kube, p.options.Authentication.RequestHeader
-	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: kube.ProxyClientCertFile, KeyFile: kube.ProxyClientKeyFile})
+	cert, err := kube.proxyClientCert()
 	if err != nil {
-		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+		return nil, err
 	}
 	generic := *p.config
 	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
@@ -243,7 +252,7 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 		TypeConverter:   p.converter,
 		Local:           p.config.Discovery,
 		LocalComplete:   localComplete,
-		ProxyClientCert: cert.Default,
+		ProxyClientCert: cert,
 		Services:        p.services,
 		IdentityHeaders: aggregator.IdentityHeaders{
 			Names:    slices.Concat(headers.UsernameHeaders, headers.UIDHeaders, headers.GroupHeaders),
@@ -251,6 +260,19 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 		},
 		RejectForwardingRedirects: kube.RejectRedirects,
 	}).Complete().New(delegate)
+}
+
+// proxyClientCert returns the certificate that external API servers are shown: that
+// of the flags, or one that is empty, which shows none.
+func (k *Kube) proxyClientCert() (aggregator.ClientCertificate, error) {
+	if k.ProxyClientCertFile == "" {
+		return func() (*tls.Certificate, error) { return &tls.Certificate{}, nil }, nil
+	}
+	cert, err := server.NewCertificates(server.CertificateFiles{CertFile: k.ProxyClientCertFile, KeyFile: k.ProxyClientKeyFile})
+	if err != nil {
+		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+	}
+	return cert.Default, nil
 }
 
 // advertised is the address for the kubernetes Service's endpoints; nil where this

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
-
-	"triplane/generic/server"
 )
 
 const usage = `Triplane serves the Kubernetes API: built-in kinds, CustomResourceDefinitions and
@@ -25,6 +24,9 @@ Usage:
   triplane [flags]
 `
 
+// helpColumns is where lines of the help are wrapped.
+const helpColumns = 140
+
 // Parse reads a command line. It returns nil options where the command line
 // asked for help or the version, which has been written to out.
 func Parse(args []string, out io.Writer) (*Options, error) {
@@ -35,11 +37,12 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 	logsapi.AddFlags(logging, sets.FlagSet("logs"))
 	global := sets.FlagSet("global")
 	help := global.BoolP("help", "h", false, "Show this text.")
-	version := global.Bool("version", false, "Show the version.")
+	version := versionFlag("false")
+	global.VarPF(&version, "version", "", "Show the version; raw shows all that is known of it.").NoOptDefVal = "true"
 
 	all := pflag.NewFlagSet("triplane", pflag.ContinueOnError)
 	all.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
-	all.SetOutput(io.Discard)
+	all.SetOutput(os.Stderr) // deprecations
 	all.Usage = func() {}
 	for _, fs := range sets.FlagSets {
 		all.AddFlagSet(fs)
@@ -47,14 +50,13 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 	if err := all.Parse(args); err != nil {
 		return nil, fmt.Errorf("%w; see triplane --help", err)
 	}
+	if done, err := printVersion(out, string(version)); done || err != nil {
+		return nil, err
+	}
 	switch {
 	case *help:
 		_, err := fmt.Fprint(out, usage, "\n")
-		cliflag.PrintSections(out, sets, 0)
-		return nil, err
-	case *version:
-		v := server.DefaultVersion()
-		_, err := fmt.Fprintf(out, "Triplane, Kubernetes API %s (%s, %s, %s, %s)\n", v.GitVersion, v.GitCommit, v.BuildDate, v.GoVersion, v.Platform)
+		cliflag.PrintSections(out, sets, helpColumns)
 		return nil, err
 	case all.NArg() > 0:
 		return nil, fmt.Errorf("%q is no flag; there are no commands, see triplane --help", strings.Join(all.Args(), " "))
@@ -62,7 +64,7 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	o.logging = logging
+	o.logging, o.flags = logging, all
 	return o, nil
 }
 

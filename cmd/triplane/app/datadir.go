@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/klog/v2"
 )
 
 // dataDir is the data directory, held by this process until release.
@@ -16,6 +17,9 @@ type dataDir struct{ lock *os.File }
 func holdDataDir(dir string) (*dataDir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := onlyOurs(dir); err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -31,8 +35,22 @@ func holdDataDir(dir string) (*dataDir, error) {
 	return &dataDir{f}, nil
 }
 
-func (d *dataDir) release() {
-	if d != nil {
-		_ = d.lock.Close() // nothing was written
+// onlyOurs refuses a directory in which everybody may replace keys and the store,
+// and warns of one in which a group may, as volumes of containers often are.
+func onlyOurs(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
 	}
+	switch mode := info.Mode().Perm(); {
+	case mode&0o002 != 0:
+		return fmt.Errorf("data directory %s may be written by everybody (%v): who can replace its keys is the administrator; chmod o-w %s", dir, mode, dir)
+	case mode&0o020 != 0:
+		klog.InfoS("The data directory may be written by a group; who can replace its keys is the administrator", "directory", dir, "mode", mode.String())
+	}
+	return nil
+}
+
+func (d *dataDir) release() {
+	_ = d.lock.Close() // nothing was written
 }

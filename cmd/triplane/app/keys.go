@@ -13,8 +13,26 @@ import (
 	"triplane/cmd/triplane/pki"
 )
 
+// needsDataDir reports whether something has to be kept below the data directory:
+// the embedded etcd, or keys that no flag gives. Without a front proxy's authority
+// or certificate none is trusted or shown, as at kube-apiserver.
+func (o *Options) needsDataDir() bool {
+	return o.Etcd.Embedded() || o.SecureServing.CertFile == "" || o.Authentication.ClientCAFile == "" ||
+		o.Authentication.ServiceAccount.SigningKeyFile == "" && o.Authentication.ServiceAccount.SigningEndpoint == ""
+}
+
 // ensureKeys makes what the flags leave out, and sets the options to it.
 func (o *Options) ensureKeys() (pki.Files, error) {
+	if o.servesCertDir() {
+		config := pki.Config{}
+		config.Names, config.IPs = o.servingNames()
+		if err := pki.EnsureServing(o.SecureServing.CertFile, o.SecureServing.KeyFile, config); err != nil {
+			return pki.Files{}, err
+		}
+	}
+	if !o.needsDataDir() {
+		return pki.Files{}, nil
+	}
 	h := &o.Authentication.RequestHeader
 	if h.ClientCAFile == "" && len(h.AllowedNames) == 0 {
 		h.AllowedNames = []string{"front-proxy-client"}
@@ -45,6 +63,11 @@ func (o *Options) ensureKeys() (pki.Files, error) {
 		o.Kube.ProxyClientCertFile, o.Kube.ProxyClientKeyFile = files.FrontProxyClientCert, files.FrontProxyClientKey
 	}
 	return files, nil
+}
+
+// servesCertDir reports whether the serving certificate is that of --cert-dir.
+func (o *Options) servesCertDir() bool {
+	return o.SecureServing.CertDir != "" && o.SecureServing.CertFile == filepath.Join(o.SecureServing.CertDir, "apiserver.crt")
 }
 
 // orElse sets what was left open to what everybody uses.

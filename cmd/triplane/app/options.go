@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"triplane/generic/options"
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
+	"triplane/kubeapi/core/kubelet"
 )
 
 // Options are all that can be set by flags. Get one from NewOptions.
@@ -37,8 +39,10 @@ type Options struct {
 	Features       *options.Features
 	Kube           *Kube
 	Ignored        *options.Ignored
+	Unsupported    *options.Unsupported
 
 	logging *logsapi.LoggingConfiguration
+	flags   *pflag.FlagSet // all that were parsed, for /flagz
 }
 
 // Kube is what concerns the built-in kinds and external API servers.
@@ -58,13 +62,17 @@ type Kube struct {
 	// ServiceNodePort makes the Service kubernetes a NodePort one.
 	ServiceNodePort int
 	Tolerations     admission.TolerationOptions
+	// Kubelet is how to reach the kubelets of nodes.
+	Kubelet kubelet.Config
 }
 
 const (
 	defaultServiceCIDR = "10.0.0.0/24"
 	reconcilerLease    = "lease"
 	reconcilerNone     = "none"
-	defaultIssuer      = "https://kubernetes.default.svc.cluster.local"
+	// reconcilerCount is the former one, without leases; it does what lease does.
+	reconcilerCount = "master-count"
+	defaultIssuer   = "https://kubernetes.default.svc.cluster.local"
 )
 
 // NewOptions returns the defaults.
@@ -86,8 +94,10 @@ func NewOptions() *Options {
 
 			EndpointReconciler: reconcilerLease,
 			Tolerations:        admission.DefaultTolerationOptions(),
+			Kubelet:            kubelet.DefaultConfig(),
 		},
-		Ignored: &options.Ignored{},
+		Ignored:     &options.Ignored{},
+		Unsupported: &options.Unsupported{},
 	}
 }
 
@@ -118,7 +128,9 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Audit.AddFlags(sets.FlagSet("auditing"))
 	o.Features.AddFlags(sets.FlagSet("features"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
+	o.Kube.addKubeletFlags(sets.FlagSet("kubelet"))
 	o.Ignored.AddFlags(sets.FlagSet("ignored"))
+	o.Unsupported.AddFlags(sets.FlagSet("unsupported"))
 	return sets
 }
 
@@ -130,14 +142,14 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&k.ServiceNodePort, "kubernetes-service-node-port", k.ServiceNodePort,
 		"The node port of the Service kubernetes; 0 leaves it without one.")
 	fs.StringVar(&k.EndpointReconciler, "endpoint-reconciler-type", k.EndpointReconciler,
-		"How the endpoints of the Service kubernetes are kept: lease, or none.")
+		"How the endpoints of the Service kubernetes are kept: lease, none, or master-count, which is deprecated and does what lease does.")
 	fs.Var(&k.RuntimeConfig, "runtime-config", "Which API versions are served: group/version=true|false, v1 for the core group, "+
 		"group/version/resource, or api/all, api/ga, api/beta and api/alpha, comma separated.")
 	fs.Int64Var(&k.Tolerations.NotReadySeconds, "default-not-ready-toleration-seconds", k.Tolerations.NotReadySeconds,
 		"How many seconds pods stay on a node that is not ready, unless they say otherwise.")
 	fs.Int64Var(&k.Tolerations.UnreachableSeconds, "default-unreachable-toleration-seconds", k.Tolerations.UnreachableSeconds,
 		"How many seconds pods stay on a node that cannot be reached, unless they say otherwise.")
-	fs.DurationVar(&k.EventTTL, "event-ttl", k.EventTTL, "How long events are kept.")
+	fs.DurationVar(&k.EventTTL, "event-ttl", k.EventTTL, "How long events are kept. 0 keeps them for good.")
 	fs.StringVar(&k.ProxyClientCertFile, "proxy-client-cert-file", k.ProxyClientCertFile,
 		"The client certificate that is shown to external API servers, signed by --requestheader-client-ca-file. If blank, a generated one.")
 	fs.StringVar(&k.ProxyClientKeyFile, "proxy-client-key-file", k.ProxyClientKeyFile, "The key of --proxy-client-cert-file.")
@@ -151,7 +163,7 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
-		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube,
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Unsupported,
 	} {
 		errs = append(errs, v.Validate()...)
 	}
@@ -180,15 +192,16 @@ func (k *Kube) Validate() []error {
 	if k.ServiceNodePorts.Base < 0 || k.ServiceNodePorts.Base+k.ServiceNodePorts.Size > 65536 {
 		errs = append(errs, fmt.Errorf("--service-node-port-range %v is no range of ports", k.ServiceNodePorts))
 	}
-	if k.EndpointReconciler != reconcilerLease && k.EndpointReconciler != reconcilerNone {
-		errs = append(errs, fmt.Errorf("--endpoint-reconciler-type must be %s or %s, not %q", reconcilerLease, reconcilerNone, k.EndpointReconciler))
+	if !slices.Contains([]string{reconcilerLease, reconcilerCount, reconcilerNone}, k.EndpointReconciler) {
+		errs = append(errs, fmt.Errorf("--endpoint-reconciler-type must be %s, %s or %s, not %q", reconcilerLease, reconcilerCount, reconcilerNone, k.EndpointReconciler))
 	}
 	if k.ServiceNodePort < 0 || k.ServiceNodePort > 0 && !k.ServiceNodePorts.Contains(k.ServiceNodePort) {
 		errs = append(errs, fmt.Errorf("--kubernetes-service-node-port %d is not in the range %v", k.ServiceNodePort, k.ServiceNodePorts))
 	}
-	errs = append(errs, k.RuntimeConfig.Validate(kubeapi.ServesGroup)...)
-	if k.EventTTL <= 0 {
-		errs = append(errs, errors.New("--event-ttl must be positive"))
+	errs = append(errs, k.validateKubelet()...)
+	errs = append(errs, k.RuntimeConfig.Validate(kubeapi.ServesGroup, kubeapi.KnowsVersion)...)
+	if k.EventTTL < 0 {
+		errs = append(errs, errors.New("--event-ttl cannot be negative"))
 	}
 	return errs
 }
@@ -229,11 +242,15 @@ func (o *Options) complete() (*Options, error) {
 	done.SecureServing, done.Authentication, done.ServerRun, done.Kube = &serving, &authn, &run, &kube
 	etcd := *o.Etcd
 	etcd.EventTTL = kube.EventTTL
+	etcd.Complete()
 	done.Etcd = &etcd
 
 	var err error
 	if done.DataDir, err = filepath.Abs(o.DataDir); err != nil {
 		return nil, err
+	}
+	if serving.CertDir != "" && serving.CertFile == "" {
+		serving.CertFile, serving.KeyFile = filepath.Join(serving.CertDir, "apiserver.crt"), filepath.Join(serving.CertDir, "apiserver.key")
 	}
 	if serving.BindAddress == nil {
 		serving.BindAddress = net.IPv4zero
@@ -264,6 +281,13 @@ func advertised(bind net.IP) net.IP {
 		return ip
 	}
 	return net.IPv4(127, 0, 0, 1)
+}
+
+// flagValues are the flags of the command line with their values, for /flagz.
+func (o *Options) flagValues() map[string]string {
+	values := map[string]string{}
+	o.flags.VisitAll(func(f *pflag.Flag) { values[f.Name] = f.Value.String() })
+	return values
 }
 
 // servingNames are the names and addresses of a generated serving certificate.

@@ -74,11 +74,13 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 			undo.run()
 		}
 	}()
-	held, err := holdDataDir(o.DataDir)
-	if err != nil {
-		return nil, err
+	if o.needsDataDir() {
+		held, err := holdDataDir(o.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		undo.add(held.release)
 	}
-	undo.add(held.release)
 	listener, err := o.SecureServing.Listen(ctx)
 	if err != nil {
 		return nil, explainListen(err, o)
@@ -158,6 +160,9 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	o.ServerRun.ApplyTo(c)
 	o.Features.ApplyTo(c)
 	o.Ignored.Note()
+	if o.flags != nil {
+		c.Flags = o.flagValues
+	}
 	var err error
 	if c.Serving, err = o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: files.ServingCert, KeyFile: files.ServingKey}); err != nil {
 		return nil, err

@@ -84,6 +84,33 @@ func Ensure(dir string, cfg Config) (Files, error) {
 	return f, ensureServiceAccountKey(f.ServiceAccountKey, f.ServiceAccountPub)
 }
 
+// EnsureServing makes a self-signed serving certificate and its key where neither
+// file exists, as for --cert-dir; files that are there stay as they are.
+func EnsureServing(certFile, keyFile string, cfg Config) error {
+	_, noCert := os.Stat(certFile)
+	_, noKey := os.Stat(keyFile)
+	switch {
+	case noCert == nil && noKey == nil:
+		return nil
+	case (noCert == nil) != (noKey == nil):
+		return fmt.Errorf("there is only one of %s and %s", certFile, keyFile)
+	}
+	if err := os.MkdirAll(filepath.Dir(certFile), 0o755); err != nil {
+		return fmt.Errorf("certificate directory: %w", err)
+	}
+	key, err := newKey()
+	if err != nil {
+		return err
+	}
+	template := serving(cfg)
+	template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment
+	cert, err := sign(template, template, key.Public(), key, leafLife)
+	if err != nil {
+		return err
+	}
+	return writePair(certFile, keyFile, cert, key)
+}
+
 func serving(cfg Config) *x509.Certificate {
 	return &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "triplane"},

@@ -77,7 +77,7 @@ func refusal(name string, result *metav1.Status) error {
 	if result != nil {
 		s = *result
 	}
-	if s.Code < http.StatusBadRequest {
+	if s.Code < http.StatusBadRequest || s.Code > 999 { // which HTTP does not know
 		s.Code = http.StatusBadRequest
 	}
 	if s.Status == "" || s.Status == metav1.StatusSuccess {

@@ -52,7 +52,19 @@ func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, 
 	if err != nil {
 		return nil, err
 	}
+	direct := *http.DefaultClient
+	if r.Client != nil {
+		direct = *r.Client // which may be the one of the process
+	}
+	direct.CheckRedirect = noRedirects
+	r.Client = &direct
 	return &client{rest: r, path: path}, nil
+}
+
+// noRedirects keeps a webhook from having this server ask others, whom the webhook
+// may not reach, and show what they say (CVE-2020-8561).
+func noRedirects(*http.Request, []*http.Request) error {
+	return errors.New("webhooks may not redirect")
 }
 
 // toService lets the client dial a service where the resolver finds it. Its

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,6 +58,9 @@ func (s *RequestScope) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 func writeError(w http.ResponseWriter, r *http.Request, err error, rules negotiation.Rules) {
 	status := StatusOf(err)
+	if len(r.URL.Path)+len(r.URL.RawQuery) > longQuestion {
+		shorten(status)
+	}
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
@@ -65,6 +69,25 @@ func writeError(w http.ResponseWriter, r *http.Request, err error, rules negotia
 		return
 	}
 	writeStatus(w, r, status, rules)
+}
+
+// longQuestion is the length from which on an error does not repeat what was asked
+// for, in bytes of its path and query.
+const longQuestion = 4096
+
+// shorten cuts what is in a Status of the names in a long path or query.
+func shorten(s *metav1.Status) {
+	s.Message = request.Shortened(s.Message)
+	if s.Details == nil {
+		return
+	}
+	details := *s.Details // it may be the error's own
+	details.Name = request.Shortened(details.Name)
+	details.Causes = slices.Clone(details.Causes)
+	for i := range details.Causes {
+		details.Causes[i].Message = request.Shortened(details.Causes[i].Message)
+	}
+	s.Details = &details
 }
 
 func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status, rules negotiation.Rules) {

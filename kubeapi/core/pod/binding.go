@@ -86,6 +86,10 @@ func validateBinding(b *corev1.Binding) field.ErrorList {
 	if b.Target.Name == "" {
 		errs = append(errs, field.Required(target.Child("name"), ""))
 	}
+	// Annotations become those of the pod.
+	if _, mirror := b.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "annotations").Key(corev1.MirrorPodAnnotationKey), "may not add mirror pod annotation"))
+	}
 	return errs
 }
 

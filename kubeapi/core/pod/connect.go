@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,36 +18,31 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/group"
 )
 
-// kubeletOf is where the kubelet of a pod's node listens, or the reason why none
-// can be reached.
-func kubeletOf(ctx context.Context, stores *group.Stores, node string) error {
-	n, err := group.Get[*corev1.Node](ctx, stores, corev1.Resource("nodes"), "", node, group.Cached)
-	if err != nil {
-		return err
+// nodeOf is the node of a pod. It is the pod that is not found where the node is
+// not, in kube-apiserver's words.
+func nodeOf(ctx context.Context, stores *group.Stores, name string) (*corev1.Node, error) {
+	n, err := group.Get[*corev1.Node](ctx, stores, corev1.Resource("nodes"), "", name, group.Cached)
+	if apierrors.IsNotFound(err) {
+		return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 	}
-	for _, a := range n.Status.Addresses {
-		if a.Type == corev1.NodeInternalIP || a.Type == corev1.NodeHostName {
-			return apierrors.NewServiceUnavailable(fmt.Sprintf("the kubelet of node %q cannot be reached at %s", node, a.Address))
-		}
-	}
-	return fmt.Errorf("no preferred addresses found; known addresses: %v", n.Status.Addresses)
+	return n, err
 }
 
-// validateContainer reports a container that does not exist, or that has to be
-// named and is not.
-func validateContainer(p pod, name, annotation string) error {
+// containerOf settles which container is meant.
+func containerOf(p pod, name, annotation string) (string, error) {
 	if name == "" {
 		switch len(p.Spec.Containers) {
 		case 0:
-			return apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s", p.Name))
+			return "", apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s", p.Name))
 		case 1:
-			return nil
+			return p.Spec.Containers[0].Name, nil
 		}
 		if d := p.Annotations["kubectl.kubernetes.io/default-container"]; d != "" && annotation != "" {
-			return nil
+			return d, nil
 		}
 		names := func(cs []corev1.Container) []string {
 			var out []string
@@ -57,48 +55,98 @@ func validateContainer(p pod, name, annotation string) error {
 		if len(p.Spec.InitContainers) > 0 {
 			msg += fmt.Sprintf(" or one of the init containers: %v", names(p.Spec.InitContainers))
 		}
-		return apierrors.NewBadRequest(msg)
+		return "", apierrors.NewBadRequest(msg)
 	}
 	for _, cs := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range cs {
 			if cs[i].Name == name {
-				return nil
+				return name, nil
 			}
 		}
 	}
 	for i := range p.Spec.EphemeralContainers {
 		if p.Spec.EphemeralContainers[i].Name == name {
-			return nil
+			return name, nil
 		}
 	}
-	return apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, p.Name))
+	return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, p.Name))
 }
 
 // connecter serves a subresource that is a connection to a pod's kubelet.
 type connecter struct {
-	pods    *registry.Store[pod]
-	stores  *group.Stores
-	authz   authorizer.Authorizer // nil allows everything
-	options func() runtime.Object
+	pods     *registry.Store[pod]
+	stores   *group.Stores
+	authz    authorizer.Authorizer // nil allows everything
+	kubelets *kubelet.Client
+	options  func() runtime.Object
 	// container returns the container that the options name; nil where none does.
 	container func(opts runtime.Object) string
+	// at is the path of the kubelet's API, in front of namespace, pod and container.
+	at string
+	// query and handler say how a kubelet is asked.
+	query   func(opts runtime.Object) url.Values
+	handler func(location *url.URL, opts runtime.Object, r rest.Responder) http.Handler
 }
 
-func connecters(pods *registry.Store[pod], stores *group.Stores, authz authorizer.Authorizer) map[string]rest.Storage {
-	connect := func(options func() runtime.Object, container func(runtime.Object) string) rest.Storage {
-		return connecter{pods, stores, authz, options, container}
+func connecters(pods *registry.Store[pod], stores *group.Stores, authz authorizer.Authorizer, kubelets *kubelet.Client) map[string]rest.Storage {
+	base := connecter{pods: pods, stores: stores, authz: authz, kubelets: kubelets}
+	exec, attach, forward := base, base, base
+	exec.at, exec.options, exec.container = "/exec", func() runtime.Object { return &corev1.PodExecOptions{} }, execContainer
+	exec.query, exec.handler = execQuery, exec.stream
+	attach.at, attach.options, attach.container = "/attach", func() runtime.Object { return &corev1.PodAttachOptions{} }, execContainer
+	attach.query, attach.handler = execQuery, attach.stream
+	forward.at, forward.options = "/portForward", func() runtime.Object { return &corev1.PodPortForwardOptions{} }
+	forward.query = portQuery
+	forward.handler = func(location *url.URL, _ runtime.Object, r rest.Responder) http.Handler {
+		return kubelets.PortForward(location, r)
 	}
-	return map[string]rest.Storage{
-		"exec": connect(func() runtime.Object { return &corev1.PodExecOptions{} }, func(o runtime.Object) string {
-			x, _ := o.(*corev1.PodExecOptions)
-			return x.Container
-		}),
-		"attach": connect(func() runtime.Object { return &corev1.PodAttachOptions{} }, func(o runtime.Object) string {
-			x, _ := o.(*corev1.PodAttachOptions)
-			return x.Container
-		}),
-		"portforward": connect(func() runtime.Object { return &corev1.PodPortForwardOptions{} }, nil),
+	return map[string]rest.Storage{"exec": exec, "attach": attach, "portforward": forward}
+}
+
+// streamsOf returns the options that exec and attach have in common.
+func streamsOf(opts runtime.Object) (s kubelet.Streams, container string, command []string) {
+	switch o := opts.(type) {
+	case *corev1.PodExecOptions:
+		return kubelet.Streams{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, o.Container, o.Command
+	case *corev1.PodAttachOptions:
+		return kubelet.Streams{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, o.Container, nil
 	}
+	return s, "", nil
+}
+
+func execContainer(opts runtime.Object) string {
+	_, container, _ := streamsOf(opts)
+	return container
+}
+
+// execQuery names the streams as kubelets do.
+func execQuery(opts runtime.Object) url.Values {
+	s, _, command := streamsOf(opts)
+	query := url.Values{}
+	for name, on := range map[string]bool{"input": s.Stdin, "output": s.Stdout, "error": s.Stderr, "tty": s.TTY} {
+		if on {
+			query.Set(name, "1")
+		}
+	}
+	for _, word := range command {
+		query.Add("command", word)
+	}
+	return query
+}
+
+func portQuery(opts runtime.Object) url.Values {
+	query := url.Values{}
+	if o, ok := opts.(*corev1.PodPortForwardOptions); ok {
+		for _, port := range o.Ports {
+			query.Add("port", strconv.Itoa(int(port)))
+		}
+	}
+	return query
+}
+
+func (c connecter) stream(location *url.URL, opts runtime.Object, r rest.Responder) http.Handler {
+	streams, _, _ := streamsOf(opts)
+	return c.kubelets.Exec(location, streams, r)
 }
 
 func (c connecter) New() runtime.Object { return c.options() }
@@ -112,7 +160,7 @@ func (c connecter) NewConnectOptions() (runtime.Object, bool, string) {
 }
 
 // Connect implements rest.Connecter.
-func (c connecter) Connect(ctx context.Context, name string, opts runtime.Object, _ rest.Responder) (http.Handler, error) {
+func (c connecter) Connect(ctx context.Context, name string, opts runtime.Object, r rest.Responder) (http.Handler, error) {
 	if err := c.mayCreate(ctx, name); err != nil {
 		return nil, err
 	}
@@ -120,20 +168,26 @@ func (c connecter) Connect(ctx context.Context, name string, opts runtime.Object
 	if err != nil {
 		return nil, err
 	}
+	path := []string{c.at, p.Namespace, p.Name}
 	if c.container != nil {
-		if err := validateContainer(p, c.container(opts), ""); err != nil {
+		container, err := containerOf(p, c.container(opts), "")
+		if err != nil {
 			return nil, err
 		}
+		path = append(path, container)
 	}
 	if p.Spec.NodeName == "" {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", name))
 	}
-	// It is the pod that is not found, in kube-apiserver's words.
-	err = kubeletOf(ctx, c.stores, p.Spec.NodeName)
-	if apierrors.IsNotFound(err) {
-		return nil, apierrors.NewNotFound(corev1.Resource("pods"), p.Spec.NodeName)
+	n, err := nodeOf(ctx, c.stores, p.Spec.NodeName)
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	location, err := c.kubelets.URL(n, strings.Join(path, "/"), c.query(opts))
+	if err != nil {
+		return nil, err
+	}
+	return c.handler(location, opts, r), nil
 }
 
 // mayCreate refuses who may only read the subresource: WebSockets begin with GET

@@ -34,11 +34,22 @@ func (e eviction) Kind(schema.GroupVersion) schema.GroupVersionKind {
 	return policyv1.SchemeGroupVersion.WithKind("Eviction")
 }
 
-// AcceptsGroupVersion implements rest.GroupVersionAcceptor: clients from before
-// policy/v1 send the same fields in its beta version.
-func (e eviction) AcceptsGroupVersion(gv schema.GroupVersion) bool {
-	return gv.Group == policyv1.GroupName && gv.Version == "v1beta1"
+// oldEvictions is the version that clients from before policy/v1 send, with the same
+// fields.
+var oldEvictions = schema.GroupVersion{Group: policyv1.GroupName, Version: "v1beta1"}
+
+// CodecFor implements rest.CodecProvider, for bodies of the old version.
+func (e eviction) CodecFor(gv schema.GroupVersion) (rest.Codec, error) {
+	scheme := runtime.NewScheme()
+	if err := policyv1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	scheme.AddKnownTypeWithName(oldEvictions.WithKind("Eviction"), &policyv1.Eviction{})
+	return registry.NewTypedCodec(scheme, e.Kind(gv), registry.CodecOptions{})
 }
+
+// AcceptsGroupVersion implements rest.GroupVersionAcceptor.
+func (e eviction) AcceptsGroupVersion(gv schema.GroupVersion) bool { return gv == oldEvictions }
 
 // CreateNamed implements rest.NamedCreater.
 func (e eviction) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {

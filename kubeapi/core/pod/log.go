@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
+	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,13 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
+	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/group"
 )
 
 // logResource serves "pods/log".
 type logResource struct {
-	pods   *registry.Store[pod]
-	stores *group.Stores
+	pods     *registry.Store[pod]
+	stores   *group.Stores
+	kubelets *kubelet.Client
 }
 
 func (logResource) New() runtime.Object { return &corev1.Pod{} }
@@ -45,17 +50,41 @@ func (l logResource) GetWithOptions(ctx context.Context, name string, opts runti
 	if err != nil {
 		return nil, err
 	}
-	if err := validateContainer(p, o.Container, "log"); err != nil {
+	container, err := containerOf(p, o.Container, "log")
+	if err != nil {
 		return nil, err
 	}
 	if p.Spec.NodeName == "" {
 		return noLog{}, nil
 	}
-	err = kubeletOf(ctx, l.stores, p.Spec.NodeName)
-	if apierrors.IsNotFound(err) {
-		return nil, apierrors.NewNotFound(corev1.Resource("pods"), p.Spec.NodeName)
+	n, err := nodeOf(ctx, l.stores, p.Spec.NodeName)
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	location, err := l.kubelets.URL(n, "/containerLogs/"+p.Namespace+"/"+p.Name+"/"+container, logQuery(o))
+	if err != nil {
+		return nil, err
+	}
+	return &kubelet.Log{Client: l.kubelets, Location: location, Insecure: o.InsecureSkipTLSVerifyBackend, Follow: o.Follow, Pod: name}, nil
+}
+
+// logQuery says what part of a log is wanted.
+func logQuery(o *corev1.PodLogOptions) url.Values {
+	query := url.Values{}
+	for name, on := range map[string]bool{"follow": o.Follow, "previous": o.Previous, "timestamps": o.Timestamps} {
+		if on {
+			query.Set(name, "true")
+		}
+	}
+	for name, n := range map[string]*int64{"sinceSeconds": o.SinceSeconds, "tailLines": o.TailLines, "limitBytes": o.LimitBytes} {
+		if n != nil {
+			query.Set(name, strconv.FormatInt(*n, 10))
+		}
+	}
+	if o.SinceTime != nil {
+		query.Set("sinceTime", o.SinceTime.Format(time.RFC3339))
+	}
+	return query
 }
 
 func validateLogOptions(o *corev1.PodLogOptions) field.ErrorList {

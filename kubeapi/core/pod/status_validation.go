@@ -14,7 +14,7 @@ import (
 
 func validateStatus(_ context.Context, p, old pod) field.ErrorList {
 	path, s := field.NewPath("status"), &p.Status
-	errs := conditions(s.Conditions, path.Child("conditions"))
+	errs := append(mirrorAnnotation(p, old), conditions(s.Conditions, path.Child("conditions"))...)
 	if old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
 		errs = append(errs, field.Forbidden(path.Child("nodeName"), "may not be changed directly"))
 	}

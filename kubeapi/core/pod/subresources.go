@@ -6,16 +6,17 @@ import (
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
+	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/group"
 )
 
 // Subresources returns the subresources of pods that are not part of their
 // declaration, by name. A nil authz allows everything.
-func Subresources(pods *registry.Store[*corev1.Pod], stores *group.Stores, authz authorizer.Authorizer) map[string]rest.Storage {
-	out := connecters(pods, stores, authz)
+func Subresources(pods *registry.Store[*corev1.Pod], stores *group.Stores, authz authorizer.Authorizer, kubelets *kubelet.Client) map[string]rest.Storage {
+	out := connecters(pods, stores, authz, kubelets)
 	out["binding"] = namedBinding{Bindings{pods}}
 	out["eviction"] = eviction{pods: pods, stores: stores}
-	out["log"] = logResource{pods: pods, stores: stores}
+	out["log"] = logResource{pods: pods, stores: stores, kubelets: kubelets}
 	out["proxy"] = proxyResource{pods}
 	return out
 }

@@ -18,7 +18,7 @@ import (
 // validateUpdate lets a pod's images, deadline and tolerations change, and
 // while it waits behind gates, where it may run.
 func validateUpdate(o podspec.Options, p, old pod) field.ErrorList {
-	errs := validate(o, p)
+	errs := append(validate(o, p), mirrorAnnotation(p, old)...)
 	spec := field.NewPath("spec")
 	if len(p.Spec.Containers) != len(old.Spec.Containers) {
 		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))
@@ -35,6 +35,21 @@ func validateUpdate(o podspec.Options, p, old pod) field.ErrorList {
 		errs = append(errs, field.Forbidden(spec.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
 	}
 	return append(errs, otherChanges(p, old, spec)...)
+}
+
+// mirrorAnnotation keeps pods from becoming mirror pods and from ceasing to be
+// such: they are exempt from service accounts and have fewer rights.
+func mirrorAnnotation(p, old pod) field.ErrorList {
+	path := field.NewPath("metadata", "annotations").Key(corev1.MirrorPodAnnotationKey)
+	now, is := p.Annotations[corev1.MirrorPodAnnotationKey]
+	before, was := old.Annotations[corev1.MirrorPodAnnotationKey]
+	switch {
+	case was && (!is || now != before):
+		return field.ErrorList{field.Forbidden(path, "may not remove or update mirror pod annotation")}
+	case is && !was:
+		return field.ErrorList{field.Forbidden(path, "may not add mirror pod annotation")}
+	}
+	return nil
 }
 
 func deadlineChange(p, old pod, path *field.Path) field.ErrorList {

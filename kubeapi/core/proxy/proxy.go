@@ -1,16 +1,17 @@
 package proxy
 
 import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
 	"net/url"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/proxy"
 
 	"triplane/generic/registry/rest"
+	"triplane/kubeapi/core/kubelet"
 )
 
 // Methods are the methods that a proxy passes on.
@@ -30,6 +31,32 @@ func To(scheme, host, port, path string, responder rest.Responder) http.Handler 
 	h := proxy.NewUpgradeAwareHandler(target, transport, false, false, errorResponder{responder})
 	h.UseLocationHost = true
 	return h
+}
+
+// ToKubelet passes a request on to a node's kubelet, which is shown the server's
+// client certificate.
+func ToKubelet(c *kubelet.Client, host, path string, responder rest.Responder) http.Handler {
+	target := &url.URL{Scheme: "https", Host: host, Path: path}
+	h := proxy.NewUpgradeAwareHandler(target, c.Transport(), true, false, errorResponder{responder})
+	h.UseLocationHost, h.MaxBytesPerSec = true, c.MaxBytesPerSecond()
+	return h
+}
+
+// CheckHost is Check for a host that may be a name: all its addresses have to pass.
+func CheckHost(ctx context.Context, host string) error {
+	if net.ParseIP(host) != nil {
+		return Check(host)
+	}
+	addresses, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	for _, a := range addresses {
+		if err := Check(a); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // errorResponder answers with what went wrong on the way to the target.

@@ -89,7 +89,7 @@ func (c Proxy) endpoint(ctx context.Context, e *corev1.Endpoints, port string) (
 				continue
 			}
 			for _, k := range rand.Perm(len(ss.Addresses)) {
-				if a := &ss.Addresses[k]; c.ofPod(ctx, a) {
+				if a := &ss.Addresses[k]; c.ofPod(ctx, e.Namespace, a) {
 					return a.IP, ss.Ports[j].Port, true
 				}
 			}
@@ -98,12 +98,12 @@ func (c Proxy) endpoint(ctx context.Context, e *corev1.Endpoints, port string) (
 	return "", 0, false
 }
 
-// ofPod reports whether an address is that of a pod. No other is proxied to:
-// whoever may write endpoints could reach anything else.
-func (c Proxy) ofPod(ctx context.Context, a *corev1.EndpointAddress) bool {
-	if a.TargetRef == nil || a.TargetRef.Kind != "Pod" || proxy.Check(a.IP) != nil {
+// ofPod reports whether an address is that of a pod of the namespace. No other is
+// proxied to: whoever may write endpoints could reach anything else.
+func (c Proxy) ofPod(ctx context.Context, namespace string, a *corev1.EndpointAddress) bool {
+	if a.TargetRef == nil || a.TargetRef.Kind != "Pod" || a.TargetRef.Namespace != namespace || proxy.Check(a.IP) != nil {
 		return false
 	}
-	p, err := group.Get[*corev1.Pod](ctx, c.Stores, corev1.Resource("pods"), a.TargetRef.Namespace, a.TargetRef.Name, group.Cached)
+	p, err := group.Get[*corev1.Pod](ctx, c.Stores, corev1.Resource("pods"), namespace, a.TargetRef.Name, group.Cached)
 	return err == nil && slices.ContainsFunc(p.Status.PodIPs, func(ip corev1.PodIP) bool { return ip.IP == a.IP })
 }

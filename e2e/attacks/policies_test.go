@@ -1,0 +1,106 @@
+package attacks
+
+import (
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// eventuallyRefused waits until what must not succeed fails for the reason.
+func (s *target) eventuallyRefused(what, text string, do func() (int, string)) {
+	s.t.Helper()
+	s.eventually(what, 10*time.Second, func() bool {
+		code, answer := do()
+		return code >= 400 && strings.Contains(answer, text)
+	})
+}
+
+// A policy whose params are secrets, and a binding to one. The attacker, who may
+// write policies but read no secrets, would have their content in the messages of
+// refused requests.
+func policiesReadSecrets(_ *testing.T, s *target) {
+	const group = "/apis/admissionregistration.k8s.io/v1/"
+	const policy = "apiVersion: admissionregistration.k8s.io/v1\nkind: %s\nmetadata: {name: thief}\nspec:\n" +
+		"  paramKind: {apiVersion: v1, kind: Secret}\n" +
+		"  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]}\n"
+	validating := strings.Replace(policy, "%s", "ValidatingAdmissionPolicy", 1) + "  validations: [{expression: 'false', messageExpression: 'string(params.data.k)'}]\n"
+	mutating := strings.Replace(policy, "%s", "MutatingAdmissionPolicy", 1) + "  reinvocationPolicy: Never\n  mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{}'}}]\n"
+	mallory := s.as("mallory")
+	const noKind = `must have \"get\" permission on all objects of the referenced paramKind`
+	mallory.refused(422, noKind, "POST", group+"validatingadmissionpolicies", validating)
+	mallory.refused(422, noKind, "POST", group+"mutatingadmissionpolicies", mutating)
+
+	s.apply(strings.Replace(validating, "thief", "trusted", 1))
+	s.apply(strings.Replace(mutating, "thief", "trusted", 1))
+	for _, ref := range []string{"name: token, namespace: victim", "selector: {}"} {
+		for kind, rest := range map[string]string{"ValidatingAdmissionPolicyBinding": ", validationActions: [Deny]", "MutatingAdmissionPolicyBinding": ""} {
+			mallory.refused(422, "permission on the object referenced by paramRef", "POST", group+strings.ToLower(kind)+"s",
+				"apiVersion: admissionregistration.k8s.io/v1\nkind: "+kind+"\nmetadata: {name: thief}\nspec: {policyName: trusted, paramRef: {"+ref+", parameterNotFoundAction: Deny}"+rest+"}\n")
+		}
+	}
+	s.Kubectl(s.t, "delete", "validatingadmissionpolicy,mutatingadmissionpolicy", "trusted")
+	// A policy may also take to secrets later.
+	s.apply(strings.Replace(strings.Replace(validating, "thief", "later", 1), "kind: Secret", "kind: ConfigMap", 1))
+	mallory.refused(422, noKind, "PATCH", group+"validatingadmissionpolicies/later", `{"spec":{"paramKind":{"kind":"Secret"}}}`)
+	s.Kubectl(s.t, "delete", "validatingadmissionpolicy", "later")
+}
+
+// remote is a server of the attacker's, which counts what comes.
+type remote struct {
+	*httptest.Server
+	asked atomic.Int64
+}
+
+func listen(t *testing.T, h http.HandlerFunc) *remote {
+	r := &remote{}
+	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		r.asked.Add(1)
+		h(w, q)
+	}))
+	r.TLS = &tls.Config{NextProtos: []string{"http/1.1"}}
+	r.StartTLS()
+	t.Cleanup(r.Close)
+	return r
+}
+
+// authority is the certificate of a server, as configurations have it.
+func (r *remote) authority() string {
+	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw}))
+}
+
+// A webhook answers with a redirect. The attacker, who runs it, would have the API
+// server ask machines that only it reaches, and read the answers in the errors.
+func redirectingWebhook(t *testing.T, s *target) {
+	internal := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "internal secret", http.StatusInternalServerError)
+	})
+	hook := listen(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, internal.URL, http.StatusTemporaryRedirect)
+	})
+	s.apply(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: redirecting}
+webhooks:
+- name: redirecting.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {url: "` + hook.URL + `/", caBundle: ` + hook.authority() + `}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [limitranges]}]
+`)
+	defer s.Kubectl(t, "delete", "validatingwebhookconfiguration", "redirecting")
+	const limits = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l}\nspec: {limits: []}\n"
+	s.eventuallyRefused("the webhook is asked", "redirecting.example.com", func() (int, string) {
+		return s.as("").do("POST", "/api/v1/namespaces/default/limitranges?dryRun=All", limits)
+	})
+	_, answer := s.as("").do("POST", "/api/v1/namespaces/default/limitranges?dryRun=All", limits)
+	if hook.asked.Load() == 0 || internal.asked.Load() > 0 || strings.Contains(answer, "internal secret") {
+		t.Errorf("the webhook was asked %d times, the internal server %d times: %s", hook.asked.Load(), internal.asked.Load(), answer)
+	}
+}

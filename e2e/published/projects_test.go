@@ -1,0 +1,44 @@
+package published
+
+// project is where a project's module has its CRDs, and examples of objects, as
+// patterns below its root.
+type project struct {
+	module, version string
+	crds            []string
+	examples        []string
+	// few says that a plain test run takes the project too.
+	few bool
+}
+
+var projects = []project{
+	{module: "sigs.k8s.io/gateway-api", version: "v1.4.0", crds: []string{"config/crd/experimental/*.yaml"}, examples: []string{"examples/standard/*.yaml"}, few: true},
+	{module: "istio.io/api", version: "v1.31.1", crds: []string{"kubernetes/customresourcedefinitions.gen.yaml"}, few: true},
+	{module: "github.com/kubernetes-csi/external-snapshotter/client/v8", version: "v8.7.0", crds: []string{"config/crd/*.yaml"}, few: true},
+	{module: "sigs.k8s.io/karpenter", version: "v1.6.0", crds: []string{"pkg/apis/crds/*.yaml"}, few: true},
+	{module: "github.com/cert-manager/cert-manager", version: "v1.21.2", crds: []string{"deploy/crds/*.yaml"}},
+	{module: "sigs.k8s.io/cluster-api", version: "v1.14.2", crds: []string{"core/config/crd/bases/*.yaml", "controlplane/kubeadm/config/crd/bases/*.yaml"}},
+	{module: "github.com/prometheus-operator/prometheus-operator", version: "v0.85.0", crds: []string{"example/prometheus-operator-crd/*.yaml"}},
+	{module: "github.com/argoproj/argo-cd/v3", version: "v3.1.0", crds: []string{"manifests/crds/*.yaml"}},
+	{module: "github.com/argoproj/argo-rollouts", version: "v1.8.3", crds: []string{"manifests/crds/*.yaml"}, examples: []string{"examples/*.yaml"}},
+	{module: "github.com/argoproj/argo-workflows/v3", version: "v3.7.0", crds: []string{"manifests/base/crds/full/*.yaml"}, examples: []string{"examples/workflow-template/*.yaml", "examples/cluster-workflow-template/*.yaml"}},
+	{module: "knative.dev/serving", version: "v0.51.0", crds: []string{"config/core/300-resources/*.yaml"}},
+	{module: "knative.dev/eventing", version: "v0.45.0", crds: []string{"config/core/resources/*.yaml"}},
+	{module: "github.com/kyverno/kyverno", version: "v1.19.1", crds: []string{"config/crds/kyverno/*.yaml", "config/crds/policies.kyverno.io/*.yaml", "config/crds/policyreport/*.yaml"}},
+	{module: "github.com/cilium/cilium", version: "v1.20.2", crds: []string{"pkg/k8s/apis/cilium.io/client/crds/v2*/*.yaml"}},
+	{module: "github.com/open-policy-agent/gatekeeper/v3", version: "v3.23.1", crds: []string{"charts/gatekeeper/crds/*.yaml"}, examples: []string{"demo/basic/templates/*.yaml"}},
+	{module: "github.com/vmware-tanzu/velero", version: "v1.18.3", crds: []string{"config/crd/v*/bases/*.yaml"}},
+	{module: "github.com/kedacore/keda/v2", version: "v2.21.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*authentication.yaml"}},
+	{module: "github.com/external-secrets/external-secrets", version: "v1.3.2", crds: []string{"config/crds/bases/*.yaml"}},
+	{module: "github.com/traefik/traefik/v3", version: "v3.7.13", crds: []string{"docs/content/reference/dynamic-configuration/traefik.io_*.yaml"}},
+	{module: "sigs.k8s.io/kwok", version: "v0.8.0", crds: []string{"kustomize/crd/bases/*.yaml"}},
+	{module: "github.com/fluxcd/kustomize-controller", version: "v1.6.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*.yaml"}},
+	{module: "sigs.k8s.io/network-policy-api", version: "v0.1.1", crds: []string{"config/crd/*.yaml"}},
+	{module: "sigs.k8s.io/jobset", version: "v0.8.0", crds: []string{"config/components/crd/bases/*.yaml"}},
+	{module: "github.com/crossplane/crossplane", version: "v1.20.0", crds: []string{"cluster/crds/*.yaml"}},
+	{module: "github.com/tektoncd/pipeline", version: "v1.0.0", crds: []string{"config/300-crds/*.yaml"}, examples: []string{"examples/v1/taskruns/*.yaml"}},
+	{module: "github.com/cloudnative-pg/cloudnative-pg", version: "v1.27.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"docs/src/samples/cluster-example-[c-z]*.yaml"}},
+	{module: "go.universe.tf/metallb", version: "v0.15.2", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"configsamples/bgpadv*.yaml", "configsamples/ipaddresspool*.yaml", "configsamples/l2adv*.yaml"}},
+	{module: "github.com/projectcontour/contour", version: "v1.32.0", crds: []string{"examples/contour/01-crds.yaml"}, examples: []string{"examples/example-workload/httpproxy/03-routes/httpproxy-[mstw]*.yaml"}},
+	{module: "github.com/envoyproxy/gateway", version: "v1.5.0", crds: []string{"charts/gateway-helm/crds/generated/*.yaml"}},
+	{module: "github.com/open-telemetry/opentelemetry-operator", version: "v0.131.0", crds: []string{"config/crd/bases/*.yaml"}},
+}

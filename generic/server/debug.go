@@ -1,0 +1,123 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	goruntime "runtime"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// ProfilingOptions is which profiles are served, and where.
+type ProfilingOptions struct {
+	// EnableProfiling (--profiling) serves profiles below /debug/pprof/ and the log's
+	// verbosity at /debug/flags/v; EnableContentionProfiling (--contention-profiling)
+	// samples blocking too, if they are served.
+	EnableProfiling           bool
+	EnableContentionProfiling bool
+	// DebugSocketPath (--debug-socket-path) is a Unix socket that serves them
+	// without authentication; "" serves none.
+	DebugSocketPath string
+}
+
+// debugHandlers are the handlers of what helps to find faults, by path; those that
+// end in a slash are for all below them.
+func debugHandlers() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"/debug/pprof":         func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/debug/pprof/", http.StatusFound) },
+		"/debug/pprof/":        pprof.Index,
+		"/debug/pprof/cmdline": pprof.Cmdline,
+		"/debug/pprof/profile": pprof.Profile,
+		"/debug/pprof/symbol":  pprof.Symbol,
+		"/debug/pprof/trace":   pprof.Trace,
+		"/debug/flags/v":       putVerbosity,
+	}
+}
+
+func (s *GenericAPIServer) installProfiling() {
+	if !s.config.EnableProfiling {
+		return
+	}
+	for path, h := range debugHandlers() {
+		if strings.HasSuffix(path, "/") {
+			s.Handler.NonGoRestfulMux.UnlistedHandlePrefix(path, h)
+		} else {
+			s.Handler.NonGoRestfulMux.UnlistedHandleFunc(path, h)
+		}
+	}
+	if s.config.EnableContentionProfiling {
+		goruntime.SetBlockProfileRate(1)
+	}
+}
+
+// maxVerbosity bounds the body of a request that sets the verbosity.
+const maxVerbosity = 64
+
+// putVerbosity sets the log's verbosity, which is the process's, to the number in
+// the body.
+func putVerbosity(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPut {
+		w.Header().Set("Allow", http.MethodPut)
+		http.Error(w, "only PUT sets the verbosity", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxVerbosity))
+	if err != nil {
+		http.Error(w, "the body is not a number", http.StatusBadRequest)
+		return
+	}
+	var level klog.Level
+	if err := level.Set(strings.TrimSpace(string(body))); err != nil {
+		http.Error(w, fmt.Sprintf("failed set klog.logging.verbosity %s: %v", body, err), http.StatusBadRequest)
+		return
+	}
+	fmt.Fprintf(w, "successfully set klog.logging.verbosity to %s", strings.TrimSpace(string(body)))
+}
+
+// logsDir is what /logs serves.
+const logsDir = "/var/log"
+
+// installLogs serves the host's logs, where that is enabled.
+func (s *GenericAPIServer) installLogs() {
+	if !s.config.EnableLogs {
+		return
+	}
+	mux := s.Handler.NonGoRestfulMux
+	mux.Handle("/logs", http.RedirectHandler("/logs/", http.StatusMovedPermanently))
+	mux.HandlePrefix("/logs/", http.StripPrefix("/logs/", http.FileServer(http.Dir(logsDir))))
+}
+
+// serveDebugSocket serves profiles at a Unix socket until the returned function is
+// called. A socket that a former process left is replaced.
+func serveDebugSocket(path string) (stop func(), err error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("--debug-socket-path: %w", err)
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("--debug-socket-path: %w", err)
+	}
+	mux := http.NewServeMux()
+	for path, h := range debugHandlers() {
+		mux.HandleFunc(path, h)
+	}
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(listener)
+	}()
+	return func() {
+		srv.Close()
+		<-done
+	}, nil
+}

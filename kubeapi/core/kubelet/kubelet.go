@@ -1,0 +1,135 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	certutil "k8s.io/client-go/util/cert"
+
+	"triplane/generic/server"
+)
+
+// Config is how to reach kubelets.
+type Config struct {
+	// CertFile and KeyFile hold the client certificate (--kubelet-client-certificate,
+	// --kubelet-client-key); none is shown without.
+	CertFile, KeyFile string
+	// CAFile (--kubelet-certificate-authority) verifies kubelets; without it they
+	// are not verified.
+	CAFile string
+	// AddressTypes (--kubelet-preferred-address-types) are tried in this order.
+	AddressTypes []string
+	// Port (--kubelet-port) is for nodes that do not say theirs.
+	Port uint
+	// Timeout (--kubelet-timeout) bounds connecting, handshake included; 0 does not.
+	Timeout time.Duration
+	// MaxBytesPerSecond (--max-connection-bytes-per-sec) limits each connection to a
+	// container; 0 does not.
+	MaxBytesPerSecond int64
+	// Dial, where set, connects to the network of nodes.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// DefaultConfig returns kube-apiserver's defaults.
+func DefaultConfig() Config {
+	return Config{
+		AddressTypes: []string{
+			string(corev1.NodeHostName), string(corev1.NodeInternalDNS), string(corev1.NodeInternalIP),
+			string(corev1.NodeExternalDNS), string(corev1.NodeExternalIP),
+		},
+		Port:    10250,
+		Timeout: 5 * time.Second,
+	}
+}
+
+// Client reaches kubelets. It may be used concurrently.
+type Client struct {
+	config             Config
+	verified, insecure http.RoundTripper
+}
+
+// New reads the files of a configuration; the client certificate is followed when
+// its files change.
+func New(c Config) (*Client, error) {
+	show := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}
+	if c.CertFile != "" {
+		cert, err := server.NewCertificates(server.CertificateFiles{CertFile: c.CertFile, KeyFile: c.KeyFile})
+		if err != nil {
+			return nil, fmt.Errorf("--kubelet-client-certificate: %w", err)
+		}
+		show.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert.Default() }
+	}
+	verify := show.Clone()
+	if c.CAFile != "" {
+		roots, err := certutil.NewPool(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("--kubelet-certificate-authority: %w", err)
+		}
+		verify.RootCAs, verify.InsecureSkipVerify = roots, false
+	}
+	return &Client{config: c, verified: c.transport(verify), insecure: c.transport(show)}, nil
+}
+
+// idleConns is how many connections without a request are kept to a kubelet.
+const idleConns = 4
+
+// transport speaks HTTP/1.1 alone: connections are upgraded.
+func (c Config) transport(t *tls.Config) *http.Transport {
+	dial := c.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: c.Timeout, KeepAlive: 30 * time.Second}).DialContext
+	}
+	return &http.Transport{
+		DialContext:         dial,
+		TLSClientConfig:     t,
+		TLSHandshakeTimeout: c.Timeout,
+		MaxIdleConnsPerHost: idleConns,
+		IdleConnTimeout:     90 * time.Second,
+	}
+}
+
+// Transport returns the transport that verifies kubelets as configured.
+func (c *Client) Transport() http.RoundTripper { return c.verified }
+
+// InsecureTransport returns the transport that verifies nothing.
+func (c *Client) InsecureTransport() http.RoundTripper { return c.insecure }
+
+// MaxBytesPerSecond limits each upgraded connection; 0 does not.
+func (c *Client) MaxBytesPerSecond() int64 { return c.config.MaxBytesPerSecond }
+
+// URL returns where a path of a node's kubelet is. It is an error if the node has
+// no address of the preferred types.
+func (c *Client) URL(n *corev1.Node, path string, query url.Values) (*url.URL, error) {
+	host, err := c.Host(n)
+	if err != nil {
+		return nil, err
+	}
+	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, c.PortOf(n)), Path: path, RawQuery: query.Encode()}, nil
+}
+
+// Host returns the address at which a node is reached.
+func (c *Client) Host(n *corev1.Node) (string, error) {
+	for _, kind := range c.config.AddressTypes {
+		for _, a := range n.Status.Addresses {
+			if string(a.Type) == kind {
+				return a.Address, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("no preferred addresses found; known addresses: %v", n.Status.Addresses)
+}
+
+// PortOf returns the port of a node's kubelet.
+func (c *Client) PortOf(n *corev1.Node) string {
+	if port := n.Status.DaemonEndpoints.KubeletEndpoint.Port; port > 0 {
+		return strconv.Itoa(int(port))
+	}
+	return strconv.FormatUint(uint64(c.config.Port), 10)
+}
