@@ -27,7 +27,7 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 	return &registry.Kind[*apiregistrationv1.APIService]{
 		Hub:            gv.WithKind("APIService"),
 		Prefix:         gv.Group + "/apiservices",
-		Representation: registry.Typed[*apiregistrationv1.APIService]{JSON: true},
+		Representation: registry.Typed[*apiregistrationv1.APIService]{JSON: true, AnyFinalizer: true},
 		New:            func() *apiregistrationv1.APIService { return &apiregistrationv1.APIService{} },
 		NewList:        func() runtime.Object { return &apiregistrationv1.APIServiceList{} },
 		Names: registry.Names{
@@ -110,8 +110,8 @@ func validateSpec(s *apiregistrationv1.APIService) field.ErrorList {
 	return append(errs, validateRemote(s, spec)...)
 }
 
-// validateName judges a name, or a prefix of one; that it is missing is judged
-// elsewhere.
+// validateName validates a name, or a prefix of one; that it is missing is
+// reported elsewhere.
 func validateName(path *field.Path, name string, s *apiregistrationv1.APIService) field.ErrorList {
 	if name == "" {
 		return nil

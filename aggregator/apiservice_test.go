@@ -22,7 +22,7 @@ func TestValidateSpec(t *testing.T) {
 			"metadata.name: Invalid value: \"v2.ext.example.com\": must be `spec.version+\".\"+spec.group`: \"v1.ext.example.com\""},
 		{"no path segment", func(s *apiregistrationv1.APIService) { s.Name = "a/b" }, `metadata.name: Invalid value: "a/b": may not contain '/'`},
 		{"generated name", func(s *apiregistrationv1.APIService) { s.GenerateName = "v1." }, "metadata.generateName: Invalid value"},
-		{"no name is judged elsewhere", func(s *apiregistrationv1.APIService) { s.Name = "" }, ""},
+		{"no name is reported elsewhere", func(s *apiregistrationv1.APIService) { s.Name = "" }, ""},
 		{"no group", func(s *apiregistrationv1.APIService) { s.Name, s.Spec.Group, s.Spec.Version = "v2.", "", "v2" },
 			"spec.group: Required value: only v1 may have an empty group and it better be legacy kube"},
 		{"legacy", func(s *apiregistrationv1.APIService) { s.Name, s.Spec.Group = "v1.", "" }, ""},

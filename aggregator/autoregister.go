@@ -39,7 +39,7 @@ type autoregister struct {
 	client   apiregistrationclient.APIServicesGetter
 	services apiregistrationlisters.APIServiceLister
 	local    *discovery.Groups
-	// complete is closed when local tells of all CRDs that existed at the start;
+	// complete is closed when local has all CRDs that existed at the start;
 	// until then nothing is taken for gone.
 	complete <-chan struct{}
 	queue    workqueue.TypedRateLimitingInterface[schema.GroupVersion]

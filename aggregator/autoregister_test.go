@@ -38,9 +38,12 @@ func startRegistrar(t *testing.T, local *discovery.Groups, existing ...*apiregis
 	informer := factory.Apiregistration().V1().APIServices()
 	a := newAutoregister(r.client.ApiregistrationV1(), informer.Lister(), local, r.complete)
 	changed := func(obj any) { a.changed(obj.(*apiregistrationv1.APIService)) }
-	informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: changed, UpdateFunc: func(_, obj any) { changed(obj) }, DeleteFunc: changed,
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())

@@ -21,7 +21,7 @@ import (
 )
 
 // recheck is how often an available external API server is asked again, which no
-// event would tell otherwise.
+// event would report otherwise.
 const recheck = 30 * time.Second
 
 // availabilityWorkers is how many servers are asked at the same time; each may
@@ -35,7 +35,7 @@ type availability struct {
 	services cache.Indexer // of APIServices, with byBackend
 	backends *backends
 	fetcher  *fetcher
-	// learn is told what a server that answers has.
+	// learn is called with what a server that answers serves.
 	learn func(*apiregistrationv1.APIService, []metav1.APIResource)
 	queue workqueue.TypedRateLimitingInterface[string]
 	// found is what the last check of an APIService said: an event that says the
@@ -101,7 +101,7 @@ func (a *availability) work(ctx context.Context) bool {
 }
 
 // sync checks one APIService. again asks for another try soon, as no event will
-// tell of the change that is waited for.
+// report the change that is waited for.
 func (a *availability) sync(ctx context.Context, name string) (again bool, err error) {
 	obj, ok, err := a.services.GetByKey(name)
 	if err != nil {

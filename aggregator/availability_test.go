@@ -237,7 +237,7 @@ func TestResolvers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		u, err := tt.resolver.ResolveEndpoint("ns", tt.name, tt.port)
-		got := ""
+		var got string
 		if err != nil {
 			got = err.Error()
 		} else {

@@ -14,11 +14,11 @@ import (
 )
 
 // directory is what the APIServices make of the paths below /apis: which group
-// version is proxied where, and what discovery tells of all of them. It is safe
+// version is proxied where, and what discovery says of all of them. It is safe
 // for concurrent use.
 type directory struct {
 	local  *discovery.Groups // what the delegates serve
-	public *discovery.Groups // what clients are told
+	public *discovery.Groups // what clients are answered
 
 	newProxy func() *proxyHandler
 	cert     ClientCertificate
@@ -52,7 +52,7 @@ func (d *directory) set(s *apiregistrationv1.APIService) {
 		}
 		d.proxies[gv].update(s, d.cert)
 	}
-	d.tell(gv)
+	d.publish(gv)
 }
 
 // remove takes an APIService out.
@@ -62,7 +62,7 @@ func (d *directory) remove(s *apiregistrationv1.APIService) {
 	gv := groupVersion(s)
 	delete(d.services, gv)
 	d.unproxy(gv)
-	d.tell(gv)
+	d.publish(gv)
 }
 
 func (d *directory) unproxy(gv schema.GroupVersion) {
@@ -82,7 +82,7 @@ func (d *directory) learn(s *apiregistrationv1.APIService, resources []metav1.AP
 		return
 	}
 	d.resources[gv] = resources
-	d.tell(gv)
+	d.publish(gv)
 }
 
 // each calls f for each APIService.
@@ -98,11 +98,11 @@ func (d *directory) each(f func(*apiregistrationv1.APIService)) {
 func (d *directory) localChanged(gv schema.GroupVersion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.tell(gv)
+	d.publish(gv)
 }
 
-// tell brings discovery in line for one group version.
-func (d *directory) tell(gv schema.GroupVersion) {
+// publish brings discovery in line for one group version.
+func (d *directory) publish(gv schema.GroupVersion) {
 	v, served := d.local.Get(gv)
 	s := d.services[gv]
 	switch {

@@ -20,7 +20,7 @@ func newTestDirectory() (d *directory, local, public *discovery.Groups) {
 	}, nil), local, public
 }
 
-// served lists what discovery tells: group/version, priority, stale or not, and
+// served lists what discovery says: group/version, priority, stale or not, and
 // resources.
 func served(public *discovery.Groups) string {
 	var out []string
@@ -97,7 +97,7 @@ func TestDirectoryRoutes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest("GET", tt.path, nil))
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, tt.path, nil))
 		if w.Code != tt.code {
 			t.Errorf("%s: %d, want %d", tt.path, w.Code, tt.code)
 		}

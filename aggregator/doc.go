@@ -7,7 +7,7 @@
 // finds the service, its endpoints and its discovery document in order. An
 // APIService without a service is local: its paths fall through to the delegate.
 // Local ones register themselves, for all that the discovery of this process
-// tells (Autoregister).
+// says (Autoregister).
 //
 // All controllers here work on events: of the APIService cache for
 // registrations, of Services and EndpointSlices, which are watched only while

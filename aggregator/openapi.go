@@ -24,8 +24,8 @@ type documents struct {
 	ctx     context.Context // ends requests for documents
 	service *openapi.Service
 	fetcher *fetcher
-	// told are the hashes of documents that a client asked for, by path.
-	told sync.Map
+	// asked are the hashes of documents that a client asked for, by path.
+	asked sync.Map
 }
 
 // remoteSource gives the documents of an external API server, fetched when a
@@ -51,7 +51,7 @@ func (d *documents) set(s *apiregistrationv1.APIService) {
 
 // check looks whether a document that somebody has is still the server's.
 func (d *documents) check(s *apiregistrationv1.APIService) {
-	had, asked := d.told.Load(documentPath(s))
+	had, asked := d.asked.Load(documentPath(s))
 	if !asked || !d.service.Is(documentPath(s), isRemote) {
 		return
 	}
@@ -65,7 +65,7 @@ func (d *documents) check(s *apiregistrationv1.APIService) {
 func (d *documents) remove(s *apiregistrationv1.APIService) {
 	if d.service.Is(documentPath(s), isRemote) {
 		d.service.Remove(documentPath(s))
-		d.told.Delete(documentPath(s))
+		d.asked.Delete(documentPath(s))
 	}
 }
 
@@ -79,7 +79,7 @@ func documentPath(s *apiregistrationv1.APIService) string { return discoveryPath
 // Hash implements openapi.Hasher with what the server's own index says.
 func (r remoteSource) Hash() string {
 	hash := r.hash()
-	r.told.Store(documentPath(r.service), hash)
+	r.asked.Store(documentPath(r.service), hash)
 	return hash
 }
 

@@ -49,7 +49,7 @@ func TestRemoteDocuments(t *testing.T) {
 			h = service.V2Handler()
 		}
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		return w.Body.String()
 	}
 	const path = "/openapi/v3/apis/ext.example.com/v1"

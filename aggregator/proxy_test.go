@@ -77,7 +77,8 @@ func front(t *testing.T, h *proxyHandler, backend http.Handler, change func(*api
 	return f
 }
 
-func send(t *testing.T, r *http.Request) (*http.Response, string) {
+// send returns the status, the header and the body of the answer.
+func send(t *testing.T, r *http.Request) (int, http.Header, string) {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
 	resp, err := transport.RoundTrip(r)
@@ -89,7 +90,7 @@ func send(t *testing.T, r *http.Request) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, string(body)
+	return resp.StatusCode, resp.Header, string(body)
 }
 
 func newRequest(t *testing.T, method, url, body string) *http.Request {
@@ -123,14 +124,14 @@ func TestForwardedRequest(t *testing.T) {
 	} {
 		r.Header.Set(name, value)
 	}
-	resp, _ := send(t, r)
-	if resp.StatusCode != http.StatusTeapot || resp.Header.Get("X-Answer") != "yes" {
-		t.Errorf("answer %v", resp)
+	code, header, _ := send(t, r)
+	if code != http.StatusTeapot || header.Get("X-Answer") != "yes" {
+		t.Errorf("answer %d %v", code, header)
 	}
-	if resp.Header.Get("Audit-Id") != "" || resp.Header.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf("the external server has said what only this one may: %v", resp.Header)
+	if header.Get("Audit-Id") != "" || header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("the external server has said what only this one may: %v", header)
 	}
-	if got.URL.EscapedPath() != "/apis/ext.example.com/v1/things/a%2Fb" || got.URL.RawQuery != "x=1&y=%20" || got.Method != "PUT" || body != "the body" {
+	if got.URL.EscapedPath() != "/apis/ext.example.com/v1/things/a%2Fb" || got.URL.RawQuery != "x=1&y=%20" || got.Method != http.MethodPut || body != "the body" {
 		t.Errorf("request %s %s, body %q", got.Method, got.URL, body)
 	}
 	want := map[string]string{
@@ -173,8 +174,8 @@ func TestProxyRefuses(t *testing.T) {
 		{"unknown authority", ok, &proxyHandler{}, func(s *apiregistrationv1.APIService) {
 			s.Spec.InsecureSkipTLSVerify = false
 		}, 503, "error trying to reach service: tls: failed to verify certificate: x509: "},
-		{"redirect refused", http.RedirectHandler("https://elsewhere", 302), &proxyHandler{rejectRedirects: true}, nil, 502, redirected},
-		{"redirect allowed", http.RedirectHandler("https://elsewhere", 302), &proxyHandler{}, nil, 302, ""},
+		{"redirect refused", http.RedirectHandler("https://elsewhere", http.StatusFound), &proxyHandler{rejectRedirects: true}, nil, 502, redirected},
+		{"redirect allowed", http.RedirectHandler("https://elsewhere", http.StatusFound), &proxyHandler{}, nil, http.StatusFound, ""},
 		{"not modified is no redirect", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusNotModified)
 		}), &proxyHandler{rejectRedirects: true}, nil, 304, ""},
@@ -182,9 +183,9 @@ func TestProxyRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := front(t, tt.handler, tt.backend, tt.change)
-			resp, body := send(t, newRequest(t, "GET", f.URL+"/apis/ext.example.com/v1", ""))
-			if resp.StatusCode != tt.code || !strings.HasPrefix(body, tt.body) {
-				t.Errorf("%d %q, want %d %q", resp.StatusCode, body, tt.code, tt.body)
+			code, _, body := send(t, newRequest(t, "GET", f.URL+"/apis/ext.example.com/v1", ""))
+			if code != tt.code || !strings.HasPrefix(body, tt.body) {
+				t.Errorf("%d %q, want %d %q", code, body, tt.code, tt.body)
 			}
 		})
 	}
@@ -194,7 +195,7 @@ func TestProxyRefuses(t *testing.T) {
 // certificate.
 func TestAuthority(t *testing.T) {
 	var shown int
-	b := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	b := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		shown = len(r.TLS.PeerCertificates)
 	}))
 	b.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
@@ -208,7 +209,7 @@ func TestAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer transport.CloseIdleConnections()
-	_, err = transport.RoundTrip(newRequest(t, "GET", b.URL, ""))
+	_, err = transport.RoundTrip(newRequest(t, http.MethodGet, b.URL, "")) //nolint:bodyclose // there is no answer
 	var wrongName x509.HostnameError
 	if err == nil || !strings.Contains(err.Error(), "ext.ns.svc") {
 		t.Errorf("a certificate of another name: %v (%T)", err, wrongName)
@@ -303,7 +304,7 @@ func TestUpgrade(t *testing.T) {
 			r.Header.Set("X-Remote-User", "root")
 			r.Header.Set("Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.c2VjcmV0, v5.channel.k8s.io")
 			transport := &http.Transport{}
-			resp, err := transport.RoundTrip(r)
+			resp, err := transport.RoundTrip(r) //nolint:bodyclose // the body is conn, which is closed
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -342,8 +343,8 @@ func TestUpgradeRefused(t *testing.T) {
 	r := newRequest(t, "GET", f.URL+"/apis/ext.example.com/v1/things/a/exec", "")
 	r.Header.Set("Connection", "Upgrade")
 	r.Header.Set("Upgrade", "websocket")
-	if resp, body := send(t, r); resp.StatusCode != 403 || !strings.Contains(body, "no such thing") {
-		t.Errorf("%d %q", resp.StatusCode, body)
+	if code, _, body := send(t, r); code != http.StatusForbidden || !strings.Contains(body, "no such thing") {
+		t.Errorf("%d %q", code, body)
 	}
 }
 

@@ -24,13 +24,13 @@ import (
 // Config is what the aggregator is made of.
 type Config struct {
 	// Generic is the configuration of the server itself; its Discovery is what
-	// clients are told, kept by the aggregator.
+	// clients are answered, kept by the aggregator.
 	Generic *server.Config
 	// TypeConverter knows the schema of APIServices.
 	TypeConverter func() (managedfields.TypeConverter, error)
 	// Local is what the delegates serve.
 	Local *discovery.Groups
-	// LocalComplete is closed when Local tells of all CRDs that existed at the
+	// LocalComplete is closed when Local has all CRDs that existed at the
 	// start; nil where there are none.
 	LocalComplete <-chan struct{}
 	// ProxyClientCert is shown to external servers.
@@ -196,7 +196,7 @@ func (s *Server) learn(a *apiregistrationv1.APIService, resources []metav1.APIRe
 }
 
 // newScheme returns the scheme of APIServices. The old version is not served; a
-// body of it is told so.
+// body of it is refused with an error that says so.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiregistrationv1beta1.AddToScheme} {

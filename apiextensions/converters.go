@@ -59,7 +59,7 @@ func (f *converterFactory) webhook(client *apiextensionsv1.WebhookClientConfig, 
 		MaxIdleConnsPerHost: 4,
 		IdleConnTimeout:     90 * time.Second,
 	}
-	target := ""
+	var target string
 	switch {
 	case client.URL != nil:
 		transport.Proxy = http.ProxyFromEnvironment

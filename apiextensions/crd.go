@@ -34,7 +34,7 @@ func crdKind() *registry.Kind[definitionObject] {
 		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
 		New:            func() definitionObject { return &apiextensionsv1.CustomResourceDefinition{} },
 		NewList:        func() runtime.Object { return &apiextensionsv1.CustomResourceDefinitionList{} },
-		Representation: registry.Typed[definitionObject]{AnyFinalizer: true, Storage: crdStorage{}},
+		Representation: registry.Typed[definitionObject]{AnyFinalizer: true, MetadataOnUpdate: registry.MetadataChange, Storage: crdStorage{}},
 		Names: registry.Names{
 			Plural: "customresourcedefinitions", Singular: "customresourcedefinition",
 			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},

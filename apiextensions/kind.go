@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -204,29 +205,33 @@ func prepareForStatusUpdate(_ context.Context, obj, old object) {
 
 // validate validates an object in the version that the request speaks.
 func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorList {
-	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any) (field.ErrorList, bool) {
+	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
 		if c.validator == nil {
 			return nil, true
 		}
-		return c.validator.Validate(nil, content), true
+		return c.validator.ValidateUpdate(nil, c.schema, content, before), true
 	})
 }
 
 // validateStatus validates an update of the status by the status' own schema.
 func (d *definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
-	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any) (field.ErrorList, bool) {
+	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
 		status, found := content["status"]
 		if !found || c.status == nil {
 			return nil, found
 		}
-		return c.status.Validate(field.NewPath("status"), status), true
+		return c.status.ValidateUpdate(field.NewPath("status"), c.schema.Properties["status"], status, func() any {
+			whole, _ := before().(map[string]any)
+			return whole["status"]
+		}), true
 	})
 }
 
 // inRequested validates an object in the version that the request speaks: by
-// bySchema first, which reports whether there is more to validate.
+// bySchema first, which reports whether there is more to validate. What the object
+// replaces, nil for a new one, is converted when it is first asked for.
 func (d *definition) inRequested(ctx context.Context, obj, old object,
-	bySchema func(c *compiled, content map[string]any) (errs field.ErrorList, more bool)) field.ErrorList {
+	bySchema func(c *compiled, content map[string]any, before func() any) (errs field.ErrorList, more bool)) field.ErrorList {
 	v := d.requested(ctx)
 	c, err := v.compiled()
 	if err != nil {
@@ -236,18 +241,33 @@ func (d *definition) inRequested(ctx context.Context, obj, old object,
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	errs, more := bySchema(c, content)
-	if !more {
-		return errs
+	var failed error
+	before := sync.OnceValue(func() any {
+		if old == nil {
+			return nil
+		}
+		m, err := v.content(old)
+		if err != nil {
+			failed = err
+			return nil
+		}
+		return m
+	})
+	errs, more := bySchema(c, content, before)
+	if more {
+		errs = v.rest(ctx, c, content, before, errs)
 	}
-	return d.rest(ctx, v, c, content, old, errs)
+	if failed != nil {
+		errs = append(errs, field.InternalError(nil, failed))
+	}
+	return errs
 }
 
 // rest validates what OpenAPI schemas do not say.
-func (d *definition) rest(ctx context.Context, v *crVersion, c *compiled, content map[string]any, old object, errs field.ErrorList) field.ErrorList {
+func (v *crVersion) rest(ctx context.Context, c *compiled, content map[string]any, before func() any, errs field.ErrorList) field.ErrorList {
 	errs = append(errs, v.validateScale(content)...)
 	errs = append(errs, structural.ValidateMetadata(nil, content, c.schema)...)
-	errs = append(errs, structural.ValidateLists(nil, c.schema, content)...)
+	errs = append(errs, structural.ValidateListsUpdate(nil, c.schema, content, before)...)
 	if c.rules == nil {
 		return errs
 	}
@@ -255,14 +275,7 @@ func (d *definition) rest(ctx context.Context, v *crVersion, c *compiled, conten
 		return append(errs, field.Invalid(nil, nil,
 			"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"))
 	}
-	if old == nil {
-		return append(errs, c.rules.Validate(ctx, nil, content, nil)...)
-	}
-	before, err := v.content(old)
-	if err != nil {
-		return append(errs, field.InternalError(nil, err))
-	}
-	return append(errs, c.rules.Validate(ctx, nil, content, before)...)
+	return append(errs, c.rules.Validate(ctx, nil, content, before())...)
 }
 
 // content is an object of the hub as the version has it, before pruning.

@@ -54,7 +54,7 @@ func startWhole(t *testing.T) (*Server, *cache.Hub) {
 	hub := cache.NewHub(etcd.Backend(), "/registry")
 	ctx, cancel := context.WithCancel(context.Background())
 	hubDone := make(chan struct{})
-	go func() { defer close(hubDone); hub.Run(ctx) }()
+	go func() { defer close(hubDone); _ = hub.Run(ctx) }()
 
 	config := server.NewConfig()
 	config.EnableDiscovery = true

@@ -195,7 +195,7 @@ func (a *admitted) active(t *testing.T, namespace string, shows func(*corev1.Con
 	eventually(t, func() error {
 		m, err := a.create(t, namespace, "probe", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if !shows(m, err) {
-			return fmt.Errorf("not in force: %v, %v", m, err)
+			return fmt.Errorf("not in force: %v, %v", m, err) //nolint:errorlint // the error may be nil
 		}
 		return nil
 	})
@@ -203,7 +203,7 @@ func (a *admitted) active(t *testing.T, namespace string, shows func(*corev1.Con
 
 func TestWebhooks(t *testing.T) {
 	a := newAdmitted(t)
-	t.Run("a refusal is told", func(t *testing.T) { refusalIsTold(t, a) })
+	t.Run("a refusal is reported", func(t *testing.T) { refusalIsReported(t, a) })
 	t.Run("requests carry what changes", func(t *testing.T) { requestsCarry(t, a) })
 	t.Run("failures", func(t *testing.T) { failures(t, a) })
 	t.Run("conditions", func(t *testing.T) { conditions(t, a) })
@@ -215,7 +215,7 @@ func TestWebhooks(t *testing.T) {
 
 func refused(_ *corev1.ConfigMap, err error) bool { return err != nil }
 
-func refusalIsTold(t *testing.T, a *admitted) {
+func refusalIsReported(t *testing.T, a *admitted) {
 	a.namespace(t, "refusal")
 	a.hooks.serve("/refusal", func(*admissionapi.AdmissionRequest) *admissionapi.AdmissionResponse {
 		return &admissionapi.AdmissionResponse{
@@ -232,7 +232,7 @@ func refusalIsTold(t *testing.T, a *admitted) {
 		t.Errorf("%v", err)
 	}
 	if !slices.Contains(a.warnings.all(), "think again") {
-		t.Error("the warning was not told")
+		t.Error("the warning was not sent")
 	}
 	if _, err := a.create(t, "default", "a", metav1.CreateOptions{}); err != nil {
 		t.Errorf("another namespace: %v", err)
@@ -245,7 +245,7 @@ func requestsCarry(t *testing.T, a *admitted) {
 	a.validating(t, "carry", admissionv1.ValidatingWebhook{Name: "carry.example.com", ClientConfig: a.hooks.client("/carry"), Rules: onConfigMaps("*")})
 	a.active(t, "carry", func(*corev1.ConfigMap, error) bool { return len(a.hooks.requests("/carry")) > 0 })
 	if r := a.hooks.requests("/carry")[0]; r.DryRun == nil || !*r.DryRun {
-		t.Error("a dry run is not told")
+		t.Error("a dry run is not marked")
 	}
 	before := len(a.hooks.requests("/carry"))
 	maps := a.client.CoreV1().ConfigMaps("carry")
@@ -301,7 +301,7 @@ func failures(t *testing.T, a *admitted) {
 		eventually(t, func() error {
 			_, err := a.create(t, "failures", "a", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), want) {
-				return fmt.Errorf("got %v, want %q", err, want)
+				return fmt.Errorf("got %v, want %q", err, want) //nolint:errorlint // the error may be nil
 			}
 			return nil
 		})

@@ -10,7 +10,7 @@ import (
 )
 
 // TestAudit has the binary record what kubectl does, in batches of which the last
-// is written when the server is told to stop.
+// is written when the server is asked to stop.
 func TestAudit(t *testing.T) {
 	dir := t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "logs", "audit.log")

@@ -84,7 +84,7 @@ func TestKillDuringWritesLosesNothingAcknowledged(t *testing.T) {
 	t.Logf("%d acknowledged writes, %d objects", len(acknowledged), len(have))
 }
 
-// write creates an object and updates it, and tells whether both were
+// write creates an object and updates it, and reports whether both were
 // acknowledged.
 func write(ctx context.Context, client kubernetes.Interface, name, value string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

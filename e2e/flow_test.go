@@ -15,7 +15,7 @@ type step struct {
 	stdin string
 	// want is what the output contains, and not what it does not.
 	want, not []string
-	// fails tells that kubectl must exit with an error.
+	// fails says that kubectl must exit with an error.
 	fails bool
 }
 

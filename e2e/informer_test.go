@@ -104,7 +104,7 @@ func changeSome(ctx context.Context, client kubernetes.Interface, worker int, wr
 	}
 }
 
-// history is what an informer told, and what cannot be true of it.
+// history is what an informer reported, and what cannot be true of it.
 type history struct {
 	mu                            sync.Mutex
 	objects                       map[string]*corev1.ConfigMap
@@ -146,7 +146,7 @@ func (h *history) note(what string, old, c *corev1.ConfigMap) {
 	case "updated":
 		if h.updates++; revision(c) == revision(old) {
 			h.updates--
-			h.again++ // the informer listed again, and told what it found
+			h.again++ // the informer listed again, and reported what it found
 		}
 		h.objects[c.Name] = c
 	case "deleted":
@@ -160,7 +160,7 @@ func revision(c *corev1.ConfigMap) uint64 {
 	return n
 }
 
-// equals holds what the informer told against a list.
+// equals holds what the informer reported against a list.
 func (h *history) equals(list []corev1.ConfigMap) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

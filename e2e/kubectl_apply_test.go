@@ -70,7 +70,7 @@ func TestKubectlEdit(t *testing.T) {
 	})
 	editor(t, `sed -i 's/web:2/web:3/' "$1"`)
 	flow(t, s, "default", []step{{args: words("edit deploy/web -o json --save-config"), want: []string{`"image": "web:3"`, "last-applied-configuration"}}})
-	// A mistake is told in the file, which is opened again; a second look without
+	// A mistake is explained in the file, which is opened again; a second look without
 	// changes gives up.
 	editor(t, `sed -i 's/replicas: 3/replicas: -3/' "$1"`)
 	flow(t, s, "default", []step{

@@ -22,7 +22,7 @@ import (
 )
 
 // TestRandomOperations has several clients write, list and watch the same few
-// objects of a server in this process, and holds what they are told against each
+// objects of a server in this process, and holds what they are sent against each
 // other: no acknowledged write is lost, resource versions only grow, and every
 // list is what the watch's history says it was.
 func TestRandomOperations(t *testing.T) {
@@ -70,11 +70,11 @@ func TestRandomOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.judge(m.history(w, last.ResourceVersion))
+	m.check(m.history(w, last.ResourceVersion))
 	t.Logf("%d writes, %d lists", len(m.acknowledged), len(m.lists))
 }
 
-// model notes what the server told its clients.
+// model notes what the server sent its clients.
 type model struct {
 	t    *testing.T
 	maps clientv1.ConfigMapInterface
@@ -207,10 +207,10 @@ func (m *model) history(w watch.Interface, until string) (events []watch.Event) 
 	}
 }
 
-// judge replays the history.
-func (m *model) judge(events []watch.Event) {
+// check replays the history.
+func (m *model) check(events []watch.Event) {
 	present := map[string]*corev1.ConfigMap{}
-	told := map[int64]string{}
+	sent := map[int64]string{}
 	gone := map[types.UID]bool{}
 	at := int64(0)
 	lists := m.lists
@@ -238,14 +238,14 @@ func (m *model) judge(events []watch.Event) {
 			if had != nil || gone[c.UID] {
 				m.t.Errorf("%s was added twice", content(c))
 			}
-			present[c.Name], told[r] = c, content(c)
+			present[c.Name], sent[r] = c, content(c)
 		case watch.Modified:
 			if had == nil || had.UID != c.UID {
 				m.t.Errorf("%s was modified, but not there", content(c))
 			} else if before, now := count(had), count(c); now != before && now != before+1 {
 				m.t.Errorf("%s counted from %d to %d", c.Name, before, now)
 			}
-			present[c.Name], told[r] = c, content(c)
+			present[c.Name], sent[r] = c, content(c)
 		case watch.Deleted:
 			if had == nil || content(had) != content(c) {
 				m.t.Errorf("%s was deleted, but was %v", content(c), had)
@@ -257,16 +257,16 @@ func (m *model) judge(events []watch.Event) {
 		}
 	}
 	if next(at + 1); len(lists) > 0 {
-		m.t.Errorf("%d lists are of no time that the watch told of", len(lists))
+		m.t.Errorf("%d lists are of no time that the watch sent", len(lists))
 	}
 	for r, c := range m.acknowledged {
-		if told[r] != c {
-			m.t.Errorf("acknowledged at %d: %s, told: %q", r, c, told[r])
+		if sent[r] != c {
+			m.t.Errorf("acknowledged at %d: %s, sent: %q", r, c, sent[r])
 		}
 	}
 	for _, uid := range m.deleted {
 		if !gone[uid] {
-			m.t.Errorf("the deletion of %s was not told", uid)
+			m.t.Errorf("the deletion of %s was not sent", uid)
 		}
 	}
 }

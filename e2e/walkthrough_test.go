@@ -7,7 +7,7 @@ import (
 	"triplane/e2e/harness"
 )
 
-// TestWalkthrough does what the README tells a new user to do.
+// TestWalkthrough does what the README asks of a new user.
 func TestWalkthrough(t *testing.T) {
 	walkthrough(t, harness.Start(t))
 }

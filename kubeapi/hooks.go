@@ -2,14 +2,18 @@ package kubeapi
 
 import (
 	"context"
+	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	flowv1 "k8s.io/api/flowcontrol/v1"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/request"
 	"triplane/generic/server"
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/flowcontrol"
+	"triplane/kubeapi/group"
 	"triplane/kubeapi/scheduling"
 )
 
@@ -38,9 +42,7 @@ func (s *Server) addHooks() error {
 		}},
 		{flowcontrol.ConsumerHook, s.flowControlHook},
 		{"priority-and-fairness-filter", s.flowFilterHook},
-		// What kube-apiserver starts in this needs no start here; probes may ask for
-		// it by name.
-		{"storage-object-count-tracker-hook", s.storageHook},
+		{"storage-object-count-tracker-hook", s.objectCountHook},
 	} {
 		if err := s.GenericAPIServer.AddPostStartHook(h.name, asServer(h.work)); err != nil {
 			return err
@@ -63,6 +65,23 @@ func (s *Server) flowDefaultsHook(ctx context.Context) error {
 func (s *Server) flowFilterHook(context.Context) error {
 	if c := s.GenericAPIServer.Config().FlowControl; c != nil {
 		s.GenericAPIServer.Go(c.Run)
+	}
+	return nil
+}
+
+// objectCountHook waits until flow control knows how many objects there are of a
+// kind whose cache is filled.
+func (s *Server) objectCountHook(ctx context.Context) error {
+	flow := s.GenericAPIServer.Config().FlowControl
+	if flow == nil {
+		return nil
+	}
+	namespaces := corev1.Resource("namespaces")
+	if _, err := group.List[*corev1.Namespace](ctx, s.Stores, namespaces, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached}); err != nil {
+		return err
+	}
+	if !flow.Counted(namespaces.Group, namespaces.Resource) {
+		return errors.New("flow control does not count what is stored")
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func startServer(t *testing.T) http.RoundTripper {
 	hub := cache.NewHub(etcd.Backend(), "/registry")
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { hub.Run(ctx) })
+	running.Go(func() { _ = hub.Run(ctx) })
 	t.Cleanup(func() {
 		cancel()
 		running.Wait()

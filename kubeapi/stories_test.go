@@ -29,14 +29,14 @@ func TestStories(t *testing.T) {
 // TestEveryKindHasAStory looks for a request that creates an object of each
 // resource that is served, or reads it where none can be created.
 func TestEveryKindHasAStory(t *testing.T) {
-	told := map[string]bool{}
+	shown := map[string]bool{}
 	for _, file := range stories(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range request.FindAllStringSubmatch(string(text), -1) {
-			told[m[1]+m[2]] = true
+			shown[m[1]+m[2]] = true
 		}
 	}
 	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://triplane.test", Transport: startServer(t)})
@@ -49,7 +49,7 @@ func TestEveryKindHasAStory(t *testing.T) {
 	}
 	for _, list := range lists {
 		for _, r := range list.APIResources {
-			if !strings.Contains(r.Name, "/") && !told[list.GroupVersion+"/"+r.Name] {
+			if !strings.Contains(r.Name, "/") && !shown[list.GroupVersion+"/"+r.Name] {
 				t.Errorf("no story of %s in %s", r.Name, list.GroupVersion)
 			}
 		}
@@ -57,7 +57,7 @@ func TestEveryKindHasAStory(t *testing.T) {
 }
 
 // request is the request line of a step, with the resource by its version.
-var request = regexp.MustCompile(`(?m)^[A-Z]+ /apis?/((?:[a-z0-9.]+/)?v\d+/)(?:namespaces/[a-z0-9-]+/)?([a-z]+)`)
+var request = regexp.MustCompile(`(?m)^[A-Z]+ /apis?/((?:[a-z0-9.]+/)?v\d+(?:(?:alpha|beta)\d+)?/)(?:namespaces/[a-z0-9-]+/)?([a-z]+)`)
 
 // stories are the files of all stories.
 func stories(t *testing.T) []string {

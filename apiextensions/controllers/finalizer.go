@@ -61,7 +61,7 @@ func (c *Controller) tryCleanUp(ctx context.Context, name string, uid types.UID)
 	if err := c.DeleteInstances(ctx, crd); err != nil {
 		return false, err
 	}
-	crd, err = c.update(ctx, name, uid, func(crd definition) {
+	_, err = c.update(ctx, name, uid, func(crd definition) {
 		SetCondition(crd, terminating(apiextensionsv1.ConditionFalse, "InstanceDeletionCompleted", "removed all instances"))
 		crd.Finalizers = slices.DeleteFunc(slices.Clone(crd.Finalizers), func(f string) bool {
 			return f == apiextensionsv1.CustomResourceCleanupFinalizer

@@ -59,7 +59,7 @@ func TestWebhook(t *testing.T) {
 				}
 				in.Response = &apiextensionsv1.ConversionResponse{UID: in.Request.UID, Result: metav1.Status{Status: "Success"}}
 				c.answer(&in)
-				json.NewEncoder(w).Encode(&in)
+				_ = json.NewEncoder(w).Encode(&in)
 			}))
 			defer server.Close()
 			w := &Webhook{Client: server.Client(), URL: server.URL, ReviewVersion: "v1"}

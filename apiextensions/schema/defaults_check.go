@@ -11,12 +11,12 @@ import (
 // CheckDefaults validates the defaults of a structural schema: each must be valid
 // by the schema that it stands in, and have no fields that would be pruned.
 func CheckDefaults(path *field.Path, s *Schema) (field.ErrorList, error) {
-	return checkDefaults(path, s, nil, false)
+	return checkDefaults(path, s, false)
 }
 
 // inMeta says that the node is inside the metadata of a resource, whose own
-// defaults are validated with the resource; resource is that.
-func checkDefaults(path *field.Path, s *Schema, resource *Schema, inMeta bool) (field.ErrorList, error) {
+// defaults are validated with the resource.
+func checkDefaults(path *field.Path, s *Schema, inMeta bool) (field.ErrorList, error) {
 	if s == nil || !s.defaults && !s.HasDefault {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func checkDefaults(path *field.Path, s *Schema, resource *Schema, inMeta bool) (
 		errs = append(errs, more...)
 	}
 	down := func(p *field.Path, c *Schema, inMeta bool) error {
-		more, err := checkDefaults(p, c, s, inMeta)
+		more, err := checkDefaults(p, c, inMeta)
 		errs = append(errs, more...)
 		return err
 	}

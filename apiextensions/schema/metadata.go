@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -188,7 +189,8 @@ func readMetadata(v any, report bool) (map[string]any, []string, error) {
 			return nil, nil, err
 		}
 		for _, e := range strict {
-			if fe, ok := e.(kjson.FieldError); ok {
+			var fe kjson.FieldError
+			if errors.As(e, &fe) {
 				unknown = append(unknown, fe.FieldPath())
 			}
 		}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -39,7 +40,10 @@ func (v *Validator) Validate(path *field.Path, value any) field.ErrorList {
 	if v.openapi == nil {
 		return nil
 	}
-	result := v.openapi.Validate(value)
+	return fieldErrors(path, v.openapi.Validate(value))
+}
+
+func fieldErrors(path *field.Path, result *validate.Result) field.ErrorList {
 	if result.IsValid() {
 		return nil
 	}
@@ -52,8 +56,8 @@ func (v *Validator) Validate(path *field.Path, value any) field.ErrorList {
 
 // toFieldError says a finding of the OpenAPI validator in the API's own terms.
 func toFieldError(path *field.Path, err error) *field.Error {
-	e, ok := err.(*openapierrors.Validation)
-	if !ok {
+	var e *openapierrors.Validation
+	if !errors.As(err, &e) {
 		return field.Invalid(path, "", err.Error())
 	}
 	if e.Name != "" && e.Name != "." {

@@ -28,15 +28,26 @@ type Validator struct {
 
 // Validate validates a new CRD.
 func (v *Validator) Validate(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
-	var errs field.ErrorList
-	if crd.Name != "" && crd.Name != crd.Spec.Names.Plural+"."+crd.Spec.Group {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), crd.Name, `must be spec.names.plural+"."+spec.group`))
-	}
+	errs := validateName(crd)
 	errs = append(errs, v.spec(ctx, crd, nil)...)
 	errs = append(errs, validateStatus(crd)...)
-	errs = append(errs, ValidateStoredVersions(crd)...)
+	errs = append(errs, validateStoredVersions(crd, "must appear in spec.versions")...)
 	errs = append(errs, validateApproval(crd, nil)...)
 	return append(errs, validatePreserve(crd, nil)...)
+}
+
+// validateName wants the name, and a generated one's beginning, to be those of the
+// resource.
+func validateName(crd *apiextensionsv1.CustomResourceDefinition) (errs field.ErrorList) {
+	path, want := field.NewPath("metadata"), crd.Spec.Names.Plural+"."+crd.Spec.Group
+	const message = `must be spec.names.plural+"."+spec.group`
+	if crd.GenerateName != "" && crd.GenerateName != want {
+		errs = append(errs, field.Invalid(path.Child("generateName"), crd.GenerateName, message))
+	}
+	if crd.Name != "" && crd.Name != want {
+		errs = append(errs, field.Invalid(path.Child("name"), crd.Name, message))
+	}
+	return errs
 }
 
 // ValidateUpdate validates a change of a CRD.
@@ -50,7 +61,9 @@ func (v *Validator) ValidateUpdate(ctx context.Context, crd, old *apiextensionsv
 	errs = append(errs, validation.ValidateImmutableField(crd.Spec.Group, old.Spec.Group, spec.Child("group"))...)
 	errs = append(errs, validation.ValidateImmutableField(crd.Spec.Names.Plural, old.Spec.Names.Plural, spec.Child("names", "plural"))...)
 	errs = append(errs, validateStatus(crd)...)
-	errs = append(errs, ValidateStoredVersions(crd)...)
+	errs = append(errs, validateStoredVersions(crd, "missing from spec.versions; NAME was previously a storage version, "+
+		"and must remain in spec.versions until a storage migration ensures no data remains persisted in NAME "+
+		"and removes NAME from status.storedVersions")...)
 	errs = append(errs, validateApproval(crd, old)...)
 	return append(errs, validatePreserve(crd, old)...)
 }
@@ -139,7 +152,7 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 	if storage != 1 {
 		errs = append(errs, field.Invalid(path, internalVersions(spec), "must have exactly one version marked as storage version"))
 	}
-	if len(spec.Versions) > 0 && len(utilvalidation.IsDNS1035Label(spec.Versions[0].Name)) > 0 {
+	if len(spec.Versions) > 0 && spec.Versions[0].Name != "" && len(utilvalidation.IsDNS1035Label(spec.Versions[0].Name)) > 0 {
 		errs = append(errs, field.Invalid(path.Root().Child("version"), spec.Versions[0].Name,
 			strings.Join(utilvalidation.IsDNS1035Label(spec.Versions[0].Name), ",")))
 	}
@@ -170,9 +183,9 @@ func validateStatus(crd *apiextensionsv1.CustomResourceDefinition) field.ErrorLi
 	return validateNames(&crd.Status.AcceptedNames, field.NewPath("status", "acceptedNames"))
 }
 
-// ValidateStoredVersions holds status.storedVersions to the versions that there
-// are.
-func ValidateStoredVersions(crd *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+// validateStoredVersions holds status.storedVersions to the versions that there
+// are; missing formats the message about one that is not, from its name.
+func validateStoredVersions(crd *apiextensionsv1.CustomResourceDefinition, missing string) field.ErrorList {
 	path, stored := field.NewPath("status", "storedVersions"), crd.Status.StoredVersions
 	var errs field.ErrorList
 	if len(stored) == 0 {
@@ -188,7 +201,7 @@ func ValidateStoredVersions(crd *apiextensionsv1.CustomResourceDefinition) field
 	}
 	for i, name := range stored {
 		if !known.Has(name) {
-			errs = append(errs, field.Invalid(path.Index(i), name, "must appear in spec.versions"))
+			errs = append(errs, field.Invalid(path.Index(i), name, strings.ReplaceAll(missing, "NAME", name)))
 		}
 	}
 	return errs
@@ -205,6 +218,7 @@ func validatePreserve(crd, old *apiextensionsv1.CustomResourceDefinition) field.
 // Approval is what the annotation on CRDs of protected groups says.
 type Approval int
 
+// The approvals.
 const (
 	NotNeeded Approval = iota
 	Missing

@@ -70,7 +70,7 @@ func deprecation(version *apiextensionsv1.CustomResourceDefinitionVersion) []str
 	var msgs []string
 	text := *version.DeprecationWarning
 	if !version.Deprecated {
-		msgs = append(msgs, "can only be set for deprecated versions")
+		return []string{"can only be set for deprecated versions"}
 	}
 	if len(text) > maxDeprecationWarning {
 		msgs = append(msgs, fmt.Sprintf("must be <= %d characters long", maxDeprecationWarning))

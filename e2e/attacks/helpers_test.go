@@ -47,8 +47,8 @@ func (s *target) connect(protocol string) *tls.Conn {
 	return c
 }
 
-// get is a request of the administrator.
-func (s *target) get(path string) (code int, body string) {
+// get returns the body of an answer to the administrator.
+func (s *target) get(path string) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
 	defer cancel()
@@ -65,25 +65,26 @@ func (s *target) get(path string) (code int, body string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return resp.StatusCode, string(b)
+	return string(b)
 }
 
 // ask sends a raw HTTP/1 request on a connection of its own and returns the
 // answer, or the error in its place.
-func (s *target) ask(request string, patience time.Duration) (code int, header http.Header, body string, err error) {
+func (s *target) ask(request string, patience time.Duration) (code int, body string, err error) {
 	c := s.connect("http/1.1")
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		return 0, nil, "", err
+		return 0, "", err
 	}
 	if _, err := io.WriteString(c, request); err != nil {
-		return 0, nil, "", err
+		return 0, "", err
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
-		return 0, nil, "", err
+		return 0, "", err
 	}
+	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, resp.Header, string(b), err
+	return resp.StatusCode, string(b), err
 }
 
 // eventually waits until the condition holds.
@@ -109,7 +110,7 @@ func (s *target) writer() string {
 	token := s.token("writer")
 	s.Kubectl(s.t, "create", "clusterrolebinding", "writer", "--clusterrole=cluster-admin", "--serviceaccount=default:writer")
 	s.eventually("the writer may write", 10*time.Second, func() bool {
-		code, _, _, err := s.ask("GET /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+token+"\r\n\r\n", 5*time.Second)
+		code, _, err := s.ask("GET /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+token+"\r\n\r\n", 5*time.Second)
 		return err == nil && code == http.StatusOK
 	})
 	return token
@@ -119,12 +120,14 @@ func (s *target) writer() string {
 // which asks.
 func (s *target) inFlight() int {
 	s.t.Helper()
-	_, body := s.get("/metrics")
+	body := s.get("/metrics")
 	sum := 0
 	for line := range strings.Lines(body) {
 		var n int
 		if name, value, ok := strings.Cut(line, "} "); ok && strings.HasPrefix(name, "apiserver_current_inflight_requests") {
-			fmt.Sscan(value, &n)
+			if _, err := fmt.Sscan(value, &n); err != nil {
+				s.t.Fatal(err)
+			}
 			sum += n
 		}
 	}

@@ -33,7 +33,7 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 		}
 	}
 	s.eventually("the attack has begun", 10*time.Second, func() bool { return s.inFlight() > 0 })
-	if code, _, _, err := s.ask("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", 5*time.Second); err != nil || code != http.StatusOK {
+	if code, _, err := s.ask("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", 5*time.Second); err != nil || code != http.StatusOK {
 		t.Errorf("a health probe is answered %d, %v", code, err)
 	}
 	s.eventually("the slots are free again", 15*time.Second, func() bool { return s.inFlight() == 0 })
@@ -56,7 +56,7 @@ func TestBodiesThatNeverCome(t *testing.T) {
 	s.eventually("the slots are free again", 15*time.Second, func() bool { return s.inFlight() == 0 })
 
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 3000000\r\n\r\n{", path, token)
-	code, _, body, err := s.ask(head, 20*time.Second)
+	code, body, err := s.ask(head, 20*time.Second)
 	if err != nil || code != http.StatusGatewayTimeout {
 		t.Errorf("%d %q, %v", code, body, err)
 	}
@@ -96,7 +96,7 @@ func TestRefusalsAreShort(t *testing.T) {
 	s := start(t)
 	long := strings.Repeat("a", 800<<10)
 	for _, path := range []string{"/" + long, "/api/v1/namespaces/" + long + "/pods", "/apis/" + long + "/v1/things", "/api/v1/" + long, "/api/v1/pods/" + long} {
-		code, _, body, err := s.ask("GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n", 10*time.Second)
+		code, body, err := s.ask("GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n", 10*time.Second)
 		if err != nil || code != http.StatusForbidden && code != http.StatusUnauthorized || len(body) > 16<<10 {
 			t.Errorf("%s…: %d with %d bytes, %v", path[:20], code, len(body), err)
 		}

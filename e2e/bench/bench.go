@@ -50,7 +50,7 @@ func (b *bench) create(o setupObject) error {
 	return err
 }
 
-// created tells that a server that somebody else runs was loaded before.
+// created reports whether a server that somebody else runs was loaded before.
 func (b *bench) created(r resource) bool {
 	return *kubeconfig != "" && b.one(request{method: "GET", path: r.path(b.n(present) - 1), want: 200}) == nil
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -36,7 +36,7 @@ func (c *curve) add(size int, column, value string) {
 	progress("  %d %s: %s %s", size, c.name, column, value)
 }
 
-func (c *curve) write(w io.Writer) {
+func (c *curve) write(w *bytes.Buffer) {
 	fmt.Fprintf(w, "\n## Scaling: %s\n\n| %s | %s |\n|%s\n", c.name, c.name, strings.Join(c.columns, " | "), strings.Repeat(" --- |", len(c.columns)+1))
 	for _, size := range c.sizes {
 		fmt.Fprintf(w, "| %d |", size)
@@ -58,7 +58,7 @@ func cost(m measured) string { return fmt.Sprintf("%.3f ms CPU, p50 %.2f ms", m.
 
 // size is that of all files below a directory.
 func size(dir string) (total int64) {
-	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil
 		}

@@ -13,7 +13,7 @@
 // a server (its etcd too), from /proc; so is memory. What a row costs is the
 // median of the rounds; ratios are between medians of the same run. Beside them
 // stand the numbers of kube-apiserver v1.36.2 with etcd 3.6, which were measured
-// on another machine of two cores: they tell the order, not the percent.
+// on another machine of two cores: they show the order, not the percent.
 //
 // main.go runs the servers (target.go) in turn; phases.go has the rows of load,
 // fanout.go those of watches, memory.go and scaling.go what grows, etcd.go the

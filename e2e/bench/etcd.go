@@ -26,7 +26,7 @@ func measureEtcd(res *results, name string, t *target) error {
 		if err != nil {
 			return err
 		}
-		defer c.Close()
+		defer func() { _ = c.Close() }()
 		connections[i] = c
 	}
 	n := max(1, int(20000**scale))

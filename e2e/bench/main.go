@@ -50,7 +50,7 @@ func run() error {
 }
 
 // save writes what there is so far to the output file, if there is one: a run
-// that is broken off has told something.
+// that is broken off has measured something.
 func (r *results) save() error {
 	if *output == "" {
 		return nil
@@ -105,7 +105,7 @@ func findPrograms() (harness.Programs, error) {
 	return harness.Programs{Triplane: in("triplane"), Etcd: in("etcd"), SampleAPIServer: in("sample-apiserver")}, nil
 }
 
-// progress tells whoever waits.
+// progress reports to whoever waits.
 func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 // given is an API server that somebody else runs.
@@ -151,7 +151,7 @@ func withTarget(start func(dir string) (*target, error), f func(*target) error) 
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	t, err := start(dir)
 	if t != nil {
 		defer t.close()

@@ -48,7 +48,7 @@ func name(prefix string, i int) string { return fmt.Sprintf("%s%06d", prefix, i)
 
 func create(b *bench, r resource) (measured, error) {
 	return b.load(b.n(present), func(i int) request {
-		return request{method: "POST", path: r.collection, contentType: "application/json", body: r.object(name("o", i), "front"), want: 201}
+		return request{method: "POST", path: r.collection, contentType: "application/json", body: r.object(name("o", i)), want: 201}
 	})
 }
 
@@ -92,7 +92,7 @@ func applyCreate(b *bench, r resource) (measured, error) {
 	return b.load(b.n(present/2), func(i int) request {
 		return request{
 			method: "PATCH", path: r.collection + "/" + name("s", i) + "?fieldManager=bench",
-			contentType: "application/apply-patch+yaml", body: r.object(name("s", i), "front"), want: 201,
+			contentType: "application/apply-patch+yaml", body: r.object(name("s", i)), want: 201,
 		}
 	})
 }

@@ -15,7 +15,7 @@ type resource struct {
 	patch      string // a merge patch; %d differs each time
 	protobuf   bool
 	setup      []setupObject
-	// crowded tells that deletions are measured beside 200 CRDs, which must not
+	// crowded says that deletions are measured beside 200 CRDs, which must not
 	// make them slower.
 	crowded bool
 }
@@ -24,9 +24,9 @@ type resource struct {
 type setupObject struct{ path, body string }
 
 // object is the JSON of an object of the resource.
-func (r resource) object(name, value string) []byte {
-	return fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"labels":{"app":"bench","tier":%q}},%s}`,
-		r.apiVersion, r.kind, name, value, r.payload)
+func (r resource) object(name string) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"labels":{"app":"bench","tier":"front"}},%s}`,
+		r.apiVersion, r.kind, name, r.payload)
 }
 
 func (r resource) path(i int) string { return fmt.Sprintf("%s/o%06d", r.collection, i) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -123,31 +124,33 @@ func (r *results) eventMillis(server string) (float64, bool) {
 
 // write prints the results as Markdown.
 func (r *results) write(w io.Writer) error {
+	var b bytes.Buffer
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	fmt.Fprintf(w, "# Results\n\nCommit %s, %s, %d CPUs (%s), %d rounds, medians. Written by `make bench`; see doc.go there for what is measured.\n",
+	fmt.Fprintf(&b, "# Results\n\nCommit %s, %s, %d CPUs (%s), %d rounds, medians. Written by `make bench`; see doc.go there for what is measured.\n",
 		strings.TrimSpace(string(commit)), runtime.Version(), runtime.NumCPU(), cpuModel(), *rounds)
-	r.writeAims(w)
-	r.writeMemory(w)
-	r.writeRows(w)
+	r.writeAims(&b)
+	r.writeMemory(&b)
+	r.writeRows(&b)
 	for _, c := range r.curves {
-		c.write(w)
+		c.write(&b)
 	}
-	return nil
+	_, err := b.WriteTo(w)
+	return err
 }
 
-func (r *results) writeAims(w io.Writer) {
+func (r *results) writeAims(w *bytes.Buffer) {
 	for _, server := range []string{embeddedName, externalName} {
 		if !slices.Contains(r.servers, server) {
 			continue
 		}
 		fmt.Fprintf(w, "\n## %s beside kube-apiserver\n\n| work | kube-apiserver + etcd, recorded | aim | measured | ratio | held |\n| --- | --- | --- | --- | --- | --- |\n", server)
 		for _, y := range aims() {
-			io.WriteString(w, y.compare(r, server))
+			w.WriteString(y.compare(r, server))
 		}
 	}
 }
 
-func (r *results) writeMemory(w io.Writer) {
+func (r *results) writeMemory(w *bytes.Buffer) {
 	fmt.Fprintln(w, "\n## Start and memory\n\n| server | exec to ready | resident, idle | after 3,000 pods and 6,000 ConfigMaps with 3 revisions |\n| --- | --- | --- | --- |")
 	for _, s := range r.servers {
 		ready, ok := r.readyMillis(s)
@@ -163,7 +166,7 @@ func (r *results) writeMemory(w io.Writer) {
 	}
 }
 
-func (r *results) writeRows(w io.Writer) {
+func (r *results) writeRows(w *bytes.Buffer) {
 	fmt.Fprintln(w, "\n## All rows\n\nThe ratio is to the sample-apiserver's CPU for the same work on its Flunders.\n\n"+
 		"| resource | work | server | CPU/op | op/s | p50 | p99 | ratio |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, key := range r.rows {

@@ -61,7 +61,7 @@ func objectsCurve(p harness.Programs) func(*results, *target, *curve) error {
 			from := have
 			m, err := b.load(n-from, func(i int) request {
 				return request{method: "POST", path: configMaps.collection, contentType: "application/json",
-					body: configMaps.object(name("o", from+i), "front"), want: 201}
+					body: configMaps.object(name("o", from+i)), want: 201}
 			})
 			if err != nil {
 				return err
@@ -122,7 +122,7 @@ func restart(p harness.Programs, t *target, c *curve, n int) error {
 	return nil
 }
 
-// watchersCurve opens watches that have nothing to tell, then has one event go to
+// watchersCurve opens watches that have no events, then has one event go to
 // all of them.
 func watchersCurve(_ *results, t *target, c *curve) error {
 	b := newBench(t)
@@ -170,7 +170,7 @@ func namespacesCurve(_ *results, t *target, c *curve) error {
 		c.add(n, "create namespace", cost(m))
 		m, err = b.load(n-from, func(i int) request {
 			return request{method: "POST", path: "/api/v1/namespaces/" + name("n", from+i) + "/configmaps", contentType: "application/json",
-				body: configMaps.object("o", "front"), want: 201}
+				body: configMaps.object("o"), want: 201}
 		})
 		if err != nil {
 			return err

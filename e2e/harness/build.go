@@ -1,5 +1,3 @@
-// Package harness builds and runs the real programs of the end-to-end tests: the
-// server, kubectl, etcd, and an external API server.
 package harness
 
 import (
@@ -16,7 +14,7 @@ type Programs struct {
 	Triplane, Kubectl, Etcd, SampleAPIServer string
 }
 
-// kubectlVersion is what kubectl takes itself for: without it, it refuses to
+// kubectlVersion is linked into kubectl as its version: without one, it refuses to
 // compare itself with a server.
 const kubectlVersion = "-X k8s.io/component-base/version.gitVersion=v1.36.2 -X k8s.io/client-go/pkg/version.gitVersion=v1.36.2"
 

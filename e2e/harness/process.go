@@ -52,14 +52,14 @@ func (p *Process) Output() string { return p.output.String() }
 
 // Kill ends the process as a power failure would.
 func (p *Process) Kill() {
-	p.cmd.Process.Signal(syscall.SIGKILL)
+	_ = p.cmd.Process.Signal(syscall.SIGKILL) // or it has ended already
 	<-p.exited
 }
 
 // Terminate asks the process to end and returns how it did.
 func (p *Process) Terminate(t testing.TB) error {
 	t.Helper()
-	p.cmd.Process.Signal(syscall.SIGTERM)
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // or it has ended already
 	return p.Wait(t, 30*time.Second)
 }
 

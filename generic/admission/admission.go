@@ -13,6 +13,7 @@ import (
 // Operation is what is done to the object.
 type Operation string
 
+// The operations, as webhooks and policies name them.
 const (
 	Create  Operation = "CREATE"
 	Update  Operation = "UPDATE"

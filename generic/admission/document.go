@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
+
+	"triplane/generic/object"
 )
 
 // Document is an object as JSON that says its kind.
@@ -18,7 +20,7 @@ func Document(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) 
 	if err != nil || kind.Empty() || !obj.GetObjectKind().GroupVersionKind().Empty() {
 		return text, err
 	}
-	if _, ok := obj.(runtime.Unstructured); ok {
+	if !object.Typed(obj) {
 		return text, nil
 	}
 	head, err := json.Marshal(struct {
@@ -35,7 +37,7 @@ func Document(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) 
 }
 
 // FromDocument reads an object of the codec's version from JSON, and fills in
-// defaults. Its kind is told as that of like is.
+// defaults. Its kind is set if that of like is.
 func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Object, error) {
 	obj := codec.New()
 	if u, ok := obj.(interface{ UnmarshalJSON(b []byte) error }); ok {
@@ -45,7 +47,7 @@ func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Ob
 	} else if err := kjson.UnmarshalCaseSensitivePreserveInts(text, obj); err != nil {
 		return nil, err
 	}
-	if _, ok := obj.(runtime.Unstructured); !ok && like != nil {
+	if object.Typed(obj) && like != nil {
 		obj.GetObjectKind().SetGroupVersionKind(like.GetObjectKind().GroupVersionKind())
 	}
 	codec.Default(obj)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// gateWait is how long a request waits for what it is to be judged by.
+// gateWait is how long a request waits for the objects that plugins validate it by.
 const gateWait = 10 * time.Second
 
-// Gate holds requests back until plugins know the objects by which they judge. A
+// Gate holds requests back until plugins know the objects by which they validate. A
 // nil Gate is open. It is safe for concurrent use.
 type Gate struct {
 	open   atomic.Bool

@@ -8,7 +8,7 @@ import (
 // NewForbidden is the 403 status that refuses an operation because of err. A
 // status stays what it is.
 func NewForbidden(a *Attributes, err error) error {
-	if _, ok := err.(apierrors.APIStatus); ok { //nolint:errorlint // a wrapped status says something else
+	if _, ok := err.(apierrors.APIStatus); ok {
 		return err
 	}
 	return Forbidden(a, err)

@@ -9,12 +9,12 @@ import (
 	"triplane/generic/authorization/authorizer"
 )
 
-func attributes(who, verb, namespace, group, resource, subresource, name string) *authorizer.Attributes {
+func attributes(who, verb, namespace, group, resource, subresource, name string) *authorizer.Attributes { //nolint:unparam // the order of an attribute record
 	return &authorizer.Attributes{User: &user.Info{Name: who, Groups: []string{"of-" + who}}, Verb: verb, Namespace: namespace,
 		APIGroup: group, Resource: resource, Subresource: subresource, Name: name, ResourceRequest: true}
 }
 
-func path(who, verb, p string) *authorizer.Attributes {
+func path(who, verb, p string) *authorizer.Attributes { //nolint:unparam // read beside attributes
 	return &authorizer.Attributes{User: &user.Info{Name: who}, Verb: verb, Path: p}
 }
 

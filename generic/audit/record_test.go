@@ -52,7 +52,7 @@ func open(t *testing.T, p *Policy, longRunning bool, change func(*Request)) (*Re
 	t.Helper()
 	k := &kept{}
 	r := New(p, k, nil).Begin()
-	q := &Request{ID: "id", HTTP: httptest.NewRequest("GET", "/api/v1/namespaces/n/pods/p?pretty=0", nil), Received: time.Now(),
+	q := &Request{ID: "id", HTTP: httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/n/pods/p?pretty=0", nil), Received: time.Now(),
 		Attributes: attributes("alice", "get", "n", "", "pods", "", "p"), LongRunning: longRunning}
 	if change != nil {
 		change(q)
@@ -212,7 +212,7 @@ func TestUnauthenticated(t *testing.T) {
 	a := attributes("", "get", "n", "", "pods", "", "p")
 	a.User = nil
 	r.Annotate("authentication.k8s.io/x", "y")
-	if !r.OpenUnauthenticated(&Request{HTTP: httptest.NewRequest("GET", "/x", nil), Attributes: a}) {
+	if !r.OpenUnauthenticated(&Request{HTTP: httptest.NewRequest(http.MethodGet, "/x", nil), Attributes: a}) {
 		t.Fatal("not audited")
 	}
 	r.ResponseStatus(&metav1.Status{Code: http.StatusUnauthorized})
@@ -227,7 +227,7 @@ func TestUnauthenticated(t *testing.T) {
 
 func TestNotAudited(t *testing.T) {
 	k := &kept{}
-	q := &Request{HTTP: httptest.NewRequest("GET", "/x", nil), Attributes: path("a", "get", "/x")}
+	q := &Request{HTTP: httptest.NewRequest(http.MethodGet, "/x", nil), Attributes: path("a", "get", "/x")}
 	if audited, stored := New(all(LevelNone), k, nil).Begin().Open(q); audited || !stored {
 		t.Errorf("audited %v, stored %v", audited, stored)
 	}
@@ -254,7 +254,7 @@ func TestRefused(t *testing.T) {
 	m := metrics.New()
 	k := &kept{fails: true}
 	r := New(all(LevelMetadata), k, m.Audit).Begin()
-	if audited, stored := r.Open(&Request{HTTP: httptest.NewRequest("GET", "/x", nil), Attributes: path("a", "get", "/x")}); !audited || stored {
+	if audited, stored := r.Open(&Request{HTTP: httptest.NewRequest(http.MethodGet, "/x", nil), Attributes: path("a", "get", "/x")}); !audited || stored {
 		t.Errorf("audited %v, stored %v", audited, stored)
 	}
 	r.Responds(500)

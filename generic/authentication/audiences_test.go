@@ -2,6 +2,7 @@ package authentication
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
@@ -58,7 +59,7 @@ func TestWarningOfSpaces(t *testing.T) {
 		"Bearer  a": true, "bearer  a": true, "Bearer a": false, "Bearer   a": false, "Basic  a": false, "Bearer ": false,
 	} {
 		var warnings request.Warnings
-		r := httptest.NewRequest("GET", "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r = r.WithContext(request.WithWarnings(r.Context(), &warnings))
 		r.Header.Set("Authorization", header)
 		if _, err := Bearer(known("a")).AuthenticateRequest(r); err != nil {

@@ -60,7 +60,7 @@ func FuzzBearerToken(f *testing.F) {
 
 func TestUnion(t *testing.T) {
 	refuse := RequestFunc(func(*http.Request) (*Response, error) { return nil, errors.New("wrong") })
-	r := httptest.NewRequest("GET", "/", nil)
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Authorization", "Bearer a")
 	for _, c := range []struct {
 		auth Request
@@ -97,7 +97,7 @@ func TestAuthenticatedGroup(t *testing.T) {
 }
 
 func TestAnonymousAndLoopback(t *testing.T) {
-	healthz, other := httptest.NewRequest("GET", "/healthz", nil), httptest.NewRequest("GET", "/x", nil)
+	healthz, other := httptest.NewRequest(http.MethodGet, "/healthz", nil), httptest.NewRequest(http.MethodGet, "/x", nil)
 	some := Anonymous("/healthz")
 	if r, _ := some.AuthenticateRequest(healthz); r == nil || r.User.Name != user.Anonymous || !r.User.InGroup(user.AllUnauthenticated) {
 		t.Errorf("%v", r)
@@ -129,7 +129,7 @@ func TestWebSocket(t *testing.T) {
 		{"a," + WebSocketPrefix + "%%", "websocket", "", false, true},
 		{"a," + WebSocketPrefix + "eA", "websocket", "", false, true},
 	} {
-		r := httptest.NewRequest("GET", "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Connection", "keep-alive, Upgrade")
 		r.Header.Set("Upgrade", c.upgrade)
 		r.Header.Set(protocolHeader, c.protocols)
@@ -158,7 +158,7 @@ func TestReviewErrors(t *testing.T) {
 
 func TestTokenCache(t *testing.T) {
 	asked := 0
-	c := NewTokenCache(TokenFunc(func(ctx context.Context, token string) (*Response, error) {
+	c := NewTokenCache(TokenFunc(func(_ context.Context, token string) (*Response, error) {
 		asked++
 		if token == "bad" {
 			return nil, nil

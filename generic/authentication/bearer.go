@@ -46,7 +46,7 @@ func BearerToken(header string) string {
 	return token
 }
 
-// spaceBeforeToken tells whether a token is not seen as two spaces precede it.
+// spaceBeforeToken reports whether a token is not seen as two spaces precede it.
 func spaceBeforeToken(header string) bool {
 	parts := strings.Split(strings.TrimSpace(header), " ")
 	return len(parts) == 3 && strings.EqualFold(parts[0], "bearer") && parts[1] == ""

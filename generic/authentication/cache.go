@@ -18,7 +18,7 @@ type cachedToken struct {
 
 // TokenCache remembers for a short time which tokens were accepted, for
 // authenticators that ask somebody else. Tokens are kept as keyed hashes, so
-// that memory does not tell them.
+// that memory does not reveal them.
 //
 // Refusals are not remembered: a token that becomes good is good at once.
 type TokenCache struct {
@@ -51,7 +51,7 @@ func (c *TokenCache) AuthenticateToken(ctx context.Context, token string) (*Resp
 	return response, err
 }
 
-// hash tells tokens and the audiences asked for apart.
+// hash is the key of a token with the audiences asked for.
 func (c *TokenCache) hash(ctx context.Context, token string) (key [sha256.Size]byte) {
 	h := hmac.New(sha256.New, c.key[:])
 	h.Write([]byte(token))

@@ -30,7 +30,7 @@ func TestUnionPoolFollowsItsBundles(t *testing.T) {
 		t.Error("the pool does not hold the authorities of both")
 	}
 	third.write(t, two)
-	b.modTime = time.Time{} // whatever the file system's clock can tell apart
+	b.modTime = time.Time{} // whatever the file system's clock can distinguish
 	b.checked.Store(0)
 	if pool().Equal(before) {
 		t.Error("the pool still has the old authorities")

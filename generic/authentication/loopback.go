@@ -14,7 +14,7 @@ func WithLoopback(ctx context.Context) context.Context {
 	return context.WithValue(ctx, loopbackKey, true)
 }
 
-// IsLoopback tells whether a request is the server's own.
+// IsLoopback reports whether a request is the server's own.
 func IsLoopback(ctx context.Context) bool {
 	own, _ := ctx.Value(loopbackKey).(bool)
 	return own

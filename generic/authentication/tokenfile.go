@@ -16,7 +16,7 @@ import (
 )
 
 // TokenFile knows the tokens of a file that is read once, by their digests: how
-// long a look takes tells nothing about a token.
+// long a lookup takes reveals nothing about a token.
 type TokenFile map[[sha256.Size]byte]*Response
 
 // ReadTokenFile reads --token-auth-file: lines of

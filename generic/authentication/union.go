@@ -86,7 +86,7 @@ func AuthenticatedTokenGroup(inner Token) Token {
 
 // groupAdder remembers what it made of a user: authenticators mostly return the
 // same one for the same credential. Users are never changed, so that the
-// pointer tells them apart, and being a key keeps it from being used again.
+// pointer identifies them, and being a key keeps it from being used again.
 type groupAdder struct {
 	known recent[*user.Info, *user.Info]
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -70,7 +71,7 @@ func (a *authority) issue(t testing.TB, subject pkix.Name, change func(*x509.Cer
 }
 
 func ask(auth Request, cert *x509.Certificate, header ...string) (*Response, error) {
-	r := httptest.NewRequest("GET", "/", nil)
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	if cert != nil {
 		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}
 	}
@@ -185,7 +186,7 @@ func BenchmarkX509(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	auth, r := X509(bundle), httptest.NewRequest("GET", "/", nil)
+	auth, r := X509(bundle), httptest.NewRequest(http.MethodGet, "/", nil)
 	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{ca.issue(b, pkix.Name{CommonName: "u"}, nil)}}
 	b.ReportAllocs()
 	for b.Loop() {

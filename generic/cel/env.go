@@ -38,6 +38,6 @@ var Base = sync.OnceValues(func() (*cel.Env, error) {
 func ProgramOptions() []cel.ProgramOption {
 	return []cel.ProgramOption{
 		cel.CostLimit(PerCallLimit), cel.InterruptCheckFrequency(100),
-		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
+		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostTracking(library.ActualCosts{}),
 	}
 }

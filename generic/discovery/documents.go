@@ -111,13 +111,14 @@ func joinParts(kind documentKind, groups []*group) (*document, error) {
 }
 
 func (e *group) part(aggregated bool) (part, error) {
-	kept, v := &e.plain, any(nil)
+	kept := &e.plain
 	if aggregated {
 		kept = &e.aggregated
 	}
 	if kept.json != nil {
 		return *kept, nil
 	}
+	var v any
 	if aggregated {
 		v = e.discovery()
 	} else {

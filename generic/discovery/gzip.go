@@ -27,6 +27,7 @@ func writeGzip(w http.ResponseWriter, body []byte) {
 	if err != nil {
 		return // the level is a constant that exists
 	}
-	z.Write(body)
-	z.Close()
+	// A client that has gone is the only error.
+	_, _ = z.Write(body)
+	_ = z.Close()
 }

@@ -121,7 +121,7 @@ func TestDiscovery(t *testing.T) {
 		t.Errorf("%+v\nwant\n%+v", resources, want)
 	}
 	w := httptest.NewRecorder()
-	c.ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/", nil))
+	c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/", nil))
 	var list metav1.APIResourceList
 	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || list.GroupVersion != "v1" || len(list.APIResources) != 5 {
 		t.Errorf("%v %s", err, w.Body)

@@ -10,11 +10,11 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/endpoints/handlers"
 	"triplane/generic/managedfields"
+	view "triplane/generic/object"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 )
@@ -143,7 +143,7 @@ func (g *APIGroupVersion) hub(st rest.Storage, kind schema.GroupVersionKind) sch
 	if k := obj.GetObjectKind().GroupVersionKind(); !k.Empty() {
 		return k
 	}
-	if _, ok := obj.(runtime.Unstructured); ok || g.Scheme == nil {
+	if !view.Typed(obj) || g.Scheme == nil {
 		return kind
 	}
 	kinds, _, err := g.Scheme.ObjectKinds(obj)
@@ -168,6 +168,9 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 	if p, ok := r.parent.(rest.Scoper); ok {
 		s.Namespaced = p.NamespaceScoped()
 	}
+	if p, ok := r.storage.(rest.GroupVersionAcceptor); ok {
+		s.AcceptsGroupVersion = p.AcceptsGroupVersion
+	}
 	s.Table, _ = r.storage.(rest.TableConvertor)
 	if s.Table == nil && readable(r.storage) {
 		s.Table = defaultTable{}
@@ -175,7 +178,7 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 	if d, ok := r.parent.(rest.Deprecated); ok {
 		s.Deprecation = d.DeprecationWarning()
 	}
-	s.StrategicMerge = g.Scheme != nil && !isUnstructured(codec)
+	s.StrategicMerge = g.Scheme != nil && view.Typed(codec.New())
 	if l, ok := r.storage.(rest.Lister); ok {
 		s.ListKind = l.NewList().GetObjectKind().GroupVersionKind().Kind // of typed lists none
 	}
@@ -188,12 +191,6 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		s.FieldManager = g.fieldManager(r, s)
 	}
 	return s
-}
-
-// isUnstructured reports whether a codec's objects have no Go type.
-func isUnstructured(codec rest.Codec) bool {
-	_, ok := codec.New().(runtime.Unstructured)
-	return ok
 }
 
 // readable reports whether a storage has objects in it: the answers of reviews
@@ -219,7 +216,7 @@ func (g *APIGroupVersion) fieldManager(r *Resource, s *handlers.RequestScope) fu
 		}
 		return handlers.NewFieldManager(handlers.FieldManagerOptions{
 			Kind: s.Kind, Hub: s.Hub.GroupVersion(), Types: types, Subresource: s.Subresource, ResetFields: reset,
-			Codecs: r.codecFor, Custom: isUnstructured(s.Codec),
+			Codecs: r.codecFor, Custom: !view.Typed(s.Codec.New()),
 		})
 	})
 }

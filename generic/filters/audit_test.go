@@ -150,9 +150,9 @@ func BenchmarkAudit(b *testing.B) {
 				rec := request.AuditFrom(r.Context())
 				rec.RequestObject(object)
 				rec.ResponseObject(object)
-				w.WriteHeader(200)
+				w.WriteHeader(http.StatusOK)
 			}), o)
-			r := httptest.NewRequest("PUT", "/api/v1/namespaces/n/pods/p", nil)
+			r := httptest.NewRequest(http.MethodPut, "/api/v1/namespaces/n/pods/p", nil)
 			authorization := []string{"Bearer admin"}
 			w := &discard{h: http.Header{}}
 			b.ReportAllocs()

@@ -67,7 +67,7 @@ func (granted) Authorize(_ context.Context, a *authorizer.Attributes) (authorize
 		a.User.Name == "jane" && a.Resource == "pods":
 		return authorizer.Allow, "", nil
 	case a.Resource == "broken":
-		return authorizer.NoOpinion, "", errors.New("cannot tell")
+		return authorizer.NoOpinion, "", errors.New("cannot decide")
 	case a.Resource == "reasons":
 		return authorizer.NoOpinion, "because", nil
 	}
@@ -107,7 +107,7 @@ func TestChainAnswers(t *testing.T) {
 		{"subresource", "GET", pods + "/p/log", nil, 403, `cannot get resource \"pods/log\"`},
 		{"path", "OPTIONS", "/api", nil, 403, `"message":"forbidden: User \"system:anonymous\" cannot options path \"/api\"","reason":"Forbidden","details":{},"code":403}`},
 		{"reason", "GET", "/api/v1/reasons", nil, 403, `at the cluster scope: because`},
-		{"cannot tell", "GET", "/api/v1/broken", nil, 500, `Internal Server Error: "/api/v1/broken": cannot tell`},
+		{"cannot decide", "GET", "/api/v1/broken", nil, 500, `Internal Server Error: "/api/v1/broken": cannot decide`},
 		{"no resource", "GET", "/api/v1/watch", nil, 500, `Internal Server Error: "/api/v1/watch": failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/watch`},
 		{"timeout", "GET", pods + "?timeout=10", []string{"Authorization", "Bearer admin"}, 400, `"message":"invalid timeout specified in the request URL - time: missing unit in duration \"10\"","reason":"BadRequest","code":400}`},
 		{"timeout of a watch", "GET", pods + "?watch=1&timeout=x", []string{"Authorization", "Bearer admin"}, 200, `"Name":"admin"`},
@@ -203,12 +203,12 @@ func TestPanics(t *testing.T) {
 }
 
 func TestDeadline(t *testing.T) {
-	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), Options{Settings: within(time.Hour)})
+	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), Options{Settings: within(time.Hour)})
 	w := serve(h, "GET", "/api/v1/pods/p?timeout=1ms")
 	if w.Code != 504 || !strings.Contains(w.Body.String(), `"reason":"Timeout"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	h = Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h = Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if _, has := r.Context().Deadline(); has {
 			t.Error("a watch has no deadline")
 		}
@@ -219,7 +219,7 @@ func TestDeadline(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	terminating, g := make(chan struct{}), &WaitGroup{}
 	entered := make(chan struct{}, 2)
-	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		entered <- struct{}{}
 		<-r.Context().Done()
 	}), Options{WaitGroupOptions: WaitGroupOptions{g}, TerminationOptions: TerminationOptions{terminating}, Settings: within(50 * time.Millisecond)})
@@ -252,7 +252,7 @@ func TestInFlightLimits(t *testing.T) {
 	o := testOptions()
 	o.Authorization, o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight = nil, 1, 1
 	entered, leave := make(chan struct{}), make(chan struct{})
-	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/v1/pods/slow" {
 			entered <- struct{}{}
 			<-leave
@@ -317,7 +317,7 @@ func TestUnknownClientsReconnect(t *testing.T) {
 		token, want string
 		major       int
 	}{{"", "close", 2}, {"x", "close", 2}, {"admin", "", 2}, {"", "", 1}} {
-		r := httptest.NewRequest("GET", "/x", nil)
+		r := httptest.NewRequest(http.MethodGet, "/x", nil)
 		r.ProtoMajor = c.major
 		if c.token != "" {
 			r.Header.Set("Authorization", "Bearer "+c.token)
@@ -348,7 +348,7 @@ func TestAuditIDIsKept(t *testing.T) {
 
 // Handlers find Flush and Hijack where the connection has them.
 func TestWriterShapes(t *testing.T) {
-	server := httptest.NewServer(Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(Chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		c, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
 			t.Error(err)
@@ -362,7 +362,7 @@ func TestWriterShapes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // a test
+	defer c.Close()
 	_, _ = io.WriteString(c, "GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
 	lines := bufio.NewScanner(c)
 	for lines.Scan() && lines.Text() != "hello" {
@@ -370,7 +370,7 @@ func TestWriterShapes(t *testing.T) {
 	if lines.Text() != "hello" {
 		t.Error("the connection was not handed over")
 	}
-	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.(http.Flusher).Flush()
 		if _, can := w.(http.Hijacker); can {
 			t.Error("nothing here can be hijacked")
@@ -435,8 +435,8 @@ func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(int)             {}
 
 func BenchmarkChain(b *testing.B) {
-	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }), testOptions())
-	r := httptest.NewRequest("GET", "/api/v1/namespaces/n/pods/p", nil)
+	h := Chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }), testOptions())
+	r := httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/n/pods/p", nil)
 	authorization := []string{"Bearer admin"}
 	w := &discard{h: http.Header{}}
 	b.ReportAllocs()

@@ -96,7 +96,7 @@ func timeoutOf(r *http.Request, limit time.Duration) (time.Duration, error) {
 	}
 	wanted, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("invalid timeout specified in the request URL - %v", err)
+		return 0, fmt.Errorf("invalid timeout specified in the request URL - %w", err)
 	}
 	if wanted > 0 && (limit <= 0 || wanted < limit) {
 		return wanted, nil

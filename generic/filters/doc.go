@@ -5,25 +5,25 @@
 //
 // Chain lists the filters, outermost first:
 //
-//	stack           the goroutine's stack gets the size that a request needs
-//	exchange        one allocation holds all that is known of the request
-//	panicRecovery   a handler that panics answers 500
-//	auditID         the request gets an id, which the response names
-//	goaway          a fraction of HTTP/2 clients is asked to reconnect
-//	requestInfo     path and query become a RequestInfo
-//	metrics         the request is counted and timed
-//	retryAfter      429 while the server drains
-//	waitGroup       shutdown waits for the request
-//	termination     long-running requests end with the server
-//	deadline        other requests end after --request-timeout
-//	hsts            Strict-Transport-Security
-//	cors            cross-origin requests of browsers
-//	auditRecord     the request gets a record for the audit log
-//	authentication  who asks; 401
-//	audit           what is recorded of the request
-//	impersonation   as whom; 403
-//	inFlight        how many at once; 429
-//	authorization   may they; 403
+//	stack                the goroutine's stack gets the size that a request needs
+//	exchange             one allocation holds all that is known of the request
+//	panicRecovery        a handler that panics answers 500
+//	auditID              the request gets an id, which the response names
+//	goaway               a fraction of HTTP/2 clients is asked to reconnect
+//	requestInfo          path and query become a RequestInfo
+//	metrics              the request is counted and timed
+//	retryAfter           429 while the server drains
+//	waitGroup            shutdown waits for the request
+//	termination          long-running requests end with the server
+//	deadline             other requests end after --request-timeout
+//	hsts                 Strict-Transport-Security
+//	cors                 cross-origin requests of browsers
+//	auditRecord          the request gets a record for the audit log
+//	authentication       who asks; 401
+//	audit                what is recorded of the request
+//	impersonation        as whom; 403
+//	priorityAndFairness  seats and queues by flow, or limits in flight; 429
+//	authorization        may they; 403
 //
 // Each filter's file says what it does, which options it has, which metrics it
 // feeds, and why it stands where it does. A filter that does not apply, because

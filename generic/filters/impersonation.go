@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"sort"
 	"strings"
 
@@ -22,8 +23,8 @@ const (
 
 // withImpersonation lets users act as others where they may (see
 // impersonationModes and KEP-5284): behind it the request's user is the
-// impersonated one. It answers 403 where they may not, and 400 where no user is
-// named.
+// impersonated one. It answers 403 where they may not, and 400 where no user, an
+// empty group or an empty extra key is named.
 //
 // Options: the authorizers of generic/options.Authorization. Metrics: none. Order:
 // behind authentication; before all that depends on the effective user.
@@ -40,10 +41,8 @@ func withImpersonation(o AuthorizationOptions) filter {
 				next.ServeHTTP(w, r)
 				return
 			}
-			if wanted.Name == "" {
-				writeStatus(w, r, apierrors.NewBadRequest(fmt.Sprintf(
-					"requested &user.DefaultInfo{Name:%q, UID:%q, Groups:%#v, Extra:%#v} without impersonating a user name",
-					wanted.Name, wanted.UID, wanted.Groups, wanted.Extra)))
+			if err := validateWanted(wanted); err != nil {
+				writeStatus(w, r, err)
 				return
 			}
 			e := exchangeOf(r)
@@ -53,7 +52,7 @@ func withImpersonation(o AuthorizationOptions) filter {
 				writeStatus(w, r, refusal)
 				return
 			}
-			e.User = completeUser(wanted)
+			e.User = completeUser(wanted, constraint)
 			e.Audit.Impersonates(e.User, constraint)
 			dropImpersonation(r.Header)
 			next.ServeHTTP(w, r)
@@ -85,12 +84,34 @@ func wantedUser(h http.Header) *user.Info {
 	return &user.Info{Name: name, UID: uid, Groups: groups, Extra: extra}
 }
 
+// validateWanted refuses what cannot be authorized: authorizers take the empty name
+// for all groups, and the empty key for all of extra.
+func validateWanted(wanted *user.Info) *apierrors.StatusError {
+	if wanted.Name == "" {
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			"requested &user.DefaultInfo{Name:%q, UID:%q, Groups:%#v, Extra:%#v} without impersonating a user name",
+			wanted.Name, wanted.UID, wanted.Groups, wanted.Extra))
+	}
+	if slices.Contains(wanted.Groups, "") {
+		return apierrors.NewBadRequest(impersonateGroup + " cannot be empty")
+	}
+	if _, empty := wanted.Extra[""]; empty {
+		return apierrors.NewBadRequest(impersonateExtraPrefix + " needs a key")
+	}
+	return nil
+}
+
 // completeUser adds the groups that the user would have got by logging in.
-func completeUser(wanted *user.Info) *user.Info {
+// constraint is the verb that allowed it: the constrained modes for nodes, which
+// allow no groups to be asked for, make a node of the user.
+func completeUser(wanted *user.Info, constraint string) *user.Info {
 	u := *wanted
 	u.Groups = append(make([]string, 0, len(wanted.Groups)+3), wanted.Groups...)
 	if namespace, _, ok := user.ServiceAccount(u.Name); ok && len(u.Groups) == 0 {
 		u.Groups = append(u.Groups, user.AllServiceAccounts, user.ServiceAccountGroup+namespace)
+	}
+	if constraint == constraintOf(associatedNode) || constraint == constraintOf(arbitraryNode) {
+		u.Groups = append(u.Groups, user.NodesGroup)
 	}
 	switch {
 	case u.InGroup(user.AllUnauthenticated):

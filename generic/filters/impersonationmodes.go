@@ -14,7 +14,10 @@ import (
 const (
 	authenticationGroup = "authentication.k8s.io"
 	nodeUserPrefix      = "system:node:"
-	nodeNameExtra       = "authentication.kubernetes.io/node-name"
+	// Names of the modes for nodes.
+	associatedNode = "associated-node"
+	arbitraryNode  = "arbitrary-node"
+	nodeNameExtra  = "authentication.kubernetes.io/node-name"
 	// maxRemembered bounds the memory of who impersonates in which mode.
 	maxRemembered = 1024
 )
@@ -44,10 +47,10 @@ type impersonationModes struct {
 
 func newImpersonationModes(authz authorizer.Authorizer) *impersonationModes {
 	return &impersonationModes{authz: authz, lastGood: map[string]int{}, modes: []impersonationMode{
-		{"associated-node", isAssociatedNode, func(*user.Info) authorizer.Attributes {
+		{associatedNode, isAssociatedNode, func(*user.Info) authorizer.Attributes {
 			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "nodes", Name: "*"}
 		}},
-		{"arbitrary-node", isNode, func(wanted *user.Info) authorizer.Attributes {
+		{arbitraryNode, isNode, func(wanted *user.Info) authorizer.Attributes {
 			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "nodes", Name: strings.TrimPrefix(wanted.Name, nodeUserPrefix)}
 		}},
 		{"serviceaccount", isServiceAccount, func(wanted *user.Info) authorizer.Attributes {
@@ -81,9 +84,11 @@ func isServiceAccount(_, wanted *user.Info) bool {
 	return ok && onlyName(wanted)
 }
 
+// isPlainUser: a constrained permission never makes anybody a member of the group that
+// may do everything, as nobody's own permissions would bound that.
 func isPlainUser(_, wanted *user.Info) bool {
 	_, _, serviceAccount := user.ServiceAccount(wanted.Name)
-	return !serviceAccount && !strings.HasPrefix(wanted.Name, nodeUserPrefix)
+	return !serviceAccount && !wanted.InGroup(user.SystemPrivileged) && !strings.HasPrefix(wanted.Name, nodeUserPrefix)
 }
 
 // check returns the verb that allows the exchange's user to act as wanted, "" where
@@ -125,8 +130,10 @@ func (m *impersonationMode) constraint() string {
 	if m.name == "" {
 		return ""
 	}
-	return "impersonate:" + m.name
+	return constraintOf(m.name)
 }
+
+func constraintOf(mode string) string { return "impersonate:" + mode }
 
 func (m *impersonationModes) remember(name string, mode int) {
 	m.mu.RLock()
@@ -147,7 +154,7 @@ func (m *impersonationModes) remember(name string, mode int) {
 func (m *impersonationModes) permit(e *exchange, mode *impersonationMode, wanted *user.Info) *apierrors.StatusError {
 	verb, group := "impersonate", ""
 	if mode.name != "" {
-		verb, group = "impersonate:"+mode.name, authenticationGroup
+		verb, group = mode.constraint(), authenticationGroup
 		var on authorizer.Attributes
 		authorization.AttributesOf(&e.info, e.User, &on)
 		on.Verb = "impersonate-on:" + mode.name + ":" + on.Verb

@@ -27,7 +27,7 @@ func hostile(random *rand.Rand) *http.Request {
 	case 2:
 		path = "/api/v1/watch/" + word()
 	}
-	r := httptest.NewRequest("GET", path, nil)
+	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.Method = methods[random.IntN(len(methods))]
 	r.URL.RawQuery = []string{"", "watch=1", "dryRun=All", "limit=" + word(), "timeout=" + word()}[random.IntN(5)]
 	r.Header.Set("User-Agent", word())
@@ -72,7 +72,7 @@ func TestHostileRequestsMakeNoSeries(t *testing.T) {
 // not more series than the bound.
 func TestAnswersToAnythingMakeBoundedSeries(t *testing.T) {
 	o := testOptions()
-	chain := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { request.MarkServed(r.Context()) }), o)
+	chain := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { request.MarkServed(r.Context()) }), o)
 	long := strings.Repeat("r", 64)
 	for _, path := range []string{"/api/v1/" + long, "/apis/" + strings.Repeat("g", 254) + "/v1/things", "/api/v1/nodes/n/" + long, "/api/v1/pods?watch=1&x=" + long, "/api/v1/" + long + "?watch=1"} {
 		serve(chain, "GET", path, "Authorization", "Bearer admin")

@@ -43,7 +43,7 @@ func flowOptions(seats int) Options {
 	return o
 }
 
-// While a request of one user holds the only seat, others are told to come back;
+// While a request of one user holds the only seat, others are asked to come back;
 // exempt ones, and long-running ones but watches, are not controlled.
 func TestPriorityAndFairness(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -129,7 +129,7 @@ func BenchmarkPriorityAndFairness(b *testing.B) {
 			b.ReportAllocs()
 			w := httptest.NewRecorder()
 			for b.Loop() {
-				r := httptest.NewRequest("GET", "/api/v1/namespaces/ns/pods/p", nil)
+				r := httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/ns/pods/p", nil)
 				r.Header["Authorization"] = []string{"Bearer admin"}
 				clear(w.Header())
 				chain.ServeHTTP(w, r)

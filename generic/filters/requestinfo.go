@@ -30,7 +30,7 @@ func withRequestInfo(o RequestInfoOptions) filter {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
 			if err := e.info.Parse(r.Method, r.URL.Path, r.URL.RawQuery); err != nil {
-				internalError(w, r, fmt.Errorf("failed to create RequestInfo: %v", err))
+				internalError(w, r, fmt.Errorf("failed to create RequestInfo: %w", err))
 				return
 			}
 			e.Info = &e.info

@@ -31,7 +31,7 @@ func TestRetryAfterDuringShutdown(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r := httptest.NewRequest("GET", c.path, nil)
+		r := httptest.NewRequest(http.MethodGet, c.path, nil)
 		if c.own {
 			r = r.WithContext(authentication.WithLoopback(r.Context()))
 		}

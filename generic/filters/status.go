@@ -74,7 +74,8 @@ func acceptedMedia(accept string) string {
 	return mediaJSON
 }
 
-// wantsPretty tells the people among the clients.
+// wantsPretty reports whether a person reads the answer: that of a browser, curl or
+// wget, unless the query says otherwise.
 func wantsPretty(r *http.Request) bool {
 	if v, ok := request.QueryValue(r.URL.RawQuery, "pretty"); ok {
 		return v != "0" && !strings.EqualFold(v, "false")

@@ -106,6 +106,16 @@ func (c *Controller) Classify(r Request, t *Ticket) {
 	t.width = estimate(&t.request, c.config.Objects, t.schema.nominal)
 }
 
+// Counted reports whether lists of a resource are estimated by how many objects
+// there are of it.
+func (c *Controller) Counted(group, resource string) bool {
+	if c.config.Objects == nil {
+		return false
+	}
+	_, known := c.config.Objects.Count(group, resource)
+	return known
+}
+
 // Update puts the objects in force. Schemas that name no level are left out;
 // levels that are no longer there end with their last request.
 func (c *Controller) Update(schemas []*flowv1.FlowSchema, levels []*flowv1.PriorityLevelConfiguration) {

@@ -85,7 +85,7 @@ func TestQueuesAreServedInTurn(t *testing.T) {
 		w.queue("flood", 1)
 	}
 	light := w.queue(w.stranger(first), 1)
-	if w.next(10*time.Millisecond) != light && w.next(10*time.Millisecond) != light {
+	if one, two := w.next(10*time.Millisecond), w.next(10*time.Millisecond); one != light && two != light {
 		t.Fatal("the light flow waits for the flood")
 	}
 	for w.work().executing > 0 {

@@ -33,13 +33,13 @@ func (r *Request) mutating() bool {
 type Rejection string
 
 const (
-	// QueueFull: the flow's queues are as long as they may be.
+	// QueueFull says that the flow's queues are as long as they may be.
 	QueueFull Rejection = "queue-full"
-	// ConcurrencyLimit: the level has no free seats and does not queue.
+	// ConcurrencyLimit says that the level has no free seats and does not queue.
 	ConcurrencyLimit Rejection = "concurrency-limit"
-	// TimeOut: no seats came free in the time that the request could wait.
+	// TimeOut says that no seats came free in the time that the request could wait.
 	TimeOut Rejection = "time-out"
-	// Cancelled: the client went away while its request waited.
+	// Cancelled says that the client went away while its request waited.
 	Cancelled Rejection = "cancelled"
 )
 

@@ -109,7 +109,7 @@ func filler(seed int64) *randfill.Filler {
 			c.Fill(&m.OwnerReferences)
 			c.Fill(&m.Finalizers)
 		},
-		func(t *metav1.TypeMeta, c randfill.Continue) {},
+		func(*metav1.TypeMeta, randfill.Continue) {},
 		func(t *metav1.Time, c randfill.Continue) { *t = metav1.Unix(int64(c.Intn(3)), 0) },
 		func(t *metav1.MicroTime, c randfill.Continue) { t.Time = metav1.Unix(int64(c.Intn(3)), 0).Time },
 		func(q *resource.Quantity, c randfill.Continue) {
@@ -121,7 +121,7 @@ func filler(seed int64) *randfill.Filler {
 				*v = intstr.FromString("http")
 			}
 		},
-		func(r *runtime.RawExtension, c randfill.Continue) { r.Raw = []byte(`{"a":{"b":1},"c":[1,"x"]}`) },
+		func(r *runtime.RawExtension, _ randfill.Continue) { r.Raw = []byte(`{"a":{"b":1},"c":[1,"x"]}`) },
 		// Few different strings, so that lists have items in common.
 		func(s *string, c randfill.Continue) { *s = []string{"", "a", "b", "c", "d", "e"}[c.Intn(6)] },
 		func(n *int32, c randfill.Continue) { *n = int32(c.Intn(3)) },

@@ -9,13 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxSeries bounds how many kinds of requests are told apart, against clients
+// maxSeries bounds how many kinds of requests are counted apart, against clients
 // that invent resources.
 const maxSeries = 8192
 
 const component = "apiserver"
 
-// Series tells requests of one kind from others. Verb is in the metrics' own
+// Series identifies requests of one kind. Verb is in the metrics' own
 // spelling (GET, LIST, POST, APPLY…), Scope is cluster, namespace or resource.
 type Series struct {
 	Verb, Group, Version, Resource, Subresource, Scope string

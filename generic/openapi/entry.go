@@ -3,7 +3,7 @@ package openapi
 import (
 	"crypto/sha512"
 	"fmt"
-	"io"
+	"hash"
 	"runtime/debug"
 	"sync"
 
@@ -87,13 +87,13 @@ func (e *entry) knownHash() string {
 	if known == "" {
 		return ""
 	}
-	return hashOf(func(w io.Writer) { fmt.Fprintf(w, "%s\n%s\n%s", build(), e.path, known) })
+	return hashOf(func(w hash.Hash) { fmt.Fprintf(w, "%s\n%s\n%s", build(), e.path, known) })
 }
 
 // routesHash identifies a document that is made of routes: the same build makes
 // the same document of the same routes.
 func routesHash(path string, services []*restful.WebService) string {
-	return hashOf(func(w io.Writer) {
+	return hashOf(func(w hash.Hash) {
 		fmt.Fprintf(w, "%s\n%s\n", build(), path)
 		for _, ws := range services {
 			for _, r := range ws.Routes() {
@@ -103,7 +103,7 @@ func routesHash(path string, services []*restful.WebService) string {
 	})
 }
 
-func hashOf(write func(io.Writer)) string {
+func hashOf(write func(hash.Hash)) string {
 	h := sha512.New()
 	write(h)
 	return fmt.Sprintf("%X", h.Sum(nil))
@@ -115,5 +115,5 @@ var build = sync.OnceValue(func() string {
 	if b, ok := debug.ReadBuildInfo(); ok {
 		info = b.String()
 	}
-	return hashOf(func(w io.Writer) { fmt.Fprintf(w, "%s\n%s", info, models.Hash()) })
+	return hashOf(func(w hash.Hash) { fmt.Fprintf(w, "%s\n%s", info, models.Hash()) })
 })

@@ -3,7 +3,6 @@ package openapi
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -62,20 +61,15 @@ func newTestService() *Service {
 	return s
 }
 
-func ask(t *testing.T, h http.Handler, path string, headers ...string) (*http.Response, string) {
+func ask(t *testing.T, h http.Handler, path string, headers ...string) (*httptest.ResponseRecorder, string) {
 	t.Helper()
-	r := httptest.NewRequest("GET", path, nil)
+	r := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	resp := w.Result()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(body)
+	return w, w.Body.String()
 }
 
 // index returns the URL of each document.
@@ -110,10 +104,10 @@ func TestIndex(t *testing.T) {
 	}
 	for path, url := range first {
 		resp, body := ask(t, s.V3Handler(), url)
-		if resp.StatusCode != 200 || resp.Header.Get("Cache-Control") != "public, immutable" || !strings.Contains(body, `"openapi":"3.0.0"`) {
+		if resp.Code != 200 || resp.Header().Get("Cache-Control") != "public, immutable" || !strings.Contains(body, `"openapi":"3.0.0"`) {
 			t.Errorf("%s: %v %s", path, resp, body)
 		}
-		if etag := resp.Header.Get("Etag"); !strings.HasSuffix(url, "?hash="+strings.Trim(etag, `"`)) {
+		if etag := resp.Header().Get("Etag"); !strings.HasSuffix(url, "?hash="+strings.Trim(etag, `"`)) {
 			t.Errorf("%s: entity tag %s of %s", path, etag, url)
 		}
 	}
@@ -133,7 +127,7 @@ func TestIndex(t *testing.T) {
 func TestDocumentRequests(t *testing.T) {
 	s := newTestService()
 	resp, _ := ask(t, s.V3Handler(), "/openapi/v3/api/v1")
-	etag := resp.Header.Get("Etag")
+	etag := resp.Header().Get("Etag")
 	tests := []struct {
 		name, path string
 		headers    []string
@@ -162,11 +156,11 @@ func TestDocumentRequests(t *testing.T) {
 				h = s.V2Handler()
 			}
 			resp, body := ask(t, h, tt.path, tt.headers...)
-			if resp.StatusCode != tt.code {
-				t.Fatalf("%d %s", resp.StatusCode, body)
+			if resp.Code != tt.code {
+				t.Fatalf("%d %s", resp.Code, body)
 			}
 			for name, want := range tt.has {
-				if got := resp.Header.Get(name); got != want {
+				if got := resp.Header().Get(name); got != want {
 					t.Errorf("%s: %q, want %q", name, got, want)
 				}
 			}
@@ -232,8 +226,8 @@ func TestSlowSourceHoldsUpNobody(t *testing.T) {
 		ask(t, s.V3Handler(), "/openapi/v3/apis/slow.example.com/v1")
 	}()
 	<-entered
-	if resp, _ := ask(t, s.V3Handler(), "/openapi/v3/api/v1"); resp.StatusCode != 200 {
-		t.Errorf("status %d", resp.StatusCode)
+	if resp, _ := ask(t, s.V3Handler(), "/openapi/v3/api/v1"); resp.Code != 200 {
+		t.Errorf("status %d", resp.Code)
 	}
 	s.Set("apis/other.example.com/v1", slowSource{})
 	close(leave)
@@ -284,7 +278,7 @@ func BenchmarkIndex(b *testing.B) {
 	h := s.V3Handler()
 	b.ReportAllocs()
 	for b.Loop() {
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/openapi/v3", nil))
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/openapi/v3", nil))
 	}
 }
 

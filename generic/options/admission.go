@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Admission is which plugins judge what is written. Known are the names that
+// Admission is which plugins run on what is written. Known are the names that
 // there are, in the order in which they run; Default those that run unless
 // switched off.
 type Admission struct {

@@ -4,6 +4,6 @@
 //
 // There is one type for each concern. Its constructor sets the defaults, AddFlags
 // binds its flags, Validate says what is wrong with the values (one error for
-// each flag, so that all are told at once), and ApplyTo, or a constructor of what
+// each flag, so that all are reported at once), and ApplyTo, or a constructor of what
 // the options describe, uses them. Nothing is read from disk before that.
 package options

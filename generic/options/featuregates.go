@@ -105,7 +105,7 @@ func (g *FeatureGates) Enabled(name string) bool {
 	return known.on
 }
 
-// warn tells of gates that were set and change nothing.
+// warn logs gates that were set and change nothing.
 func (g *FeatureGates) warn() {
 	known := gates()
 	for name, on := range g.set {

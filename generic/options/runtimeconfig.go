@@ -66,7 +66,7 @@ func (c *RuntimeConfig) String() string {
 // Type implements pflag.Value.
 func (c *RuntimeConfig) Type() string { return "group/version=true|false,..." }
 
-// Validate returns what is wrong; groups tells the API groups that there are.
+// Validate returns what is wrong; groups reports whether an API group exists.
 func (c *RuntimeConfig) Validate(groups func(string) bool) []error {
 	if on, ok := c.set[apiAll]; ok && !on && len(c.set) == 1 {
 		return []error{fmt.Errorf("--runtime-config: invalid key with only %v=false", apiAll)}

@@ -38,15 +38,15 @@ func NewServerRun() *ServerRun {
 // AddFlags binds the flags.
 func (o *ServerRun) AddFlags(fs *pflag.FlagSet) {
 	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress,
-		"The IP address that members of the cluster are told. If blank, --bind-address is used; if that is unspecified, the address of the host's default interface.")
+		"The IP address that members of the cluster are given. If blank, --bind-address is used; if that is unspecified, the address of the host's default interface.")
 	fs.StringVar(&o.ExternalHost, "external-hostname", o.ExternalHost,
-		"The host name of URLs that clients are told.")
+		"The host name of URLs that clients are given.")
 	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins,
 		"Origins that are allowed for CORS, as regular expressions, comma separated. Anchor them: '^https://example\\.com$'. Empty means no CORS.")
 	fs.StringSliceVar(&o.HSTSDirectives, "strict-transport-security-directives", o.HSTSDirectives,
 		"Directives of the Strict-Transport-Security header, comma separated, for example 'max-age=31536000,includeSubDomains'. Empty sends no header.")
 	fs.Float64Var(&o.GoawayChance, "goaway-chance", o.GoawayChance,
-		"The chance, for each request, that an HTTP/2 client is told to connect anew, so that clients spread over replicas. 0 is off, 0.02 the most.")
+		"The chance, for each request, that an HTTP/2 client is asked to connect anew, so that clients spread over replicas. 0 is off, 0.02 the most.")
 	fs.DurationVar(&o.LivezGracePeriod, "livez-grace-period", o.LivezGracePeriod,
 		"How long the server may take to start until unfinished hooks make /livez fail.")
 	fs.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight,
@@ -60,7 +60,7 @@ func (o *ServerRun) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.RequestTimeout, "request-timeout", o.RequestTimeout,
 		"How long a request may take that is no watch, proxy or the like.")
 	fs.DurationVar(&o.ShutdownDelayDuration, "shutdown-delay-duration", o.ShutdownDelayDuration,
-		"How long the server goes on serving after it was told to stop. /readyz fails in that time, so that load balancers look elsewhere.")
+		"How long the server goes on serving after it was asked to stop. /readyz fails in that time, so that load balancers look elsewhere.")
 	fs.BoolVar(&o.ShutdownSendRetryAfter, "shutdown-send-retry-after", o.ShutdownSendRetryAfter,
 		"Keep listening while requests in flight finish, and refuse new ones with a Retry-After header, rather than refuse connections.")
 	fs.DurationVar(&o.ShutdownWatchTerminationGracePeriod, "shutdown-watch-termination-grace-period", o.ShutdownWatchTerminationGracePeriod,

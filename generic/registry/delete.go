@@ -94,7 +94,7 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 		}
 	}
 	if s.kind.Delete.Mark != nil {
-		if done, out, err := d.markOwn(ctx, obj, opts, from); done {
+		if done, out, err := d.markOwn(ctx, obj, from); done {
 			return out, false, err
 		}
 	}
@@ -155,21 +155,15 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 		if s.kind.Delete.Mark != nil {
 			if p.UID != nil && *p.UID != uid {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
-					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid))
+					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid)) //nolint:staticcheck // a message of the API
 			}
 			if p.ResourceVersion != nil && *p.ResourceVersion != version {
 				return apierrors.NewConflict(s.requested(ctx), d.name,
-					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, version))
+					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, version)) //nolint:staticcheck // a message of the API
 			}
 		}
-		kind := schema.GroupResource{Group: s.kind.Hub.Group, Resource: s.kind.Hub.Kind}
-		if p.UID != nil && *p.UID != uid {
-			return apierrors.NewConflict(kind, d.name, fmt.Errorf(
-				"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, uid))
-		}
-		if p.ResourceVersion != nil && *p.ResourceVersion != version {
-			return apierrors.NewConflict(kind, d.name, fmt.Errorf(
-				"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, version))
+		if err := UnmetPrecondition(s.kind.Hub, obj, p); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -178,7 +172,7 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 // markOwn begins the deletion of kinds that mark objects in a way of their own,
 // and keeps what they hold. done is false where the deletion goes on as that of
 // other kinds.
-func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions, from present) (done bool, out runtime.Object, err error) {
+func (d *deletion[T]) markOwn(ctx context.Context, obj T, from present) (done bool, out runtime.Object, err error) {
 	s := d.store
 	if obj.GetDeletionTimestamp() != nil {
 		if s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj) {
@@ -324,4 +318,23 @@ func (s *Store[T]) propagation(finalizers []string, opts *metav1.DeleteOptions) 
 		}
 	}
 	return s.kind.Delete.GarbageCollection == OrphanDependents, false
+}
+
+// UnmetPrecondition returns a conflict where obj, of the kind hub, is not the
+// object, or not at the resource version, that the preconditions of a deletion
+// name.
+func UnmetPrecondition(hub schema.GroupVersionKind, obj metav1.Object, p *metav1.Preconditions) error {
+	if p == nil {
+		return nil
+	}
+	kind := schema.GroupResource{Group: hub.Group, Resource: hub.Kind}
+	if uid := obj.GetUID(); p.UID != nil && *p.UID != uid {
+		return apierrors.NewConflict(kind, obj.GetName(), fmt.Errorf(
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, uid))
+	}
+	if version := obj.GetResourceVersion(); p.ResourceVersion != nil && *p.ResourceVersion != version {
+		return apierrors.NewConflict(kind, obj.GetName(), fmt.Errorf(
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, version))
+	}
+	return nil
 }

@@ -51,7 +51,7 @@ func readError(err error) error {
 }
 
 // writeError turns the error of a write to storage into the API's. Where storage
-// did not answer nobody knows whether the write has happened: clients are not told
+// did not answer nobody knows whether the write has happened: clients are not asked
 // to try again by themselves.
 func writeError(err error) error {
 	var transform *storage.TransformError

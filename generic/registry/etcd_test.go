@@ -35,7 +35,7 @@ func onEtcd(tb testing.TB) RESTOptions {
 	go func() { done <- hub.Run(ctx) }()
 	tb.Cleanup(func() {
 		cancel()
-		<-done
+		<-done //nolint:errcheck // it is the error of a context that has ended
 		server.Close()
 	})
 	return RESTOptions{

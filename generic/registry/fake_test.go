@@ -238,7 +238,9 @@ func (c cacheView) List(_ context.Context, o storage.ListOptions) (storage.List,
 	return l, nil
 }
 
-func (c cacheView) Count(context.Context) (int64, error) { return int64(len(c.history)), nil }
+func (c cacheView) Count() (int64, bool) { return int64(len(c.history)), true }
+
+func (cacheView) Watching(string, string) int { return 0 }
 
 func (c cacheView) Watch(_ context.Context, o storage.WatchOptions) (storage.Watch, error) {
 	if o.Revision != 0 && o.Revision < c.compact {

@@ -168,6 +168,7 @@ type Select[T Object] struct {
 // GarbageCollection is what happens to dependents when a client does not say.
 type GarbageCollection string
 
+// The policies.
 const (
 	DeleteDependents GarbageCollection = ""
 	OrphanDependents GarbageCollection = "Orphan"

@@ -97,7 +97,7 @@ func podKind() *Kind[*corev1.Pod] {
 		Write: Write[*corev1.Pod]{PrepareForCreate: func(_ context.Context, p *corev1.Pod) { p.Generation = 1 }},
 		Delete: Delete[*corev1.Pod]{
 			ReturnsObject: true,
-			CheckGraceful: func(_ context.Context, p *corev1.Pod, o *metav1.DeleteOptions) bool {
+			CheckGraceful: func(_ context.Context, _ *corev1.Pod, o *metav1.DeleteOptions) bool {
 				if o.GracePeriodSeconds == nil {
 					thirty := int64(30)
 					o.GracePeriodSeconds = &thirty

@@ -109,12 +109,21 @@ func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object, main bool) fie
 	errs := s.validatePathMetadata(obj)
 	change := apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)
 	errs = append(errs, change...)
-	if rules.onUpdate == MetadataOnce {
+	switch rules.onUpdate {
+	case MetadataOnce:
+		return errs
+	case MetadataCreate:
+		if main {
+			errs = append(errs, s.validateMetadata(obj)...)
+		}
 		return errs
 	}
 	errs = append(errs, change...)
 	errs = append(errs, s.validateFinalizers(obj)...)
-	if main && rules.onUpdate == MetadataWhole {
+	if main && rules.onUpdate != MetadataChange {
+		errs = append(errs, s.validateMetadata(obj)...)
+	}
+	if main && rules.onUpdate == MetadataTwice {
 		errs = append(errs, s.validateMetadata(obj)...)
 	}
 	return errs

@@ -20,7 +20,7 @@ type present struct {
 	// fresh is true where it was read from the backend for this write: an error
 	// that follows from it is final.
 	fresh bool
-	// stale tells that the value has to be written even if it is the same, since
+	// stale says that the value has to be written even if it is the same, since
 	// it is encrypted with a key of the past. Only a fresh one knows.
 	stale bool
 }

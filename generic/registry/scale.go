@@ -199,7 +199,7 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 		r := s.requested(ctx)
 		r.Resource += "/scale"
 		return nil, apierrors.NewConflict(r, obj.GetName(),
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID()))
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID())) //nolint:staticcheck // a message of the API
 	}
 	s.kind.Scale.Set(obj, scale.Spec.Replicas)
 	if scale.ResourceVersion != "" || s.kind.Write.AllowUnconditionalUpdate {

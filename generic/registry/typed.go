@@ -52,10 +52,15 @@ const (
 	// MetadataWhole validates the metadata as in a create, and the change, each
 	// twice: kinds that validate the whole object again on update.
 	MetadataWhole MetadataValidation = iota
+	// MetadataTwice validates the metadata as in a create once more than that.
+	MetadataTwice
 	// MetadataChange validates the change twice, the metadata itself once.
 	MetadataChange
 	// MetadataOnce validates everything once.
 	MetadataOnce
+	// MetadataCreate validates the metadata as in a create as well, and the change
+	// once: kinds whose update is validated as a create is.
+	MetadataCreate
 )
 
 // structs is a Typed at work.
@@ -64,7 +69,7 @@ type structs[T Object] struct {
 	kind     *Kind[T]
 	versions []versionCodec
 	storage  StorageCodec
-	empties  *empties // of values that cannot tell empty from absent
+	empties  *empties // of values that cannot distinguish from absent
 }
 
 func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme) (form[T], error) {
@@ -191,7 +196,7 @@ func (f *structs[T]) attributes(value []byte) (storage.Attributes, bool) {
 	return wireAttributes(value, f.kind.Namespaced)
 }
 
-// asStored empties what protobuf cannot tell from absent: an empty list or map,
+// asStored empties what protobuf cannot distinguish from absent: an empty list or map,
 // which JSON would show where the field is not left out when empty.
 func (f *structs[T]) asStored(obj T) {
 	if f.empties != nil {

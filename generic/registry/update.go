@@ -161,8 +161,9 @@ func (u *update[T]) create(ctx context.Context, obj T) (runtime.Object, error) {
 // checkVersion holds the update against the revision that the client has seen.
 func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
 	s := u.store
-	version, err := uint64(0), error(nil)
+	var version uint64
 	if v := obj.GetResourceVersion(); v != "" {
+		var err error
 		if version, err = strconv.ParseUint(v, 10, 64); err != nil {
 			return err
 		}

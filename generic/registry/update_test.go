@@ -130,7 +130,7 @@ func TestUpdateFromAStaleCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale()
-	if _, err := updateWith(s, "a", change(func(c *corev1.ConfigMap) {}))(); !apierrors.IsNotFound(err) {
+	if _, err := updateWith(s, "a", change(func(_ *corev1.ConfigMap) {}))(); !apierrors.IsNotFound(err) {
 		t.Errorf("update of what is gone: %v", err)
 	}
 	stale()
@@ -178,7 +178,7 @@ func TestLastFinalizerEndsADeletion(t *testing.T) {
 	}
 	out := must[*corev1.ConfigMap](t, updateWith(s, "a", drop))
 	if _, ok := m.get("/registry/configmaps/ns/a"); ok || gone != 1 || out.DeletionTimestamp == nil {
-		t.Errorf("there %v, told %d times, answer %+v", ok, gone, out.ObjectMeta)
+		t.Errorf("there %v, called back %d times, answer %+v", ok, gone, out.ObjectMeta)
 	}
 }
 

@@ -40,7 +40,7 @@ type Config struct {
 	// sets it; it answers from the time PrepareRun has been called, requests
 	// before that wait.
 	LoopbackClientConfig *restclient.Config
-	// ExternalAddress is the host:port that clients are told.
+	// ExternalAddress is the host:port in what clients are answered.
 	ExternalAddress string
 
 	// Version is served at /version.

@@ -4,7 +4,7 @@ import "net/http"
 
 // DelegationTarget is the next server in the chain: what a server does not
 // claim goes to its target. Hooks, health checks and listed paths of the whole
-// chain are told and run by the outermost server.
+// chain are collected and run by the outermost server.
 type DelegationTarget interface {
 	// UnprotectedHandler answers requests without authentication and
 	// authorization, which the outermost server has done.

@@ -61,7 +61,7 @@ func (s *frameScheduler) OpenStream(id uint32, _ http2.OpenStreamOptions) {
 }
 
 // CloseStream implements http2.WriteScheduler: what waits is dropped, but for the
-// reset that tells the client so.
+// reset, which informs the client.
 func (s *frameScheduler) CloseStream(id uint32) {
 	f := s.streams[id]
 	if f == nil {

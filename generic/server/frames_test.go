@@ -27,7 +27,7 @@ func TestFrameScheduler(t *testing.T) {
 		})
 	}
 	p, _, _ := serveTLS(t, known, map[string]http.HandlerFunc{
-		"/body": func(w http.ResponseWriter, r *http.Request) {
+		"/body": func(w http.ResponseWriter, _ *http.Request) {
 			for rest := body; len(rest) > 0; {
 				n := min(len(rest), 70_001)
 				w.Write(rest[:n])
@@ -37,7 +37,7 @@ func TestFrameScheduler(t *testing.T) {
 		},
 		"/watch": func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusOK)
-			http.NewResponseController(w).Flush()
+			_ = http.NewResponseController(w).Flush()
 			idle <- struct{}{}
 			<-r.Context().Done()
 		},
@@ -72,7 +72,7 @@ func TestFrameScheduler(t *testing.T) {
 			resp := open(ctx, "/body")
 			defer resp.Body.Close()
 			if i%3 == 0 {
-				io.CopyN(io.Discard, resp.Body, int64(i*1000))
+				_, _ = io.CopyN(io.Discard, resp.Body, int64(i*1000))
 				return // given up
 			}
 			got, err := io.ReadAll(resp.Body)

@@ -86,7 +86,7 @@ func (d *director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // recovered answers for a handler that panicked inside a route.
 func recovered(reason any, w http.ResponseWriter) {
-	if reason == http.ErrAbortHandler {
+	if reason == http.ErrAbortHandler { //nolint:errorlint // what was panicked with, by identity as net/http compares it
 		panic(reason)
 	}
 	var b bytes.Buffer

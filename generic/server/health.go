@@ -79,7 +79,7 @@ func delayed(c HealthChecker, until *atomic.Int64, grace time.Duration) HealthCh
 type healthEndpoint struct {
 	name   string
 	checks []HealthChecker
-	// log keeps the failures of a check from being told at every probe.
+	// log keeps the failures of a check from being logged at every probe.
 	mu     sync.Mutex
 	failed map[string]string
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// lifecycle counts the goroutines of a chain of servers and tells them to end.
+// lifecycle counts the goroutines of a chain of servers and ends them.
 type lifecycle struct {
 	ctx    context.Context
 	cancel context.CancelFunc

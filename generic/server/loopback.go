@@ -141,10 +141,10 @@ func (w *pipeResponse) finish() {
 	p := recover()
 	if p == nil {
 		w.WriteHeader(http.StatusOK)
-		w.body.Close()
+		_ = w.body.Close() // a pipe's end always closes
 		return
 	}
-	if p != http.ErrAbortHandler {
+	if p != http.ErrAbortHandler { //nolint:errorlint // what was panicked with, by identity as net/http compares it
 		klog.ErrorS(fmt.Errorf("%v", p), "A handler panicked on a loopback request", "stack", string(debug.Stack()))
 	}
 	w.WriteHeader(http.StatusInternalServerError)

@@ -12,7 +12,7 @@ import (
 // router selects the route of a request for the go-restful container. It finds
 // the service by its root path and the route by walking the path's elements, so
 // that the cost of a request does not grow with the number of resources. What
-// it does not find right away, the library's own router judges: it knows which
+// it does not find right away, the library's own router decides: it knows which
 // status a wrong method or media type has.
 //
 // Services are looked up in a snapshot of the container, taken at the first
@@ -209,7 +209,7 @@ func accepts(route *restful.Route, req *http.Request) bool {
 	}
 	if len(route.Consumes) > 0 {
 		ct, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
-		if !mediaTypeIn(route.Consumes, strings.TrimSpace(ct)) && !(ct == "" && req.Method == http.MethodGet) {
+		if !mediaTypeIn(route.Consumes, strings.TrimSpace(ct)) && (ct != "" || req.Method != http.MethodGet) {
 			return false
 		}
 	}

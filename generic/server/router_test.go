@@ -93,7 +93,7 @@ func FuzzRouterAgreesWithTheLibrary(f *testing.F) {
 	h := testHandler(says(""))
 	all := h.GoRestfulContainer.RegisteredWebServices()
 	f.Fuzz(func(t *testing.T, method, path, accept string) {
-		r := httptest.NewRequest("GET", "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Method, r.URL.Path = method, path
 		if accept != "" {
 			r.Header.Set("Accept", accept)
@@ -116,7 +116,7 @@ func FuzzRouterAgreesWithTheLibrary(f *testing.F) {
 func BenchmarkRouter(b *testing.B) {
 	h := testHandler(says(""))
 	all := h.GoRestfulContainer.RegisteredWebServices()
-	r := httptest.NewRequest("GET", "/api/v1/namespaces/default/pods/p", nil)
+	r := httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/default/pods/p", nil)
 	r.Header.Set("Accept", "application/json")
 	b.ReportAllocs()
 	for b.Loop() {

@@ -48,7 +48,7 @@ func run(t *testing.T, p *PreparedServer) (stop func() error) {
 	t.Cleanup(func() {
 		if !stopped {
 			cancel()
-			<-done
+			<-done //nolint:errcheck // it is the error of a context that has ended
 		}
 	})
 	return func() error {
@@ -173,7 +173,7 @@ func TestHookThatFailsEndsTheServer(t *testing.T) {
 func TestShutdownOrder(t *testing.T) {
 	s := newTestServer(t, func(c *Config) { c.ShutdownDelayDuration = 50 * time.Millisecond })
 	events := make(chan string, 10)
-	s.Handler.NonGoRestfulMux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
+	s.Handler.NonGoRestfulMux.HandleFunc("/slow", func(http.ResponseWriter, *http.Request) {
 		events <- "slow begins"
 		time.Sleep(150 * time.Millisecond)
 		events <- "slow ends"
@@ -230,7 +230,7 @@ func TestLoopback(t *testing.T) {
 		w.Header().Set("X-Sent", "before")
 		w.WriteHeader(http.StatusTeapot)
 		w.Header().Set("X-Sent", "after")
-		io.Copy(w, r.Body)
+		_, _ = io.Copy(w, r.Body)
 	})
 	mux.HandleFunc("/stream", func(w http.ResponseWriter, r *http.Request) {
 		for i := range 3 {
@@ -240,7 +240,7 @@ func TestLoopback(t *testing.T) {
 		<-r.Context().Done()
 		close(cancelled)
 	})
-	mux.HandleFunc("/panic", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/panic", func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "half")
 		panic(http.ErrAbortHandler)
 	})
@@ -249,8 +249,8 @@ func TestLoopback(t *testing.T) {
 
 	early, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
-	r, _ := http.NewRequestWithContext(early, "GET", base+"/who", nil)
-	if _, err := client.Do(r); !errors.Is(err, context.DeadlineExceeded) {
+	r, _ := http.NewRequestWithContext(early, http.MethodGet, base+"/who", nil)
+	if _, err := client.Do(r); !errors.Is(err, context.DeadlineExceeded) { //nolint:bodyclose // there is no answer
 		t.Errorf("before the server is prepared: %v", err)
 	}
 	p := s.PrepareRun()
@@ -332,7 +332,7 @@ func BenchmarkLoopback(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		io.Copy(io.Discard, resp.Body)
+		_, _ = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
 }

@@ -88,7 +88,7 @@ type httpServer struct {
 	done     chan struct{}
 }
 
-// serve accepts connections until shutdown; fail is told of a listener that
+// serve accepts connections until shutdown; fail is called for a listener that
 // breaks.
 // Answers have to be taken by the client within limit; handlers of long-running
 // requests lift that.
@@ -178,7 +178,7 @@ func (h *httpServer) stopAccepting() {
 func (h *httpServer) shutdown(ctx context.Context) {
 	if err := h.server.Shutdown(ctx); err != nil {
 		klog.InfoS("Connections were cut at shutdown", "err", err)
-		h.server.Close()
+		_ = h.server.Close() // the listener is closed already
 	}
 	<-h.done
 }
@@ -200,7 +200,7 @@ type keepAlive struct{ net.Listener }
 func (l keepAlive) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if tc, ok := c.(*net.TCPConn); ok && err == nil {
-		tc.SetKeepAlivePeriod(3 * time.Minute)
+		_ = tc.SetKeepAlivePeriod(3 * time.Minute)
 	}
 	if err != nil {
 		return nil, err

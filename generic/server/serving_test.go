@@ -43,8 +43,12 @@ func selfSigned(t *testing.T, dir, name string) CertificateFiles {
 		t.Fatal(err)
 	}
 	f := CertificateFiles{CertFile: filepath.Join(dir, name+".crt"), KeyFile: filepath.Join(dir, name+".key")}
-	os.WriteFile(f.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600)
-	os.WriteFile(f.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600)
+	if err := os.WriteFile(f.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(f.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return f
 }
 
@@ -115,13 +119,17 @@ func TestServingCertificates(t *testing.T) {
 	fresh := selfSigned(t, dir, "fresh")
 	for from, to := range map[string]string{fresh.CertFile: def.CertFile, fresh.KeyFile: def.KeyFile} {
 		b, _ := os.ReadFile(from)
-		os.WriteFile(to, b, 0o600)
+		if err := os.WriteFile(to, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	after := presented(t, address, "other")
 	if after.Cmp(before) == 0 {
 		t.Error("the former certificate is still shown")
 	}
-	os.WriteFile(def.CertFile, []byte("rubbish"), 0o600)
+	if err := os.WriteFile(def.CertFile, []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if got := presented(t, address, "other"); got.Cmp(after) != 0 {
 		t.Error("a broken file changed what is shown")
 	}
@@ -173,7 +181,7 @@ func TestServingShutsDownGracefully(t *testing.T) {
 		if got := <-answered; got != want {
 			t.Errorf("a request in flight got %q, want %q", got, want)
 		}
-		if _, err := client.Get(url + "/livez"); err == nil {
+		if _, err := client.Get(url + "/livez"); err == nil { //nolint:bodyclose // there is no answer
 			t.Error("connections are accepted after the end")
 		}
 		transport.CloseIdleConnections()

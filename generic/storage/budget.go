@@ -38,7 +38,7 @@ type entry struct {
 // NewBudget returns a Budget of so many bytes; 0 means the default.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
-// Usage tells the bytes in the account, the limit, and how many forms have been
+// Usage returns the bytes in the account, the limit, and how many forms have been
 // dropped to stay below it.
 func (b *Budget) Usage() (used, limit, evicted int64) {
 	if b == nil {

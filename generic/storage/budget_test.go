@@ -24,13 +24,13 @@ func TestBudgetDropsUnusedForms(t *testing.T) {
 	others := make([]*Record, 100)
 	for i := range others {
 		others[i] = &Record{}
-		others[i].Form(1, b, encodeTo(size))
-		hot.Form(1, b, count)
+		_, _ = others[i].Form(1, b, encodeTo(size))
+		_, _ = hot.Form(1, b, count)
 	}
 	if encoded != 0 {
 		t.Errorf("a form in use was dropped %d times", encoded)
 	}
-	if cold.Form(1, b, count); encoded != 1 {
+	if _, _ = cold.Form(1, b, count); encoded != 1 {
 		t.Error("a form that nobody uses was kept")
 	}
 	used, limit, evicted := b.Usage()
@@ -44,7 +44,7 @@ func TestBudgetForgetsDeadRecords(t *testing.T) {
 	b := NewBudget(100_000)
 	func() {
 		for range 50 {
-			(&Record{}).Form(1, b, encodeTo(1000))
+			_, _ = (&Record{}).Form(1, b, encodeTo(1000))
 		}
 	}()
 	runtime.GC()
@@ -52,7 +52,7 @@ func TestBudgetForgetsDeadRecords(t *testing.T) {
 	live := make([]*Record, 60)
 	for i := range live {
 		live[i] = &Record{}
-		live[i].Form(1, b, encodeTo(1000))
+		_, _ = live[i].Form(1, b, encodeTo(1000))
 	}
 	if _, _, evicted := b.Usage(); evicted != 0 {
 		t.Errorf("%d forms of live records were dropped for the sake of dead ones", evicted)
@@ -82,7 +82,7 @@ func BenchmarkFormHit(b *testing.B) {
 	r, budget := &Record{}, NewBudget(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Form(1, budget, encodeTo(10))
+		_, _ = r.Form(1, budget, encodeTo(10))
 	}
 }
 
@@ -91,6 +91,6 @@ func BenchmarkFormMiss(b *testing.B) {
 	encode := encodeTo(500)
 	b.ReportAllocs()
 	for b.Loop() {
-		(&Record{}).Form(1, budget, encode)
+		_, _ = (&Record{}).Form(1, budget, encode)
 	}
 }

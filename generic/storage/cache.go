@@ -73,6 +73,7 @@ type CacheConfig struct {
 // EventType says what happened to an object from a watcher's point of view.
 type EventType uint8
 
+// The types of events.
 const (
 	Added EventType = iota
 	Modified

@@ -53,7 +53,7 @@ type Backend interface {
 	Delete(ctx context.Context, key string, expected int64) (int64, error)
 
 	// Watch streams all changes to keys under prefix after the revision from,
-	// until ctx ends. What a key was before is told where it is known, and at
+	// until ctx ends. What a key was before is included where it is known, and at
 	// least where needPrevious, if it is set, returns true: it costs the
 	// embedded backend a read.
 	//
@@ -127,9 +127,14 @@ type Cache interface {
 	//   - *TooLargeError: initial events at a revision that has not happened.
 	Watch(ctx context.Context, opts WatchOptions) (Watch, error)
 
-	// Count is the number of records held; a cache that is not filled asks the
-	// backend.
-	Count(ctx context.Context) (int64, error)
+	// Count is the number of records held; false while the cache is not filled.
+	// It does not wait.
+	Count() (int64, bool)
+
+	// Watching is how many watches see the changes of an object: those of all
+	// objects, of its namespace and of itself. Watches of values of a field are
+	// not among them.
+	Watching(namespace, name string) int
 
 	// Expect announces a record that has just been written. When the watch
 	// brings it, the cache keeps this Record, with the forms it has, instead of

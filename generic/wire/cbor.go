@@ -12,6 +12,7 @@ var cborTag = [...]byte{0xd9, 0xd9, 0xf7}
 // CBORMajor is a major type of CBOR, in its place in an initial byte.
 type CBORMajor byte
 
+// The major types (RFC 8949, section 3.1) that documents are searched for.
 const (
 	CBORBytes CBORMajor = 2 << 5
 	CBORArray CBORMajor = 4 << 5

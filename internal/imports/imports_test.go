@@ -167,3 +167,25 @@ func TestWrong(t *testing.T) {
 		}
 	}
 }
+
+// Every package of the server says its idea and contract in a doc.go.
+func TestPackagesAreDocumented(t *testing.T) {
+	for _, room := range []string{"generic", "kubeapi", "apiextensions", "aggregator", "cmd"} {
+		folders := map[string]bool{} // with Go files that are no tests
+		err := filepath.WalkDir(filepath.Join("../..", room), func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				folders[filepath.Dir(path)] = true
+			}
+			return err
+		})
+		if err != nil || len(folders) == 0 {
+			t.Fatalf("%s: %d packages, %v", room, len(folders), err)
+		}
+		for folder := range folders {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(folder, "doc.go"), nil, parser.ParseComments)
+			if err != nil || f.Doc == nil {
+				t.Errorf("%s has no package comment in a doc.go", strings.TrimPrefix(folder, "../../"))
+			}
+		}
+	}
+}

@@ -140,7 +140,7 @@ func podStatus(self string, a *admission.Attributes) error {
 	return nil
 }
 
-// mirrorPod judges a pod that a node made from a file of its own: it must be the
+// mirrorPod validates a pod that a node made from a file of its own: it must be the
 // node's, and lead to nothing that the node could not read before.
 func (p *nodeRestriction) mirrorPod(ctx context.Context, self string, a *admission.Attributes) error {
 	pod, ok := a.Object.(*corev1.Pod)
@@ -268,7 +268,7 @@ func ownLease(self string, a *admission.Attributes) error {
 	return nil
 }
 
-// ownSlice judges what the node authorizer cannot see, as it sees names alone.
+// ownSlice checks what the node authorizer cannot see, as it sees names alone.
 func ownSlice(self string, a *admission.Attributes) error {
 	check := func(obj any, verb string) error {
 		s, ok := obj.(*resourcev1.ResourceSlice)
@@ -308,7 +308,7 @@ func ownCertificate(a *admission.Attributes) error {
 	return nil
 }
 
-// ownNode judges what a node does to Node objects.
+// ownNode checks what a node does to Node objects.
 func ownNode(self string, a *admission.Attributes) error {
 	if name := nameOf(a); name != self {
 		return forbidden(a, "node %q is not allowed to modify node %q", self, name)

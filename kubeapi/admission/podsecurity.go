@@ -70,7 +70,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	if levels.FullyPrivileged() || isPod && !changes(a, spec) {
 		return nil
 	}
-	return s.judge(ctx, a, levels, meta, spec, isPod)
+	return s.evaluate(ctx, a, levels, meta, spec, isPod)
 }
 
 func privileged() api.Policy {
@@ -84,7 +84,7 @@ func changes(a *admission.Attributes, spec *corev1.PodSpec) bool {
 	return !ok || check.Differs(*spec, old.Spec)
 }
 
-func (s *podSecurity) judge(ctx context.Context, a *admission.Attributes, levels api.Policy, meta *metav1.ObjectMeta, spec *corev1.PodSpec, isPod bool) error {
+func (s *podSecurity) evaluate(ctx context.Context, a *admission.Attributes, levels api.Policy, meta *metav1.ObjectMeta, spec *corev1.PodSpec, isPod bool) error {
 	evaluator, err := s.evaluator()
 	if err != nil {
 		return apierrors.NewInternalError(err)
@@ -109,7 +109,7 @@ func (s *podSecurity) judge(ctx context.Context, a *admission.Attributes, levels
 	return nil
 }
 
-// namespace judges the labels themselves, and warns of pods that are there
+// namespace validates the labels themselves, and warns of pods that are there
 // already and would be refused now.
 func (s *podSecurity) namespace(ctx context.Context, ns *corev1.Namespace, a *admission.Attributes) error {
 	now, errs := api.PolicyToEvaluate(ns.Labels, privileged())
@@ -148,7 +148,7 @@ const (
 	maxPodsTime    = time.Second
 )
 
-// warnOfPods tells which pods violate a level, those with the same faults in one
+// warnOfPods warns which pods violate a level, those with the same faults in one
 // line.
 func (s *podSecurity) warnOfPods(ctx context.Context, namespace string, level api.LevelVersion) error {
 	evaluator, err := s.evaluator()

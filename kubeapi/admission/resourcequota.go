@@ -65,7 +65,7 @@ func (r *resourceQuota) Validate(ctx context.Context, a *admission.Attributes) e
 	return r.spend(ctx, a, matching, charge)
 }
 
-// charged tells the operations that quotas count: new objects, and changes of
+// charged reports whether quotas count an operation: new objects, and changes of
 // those whose use changes with them.
 func charged(a *admission.Attributes) bool {
 	gr := a.Resource.GroupResource()
@@ -92,7 +92,7 @@ func before(a *admission.Attributes) runtime.Object {
 }
 
 // spend charges all quotas, or none as far as can be foreseen: what was read may
-// be old, but what is written is judged again.
+// be old, but what is written is checked again.
 func (r *resourceQuota) spend(ctx context.Context, a *admission.Attributes, quotas []*corev1.ResourceQuota, charge corev1.ResourceList) error {
 	store, ok := r.stores.Find(core("resourcequotas")).(*registry.Store[*corev1.ResourceQuota])
 	if !ok {

@@ -87,7 +87,7 @@ func schedule(a *admission.Attributes, p *corev1.Pod, s *nodev1.Scheduling) erro
 // Validate implements admission.ValidatingInterface.
 func (r *runtimeClass) Validate(ctx context.Context, a *admission.Attributes) error {
 	p := podOf(a)
-	if p == nil || len(p.Spec.Overhead) == 0 {
+	if p == nil || p.Spec.Overhead == nil {
 		return nil
 	}
 	c, err := r.class(ctx, a, p)

@@ -1,6 +1,8 @@
 package admissionregistration
 
 import (
+	"strings"
+
 	"github.com/google/cel-go/common/types"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -46,11 +48,25 @@ func (e *expressions) variable(v *admissionv1.Variable, path *field.Path) field.
 	if !e.ready() {
 		return field.ErrorList{field.InternalError(path, e.failed)}
 	}
-	if !e.declared {
+	e.declare()
+	return wrong(e.compiler.Variable(e.scope, v.Name, v.Expression), path)
+}
+
+// declare makes variables known to the expressions that follow, of which there
+// may be none.
+func (e *expressions) declare() {
+	if !e.declared && e.ready() {
 		e.declared = true
 		e.compiler.Declare()
 	}
-	return wrong(e.compiler.Variable(e.scope, v.Name, v.Expression), path)
+}
+
+// patch is check for what makes a patch, which has to be there.
+func (e *expressions) patch(source string, want *types.Type, path *field.Path) field.ErrorList {
+	if strings.TrimSpace(source) == "" {
+		return field.ErrorList{field.Required(path, "expression is not specified")}
+	}
+	return e.check(e.scope, source, path, want)
 }
 
 // condition is check for what has to be true or false.

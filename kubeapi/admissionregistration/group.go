@@ -39,7 +39,8 @@ func configuration[T registry.Object](kind, plural, singular string, newObject f
 	return registry.Kind[T]{
 		Hub: v1.WithKind(kind),
 		New: newObject, NewList: newList,
-		Names: registry.Names{Plural: plural, Singular: singular, Categories: []string{"api-extensions"}},
+		Representation: registry.Typed[T]{MetadataOnUpdate: registry.MetadataCreate, AnyFinalizer: true},
+		Names:          registry.Names{Plural: plural, Singular: singular, Categories: []string{"api-extensions"}},
 		Write: registry.Write[T]{
 			PrepareForCreate: func(_ context.Context, o T) { o.SetGeneration(1) },
 			PrepareForUpdate: func(_ context.Context, o, old T) {

@@ -5,7 +5,6 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -51,10 +50,8 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 	k.Write.ResetFields = strategy.Reset(v1, "status")
 	k.Status = &registry.StatusSubresource[policy]{
 		PrepareForUpdate: func(_ context.Context, p, old policy) { p.Spec = old.Spec },
-		ValidateUpdate: func(_ context.Context, p, _ policy) field.ErrorList {
-			return metavalidation.ValidateConditions(p.Status.Conditions, field.NewPath("status", "conditions"))
-		},
-		ResetFields: strategy.Reset(v1, "spec"),
+		ValidateUpdate:   func(_ context.Context, p, _ policy) field.ErrorList { return validatePolicyStatus(&p.Status) },
+		ResetFields:      strategy.Reset(v1, "spec"),
 	}
 	return k
 }
@@ -74,9 +71,6 @@ func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 		func(p policy) any { return p.Spec }, validateMutatingPolicy)
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
-		if p.Spec.ReinvocationPolicy == "" {
-			p.Spec.ReinvocationPolicy = admissionv1.NeverReinvocationPolicy
-		}
 		defaultMatch(p.Spec.MatchConstraints)
 	}
 	k.Show.Columns = []registry.Column{

@@ -8,9 +8,11 @@ import (
 	"github.com/google/cel-go/common/types"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/util/jsonpath"
 
 	"triplane/generic/admission/expression"
 	"triplane/kubeapi/check"
@@ -139,15 +141,14 @@ func validateVariables(list []admissionv1.Variable, x *expressions, path *field.
 		at := path.Index(i)
 		named := identifier.MatchString(v.Name) && !strings.Contains(reserved, " "+v.Name+" ")
 		switch {
-		case v.Name == "":
+		case strings.TrimSpace(v.Name) == "":
 			errs = append(errs, field.Required(at.Child("name"), "name is not specified"))
 		case !named:
 			errs = append(errs, field.Invalid(at.Child("name"), v.Name, "must be a valid CEL identifier"))
 		}
-		switch {
-		case strings.TrimSpace(v.Expression) == "":
+		if strings.TrimSpace(v.Expression) == "" {
 			errs = append(errs, field.Required(at.Child("expression"), "expression is not specified"))
-		case named:
+		} else {
 			errs = append(errs, x.variable(&v, at.Child("expression"))...)
 		}
 	}
@@ -158,6 +159,7 @@ func validateMutatingPolicy(p *admissionv1.MutatingAdmissionPolicy) field.ErrorL
 	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(p.Spec.ParamKind)
 	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
 	x.scope.Mutation = true
+	x.declare()
 	mutations := path.Child("mutations")
 	if len(s.Mutations) == 0 {
 		errs = append(errs, field.Required(mutations, "mutations must contain at least one item"))
@@ -171,35 +173,69 @@ func validateMutatingPolicy(p *admissionv1.MutatingAdmissionPolicy) field.ErrorL
 	return append(errs, check.OneOf(s.ReinvocationPolicy, path.Child("reinvocationPolicy"), admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)...)
 }
 
+// validateMutation validates that a mutation has the patch that its type names
+// and no other.
 func validateMutation(m *admissionv1.Mutation, x *expressions, path *field.Path) field.ErrorList {
+	const apply, patch = "applyConfiguration", "jsonPatch"
 	var errs field.ErrorList
-	validate := func(name, text string, set, wanted bool, want *types.Type) {
-		switch {
-		case wanted && !set:
-			errs = append(errs, field.Required(path.Child(name), fmt.Sprintf("required when patchType is %s", m.PatchType)))
-		case !wanted && set:
-			errs = append(errs, field.Invalid(path.Child(name), text, fmt.Sprintf("must be unset when patchType is %s", m.PatchType)))
-		case wanted && strings.TrimSpace(text) == "":
-			errs = append(errs, field.Required(path.Child(name, "expression"), "expression is not specified"))
-		case wanted:
-			errs = append(errs, x.check(x.scope, text, path.Child(name, "expression"), want)...)
-		}
-	}
-	var patch, apply string
-	if m.JSONPatch != nil {
-		patch = m.JSONPatch.Expression
-	}
-	if m.ApplyConfiguration != nil {
-		apply = m.ApplyConfiguration.Expression
-	}
 	switch m.PatchType {
 	case "":
-		return field.ErrorList{field.Required(path.Child("patchType"), "")}
-	case admissionv1.PatchTypeApplyConfiguration, admissionv1.PatchTypeJSONPatch:
-		validate("applyConfiguration", apply, m.ApplyConfiguration != nil, m.PatchType == admissionv1.PatchTypeApplyConfiguration, expression.ObjectType)
-		validate("jsonPatch", patch, m.JSONPatch != nil, m.PatchType == admissionv1.PatchTypeJSONPatch, expression.Patches)
+		errs = append(errs, field.Required(path.Child("patchType"), ""))
+	case admissionv1.PatchTypeApplyConfiguration:
+		if m.ApplyConfiguration == nil {
+			errs = append(errs, patchRequired(m.PatchType, path.Child(apply)))
+		} else {
+			errs = append(errs, x.patch(m.ApplyConfiguration.Expression, expression.ObjectType, path.Child(apply, "expression"))...)
+		}
+		if m.JSONPatch != nil {
+			errs = append(errs, otherPatch(m.PatchType, patch, path))
+		}
+	case admissionv1.PatchTypeJSONPatch:
+		if m.JSONPatch == nil {
+			errs = append(errs, patchRequired(m.PatchType, path.Child(patch)))
+		} else {
+			errs = append(errs, x.patch(m.JSONPatch.Expression, expression.Patches, path.Child(patch, "expression"))...)
+		}
+		if m.ApplyConfiguration != nil {
+			errs = append(errs, otherPatch(m.PatchType, apply, path))
+		}
 	default:
-		return check.OneOf(m.PatchType, path.Child("patchType"), admissionv1.PatchTypeApplyConfiguration, admissionv1.PatchTypeJSONPatch)
+		errs = check.OneOf(m.PatchType, path.Child("patchType"), admissionv1.PatchTypeApplyConfiguration, admissionv1.PatchTypeJSONPatch)
+	}
+	return errs
+}
+
+func patchRequired(of admissionv1.PatchType, path *field.Path) *field.Error {
+	return field.Required(path, fmt.Sprintf("must be specified when patchType is %s", of))
+}
+
+// otherPatch refuses the patch that is not of the type. The message shows its
+// name for a value.
+func otherPatch(of admissionv1.PatchType, name string, path *field.Path) *field.Error {
+	return field.Invalid(path.Child(name), "{"+name+"}", fmt.Sprintf("must not be specified when patchType is %s", of))
+}
+
+func validatePolicyStatus(s *admissionv1.ValidatingAdmissionPolicyStatus) field.ErrorList {
+	path := field.NewPath("status")
+	errs := metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))
+	if s.TypeChecking == nil {
+		return errs
+	}
+	for i, w := range s.TypeChecking.ExpressionWarnings {
+		errs = append(errs, validateWarning(&w, path.Child("typeChecking", "expressionWarnings").Index(i))...)
+	}
+	return errs
+}
+
+func validateWarning(w *admissionv1.ExpressionWarning, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if ref := strings.TrimSpace(w.FieldRef); ref == "" {
+		errs = append(errs, field.Required(path.Child("fieldRef"), ""))
+	} else if err := jsonpath.New("fieldRef").Parse("{" + ref + "}"); err != nil {
+		errs = append(errs, field.Invalid(path.Child("fieldRef"), w.FieldRef, fmt.Sprintf("invalid JSONPath: %v", err)))
+	}
+	if strings.TrimSpace(w.Warning) == "" {
+		errs = append(errs, field.Required(path.Child("warning"), ""))
 	}
 	return errs
 }

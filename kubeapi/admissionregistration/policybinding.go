@@ -91,13 +91,12 @@ func validateParamRef(r *admissionv1.ParamRef, path *field.Path) field.ErrorList
 	if r.Name != "" {
 		errs = append(errs, check.PathSegment(r.Name, path.Child("name"))...)
 	}
+	errs = append(errs, validateSelector(r.Selector, path.Child("selector"))...)
 	switch {
 	case r.Name != "" && r.Selector != nil:
 		const exclusive = "name and selector are mutually exclusive"
 		errs = append(errs, field.Forbidden(path.Child("name"), exclusive), field.Forbidden(path.Child("selector"), exclusive))
-	case r.Selector != nil:
-		errs = append(errs, validateSelector(r.Selector, path.Child("selector"))...)
-	case r.Name == "":
+	case r.Name == "" && r.Selector == nil:
 		errs = append(errs, field.Required(path, "one of name or selector must be specified"))
 	}
 	action := path.Child("parameterNotFoundAction")

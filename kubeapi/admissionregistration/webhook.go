@@ -1,6 +1,9 @@
 package admissionregistration
 
 import (
+	"context"
+	"reflect"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -9,6 +12,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 )
 
 func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
@@ -30,6 +34,9 @@ func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfigu
 			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
 		}
+	}
+	k.Write.PrepareForUpdate = func(_ context.Context, c, old conf) {
+		webhooksGeneration(c, old, c.Webhooks, old.Webhooks)
 	}
 	k.Show.Columns = webhookColumns()
 	k.Show.Cells = func(c conf, since func(metav1.Time) string) []any {
@@ -59,11 +66,20 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 			defaults.Set(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
 		}
 	}
+	k.Write.PrepareForUpdate = func(_ context.Context, c, old conf) {
+		webhooksGeneration(c, old, c.Webhooks, old.Webhooks)
+	}
 	k.Show.Columns = webhookColumns()
 	k.Show.Cells = func(c conf, since func(metav1.Time) string) []any {
 		return []any{c.Name, int64(len(c.Webhooks)), since(c.CreationTimestamp)}
 	}
 	return k
+}
+
+// webhooksGeneration counts a change of webhooks, where, unlike elsewhere in the
+// API, an empty list or CA bundle differs from an absent one.
+func webhooksGeneration(c, old metav1.Object, hooks, before any) {
+	strategy.Generation(c, old, !reflect.DeepEqual(hooks, before))
 }
 
 func webhookColumns() []registry.Column {

@@ -119,13 +119,15 @@ func validateVersions(versions []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
+// validateService names, as kube-apiserver does, the namespace where the name is
+// missing and the name where the namespace is.
 func validateService(s *admissionv1.ServiceReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if s.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), ""))
+		errs = append(errs, field.Required(path.Child("namespace"), ""))
 	}
 	if s.Namespace == "" {
-		errs = append(errs, field.Required(path.Child("namespace"), ""))
+		errs = append(errs, field.Required(path.Child("name"), ""))
 	}
 	return append(errs, genericwebhook.ValidateEndpoint(s.Port, s.Path, path)...)
 }

@@ -42,7 +42,7 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 				setTemplateGeneration(d, max(templateGeneration(d), 1))
 			},
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
-				podspec.DropDisabled(&d.Spec.Template.Spec)
+				podspec.DropDisabled(&d.Spec.Template.Spec, &old.Spec.Template.Spec)
 				d.Status = old.Status
 				g := templateGeneration(old)
 				if check.Differs(d.Spec.Template, old.Spec.Template) {

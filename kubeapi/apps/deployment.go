@@ -39,7 +39,7 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 				d.Status = appsv1.DeploymentStatus{}
 			},
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-				podspec.DropDisabled(&d.Spec.Template.Spec)
+				podspec.DropDisabled(&d.Spec.Template.Spec, &old.Spec.Template.Spec)
 				d.Status = old.Status
 				strategy.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
 			},

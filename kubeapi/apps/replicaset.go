@@ -39,7 +39,7 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 				r.Status = appsv1.ReplicaSetStatus{}
 			},
 			PrepareForUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) {
-				workload.PrepareForUpdate(r, old, &r.Spec.Template, &r.Spec, &old.Spec)
+				workload.PrepareForUpdate(r, old, &r.Spec.Template, &old.Spec.Template, &r.Spec, &old.Spec)
 				r.Status = old.Status
 			},
 			Validate: func(_ context.Context, r *appsv1.ReplicaSet) field.ErrorList {

@@ -47,7 +47,7 @@ func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 			},
 			PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
 				dropMaxUnavailable(s, old)
-				workload.PrepareForUpdate(s, old, &s.Spec.Template, &s.Spec, &old.Spec)
+				workload.PrepareForUpdate(s, old, &s.Spec.Template, &old.Spec.Template, &s.Spec, &old.Spec)
 				s.Status = old.Status
 			},
 			Validate: func(_ context.Context, s *appsv1.StatefulSet) field.ErrorList {

@@ -5,11 +5,11 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
 )
 
 const (
@@ -106,52 +106,64 @@ func validateRules(r *autoscalingv2.HPAScalingRules, path *field.Path) field.Err
 	return errs
 }
 
+// source is one of the sources that a metric has a field for.
+type source struct {
+	of       autoscalingv2.MetricSourceType
+	field    string
+	set      bool
+	validate func(*field.Path) field.ErrorList
+}
+
+func sources(m *autoscalingv2.MetricSpec) []source {
+	return []source{
+		{autoscalingv2.ObjectMetricSourceType, "object", m.Object != nil,
+			func(p *field.Path) field.ErrorList { return validateObject(m.Object, p) }},
+		{autoscalingv2.ExternalMetricSourceType, "external", m.External != nil,
+			func(p *field.Path) field.ErrorList { return validateExternal(m.External, p) }},
+		{autoscalingv2.PodsMetricSourceType, "pods", m.Pods != nil,
+			func(p *field.Path) field.ErrorList { return validatePods(m.Pods, p) }},
+		{autoscalingv2.ResourceMetricSourceType, "resource", m.Resource != nil,
+			func(p *field.Path) field.ErrorList {
+				return validateResource(string(m.Resource.Name), &m.Resource.Target, p)
+			}},
+		{autoscalingv2.ContainerResourceMetricSourceType, "containerResource", m.ContainerResource != nil,
+			func(p *field.Path) field.ErrorList { return validateContainerResource(m.ContainerResource, p) }},
+	}
+}
+
+// validateMetric validates that a metric has the source that its type names and
+// no other. Of several sources only the first is looked into.
 func validateMetric(m *autoscalingv2.MetricSpec, path *field.Path) field.ErrorList {
+	supported := []autoscalingv2.MetricSourceType{autoscalingv2.ContainerResourceMetricSourceType, autoscalingv2.ExternalMetricSourceType,
+		autoscalingv2.ObjectMetricSourceType, autoscalingv2.PodsMetricSourceType, autoscalingv2.ResourceMetricSourceType}
+	var errs field.ErrorList
 	if m.Type == "" {
-		return field.ErrorList{field.Required(path.Child("type"), "must specify a metric source type")}
+		errs = append(errs, field.Required(path.Child("type"), "must specify a metric source type"))
 	}
-	sources := []struct {
-		source   autoscalingv2.MetricSourceType
-		name     string
-		set      bool
-		validate func(*field.Path) field.ErrorList
-	}{
-		{autoscalingv2.ObjectMetricSourceType, "object", m.Object != nil, func(p *field.Path) field.ErrorList { return validateObject(m.Object, p) }},
-		{autoscalingv2.PodsMetricSourceType, "pods", m.Pods != nil, func(p *field.Path) field.ErrorList { return validatePods(m.Pods, p) }},
-		{autoscalingv2.ResourceMetricSourceType, "resource", m.Resource != nil, func(p *field.Path) field.ErrorList {
-			return validateResource(string(m.Resource.Name), &m.Resource.Target, p)
-		}},
-		{autoscalingv2.ExternalMetricSourceType, "external", m.External != nil, func(p *field.Path) field.ErrorList { return validateExternal(m.External, p) }},
-		{autoscalingv2.ContainerResourceMetricSourceType, "containerResource", m.ContainerResource != nil, func(p *field.Path) field.ErrorList {
-			var errs field.ErrorList
-			if m.ContainerResource.Container == "" {
-				errs = append(errs, field.Required(p.Child("container"), "must specify a container name"))
-			}
-			return append(errs, validateResource(string(m.ContainerResource.Name), &m.ContainerResource.Target, p)...)
-		}},
-	}
-	errs := check.OneOf(m.Type, path.Child("type"), autoscalingv2.ContainerResourceMetricSourceType, autoscalingv2.ExternalMetricSourceType,
-		autoscalingv2.ObjectMetricSourceType, autoscalingv2.PodsMetricSourceType, autoscalingv2.ResourceMetricSourceType)
-	present := 0
-	for _, s := range sources {
+	errs = append(errs, check.OneOf(m.Type, path.Child("type"), supported...)...)
+	all, present := sources(m), 0
+	for _, s := range all {
 		if s.set {
 			present++
 			if present == 1 {
-				errs = append(errs, s.validate(path.Child(s.name))...)
+				errs = append(errs, s.validate(path.Child(s.field))...)
 			}
 		}
 	}
-	for _, s := range sources {
+	// A type that is not supported is refused again, as no source is the right one.
+	errs = append(errs, check.OneOf(m.Type, path.Child("type"), supported...)...)
+	for _, s := range all {
 		switch {
-		case s.source == m.Type && !s.set:
-			errs = append(errs, field.Required(path.Child(s.name), "must populate information for the given metric source"))
-		case s.source != m.Type && s.set && present != 1:
-			errs = append(errs, field.Forbidden(path.Child(s.name), "must populate the given metric source only"))
+		case s.of == m.Type && !s.set:
+			errs = append(errs, field.Required(path.Child(s.field), "must populate information for the given metric source"))
+		case s.of != m.Type && s.set && present != 1:
+			errs = append(errs, field.Forbidden(path.Child(s.field), "must populate the given metric source only"))
 		}
 	}
 	return errs
 }
 
+// validateIdentifier leaves the selector to the metrics API that it is sent to.
 func validateIdentifier(id *autoscalingv2.MetricIdentifier, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if id.Name == "" {
@@ -159,14 +171,15 @@ func validateIdentifier(id *autoscalingv2.MetricIdentifier, path *field.Path) fi
 	} else {
 		errs = append(errs, check.PathSegment(id.Name, path.Child("name"))...)
 	}
-	return append(errs, metavalidation.ValidateLabelSelector(id.Selector, metavalidation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+	return errs
 }
 
 func validateTarget(t *autoscalingv2.MetricTarget, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	switch t.Type {
-	case "":
+	if t.Type == "" {
 		errs = append(errs, field.Required(path.Child("type"), "must specify a metric target type"))
+	}
+	switch t.Type {
 	case autoscalingv2.UtilizationMetricType, autoscalingv2.ValueMetricType, autoscalingv2.AverageValueMetricType:
 	default:
 		errs = append(errs, field.Invalid(path.Child("type"), t.Type, "must be either Utilization, Value, or AverageValue"))
@@ -237,4 +250,15 @@ func validateResource(name string, t *autoscalingv2.MetricTarget, path *field.Pa
 		errs = append(errs, field.Forbidden(path.Child("target", "averageValue"), "may not set both a target raw value and a target utilization"))
 	}
 	return errs
+}
+
+func validateContainerResource(c *autoscalingv2.ContainerResourceMetricSource, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if c.Container == "" {
+		errs = append(errs, field.Required(path.Child("container"), "must specify a container name"))
+	}
+	if c.Name != "" {
+		errs = append(errs, podspec.ContainerResourceName(string(c.Name), path.Child("name"))...)
+	}
+	return append(errs, validateResource(string(c.Name), &c.Target, path)...)
 }

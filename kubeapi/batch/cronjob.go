@@ -46,7 +46,7 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 				c.Status = batchv1.CronJobStatus{}
 			},
 			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) {
-				workload.PrepareForUpdate(c, old, &c.Spec.JobTemplate.Spec.Template, &c.Spec, &old.Spec)
+				workload.PrepareForUpdate(c, old, &c.Spec.JobTemplate.Spec.Template, &old.Spec.JobTemplate.Spec.Template, &c.Spec, &old.Spec)
 				c.Status = old.Status
 			},
 			Validate: func(_ context.Context, c *batchv1.CronJob) field.ErrorList {

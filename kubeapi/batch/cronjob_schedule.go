@@ -32,7 +32,7 @@ func checkSchedule(spec string) error {
 			return fmt.Errorf("invalid schedule format: runtime error: slice bounds out of range [:-1]")
 		}
 		if _, err := time.LoadLocation(zone); err != nil {
-			return fmt.Errorf("provided bad location %s: %v", zone, err)
+			return fmt.Errorf("provided bad location %s: %w", zone, err)
 		}
 		spec = strings.TrimSpace(rest)
 	}
@@ -61,7 +61,7 @@ func checkDescriptor(spec string) error {
 	}
 	if d, ok := strings.CutPrefix(spec, "@every "); ok {
 		if _, err := time.ParseDuration(d); err != nil {
-			return fmt.Errorf("failed to parse duration %s: %s", spec, err)
+			return fmt.Errorf("failed to parse duration %s: %w", spec, err)
 		}
 		return nil
 	}
@@ -124,7 +124,7 @@ func cronNumber(s string, f cronField) (int, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		return 0, fmt.Errorf("failed to parse int from %s: %v", s, err)
+		return 0, fmt.Errorf("failed to parse int from %s: %w", s, err)
 	}
 	if n < 0 {
 		return 0, fmt.Errorf("negative number (%d) not allowed: %s", n, s)

@@ -54,7 +54,7 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 				return func(context.Context, bool) {}, nil
 			},
 			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
-				workload.PrepareForUpdate(j, old, &j.Spec.Template, &j.Spec, &old.Spec)
+				workload.PrepareForUpdate(j, old, &j.Spec.Template, &old.Spec.Template, &j.Spec, &old.Spec)
 				j.Status = old.Status
 			},
 			Validate:       func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },
@@ -166,7 +166,7 @@ func generateSelector(j *batchv1.Job) {
 // warnOfOrphans warns clients that say nothing about dependents of what happens to
 // them; the deletion itself is never graceful.
 func warnOfOrphans(ctx context.Context, _ *batchv1.Job, opts *metav1.DeleteOptions) bool {
-	if opts != nil && opts.PropagationPolicy == nil && opts.OrphanDependents == nil { //nolint:staticcheck // the old option counts as well
+	if opts != nil && opts.PropagationPolicy == nil && opts.OrphanDependents == nil {
 		request.AddWarning(ctx, "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
 	}
 	return false

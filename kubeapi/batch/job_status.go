@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,9 +16,25 @@ import (
 func validateJobStatusUpdate(_ context.Context, j, old *batchv1.Job) field.ErrorList {
 	path := field.NewPath("status")
 	errs := validateJobCounts(&j.Status, path)
-	errs = append(errs, validateJobConditions(j, path)...)
-	errs = append(errs, validateJobIndexes(j, path)...)
+	// What no longer fits may stay as it is: the specification may have changed
+	// since, and statuses come from controllers of other releases.
+	errs = append(errs, newErrors(validateJobState(j, path), validateJobState(old, path))...)
 	return append(errs, validateJobProgress(j, old, path)...)
+}
+
+// validateJobState validates that the parts of a status, and of the
+// specification, fit each other.
+func validateJobState(j *batchv1.Job, path *field.Path) field.ErrorList {
+	return append(validateJobConditions(j, path), validateJobIndexes(j, path)...)
+}
+
+// newErrors returns those errors that were not there before.
+func newErrors(errs, before field.ErrorList) field.ErrorList {
+	known := map[string]bool{}
+	for _, e := range before {
+		known[e.Error()] = true
+	}
+	return slices.DeleteFunc(errs, func(e *field.Error) bool { return known[e.Error()] })
 }
 
 func validateJobCounts(s *batchv1.JobStatus, path *field.Path) field.ErrorList {
@@ -121,6 +138,12 @@ func validateJobIndexes(j *batchv1.Job, path *field.Path) field.ErrorList {
 	return errs
 }
 
+// elastic reports whether a job may lose indexes: its completions are scaled with
+// its parallelism (KEP-3715).
+func elastic(s *batchv1.JobSpec) bool {
+	return indexed(s) && ptr.Equal(s.Completions, s.Parallelism)
+}
+
 // validateJobProgress refuses a status that goes back.
 func validateJobProgress(j, old *batchv1.Job, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -128,7 +151,7 @@ func validateJobProgress(j, old *batchv1.Job, path *field.Path) field.ErrorList 
 	if s.Failed < o.Failed {
 		errs = append(errs, field.Invalid(path.Child("failed"), s.Failed, "cannot decrease the failed counter"))
 	}
-	if s.Succeeded < o.Succeeded {
+	if s.Succeeded < o.Succeeded && !elastic(&j.Spec) {
 		errs = append(errs, field.Invalid(path.Child("succeeded"), s.Succeeded, "cannot decrease the succeeded counter"))
 	}
 	for _, t := range []batchv1.JobConditionType{batchv1.JobFailed, batchv1.JobComplete, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {

@@ -194,10 +194,11 @@ func validateJobUpdate(opts podspec.Options, j, old *batchv1.Job) field.ErrorLis
 
 func validateCompletionsUpdate(s, old *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	completions := path.Child("completions")
-	if !indexed(s) || s.Completions == nil || s.Parallelism == nil {
+	if !indexed(s) {
 		return check.Immutable(s.Completions, old.Completions, completions)
 	}
-	if check.Differs(s.Completions, old.Completions) && *s.Completions != *s.Parallelism {
+	// An indexed job without completions is refused as such.
+	if s.Completions != nil && check.Differs(s.Completions, old.Completions) && !ptr.Equal(s.Completions, s.Parallelism) {
 		return field.ErrorList{field.Invalid(completions, s.Completions, fmt.Sprintf("can only be modified in tandem with %s", path.Child("parallelism")))}
 	}
 	return nil

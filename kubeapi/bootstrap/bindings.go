@@ -10,7 +10,7 @@ func clusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		clusterBinding("system:basic-user", "system:basic-user", groupSubject("system:authenticated")),
 		clusterBinding("system:discovery", "system:discovery", groupSubject("system:authenticated")),
 		clusterBinding("system:kube-controller-manager", "system:kube-controller-manager", userSubject("system:kube-controller-manager")),
-		clusterBinding("system:kube-dns", "system:kube-dns", account("kube-system", "kube-dns")),
+		clusterBinding("system:kube-dns", "system:kube-dns", account("kube-dns")),
 		clusterBinding("system:kube-scheduler", "system:kube-scheduler", userSubject("system:kube-scheduler")),
 		clusterBinding("system:monitoring", "system:monitoring", groupSubject("system:monitoring")),
 		clusterBinding("system:node", "system:node"),
@@ -56,12 +56,12 @@ func roles() []*rbacv1.Role {
 // roleBindings bind roles in namespaces.
 func roleBindings() []*rbacv1.RoleBinding {
 	return []*rbacv1.RoleBinding{
-		binding("kube-public", "system:controller:bootstrap-signer", "system:controller:bootstrap-signer", account("kube-system", "bootstrap-signer")),
+		binding("kube-public", "system:controller:bootstrap-signer", "system:controller:bootstrap-signer", account("bootstrap-signer")),
 		binding("kube-system", "system::extension-apiserver-authentication-reader", "extension-apiserver-authentication-reader", userSubject("system:kube-controller-manager"), userSubject("system:kube-scheduler")),
-		binding("kube-system", "system::leader-locking-kube-controller-manager", "system::leader-locking-kube-controller-manager", userSubject("system:kube-controller-manager"), account("kube-system", "kube-controller-manager"), account("kube-system", "leader-election-controller")),
-		binding("kube-system", "system::leader-locking-kube-scheduler", "system::leader-locking-kube-scheduler", userSubject("system:kube-scheduler"), account("kube-system", "kube-scheduler")),
-		binding("kube-system", "system:controller:bootstrap-signer", "system:controller:bootstrap-signer", account("kube-system", "bootstrap-signer")),
-		binding("kube-system", "system:controller:cloud-provider", "system:controller:cloud-provider", account("kube-system", "cloud-provider")),
-		binding("kube-system", "system:controller:token-cleaner", "system:controller:token-cleaner", account("kube-system", "token-cleaner")),
+		binding("kube-system", "system::leader-locking-kube-controller-manager", "system::leader-locking-kube-controller-manager", userSubject("system:kube-controller-manager"), account("kube-controller-manager"), account("leader-election-controller")),
+		binding("kube-system", "system::leader-locking-kube-scheduler", "system::leader-locking-kube-scheduler", userSubject("system:kube-scheduler"), account("kube-scheduler")),
+		binding("kube-system", "system:controller:bootstrap-signer", "system:controller:bootstrap-signer", account("bootstrap-signer")),
+		binding("kube-system", "system:controller:cloud-provider", "system:controller:cloud-provider", account("cloud-provider")),
+		binding("kube-system", "system:controller:token-cleaner", "system:controller:token-cleaner", account("token-cleaner")),
 	}
 }

@@ -4,6 +4,8 @@ import rbacv1 "k8s.io/api/rbac/v1"
 
 // controllerRoles are the roles of the controllers of kube-controller-manager, each bound to
 // the service account of the same name in kube-system.
+//
+//nolint:funlen // a table
 func controllerRoles() []*rbacv1.ClusterRole {
 	return []*rbacv1.ClusterRole{
 		controllerRole("attachdetach-controller",

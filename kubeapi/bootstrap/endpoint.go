@@ -44,7 +44,7 @@ func NewEndpoint(stores *group.Stores, backend storage.Backend, prefix string, i
 	return e
 }
 
-// Renew takes the lease on and brings the endpoints up to date.
+// Renew prolongs the lease and brings the endpoints up to date.
 func (e *Endpoint) Renew(ctx context.Context) error {
 	if e.ip == nil {
 		return errNoAddress

@@ -26,7 +26,7 @@ const writers = 16
 type kindOf[T registry.Object] struct {
 	resource schema.GroupResource
 	objects  []T
-	// repair changes a present object so that it fits the wanted one, and tells
+	// repair changes a present object so that it fits the wanted one, and reports
 	// whether it had to.
 	repair func(have, want T) bool
 	// fields are the managed fields of a new object.

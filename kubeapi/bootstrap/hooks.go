@@ -250,7 +250,7 @@ func flowSchemaSet() kindOf[*flowv1.FlowSchema] {
 }
 
 // autoUpdated reports whether the spec of a present object follows the defaults:
-// unless told otherwise it does until somebody changes it.
+// unless the annotation says otherwise it does until somebody changes it.
 func autoUpdated(m *metav1.ObjectMeta, generation int64) bool {
 	if v, ok := m.Annotations[autoUpdateSpec]; ok {
 		return v == "true"

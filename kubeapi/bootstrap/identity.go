@@ -33,7 +33,7 @@ const (
 	identityRenew = 10 * time.Second
 )
 
-// Identity is the Lease that tells that this replica lives.
+// Identity is the Lease that says that this replica lives.
 type Identity struct {
 	stores *group.Stores
 	host   string
@@ -57,7 +57,7 @@ func NewIdentity(stores *group.Stores, peer string) *Identity {
 // Name is the name of the lease, which is that of this replica.
 func (i *Identity) Name() string { return i.name }
 
-// Renew creates the lease or takes it on.
+// Renew creates the lease or prolongs it.
 func (i *Identity) Renew(ctx context.Context) error {
 	span, at := identitySpan, metav1.NowMicro()
 	l := &coordinationv1.Lease{

@@ -88,8 +88,9 @@ func binding(namespace, name, role string, subjects ...rbacv1.Subject) *rbacv1.R
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role}}
 }
 
-func account(namespace, name string) rbacv1.Subject {
-	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}
+// account is a ServiceAccount of the namespace kube-system.
+func account(name string) rbacv1.Subject {
+	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: "kube-system", Name: name}
 }
 
 func userSubject(name string) rbacv1.Subject {
@@ -109,7 +110,7 @@ func ClusterRoles() []*rbacv1.ClusterRole {
 func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 	all := clusterRoleBindings()
 	for _, r := range controllerRoles() {
-		all = append(all, clusterBinding(r.Name, r.Name, account("kube-system", strings.TrimPrefix(r.Name, controllerPrefix))))
+		all = append(all, clusterBinding(r.Name, r.Name, account(strings.TrimPrefix(r.Name, controllerPrefix))))
 	}
 	return all
 }

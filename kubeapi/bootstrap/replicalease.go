@@ -62,7 +62,7 @@ func (l *replicaLease) remove(ctx context.Context) error {
 // PeerHook is the name of the hook that keeps this replica known to its peers.
 const PeerHook = "peer-endpoint-reconciler-controller"
 
-// Peer tells other replicas where this one is: a key below peerserverleases.
+// Peer announces the address of this replica to the others: a key below peerserverleases.
 type Peer struct{ lease replicaLease }
 
 // NewPeer makes the keeper of the key of the replica with an identity.
@@ -76,7 +76,7 @@ func NewPeer(backend storage.Backend, prefix, identity string, ip net.IP, port i
 	}}}
 }
 
-// Renew takes the key on.
+// Renew prolongs the lease of the key.
 func (p *Peer) Renew(ctx context.Context) error { return p.lease.renew(ctx, masterLeaseTTL) }
 
 // Keep renews until the context ends.

@@ -3,6 +3,8 @@ package bootstrap
 import rbacv1 "k8s.io/api/rbac/v1"
 
 // systemRoles are the roles of the components of a cluster.
+//
+//nolint:funlen // a table
 func systemRoles() []*rbacv1.ClusterRole {
 	return []*rbacv1.ClusterRole{
 		clusterRole("system:auth-delegator",

@@ -22,11 +22,10 @@ import (
 func endpointsKind() registry.Kind[*corev1.Endpoints] {
 	return registry.Kind[*corev1.Endpoints]{
 		Hub: kind("Endpoints"), Namespaced: true,
-		Prefix:         "services/endpoints",
-		Representation: registry.Typed[*corev1.Endpoints]{MetadataOnUpdate: registry.MetadataChange},
-		New:            func() *corev1.Endpoints { return &corev1.Endpoints{} },
-		NewList:        func() runtime.Object { return &corev1.EndpointsList{} },
-		Names:          registry.Names{Plural: "endpoints", Singular: "endpoints", ShortNames: []string{"ep"}},
+		Prefix:  "services/endpoints",
+		New:     func() *corev1.Endpoints { return &corev1.Endpoints{} },
+		NewList: func() runtime.Object { return &corev1.EndpointsList{} },
+		Names:   registry.Names{Plural: "endpoints", Singular: "endpoints", ShortNames: []string{"ep"}},
 		Write: registry.Write[*corev1.Endpoints]{
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,

@@ -178,7 +178,7 @@ func limitValues(it *corev1.LimitRangeItem, name corev1.ResourceName, path *fiel
 	if hasRatio {
 		errs = append(errs, limitRatio(it, name, ratio, path)...)
 	}
-	if name != corev1.ResourceCPU && name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage && podspec.Overcommits(string(name)) == false && hasDef && hasReq && def.Cmp(req) != 0 {
+	if name != corev1.ResourceCPU && name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage && !podspec.Overcommits(string(name)) && hasDef && hasReq && def.Cmp(req) != 0 {
 		errs = append(errs, field.Invalid(path.Child("defaultRequest").Key(string(name)), req.String(), "default value "+def.String()+" must equal to defaultRequest value "+req.String()+" in "+string(name)))
 	}
 	return errs

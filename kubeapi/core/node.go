@@ -32,12 +32,16 @@ func nodeKind() registry.Kind[*corev1.Node] {
 				podspec.RoundResources(n.Status.Allocatable)
 				defaultPodCIDRs(&n.Spec)
 			},
-			PrepareForCreate: func(_ context.Context, n node) { n.Spec.ConfigSource = nil },
-			PrepareForUpdate: func(_ context.Context, n, old node) { n.Status = old.Status },
-			Validate:         func(_ context.Context, n node) field.ErrorList { return validateNode(n) },
-			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
-				return append(podspec.Taints(n.Spec.Taints, field.NewPath("spec", "taints")), nodeKept(n, old)...)
+			PrepareForCreate: func(_ context.Context, n node) { dropKubeletConfig(n, nil) },
+			PrepareForUpdate: func(_ context.Context, n, old node) {
+				n.Status = old.Status
+				dropKubeletConfig(n, old)
 			},
+			Validate: func(_ context.Context, n node) field.ErrorList { return validateNode(n) },
+			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
+				return append(validateNode(n), validateNodeUpdate(n, old)...)
+			},
+			Warnings:    nodeWarnings,
 			ResetFields: strategy.Reset(v1, "status"),
 		},
 		Show: registry.Show[node]{
@@ -58,13 +62,32 @@ func nodeKind() registry.Kind[*corev1.Node] {
 			},
 		},
 		Status: &registry.StatusSubresource[node]{
-			PrepareForUpdate: func(_ context.Context, n, old node) { n.Spec = old.Spec },
-			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList {
-				return append(nodeAmounts(n), nodeKept(n, old)...)
+			PrepareForUpdate: func(_ context.Context, n, old node) {
+				n.Spec = old.Spec
+				dropKubeletConfig(n, old)
 			},
-			ResetFields: strategy.Reset(v1, "spec"),
+			ValidateUpdate: func(_ context.Context, n, old node) field.ErrorList { return validateNodeUpdate(n, old) },
+			ResetFields:    strategy.Reset(v1, "spec"),
 		},
 	}
+}
+
+// dropKubeletConfig forgets the configuration of kubelets by objects, a feature
+// that is gone, unless the node had it before.
+func dropKubeletConfig(n, old *corev1.Node) {
+	if old == nil || old.Spec.ConfigSource == nil {
+		n.Spec.ConfigSource = nil
+	}
+	if old == nil || old.Status.Config == nil {
+		n.Status.Config = nil
+	}
+}
+
+func nodeWarnings(_ context.Context, n, _ *corev1.Node) []string {
+	if n.Spec.DoNotUseExternalID != "" {
+		return []string{"spec.externalID: this field is deprecated, and is unused by Kubernetes"}
+	}
+	return nil
 }
 
 // defaultPodCIDRs keeps the one range and the list of ranges in step.

@@ -1,18 +1,44 @@
 package core
 
 import (
+	"fmt"
+	"net/netip"
+	"regexp"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
 )
 
+// validateNode validates a new node, and what an update makes of one.
 func validateNode(n *corev1.Node) field.ErrorList {
-	errs := podspec.Taints(n.Spec.Taints, field.NewPath("spec", "taints"))
-	return append(errs, nodeAmounts(n)...)
+	errs := nodeTaints(n)
+	errs = append(errs, nodeAmounts(n)...)
+	return append(errs, podCIDRs(n.Spec.PodCIDRs, field.NewPath("spec", "podCIDRs"))...)
 }
 
+// validateNodeUpdate validates a change of a node or of its status.
+func validateNodeUpdate(n, old *corev1.Node) field.ErrorList {
+	errs := nodeTaints(n)
+	errs = append(errs, nodeAmounts(n)...)
+	status := field.NewPath("status")
+	errs = append(errs, addressesUnique(n.Status.Addresses, status.Child("addresses"))...)
+	errs = append(errs, declaredFeatures(n.Status.DeclaredFeatures, status.Child("declaredFeatures"))...)
+	return append(errs, nodeKept(n, old)...)
+}
+
+// nodeTaints validates taints where clients of kube-apiserver have always found
+// their errors.
+func nodeTaints(n *corev1.Node) field.ErrorList {
+	return podspec.Taints(n.Spec.Taints, field.NewPath("metadata", "taints"))
+}
+
+// nodeAmounts validates what there is of resources; their names are the
+// kubelet's.
 func nodeAmounts(n *corev1.Node) field.ErrorList {
 	var errs field.ErrorList
 	for _, l := range []struct {
@@ -20,9 +46,55 @@ func nodeAmounts(n *corev1.Node) field.ErrorList {
 		list corev1.ResourceList
 	}{{"capacity", n.Status.Capacity}, {"allocatable", n.Status.Allocatable}} {
 		for _, name := range sortedNames(l.list) {
-			p, q := field.NewPath("status", l.name).Key(string(name)), l.list[name]
-			errs = append(errs, podspec.ResourceName(string(name), p)...)
-			errs = append(errs, podspec.Quantity(string(name), &q, p)...)
+			q := l.list[name]
+			errs = append(errs, podspec.Quantity(string(name), &q, field.NewPath("status", l.name).Key(string(name)))...)
+		}
+	}
+	return errs
+}
+
+// podCIDRs wants ranges, of each IP family one at most.
+func podCIDRs(ranges []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	v4, v6 := 0, 0
+	for i, r := range ranges {
+		if e := utilvalidation.IsValidCIDR(path.Index(i), r); len(e) > 0 {
+			errs = append(errs, e...)
+			continue
+		}
+		if prefix, err := netip.ParsePrefix(r); err == nil && prefix.Addr().Is6() {
+			v6++
+		} else {
+			v4++
+		}
+	}
+	if v4 > 1 || v6 > 1 {
+		errs = append(errs, field.Invalid(path, ranges, "may specify no more than one CIDR for each IP family"))
+	}
+	return errs
+}
+
+func addressesUnique(list []corev1.NodeAddress, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[corev1.NodeAddress]()
+	for i, a := range list {
+		if seen.Has(a) {
+			errs = append(errs, field.Duplicate(path.Index(i), a))
+		}
+		seen.Insert(a)
+	}
+	return errs
+}
+
+var featureName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*(/[A-Za-z][A-Za-z0-9]*)*$`)
+
+// declaredFeatures validates the names of what a kubelet can do (KEP-5328).
+func declaredFeatures(names []string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, name := range names {
+		if !featureName.MatchString(name) {
+			errs = append(errs, field.Invalid(path.Index(i), name, fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, "+
+				"with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes", name)))
 		}
 	}
 	return errs
@@ -31,11 +103,15 @@ func nodeAmounts(n *corev1.Node) field.ErrorList {
 // nodeKept refuses changes of what is decided once: ranges and the provider's id.
 func nodeKept(n, old *corev1.Node) field.ErrorList {
 	var errs field.ErrorList
+	spec := field.NewPath("spec")
 	if len(old.Spec.PodCIDRs) > 0 && check.Differs(n.Spec.PodCIDRs, old.Spec.PodCIDRs) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec", "podCIDRs"), "node updates may not change podCIDR except from \"\" to valid"))
+		errs = append(errs, field.Forbidden(spec.Child("podCIDRs"), "node updates may not change podCIDR except from \"\" to valid"))
 	}
 	if old.Spec.ProviderID != "" && n.Spec.ProviderID != old.Spec.ProviderID {
-		errs = append(errs, field.Forbidden(field.NewPath("spec", "providerID"), "node updates may not change providerID except from \"\" to valid"))
+		errs = append(errs, field.Forbidden(spec.Child("providerID"), "node updates may not change providerID except from \"\" to valid"))
+	}
+	if n.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
+		errs = append(errs, field.Forbidden(spec.Child("externalID"), "may not be updated"))
 	}
 	return errs
 }

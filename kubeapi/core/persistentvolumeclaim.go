@@ -127,7 +127,9 @@ func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {
 	}
 	path := status.Child("allocatedResourceStatuses")
 	for _, name := range sets.List(sets.KeySet(c.Status.AllocatedResourceStatuses)) {
-		errs = append(errs, check.QualifiedName(string(name), path)...)
+		if name != corev1.ResourceStorage {
+			errs = append(errs, field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage}))
+		}
 		if !slices.Contains(resizeStates, c.Status.AllocatedResourceStatuses[name]) {
 			errs = append(errs, field.NotSupported(path, name, resizeStates))
 		}

@@ -29,7 +29,7 @@ func podTemplateKind(o podspec.Options) registry.Kind[*corev1.PodTemplate] {
 				workload.PrepareForCreate(t, &t.Template)
 			},
 			PrepareForUpdate: func(_ context.Context, t, old *corev1.PodTemplate) {
-				workload.PrepareForUpdate(t, old, &t.Template, &t.Template, &old.Template)
+				workload.PrepareForUpdate(t, old, &t.Template, &old.Template, &t.Template, &old.Template)
 			},
 			Validate: func(_ context.Context, t *corev1.PodTemplate) field.ErrorList {
 				return podspec.ValidateTemplate(o, &t.Template, field.NewPath("template"))
@@ -37,8 +37,8 @@ func podTemplateKind(o podspec.Options) registry.Kind[*corev1.PodTemplate] {
 			ValidateUpdate: func(_ context.Context, t, _ *corev1.PodTemplate) field.ErrorList {
 				return podspec.ValidateTemplate(o, &t.Template, field.NewPath("template"))
 			},
-			Warnings: func(_ context.Context, t, _ *corev1.PodTemplate) []string {
-				return podspec.TemplateWarnings(&t.Template, field.NewPath("template"))
+			Warnings: func(_ context.Context, t, old *corev1.PodTemplate) []string {
+				return workload.TemplateWarnings(t, old, &t.Template, field.NewPath("template"))
 			},
 		},
 		Delete: registry.Delete[*corev1.PodTemplate]{ReturnsObject: true},

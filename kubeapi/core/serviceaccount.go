@@ -14,6 +14,11 @@ import (
 // enforceMountable holds an account's pods to the secrets that it names.
 const enforceMountable = "kubernetes.io/enforce-mountable-secrets"
 
+func enforcesMountable(s *corev1.ServiceAccount) bool {
+	_, ok := s.Annotations[enforceMountable]
+	return ok
+}
+
 // bareSecretNames leaves of an account's secrets what counts, their names.
 func bareSecretNames(s *corev1.ServiceAccount) {
 	for i := range s.Secrets {
@@ -32,8 +37,8 @@ func serviceAccountKind() registry.Kind[*corev1.ServiceAccount] {
 			PrepareForCreate:         func(_ context.Context, s *corev1.ServiceAccount) { bareSecretNames(s) },
 			PrepareForUpdate:         func(_ context.Context, s, _ *corev1.ServiceAccount) { bareSecretNames(s) },
 			AllowUnconditionalUpdate: true,
-			Warnings: func(_ context.Context, s, _ *corev1.ServiceAccount) []string {
-				if _, ok := s.Annotations[enforceMountable]; ok {
+			Warnings: func(_ context.Context, s, old *corev1.ServiceAccount) []string {
+				if enforcesMountable(s) && (old == nil || !enforcesMountable(old)) {
 					return []string{"metadata.annotations[" + enforceMountable + "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
 				}
 				return nil

@@ -27,11 +27,16 @@ type tokenRequests struct {
 	issuer    *serviceaccount.Issuer
 	audiences []string
 	most      time.Duration
-	extend    bool
+	// extended is how long the tokens of pods live; 0 is what they ask for.
+	extended time.Duration
 }
 
 func newTokenRequests(d group.Deps) tokenRequests {
-	return tokenRequests{stores: d.Stores, issuer: d.TokenIssuer, audiences: d.APIAudiences, most: d.MaxTokenLifetime, extend: d.ExtendTokens}
+	t := tokenRequests{stores: d.Stores, issuer: d.TokenIssuer, audiences: d.APIAudiences, most: d.MaxTokenLifetime}
+	if d.ExtendTokens {
+		t.extended = d.ExtendedLifetime
+	}
+	return t
 }
 
 func (tokenRequests) New() runtime.Object { return &authenticationv1.TokenRequest{} }
@@ -44,9 +49,8 @@ func (tokenRequests) Kind(schema.GroupVersion) schema.GroupVersionKind {
 const (
 	defaultTokenSeconds = 3600
 	// podTokenSeconds is what pods' token volumes ask for; such tokens may be
-	// extended to extendedLifetime.
-	podTokenSeconds  = 3607
-	extendedLifetime = 365 * 24 * time.Hour
+	// extended.
+	podTokenSeconds = 3607
 )
 
 // CreateNamed implements rest.NamedCreater.
@@ -141,11 +145,11 @@ func (t tokenRequests) issue(ctx context.Context, req *authenticationv1.TokenReq
 		req.Spec.Audiences = t.audiences
 	}
 	ask.Audiences = req.Spec.Audiences
-	if t.extend && ask.Pod != nil && *req.Spec.ExpirationSeconds == podTokenSeconds && t.forThisServer(ask.Audiences) {
-		ask.WarnAfter, ask.Lifetime = lifetime, extendedLifetime
+	if t.extended > lifetime && ask.Pod != nil && *req.Spec.ExpirationSeconds == podTokenSeconds && t.forThisServer(ask.Audiences) {
+		ask.WarnAfter, ask.Lifetime = lifetime, t.extended
 	}
 	until := time.Now().Add(ask.Lifetime)
-	token, _, err := t.issuer.Issue(ask)
+	token, _, err := t.issuer.Issue(ctx, ask)
 	if err != nil {
 		return nil, fmt.Errorf("failed to generate token: %w", err)
 	}

@@ -29,9 +29,10 @@ type slice = *discoveryv1.EndpointSlice
 func endpointSliceKind() registry.Kind[slice] {
 	return registry.Kind[slice]{
 		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
-		New:     func() slice { return &discoveryv1.EndpointSlice{} },
-		NewList: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
-		Names:   registry.Names{Plural: "endpointslices", Singular: "endpointslice"},
+		Representation: registry.Typed[*discoveryv1.EndpointSlice]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() slice { return &discoveryv1.EndpointSlice{} },
+		NewList:        func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
+		Names:          registry.Names{Plural: "endpointslices", Singular: "endpointslice"},
 		Write: registry.Write[slice]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSlice,
@@ -228,11 +229,6 @@ func slicePorts(ports []discoveryv1.EndpointPort, list *field.Path) field.ErrorL
 		errs = append(errs, check.OneOf(ptr.Deref(p.Protocol, ""), path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
 		if p.AppProtocol != nil {
 			errs = append(errs, check.QualifiedName(*p.AppProtocol, path.Child("appProtocol"))...)
-		}
-		if p.Port != nil {
-			for _, msg := range utilvalidation.IsValidPortNum(int(*p.Port)) {
-				errs = append(errs, field.Invalid(path.Child("port"), *p.Port, msg))
-			}
 		}
 	}
 	return errs

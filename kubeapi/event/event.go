@@ -2,7 +2,6 @@ package event
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -22,16 +21,17 @@ func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	type event = *corev1.Event
 	return registry.Kind[event]{
 		Hub: corev1.SchemeGroupVersion.WithKind("Event"), Namespaced: true,
-		New:     func() event { return &corev1.Event{} },
-		NewList: func() runtime.Object { return &corev1.EventList{} },
-		TTL:     func(event) time.Duration { return ttl },
-		Names:   registry.Names{Plural: "events", Singular: "event", ShortNames: []string{"ev"}},
+		Representation: registry.Typed[event]{MetadataOnUpdate: registry.MetadataOnce, AnyFinalizer: true},
+		New:            func() event { return &corev1.Event{} },
+		NewList:        func() runtime.Object { return &corev1.EventList{} },
+		TTL:            func(event) time.Duration { return ttl },
+		Names:          registry.Names{Plural: "events", Singular: "event", ShortNames: []string{"ev"}},
 		Write: registry.Write[event]{
 			ValidateName:             check.PathSegmentName,
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
-			Validate:                 func(_ context.Context, e event) field.ErrorList { return validateEvent(e) },
-			ValidateUpdate:           func(_ context.Context, e, _ event) field.ErrorList { return validateEvent(e) },
+			Validate:                 func(_ context.Context, e event) field.ErrorList { return Validate(e, "reportingComponent") },
+			ValidateUpdate:           func(_ context.Context, e, _ event) field.ErrorList { return Validate(e, "reportingComponent") },
 		},
 		Delete: registry.Delete[event]{GarbageCollection: registry.Unsupported},
 		Show: registry.Show[event]{
@@ -40,45 +40,6 @@ func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
 		},
 		Select: registry.Select[event]{Fields: selectableFields()},
 	}
-}
-
-// validateEvent validates an event written in the core group's shape.
-func validateEvent(e *corev1.Event) field.ErrorList {
-	var errs field.ErrorList
-	if e.InvolvedObject.Namespace == "" {
-		// Events about what is in no namespace are kept in "default".
-		if e.Namespace != "" && e.Namespace != "default" && e.Namespace != "kube-system" {
-			errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), e.InvolvedObject.Namespace, "does not match event.namespace"))
-		}
-	} else if e.Namespace != e.InvolvedObject.Namespace {
-		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), e.InvolvedObject.Namespace, "does not match event.namespace"))
-	}
-	if e.EventTime.IsZero() {
-		return errs
-	}
-	controller := field.NewPath("reportingComponent")
-	if e.ReportingController == "" {
-		errs = append(errs, field.Required(controller, ""))
-	}
-	errs = append(errs, check.QualifiedName(e.ReportingController, controller)...)
-	if e.ReportingInstance == "" {
-		errs = append(errs, field.Required(field.NewPath("reportingInstance"), ""))
-	}
-	if e.Action == "" {
-		errs = append(errs, field.Required(field.NewPath("action"), ""))
-	}
-	if e.Reason == "" {
-		errs = append(errs, field.Required(field.NewPath("reason"), ""))
-	}
-	for _, f := range []struct {
-		name, value string
-		most        int
-	}{{"reportingInstance", e.ReportingInstance, 128}, {"action", e.Action, 128}, {"reason", e.Reason, 128}, {"message", e.Message, 1024}} {
-		if len(f.value) > f.most {
-			errs = append(errs, field.Invalid(field.NewPath(f.name), "", fmt.Sprintf("can have at most %d characters", f.most)))
-		}
-	}
-	return errs
 }
 
 // columns are the columns of events in both groups.

@@ -1,6 +1,3 @@
-// Package events serves the group events.k8s.io/v1: the same objects as the
-// events of the core group, under the same keys, in a shape and under rules of
-// its own.
 package events
 
 import (
@@ -38,7 +35,7 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
 		k.Select.Labels["regarding."+f] = "involvedObject." + f
 	}
-	k.Representation = registry.Typed[*corev1.Event]{Versions: []registry.Version[*corev1.Event]{{
+	k.Representation = registry.Typed[*corev1.Event]{MetadataOnUpdate: registry.MetadataChange, Versions: []registry.Version[*corev1.Event]{{
 		Kind:    eventsv1.SchemeGroupVersion.WithKind("Event"),
 		New:     func() runtime.Object { return &eventsv1.Event{} },
 		NewList: func() runtime.Object { return &eventsv1.EventList{} },
@@ -80,49 +77,12 @@ func fromCore(c *corev1.Event) *eventsv1.Event {
 	return e
 }
 
-const (
-	maxText    = 128
-	maxMessage = 1024
-)
-
 func invalid(path, message string) *field.Error {
 	return field.Invalid(field.NewPath(path), "", message)
 }
 
-// validateParts validates what events with an event time are held to.
-func validateParts(e *corev1.Event) field.ErrorList {
-	var errs field.ErrorList
-	about := e.InvolvedObject.Namespace
-	elsewhere := about == "" && e.Namespace != "default" && e.Namespace != "kube-system"
-	if e.EventTime.IsZero() {
-		elsewhere = about == "" && e.Namespace != "" && e.Namespace != "default" || about != "" && about != e.Namespace
-	}
-	if elsewhere {
-		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace"))
-	}
-	if e.EventTime.IsZero() {
-		return errs
-	}
-	controller := field.NewPath("reportingController")
-	if e.ReportingController == "" {
-		errs = append(errs, field.Required(controller, ""))
-	}
-	errs = append(errs, check.QualifiedName(e.ReportingController, controller)...)
-	for _, f := range []struct{ name, value string }{{"reportingInstance", e.ReportingInstance}, {"action", e.Action}, {"reason", e.Reason}} {
-		if f.value == "" {
-			errs = append(errs, field.Required(field.NewPath(f.name), ""))
-		} else if len(f.value) > maxText {
-			errs = append(errs, invalid(f.name, fmt.Sprintf("can have at most %d characters", maxText)))
-		}
-	}
-	if len(e.Message) > maxMessage {
-		errs = append(errs, invalid("message", fmt.Sprintf("can have at most %d characters", maxMessage)))
-	}
-	return errs
-}
-
 func validate(e *corev1.Event) field.ErrorList {
-	errs := validateParts(e)
+	errs := event.Validate(e, "reportingController")
 	if e.EventTime.IsZero() {
 		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
 	}
@@ -159,7 +119,7 @@ func validateSeries(e *corev1.Event) field.ErrorList {
 }
 
 func validateUpdate(e, old *corev1.Event) field.ErrorList {
-	errs := validateParts(e)
+	errs := event.Validate(e, "reportingController")
 	if check.Differs(e.Series, old.Series) {
 		errs = append(errs, validateSeries(e)...)
 	}

@@ -23,10 +23,11 @@ const maxPrecedence = 10000
 
 func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 	return registry.Kind[*flowv1.FlowSchema]{
-		Hub:     v1.WithKind("FlowSchema"),
-		New:     func() *flowv1.FlowSchema { return &flowv1.FlowSchema{} },
-		NewList: func() runtime.Object { return &flowv1.FlowSchemaList{} },
-		Names:   registry.Names{Plural: "flowschemas", Singular: "flowschema"},
+		Hub:            v1.WithKind("FlowSchema"),
+		Representation: registry.Typed[*flowv1.FlowSchema]{MetadataOnUpdate: registry.MetadataCreate},
+		New:            func() *flowv1.FlowSchema { return &flowv1.FlowSchema{} },
+		NewList:        func() runtime.Object { return &flowv1.FlowSchemaList{} },
+		Names:          registry.Names{Plural: "flowschemas", Singular: "flowschema"},
 		Write: registry.Write[*flowv1.FlowSchema]{
 			Default: func(f *flowv1.FlowSchema) {
 				if f.Spec.MatchingPrecedence == 0 {
@@ -197,7 +198,7 @@ func validateVerbs(list []string, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Required(path, "verbs must contain at least one value")}
 	}
 	if slices.Contains(list, flowv1.VerbAll) {
-		return alone(list, flowv1.VerbAll, "verbs", path)
+		return alone(list, "verbs", path)
 	}
 	for _, v := range list {
 		if !slices.Contains(verbs(), v) {
@@ -208,9 +209,9 @@ func validateVerbs(list []string, path *field.Path) field.ErrorList {
 }
 
 // alone refuses a wildcard that has company.
-func alone(list []string, star, what string, path *field.Path) field.ErrorList {
-	if slices.Contains(list, star) && len(list) > 1 {
-		return field.ErrorList{field.Invalid(path, list, fmt.Sprintf("if '%s' is present, must not specify other %s", star, what))}
+func alone(list []string, what string, path *field.Path) field.ErrorList {
+	if slices.Contains(list, "*") && len(list) > 1 {
+		return field.ErrorList{field.Invalid(path, list, fmt.Sprintf("if '*' is present, must not specify other %s", what))}
 	}
 	return nil
 }
@@ -220,17 +221,17 @@ func validateFlowResources(r *flowv1.ResourcePolicyRule, path *field.Path) field
 	if len(r.APIGroups) == 0 {
 		errs = append(errs, field.Required(path.Child("apiGroups"), "resource rules must supply at least one api group"))
 	}
-	errs = append(errs, alone(r.APIGroups, flowv1.APIGroupAll, "api groups", path.Child("apiGroups"))...)
+	errs = append(errs, alone(r.APIGroups, "api groups", path.Child("apiGroups"))...)
 	if len(r.Resources) == 0 {
 		errs = append(errs, field.Required(path.Child("resources"), "resource rules must supply at least one resource"))
 	}
-	errs = append(errs, alone(r.Resources, flowv1.ResourceAll, "resources", path.Child("resources"))...)
+	errs = append(errs, alone(r.Resources, "resources", path.Child("resources"))...)
 	namespaces := path.Child("namespaces")
 	if len(r.Namespaces) == 0 && !r.ClusterScope {
 		return append(errs, field.Required(namespaces, "resource rules that are not cluster scoped must supply at least one namespace"))
 	}
 	if slices.Contains(r.Namespaces, flowv1.NamespaceEvery) {
-		return append(errs, alone(r.Namespaces, flowv1.NamespaceEvery, "namespaces", namespaces)...)
+		return append(errs, alone(r.Namespaces, "namespaces", namespaces)...)
 	}
 	for i, n := range r.Namespaces {
 		for _, m := range validation.IsDNS1123Label(n) {
@@ -247,7 +248,7 @@ func validateFlowPaths(r *flowv1.NonResourcePolicyRule, path *field.Path) field.
 		return append(errs, field.Required(urls, "nonResourceURLs must contain at least one value"))
 	}
 	if slices.Contains(r.NonResourceURLs, flowv1.NonResourceAll) {
-		return append(errs, alone(r.NonResourceURLs, flowv1.NonResourceAll, "non-resource URLs", urls)...)
+		return append(errs, alone(r.NonResourceURLs, "non-resource URLs", urls)...)
 	}
 	for i, u := range r.NonResourceURLs {
 		if msg := urlFault(u); msg != "" {

@@ -28,10 +28,11 @@ const (
 func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 	type level = flowv1.PriorityLevelConfiguration
 	return registry.Kind[*level]{
-		Hub:     v1.WithKind("PriorityLevelConfiguration"),
-		New:     func() *level { return &level{} },
-		NewList: func() runtime.Object { return &flowv1.PriorityLevelConfigurationList{} },
-		Names:   registry.Names{Plural: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration"},
+		Hub:            v1.WithKind("PriorityLevelConfiguration"),
+		Representation: registry.Typed[*level]{MetadataOnUpdate: registry.MetadataCreate},
+		New:            func() *level { return &level{} },
+		NewList:        func() runtime.Object { return &flowv1.PriorityLevelConfigurationList{} },
+		Names:          registry.Names{Plural: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration"},
 		Write: registry.Write[*level]{
 			Default: defaultLevel,
 			PrepareForCreate: func(_ context.Context, l *level) {

@@ -36,11 +36,12 @@ type Deps struct {
 	APIAudiences       []string
 	// TokenIssuer signs service account tokens; nil serves no TokenRequests.
 	// Lifetimes asked for are cut to MaxTokenLifetime, where above 0; with
-	// ExtendTokens the tokens of pods live for a year, for clients that do not
-	// read them again.
+	// ExtendTokens the tokens of pods live for ExtendedLifetime, for clients that
+	// do not read them again.
 	TokenIssuer      *serviceaccount.Issuer
 	MaxTokenLifetime time.Duration
 	ExtendTokens     bool
+	ExtendedLifetime time.Duration
 	// StorageHealth reports whether storage answers, for component statuses.
 	StorageHealth func(context.Context) error
 

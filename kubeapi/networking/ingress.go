@@ -38,7 +38,7 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 				strategy.Generation(i, old, check.Differs(i.Spec, old.Spec))
 			},
 			Validate: func(_ context.Context, i *networkingv1.Ingress) field.ErrorList {
-				errs := validateIngress(i, nil)
+				errs := validateIngress(i)
 				annotation, ok := i.Annotations[classAnnotation]
 				if ok && i.Spec.IngressClassName != nil && annotation != *i.Spec.IngressClassName {
 					path := field.NewPath("annotations").Child(classAnnotation)
@@ -46,7 +46,7 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 				}
 				return errs
 			},
-			ValidateUpdate: func(_ context.Context, i, old *networkingv1.Ingress) field.ErrorList { return validateIngress(i, old) },
+			ValidateUpdate: func(_ context.Context, i, _ *networkingv1.Ingress) field.ErrorList { return validateIngress(i) },
 			Warnings: func(_ context.Context, i, old *networkingv1.Ingress) []string {
 				if _, ok := i.Annotations[classAnnotation]; ok && old == nil && i.Spec.IngressClassName == nil {
 					return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead", classAnnotation)}
@@ -124,7 +124,7 @@ func ingressAddresses(s *networkingv1.IngressLoadBalancerStatus) string {
 	return strings.Join(list, ",")
 }
 
-func validateIngress(i, old *networkingv1.Ingress) field.ErrorList {
+func validateIngress(i *networkingv1.Ingress) field.ErrorList {
 	s, path := &i.Spec, field.NewPath("spec")
 	var errs field.ErrorList
 	if len(s.Rules) == 0 && s.DefaultBackend == nil {
@@ -163,9 +163,8 @@ func validateIngressRule(r *networkingv1.IngressRule, path *field.Path) field.Er
 	if r.Host != "" {
 		if len(validation.IsValidIP(path, r.Host)) == 0 {
 			errs = append(errs, field.Invalid(path.Child("host"), r.Host, "must be a DNS name, not an IP address"))
-		} else {
-			errs = append(errs, validateHost(r.Host, path.Child("host"))...)
 		}
+		errs = append(errs, validateHost(r.Host, path.Child("host"))...)
 	}
 	if r.HTTP == nil {
 		return errs

@@ -36,8 +36,7 @@ func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 			},
 			Validate: func(_ context.Context, c *networkingv1.IngressClass) field.ErrorList { return validateClass(c) },
 			ValidateUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) field.ErrorList {
-				errs := check.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller"))
-				return append(errs, validateClassParameters(c.Spec.Parameters, field.NewPath("spec", "parameters"))...)
+				return append(validateClass(c), check.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller"))...)
 			},
 			AllowUnconditionalUpdate: true,
 		},

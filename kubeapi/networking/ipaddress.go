@@ -33,7 +33,8 @@ func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 				return validateParent(a.Spec.ParentRef, field.NewPath("spec", "parentRef"))
 			},
 			ValidateUpdate: func(_ context.Context, a, old *networkingv1.IPAddress) field.ErrorList {
-				return check.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))
+				path := field.NewPath("spec", "parentRef")
+				return append(validateParent(a.Spec.ParentRef, path), check.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, path)...)
 			},
 			AllowUnconditionalUpdate: true,
 		},

@@ -3,6 +3,7 @@ package networking
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -27,14 +28,16 @@ func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLoca
 func networkPolicyKind() registry.Kind[*networkingv1.NetworkPolicy] {
 	return registry.Kind[*networkingv1.NetworkPolicy]{
 		Hub: v1.WithKind("NetworkPolicy"), Namespaced: true,
-		New:     func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
-		NewList: func() runtime.Object { return &networkingv1.NetworkPolicyList{} },
-		Names:   registry.Names{Plural: "networkpolicies", Singular: "networkpolicy", ShortNames: []string{"netpol"}},
+		Representation: registry.Typed[*networkingv1.NetworkPolicy]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
+		NewList:        func() runtime.Object { return &networkingv1.NetworkPolicyList{} },
+		Names:          registry.Names{Plural: "networkpolicies", Singular: "networkpolicy", ShortNames: []string{"netpol"}},
 		Write: registry.Write[*networkingv1.NetworkPolicy]{
 			Default:          defaultPolicy,
 			PrepareForCreate: func(_ context.Context, p *networkingv1.NetworkPolicy) { p.Generation = 1 },
 			PrepareForUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) {
-				strategy.Generation(p, old, check.Differs(p.Spec, old.Spec))
+				// An empty selector requirement list and none are different specs here.
+				strategy.Generation(p, old, !reflect.DeepEqual(p.Spec, old.Spec))
 			},
 			Validate: func(_ context.Context, p *networkingv1.NetworkPolicy) field.ErrorList { return validatePolicy(p, nil) },
 			ValidateUpdate: func(_ context.Context, p, old *networkingv1.NetworkPolicy) field.ErrorList {

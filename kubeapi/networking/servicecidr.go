@@ -25,10 +25,11 @@ func parseCIDR(s string) (*net.IPNet, error) {
 
 func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
 	return registry.Kind[*networkingv1.ServiceCIDR]{
-		Hub:     v1.WithKind("ServiceCIDR"),
-		New:     func() *networkingv1.ServiceCIDR { return &networkingv1.ServiceCIDR{} },
-		NewList: func() runtime.Object { return &networkingv1.ServiceCIDRList{} },
-		Names:   registry.Names{Plural: "servicecidrs", Singular: "servicecidr"},
+		Hub:            v1.WithKind("ServiceCIDR"),
+		Representation: registry.Typed[*networkingv1.ServiceCIDR]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() *networkingv1.ServiceCIDR { return &networkingv1.ServiceCIDR{} },
+		NewList:        func() runtime.Object { return &networkingv1.ServiceCIDRList{} },
+		Names:          registry.Names{Plural: "servicecidrs", Singular: "servicecidr"},
 		Write: registry.Write[*networkingv1.ServiceCIDR]{
 			PrepareForCreate: func(_ context.Context, c *networkingv1.ServiceCIDR) { c.Status = networkingv1.ServiceCIDRStatus{} },
 			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) { c.Status = old.Status },

@@ -19,15 +19,16 @@ import (
 
 func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 	return registry.Kind[*nodev1.RuntimeClass]{
-		Hub:     nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
-		New:     func() *nodev1.RuntimeClass { return &nodev1.RuntimeClass{} },
-		NewList: func() runtime.Object { return &nodev1.RuntimeClassList{} },
-		Names:   registry.Names{Plural: "runtimeclasses", Singular: "runtimeclass"},
+		Hub:            nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
+		Representation: registry.Typed[*nodev1.RuntimeClass]{AnyFinalizer: true},
+		New:            func() *nodev1.RuntimeClass { return &nodev1.RuntimeClass{} },
+		NewList:        func() runtime.Object { return &nodev1.RuntimeClassList{} },
+		Names:          registry.Names{Plural: "runtimeclasses", Singular: "runtimeclass"},
 		Write: registry.Write[*nodev1.RuntimeClass]{
 			Default:  defaultRuntimeClass,
 			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c) },
 			ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
-				return check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))
+				return append(validate(c), check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))...)
 			},
 			AllowUnconditionalUpdate: false,
 		},
@@ -54,7 +55,12 @@ func defaultRuntimeClass(c *nodev1.RuntimeClass) {
 }
 
 func validate(c *nodev1.RuntimeClass) field.ErrorList {
-	errs := check.Label(c.Handler, field.NewPath("handler"))
+	var errs field.ErrorList
+	if handler := field.NewPath("handler"); c.Handler == "" {
+		errs = append(errs, field.Required(handler, ""))
+	} else {
+		errs = append(errs, check.Label(c.Handler, handler)...)
+	}
 	if c.Overhead != nil {
 		path := field.NewPath("overhead", "podFixed")
 		for name, q := range c.Overhead.PodFixed {

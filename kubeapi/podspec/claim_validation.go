@@ -13,12 +13,9 @@ func labelErrors(labels map[string]string, path *field.Path) field.ErrorList {
 	return metav1validation.ValidateLabels(labels, path)
 }
 
-// AccessModes validates the access modes of claims and volumes.
-func AccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) field.ErrorList {
+// accessModes validates the access modes of claims and volumes.
+func accessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if len(modes) == 0 {
-		errs = append(errs, field.Required(path, "at least 1 access mode is required"))
-	}
 	known := sets.New(corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
 	once, others := false, false
 	for _, m := range modes {
@@ -39,7 +36,11 @@ func AccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) fi
 
 // ValidateClaimSpec validates the spec of a PersistentVolumeClaim.
 func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, path *field.Path) field.ErrorList {
-	errs := AccessModes(s.AccessModes, path.Child("accessModes"))
+	var errs field.ErrorList
+	if len(s.AccessModes) == 0 {
+		errs = append(errs, field.Required(path.Child("accessModes"), "at least 1 access mode is required"))
+	}
+	errs = append(errs, accessModes(s.AccessModes, path.Child("accessModes"))...)
 	if s.Selector != nil {
 		errs = append(errs, metav1validation.ValidateLabelSelector(s.Selector, metav1validation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	}
@@ -80,7 +81,7 @@ func (v *checker) dataSource(name, kind, group string, path *field.Path) {
 	if kind == "" {
 		v.add(field.Required(path.Child("kind"), ""))
 	}
-	if group == "" && kind != "PersistentVolumeClaim" && kind != "" {
+	if group == "" && kind != "PersistentVolumeClaim" {
 		v.add(field.Invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
 	}
 	if group != "" {

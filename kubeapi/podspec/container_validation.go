@@ -28,6 +28,7 @@ func (v *checker) containers(path *field.Path) {
 		v.probe(c.ReadinessProbe, p.Child("readinessProbe"), false, false)
 		v.probe(c.StartupProbe, p.Child("startupProbe"), true, true)
 		v.restartRules(c, p)
+		v.restartRuleList(c.RestartPolicyRules, p.Child("restartPolicyRules"))
 	}
 	v.hostPortConflicts(s.Containers, list)
 }
@@ -64,6 +65,9 @@ func (v *checker) initContainers(list *field.Path) {
 			v.plainInitContainer(c, p)
 		}
 		v.restartRules(c, p)
+		if c.RestartPolicy != nil {
+			v.restartRuleList(c.RestartPolicyRules, p.Child("restartPolicyRules"))
+		}
 	}
 }
 
@@ -80,6 +84,7 @@ func (v *checker) plainInitContainer(c *corev1.Container, path *field.Path) {
 	}
 }
 
+// restartRules validates what says when a container runs again by itself.
 func (v *checker) restartRules(c *corev1.Container, path *field.Path) {
 	if c.RestartPolicy != nil {
 		oneOfOrEmpty(v, *c.RestartPolicy, path.Child("restartPolicy"),
@@ -88,20 +93,29 @@ func (v *checker) restartRules(c *corev1.Container, path *field.Path) {
 	if len(c.RestartPolicyRules) > 0 && c.RestartPolicy == nil {
 		v.add(field.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
 	}
-	if len(c.RestartPolicyRules) > 20 {
-		v.add(field.TooMany(path.Child("restartPolicyRules"), len(c.RestartPolicyRules), 20))
+}
+
+const (
+	maxRestartRules     = 20
+	maxRestartExitCodes = 255
+)
+
+func (v *checker) restartRuleList(rules []corev1.ContainerRestartRule, list *field.Path) {
+	if len(rules) > maxRestartRules {
+		v.add(field.TooMany(list, len(rules), maxRestartRules))
 	}
-	for i := range c.RestartPolicyRules {
-		r, p := &c.RestartPolicyRules[i], path.Child("restartPolicyRules").Index(i)
-		oneOfOrEmpty(v, r.Action, p.Child("action"), corev1.ContainerRestartRuleActionRestart, "RestartAllContainers")
+	for i := range rules {
+		r, p := &rules[i], list.Index(i)
+		oneOfOrEmpty(v, r.Action, p.Child("action"), corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
 		if r.ExitCodes == nil {
 			v.add(field.Required(p.Child("exitCodes"), "must be specified"))
 			continue
 		}
-		oneOfOrEmpty(v, r.ExitCodes.Operator, p.Child("exitCodes", "operator"),
+		p = p.Child("exitCodes")
+		oneOfOrEmpty(v, r.ExitCodes.Operator, p.Child("operator"),
 			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
-		if len(r.ExitCodes.Values) > 255 {
-			v.add(field.TooMany(p.Child("exitCodes", "values"), len(r.ExitCodes.Values), 255))
+		if n := len(r.ExitCodes.Values); n > maxRestartExitCodes {
+			v.add(field.TooMany(p.Child("values"), n, maxRestartExitCodes))
 		}
 	}
 }
@@ -169,82 +183,6 @@ func (v *checker) hostPortConflicts(cs []corev1.Container, list *field.Path) {
 				v.add(field.Duplicate(list.Index(i).Child("ports").Index(j).Child("hostPort"), key))
 			}
 			seen.Insert(key)
-		}
-	}
-}
-
-func (v *checker) env(env []corev1.EnvVar, list *field.Path) {
-	for i := range env {
-		e, p := &env[i], list.Index(i)
-		if e.Name == "" {
-			v.add(field.Required(p.Child("name"), ""))
-		} else {
-			v.messages(utilvalidation.IsRelaxedEnvVarName(e.Name), e.Name, p.Child("name"))
-		}
-		if e.ValueFrom != nil {
-			v.envSource(e, p.Child("valueFrom"))
-		}
-	}
-}
-
-func (v *checker) envSource(e *corev1.EnvVar, path *field.Path) {
-	from, n := e.ValueFrom, 0
-	if r := from.FieldRef; r != nil {
-		n++
-		v.fieldRef(r, path.Child("fieldRef"), envFields)
-	}
-	if r := from.ResourceFieldRef; r != nil {
-		n++
-		v.resourceFieldRef(r, path.Child("resourceFieldRef"), false)
-	}
-	if r := from.ConfigMapKeyRef; r != nil {
-		n++
-		v.keyRef(r.Name, r.Key, path.Child("configMapKeyRef"))
-	}
-	if r := from.SecretKeyRef; r != nil {
-		n++
-		v.keyRef(r.Name, r.Key, path.Child("secretKeyRef"))
-	}
-	if from.FileKeyRef != nil {
-		n++
-	}
-	if n == 0 {
-		v.add(field.Invalid(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
-	} else if e.Value != "" {
-		v.add(field.Invalid(path, "", "may not be specified when `value` is not empty"))
-	} else if n > 1 {
-		v.add(field.Invalid(path, "", "may not have more than one field specified at a time"))
-	}
-}
-
-func (v *checker) keyRef(name, key string, path *field.Path) {
-	if name == "" {
-		v.add(field.Required(path.Child("name"), ""))
-	}
-	if key == "" {
-		v.add(field.Required(path.Child("key"), ""))
-	} else {
-		v.messages(utilvalidation.IsConfigMapKey(key), key, path.Child("key"))
-	}
-}
-
-func (v *checker) envFrom(from []corev1.EnvFromSource, list *field.Path) {
-	for i := range from {
-		f, p := &from[i], list.Index(i)
-		if f.Prefix != "" {
-			v.messages(utilvalidation.IsRelaxedEnvVarName(f.Prefix), f.Prefix, p.Child("prefix"))
-		}
-		if f.ConfigMapRef != nil && f.ConfigMapRef.Name == "" {
-			v.add(field.Required(p.Child("configMapRef", "name"), ""))
-		}
-		if f.SecretRef != nil && f.SecretRef.Name == "" {
-			v.add(field.Required(p.Child("secretRef", "name"), ""))
-		}
-		switch {
-		case f.ConfigMapRef == nil && f.SecretRef == nil:
-			v.add(field.Invalid(p, "", "must specify one of: `configMapRef` or `secretRef`"))
-		case f.ConfigMapRef != nil && f.SecretRef != nil:
-			v.add(field.Invalid(p, "", "may not have more than one field specified at a time"))
 		}
 	}
 }

@@ -17,33 +17,42 @@ var iscsiNames = map[string]*regexp.Regexp{
 	"naa": regexp.MustCompile(`^naa.[[:alnum:]]{32}$`),
 }
 
+// iscsi validates the volume of a pod.
 func (v *checker) iscsi(s *corev1.ISCSIVolumeSource, path *field.Path) {
-	if s.TargetPortal == "" {
-		v.add(field.Required(path.Child("targetPortal"), ""))
+	const prefixed = "must be valid format starting with iqn, eui, or naa"
+	v.require(path, "targetPortal", s.TargetPortal, "iqn", s.IQN)
+	if s.IQN != "" {
+		v.iscsiName(s.IQN, prefixed, path.Child("iqn"))
 	}
-	if s.IQN == "" {
-		v.add(field.Required(path.Child("iqn"), ""))
-	} else {
-		v.iscsiName(s.IQN, path.Child("iqn"))
-	}
-	if s.Lun < 0 || s.Lun > 255 {
-		v.add(field.Invalid(path.Child("lun"), s.Lun, utilvalidation.InclusiveRangeError(0, 255)))
-	}
-	if (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil {
-		v.add(field.Required(path.Child("secretRef"), ""))
-	}
+	v.lun(s.Lun, path)
+	v.chap(s.DiscoveryCHAPAuth || s.SessionCHAPAuth, s.SecretRef != nil, path)
 	if s.InitiatorName != nil {
-		v.iscsiName(*s.InitiatorName, path.Child("initiatorname"))
+		v.iscsiName(*s.InitiatorName, prefixed, path.Child("initiatorname"))
 	}
 }
 
-func (v *checker) iscsiName(name string, path *field.Path) {
+// chap requires the secret that authentication takes.
+func (v *checker) chap(authenticates, secret bool, path *field.Path) {
+	if authenticates && !secret {
+		v.add(field.Required(path.Child("secretRef"), ""))
+	}
+}
+
+func (v *checker) lun(n int32, path *field.Path) {
+	if n < 0 || n > 255 {
+		v.add(field.Invalid(path.Child("lun"), n, utilvalidation.InclusiveRangeError(0, 255)))
+	}
+}
+
+// iscsiName validates a name of one of the forms of iSCSI; unknown is the message
+// for a name that starts like none of them.
+func (v *checker) iscsiName(name, unknown string, path *field.Path) {
 	var form *regexp.Regexp
 	if len(name) >= 3 {
 		form = iscsiNames[name[:3]]
 	}
 	if form == nil {
-		v.add(field.Invalid(path, name, "must be valid format starting with iqn, eui, or naa"))
+		v.add(field.Invalid(path, name, unknown))
 	} else if !form.MatchString(name) {
 		v.add(field.Invalid(path, name, "must be valid format"))
 	}
@@ -59,8 +68,8 @@ func (v *checker) fc(s *corev1.FCVolumeSource, path *field.Path) {
 	if len(s.TargetWWNs) != 0 {
 		if s.Lun == nil {
 			v.add(field.Required(path.Child("lun"), "lun is required if targetWWNs is specified"))
-		} else if *s.Lun < 0 || *s.Lun > 255 {
-			v.add(field.Invalid(path.Child("lun"), s.Lun, utilvalidation.InclusiveRangeError(0, 255)))
+		} else {
+			v.lun(*s.Lun, path)
 		}
 	}
 }
@@ -132,11 +141,9 @@ func (v *checker) quobyte(q *corev1.QuobyteVolumeSource, path *field.Path) {
 	}
 }
 
-func (v *checker) flexVolume(f *corev1.FlexVolumeSource, path *field.Path) {
-	if f.Driver == "" {
-		v.add(field.Required(path.Child("driver"), ""))
-	}
-	for _, k := range sets.List(sets.KeySet(f.Options)) {
+func (v *checker) flexVolume(driver string, options map[string]string, path *field.Path) {
+	v.require(path, "driver", driver)
+	for _, k := range sets.List(sets.KeySet(options)) {
 		domain, _, _ := strings.Cut(k, "/")
 		domain = "." + strings.ToLower(domain)
 		if strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io") {
@@ -146,14 +153,7 @@ func (v *checker) flexVolume(f *corev1.FlexVolumeSource, path *field.Path) {
 }
 
 func (v *checker) csi(c *corev1.CSIVolumeSource, path *field.Path) {
-	if c.Driver == "" {
-		v.add(field.Required(path.Child("driver"), ""))
-	} else {
-		if len(c.Driver) > 63 {
-			v.add(field.TooLong(path.Child("driver"), c.Driver, 63))
-		}
-		v.messages(utilvalidation.IsDNS1123Subdomain(strings.ToLower(c.Driver)), c.Driver, path.Child("driver"))
-	}
+	v.add(CSIDriverName(c.Driver, path.Child("driver"))...)
 	if r := c.NodePublishSecretRef; r != nil {
 		p := path.Child("nodePublishSecretRef", "name")
 		if r.Name == "" {
@@ -162,4 +162,19 @@ func (v *checker) csi(c *corev1.CSIVolumeSource, path *field.Path) {
 			v.subdomain(r.Name, p)
 		}
 	}
+}
+
+// CSIDriverName validates the name of a CSI driver, which is a domain's of any
+// case.
+func CSIDriverName(name string, path *field.Path) field.ErrorList {
+	const longest = 63
+	v := &checker{}
+	if name == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	if len(name) > longest {
+		v.add(field.TooLong(path, name, longest))
+	}
+	v.messages(utilvalidation.IsDNS1123Subdomain(strings.ToLower(name)), name, path)
+	return v.errs
 }

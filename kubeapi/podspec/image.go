@@ -8,9 +8,14 @@ import (
 )
 
 var (
-	imageName = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$`)
-	imageTag  = regexp.MustCompile(`^[\w][\w.-]{0,127}$`)
+	imageName   = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$`)
+	imageDigest = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$`)
+	imageTag    = regexp.MustCompile(`^[\w][\w.-]{0,127}$`)
 )
+
+// maxImagePath is the most characters that the path of an image in its registry
+// has.
+const maxImagePath = 255
 
 // pullPolicy is Always for images whose tag is, or is meant to be, "latest":
 // they change under their name. An image that cannot be parsed has no tag.
@@ -22,7 +27,10 @@ func pullPolicy(image string) corev1.PullPolicy {
 }
 
 func isLatest(image string) bool {
-	name, _, digested := strings.Cut(image, "@")
+	name, digest, digested := strings.Cut(image, "@")
+	if digested && !imageDigest.MatchString(digest) {
+		return false
+	}
 	tag := ""
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
 		name, tag = name[:i], name[i+1:]
@@ -30,8 +38,21 @@ func isLatest(image string) bool {
 			return false
 		}
 	}
-	if !imageName.MatchString(name) {
+	if !imageName.MatchString(name) || len(imagePath(name)) > maxImagePath {
 		return false
 	}
 	return tag == "latest" || tag == "" && !digested
+}
+
+// imagePath returns the path of an image in its registry. An image that names
+// neither registry nor folder is one of Docker's library.
+func imagePath(name string) string {
+	registry, path, ok := strings.Cut(name, "/")
+	switch {
+	case !ok:
+		return "library/" + name
+	case strings.ContainsAny(registry, ".:") || registry == "localhost" || strings.ToLower(registry) != registry:
+		return path
+	}
+	return name
 }

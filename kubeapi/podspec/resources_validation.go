@@ -12,20 +12,30 @@ import (
 )
 
 func (v *checker) containerResources(r *corev1.ResourceRequirements, path *field.Path) {
+	v.resources(r, path, ContainerResourceName)
+}
+
+// resources validates requests and limits, whose names are those that name
+// accepts.
+func (v *checker) resources(r *corev1.ResourceRequirements, path *field.Path, name func(string, *field.Path) field.ErrorList) {
 	cpuOrMemory, huge := false, false
 	limits, requests := path.Child("limits"), path.Child("requests")
 	note := func(name corev1.ResourceName) {
 		cpuOrMemory = cpuOrMemory || name == corev1.ResourceCPU || name == corev1.ResourceMemory
 		huge = huge || isHugePages(string(name))
 	}
-	for _, name := range sortedResources(r.Limits) {
-		v.amount(name, r.Limits[name], limits.Key(string(name)))
-		note(name)
+	for _, n := range sortedResources(r.Limits) {
+		p := limits.Key(string(n))
+		v.add(name(string(n), p)...)
+		v.amount(n, r.Limits[n], p)
+		note(n)
 	}
-	for _, name := range sortedResources(r.Requests) {
-		v.amount(name, r.Requests[name], requests.Key(string(name)))
-		v.requestWithinLimit(name, r.Requests[name], r.Limits, limits, requests)
-		note(name)
+	for _, n := range sortedResources(r.Requests) {
+		p := requests.Key(string(n))
+		v.add(name(string(n), p)...)
+		v.amount(n, r.Requests[n], p)
+		v.requestWithinLimit(n, r.Requests[n], r.Limits, limits, requests)
+		note(n)
 	}
 	if huge && !cpuOrMemory {
 		v.add(field.Forbidden(path, "HugePages require cpu or memory"))
@@ -34,7 +44,6 @@ func (v *checker) containerResources(r *corev1.ResourceRequirements, path *field
 }
 
 func (v *checker) amount(name corev1.ResourceName, q resource.Quantity, path *field.Path) {
-	v.add(ContainerResourceName(string(name), path)...)
 	v.add(Quantity(string(name), &q, path)...)
 	if isHugePages(string(name)) && !multipleOfPage(string(name), q) {
 		v.add(field.Invalid(path, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name)))
@@ -96,7 +105,7 @@ func (v *checker) resizePolicy(policies []corev1.ContainerResizePolicy, path *fi
 		seen.Insert(p.ResourceName)
 		oneOf(v, p.ResourceName, path, corev1.ResourceCPU, corev1.ResourceMemory)
 		oneOf(v, p.RestartPolicy, path, corev1.NotRequired, corev1.RestartContainer)
-		if v.spec.RestartPolicy == corev1.RestartPolicyNever && p.RestartPolicy == corev1.RestartContainer {
+		if v.spec.RestartPolicy == corev1.RestartPolicyNever && p.RestartPolicy != corev1.NotRequired {
 			v.add(field.Invalid(path, p.RestartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
 		}
 	}
@@ -144,30 +153,20 @@ func (v *checker) podResources(path *field.Path) {
 	if r == nil {
 		return
 	}
-	supported := []string{"cpu", "hugepages-", "memory"}
-	lists := []struct {
-		name string
-		list corev1.ResourceList
-	}{{"limits", r.Limits}, {"requests", r.Requests}}
-	for _, l := range lists {
-		for _, name := range sortedResources(l.list) {
-			p := path.Child(l.name).Key(string(name))
-			if !PodLevelResource(name) {
-				v.add(field.NotSupported(p, string(name), supported))
-				continue
-			}
-			q := l.list[name]
-			v.add(Quantity(string(name), &q, p)...)
-			if l.name == "requests" {
-				v.requestWithinLimit(name, q, r.Limits, path.Child("limits"), path.Child("requests"))
-			}
-		}
-	}
+	v.resources(r, path, podResourceName)
 	if len(r.Claims) > 0 {
 		v.add(field.Forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level"))
-		v.resourceClaimNames(r.Claims, path.Child("claims"))
 	}
 	v.podAboveContainers(r, path)
+}
+
+// podResourceName validates the name of a resource that a pod asks for as a whole.
+func podResourceName(name string, path *field.Path) field.ErrorList {
+	errs := ResourceName(name, path)
+	if len(errs) == 0 && !PodLevelResource(corev1.ResourceName(name)) {
+		errs = append(errs, field.NotSupported(path, name, []string{"cpu", "hugepages-", "memory"}))
+	}
+	return errs
 }
 
 func (v *checker) podAboveContainers(r *corev1.ResourceRequirements, path *field.Path) {

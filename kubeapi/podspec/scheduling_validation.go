@@ -79,8 +79,6 @@ func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, path *field
 	}
 	if c.TopologyKey == "" {
 		v.add(field.Required(path.Child("topologyKey"), "can not be empty"))
-	} else {
-		v.qualified(c.TopologyKey, path.Child("topologyKey"))
 	}
 	oneOfOrEmpty(v, c.WhenUnsatisfiable, path.Child("whenUnsatisfiable"), corev1.DoNotSchedule, corev1.ScheduleAnyway)
 	if c.MinDomains != nil {
@@ -118,7 +116,7 @@ func (v *checker) affinity(a *corev1.Affinity, path *field.Path) {
 		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
 			t, tp := &n.PreferredDuringSchedulingIgnoredDuringExecution[i], p.Child(preferred).Index(i)
 			v.weight(t.Weight, tp)
-			v.nodeSelectorTerm(&t.Preference, tp.Child("preference"))
+			v.nodeSelectorTerm(&t.Preference, tp.Child("preference"), false)
 		}
 	}
 	pods := func(terms []corev1.PodAffinityTerm, weighted []corev1.WeightedPodAffinityTerm, p *field.Path) {
@@ -152,21 +150,23 @@ func NodeSelector(s *corev1.NodeSelector, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Required(terms, "must have at least one node selector term")}
 	}
 	for i := range s.NodeSelectorTerms {
-		v.nodeSelectorTerm(&s.NodeSelectorTerms[i], terms.Index(i))
+		v.nodeSelectorTerm(&s.NodeSelectorTerms[i], terms.Index(i), true)
 	}
 	return v.errs
 }
 
-func (v *checker) nodeSelectorTerm(t *corev1.NodeSelectorTerm, path *field.Path) {
+// nodeSelectorTerm validates a term. labelValues says whether expressions compare
+// with values that a label can have; what is only preferred may compare with any.
+func (v *checker) nodeSelectorTerm(t *corev1.NodeSelectorTerm, path *field.Path, labelValues bool) {
 	for i := range t.MatchExpressions {
-		v.nodeExpression(&t.MatchExpressions[i], path.Child("matchExpressions").Index(i))
+		v.nodeExpression(&t.MatchExpressions[i], path.Child("matchExpressions").Index(i), labelValues)
 	}
 	for i := range t.MatchFields {
 		v.nodeField(&t.MatchFields[i], path.Child("matchFields").Index(i))
 	}
 }
 
-func (v *checker) nodeExpression(r *corev1.NodeSelectorRequirement, path *field.Path) {
+func (v *checker) nodeExpression(r *corev1.NodeSelectorRequirement, path *field.Path, labelValues bool) {
 	switch r.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		if len(r.Values) == 0 {
@@ -184,6 +184,9 @@ func (v *checker) nodeExpression(r *corev1.NodeSelectorRequirement, path *field.
 		v.add(field.Invalid(path.Child("operator"), r.Operator, "not a valid selector operator"))
 	}
 	v.messages(utilvalidation.IsQualifiedName(r.Key), r.Key, path.Child("key"))
+	if !labelValues {
+		return
+	}
 	for i, value := range r.Values {
 		v.messages(utilvalidation.IsValidLabelValue(value), value, path.Child("values").Index(i))
 	}
@@ -225,6 +228,7 @@ func (v *checker) matchLabelKeys(t *corev1.PodAffinityTerm, path *field.Path) {
 	keys := func(name string, list []string) {
 		if len(list) > 0 && t.LabelSelector == nil {
 			v.add(field.Forbidden(path.Child(name), "must not be specified when labelSelector is not set"))
+			return
 		}
 		for i, k := range list {
 			v.qualified(k, path.Child(name).Index(i))
@@ -261,7 +265,7 @@ func Taints(list []corev1.Taint, path *field.Path) field.ErrorList {
 }
 
 // knownTolerationOperators are the operators that messages offer. The numeric
-// ones are told to those who try them.
+// ones are offered to clients that try them.
 func knownTolerationOperators(op corev1.TolerationOperator) []corev1.TolerationOperator {
 	known := []corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists}
 	if op == "Lt" || op == "Gt" {

@@ -18,7 +18,7 @@ func DefaultVolumeSource(v *corev1.VolumeSource) {
 			v.EmptyDir.SizeLimit.RoundUp(-3)
 		}
 	case v.HostPath != nil:
-		DefaultHostPath(v.HostPath)
+		defaultHostPath(v.HostPath)
 	case v.Secret != nil:
 		setMode(&v.Secret.DefaultMode)
 	case v.ConfigMap != nil:
@@ -31,14 +31,11 @@ func DefaultVolumeSource(v *corev1.VolumeSource) {
 	case v.ISCSI != nil:
 		setString(&v.ISCSI.ISCSIInterface, "default")
 	case v.RBD != nil:
-		setString(&v.RBD.RBDPool, "rbd")
-		setString(&v.RBD.RadosUser, "admin")
-		setString(&v.RBD.Keyring, "/etc/ceph/keyring")
+		defaultRBD(&v.RBD.RBDPool, &v.RBD.RadosUser, &v.RBD.Keyring)
 	case v.AzureDisk != nil:
-		DefaultAzureDisk(v.AzureDisk)
+		defaultAzureDisk(v.AzureDisk)
 	case v.ScaleIO != nil:
-		setString(&v.ScaleIO.StorageMode, "ThinProvisioned")
-		setString(&v.ScaleIO.FSType, "xfs")
+		defaultScaleIO(&v.ScaleIO.StorageMode, &v.ScaleIO.FSType)
 	case v.Ephemeral != nil:
 		if t := v.Ephemeral.VolumeClaimTemplate; t != nil {
 			DefaultClaimSpec(&t.Spec)
@@ -50,13 +47,43 @@ func DefaultVolumeSource(v *corev1.VolumeSource) {
 	}
 }
 
-// DefaultHostPath completes a host path: the empty type means no check.
-func DefaultHostPath(h *corev1.HostPathVolumeSource) {
+// DefaultPersistentVolumeSource completes a persistent volume, its own or in an
+// attachment.
+func DefaultPersistentVolumeSource(v *corev1.PersistentVolumeSource) {
+	if v.HostPath != nil {
+		defaultHostPath(v.HostPath)
+	}
+	if v.ISCSI != nil {
+		setString(&v.ISCSI.ISCSIInterface, "default")
+	}
+	if v.RBD != nil {
+		defaultRBD(&v.RBD.RBDPool, &v.RBD.RadosUser, &v.RBD.Keyring)
+	}
+	if v.AzureDisk != nil {
+		defaultAzureDisk(v.AzureDisk)
+	}
+	if v.ScaleIO != nil {
+		defaultScaleIO(&v.ScaleIO.StorageMode, &v.ScaleIO.FSType)
+	}
+}
+
+// defaultHostPath completes a host path: the empty type means no check.
+func defaultHostPath(h *corev1.HostPathVolumeSource) {
 	defaults.Set(&h.Type, corev1.HostPathUnset)
 }
 
-// DefaultAzureDisk completes an Azure disk.
-func DefaultAzureDisk(d *corev1.AzureDiskVolumeSource) {
+func defaultRBD(pool, user, keyring *string) {
+	setString(pool, "rbd")
+	setString(user, "admin")
+	setString(keyring, "/etc/ceph/keyring")
+}
+
+func defaultScaleIO(mode, fsType *string) {
+	setString(mode, "ThinProvisioned")
+	setString(fsType, "xfs")
+}
+
+func defaultAzureDisk(d *corev1.AzureDiskVolumeSource) {
 	defaults.Set(&d.CachingMode, corev1.AzureDataDiskCachingReadWrite)
 	defaults.Set(&d.Kind, corev1.AzureSharedBlobDisk)
 	defaults.Set(&d.FSType, "ext4")

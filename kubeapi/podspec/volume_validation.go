@@ -39,138 +39,77 @@ func (v *checker) volumeList(list *field.Path) {
 	}
 }
 
-// volume validates the source; a second one is refused where it stands.
+// volume validates the source of a pod's volume.
 func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
-	n := 0
-	for _, s := range v.sources(vol) {
-		if !s.set {
-			continue
-		}
-		if n++; n > 1 {
-			v.add(field.Forbidden(path.Child(s.name), "may not specify more than 1 volume type"))
-			continue
-		}
-		name := s.name
-		if name == "gcePersistentDisk" {
-			name = "persistentDisk" // as its errors have always named it
-		}
-		s.check(path.Child(name))
-	}
-	if n == 0 {
-		v.add(field.Required(path, "must specify a volume type"))
-	}
+	v.oneSource(v.podSources(&vol.VolumeSource), path)
 }
 
-// source is a kind of volume.
-type source struct {
-	name  string
-	set   bool
-	check func(*field.Path)
-}
-
-// sources lists the kinds of volumes in the order in which they are validated.
-func (v *checker) sources(vol *corev1.Volume) []source {
-	require := func(pairs ...string) func(*field.Path) {
-		return func(p *field.Path) {
-			for i := 0; i < len(pairs); i += 2 {
-				if pairs[i+1] == "" {
-					v.add(field.Required(p.Child(pairs[i]), ""))
-				}
-			}
-		}
-	}
-	s := []source{
-		{"emptyDir", vol.EmptyDir != nil, func(p *field.Path) { v.emptyDir(vol.EmptyDir, p) }},
-		{"hostPath", vol.HostPath != nil, func(p *field.Path) { v.hostPath(vol.HostPath, p) }},
-		{"gitRepo", vol.GitRepo != nil, func(p *field.Path) {
-			require("repository", vol.GitRepo.Repository)(p)
-			v.relativePath(vol.GitRepo.Directory, p.Child("directory"))
+// podSources lists the kinds of volumes of a pod in the order in which they are
+// validated.
+func (v *checker) podSources(s *corev1.VolumeSource) []source {
+	return []source{
+		{"emptyDir", s.EmptyDir != nil, func(p *field.Path) { v.emptyDir(s.EmptyDir, p) }},
+		{"hostPath", s.HostPath != nil, func(p *field.Path) { v.hostPath(s.HostPath, p) }},
+		{"gitRepo", s.GitRepo != nil, func(p *field.Path) {
+			v.require(p, "repository", s.GitRepo.Repository)
+			v.relativePath(s.GitRepo.Directory, p.Child("directory"))
 		}},
-		{"gcePersistentDisk", vol.GCEPersistentDisk != nil, func(p *field.Path) {
-			require("pdName", vol.GCEPersistentDisk.PDName)(p)
-			v.partition(vol.GCEPersistentDisk.Partition, p)
+		{"gcePersistentDisk", s.GCEPersistentDisk != nil, func(p *field.Path) { v.gcePersistentDisk(s.GCEPersistentDisk, p) }},
+		{"awsElasticBlockStore", s.AWSElasticBlockStore != nil, func(p *field.Path) { v.awsElasticBlockStore(s.AWSElasticBlockStore, p) }},
+		{"secret", s.Secret != nil, func(p *field.Path) {
+			v.require(p, "secretName", s.Secret.SecretName)
+			v.mode(s.Secret.DefaultMode, p.Child("defaultMode"))
+			v.keyPaths(s.Secret.Items, p.Child("items"))
 		}},
-		{"awsElasticBlockStore", vol.AWSElasticBlockStore != nil, func(p *field.Path) {
-			require("volumeID", vol.AWSElasticBlockStore.VolumeID)(p)
-			v.partition(vol.AWSElasticBlockStore.Partition, p)
+		{"nfs", s.NFS != nil, func(p *field.Path) { v.nfs(s.NFS, p) }},
+		{"iscsi", s.ISCSI != nil, func(p *field.Path) { v.iscsi(s.ISCSI, p) }},
+		{"glusterfs", s.Glusterfs != nil, func(p *field.Path) {
+			v.require(p, "endpoints", s.Glusterfs.EndpointsName, "path", s.Glusterfs.Path)
 		}},
-		{"secret", vol.Secret != nil, func(p *field.Path) {
-			require("secretName", vol.Secret.SecretName)(p)
-			v.mode(vol.Secret.DefaultMode, p.Child("defaultMode"))
-			v.keyPaths(vol.Secret.Items, p.Child("items"))
+		{"flocker", s.Flocker != nil, func(p *field.Path) { v.flocker(s.Flocker, p) }},
+		{"persistentVolumeClaim", s.PersistentVolumeClaim != nil, func(p *field.Path) {
+			v.require(p, "claimName", s.PersistentVolumeClaim.ClaimName)
 		}},
-		{"nfs", vol.NFS != nil, func(p *field.Path) {
-			require("server", vol.NFS.Server, "path", vol.NFS.Path)(p)
-			if !strings.HasPrefix(vol.NFS.Path, "/") {
-				v.add(field.Invalid(p.Child("path"), vol.NFS.Path, "must be an absolute path"))
+		{"rbd", s.RBD != nil, func(p *field.Path) { v.rbd(s.RBD.CephMonitors, s.RBD.RBDImage, p) }},
+		{"cinder", s.Cinder != nil, func(p *field.Path) {
+			v.require(p, "volumeID", s.Cinder.VolumeID)
+			v.secretRef(s.Cinder.SecretRef, p)
+		}},
+		{"cephfs", s.CephFS != nil, func(p *field.Path) { v.monitors(s.CephFS.Monitors, p) }},
+		{"quobyte", s.Quobyte != nil, func(p *field.Path) { v.quobyte(s.Quobyte, p) }},
+		{"downwardAPI", s.DownwardAPI != nil, func(p *field.Path) {
+			v.mode(s.DownwardAPI.DefaultMode, p.Child("defaultMode"))
+			for i := range s.DownwardAPI.Items {
+				v.downward(&s.DownwardAPI.Items[i], p)
 			}
 		}},
-		{"iscsi", vol.ISCSI != nil, func(p *field.Path) { v.iscsi(vol.ISCSI, p) }},
-		{"glusterfs", vol.Glusterfs != nil, func(p *field.Path) {
-			require("endpoints", vol.Glusterfs.EndpointsName, "path", vol.Glusterfs.Path)(p)
+		{"fc", s.FC != nil, func(p *field.Path) { v.fc(s.FC, p) }},
+		{"flexVolume", s.FlexVolume != nil, func(p *field.Path) { v.flexVolume(s.FlexVolume.Driver, s.FlexVolume.Options, p) }},
+		{"configMap", s.ConfigMap != nil, func(p *field.Path) {
+			v.require(p, "name", s.ConfigMap.Name)
+			v.mode(s.ConfigMap.DefaultMode, p.Child("defaultMode"))
+			v.keyPaths(s.ConfigMap.Items, p.Child("items"))
 		}},
-		{"flocker", vol.Flocker != nil, func(p *field.Path) { v.flocker(vol.Flocker, p) }},
-		{"persistentVolumeClaim", vol.PersistentVolumeClaim != nil, func(p *field.Path) {
-			require("claimName", vol.PersistentVolumeClaim.ClaimName)(p)
+		{"azureFile", s.AzureFile != nil, func(p *field.Path) {
+			v.require(p, "secretName", s.AzureFile.SecretName, "shareName", s.AzureFile.ShareName)
 		}},
-		{"rbd", vol.RBD != nil, func(p *field.Path) {
-			if len(vol.RBD.CephMonitors) == 0 {
-				v.add(field.Required(p.Child("monitors"), ""))
-			}
-			require("image", vol.RBD.RBDImage)(p)
+		{"vsphereVolume", s.VsphereVolume != nil, func(p *field.Path) { v.require(p, "volumePath", s.VsphereVolume.VolumePath) }},
+		{"photonPersistentDisk", s.PhotonPersistentDisk != nil, func(p *field.Path) { v.require(p, "pdID", s.PhotonPersistentDisk.PdID) }},
+		{"portworxVolume", s.PortworxVolume != nil, func(p *field.Path) { v.require(p, "volumeID", s.PortworxVolume.VolumeID) }},
+		{"azureDisk", s.AzureDisk != nil, func(p *field.Path) { v.azureDisk(s.AzureDisk, p) }},
+		{"storageos", s.StorageOS != nil, func(p *field.Path) {
+			v.storageOS(s.StorageOS.VolumeName, s.StorageOS.VolumeNamespace, p)
+			v.secretRef(s.StorageOS.SecretRef, p)
 		}},
-		{"cinder", vol.Cinder != nil, func(p *field.Path) {
-			require("volumeID", vol.Cinder.VolumeID)(p)
-			v.secretRef(vol.Cinder.SecretRef, p)
-		}},
-		{"cephfs", vol.CephFS != nil, func(p *field.Path) {
-			if len(vol.CephFS.Monitors) == 0 {
-				v.add(field.Required(p.Child("monitors"), ""))
-			}
-		}},
-		{"quobyte", vol.Quobyte != nil, func(p *field.Path) { v.quobyte(vol.Quobyte, p) }},
-		{"downwardAPI", vol.DownwardAPI != nil, func(p *field.Path) {
-			v.mode(vol.DownwardAPI.DefaultMode, p.Child("defaultMode"))
-			for i := range vol.DownwardAPI.Items {
-				v.downward(&vol.DownwardAPI.Items[i], p)
-			}
-		}},
-		{"fc", vol.FC != nil, func(p *field.Path) { v.fc(vol.FC, p) }},
-		{"flexVolume", vol.FlexVolume != nil, func(p *field.Path) { v.flexVolume(vol.FlexVolume, p) }},
-		{"configMap", vol.ConfigMap != nil, func(p *field.Path) {
-			require("name", vol.ConfigMap.Name)(p)
-			v.mode(vol.ConfigMap.DefaultMode, p.Child("defaultMode"))
-			v.keyPaths(vol.ConfigMap.Items, p.Child("items"))
-		}},
-		{"azureFile", vol.AzureFile != nil, func(p *field.Path) {
-			require("secretName", vol.AzureFile.SecretName, "shareName", vol.AzureFile.ShareName)(p)
-		}},
-		{"vsphereVolume", vol.VsphereVolume != nil, func(p *field.Path) { require("volumePath", vol.VsphereVolume.VolumePath)(p) }},
-		{"photonPersistentDisk", vol.PhotonPersistentDisk != nil, func(p *field.Path) { require("pdID", vol.PhotonPersistentDisk.PdID)(p) }},
-		{"portworxVolume", vol.PortworxVolume != nil, func(p *field.Path) { require("volumeID", vol.PortworxVolume.VolumeID)(p) }},
-		{"azureDisk", vol.AzureDisk != nil, func(p *field.Path) { v.azureDisk(vol.AzureDisk, p) }},
-		{"storageos", vol.StorageOS != nil, func(p *field.Path) {
-			require("volumeName", vol.StorageOS.VolumeName)(p)
-			if vol.StorageOS.VolumeName != "" {
-				v.label(vol.StorageOS.VolumeName, p.Child("volumeName"))
-			}
-			if vol.StorageOS.VolumeNamespace != "" {
-				v.label(vol.StorageOS.VolumeNamespace, p.Child("volumeNamespace"))
-			}
-			v.secretRef(vol.StorageOS.SecretRef, p)
-		}},
-		{"projected", vol.Projected != nil, func(p *field.Path) { v.projected(vol.Projected, p) }},
-		{"scaleIO", vol.ScaleIO != nil, func(p *field.Path) {
-			require("gateway", vol.ScaleIO.Gateway, "system", vol.ScaleIO.System, "volumeName", vol.ScaleIO.VolumeName)(p)
-		}},
-		{"csi", vol.CSI != nil, func(p *field.Path) { v.csi(vol.CSI, p) }},
-		{"ephemeral", vol.Ephemeral != nil, func(p *field.Path) { v.ephemeral(vol.Ephemeral, p) }},
-		{"image", vol.Image != nil, func(p *field.Path) {
-			require("reference", vol.Image.Reference)(p)
-			oneOf(v, vol.Image.PullPolicy, p.Child("pullPolicy"), corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+		{"projected", s.Projected != nil, func(p *field.Path) { v.projected(s.Projected, p) }},
+		{"scaleIO", s.ScaleIO != nil, func(p *field.Path) { v.scaleIO(s.ScaleIO.Gateway, s.ScaleIO.System, s.ScaleIO.VolumeName, p) }},
+		{"csi", s.CSI != nil, func(p *field.Path) { v.csi(s.CSI, p) }},
+		{"ephemeral", s.Ephemeral != nil, func(p *field.Path) { v.ephemeral(s.Ephemeral, p) }},
+		{"image", s.Image != nil, func(p *field.Path) {
+			v.require(p, "reference", s.Image.Reference)
+			oneOf(v, s.Image.PullPolicy, p.Child("pullPolicy"), corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 		}},
 	}
-	return s
 }
 
 func (v *checker) emptyDir(e *corev1.EmptyDirVolumeSource, path *field.Path) {
@@ -260,9 +199,7 @@ func (v *checker) fieldRef(r *corev1.ObjectFieldSelector, path *field.Path, supp
 		v.add(field.Invalid(path.Child("fieldPath"), r.FieldPath, fmt.Sprintf("error converting fieldPath: unsupported pod version: %s", r.APIVersion)))
 		return
 	}
-	if !supported.Has(r.FieldPath) {
-		v.add(field.NotSupported(path.Child("fieldPath"), r.FieldPath, sets.List(supported)))
-	}
+	v.fieldPath(r.FieldPath, path.Child("fieldPath"), supported)
 }
 
 func subscript(s string) (base, key string, ok bool) {

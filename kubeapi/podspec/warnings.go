@@ -194,30 +194,6 @@ func visit(s *corev1.PodSpec, spec *field.Path, do func(c *corev1.Container, pat
 	}
 }
 
-func (w *warner) volume(v *corev1.Volume, path *field.Path) {
-	for _, s := range []struct {
-		set       bool
-		name, msg string
-	}{
-		{v.PhotonPersistentDisk != nil, "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
-		{v.GitRepo != nil, "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"},
-		{v.ScaleIO != nil, "scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
-		{v.Flocker != nil, "flocker", "deprecated in v1.22, non-functional in v1.25+"},
-		{v.StorageOS != nil, "storageOS", "deprecated in v1.22, non-functional in v1.25+"},
-		{v.Quobyte != nil, "quobyte", "deprecated in v1.22, non-functional in v1.25+"},
-		{v.Glusterfs != nil, "glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
-		{v.CephFS != nil, "cephfs", "deprecated in v1.28, non-functional in v1.31+"},
-		{v.RBD != nil, "rbd", "deprecated in v1.28, non-functional in v1.31+"},
-	} {
-		if s.set {
-			w.say("%s: %s", path.Child(s.name), s.msg)
-		}
-	}
-	if e := v.Ephemeral; e != nil && e.VolumeClaimTemplate != nil {
-		w.texts = append(w.texts, ClaimSpecWarnings(&e.VolumeClaimTemplate.Spec, path.Child("ephemeral", "volumeClaimTemplate", "spec"))...)
-	}
-}
-
 // ClaimSpecWarnings returns warnings about the spec of a claim.
 func ClaimSpecWarnings(s *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
 	w := &warner{}

@@ -39,8 +39,7 @@ func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 				return append(validateAdminAccess(ctx, stores, &c.Spec, path), validateClaimSpec(&c.Spec, path)...)
 			},
 			ValidateUpdate: func(_ context.Context, c, old claim) field.ErrorList {
-				errs := check.Immutable(c.Spec, old.Spec, field.NewPath("spec"))
-				return append(errs, validateClaimSpec(&c.Spec, field.NewPath("spec"))...)
+				return check.Immutable(c.Spec, old.Spec, field.NewPath("spec"))
 			},
 			AllowUnconditionalUpdate: true,
 			ResetFields:              strategy.Reset(v1, "status"),
@@ -59,8 +58,10 @@ func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 				c.Spec = old.Spec
 				strategy.KeepMetadata(c, old)
 			},
-			ValidateUpdate: validateClaimStatus,
-			ResetFields:    strategy.ResetPaths(v1, strategy.Path{"metadata"}, strategy.Path{"spec"}),
+			ValidateUpdate: func(ctx context.Context, c, old claim) field.ErrorList {
+				return append(validateAdminResults(ctx, stores, c, old), validateClaimStatus(c, old)...)
+			},
+			ResetFields: strategy.ResetPaths(v1, strategy.Path{"metadata"}, strategy.Path{"spec"}),
 		},
 	}
 }
@@ -110,19 +111,37 @@ func defaultRequest(mode *resourcev1.DeviceAllocationMode, count *int64, tolerat
 	}
 }
 
+const adminForbidden = "admin access to devices requires the `" + adminLabel + ": true` label on the containing namespace"
+
 // validateAdminAccess allows administrators' access in namespaces labelled for
 // it alone.
 func validateAdminAccess(ctx context.Context, stores *group.Stores, s *resourcev1.ResourceClaimSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range s.Devices.Requests {
-		if r.Exactly == nil || !ptr.Deref(r.Exactly.AdminAccess, false) {
-			continue
-		}
-		ns, err := group.Get[*corev1.Namespace](ctx, stores, schema.GroupResource{Resource: "namespaces"}, "", request.NamespaceFrom(ctx), group.Cached)
-		if err != nil || ns.Labels[adminLabel] != "true" {
-			errs = append(errs, field.Forbidden(path.Child("devices", "requests").Index(i).Child("adminAccess"),
-				"admin access to devices requires the `"+adminLabel+": true` label on the containing namespace"))
+		if r.Exactly != nil && ptr.Deref(r.Exactly.AdminAccess, false) && !adminNamespace(ctx, stores) {
+			errs = append(errs, field.Forbidden(path.Child("devices", "requests").Index(i).Child("adminAccess"), adminForbidden))
 		}
 	}
 	return errs
+}
+
+// validateAdminResults is validateAdminAccess for what is allocated anew.
+func validateAdminResults(ctx context.Context, stores *group.Stores, c, old claim) field.ErrorList {
+	if c.Status.Allocation == nil || old.Status.Allocation != nil {
+		return nil
+	}
+	var errs field.ErrorList
+	for i, r := range c.Status.Allocation.Devices.Results {
+		if ptr.Deref(r.AdminAccess, false) && !adminNamespace(ctx, stores) {
+			errs = append(errs, field.Forbidden(field.NewPath("status", "allocation", "devices", "results").Index(i).Child("adminAccess"), adminForbidden))
+		}
+	}
+	return errs
+}
+
+// adminNamespace reports whether the request's namespace allows administrators'
+// access to devices.
+func adminNamespace(ctx context.Context, stores *group.Stores) bool {
+	ns, err := group.Get[*corev1.Namespace](ctx, stores, schema.GroupResource{Resource: "namespaces"}, "", request.NamespaceFrom(ctx), group.Cached)
+	return err == nil && ns.Labels[adminLabel] == "true"
 }

@@ -1,10 +1,10 @@
 package resource
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
 	resourcev1 "k8s.io/api/resource/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,17 +15,13 @@ import (
 	"triplane/kubeapi/podspec"
 )
 
-const (
-	maxReservations  = 256
-	maxResults       = 32
-	maxInterfaceName = 256
-	maxHardware      = 128
-)
+// maxAllocatedConfigs are the configurations of a claim and of its classes.
+const maxAllocatedConfigs = 64
 
 // deviceID names a device as kube-apiserver shows it.
 type deviceID struct{ Driver, Pool, Device, ShareID string }
 
-func validateClaimStatus(_ context.Context, c, old claim) field.ErrorList {
+func validateClaimStatus(c, old claim) field.ErrorList {
 	s, path := &c.Status, field.NewPath("status")
 	var errs field.ErrorList
 	if s.Allocation != nil && (old.Status.Allocation == nil || check.Differs(s.Allocation, old.Status.Allocation)) {
@@ -41,8 +37,8 @@ func validateClaimStatus(_ context.Context, c, old claim) field.ErrorList {
 func validateReservations(c, old claim, path *field.Path) field.ErrorList {
 	list := c.Status.ReservedFor
 	var errs field.ErrorList
-	if len(list) > maxReservations {
-		return append(errs, field.TooMany(path, len(list), maxReservations))
+	if limit := resourcev1.ResourceClaimReservedForMaxSize; len(list) > limit {
+		return append(errs, field.TooMany(path, len(list), limit))
 	}
 	seen := map[types.UID]bool{}
 	for i, r := range list {
@@ -72,23 +68,11 @@ func validateReservations(c, old claim, path *field.Path) field.ErrorList {
 func validateAllocation(a *resourcev1.AllocationResult, names requestNames, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	results := path.Child("devices", "results")
-	if len(a.Devices.Results) > maxResults {
-		errs = append(errs, field.TooMany(results, len(a.Devices.Results), maxResults))
-	}
+	errs = append(errs, atMost(len(a.Devices.Results), resourcev1.AllocationResultsMaxSize, results)...)
 	for i := range a.Devices.Results {
-		r, at := &a.Devices.Results[i], results.Index(i)
-		name, sub, ok := strings.Cut(r.Request, "/")
-		errs = append(errs, check.Name(validation.IsDNS1123Label(name), name, at.Child("request"))...)
-		if ok {
-			errs = append(errs, check.Name(validation.IsDNS1123Label(sub), sub, at.Child("request"))...)
-		}
-		if !names.has(r.Request) {
-			errs = append(errs, field.Invalid(at.Child("request"), r.Request, mustNameARequest))
-		}
-		errs = append(errs, validateDriver(r.Driver, at.Child("driver"))...)
-		errs = append(errs, validatePool(r.Pool, at.Child("pool"))...)
-		errs = append(errs, check.Label(r.Device, at.Child("device"))...)
+		errs = append(errs, validateResult(&a.Devices.Results[i], names, results.Index(i))...)
 	}
+	errs = append(errs, atMost(len(a.Devices.Config), maxAllocatedConfigs, path.Child("devices", "config"))...)
 	for i := range a.Devices.Config {
 		c, at := &a.Devices.Config[i], path.Child("devices", "config").Index(i)
 		if c.Source == "" {
@@ -101,6 +85,25 @@ func validateAllocation(a *resourcev1.AllocationResult, names requestNames, path
 	}
 	if a.NodeSelector != nil {
 		errs = append(errs, podspec.NodeSelector(a.NodeSelector, path.Child("nodeSelector"))...)
+	}
+	return errs
+}
+
+func validateResult(r *resourcev1.DeviceRequestAllocationResult, names requestNames, path *field.Path) field.ErrorList {
+	errs := validateReference(r.Request, names, path.Child("request"))
+	errs = append(errs, validateDeviceID(r.Driver, r.Pool, r.Device, (*string)(r.ShareID), path)...)
+	return append(errs, validateBinding(r.BindingConditions, r.BindingFailureConditions, path)...)
+}
+
+// validateDeviceID validates what names a device, or a share of one.
+func validateDeviceID(driver, pool, device string, share *string, path *field.Path) field.ErrorList {
+	errs := validateDriver(driver, path.Child("driver"))
+	errs = append(errs, validatePool(pool, path.Child("pool"))...)
+	errs = append(errs, check.Label(device, path.Child("device"))...)
+	if share != nil {
+		if err := uuid.Validate(*share); err != nil {
+			errs = append(errs, field.Invalid(path.Child("shareID"), *share, fmt.Sprintf("error validating uid: %v", err)))
+		}
 	}
 	return errs
 }
@@ -139,6 +142,7 @@ func validateDevices(s *resourcev1.ResourceClaimStatus, path *field.Path) field.
 		if d.ShareID != nil {
 			id.ShareID = *d.ShareID
 		}
+		errs = append(errs, validateDeviceID(d.Driver, d.Pool, d.Device, d.ShareID, at)...)
 		if seen[id] {
 			errs = append(errs, field.Duplicate(at, id))
 		}
@@ -146,6 +150,7 @@ func validateDevices(s *resourcev1.ResourceClaimStatus, path *field.Path) field.
 		if !allocated[id] {
 			errs = append(errs, field.Invalid(at, id, "must be an allocated device in the claim"))
 		}
+		errs = append(errs, atMost(len(d.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions, at.Child("conditions"))...)
 		errs = append(errs, metavalidation.ValidateConditions(d.Conditions, at.Child("conditions"))...)
 		if d.Data != nil {
 			errs = append(errs, validateObject(d.Data.Raw, false, at.Child("data"))...)
@@ -159,12 +164,13 @@ func validateDevices(s *resourcev1.ResourceClaimStatus, path *field.Path) field.
 
 func validateNetwork(n *resourcev1.NetworkDeviceData, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if len(n.InterfaceName) > maxInterfaceName {
-		errs = append(errs, field.TooLong(path.Child("interfaceName"), "", maxInterfaceName))
+	if limit := resourcev1.NetworkDeviceDataInterfaceNameMaxLength; len(n.InterfaceName) > limit {
+		errs = append(errs, field.TooLong(path.Child("interfaceName"), "", limit))
 	}
-	if len(n.HardwareAddress) > maxHardware {
-		errs = append(errs, field.TooLong(path.Child("hardwareAddress"), "", maxHardware))
+	if limit := resourcev1.NetworkDeviceDataHardwareAddressMaxLength; len(n.HardwareAddress) > limit {
+		errs = append(errs, field.TooLong(path.Child("hardwareAddress"), "", limit))
 	}
+	errs = append(errs, atMost(len(n.IPs), resourcev1.NetworkDeviceDataMaxIPs, path.Child("ips"))...)
 	seen := map[string]bool{}
 	for i, ip := range n.IPs {
 		at := path.Child("ips").Index(i)

@@ -17,6 +17,8 @@ import (
 
 const (
 	maxRequests      = 32
+	maxConstraints   = 32
+	maxConfigs       = 32
 	maxSubrequests   = 8
 	maxSelectors     = 32
 	maxExpression    = 10 * 1024
@@ -29,9 +31,7 @@ const (
 func validateClass(c *resourcev1.DeviceClass) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := validateSelectors(c.Spec.Selectors, path.Child("selectors"))
-	if len(c.Spec.Config) > maxRequests {
-		errs = append(errs, field.TooMany(path.Child("config"), len(c.Spec.Config), maxRequests))
-	}
+	errs = append(errs, atMost(len(c.Spec.Config), maxConfigs, path.Child("config"))...)
 	for i := range c.Spec.Config {
 		errs = append(errs, validateConfig(&c.Spec.Config[i].DeviceConfiguration, path.Child("config").Index(i))...)
 	}
@@ -124,9 +124,7 @@ func validateClaimSpec(s *resourcev1.ResourceClaimSpec, path *field.Path) field.
 	devices := path.Child("devices")
 	var errs field.ErrorList
 	requests := devices.Child("requests")
-	if len(s.Devices.Requests) > maxRequests {
-		errs = append(errs, field.TooMany(requests, len(s.Devices.Requests), maxRequests))
-	}
+	errs = append(errs, atMost(len(s.Devices.Requests), maxRequests, requests)...)
 	seen := map[string]bool{}
 	for i := range s.Devices.Requests {
 		r := &s.Devices.Requests[i]
@@ -137,9 +135,11 @@ func validateClaimSpec(s *resourcev1.ResourceClaimSpec, path *field.Path) field.
 		seen[r.Name] = true
 	}
 	names := namesOf(&s.Devices)
+	errs = append(errs, atMost(len(s.Devices.Constraints), maxConstraints, devices.Child("constraints"))...)
 	for i := range s.Devices.Constraints {
 		errs = append(errs, validateConstraint(&s.Devices.Constraints[i], names, devices.Child("constraints").Index(i))...)
 	}
+	errs = append(errs, atMost(len(s.Devices.Config), maxConfigs, devices.Child("config"))...)
 	for i := range s.Devices.Config {
 		at := devices.Child("config").Index(i)
 		errs = append(errs, validateReferences(s.Devices.Config[i].Requests, names, at.Child("requests"))...)
@@ -148,17 +148,41 @@ func validateClaimSpec(s *resourcev1.ResourceClaimSpec, path *field.Path) field.
 	return errs
 }
 
+// atMost refuses lists that are too long.
+func atMost(n, limit int, path *field.Path) field.ErrorList {
+	if n > limit {
+		return field.ErrorList{field.TooMany(path, n, limit)}
+	}
+	return nil
+}
+
 func validateReferences(list []string, names requestNames, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	errs = append(errs, atMost(len(list), maxRequests, path)...)
 	seen := map[string]bool{}
 	for i, ref := range list {
-		if !names.has(ref) {
-			errs = append(errs, field.Invalid(path.Index(i), ref, mustNameARequest))
-		}
+		errs = append(errs, validateReference(ref, names, path.Index(i))...)
 		if seen[ref] {
 			errs = append(errs, field.Duplicate(path.Index(i), ref))
 		}
 		seen[ref] = true
+	}
+	return errs
+}
+
+// validateReference validates the name of a request, with that of a subrequest
+// after a slash where it is meant alone.
+func validateReference(ref string, names requestNames, path *field.Path) field.ErrorList {
+	parts := strings.Split(ref, "/")
+	if len(parts) > 2 {
+		return field.ErrorList{field.Invalid(path, ref, mustNameARequest)}
+	}
+	var errs field.ErrorList
+	for _, part := range parts {
+		errs = append(errs, check.Label(part, path)...)
+	}
+	if !names.has(ref) {
+		errs = append(errs, field.Invalid(path, ref, mustNameARequest))
 	}
 	return errs
 }
@@ -266,10 +290,11 @@ func validateConstraint(c *resourcev1.DeviceConstraint, names requestNames, path
 }
 
 func validateFullName(name string, path *field.Path) field.ErrorList {
+	errs := validateQualified(name, path)
 	if !strings.Contains(name, "/") {
-		return field.ErrorList{field.Invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash")}
+		errs = append(errs, field.Invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash"))
 	}
-	return validateQualified(name, path)
+	return errs
 }
 
 // validateQualified validates the name of an attribute: an identifier with an
@@ -285,15 +310,15 @@ func validateQualified(name string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	domain, id, ok := strings.Cut(name, "/")
 	if !ok {
-		domain, id = "", name
+		id = name
 	} else {
 		errs = append(errs, validateDriver(domain, path)...)
 	}
 	if !identifier(id) {
 		errs = append(errs, field.Invalid(path, id, validation.RegexError(what, format, "my_name", "MY_NAME", "MyName")))
 	}
-	if len(id) > 32 {
-		errs = append(errs, field.TooLong(path, "", 32))
+	if len(id) > resourcev1.DeviceMaxIDLength {
+		errs = append(errs, field.TooLong(path, "", resourcev1.DeviceMaxIDLength))
 	}
 	return errs
 }

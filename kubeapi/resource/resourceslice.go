@@ -18,15 +18,21 @@ import (
 func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 	type slice = *resourcev1.ResourceSlice
 	return registry.Kind[slice]{
-		Hub:     v1.WithKind("ResourceSlice"),
-		New:     func() slice { return &resourcev1.ResourceSlice{} },
-		NewList: func() runtime.Object { return &resourcev1.ResourceSliceList{} },
-		Names:   registry.Names{Plural: "resourceslices", Singular: "resourceslice"},
+		Hub:            v1.WithKind("ResourceSlice"),
+		New:            func() slice { return &resourcev1.ResourceSlice{} },
+		NewList:        func() runtime.Object { return &resourcev1.ResourceSliceList{} },
+		Representation: registry.Typed[slice]{MetadataOnUpdate: registry.MetadataChange},
+		Names:          registry.Names{Plural: "resourceslices", Singular: "resourceslice"},
 		Write: registry.Write[slice]{
-			Default:          defaultSlice,
-			PrepareForCreate: func(_ context.Context, s slice) { s.Generation = 1 },
+			Default: defaultSlice,
+			PrepareForCreate: func(_ context.Context, s slice) {
+				dropDisabled(&s.Spec, &resourcev1.ResourceSliceSpec{})
+				s.Generation = 1
+			},
 			PrepareForUpdate: func(_ context.Context, s, old slice) {
+				// What is sent counts as a change, even what is dropped then.
 				strategy.Generation(s, old, check.Differs(s.Spec, old.Spec))
+				dropDisabled(&s.Spec, &old.Spec)
 			},
 			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {

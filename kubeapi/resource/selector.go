@@ -7,6 +7,7 @@ import (
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	shared "triplane/generic/cel"
@@ -17,8 +18,6 @@ const (
 	deviceType = "kubernetes.DRADevice"
 	// maxSelectorCost bounds the estimated cost of a selector.
 	maxSelectorCost = 1000000
-	// maxAttributeLength bounds texts among a device's attributes.
-	maxAttributeLength = 64
 )
 
 // deviceFields are what selectors see of a device: attributes and capacities by
@@ -86,9 +85,9 @@ func (deviceSizes) EstimateSize(e checker.AstNode) *checker.SizeEstimate {
 	case len(path) == 2 && path[1] == "driver":
 		return &checker.SizeEstimate{Max: maxDriver}
 	case len(path) == 2 || len(path) == 3 && path[2] == "@values":
-		return &checker.SizeEstimate{Max: maxPerDevice}
+		return &checker.SizeEstimate{Max: resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice}
 	}
-	return &checker.SizeEstimate{Max: maxAttributeLength}
+	return &checker.SizeEstimate{Max: resourcev1.DeviceAttributeMaxValueLength}
 }
 
 // EstimateCallCost implements checker.CostEstimator.

@@ -32,8 +32,13 @@ func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
 		Write: registry.Write[*storagev1.CSIDriver]{
 			Default:  defaultCSIDriver,
 			Validate: onCreate(validateCSIDriver),
+			// Volume limits that keep pods away are a feature that is off.
+			PrepareForCreate: func(_ context.Context, d *storagev1.CSIDriver) { d.Spec.PreventPodSchedulingIfMissing = nil },
 			PrepareForUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) {
 				s, o := &d.Spec, &old.Spec
+				if o.PreventPodSchedulingIfMissing == nil {
+					s.PreventPodSchedulingIfMissing = nil
+				}
 				strategy.Generation(d, old, check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||
 					check.Differs(s.SELinuxMount, o.SELinuxMount) || check.Differs(s.PodInfoOnMount, o.PodInfoOnMount) ||
 					check.Differs(s.StorageCapacity, o.StorageCapacity) || check.Differs(s.FSGroupPolicy, o.FSGroupPolicy) ||
@@ -92,7 +97,7 @@ func defaultCSIDriver(d *storagev1.CSIDriver) {
 }
 
 func validateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
-	errs := validateDriverName(d.Name, field.NewPath("name"))
+	var errs field.ErrorList
 	s, path := &d.Spec, field.NewPath("spec")
 	for _, r := range []struct {
 		value *bool
@@ -107,7 +112,7 @@ func validateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
 	}
 	errs = append(errs, validateTokenRequests(s.TokenRequests, path.Child("tokenRequests"))...)
 	for _, m := range s.VolumeLifecycleModes {
-		errs = append(errs, check.OneOf(m, path.Child("volumeLifecycleModes"), storagev1.VolumeLifecycleEphemeral, storagev1.VolumeLifecyclePersistent)...)
+		errs = append(errs, check.OneOf(m, path.Child("volumeLifecycleModes"), storagev1.VolumeLifecyclePersistent, storagev1.VolumeLifecycleEphemeral)...)
 	}
 	if s.SELinuxMount == nil {
 		errs = append(errs, field.Required(path.Child("seLinuxMount"), ""))

@@ -10,6 +10,7 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 )
 
@@ -57,7 +58,7 @@ func validateCSINode(n *storagev1.CSINode) field.ErrorList {
 	seen := map[string]bool{}
 	for i, d := range n.Spec.Drivers {
 		path := field.NewPath("spec", "drivers").Index(i)
-		errs = append(errs, validateDriverName(d.Name, path.Child("name"))...)
+		errs = append(errs, podspec.CSIDriverName(d.Name, path.Child("name"))...)
 		if d.NodeID == "" {
 			errs = append(errs, field.Required(path.Child("nodeID"), ""))
 		} else if len(d.NodeID) > maxNodeID {

@@ -2,10 +2,8 @@ package storage
 
 import (
 	"context"
-	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/server"
@@ -32,26 +30,9 @@ func onCreate[T any](f func(T) field.ErrorList) func(context.Context, T) field.E
 }
 
 const (
-	maxDriverName = 63
 	maxParameters = 512
 	maxParamBytes = 256 * 1024
 )
-
-// validateDriverName validates the name of a CSI driver.
-func validateDriverName(name string, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if name == "" {
-		errs = append(errs, field.Required(path, ""))
-		return errs
-	}
-	if len(name) > maxDriverName {
-		errs = append(errs, field.TooLong(path, "", maxDriverName))
-	}
-	for _, m := range validation.IsDNS1123Subdomain(strings.ToLower(name)) {
-		errs = append(errs, field.Invalid(path, name, m))
-	}
-	return errs
-}
 
 // validateParameters validates the parameters that a driver gets.
 func validateParameters(params map[string]string, required bool, path *field.Path) field.ErrorList {

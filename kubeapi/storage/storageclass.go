@@ -35,13 +35,13 @@ func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 			},
 			Validate: onCreate(validateStorageClass),
 			ValidateUpdate: func(_ context.Context, c, old *storagev1.StorageClass) field.ErrorList {
-				var errs field.ErrorList
+				errs := validateStorageClass(c)
 				if check.Differs(c.Parameters, old.Parameters) {
 					errs = append(errs, field.Invalid(field.NewPath("parameters"), c.Parameters, check.ImmutableMsg))
 				}
 				errs = append(errs, check.Immutable(c.Provisioner, old.Provisioner, field.NewPath("provisioner"))...)
-				if *c.ReclaimPolicy != *old.ReclaimPolicy {
-					errs = append(errs, field.Invalid(field.NewPath("reclaimPolicy"), string(*c.ReclaimPolicy), check.ImmutableMsg))
+				if ptr.Deref(c.ReclaimPolicy, "") != ptr.Deref(old.ReclaimPolicy, "") {
+					errs = append(errs, field.Invalid(field.NewPath("reclaimPolicy"), string(ptr.Deref(c.ReclaimPolicy, "")), check.ImmutableMsg))
 				}
 				return append(errs, check.Immutable(c.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
 			},
@@ -76,9 +76,6 @@ func validateStorageClass(c *storagev1.StorageClass) field.ErrorList {
 		errs = append(errs, field.Required(path, ""))
 	} else {
 		errs = append(errs, check.QualifiedName(strings.ToLower(c.Provisioner), path)...)
-		for _, e := range errs {
-			e.BadValue = c.Provisioner
-		}
 	}
 	errs = append(errs, validateParameters(c.Parameters, false, field.NewPath("parameters"))...)
 	if p := ptr.Deref(c.ReclaimPolicy, ""); p != "" {

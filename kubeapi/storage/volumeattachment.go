@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -12,6 +11,7 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
@@ -29,6 +29,7 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 		NewList: func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
 		Names:   registry.Names{Plural: "volumeattachments", Singular: "volumeattachment"},
 		Write: registry.Write[*storagev1.VolumeAttachment]{
+			Default:          defaultAttachment,
 			PrepareForCreate: func(_ context.Context, a *storagev1.VolumeAttachment) { a.Status = storagev1.VolumeAttachmentStatus{} },
 			PrepareForUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) { a.Status = old.Status },
 			Validate: onCreate(func(a *storagev1.VolumeAttachment) field.ErrorList {
@@ -66,12 +67,19 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 	}
 }
 
+func defaultAttachment(a *storagev1.VolumeAttachment) {
+	if s := a.Spec.Source.InlineVolumeSpec; s != nil {
+		podspec.RoundResources(s.Capacity)
+		podspec.DefaultPersistentVolumeSource(&s.PersistentVolumeSource)
+	}
+}
+
 // validateAttacher validates what new objects alone are held to.
 func validateAttacher(name string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return nil // said already
 	}
-	return validateDriverName(name, path)
+	return podspec.CSIDriverName(name, path)
 }
 
 func validateAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
@@ -81,6 +89,9 @@ func validateAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
 		errs = append(errs, field.Required(path.Child("attacher"), ""))
 	}
 	errs = append(errs, validateSource(&a.Spec.Source, path.Child("source"))...)
+	if n := a.Spec.Source.PersistentVolumeName; n != nil {
+		errs = append(errs, check.Subdomain(*n, path.Child("source", "persistentVolumeName"))...)
+	}
 	errs = append(errs, check.Subdomain(a.Spec.NodeName, path.Child("nodeName"))...)
 	status := field.NewPath("status")
 	errs = append(errs, validateAttachMetadata(a.Status.AttachmentMetadata, status.Child("attachmentMetadata"))...)
@@ -90,44 +101,17 @@ func validateAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
 
 func validateSource(s *storagev1.VolumeAttachmentSource, path *field.Path) field.ErrorList {
 	const exactlyOne = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-	name := path.Child("persistentVolumeName")
 	switch {
 	case s.InlineVolumeSpec == nil && s.PersistentVolumeName == nil:
 		return field.ErrorList{field.Required(path, exactlyOne)}
 	case s.InlineVolumeSpec != nil && s.PersistentVolumeName != nil:
 		return field.ErrorList{field.Forbidden(path, exactlyOne)}
-	case s.PersistentVolumeName != nil:
-		var errs field.ErrorList
-		if *s.PersistentVolumeName == "" {
-			errs = append(errs, field.Required(name, "must specify non empty persistentVolumeName"))
-		}
-		return append(errs, check.Subdomain(*s.PersistentVolumeName, name)...)
+	case s.PersistentVolumeName == nil:
+		return podspec.InlineVolumeSpec(s.InlineVolumeSpec, path.Child("inlineVolumeSpec"))
+	case *s.PersistentVolumeName == "":
+		return field.ErrorList{field.Required(path.Child("persistentVolumeName"), "must specify non empty persistentVolumeName")}
 	}
-	return validateInline(s.InlineVolumeSpec, path.Child("inlineVolumeSpec"))
-}
-
-func validateInline(s *corev1.PersistentVolumeSpec, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{
-		{"capacity", len(s.Capacity) > 0},
-		{"claimRef", s.ClaimRef != nil},
-		{"persistentVolumeReclaimPolicy", s.PersistentVolumeReclaimPolicy != ""},
-		{"storageClassName", s.StorageClassName != ""},
-	} {
-		if f.set {
-			errs = append(errs, field.Forbidden(path.Child(f.name), "may not be specified in the context of inline volumes"))
-		}
-	}
-	if s.CSI == nil {
-		errs = append(errs, field.Required(path.Child("csi"), "has to be specified in the context of inline volumes"))
-		if s.PersistentVolumeSource == (corev1.PersistentVolumeSource{}) {
-			errs = append(errs, field.Required(path, "must specify a volume type"))
-		}
-	}
-	return errs
+	return nil
 }
 
 func validateAttachMetadata(m map[string]string, path *field.Path) field.ErrorList {

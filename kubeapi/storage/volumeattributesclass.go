@@ -22,20 +22,9 @@ func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass]
 		NewList: func() runtime.Object { return &storagev1.VolumeAttributesClassList{} },
 		Names:   registry.Names{Plural: "volumeattributesclasses", Singular: "volumeattributesclass", ShortNames: []string{"vac"}},
 		Write: registry.Write[*storagev1.VolumeAttributesClass]{
-			Validate: onCreate(func(c *storagev1.VolumeAttributesClass) field.ErrorList {
-				var errs field.ErrorList
-				if path := field.NewPath("driverName"); c.DriverName == "" {
-					errs = append(errs, field.Required(path, ""))
-				} else {
-					errs = append(errs, check.QualifiedName(strings.ToLower(c.DriverName), path)...)
-					for _, e := range errs {
-						e.BadValue = c.DriverName
-					}
-				}
-				return append(errs, validateParameters(c.Parameters, true, field.NewPath("parameters"))...)
-			}),
+			Validate: onCreate(validateAttributesClass),
 			ValidateUpdate: func(_ context.Context, c, old *storagev1.VolumeAttributesClass) field.ErrorList {
-				var errs field.ErrorList
+				errs := validateAttributesClass(c)
 				for _, f := range []struct {
 					name    string
 					changed bool
@@ -62,4 +51,14 @@ func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass]
 			},
 		},
 	}
+}
+
+func validateAttributesClass(c *storagev1.VolumeAttributesClass) field.ErrorList {
+	var errs field.ErrorList
+	if path := field.NewPath("driverName"); c.DriverName == "" {
+		errs = append(errs, field.Required(path, ""))
+	} else {
+		errs = append(errs, check.QualifiedName(strings.ToLower(c.DriverName), path)...)
+	}
+	return append(errs, validateParameters(c.Parameters, true, field.NewPath("parameters"))...)
 }

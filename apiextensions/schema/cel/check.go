@@ -14,7 +14,7 @@ import (
 )
 
 // Check validates the rules of a structural schema whose root is at path.
-func Check(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
+func Check(_ context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
 	if !hasRules(root) {
 		return nil
 	}
@@ -78,23 +78,23 @@ func (c *checkerState) node(path *field.Path, s *schema.Schema, n *node, uncorre
 func (c *checkerState) add(e *field.Error) { c.errs = append(c.errs, e) }
 
 func (c *checkerState) rule(path *field.Path, n *node, spec *apiextensionsv1.ValidationRule, uncorrelated *field.Path, often uint64) {
-	if strings.TrimSpace(spec.Rule) == "" {
-		c.add(field.Required(path.Child("rule"), "rule is not specified"))
-		return
-	}
-	if !c.words(path, spec) {
-		return
-	}
-	c.reason(path, spec)
 	if n == nil {
-		c.add(field.Invalid(path.Child("rule"), shown(spec), "compilation failed: the schema has no type that rules can see"))
+		return // rules see nothing of what has no type, and are not evaluated
+	}
+	empty := strings.TrimSpace(spec.Rule) == ""
+	if empty {
+		c.add(field.Required(path.Child("rule"), "rule is not specified"))
+	}
+	understood := c.words(path, spec)
+	c.reason(path, spec)
+	c.fieldPath(path, n, spec)
+	if empty || !understood {
 		return
 	}
-	c.fieldPath(path, n, spec)
 	r, messageErr := compileRule(c.env, n, spec)
 	unusedOld := func() {
-		if r.optionalOld() && !r.transition() {
-			c.add(field.Invalid(path.Child("optionalOldSelf"), true, "may not be set if oldSelf is not used in rule"))
+		if set := spec.OptionalOldSelf; set != nil && !r.transition() {
+			c.add(field.Invalid(path.Child("optionalOldSelf"), *set, "may not be set if oldSelf is not used in rule"))
 		}
 	}
 	if r.err != nil {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/apiextensions/schema"
+	"triplane/generic/cel/library"
 )
 
 const (
@@ -31,12 +32,12 @@ func (n *node) size() int64 { return maxSize(n.schema) }
 func maxSize(s *schema.Schema) int64 {
 	p := s.Props
 	switch {
-	case s.IntOrString:
-		return maxRequest - 2
-	case p == nil && s.Type == "string":
+	case s.IntOrString && p != nil && p.MaxLength != nil:
+		return longest(*p.MaxLength)
+	case s.IntOrString, p == nil && s.Type == "string":
 		return maxRequest - 2
 	case p == nil:
-		return 1
+		return 0
 	}
 	switch s.Type {
 	case "array":
@@ -44,19 +45,28 @@ func maxSize(s *schema.Schema) int64 {
 			return max(*p.MaxItems, 0)
 		}
 		if s.Items != nil {
-			return maxRequest / (minBytes(s.Items) + 1)
+			return (maxRequest - 2) / (minBytes(s.Items) + 1)
 		}
 	case "object":
-		if s.Additional != nil {
-			if p.MaxProperties != nil {
-				return max(*p.MaxProperties, 0)
-			}
-			return maxRequest / (minBytes(s.Additional) + 6) // "":, and a comma
+		if s.Additional == nil {
+			break
 		}
+		if p.MaxProperties != nil {
+			return max(*p.MaxProperties, 0)
+		}
+		return (maxRequest - 2) / (minBytes(s.Additional) + 6) // "":, and a comma
 	case "string":
 		return maxLength(s)
 	}
-	return 1
+	return 0 // objects and numbers have no size
+}
+
+// longest is how many bytes so many characters can take.
+func longest(characters int64) int64 {
+	if characters = max(characters, 0); characters > math.MaxInt64/4 {
+		return math.MaxInt64
+	}
+	return 4 * characters
 }
 
 func maxLength(s *schema.Schema) int64 {
@@ -65,18 +75,18 @@ func maxLength(s *schema.Schema) int64 {
 	case "duration", "date", "date-time":
 		return 20
 	}
+	if p.Format == "byte" && p.MaxLength != nil {
+		return max(*p.MaxLength, 0)
+	}
 	if p.MaxLength != nil {
-		return 4 * max(*p.MaxLength, 0) // of the longest characters
+		return longest(*p.MaxLength)
 	}
 	if len(p.Enum) > 0 {
-		longest := 0
+		most := 0
 		for i := range p.Enum {
-			longest = max(longest, len(p.Enum[i].Raw)-2)
+			most = max(most, len(p.Enum[i].Raw)-2)
 		}
-		return int64(longest)
-	}
-	if p.Format == "byte" {
-		return maxRequest / 4 * 3
+		return int64(most)
 	}
 	return maxRequest - 2
 }
@@ -116,24 +126,23 @@ func minBytes(s *schema.Schema) int64 {
 	return 1
 }
 
-// estimator estimates for CEL how large the parts of self can be.
-type estimator struct{ self *node }
-
-func (e estimator) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
+// sizes estimates for CEL how large the parts of self and oldSelf can be. The
+// first step of a path is the variable, or the result that a list is; what comes
+// of a result counts as nothing.
+func (n *node) sizes(element checker.AstNode) *checker.SizeEstimate {
 	path := element.Path()
 	if len(path) == 0 {
-		if t := element.Type(); t != nil && t.Kind() == types.OpaqueKind {
-			return &checker.SizeEstimate{Min: 1, Max: 1} // addresses, quantities
-		}
 		return nil
 	}
-	n := e.self
 	for _, step := range path[1:] {
 		switch step {
 		case "@items", "@values":
 			n = n.elem
 		case "@keys":
-			return &checker.SizeEstimate{Min: 0, Max: maxRequest - 2}
+			if n.typ.Kind() != types.MapKind {
+				return nil
+			}
+			return &checker.SizeEstimate{} // keys have no limits that a schema could set
 		default:
 			f := n.fields[step]
 			if f == nil {
@@ -145,16 +154,12 @@ func (e estimator) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
 			return nil
 		}
 	}
-	return &checker.SizeEstimate{Min: 0, Max: uint64(n.size())}
-}
-
-func (estimator) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
-	return nil
+	return &checker.SizeEstimate{Max: uint64(n.size())}
 }
 
 // cost estimates an expression's worst case; it fails where CEL knows no bound.
 func cost(e *cel.Env, p *program, n *node) (uint64, error) {
-	estimate, err := e.EstimateCost(p.ast, estimator{n}, checker.PresenceTestHasCost(false))
+	estimate, err := e.EstimateCost(p.ast, library.Sizes(n.sizes), checker.PresenceTestHasCost(false))
 	return estimate.Max, err
 }
 

@@ -105,7 +105,7 @@ func (v *Validator) Validate(ctx context.Context, path *field.Path, value, old a
 		return nil
 	}
 	w := &walk{ctx: ctx, left: budget}
-	w.value(path, j, value, old, old != nil)
+	w.value(path, j, value, predecessor{value: old, found: old != nil})
 	return w.errs
 }
 
@@ -116,71 +116,55 @@ type walk struct {
 	errs field.ErrorList
 }
 
-func (w *walk) value(path *field.Path, j *ruleTree, v, old any, hasOld bool) {
+// predecessor is the value that another replaces.
+type predecessor struct {
+	value any
+	found bool
+	// unchanged says that a value in which the new one lies is equal to what it
+	// replaces.
+	unchanged bool
+}
+
+func (w *walk) value(path *field.Path, j *ruleTree, v any, old predecessor) {
 	if j == nil || v == nil || w.left < 0 {
 		return
 	}
-	if hasOld && old == nil {
-		hasOld = false
-	}
-	unchanged := hasOld && reflect.DeepEqual(v, old)
+	old.found = old.found && old.value != nil
+	old.unchanged = old.unchanged || old.found && reflect.DeepEqual(v, old.value)
 	if len(j.rules) > 0 {
-		w.rules(path, j, v, old, hasOld, unchanged)
+		w.rules(path, j, v, old)
 	}
 	switch x := v.(type) {
 	case map[string]any:
-		before, _ := old.(map[string]any)
+		before, _ := old.value.(map[string]any)
+		below := func(name string) predecessor {
+			o, had := before[name]
+			return predecessor{value: o, found: old.found && had, unchanged: old.unchanged}
+		}
 		for name, c := range j.properties {
 			if child, ok := x[name]; ok {
-				o, had := before[name]
-				w.value(path.Child(name), c, child, o, hasOld && had)
+				w.value(path.Child(name), c, child, below(name))
 			}
 		}
 		if j.additional != nil {
 			for name, child := range x {
-				o, had := before[name]
-				w.value(path.Key(name), j.additional, child, o, hasOld && had)
+				w.value(path.Key(name), j.additional, child, below(name))
 			}
 		}
 	case []any:
 		if j.items == nil {
 			return
 		}
-		before, _ := old.([]any)
-		find := j.correlate(before)
+		before, _ := old.value.([]any)
+		find := j.node.schema.Correlate(before)
 		for i, child := range x {
 			o, had := find(child)
-			w.value(path.Index(i), j.items, child, o, hasOld && had)
+			w.value(path.Index(i), j.items, child, predecessor{value: o, found: old.found && had, unchanged: old.unchanged})
 		}
 	}
 }
 
-// correlate finds the old entry of a list map that has the keys of a new one;
-// entries of other lists have no past.
-func (j *ruleTree) correlate(before []any) func(any) (any, bool) {
-	s := j.node.schema
-	if s.ListType != "map" || len(before) == 0 {
-		return func(any) (any, bool) { return nil, false }
-	}
-	key := func(v any) string {
-		m, _ := v.(map[string]any)
-		var b strings.Builder
-		for _, k := range s.ListMapKeys {
-			fmt.Fprintf(&b, "%T%v\x00", m[k], m[k])
-		}
-		return b.String()
-	}
-	index := make(map[string]any, len(before))
-	for _, v := range before {
-		index[key(v)] = v
-	}
-	return func(v any) (any, bool) {
-		o, ok := index[key(v)]
-		return o, ok
-	}
-}
-
-func (w *walk) rules(path *field.Path, j *ruleTree, v, old any, hasOld, unchanged bool) {
+func (w *walk) rules(path *field.Path, j *ruleTree, v any, old predecessor) {
 	vars := map[string]any{"self": j.node.value(v)}
 	for _, r := range j.rules {
 		if r.err != nil {
@@ -190,15 +174,15 @@ func (w *walk) rules(path *field.Path, j *ruleTree, v, old any, hasOld, unchange
 		switch {
 		case r.transition() && r.optionalOld():
 			vars["oldSelf"] = types.OptionalNone
-			if hasOld {
-				vars["oldSelf"] = types.OptionalOf(j.node.value(old))
+			if old.found {
+				vars["oldSelf"] = types.OptionalOf(j.node.value(old.value))
 			}
 		case r.transition():
-			if !hasOld {
+			if !old.found {
 				continue
 			}
-			vars["oldSelf"] = j.node.value(old)
-		case unchanged:
+			vars["oldSelf"] = j.node.value(old.value)
+		case old.unchanged:
 			continue // what was let in before may stay
 		}
 		w.rule(path, j, r, v, vars)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/authorization/configuration"
 	"triplane/generic/authorization/node"
 	"triplane/generic/authorization/rbac"
 	"triplane/generic/options"
@@ -30,8 +31,8 @@ func newAuthorizers() *authorizers { return &authorizers{rbac.New(), newNodeAuth
 // modes returns the authorizers by --authorization-mode.
 func (a *authorizers) modes() map[string]options.Mode {
 	return map[string]options.Mode{
-		options.ModeRBAC: {Authorizer: a.rbac, RuleResolver: a.rbac},
-		options.ModeNode: {Authorizer: a.node, RuleResolver: a.node.Authorizer},
+		configuration.RBAC: {Authorizer: a.rbac, RuleResolver: a.rbac},
+		configuration.Node: {Authorizer: a.node, RuleResolver: a.node.Authorizer},
 	}
 }
 

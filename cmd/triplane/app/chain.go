@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -24,6 +25,7 @@ import (
 	"triplane/generic/storage/etcd"
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
+	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/group"
 )
 
@@ -44,6 +46,8 @@ type parts struct {
 	// come.
 	stores *group.Stores
 	authn  *options.Authenticators
+	// alwaysAllowed says that authenticated users may do everything.
+	alwaysAllowed bool
 	// services finds external API servers and webhooks.
 	services *aggregator.Services
 }
@@ -61,7 +65,7 @@ func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
 		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
 	})
 	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
-	for _, make := range []func() error{p.makeAuthentication, p.makeAuthorization, p.makeServices, p.makeAdmission} {
+	for _, make := range []func() error{p.makeAuthorization, p.makeAuthentication, p.makeServices, p.makeAdmission} {
 		if err := make(); err != nil {
 			return nil, err
 		}
@@ -69,20 +73,49 @@ func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
 	return p, nil
 }
 
-func (p *parts) makeAuthentication() (err error) {
-	if p.authn, err = p.options.Authentication.Build(lookups{p.stores}); err != nil {
+func (p *parts) makeAuthorization() error {
+	c, own := p.config, newAuthorizers()
+	c.PostStartHooks = append(c.PostStartHooks, own.startHook())
+	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics, ServerID: p.serverID()})
+	if err != nil {
 		return err
 	}
-	p.config.Authentication, p.config.APIAudiences = p.authn.Request, p.authn.Audiences
-	p.config.Serving.CurrentClientCAs = p.authn.Authorities
+	c.Authorization, c.RuleResolver, p.alwaysAllowed = authz.Authorizer, authz.RuleResolver, authz.AlwaysAllowed
+	p.runInBackground("start-authorization-config-reload", authz.Background)
 	return nil
 }
 
-func (p *parts) makeAuthorization() (err error) {
-	c, own := p.config, newAuthorizers()
-	c.PostStartHooks = append(c.PostStartHooks, own.startHook())
-	c.Authorization, c.RuleResolver, err = p.options.Authorization.Build(own.modes())
-	return err
+func (p *parts) makeAuthentication() (err error) {
+	c := p.config
+	if p.authn, err = p.options.Authentication.Build(options.AuthenticationInputs{
+		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed,
+	}); err != nil {
+		return err
+	}
+	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
+	c.Serving.CurrentClientCAs = p.authn.Authorities
+	p.runInBackground("start-token-issuers", p.authn.Background())
+	return nil
+}
+
+// runInBackground has work run from the server's start to its end, if there is any.
+func (p *parts) runInBackground(name string, work func(context.Context)) {
+	if work == nil {
+		return
+	}
+	p.config.PostStartHooks = append(p.config.PostStartHooks, server.PostStartHook{Name: name, Func: func(hook server.HookContext) error {
+		hook.Go(work)
+		return nil
+	}})
+}
+
+// serverID is the name of this replica's lease.
+func (p *parts) serverID() string {
+	peer := ""
+	if address := p.options.advertised(); address != nil {
+		peer = net.JoinHostPort(address.String(), strconv.Itoa(p.config.Serving.Port()))
+	}
+	return bootstrap.NewIdentity(p.stores, peer).Name()
 }
 
 func (p *parts) makeAdmission() error {
@@ -136,10 +169,6 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	issuer, err := serviceaccount.NewIssuer(authn.ServiceAccount.Issuers[0], p.authn.SigningKey)
-	if err != nil {
-		return nil, fmt.Errorf("--service-account-signing-key-file: %w", err)
-	}
 	generic := *p.config
 	config := &kubeapi.Config{
 		Generic: &generic,
@@ -149,9 +178,10 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 			TypeConverter:      p.converter,
 			TokenAuthenticator: p.authn.Token,
 			APIAudiences:       p.authn.Audiences,
-			TokenIssuer:        issuer,
-			MaxTokenLifetime:   authn.ServiceAccount.MaxExpiration,
+			TokenIssuer:        serviceaccount.NewIssuer(authn.ServiceAccount.Issuers[0], p.authn.Signer),
+			MaxTokenLifetime:   p.authn.MaxTokenLifetime,
 			ExtendTokens:       authn.ServiceAccount.ExtendTokenExpiration,
+			ExtendedLifetime:   p.authn.ExtendedTokenLifetime,
 			StorageHealth: func(ctx context.Context) error {
 				return etcd.Check(ctx, p.store.backend, p.options.Etcd.AbsolutePrefix(), p.options.Etcd.HealthCheckTimeout)
 			},
@@ -161,14 +191,11 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 
 			AllowPrivileged: kube.AllowPrivileged,
 		},
-		AdvertiseAddress:          endpointAddress(p.options.ServerRun.AdvertiseAddress),
+		AdvertiseAddress:          p.options.advertised(),
 		AdvertisePort:             p.config.Serving.Port(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		Serves:                    kube.RuntimeConfig.Serves,
 		ServesResource:            kube.RuntimeConfig.ServesResource,
-	}
-	if kube.EndpointReconciler == reconcilerNone {
-		config.AdvertiseAddress = nil
 	}
 	if p.authn.ClientCA != nil {
 		config.ClientCA = p.authn.ClientCA.PEM()
@@ -227,10 +254,11 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 	}).Complete().New(delegate)
 }
 
-// endpointAddress is the address for the kubernetes Service's endpoints; a host
-// that has no other than loopback gets none.
-func endpointAddress(ip net.IP) net.IP {
-	if ip.IsLoopback() {
+// advertised is the address for the kubernetes Service's endpoints; nil where this
+// server is not among them, as one that has no other than a loopback address.
+func (o *Options) advertised() net.IP {
+	ip := o.ServerRun.AdvertiseAddress
+	if ip.IsLoopback() || o.Kube.EndpointReconciler == reconcilerNone {
 		return nil
 	}
 	return ip

@@ -49,13 +49,13 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 	}
 	switch {
 	case *help:
-		fmt.Fprint(out, usage, "\n")
+		_, err := fmt.Fprint(out, usage, "\n")
 		cliflag.PrintSections(out, sets, 0)
-		return nil, nil
+		return nil, err
 	case *version:
 		v := server.DefaultVersion()
-		fmt.Fprintf(out, "Triplane, Kubernetes API %s (%s, %s, %s, %s)\n", v.GitVersion, v.GitCommit, v.BuildDate, v.GoVersion, v.Platform)
-		return nil, nil
+		_, err := fmt.Fprintf(out, "Triplane, Kubernetes API %s (%s, %s, %s, %s)\n", v.GitVersion, v.GitCommit, v.BuildDate, v.GoVersion, v.Platform)
+		return nil, err
 	case all.NArg() > 0:
 		return nil, fmt.Errorf("%q is no flag; there are no commands, see triplane --help", strings.Join(all.Args(), " "))
 	}

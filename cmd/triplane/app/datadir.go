@@ -26,7 +26,7 @@ func holdDataDir(dir string) (*dataDir, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
+		_ = f.Close() // nothing was written
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fmt.Errorf("data directory %s is in use by another triplane; stop that one, or choose another with --data-dir", dir)
 		}
@@ -53,6 +53,6 @@ func onlyOurs(dir string) error {
 
 func (d *dataDir) release() {
 	if d != nil {
-		d.lock.Close()
+		_ = d.lock.Close() // nothing was written
 	}
 }

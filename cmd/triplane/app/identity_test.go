@@ -149,7 +149,7 @@ func TestVersionsThatAreNotServed(t *testing.T) {
 	}
 	for _, g := range groups.Groups {
 		if g.Name == "node.k8s.io" {
-			t.Error("a group without versions is told of")
+			t.Error("a group without versions is listed")
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (o *Options) ensureKeys() (pki.Files, error) {
 	if authn.ClientCAFile == "" {
 		authn.ClientCAFile = files.CACert
 	}
-	if authn.ServiceAccount.SigningKeyFile == "" {
+	if authn.ServiceAccount.SigningKeyFile == "" && authn.ServiceAccount.SigningEndpoint == "" {
 		authn.ServiceAccount.SigningKeyFile = files.ServiceAccountKey
 	}
 	if h.ClientCAFile == "" {

@@ -9,12 +9,6 @@ import (
 	"triplane/generic/storage"
 )
 
-// counted is a cache that knows its numbers without waiting.
-type counted interface {
-	Held() (int64, bool)
-	Watching(namespace, name string) int
-}
-
 // objects finds the caches by resource, for the estimates of flow control. It is
 // the RESTOptionsGetter of all servers, so that it sees the caches that they make.
 type objects struct {
@@ -25,7 +19,7 @@ type objects struct {
 }
 
 type cacheBelow struct {
-	counted
+	storage.Cache
 	prefix string
 }
 
@@ -42,9 +36,7 @@ func (o *objects) GetRESTOptions(resource schema.GroupResource) (registry.RESTOp
 	cache, drop := options.Cache, options.DropCache
 	options.Cache = func(c storage.CacheConfig) storage.Cache {
 		made := cache(c)
-		if known, ok := made.(counted); ok {
-			o.note(resource, cacheBelow{known, c.Prefix})
-		}
+		o.note(resource, cacheBelow{made, c.Prefix})
 		return made
 	}
 	options.DropCache = func(prefix string) {
@@ -78,15 +70,15 @@ func (o *objects) find(group, resource string) cacheBelow {
 
 // Count implements flowcontrol.Objects.
 func (o *objects) Count(group, resource string) (int64, bool) {
-	if c := o.find(group, resource); c.counted != nil {
-		return c.Held()
+	if c := o.find(group, resource); c.Cache != nil {
+		return c.Cache.Count()
 	}
 	return 0, false
 }
 
 // Watchers implements flowcontrol.Objects.
 func (o *objects) Watchers(group, resource, namespace, name string) int {
-	if c := o.find(group, resource); c.counted != nil {
+	if c := o.find(group, resource); c.Cache != nil {
 		return c.Watching(namespace, name)
 	}
 	return 0

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	// DataDir is where the embedded store and generated keys are.
 	DataDir string
-	// Out is where the few lines about the start go; nil tells nothing.
+	// Out is where the few lines about the start go; nil discards them.
 	Out io.Writer
 
 	ServerRun      *options.ServerRun
@@ -253,7 +253,7 @@ func (o *Options) complete() (*Options, error) {
 	return &done, nil
 }
 
-// advertised is the address that others are told: that of the host where the
+// advertised is the address that others are given: that of the host where the
 // server listens on all addresses or, for its own machine, on loopback, which
 // cannot be an endpoint of a Service.
 func advertised(bind net.IP) net.IP {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -220,16 +221,18 @@ func (s *Server) awaitReady(ctx context.Context) error {
 
 func (s *Server) greet(out io.Writer, took time.Duration) {
 	o := s.options
-	fmt.Fprintf(out, "Triplane serves the Kubernetes API on https://%s (ready after %v)\n", s.Address(), took.Round(time.Millisecond))
+	var b strings.Builder
+	defer func() { _, _ = io.WriteString(out, b.String()) }() // who reads it may have gone
+	fmt.Fprintf(&b, "Triplane serves the Kubernetes API on https://%s (ready after %v)\n", s.Address(), took.Round(time.Millisecond))
 	if o.Etcd.Embedded() {
-		fmt.Fprintf(out, "  data        %s\n", o.DataDir)
+		fmt.Fprintf(&b, "  data        %s\n", o.DataDir)
 	} else {
-		fmt.Fprintf(out, "  etcd        %v\n", o.Etcd.Servers)
+		fmt.Fprintf(&b, "  etcd        %v\n", o.Etcd.Servers)
 	}
 	if s.kubeconfig == "" {
 		return
 	}
-	fmt.Fprintf(out, "  kubeconfig  %s\n\nTry it:\n  export KUBECONFIG=%s\n  kubectl get namespaces\n", s.kubeconfig, s.kubeconfig)
+	fmt.Fprintf(&b, "  kubeconfig  %s\n\nTry it:\n  export KUBECONFIG=%s\n  kubectl get namespaces\n", s.kubeconfig, s.kubeconfig)
 }
 
 // Address is the host:port that the server listens on.

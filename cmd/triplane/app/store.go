@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 
 	"triplane/generic/options"
 	"triplane/generic/server"
@@ -100,7 +101,7 @@ func (s *store) clusters() []*cluster {
 func (s *store) run(ctx context.Context, compactEvery time.Duration) {
 	var running sync.WaitGroup
 	for _, c := range s.clusters() {
-		running.Go(func() { c.hub.Run(ctx) })
+		running.Go(func() { _ = c.hub.Run(ctx) })
 		running.Go(func() { c.backend.RunCompactor(ctx, compactEvery) })
 	}
 	running.Go(func() { s.providers.Run(ctx) })
@@ -110,7 +111,9 @@ func (s *store) run(ctx context.Context, compactEvery time.Duration) {
 // close closes what is open, after run.
 func (s *store) close() {
 	for _, c := range s.clusters() {
-		c.end()
+		if err := c.end(); err != nil {
+			klog.ErrorS(err, "Storage did not close cleanly")
+		}
 	}
 	if s.providers != nil {
 		s.providers.Close()

@@ -108,7 +108,7 @@ func WriteFile(name string, content []byte, mode os.FileMode) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			os.Remove(tmp.Name())
+			_ = os.Remove(tmp.Name()) // err says what went wrong
 		}
 	}()
 	if err := errors.Join(tmp.Chmod(mode), write(tmp, content), tmp.Close()); err != nil {

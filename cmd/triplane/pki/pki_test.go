@@ -97,14 +97,18 @@ func TestEnsureTouchesNothingItCannotRead(t *testing.T) {
 	}
 	for _, file := range []string{f.CACert, f.ServiceAccountKey, f.ServingKey} {
 		good, _ := os.ReadFile(file)
-		os.WriteFile(file, []byte("rubbish"), 0o600)
+		if err := os.WriteFile(file, []byte("rubbish"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := Ensure(dir, Config{}); err == nil {
 			t.Errorf("%s is rubbish and nobody complained", file)
 		}
 		if b, _ := os.ReadFile(file); string(b) != "rubbish" {
 			t.Errorf("%s was overwritten", file)
 		}
-		os.WriteFile(file, good, 0o600)
+		if err := os.WriteFile(file, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

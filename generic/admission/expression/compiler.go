@@ -92,7 +92,7 @@ func (c *Compiler) scope(s Scope) (*cel.Env, error) {
 }
 
 // Compile compiles an expression whose value must be of one of the types; none
-// means any. An Expression that Err tells of can be evaluated, and fails.
+// means any. An Expression whose Err is not nil can be evaluated, and fails.
 func (c *Compiler) Compile(s Scope, source string, want ...*types.Type) *Expression {
 	x, _ := c.compile(s, source, want)
 	return x

@@ -20,7 +20,7 @@ const (
 	ConditionBudget = PolicyBudget / 4
 )
 
-// ErrBudget tells that the expressions have cost more than they may.
+// ErrBudget says that the expressions have cost more than they may.
 var ErrBudget = errors.New("validation failed due to running out of cost budget, no further validation rules will be run")
 
 type activation = interpreter.Activation

@@ -28,7 +28,7 @@ func isPatchType(name string) bool {
 }
 
 // patchField is the type of a field: objects may have any, of any value, and are
-// judged when they are applied.
+// validated when they are applied.
 func patchField(name, field string) (*types.FieldType, bool) {
 	if name != jsonPatchTypeName {
 		return &types.FieldType{Type: types.DynType}, true

@@ -68,5 +68,5 @@ func (j *Judgement) Values(gv schema.GroupVersion) (*Values, error) {
 	return v, nil
 }
 
-// Changed tells that the object is another one now.
+// Changed reports that the object is another one now.
 func (j *Judgement) Changed() { j.values = nil }

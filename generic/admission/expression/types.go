@@ -103,7 +103,7 @@ func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bo
 // FindIdent implements types.Provider.
 func (p *provider) FindIdent(name string) (ref.Val, bool) {
 	if p.mutation && isPatchType(name) {
-		return types.NewObjectTypeValue(name), true
+		return cel.ObjectType(name), true
 	}
 	return p.Provider.FindIdent(name)
 }

@@ -166,7 +166,7 @@ func Map(obj runtime.Object, kind schema.GroupVersionKind) (map[string]any, erro
 	return m, nil
 }
 
-// Request is an operation as webhooks and expressions are told of it, without
+// Request is an operation as webhooks and expressions see it, without
 // the objects and a UID.
 func Request(a *admission.Attributes, kind schema.GroupVersionKind, gv schema.GroupVersion) *admissionapi.AdmissionRequest {
 	info := a.User

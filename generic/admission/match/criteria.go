@@ -109,7 +109,7 @@ func labelled(s labels.Selector, obj runtime.Object) bool {
 	return err == nil && s.Matches(labels.Set(m.GetLabels()))
 }
 
-// inNamespace judges the labels of the namespace; a namespace is judged by its
+// inNamespace matches the labels of the namespace; a namespace is matched by its
 // own.
 func (c *Criteria) inNamespace(ctx context.Context, a *admission.Attributes, namespaces Namespaces) (bool, error) {
 	if c.namespace == nil {
@@ -128,8 +128,8 @@ func (c *Criteria) inNamespace(ctx context.Context, a *admission.Attributes, nam
 	return c.namespace.Matches(labels.Set(ns.Labels)), nil
 }
 
-// Exempt tells the operations that no webhook or policy sees, so that nobody
-// locks himself out: those on their own configurations.
+// Exempt reports whether no webhook or policy sees an operation, so that nobody
+// locks themselves out: it is true of operations on their own configurations.
 func Exempt(a *admission.Attributes) bool {
 	if a.Resource.Group != admissionv1.GroupName {
 		return false
@@ -142,7 +142,7 @@ func Exempt(a *admission.Attributes) bool {
 	return false
 }
 
-// Review tells the questions about authentication and authorization, which
+// Review reports whether an operation is a question about authentication or authorization, which
 // policies do not see.
 func Review(a *admission.Attributes) bool {
 	switch a.Resource.Group {

@@ -15,7 +15,7 @@ import (
 	"triplane/generic/request"
 )
 
-// Validating judges by ValidatingAdmissionPolicies. It is safe for concurrent
+// Validating enforces ValidatingAdmissionPolicies. It is safe for concurrent
 // use.
 type Validating struct {
 	catalogue[*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding, *validatingPolicy]

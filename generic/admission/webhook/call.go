@@ -25,26 +25,26 @@ type turn struct {
 
 // ask calls a webhook. The response is nil where it failed and failures are
 // ignored; the error is an API status.
-func (h *turn) ask(ctx context.Context, v *expression.Values) (*admissionapi.AdmissionResponse, error) {
-	if v.Attributes.DryRun && !h.dryRun {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q does not support dry run", h.name))
+func (c *turn) ask(ctx context.Context, v *expression.Values) (*admissionapi.AdmissionResponse, error) {
+	if v.Attributes.DryRun && !c.dryRun {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q does not support dry run", c.name))
 	}
-	r, err := h.call(ctx, v, h.mutating)
+	r, err := c.call(ctx, v, c.mutating)
 	if err != nil {
-		err = fmt.Errorf("failed calling webhook %q: %w", h.name, err)
-		if h.ignore && ctx.Err() == nil {
-			klog.ErrorS(err, "Failed calling webhook, failing open", "webhook", h.name)
-			h.auditFailedOpen(ctx)
+		err = fmt.Errorf("failed calling webhook %q: %w", c.name, err)
+		if c.ignore && ctx.Err() == nil {
+			klog.ErrorS(err, "Failed calling webhook, failing open", "webhook", c.name)
+			c.auditFailedOpen(ctx)
 			return nil, nil
 		}
 		return nil, apierrors.NewInternalError(err)
 	}
-	h.auditAnswer(ctx, r.AuditAnnotations)
+	c.auditAnswer(ctx, r.AuditAnnotations)
 	for _, w := range r.Warnings {
 		request.AddWarning(ctx, w)
 	}
 	if !r.Allowed {
-		return nil, refusal(h.name, r.Result)
+		return nil, refusal(c.name, r.Result)
 	}
 	return r, nil
 }

@@ -34,7 +34,7 @@ func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, 
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.CABundle},
 		ContentConfig:   rest.ContentConfig{NegotiatedSerializer: scheme.Codecs.WithoutConversion()},
 	}
-	path := ""
+	var path string
 	switch {
 	case c.Service != nil:
 		path = toService(config, c.Service, resolver)

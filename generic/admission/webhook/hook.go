@@ -21,7 +21,7 @@ type hook struct {
 	criteria      *match.Criteria
 	conditions    expression.Conditions
 	ignore        bool // failures
-	// dryRun tells that it may be asked about dry runs.
+	// dryRun says that it may be asked about dry runs.
 	dryRun    bool
 	reinvoke  bool
 	timeout   time.Duration

@@ -69,7 +69,7 @@ func (p *plugin) load(ctx context.Context, a *admission.Attributes) ([]*hook, er
 
 func report(err error) { klog.ErrorS(err, "A webhook cannot be used") }
 
-// invocation is a webhook that is about an operation, with what it is told.
+// invocation is a webhook that is about an operation, with what it is sent.
 type invocation struct {
 	turn
 	values *expression.Values

@@ -2,11 +2,9 @@ package serviceaccount
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	jose "github.com/go-jose/go-jose/v4"
@@ -30,7 +28,7 @@ type Getter interface {
 type Config struct {
 	// Issuers are the URLs that tokens may come from, the first the current.
 	Issuers []string
-	Keys    []PublicKey
+	Keys    Keys
 	// Audiences are the API server's own; tokens must name one of them, unless
 	// the context asks for others.
 	Audiences []string
@@ -38,6 +36,11 @@ type Config struct {
 	// Lookup false spares the look for accounts of Secret tokens
 	// (--service-account-lookup=false).
 	Lookup bool
+	// RecordUse notes on a Secret that its token was used on a day
+	// (time.DateOnly, UTC); nil notes nothing.
+	RecordUse func(ctx context.Context, namespace, name, day string) error
+	// Metrics may be nil.
+	Metrics *Metrics
 }
 
 // Authenticator checks service account tokens, bound ones and those stored in
@@ -46,12 +49,14 @@ type Authenticator struct {
 	config   Config
 	issuers  map[string]bool
 	verified verifiedCache
+	uses     useRecorder
 	now      func() time.Time
 }
 
 // NewAuthenticator returns an authenticator of the configured issuers' tokens.
 func NewAuthenticator(c Config) *Authenticator {
 	a := &Authenticator{config: c, issuers: map[string]bool{LegacyIssuer: true}, now: time.Now}
+	a.uses.write = c.RecordUse
 	for _, i := range c.Issuers {
 		a.issuers[i] = true
 	}
@@ -59,16 +64,16 @@ func NewAuthenticator(c Config) *Authenticator {
 }
 
 // AuthenticateToken implements authentication.Token. Tokens that are no JWT, or
-// another issuer's, are somebody else's to judge.
+// another issuer's, are left to other authenticators.
 func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*authentication.Response, error) {
 	t := a.verified.get(token)
-	if t == nil {
-		issuer := issuerOf(token)
+	if t == nil || t.generation != a.config.Keys.Generation() {
+		issuer := authentication.TokenIssuer(token)
 		if !a.issuers[issuer] {
 			return nil, nil
 		}
 		var err error
-		if t, err = a.verify(token, issuer); err != nil {
+		if t, err = a.verify(ctx, token, issuer); err != nil {
 			return nil, err
 		}
 	}
@@ -78,32 +83,12 @@ func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*a
 	return a.acceptBound(ctx, t)
 }
 
-// issuerOf reads the issuer before anything is verified, "" where it cannot.
-func issuerOf(token string) string {
-	_, rest, _ := strings.Cut(token, ".")
-	body, signature, ok := strings.Cut(rest, ".")
-	if !ok || strings.Contains(signature, ".") {
-		return ""
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(body)
-	if err != nil {
-		return ""
-	}
-	var c struct {
-		Issuer string `json:"iss"`
-	}
-	if json.Unmarshal(raw, &c) != nil {
-		return ""
-	}
-	return c.Issuer
-}
-
 // algorithms that keys of ours sign with. "none" is not among them, nor is any
 // that would take a public key for a shared secret.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512}
 
 // verify reads a token that one of the keys signed.
-func (a *Authenticator) verify(token, issuer string) (*verifiedToken, error) {
+func (a *Authenticator) verify(ctx context.Context, token, issuer string) (*verifiedToken, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		// What a client could learn from the difference is nothing: say what is
@@ -111,7 +96,8 @@ func (a *Authenticator) verify(token, issuer string) (*verifiedToken, error) {
 		return nil, jose.ErrCryptoFailure
 	}
 	errs := []error{}
-	for _, key := range a.candidates(signed.Signatures[0].Header.KeyID) {
+	generation := a.config.Keys.Generation()
+	for _, key := range a.config.Keys.Find(ctx, signed.Signatures[0].Header.KeyID) {
 		payload, err := signed.Verify(key.Key)
 		if err != nil {
 			errs = append(errs, err)
@@ -119,6 +105,7 @@ func (a *Authenticator) verify(token, issuer string) (*verifiedToken, error) {
 		}
 		t, err := parsePayload(payload, issuer)
 		if err == nil {
+			t.generation = generation
 			a.verified.put(token, t)
 		}
 		return t, err
@@ -142,19 +129,6 @@ func parsePayload(payload []byte, issuer string) (*verifiedToken, error) {
 		return nil, errClaims
 	}
 	return &verifiedToken{bound: &c, user: userOf(&c)}, nil
-}
-
-// candidates are the keys of an ID, or all where no key has it.
-func (a *Authenticator) candidates(id string) []PublicKey {
-	if id == "" {
-		return a.config.Keys
-	}
-	for i, k := range a.config.Keys {
-		if k.ID == id {
-			return a.config.Keys[i : i+1]
-		}
-	}
-	return nil
 }
 
 // audiences returns those the token is good for of those asked for.
@@ -181,7 +155,9 @@ func (a *Authenticator) acceptBound(ctx context.Context, t *verifiedToken) (*aut
 	if err := a.checkBound(ctx, &t.bound.Kubernetes); err != nil {
 		return nil, err
 	}
-	return &authentication.Response{User: t.user, Audiences: audiences, Annotations: a.stale(t.bound)}, nil
+	stale := a.stale(t.bound)
+	a.config.Metrics.boundUsed(stale != nil)
+	return &authentication.Response{User: t.user, Audiences: audiences, Annotations: stale}, nil
 }
 
 // stale is the audit annotation of a token that its client should have renewed.

@@ -13,7 +13,7 @@ import (
 // bound to: pods use their tokens while they shut down.
 const deletionGrace = time.Minute
 
-// Keys of what a user's extra tells about the token.
+// Keys of what a user's extra says about the token.
 const (
 	podNameKey  = "authentication.kubernetes.io/pod-name"
 	podUIDKey   = "authentication.kubernetes.io/pod-uid"

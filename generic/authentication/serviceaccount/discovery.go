@@ -17,16 +17,17 @@ const (
 	JWKSPath          = "/openid/v1/jwks"
 )
 
-// Discovery is the two OpenID documents, rendered once.
+// Discovery is the two OpenID documents of an issuer, rendered from its keys when
+// they are asked for.
 type Discovery struct {
-	Configuration []byte
-	JWKS          []byte
+	issuer, jwksURI string
+	keys            Keys
 }
 
-// NewDiscovery renders the documents of an issuer. jwksURI is where relying
+// NewDiscovery returns the documents of an issuer. jwksURI is where relying
 // parties find the keys, "" being JWKSPath at externalAddress (host:port). An
 // error means that the issuer is no https URL, so that no discovery is possible.
-func NewDiscovery(issuer, jwksURI, externalAddress string, keys []PublicKey) (*Discovery, error) {
+func NewDiscovery(issuer, jwksURI, externalAddress string, keys Keys) (*Discovery, error) {
 	u, err := url.Parse(issuer)
 	if err != nil {
 		return nil, fmt.Errorf("issuer URL is invalid: %w", err)
@@ -40,22 +41,33 @@ func NewDiscovery(issuer, jwksURI, externalAddress string, keys []PublicKey) (*D
 	if jwksURI == "" {
 		jwksURI = (&url.URL{Scheme: "https", Host: externalAddress, Path: JWKSPath}).String()
 	}
-	set, algs, err := keySet(keys)
+	d := &Discovery{issuer: issuer, jwksURI: jwksURI, keys: keys}
+	_, err = d.Configuration()
+	return d, err
+}
+
+// JWKS is the JSON Web Key Set.
+func (d *Discovery) JWKS() ([]byte, error) {
+	set, _, err := keySet(d.keys.All())
 	if err != nil {
 		return nil, err
 	}
-	d := &Discovery{}
-	if d.JWKS, err = json.Marshal(set); err != nil {
+	return json.Marshal(set)
+}
+
+// Configuration is the discovery document.
+func (d *Discovery) Configuration() ([]byte, error) {
+	_, algs, err := keySet(d.keys.All())
+	if err != nil {
 		return nil, err
 	}
-	d.Configuration, err = json.Marshal(struct {
+	return json.Marshal(struct {
 		Issuer        string   `json:"issuer"`
 		JWKSURI       string   `json:"jwks_uri"`
 		ResponseTypes []string `json:"response_types_supported"`
 		SubjectTypes  []string `json:"subject_types_supported"`
 		SigningAlgs   []string `json:"id_token_signing_alg_values_supported"`
-	}{issuer, jwksURI, []string{"id_token"}, []string{"public"}, algs})
-	return d, err
+	}{d.issuer, d.jwksURI, []string{"id_token"}, []string{"public"}, algs})
 }
 
 func keySet(keys []PublicKey) (jose.JSONWebKeySet, []string, error) {
@@ -67,7 +79,7 @@ func keySet(keys []PublicKey) (jose.JSONWebKeySet, []string, error) {
 		if err != nil {
 			return set, nil, err
 		}
-		if seen[k.ID] {
+		if seen[k.ID] || k.Unpublished {
 			continue
 		}
 		seen[k.ID] = true
@@ -89,9 +101,14 @@ func (d *Discovery) Install(c *restful.Container) {
 		"get service account issuer OpenID JSON Web Key Set (contains public token verification keys)", "application/jwk-set+json", d.JWKS))
 }
 
-func document(path, operation, doc, mime string, body []byte) *restful.WebService {
+func document(path, operation, doc, mime string, render func() ([]byte, error)) *restful.WebService {
 	ws := new(restful.WebService).Path(path)
 	ws.Route(ws.GET("").Operation(operation).Doc(doc).Returns(http.StatusOK, "OK", "").Produces(mime).To(func(_ *restful.Request, r *restful.Response) {
+		body, err := render()
+		if err != nil {
+			http.Error(r.ResponseWriter, "the keys cannot be shown", http.StatusInternalServerError)
+			return
+		}
 		r.Header().Set("Content-Type", mime)
 		r.Header().Set("Cache-Control", "public, max-age=3600")
 		_, _ = r.ResponseWriter.Write(body) // the client is gone, or not

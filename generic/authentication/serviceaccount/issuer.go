@@ -1,23 +1,48 @@
 package serviceaccount
 
 import (
+	"context"
 	"crypto"
+	"encoding/json"
 	"time"
 
 	jose "github.com/go-jose/go-jose/v4"
-	"github.com/go-jose/go-jose/v4/jwt"
 	"github.com/google/uuid"
 )
 
-// Issuer signs tokens. It is safe for concurrent use.
+// Signer makes a JSON Web Token of claims, in compact form.
+type Signer interface {
+	Sign(ctx context.Context, claims []byte) (token string, err error)
+}
+
+// Issuer issues tokens. It is safe for concurrent use.
 type Issuer struct {
 	url    string
-	signer jose.Signer
+	signer Signer
 	now    func() time.Time
 }
 
 // NewIssuer returns an issuer that signs in the name of url.
-func NewIssuer(url string, key crypto.Signer) (*Issuer, error) {
+func NewIssuer(url string, signer Signer) *Issuer {
+	return &Issuer{url: url, signer: signer, now: time.Now}
+}
+
+// Issue signs a token; id is its JWT ID, for the audit log.
+func (i *Issuer) Issue(ctx context.Context, r Request) (token, id string, err error) {
+	id = uuid.NewString()
+	claims, err := json.Marshal(r.claims(i.url, id, i.now()))
+	if err != nil {
+		return "", "", err
+	}
+	token, err = i.signer.Sign(ctx, claims)
+	return token, id, err
+}
+
+// keySigner signs with a key of this process.
+type keySigner struct{ signer jose.Signer }
+
+// NewSigner returns a signer with an RSA or ECDSA key.
+func NewSigner(key crypto.Signer) (Signer, error) {
 	alg, err := algorithm(key.Public())
 	if err != nil {
 		return nil, err
@@ -30,15 +55,14 @@ func NewIssuer(url string, key crypto.Signer) (*Issuer, error) {
 		Algorithm: alg,
 		Key:       jose.JSONWebKey{Algorithm: string(alg), Key: key, KeyID: id, Use: "sig"},
 	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &Issuer{url: url, signer: signer, now: time.Now}, nil
+	return keySigner{signer}, err
 }
 
-// Issue signs a token; id is its JWT ID, for the audit log.
-func (i *Issuer) Issue(r Request) (token, id string, err error) {
-	id = uuid.NewString()
-	token, err = jwt.Signed(i.signer).Claims(r.claims(i.url, id, i.now())).Serialize()
-	return token, id, err
+// Sign implements Signer.
+func (s keySigner) Sign(_ context.Context, claims []byte) (string, error) {
+	signed, err := s.signer.Sign(claims)
+	if err != nil {
+		return "", err
+	}
+	return signed.CompactSerialize()
 }

@@ -1,6 +1,7 @@
 package serviceaccount
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/rsa"
@@ -19,7 +20,53 @@ import (
 type PublicKey struct {
 	ID  string
 	Key crypto.PublicKey
+	// Unpublished keys verify tokens and are not in discovery.
+	Unpublished bool
 }
+
+// NewPublicKey reads a key in PKIX form, which must be an RSA or ECDSA key.
+func NewPublicKey(id string, der []byte) (PublicKey, error) {
+	key, err := x509.ParsePKIXPublicKey(der)
+	if err != nil {
+		return PublicKey{}, err
+	}
+	_, err = algorithm(key)
+	return PublicKey{ID: id, Key: key}, err
+}
+
+// Keys are the keys that tokens may be signed with.
+type Keys interface {
+	// Find returns those that a token may be signed with which names a key id, ""
+	// for none.
+	Find(ctx context.Context, id string) []PublicKey
+	// All returns all keys that are known now.
+	All() []PublicKey
+	// Generation changes when keys do: what was verified with the keys of another
+	// generation has to be verified again.
+	Generation() uint64
+}
+
+// StaticKeys do not change.
+type StaticKeys []PublicKey
+
+// Find implements Keys.
+func (k StaticKeys) Find(_ context.Context, id string) []PublicKey {
+	if id == "" {
+		return k
+	}
+	for i := range k {
+		if k[i].ID == id {
+			return k[i : i+1]
+		}
+	}
+	return nil
+}
+
+// All implements Keys.
+func (k StaticKeys) All() []PublicKey { return k }
+
+// Generation implements Keys.
+func (StaticKeys) Generation() uint64 { return 0 }
 
 // ReadPublicKeys reads the public keys of PEM files; private keys count for
 // their public halves, certificates for the keys they certify.

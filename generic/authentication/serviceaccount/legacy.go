@@ -58,5 +58,5 @@ func (a *Authenticator) lookupLegacy(ctx context.Context, c *legacyClaims, token
 	if account.DeletionTimestamp != nil || string(account.UID) != c.UID {
 		return errInvalidated
 	}
-	return nil
+	return a.noteUse(ctx, secret, account)
 }

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -89,7 +90,7 @@ func rsaKey(t testing.TB) *rsa.PrivateKey {
 	return key
 }
 
-func public(t testing.TB, keys ...crypto.Signer) []PublicKey {
+func public(t testing.TB, keys ...crypto.Signer) StaticKeys {
 	t.Helper()
 	var all []PublicKey
 	for _, k := range keys {
@@ -97,7 +98,7 @@ func public(t testing.TB, keys ...crypto.Signer) []PublicKey {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, PublicKey{id, k.Public()})
+		all = append(all, PublicKey{ID: id, Key: k.Public()})
 	}
 	return all
 }
@@ -155,15 +156,16 @@ func TestBoundTokens(t *testing.T) {
 		if c.ctx == nil {
 			c.ctx = ctx
 		}
-		issuer, err := NewIssuer(c.issuer, c.key)
+		signer, err := NewSigner(c.key)
 		if err != nil {
 			t.Fatal(err)
 		}
+		issuer := NewIssuer(c.issuer, signer)
 		r := bound()
 		if c.change != nil {
 			c.change(&r)
 		}
-		token, id, err := issuer.Issue(r)
+		token, id, err := issuer.Issue(ctx, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,13 +204,14 @@ func TestDeletionRevokes(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: named("p", "2")}
 	store := objects{"serviceaccounts/sa": &corev1.ServiceAccount{ObjectMeta: named("sa", "1")}, "pods/p": pod}
 	a := NewAuthenticator(Config{Issuers: []string{issuerURL}, Keys: public(t, key), Audiences: []string{"api"}, Getter: store})
-	issuer, err := NewIssuer(issuerURL, key)
+	signer, err := NewSigner(key)
 	if err != nil {
 		t.Fatal(err)
 	}
+	issuer := NewIssuer(issuerURL, signer)
 	r := bound()
 	r.Pod = &Ref{"p", "2"}
-	token, _, err := issuer.Issue(r)
+	token, _, err := issuer.Issue(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,12 +307,34 @@ func TestLegacyTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	secret := &corev1.Secret{ObjectMeta: named("s", "3"), Data: map[string][]byte{"token": []byte(token)}}
-	a := NewAuthenticator(Config{Issuers: []string{issuerURL}, Keys: public(t, key), Audiences: []string{"api"}, Lookup: true, Getter: objects{
+	secret.Namespace = "n"
+	var recorded []string
+	record := func(_ context.Context, namespace, name, day string) error {
+		recorded = append(recorded, namespace+"/"+name+" "+day)
+		return nil
+	}
+	a := NewAuthenticator(Config{Issuers: []string{issuerURL}, Keys: public(t, key), Audiences: []string{"api"}, Lookup: true, RecordUse: record, Getter: objects{
 		"serviceaccounts/sa": &corev1.ServiceAccount{ObjectMeta: named("sa", "1")}, "secrets/s": secret,
 	}})
 	if response, err := a.AuthenticateToken(context.Background(), token); err != nil || response.User.UID != "1" || response.Audiences[0] != "api" {
 		t.Errorf("%+v %v", response, err)
 	}
+	today := time.Now().UTC().Format(time.DateOnly)
+	if want := []string{"n/s " + today}; !reflect.DeepEqual(recorded, want) {
+		t.Errorf("%v is recorded", recorded)
+	}
+	if _, err := a.AuthenticateToken(context.Background(), token); err != nil || len(recorded) != 1 {
+		t.Errorf("%v: recorded again: %v", err, recorded)
+	}
+	a.now = func() time.Time { return time.Now().Add(24 * time.Hour) }
+	if _, err := a.AuthenticateToken(context.Background(), token); err != nil || len(recorded) != 2 {
+		t.Errorf("%v: not recorded the next day: %v", err, recorded)
+	}
+	secret.Labels = map[string]string{InvalidSinceLabel: today}
+	if response, err := a.AuthenticateToken(context.Background(), token); response != nil || err == nil || !strings.Contains(err.Error(), "has been marked invalid") {
+		t.Errorf("a token that is marked invalid: %v %v", response, err)
+	}
+	secret.Labels = nil
 	secret.Data["token"] = []byte("another")
 	if response, err := a.AuthenticateToken(context.Background(), token); response != nil || err == nil {
 		t.Errorf("a token that the secret does not hold: %v %v", response, err)
@@ -347,7 +372,7 @@ func TestKeyFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewIssuer(issuerURL, signer); err != nil {
+	if _, err := NewSigner(signer); err != nil {
 		t.Error(err)
 	}
 	if _, err := ReadPrivateKey(pub); err == nil {
@@ -370,19 +395,19 @@ func TestDiscovery(t *testing.T) {
 		JWKSPath:          {"application/jwk-set+json", `"alg":"RS256"`},
 	} {
 		w := httptest.NewRecorder()
-		c.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != 200 || w.Header().Get("Content-Type") != want.mime || !strings.Contains(w.Body.String(), want.body) {
 			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
 		}
 	}
-	r := httptest.NewRequest("GET", JWKSPath, nil)
+	r := httptest.NewRequest(http.MethodGet, JWKSPath, nil)
 	r.Header.Set("Accept", "application/json")
 	w := httptest.NewRecorder()
 	if c.ServeHTTP(w, r); w.Code != 406 {
 		t.Errorf("%d", w.Code)
 	}
 	for _, bad := range []string{"http://x", "https://x?y", "kubernetes"} {
-		if _, err := NewDiscovery(bad, "", "h", nil); err == nil {
+		if _, err := NewDiscovery(bad, "", "h", StaticKeys{}); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
 	}
@@ -393,11 +418,11 @@ func BenchmarkAuthenticateToken(b *testing.B) {
 	a := NewAuthenticator(Config{Issuers: []string{issuerURL}, Keys: public(b, key), Audiences: []string{"api"}, Getter: objects{
 		"serviceaccounts/sa": &corev1.ServiceAccount{ObjectMeta: named("sa", "1")},
 	}})
-	issuer, err := NewIssuer(issuerURL, key)
+	signer, err := NewSigner(key)
 	if err != nil {
 		b.Fatal(err)
 	}
-	token, _, err := issuer.Issue(bound())
+	token, _, err := NewIssuer(issuerURL, signer).Issue(b.Context(), bound())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,6 +16,8 @@ type verifiedToken struct {
 	legacy *legacyClaims
 	// user is whose a bound token is.
 	user *user.Info
+	// generation of the keys that the signature was checked with.
+	generation uint64
 }
 
 // verifiedCache remembers what tokens say whose signature was good: the

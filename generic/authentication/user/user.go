@@ -22,7 +22,7 @@ const (
 	CredentialIDKey     = "authentication.kubernetes.io/credential-id"
 )
 
-// InGroup tells whether the user belongs to a group.
+// InGroup reports whether the user belongs to a group.
 func (i *Info) InGroup(group string) bool {
 	for _, g := range i.Groups {
 		if g == group {

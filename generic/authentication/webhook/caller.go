@@ -1,5 +1,3 @@
-// Package webhook authenticates tokens by asking a remote service with
-// TokenReviews. Its Caller is how package authorization/webhook asks, too.
 package webhook
 
 import (
@@ -19,7 +17,7 @@ const (
 	// attempts and firstPause bound how long a failing service holds a request.
 	attempts   = 5
 	firstPause = 500 * time.Millisecond
-	// callTimeout is for one attempt.
+	// callTimeout is for one attempt, unless another is configured.
 	callTimeout = 30 * time.Second
 	maxAnswer   = 1 << 20
 )
@@ -34,15 +32,31 @@ type Caller struct {
 // NewCaller reads the kubeconfig: the cluster's server is the URL to post to,
 // the user is how to authenticate there.
 func NewCaller(kubeconfig string) (*Caller, error) {
-	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
+	config, err := ReadKubeconfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return NewCallerFor(config, callTimeout)
+}
+
+// ReadKubeconfig returns how the server of a kubeconfig file is reached.
+func ReadKubeconfig(file string) (*rest.Config, error) {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("webhook configuration %s: %w", kubeconfig, err)
+		return nil, fmt.Errorf("webhook configuration %s: %w", file, err)
 	}
-	config.Timeout = callTimeout
+	return config, nil
+}
+
+// NewCallerFor posts to the host of a client configuration; timeout bounds each
+// attempt.
+func NewCallerFor(config *rest.Config, timeout time.Duration) (*Caller, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = timeout
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("webhook configuration %s: %w", kubeconfig, err)
+		return nil, fmt.Errorf("webhook at %s: %w", config.Host, err)
 	}
 	return &Caller{url: config.Host, client: client, pause: firstPause}, nil
 }
@@ -94,7 +108,7 @@ func (c *Caller) once(ctx context.Context, body []byte, answer any) (again bool,
 	if err != nil {
 		return ctx.Err() == nil, err
 	}
-	defer response.Body.Close() //nolint:errcheck // nothing is written
+	defer response.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return true, err

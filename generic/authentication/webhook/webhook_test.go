@@ -83,7 +83,7 @@ func TestCallTriesAgain(t *testing.T) {
 		{2, 503, 3}, {2, 429, 3}, {99, 500, attempts}, {99, 403, 1},
 	} {
 		calls := 0
-		c := caller(t, func(w http.ResponseWriter, r *http.Request) {
+		c := caller(t, func(w http.ResponseWriter, _ *http.Request) {
 			if calls++; calls <= s.failures {
 				w.WriteHeader(s.code)
 				return
@@ -95,7 +95,7 @@ func TestCallTriesAgain(t *testing.T) {
 			t.Errorf("%+v: %d calls, %v", s, calls, err)
 		}
 	}
-	c := caller(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500) })
+	c := caller(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	c.pause = time.Hour
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()

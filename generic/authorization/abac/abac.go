@@ -1,4 +1,3 @@
-// Package abac decides by the lines of a policy file, which is read once.
 package abac
 
 import (
@@ -30,8 +29,8 @@ type policy struct {
 // Authorizer decides by policies.
 type Authorizer []policy
 
-// Read reads a policy file: a JSON object of kind Policy a line. Empty lines and
-// those that begin with "#" are skipped.
+// Read reads a policy file: a policy a line. Empty lines and those that begin with
+// "#" are skipped. Errors name the line.
 func Read(file string) (Authorizer, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -45,20 +44,62 @@ func Read(file string) (Authorizer, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		var entry struct {
-			Kind       string `json:"kind"`
-			APIVersion string `json:"apiVersion"`
-			Spec       policy `json:"spec"`
-		}
-		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+		p, err := parse([]byte(line))
+		if err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", file, number, err)
 		}
-		if entry.Kind != "Policy" || entry.APIVersion != apiVersion {
-			return nil, fmt.Errorf("%s, line %d: no %s Policy", file, number, apiVersion)
-		}
-		policies = append(policies, entry.Spec)
+		policies = append(policies, p)
 	}
 	return policies, lines.Err()
+}
+
+// parse reads a line in either form.
+func parse(line []byte) (policy, error) {
+	var entry struct {
+		Kind       string `json:"kind"`
+		APIVersion string `json:"apiVersion"`
+		Spec       policy `json:"spec"`
+	}
+	if err := json.Unmarshal(line, &entry); err != nil {
+		return policy{}, err
+	}
+	if entry.Kind == "" && entry.APIVersion == "" {
+		return parseUnversioned(line)
+	}
+	if entry.Kind != "Policy" || entry.APIVersion != apiVersion {
+		return policy{}, fmt.Errorf("%s of %s is no Policy of %s", entry.Kind, entry.APIVersion, apiVersion)
+	}
+	return entry.Spec, nil
+}
+
+// parseUnversioned reads the form without a version: nobody named is everybody who
+// is authenticated, no namespace and no resource are all of them, and a line with
+// neither is for paths, too. It names no API groups, and means all.
+func parseUnversioned(line []byte) (policy, error) {
+	var old struct {
+		User      string `json:"user"`
+		Group     string `json:"group"`
+		ReadOnly  bool   `json:"readonly"`
+		Resource  string `json:"resource"`
+		Namespace string `json:"namespace"`
+	}
+	if err := json.Unmarshal(line, &old); err != nil {
+		return policy{}, err
+	}
+	p := policy{User: old.User, Group: old.Group, ReadOnly: old.ReadOnly, APIGroup: "*", Resource: old.Resource, Namespace: old.Namespace}
+	if p.User == "" && p.Group == "" {
+		p.Group = user.AllAuthenticated
+	}
+	if p.Resource == "" && p.Namespace == "" {
+		p.NonResourcePath = "*"
+	}
+	if p.Resource == "" {
+		p.Resource = "*"
+	}
+	if p.Namespace == "" {
+		p.Namespace = "*"
+	}
+	return p, nil
 }
 
 // Authorize implements authorizer.Authorizer.
@@ -71,7 +112,7 @@ func (p Authorizer) Authorize(_ context.Context, a *authorizer.Attributes) (auth
 	return authorizer.NoOpinion, "No policy matched.", nil
 }
 
-// isFor tells whether the policy names the user or one of their groups; "*" is
+// isFor reports whether the policy names the user or one of their groups; "*" is
 // everybody who is authenticated, and what is named must all match.
 func (p *policy) isFor(u *user.Info) bool {
 	if u == nil || (p.User == "" && p.Group == "") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"triplane/generic/authentication/user"
@@ -75,5 +76,34 @@ func TestBrokenFiles(t *testing.T) {
 		if _, err := read(t, text); err == nil {
 			t.Errorf("%s is taken", text)
 		}
+	}
+}
+
+func TestUnversioned(t *testing.T) {
+	a, err := read(t, "# the old form\r\n\n"+`{"user":"alice","namespace":"n"}`+"\r\n"+`{"readonly":true,"resource":"pods"}`+"\n"+`{"group":"ops"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alice, any, ops := &user.Info{Name: "alice"}, &user.Info{Name: "x", Groups: []string{user.AllAuthenticated}}, &user.Info{Name: "y", Groups: []string{"ops"}}
+	for _, c := range []struct {
+		attrs authorizer.Attributes
+		want  bool
+	}{
+		{authorizer.Attributes{User: alice, Verb: "delete", Namespace: "n", APIGroup: "apps", Resource: "deployments", ResourceRequest: true}, true},
+		{authorizer.Attributes{User: alice, Verb: "delete", Namespace: "m", Resource: "pods", ResourceRequest: true}, false},
+		{authorizer.Attributes{User: alice, Verb: "get", Path: "/metrics"}, false},
+		{authorizer.Attributes{User: any, Verb: "list", Namespace: "m", Resource: "pods", ResourceRequest: true}, true},
+		{authorizer.Attributes{User: any, Verb: "create", Namespace: "m", Resource: "pods", ResourceRequest: true}, false},
+		{authorizer.Attributes{User: any, Verb: "get", Path: "/metrics"}, false},
+		{authorizer.Attributes{User: ops, Verb: "get", Path: "/metrics"}, true},
+		{authorizer.Attributes{User: ops, Verb: "delete", Namespace: "m", Resource: "x", ResourceRequest: true}, true},
+		{authorizer.Attributes{User: &user.Info{Name: user.Anonymous}, Verb: "list", Namespace: "m", Resource: "pods", ResourceRequest: true}, false},
+	} {
+		if d, _, err := a.Authorize(context.Background(), &c.attrs); (d == authorizer.Allow) != c.want || err != nil {
+			t.Errorf("%+v: %v %v", c.attrs, d, err)
+		}
+	}
+	if _, err := read(t, "\n# c\n{\"user\":1}\n"); err == nil || !strings.Contains(err.Error(), ", line 3: ") {
+		t.Errorf("the line is not named: %v", err)
 	}
 }

@@ -1,5 +1,3 @@
-// Package authorizer is the question that every request is asked after
-// authentication, and its answers.
 package authorizer
 
 import (
@@ -27,7 +25,7 @@ type Attributes struct {
 	LabelSelector   labels.Requirements
 }
 
-// IsReadOnly tells whether the request changes nothing.
+// IsReadOnly reports whether the request changes nothing.
 func (a *Attributes) IsReadOnly() bool {
 	return a.Verb == "get" || a.Verb == "list" || a.Verb == "watch"
 }
@@ -35,6 +33,7 @@ func (a *Attributes) IsReadOnly() bool {
 // Decision is an authorizer's answer.
 type Decision int
 
+// The decisions. NoOpinion leaves the answer to the next authorizer.
 const (
 	NoOpinion Decision = iota
 	Allow
@@ -52,7 +51,7 @@ type Rule struct {
 }
 
 // RuleResolver lists what a user may do; incomplete is true where the rules do
-// not tell all.
+// not cover everything.
 type RuleResolver interface {
 	RulesFor(ctx context.Context, u *user.Info, namespace string) (resource, nonResource []Rule, incomplete bool, err error)
 }

@@ -260,7 +260,7 @@ func writesOne(verb string) bool {
 	return false
 }
 
-// selects tells whether a field selector leaves only what has the value.
+// selects reports whether a field selector leaves only what has the value.
 func selects(requirements fields.Requirements, field, value string) bool {
 	for _, r := range requirements {
 		if r.Field == field && r.Value == value && (r.Operator == selection.Equals || r.Operator == selection.DoubleEquals) {

@@ -119,7 +119,7 @@ func (g *graph) dropVolume(volume string) {
 	}
 }
 
-// reaches tells whether a pod of the node uses the object, for secrets also by
+// reaches reports whether a pod of the node uses the object, for secrets also by
 // way of a volume.
 func (g *graph) reaches(node string, o object) bool {
 	g.mu.RLock()

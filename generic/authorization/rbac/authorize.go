@@ -85,7 +85,7 @@ func (a *Authorizer) rulesOf(ref rbacv1.RoleRef, namespace string) ([]rbacv1.Pol
 	return r.rules, nil
 }
 
-// allows tells whether a rule covers a request. combined is resource/subresource.
+// allows reports whether a rule covers a request. combined is resource/subresource.
 func allows(rule *rbacv1.PolicyRule, a *authorizer.Attributes, combined string) bool {
 	if !hasOrAll(rule.Verbs, a.Verb) {
 		return false

@@ -8,7 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Covers tells whether owner's rules allow all that requested allows; uncovered
+// Covers reports whether owner's rules allow all that requested allows; uncovered
 // is what they do not, broken down into single verbs, groups, resources and
 // names.
 func Covers(owner, requested []rbacv1.PolicyRule) (covered bool, uncovered []rbacv1.PolicyRule) {

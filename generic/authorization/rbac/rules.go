@@ -13,7 +13,7 @@ import (
 
 // PolicyRules returns all rules that a user has in a namespace ("" is the
 // cluster's alone): those of cluster role bindings first, each kind ordered by
-// the bindings' names. The error tells of bindings whose role is missing; the
+// the bindings' names. The error names bindings whose role is missing; the
 // rules of the others are returned beside it.
 func (a *Authorizer) PolicyRules(u *user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
 	a.mu.RLock()

@@ -8,7 +8,7 @@ import (
 	"triplane/generic/authorization/authorizer"
 )
 
-// addSelectors tells the service what a list is restricted to. A requirement
+// addSelectors adds to the review what a list is restricted to. A requirement
 // that reviews cannot express is left out, which asks for more, never less.
 func addSelectors(r *authorizationv1.ResourceAttributes, a *authorizer.Attributes) {
 	for _, f := range a.FieldSelector {

@@ -1,5 +1,3 @@
-// Package webhook decides by asking a remote service with
-// SubjectAccessReviews, and remembers the answers for a while.
 package webhook
 
 import (
@@ -24,13 +22,30 @@ const (
 	maxQuestion = 10000
 )
 
-// Authorizer asks a service. What it cannot find out it has no opinion about.
+// Config is how a service is asked.
+type Config struct {
+	// Name is the webhook's in metrics.
+	Name   string
+	Caller *webhook.Caller
+	// Version of SubjectAccessReview, v1 or v1beta1.
+	Version string
+	// AllowedTTL and DeniedTTL are how long answers are kept; 0 keeps none.
+	AllowedTTL, DeniedTTL time.Duration
+	// Conditions must all be true for the service to be asked.
+	Conditions []*Condition
+	// DenyOnError has requests refused that the service does not answer, or whose
+	// conditions cannot be evaluated; without it there is no opinion about them.
+	DenyOnError bool
+	// Metrics may be nil.
+	Metrics *Metrics
+}
+
+// Authorizer asks a service.
 type Authorizer struct {
 	authorization.NoRules
-	call            func(context.Context, any) error
-	version         string
-	allowed, denied time.Duration
-	now             func() time.Time
+	Config
+	onError authorizer.Decision
+	now     func() time.Time
 
 	mu    sync.Mutex
 	known map[string]answer
@@ -41,29 +56,48 @@ type answer struct {
 	expires time.Time
 }
 
-// New returns an authorizer that asks with SubjectAccessReviews of a version (v1
-// or v1beta1) and keeps answers for allowedTTL and deniedTTL.
-func New(c *webhook.Caller, version string, allowedTTL, deniedTTL time.Duration) (*Authorizer, error) {
-	if version != "v1" && version != "v1beta1" {
-		return nil, fmt.Errorf("unsupported SubjectAccessReview version %q", version)
+// New returns an authorizer that asks with SubjectAccessReviews.
+func New(c Config) (*Authorizer, error) {
+	if c.Version != "v1" && c.Version != "v1beta1" {
+		return nil, fmt.Errorf("unsupported SubjectAccessReview version %q", c.Version)
 	}
-	return &Authorizer{
-		NoRules: "webhook", call: c.Call, version: version, allowed: allowedTTL, denied: deniedTTL,
-		now: time.Now, known: map[string]answer{},
-	}, nil
+	w := &Authorizer{NoRules: "webhook", Config: c, onError: authorizer.NoOpinion, now: time.Now, known: map[string]answer{}}
+	if c.DenyOnError {
+		w.onError = authorizer.Deny
+	}
+	return w, nil
+}
+
+// applies reports whether the service is to be asked.
+func (w *Authorizer) applies(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (bool, error) {
+	if len(w.Conditions) == 0 {
+		return true, nil
+	}
+	start := w.now()
+	matches, err := match(ctx, w.Conditions, spec)
+	w.Metrics.evaluated(w.Name, matches, err, w.now().Sub(start))
+	return matches, err
 }
 
 // Authorize implements authorizer.Authorizer.
 func (w *Authorizer) Authorize(ctx context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
 	spec := specOf(a)
+	if applies, err := w.applies(ctx, &spec); err != nil {
+		return w.onError, "", err
+	} else if !applies {
+		return authorizer.NoOpinion, "", nil
+	}
 	key, err := json.Marshal(&spec)
 	if err != nil {
-		return authorizer.NoOpinion, "", err
+		return w.onError, "", err
 	}
 	status, ok := w.lookup(string(key))
 	if !ok {
-		if status, err = w.ask(ctx, spec); err != nil {
-			return authorizer.NoOpinion, "", err
+		start := w.now()
+		status, err = w.ask(ctx, spec)
+		w.Metrics.called(w.Name, err, !w.DenyOnError, w.now().Sub(start))
+		if err != nil {
+			return w.onError, "", err
 		}
 		w.store(string(key), status)
 	}
@@ -86,9 +120,9 @@ func (w *Authorizer) lookup(key string) (authorizationv1.SubjectAccessReviewStat
 }
 
 func (w *Authorizer) store(key string, s authorizationv1.SubjectAccessReviewStatus) {
-	ttl := w.denied
+	ttl := w.DeniedTTL
 	if s.Allowed {
-		ttl = w.allowed
+		ttl = w.AllowedTTL
 	}
 	if ttl <= 0 || len(key) > maxQuestion {
 		return
@@ -102,10 +136,10 @@ func (w *Authorizer) store(key string, s authorizationv1.SubjectAccessReviewStat
 }
 
 func (w *Authorizer) ask(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
-	kind := metav1.TypeMeta{Kind: "SubjectAccessReview", APIVersion: "authorization.k8s.io/" + w.version}
-	if w.version == "v1" {
+	kind := metav1.TypeMeta{Kind: "SubjectAccessReview", APIVersion: "authorization.k8s.io/" + w.Version}
+	if w.Version == "v1" {
 		review := authorizationv1.SubjectAccessReview{TypeMeta: kind, Spec: spec}
-		err := w.call(ctx, &review)
+		err := w.Caller.Call(ctx, &review)
 		return review.Status, err
 	}
 	// v1beta1 spells groups "group"; selectors are not in it.
@@ -125,7 +159,7 @@ func (w *Authorizer) ask(ctx context.Context, spec authorizationv1.SubjectAccess
 		}
 		review.Spec.Extra[k] = authorizationv1beta1.ExtraValue(v)
 	}
-	err := w.call(ctx, &review)
+	err := w.Caller.Call(ctx, &review)
 	s := review.Status
 	return authorizationv1.SubjectAccessReviewStatus{Allowed: s.Allowed, Denied: s.Denied, Reason: s.Reason, EvaluationError: s.EvaluationError}, err
 }

@@ -55,7 +55,7 @@ func TestAuthorize(t *testing.T) {
 		}
 		_, _ = fmt.Fprintf(w, `{"status":%s}`, answers[review.Spec.User])
 	})
-	a, err := New(c, "v1", time.Minute, time.Second)
+	a, err := New(Config{Caller: c, Version: "v1", AllowedTTL: time.Minute, DeniedTTL: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestV1beta1(t *testing.T) {
 		raw = string(text)
 		_, _ = fmt.Fprint(w, `{"status":{"allowed":true}}`)
 	})
-	a, err := New(c, "v1beta1", 0, 0)
+	a, err := New(Config{Caller: c, Version: "v1beta1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestV1beta1(t *testing.T) {
 	if d != authorizer.Allow || err != nil || !strings.Contains(raw, `"group":["g"]`) || !strings.Contains(raw, `"nonResourceAttributes":{"path":"/x","verb":"get"}`) {
 		t.Errorf("%v %v %s", d, err, raw)
 	}
-	if _, err := New(c, "v2", 0, 0); err == nil {
+	if _, err := New(Config{Caller: c, Version: "v2"}); err == nil {
 		t.Error("v2 is taken")
 	}
 }

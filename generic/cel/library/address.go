@@ -26,7 +26,7 @@ func parseIP(s string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(s)
 	switch {
 	case err != nil:
-		return a, fmt.Errorf("IP Address %q parse error during conversion from string: %v", s, err)
+		return a, fmt.Errorf("IP Address %q parse error during conversion from string: %w", s, err)
 	case a.Zone() != "":
 		return a, fmt.Errorf("IP address %q with zone value is not allowed", s)
 	case a.Is4In6():
@@ -39,7 +39,7 @@ func parseCIDR(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	switch {
 	case err != nil:
-		return p, fmt.Errorf("network address parse error during conversion from string: %v", err)
+		return p, fmt.Errorf("network address parse error during conversion from string: %w", err)
 	case p.Addr().Is4In6():
 		return p, fmt.Errorf("IPv4-mapped IPv6 address %q is not allowed", s)
 	}

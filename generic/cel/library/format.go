@@ -15,7 +15,7 @@ import (
 
 var formatType = types.NewOpaqueType("kubernetes.NamedFormat")
 
-// format judges texts; it returns what is wrong with one.
+// format validates strings; it returns what is wrong with one.
 type format struct {
 	name     string
 	validate func(string) []string

@@ -112,7 +112,7 @@ func FuzzStrategicMerge(f *testing.F) {
 	} {
 		f.Add([]byte(podBodies[1]), []byte(patch), true)
 	}
-	f.Fuzz(func(t *testing.T, doc, patch []byte, strict bool) {
+	f.Fuzz(func(_ *testing.T, doc, patch []byte, strict bool) {
 		var before, change map[string]any
 		if kjson.UnmarshalCaseSensitivePreserveInts(doc, &before) != nil || kjson.UnmarshalCaseSensitivePreserveInts(patch, &change) != nil {
 			return

@@ -105,7 +105,7 @@ func (a *answer) audit(obj runtime.Object) {
 	default:
 		doc, err = a.scope.encode(obj, wire.JSON)
 	}
-	if err == nil { // the client is told of errors
+	if err == nil { // errors are answered to the client
 		rec.ResponseObject(doc)
 	}
 }

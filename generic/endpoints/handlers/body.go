@@ -104,7 +104,7 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, d
 		}
 		return nil, s.decodeError(err, kind, body)
 	}
-	if kind != nil && kind.GroupVersion() != s.Kind.GroupVersion() {
+	if kind != nil && !s.accepts(kind.GroupVersion()) {
 		return nil, s.otherVersion(kind.GroupVersion())
 	}
 	// What a client writes as "/v1" is v1 all the same.
@@ -118,6 +118,11 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, d
 		return nil, s.decodeError(err, kind, body)
 	}
 	return hub, nil
+}
+
+// accepts reports whether a body may be of a version.
+func (s *RequestScope) accepts(gv schema.GroupVersion) bool {
+	return gv == s.Kind.GroupVersion() || s.AcceptsGroupVersion != nil && s.AcceptsGroupVersion(gv)
 }
 
 func (s *RequestScope) otherVersion(gv schema.GroupVersion) error {

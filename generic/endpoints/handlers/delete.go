@@ -43,7 +43,7 @@ func Delete(scope *RequestScope, r rest.GracefulDeleter) http.HandlerFunc {
 		}
 		code := http.StatusOK
 		// Clients that asked for a cascade in the old way wait for it.
-		if !deleted && opts.OrphanDependents != nil && !*opts.OrphanDependents { //nolint:staticcheck
+		if !deleted && opts.OrphanDependents != nil && !*opts.OrphanDependents {
 			code = http.StatusAccepted
 		}
 		if obj == nil {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"testing"
@@ -36,7 +37,7 @@ func FuzzListOptions(f *testing.F) {
 	}
 	s := newScope(f)
 	f.Fuzz(func(t *testing.T, query, name string) {
-		r := httptest.NewRequest("GET", "/x", nil)
+		r := httptest.NewRequest(http.MethodGet, "/x", nil)
 		r.URL = &url.URL{Path: "/x", RawQuery: query}
 		opts, err := s.listOptions(r, name)
 		if (opts == nil) == (err == nil) {

@@ -42,7 +42,7 @@ func TestRequests(t *testing.T) {
 		{name: "pretty", method: "GET", path: "/configmaps/a?pretty=1", code: 200, contains: "{\n  \"kind\": \"ConfigMap\",\n"},
 		{name: "metadata", method: "GET", path: "/configmaps/a", headers: []string{"Accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}, code: 200,
 			contains: `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a"`},
-		{name: "not acceptable tells in JSON", method: "GET", path: "/configmaps/a", headers: []string{"Accept", "text/csv"}, code: 406,
+		{name: "not acceptable is answered in JSON", method: "GET", path: "/configmaps/a", headers: []string{"Accept", "text/csv"}, code: 406,
 			contains: "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"},
 		{name: "list is an envelope around items without kind", method: "GET", path: "/configmaps", code: 200,
 			contains: `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"2"},"items":[{"metadata":{"name":"a","namespace":"ns","uid":"uid-a","resourceVersion":"1"},"data":{"k":"v"}},{"metadata":{"name":"b"`},
@@ -124,15 +124,15 @@ func dispatch(s *RequestScope, f *fake) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		named := strings.Count(strings.Trim(r.URL.Path, "/"), "/") > 0
 		switch {
-		case r.Method == "GET" && named:
+		case r.Method == http.MethodGet && named:
 			Get(s, f)(w, r)
-		case r.Method == "GET":
+		case r.Method == http.MethodGet:
 			List(s, f, f)(w, r)
-		case r.Method == "POST":
+		case r.Method == http.MethodPost:
 			Create(s, f)(w, r)
-		case r.Method == "PUT":
+		case r.Method == http.MethodPut:
 			Update(s, f)(w, r)
-		case r.Method == "PATCH":
+		case r.Method == http.MethodPatch:
 			Patch(s, f)(w, r)
 		default:
 			Delete(s, f)(w, r)
@@ -191,7 +191,7 @@ func TestApplyConflict(t *testing.T) {
 
 type refuses struct{ asked int }
 
-func (a *refuses) Authorize(_ context.Context, attrs *authorizer.Attributes) (authorizer.Decision, string, error) {
+func (a *refuses) Authorize(_ context.Context, _ *authorizer.Attributes) (authorizer.Decision, string, error) {
 	a.asked++
 	return authorizer.NoOpinion, "", nil
 }

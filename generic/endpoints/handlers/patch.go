@@ -135,7 +135,7 @@ func (p *patch) Preconditions() *metav1.Preconditions { return nil }
 
 // UpdatedObject implements rest.UpdatedObjectInfo.
 func (p *patch) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
-	obj, err := p.apply(ctx, old)
+	obj, err := p.apply(old)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (p *patch) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.
 }
 
 // apply returns the patched object.
-func (p *patch) apply(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+func (p *patch) apply(old runtime.Object) (runtime.Object, error) {
 	s := p.op.scope
 	exists, err := hasUID(old)
 	if err != nil {

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -128,7 +129,7 @@ func (p *patch) mergeJSON(doc []byte) (patched []byte, strictErrs []error, err e
 		}
 	}
 	patched, err = jsonpatch.MergePatch(doc, p.body)
-	if err == jsonpatch.ErrBadJSONPatch {
+	if errors.Is(err, jsonpatch.ErrBadJSONPatch) {
 		return nil, nil, apierrors.NewBadRequest(err.Error())
 	}
 	return patched, strictErrs, err

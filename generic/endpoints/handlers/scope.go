@@ -42,6 +42,9 @@ type RequestScope struct {
 	// Hub names the kind in the version that objects have behind the handlers;
 	// only messages show it. Zero means Kind.
 	Hub schema.GroupVersionKind
+	// AcceptsGroupVersion, where set, accepts bodies of versions beside Kind's whose
+	// fields are the same.
+	AcceptsGroupVersion func(schema.GroupVersion) bool
 	// SchemeName is how messages about unknown kinds call the scheme; "" means
 	// that of the built-in kinds.
 	SchemeName string

@@ -33,7 +33,7 @@ func onEtcd(t *testing.T) *registry.Store[*corev1.ConfigMap] {
 	go func() { done <- hub.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		<-done
+		<-done //nolint:errcheck // it is the error of a context that has ended
 		server.Close()
 	})
 	s, err := registry.NewStore(&registry.Kind[*corev1.ConfigMap]{

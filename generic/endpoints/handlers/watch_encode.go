@@ -36,7 +36,7 @@ func newEventEncoder(s *RequestScope, req *http.Request, out negotiation.Output)
 // append writes one event behind dst. Objects that are bytes are copied, and
 // nothing else is done.
 func (e *eventEncoder) append(dst []byte, t apiwatch.EventType, obj runtime.Object) ([]byte, error) {
-	b, err := e.object(t, obj)
+	b, err := e.object(obj)
 	if err != nil {
 		return dst, err
 	}
@@ -44,7 +44,7 @@ func (e *eventEncoder) append(dst []byte, t apiwatch.EventType, obj runtime.Obje
 }
 
 // object is the encoded object of an event.
-func (e *eventEncoder) object(t apiwatch.EventType, obj runtime.Object) ([]byte, error) {
+func (e *eventEncoder) object(obj runtime.Object) ([]byte, error) {
 	if status, ok := obj.(*metav1.Status); ok {
 		return wire.MarshalStatus(status.DeepCopy(), e.out.MediaType)
 	}

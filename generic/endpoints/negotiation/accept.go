@@ -15,6 +15,7 @@ import (
 // Transform is a shape of the answer other than the object itself.
 type Transform uint8
 
+// The shapes that clients may ask for with "as=" in an Accept header.
 const (
 	None Transform = iota
 	Table

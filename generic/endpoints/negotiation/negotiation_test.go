@@ -13,7 +13,7 @@ import (
 var everything = Rules{Protobuf: true, Transforms: true, Table: true}
 
 func get(accept string) *http.Request {
-	r := httptest.NewRequest("GET", "/", nil)
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Accept", accept)
 	return r
 }
@@ -70,7 +70,7 @@ func TestPretty(t *testing.T) {
 		{"/", "curl/8", true}, {"/", "Mozilla/5.0 (X11)", true}, {"/", "kubectl/v1", false},
 		{"/?pretty=true", "kubectl/v1", true}, {"/?pretty=false", "curl/8", false}, {"/?pretty=", "curl/8", true},
 	} {
-		r := httptest.NewRequest("GET", tt.target, nil)
+		r := httptest.NewRequest(http.MethodGet, tt.target, nil)
 		r.Header.Set("User-Agent", tt.agent)
 		if got, err := Negotiate(r, everything); err != nil || got.Pretty != tt.want {
 			t.Errorf("%+v: %+v, %v", tt, got, err)
@@ -91,14 +91,14 @@ func TestNegotiateInput(t *testing.T) {
 		"": wire.JSON, "application/json": wire.JSON, "application/json; charset=utf-8": wire.JSON, "Application/JSON": wire.JSON,
 		"application/yaml": wire.YAML, "application/vnd.kubernetes.protobuf": wire.Protobuf,
 	} {
-		r := httptest.NewRequest("POST", "/", nil)
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r.Header.Set("Content-Type", ct)
 		if got, err := NegotiateInput(r, Rules{Protobuf: true}); err != nil || got != want {
 			t.Errorf("%q: %v, %v", ct, got, err)
 		}
 	}
 	for _, ct := range []string{"text/yaml", "garbage", "application/cbor", ";"} {
-		r := httptest.NewRequest("POST", "/", nil)
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r.Header.Set("Content-Type", ct)
 		if _, err := NegotiateInput(r, Rules{Protobuf: true}); !apierrors.IsUnsupportedMediaType(err) {
 			t.Errorf("%q: %v", ct, err)
@@ -150,7 +150,7 @@ func TestCBOR(t *testing.T) {
 			t.Errorf("%s of %+v: %+v, %v", tt.accept, tt.rules, o, err)
 		}
 	}
-	r := httptest.NewRequest("POST", "/", nil)
+	r := httptest.NewRequest(http.MethodPost, "/", nil)
 	r.Header.Set("Content-Type", "application/cbor")
 	if mt, err := NegotiateInput(r, on); err != nil || mt != wire.CBOR {
 		t.Errorf("a body: %v, %v", mt, err)

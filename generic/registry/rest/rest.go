@@ -38,6 +38,12 @@ type KindProvider interface {
 	Kind(containing schema.GroupVersion) schema.GroupVersionKind
 }
 
+// GroupVersionAcceptor accepts bodies of versions beside that of the resource's
+// kind, whose fields are the same.
+type GroupVersionAcceptor interface {
+	AcceptsGroupVersion(gv schema.GroupVersion) bool
+}
+
 // CodecProvider gives the Codec for a served version of the resource; without
 // it the APIInstaller makes one from the group's scheme.
 type CodecProvider interface {

@@ -121,7 +121,7 @@ func (c *Cache) value(r *storage.Record) string {
 	return attributes.Fields[c.cfg.IndexField]
 }
 
-// wake tells the watches that got events in the batch. Only the hub's goroutine
+// wake signals the watches that got events in the batch. Only the hub's goroutine
 // calls it.
 func (c *Cache) wake() {
 	c.mu.Lock()

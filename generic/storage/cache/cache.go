@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -96,28 +95,14 @@ func (c *Cache) stop() {
 	c.watchers.end(storage.ErrStopped)
 }
 
-// Count implements storage.Cache. A cache that is not filled asks the backend.
-func (c *Cache) Count(ctx context.Context) (int64, error) {
-	c.mu.RLock()
-	n, filled := c.tree.Len(), c.filled.Load()
-	c.mu.RUnlock()
-	if filled {
-		return int64(n), nil
-	}
-	r, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: c.cfg.Prefix, CountOnly: true})
-	return r.Count, err
-}
-
-// Held is how many records the cache holds; false while it is not filled.
-func (c *Cache) Held() (int64, bool) {
+// Count implements storage.Cache.
+func (c *Cache) Count() (int64, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return int64(c.tree.Len()), c.filled.Load()
 }
 
-// Watching is how many watches see the changes of an object: those of all
-// objects, of its namespace and of itself. Watches of values of a field are not
-// among them.
+// Watching implements storage.Cache.
 func (c *Cache) Watching(namespace, name string) int {
 	prefix := c.cfg.Prefix
 	if c.cfg.Namespaced {

@@ -12,7 +12,7 @@ type event struct {
 	at            int64 // when it was received, in nanoseconds of the hub's clock
 	// previous is the state before, nil for a creation.
 	previous *storage.Record
-	// left is previous at the event's revision: what a watch is told whose
+	// left is previous at the event's revision: what a watch receives whose
 	// selector the record ceases to match. Made on first demand.
 	left atomic.Pointer[storage.Record]
 }

@@ -27,7 +27,7 @@ func (c *Cache) filter(l labels.Selector, f fields.Selector) *filter {
 	return &filter{labels: l, fields: f, attributes: c.cfg.Attributes}
 }
 
-// matches tells whether a record is selected. One that cannot be decoded is not.
+// matches reports whether a record is selected. One that cannot be decoded is not.
 func (f *filter) matches(r *storage.Record) bool {
 	if f == nil {
 		return true

@@ -136,7 +136,7 @@ func (w *world) watch(opts storage.WatchOptions) storage.Watch {
 	return s
 }
 
-// names tells what a list holds: "a b".
+// names returns what a list holds: "a b".
 func names(l storage.List) string {
 	var out []string
 	for _, r := range l.Records {
@@ -149,8 +149,8 @@ var typeNames = map[storage.EventType]string{
 	storage.Added: "ADDED", storage.Modified: "MODIFIED", storage.Deleted: "DELETED", storage.Bookmark: "BOOKMARK",
 }
 
-// told gathers n events: "ADDED a@5 {...}".
-func told(t testing.TB, s storage.Watch, n int) []string {
+// received gathers n events: "ADDED a@5 {...}".
+func received(t testing.TB, s storage.Watch, n int) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -181,13 +181,13 @@ func same(t testing.TB, got []string, want ...string) {
 	}
 }
 
-// quiet checks that a watch has nothing to tell.
+// quiet checks that a watch has no event.
 func quiet(t testing.TB, s storage.Watch) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 	defer cancel()
 	if events, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("told %v, %v although nothing concerns it", events, err)
+		t.Errorf("received %v, %v although nothing concerns it", events, err)
 	}
 }
 

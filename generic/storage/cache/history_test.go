@@ -67,7 +67,7 @@ func TestPinnedHistoryKeepsEverything(t *testing.T) {
 func TestHistoryReleasesFormsOfReplacedRecords(t *testing.T) {
 	var h history
 	encoded := 0
-	encode := func(*storage.Record) ([]byte, error) {
+	encode := func(*storage.Record) ([]byte, error) { //nolint:unparam // the type of an encoder
 		encoded++
 		return []byte("form"), nil
 	}

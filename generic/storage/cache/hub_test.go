@@ -85,10 +85,10 @@ func TestBrokenWatchGoesOn(t *testing.T) {
 	w, b := breakingWorld(t)
 	s := w.watch(storage.WatchOptions{})
 	a := w.create("a", thing{})
-	same(t, told(t, s, 1), fmt.Sprintf("ADDED a@%d {}", a))
+	same(t, received(t, s, 1), fmt.Sprintf("ADDED a@%d {}", a))
 	b.fail(errors.New("broken"))
 	c := w.create("c", thing{})
-	same(t, told(t, s, 1), fmt.Sprintf("ADDED c@%d {}", c))
+	same(t, received(t, s, 1), fmt.Sprintf("ADDED c@%d {}", c))
 	if got := names(w.list(storage.ListOptions{})); got != "a c" {
 		t.Errorf("listed %q", got)
 	}
@@ -180,7 +180,7 @@ func TestConcurrentUse(t *testing.T) {
 				}
 				for _, e := range events {
 					if e.Revision <= last {
-						t.Errorf("told %d after %d", e.Revision, last)
+						t.Errorf("received %d after %d", e.Revision, last)
 					}
 					last = e.Revision
 				}
@@ -237,7 +237,7 @@ func TestManyKeysInOneRevision(t *testing.T) {
 		{Key: pods + "b", Previous: []byte("{}"), PrevRev: 8, Revision: 10},
 		{Key: pods + "c", Previous: []byte("{}"), PrevRev: 8, Revision: 10},
 	}, 11)
-	same(t, told(t, s, 4), "ADDED b@8 {}", "ADDED c@8 {}", "DELETED b@10 {}", "DELETED c@10 {}")
+	same(t, received(t, s, 4), "ADDED b@8 {}", "ADDED c@8 {}", "DELETED b@10 {}", "DELETED c@10 {}")
 	if h.Progress() != 11 {
 		t.Errorf("the progress is %d", h.Progress())
 	}

@@ -9,8 +9,8 @@ import (
 // progress is a revision that only grows, and those who wait for it.
 type progress struct {
 	revision atomic.Int64
-	nudge    chan struct{} // tells the hub that somebody waits; one slot
-	quiet    bool          // nobody need be told
+	nudge    chan struct{} // informs the hub that somebody waits; one slot
+	quiet    bool          // nobody waits to be informed
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change; nil while nobody waits

@@ -90,7 +90,7 @@ func (h *Hub) needPrevious(key string) bool {
 	return c != nil && !c.filled.Load()
 }
 
-// resume tells where to watch from, and begins anew where there is nothing to go
+// resume returns where to watch from, and begins anew where there is nothing to go
 // on from: at the start, after compaction, or when the backend went back in time
 // (it was restored from a backup).
 func (h *Hub) resume(ctx context.Context) (int64, error) {

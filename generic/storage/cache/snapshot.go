@@ -47,7 +47,7 @@ func (c *Cache) take() (*snapshot, int64, error) {
 	return c.share(), max(revision, c.last), nil
 }
 
-// readable tells whether the tree holds everything. c.mu is held.
+// readable reports whether the tree holds everything. c.mu is held.
 func (c *Cache) readable() error {
 	switch {
 	case c.stopped:

@@ -118,7 +118,7 @@ func (c *Cache) register(w *watch) {
 	c.watchers.add(w)
 }
 
-// concerns tells whether an event is in a watch's scope; the index has seen to
+// concerns reports whether an event is in a watch's scope; the index has seen to
 // that roughly for new events, and for the history not at all.
 func (w *watch) concerns(e *event) bool {
 	if w.opts.Key != "" {

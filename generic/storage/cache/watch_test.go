@@ -12,7 +12,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// A watch is told the same whether the cache is filled or not.
+// A watch receives the same whether the cache is filled or not.
 func TestWatchFromARevision(t *testing.T) {
 	for _, fill := range []bool{false, true} {
 		t.Run(fmt.Sprintf("filled=%v", fill), func(t *testing.T) {
@@ -32,11 +32,11 @@ func TestWatchFromARevision(t *testing.T) {
 				fmt.Sprintf(`DELETED ns/a@%d {"data":"2"}`, end),
 			}
 			if start > 0 {
-				same(t, told(t, w.watch(storage.WatchOptions{Revision: start}), 4), want...)
+				same(t, received(t, w.watch(storage.WatchOptions{Revision: start}), 4), want...)
 			}
-			same(t, told(t, w.watch(storage.WatchOptions{Revision: a}), 3), want[1:]...)
-			same(t, told(t, w.watch(storage.WatchOptions{Revision: a, Prefix: pods + "other/"}), 1), want[2])
-			same(t, told(t, w.watch(storage.WatchOptions{Revision: a, Key: pods + "ns/a"}), 2), want[1], want[3])
+			same(t, received(t, w.watch(storage.WatchOptions{Revision: a}), 3), want[1:]...)
+			same(t, received(t, w.watch(storage.WatchOptions{Revision: a, Prefix: pods + "other/"}), 1), want[2])
+			same(t, received(t, w.watch(storage.WatchOptions{Revision: a, Key: pods + "ns/a"}), 2), want[1], want[3])
 			if got := w.cache.Stats().Filled; got != fill {
 				t.Errorf("watching filled the cache: %v", got)
 			}
@@ -64,12 +64,12 @@ func TestWatchSeesNewEvents(t *testing.T) {
 	C := fmt.Sprintf(`ADDED other/a@%d {"node":"n1"}`, c)
 	A2 := fmt.Sprintf(`MODIFIED ns/a@%d {"node":"n2"}`, a2)
 	gone := fmt.Sprintf(`DELETED ns/a@%d {"node":"n1"}`, a2)
-	same(t, told(t, all, 4), A, B, C, A2)
-	same(t, told(t, ns, 3), A, B, A2)
-	same(t, told(t, key, 2), A, A2)
-	same(t, told(t, node, 3), A, C, gone)
-	same(t, told(t, nodeNS, 1), C)
-	same(t, told(t, future, 2), C, A2)
+	same(t, received(t, all, 4), A, B, C, A2)
+	same(t, received(t, ns, 3), A, B, A2)
+	same(t, received(t, key, 2), A, A2)
+	same(t, received(t, node, 3), A, C, gone)
+	same(t, received(t, nodeNS, 1), C)
+	same(t, received(t, future, 2), C, A2)
 	for _, s := range []storage.Watch{all, ns, key, node, nodeNS, future} {
 		quiet(t, s)
 		s.Stop()
@@ -94,13 +94,13 @@ func TestSelectorTransitions(t *testing.T) {
 	r4 := w.update("a", r3, labelled("k", "w"))
 	r5 := w.update("a", r4, labelled("k", "v"))
 	r6 := w.remove("a", r5)
-	same(t, told(t, s, 5),
+	same(t, received(t, s, 5),
 		fmt.Sprintf(`ADDED a@%d {"labels":{"k":"v"}}`, r2),
 		fmt.Sprintf(`MODIFIED a@%d {"labels":{"k":"v","l":"m"}}`, r3),
 		fmt.Sprintf(`DELETED a@%d {"labels":{"k":"v","l":"m"}}`, r4),
 		fmt.Sprintf(`ADDED a@%d {"labels":{"k":"v"}}`, r5),
 		fmt.Sprintf(`DELETED a@%d {"labels":{"k":"v"}}`, r6))
-	if got := told(t, name, 6); len(got) != 6 {
+	if got := received(t, name, 6); len(got) != 6 {
 		t.Errorf("got %q", got)
 	}
 }
@@ -114,25 +114,25 @@ func TestInitialEvents(t *testing.T) {
 	initial := storage.WatchOptions{Initial: true, Bookmarks: true}
 
 	s := w.watch(initial)
-	same(t, told(t, s, 3), A, B, end)
+	same(t, received(t, s, 3), A, B, end)
 	withLabels := initial
 	withLabels.Labels = selector(t, "x")
-	same(t, told(t, w.watch(withLabels), 2), A, end)
+	same(t, received(t, w.watch(withLabels), 2), A, end)
 	nothing := initial
 	nothing.Labels = selector(t, "z")
-	same(t, told(t, w.watch(nothing), 1), end)
+	same(t, received(t, w.watch(nothing), 1), end)
 	one := initial
 	one.Key = pods + "b"
-	same(t, told(t, w.watch(one), 2), B, end)
+	same(t, received(t, w.watch(one), 2), B, end)
 	plain := w.watch(storage.WatchOptions{Initial: true})
-	same(t, told(t, plain, 2), A, B)
+	same(t, received(t, plain, 2), A, B)
 	quiet(t, plain)
 	zero := w.watch(storage.WatchOptions{Bookmarks: true})
-	same(t, told(t, zero, 2), A, B)
+	same(t, received(t, zero, 2), A, B)
 
 	c := w.create("c", thing{})
 	for _, s := range []storage.Watch{s, plain, zero} {
-		same(t, told(t, s, 1), fmt.Sprintf(`ADDED c@%d {}`, c))
+		same(t, received(t, s, 1), fmt.Sprintf(`ADDED c@%d {}`, c))
 	}
 }
 
@@ -144,9 +144,9 @@ func TestManyInitialEvents(t *testing.T) {
 	}
 	s := w.watch(storage.WatchOptions{Initial: true, Bookmarks: true})
 	last := w.create("later", thing{})
-	got := told(t, s, n+2)
+	got := received(t, s, n+2)
 	if len(got) != n+2 {
-		t.Fatalf("told %d events, want %d", len(got), n+2)
+		t.Fatalf("received %d events, want %d", len(got), n+2)
 	}
 	same(t, got[n:], fmt.Sprintf("BOOKMARK @%d end", last-1), fmt.Sprintf("ADDED later@%d {}", last))
 }
@@ -161,7 +161,7 @@ func TestBookmarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, told(t, s, 1), fmt.Sprintf("BOOKMARK @%d", rev))
+	same(t, received(t, s, 1), fmt.Sprintf("BOOKMARK @%d", rev))
 	quiet(t, none)
 }
 

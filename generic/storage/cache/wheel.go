@@ -24,7 +24,7 @@ func newWheel() *wheel {
 // now is the time since the wheel was made, in nanoseconds.
 func (w *wheel) now() int64 { return int64(time.Since(w.base)) }
 
-// add lets a watch be told when the second of t has come.
+// add has a watch woken when the second of t has come.
 func (w *wheel) add(t time.Time, watch *watch) {
 	second := int64(t.Sub(w.base) / time.Second)
 	w.mu.Lock()
@@ -60,7 +60,7 @@ const (
 	trimEvery      = time.Minute
 )
 
-// keepTime tells watches of their bookmarks and trims the histories.
+// keepTime wakes watches whose bookmarks are due and trims the histories.
 func (h *Hub) keepTime(ctx context.Context) {
 	trim := time.NewTicker(trimEvery)
 	defer trim.Stop()

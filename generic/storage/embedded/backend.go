@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -37,7 +38,7 @@ func newBackend(server *etcdserver.EtcdServer, gate *gate, leases etcd.LeaseOpti
 }
 
 // Revision implements storage.Backend with the latest revision that any answer
-// has told: no write has been acknowledged that is newer, since all are made
+// has reported: no write has been acknowledged that is newer, since all are made
 // through this Backend. (The store's own revision would cost a read transaction,
 // which copies what is not committed to the disk file yet.)
 func (b *Backend) Revision(context.Context) (int64, error) { return b.revision.latest.Load(), nil }
@@ -70,7 +71,7 @@ func (b *Backend) DatabaseSize(context.Context) (int64, error) {
 }
 
 // directKV calls the server's methods, with its errors named as in package
-// storage, and notes the revisions that the answers tell.
+// storage, and notes the revisions that the answers report.
 type directKV struct {
 	server   *etcdserver.EtcdServer
 	revision *seen
@@ -110,18 +111,18 @@ func (d directKV) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.
 }
 
 // translate names the errors that a server returns to callers in its own
-// process. They are compared by identity, as the server returns them bare.
+// process.
 func translate(err error) error {
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		return nil
-	case mvcc.ErrCompacted:
+	case errors.Is(err, mvcc.ErrCompacted):
 		return storage.ErrCompacted
-	case mvcc.ErrFutureRev:
+	case errors.Is(err, mvcc.ErrFutureRev):
 		return storage.ErrFutureRevision
-	case etcderrors.ErrRequestTooLarge:
+	case errors.Is(err, etcderrors.ErrRequestTooLarge):
 		return storage.ErrTooLarge
-	case etcderrors.ErrStopped, raft.ErrStopped:
+	case errors.Is(err, etcderrors.ErrStopped), errors.Is(err, raft.ErrStopped):
 		return storage.ErrStopped
 	}
 	return err

@@ -49,7 +49,7 @@ func committed(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it is read only
 	d := wal.NewDecoder(fileutil.NewFileReader(f))
 	for {
 		var record walpb.Record
@@ -84,7 +84,7 @@ func applied(path string) (bool, error) {
 	if err != nil {
 		return true, nil
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }() // it is read only
 	begun := false
 	err = db.View(func(tx *bolt.Tx) error {
 		if meta := tx.Bucket([]byte("meta")); meta != nil {

@@ -42,7 +42,7 @@ var expected = map[string]bool{
 	"failed to publish local member to cluster through raft": true,
 }
 
-// wanted tells whether a message is of use to whoever runs the server. Raft's own
+// wanted reports whether a message is of use to whoever runs the server. Raft's own
 // warnings are about elections, of which there are none.
 func wanted(e zapcore.Entry) bool {
 	return !expected[e.Message] && (e.LoggerName != "raft" || e.Level >= zapcore.ErrorLevel)

@@ -14,7 +14,6 @@ import (
 	"go.etcd.io/etcd/server/v3/config"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
-	"go.etcd.io/etcd/server/v3/lease"
 	"go.etcd.io/raft/v3/raftpb"
 )
 
@@ -43,17 +42,17 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if err := errors.Join(checkDatabase(cfg.Dir), discardUnbegun(cfg.Dir)); err != nil {
-		lock.Close()
+		_ = lock.Close() // nothing was written
 		return nil, err
 	}
 	s := &Server{lock: lock, gate: &gate{}}
 	if s.etcd, err = newServer(sc); err != nil {
-		lock.Close()
+		_ = lock.Close() // nothing was written
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.etcd.Start()
 	if err := s.lead(ctx); err != nil {
-		s.Close()
+		_ = s.Close() // err says why it is closed
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.forgetSooner()
@@ -99,8 +98,8 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 // acknowledged before the last stop is applied.
 //
 // Raft would wait for an election timeout first, in case there is a leader
-// already. A member that is alone need not: it is told to campaign at once, as a
-// leader that hands over tells its successor. It ignores that while the log's
+// already. A member that is alone need not: it receives the message to campaign at once, as a
+// leader that hands over sends its successor. It ignores that while the log's
 // configuration changes are not applied yet, so the message is repeated.
 func (s *Server) lead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -129,13 +128,13 @@ func (s *Server) lead(ctx context.Context) error {
 // applied waits until an entry of the new leader is applied, and with it whatever
 // precedes it in the log: what was acknowledged, but not noted as committed when
 // the process was killed. (A read would not do: raft answers those of a member that
-// is alone before it has committed anything in its term.) The entry revokes a lease
-// that there is not.
+// is alone before it has committed anything in its term.) The entry asks for the
+// alarms, which changes nothing.
 func (s *Server) applied(ctx context.Context) error {
 	for {
-		_, err := s.etcd.LeaseRevoke(ctx, &pb.LeaseRevokeRequest{ID: int64(lease.NoLease)})
+		_, err := s.etcd.Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_GET})
 		switch {
-		case errors.Is(err, lease.ErrLeaseNotFound):
+		case err == nil:
 			return nil
 		case !errors.Is(err, etcderrors.ErrLeaderChanged) || ctx.Err() != nil:
 			return fmt.Errorf("the log could not be applied: %w", err)

@@ -64,7 +64,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 			cmd.Process.Kill()
 		}
 	}
-	cmd.Wait()
+	_ = cmd.Wait() // it was killed
 	if acknowledged < 500 {
 		t.Fatalf("only %d writes were acknowledged", acknowledged)
 	}

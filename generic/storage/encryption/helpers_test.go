@@ -119,7 +119,7 @@ func (w *world) cache() *cache.Cache {
 	c := hub.Cache(cache.Config{CacheConfig: storage.CacheConfig{Prefix: prefix, Namespaced: true}, View: w.view})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); hub.Run(ctx) }()
+	go func() { defer close(done); _ = hub.Run(ctx) }()
 	w.Cleanup(func() { cancel(); <-done })
 	<-hub.Started()
 	return c
@@ -147,7 +147,7 @@ func startPlugin(t testing.TB, socket string) *key {
 	s := grpc.NewServer()
 	kmsapi.RegisterKeyManagementServiceServer(s, k)
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(l) }()
+	go func() { defer close(done); _ = s.Serve(l) }()
 	t.Cleanup(func() { s.Stop(); <-done })
 	return k
 }

@@ -221,7 +221,7 @@ func (k *kms) poll(ctx context.Context) {
 	for {
 		pause := pollHealthy
 		if err := k.refresh(ctx); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "A KMS plugin did not tell its current key", "provider", k.plugin.name)
+			klog.ErrorS(err, "A KMS plugin did not report its current key", "provider", k.plugin.name)
 			pause = pollBroken
 		}
 		select {

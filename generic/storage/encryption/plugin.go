@@ -55,7 +55,8 @@ func newPlugin(cfg *KMSConfiguration, m *Metrics) (*plugin, error) {
 	return p, nil
 }
 
-func (p *plugin) close() { p.conn.Close() }
+// close ends the connection; it fails only where that is closed already.
+func (p *plugin) close() { _ = p.conn.Close() }
 
 // status returns the plugin's current key, or why it is not healthy.
 func (p *plugin) status(ctx context.Context) (keyID string, err error) {

@@ -83,7 +83,7 @@ func TestNothingIsLeftOnTheDisk(t *testing.T) {
 			}
 			var conflict *storage.ConflictError
 			if _, err := w.view.Delete(t.Context(), prefix+"a/b", created); !errors.As(err, &conflict) || string(conflict.Current.Value) != "the treasure is gone" {
-				t.Errorf("a conflict is told as %v", err)
+				t.Errorf("a conflict is reported as %v", err)
 			}
 			w.etcd.Close()
 			if found := onDisk(t, w.dir, "treasure"); found != (begins == "the treasure") {
@@ -140,7 +140,7 @@ func TestKeysAreRotatedWhileServing(t *testing.T) {
 		}
 		for _, e := range events {
 			if seen++; string(e.Record.Value) != "1" {
-				t.Errorf("a watch told %q", e.Record.Value)
+				t.Errorf("a watch received %q", e.Record.Value)
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func TestUnreadableChangesEndWatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	if events, err := watch.Next(t.Context()); !errors.Is(err, storage.ErrStopped) {
-		t.Errorf("the watch told %v, %v", events, err)
+		t.Errorf("the watch received %v, %v", events, err)
 	}
 	if _, err := c.List(t.Context(), storage.ListOptions{}); !errors.As(err, new(*storage.TransformError)) {
 		t.Errorf("the list: %v", err)
@@ -255,8 +255,8 @@ func TestNoConfiguration(t *testing.T) {
 	}
 	value := []byte("as it is")
 	if n := testing.AllocsPerRun(100, func() {
-		w.view.seal(context.Background(), "/a", value)
-		w.view.open(context.Background(), "/a", value)
+		_, _ = w.view.seal(context.Background(), "/a", value)
+		_, _, _ = w.view.open(context.Background(), "/a", value)
 	}); n != 0 {
 		t.Errorf("%v allocations for a value that is stored as it is", n)
 	}
@@ -274,7 +274,7 @@ func TestReload(t *testing.T) {
 	w.configure("nonsense")
 	w.configure(file(entry("secrets", withKeys("secretbox", "key1", secret32))))
 	for w.providers.current.Load() == before {
-		w.providers.reload(ctx)
+		_ = w.providers.reload(ctx)
 	}
 	w.create("ns/a", "1")
 	w.wantStored("ns/a", "k8s:enc:secretbox:v1:key1:")

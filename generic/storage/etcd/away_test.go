@@ -15,7 +15,7 @@ import (
 	"triplane/generic/storage/etcd"
 )
 
-// forward listens on a unix socket for an etcd, until it is told to go away.
+// forward listens on a unix socket for an etcd, until it is asked to go away.
 func forward(t *testing.T, socket, endpoint string) (away func()) {
 	t.Helper()
 	l, err := net.Listen("unix", socket)

@@ -18,7 +18,7 @@ func TestCacheReadsConsistently(t *testing.T) {
 		c := hub.Cache(cache.Config{CacheConfig: storage.CacheConfig{Prefix: "/registry/pods/", Namespaced: true}})
 		running, stop := context.WithCancel(ctx)
 		done := make(chan struct{})
-		go func() { defer close(done); hub.Run(running) }()
+		go func() { defer close(done); _ = hub.Run(running) }()
 		defer func() { stop(); <-done }()
 
 		var slowest time.Duration

@@ -58,13 +58,13 @@ func Dial(ctx context.Context, cfg Config) (*Backend, error) {
 	}
 	b := New(client, cfg.Leases)
 	if err := b.await(ctx, cfg); err != nil {
-		client.Close()
+		_ = client.Close() // err says why it is closed
 		return nil, err
 	}
 	return b, nil
 }
 
-// await asks for the current revision until it is told.
+// await asks for the current revision until a member answers.
 func (b *Backend) await(ctx context.Context, cfg Config) error {
 	deadline := time.Now().Add(cfg.Timeout)
 	ctx, cancel := context.WithDeadline(ctx, deadline)

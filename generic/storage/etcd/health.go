@@ -12,7 +12,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// Check tells whether etcd answers a linearizable read within the timeout, by
+// Check reports whether etcd answers a linearizable read within the timeout, by
 // asking for a key below prefix that nobody writes.
 func Check(ctx context.Context, backend storage.Backend, prefix string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)

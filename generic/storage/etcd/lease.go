@@ -17,7 +17,7 @@ type LeaseOptions struct {
 	Reuse time.Duration
 	// MaxObjects bounds the keys of one lease; 1000 unless set.
 	MaxObjects int
-	// Observe, if set, is told how many keys a lease had when it is given up.
+	// Observe, if set, is called with the number of keys that a lease had when it is given up.
 	Observe func(objects int)
 }
 

@@ -25,7 +25,7 @@ func TestSharedCallsAreFresh(t *testing.T) {
 			for range calls {
 				before := now.Add(1)
 				if got, err := c.do(context.Background()); err != nil || got < before {
-					t.Errorf("told %d, %v; %d was before", got, err, before)
+					t.Errorf("received %d, %v; %d was before", got, err, before)
 				}
 			}
 		})

@@ -6,7 +6,7 @@ import (
 )
 
 // DatabaseSize implements storage.Backend with the size that the first member
-// that answers tells.
+// that answers reports.
 func (b *Backend) DatabaseSize(ctx context.Context) (int64, error) {
 	err := errors.New("etcd has no endpoints")
 	for _, endpoint := range b.client.Endpoints() {

@@ -70,7 +70,7 @@ func (s *stream) ended() error {
 	return storage.ErrStopped
 }
 
-// take keeps what an answer tells and says whether it tells anything.
+// take keeps the changes of an answer and reports whether there are any.
 func (s *stream) take(resp *clientv3.WatchResponse) bool {
 	s.changes = s.changes[:0]
 	if len(resp.Events) == 0 {

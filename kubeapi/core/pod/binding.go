@@ -19,11 +19,20 @@ import (
 // Bindings serves "bindings": a Binding puts the pod of its own name on a node.
 type Bindings struct{ Pods *registry.Store[*corev1.Pod] }
 
-func (Bindings) New() runtime.Object     { return &corev1.Binding{} }
+// New implements rest.Storage.
+func (Bindings) New() runtime.Object { return &corev1.Binding{} }
+
+// NamespaceScoped implements rest.Scoper.
 func (b Bindings) NamespaceScoped() bool { return true }
-func (b Bindings) SingularName() string  { return "binding" }
-func (b Bindings) ShortNames() []string  { return nil }
-func (b Bindings) Categories() []string  { return nil }
+
+// SingularName implements rest.NameProvider.
+func (b Bindings) SingularName() string { return "binding" }
+
+// ShortNames implements rest.NameProvider.
+func (b Bindings) ShortNames() []string { return nil }
+
+// Categories implements rest.NameProvider.
+func (b Bindings) Categories() []string { return nil }
 
 // PreserveObjectMeta keeps the uid, which names the pod that is meant.
 func (b Bindings) PreserveObjectMeta() bool { return true }

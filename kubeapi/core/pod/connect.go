@@ -33,17 +33,18 @@ func kubeletOf(ctx context.Context, stores *group.Stores, node string) error {
 	return fmt.Errorf("no preferred addresses found; known addresses: %v", n.Status.Addresses)
 }
 
-// containerOf settles which container is meant.
-func containerOf(p pod, name, annotation string) (string, error) {
+// validateContainer reports a container that does not exist, or that has to be
+// named and is not.
+func validateContainer(p pod, name, annotation string) error {
 	if name == "" {
 		switch len(p.Spec.Containers) {
 		case 0:
-			return "", apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s", p.Name))
+			return apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s", p.Name))
 		case 1:
-			return p.Spec.Containers[0].Name, nil
+			return nil
 		}
 		if d := p.Annotations["kubectl.kubernetes.io/default-container"]; d != "" && annotation != "" {
-			return d, nil
+			return nil
 		}
 		names := func(cs []corev1.Container) []string {
 			var out []string
@@ -56,21 +57,21 @@ func containerOf(p pod, name, annotation string) (string, error) {
 		if len(p.Spec.InitContainers) > 0 {
 			msg += fmt.Sprintf(" or one of the init containers: %v", names(p.Spec.InitContainers))
 		}
-		return "", apierrors.NewBadRequest(msg)
+		return apierrors.NewBadRequest(msg)
 	}
 	for _, cs := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range cs {
 			if cs[i].Name == name {
-				return name, nil
+				return nil
 			}
 		}
 	}
 	for i := range p.Spec.EphemeralContainers {
 		if p.Spec.EphemeralContainers[i].Name == name {
-			return name, nil
+			return nil
 		}
 	}
-	return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, p.Name))
+	return apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, p.Name))
 }
 
 // connecter serves a subresource that is a connection to a pod's kubelet.
@@ -120,7 +121,7 @@ func (c connecter) Connect(ctx context.Context, name string, opts runtime.Object
 		return nil, err
 	}
 	if c.container != nil {
-		if _, err := containerOf(p, c.container(opts), ""); err != nil {
+		if err := validateContainer(p, c.container(opts), ""); err != nil {
 			return nil, err
 		}
 	}

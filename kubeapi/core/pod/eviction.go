@@ -34,6 +34,12 @@ func (e eviction) Kind(schema.GroupVersion) schema.GroupVersionKind {
 	return policyv1.SchemeGroupVersion.WithKind("Eviction")
 }
 
+// AcceptsGroupVersion implements rest.GroupVersionAcceptor: clients from before
+// policy/v1 send the same fields in its beta version.
+func (e eviction) AcceptsGroupVersion(gv schema.GroupVersion) bool {
+	return gv.Group == policyv1.GroupName && gv.Version == "v1beta1"
+}
+
 // CreateNamed implements rest.NamedCreater.
 func (e eviction) CreateNamed(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, opts *metav1.CreateOptions) (runtime.Object, error) {
 	ev, ok := obj.(*policyv1.Eviction)
@@ -46,29 +52,63 @@ func (e eviction) CreateNamed(ctx context.Context, name string, obj runtime.Obje
 	if err := group.Admit(ctx, ev, validate); err != nil {
 		return nil, err
 	}
-	p, err := e.pods.Read(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	del := ev.DeleteOptions
-	if del == nil {
-		del = &metav1.DeleteOptions{}
+	del := &metav1.DeleteOptions{}
+	if ev.DeleteOptions != nil {
+		del = ev.DeleteOptions
 	}
 	if opts != nil && len(opts.DryRun) > 0 {
 		del.DryRun = opts.DryRun
 	}
-	if counts(p) {
-		if err := e.askBudgets(ctx, p, len(del.DryRun) > 0); err != nil {
-			return nil, err
-		}
-	}
-	if err := e.markDisrupted(ctx, name, len(del.DryRun) > 0); err != nil {
-		return nil, err
-	}
-	if _, _, err := e.pods.Delete(ctx, name, nil, del); err != nil {
+	if err := e.evict(ctx, name, del); err != nil {
 		return nil, err
 	}
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: 201}, nil
+}
+
+// maxAttempts is how often an eviction whose pod changes meanwhile starts again.
+const maxAttempts = 5
+
+// evict deletes a pod if its budget allows it.
+func (e eviction) evict(ctx context.Context, name string, del *metav1.DeleteOptions) error {
+	for attempt := 1; ; attempt++ {
+		p, err := e.pods.Read(ctx, name)
+		if err != nil {
+			return err
+		}
+		options, free := del.DeepCopy(), true
+		if counts(p) {
+			if free, err = e.askBudgets(ctx, p, len(del.DryRun) > 0); err != nil {
+				return err
+			}
+		}
+		// What a budget does not count must not begin to count before it is deleted.
+		pinned := free && p.DeletionTimestamp == nil && versionOf(del) == nil
+		if pinned {
+			pin(options, p.ResourceVersion)
+		}
+		if err = e.markDisrupted(ctx, name, options); err == nil {
+			_, _, err = e.pods.Delete(ctx, name, nil, options)
+		}
+		if !pinned || attempt == maxAttempts || !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// versionOf returns the resource version that a pod has to have to be deleted.
+func versionOf(del *metav1.DeleteOptions) *string {
+	if del.Preconditions == nil {
+		return nil
+	}
+	return del.Preconditions.ResourceVersion
+}
+
+// pin makes the resource version a precondition of the deletion.
+func pin(del *metav1.DeleteOptions, version string) {
+	if del.Preconditions == nil {
+		del.Preconditions = &metav1.Preconditions{}
+	}
+	del.Preconditions.ResourceVersion = &version
 }
 
 // counts reports whether a pod's end disrupts anything.
@@ -79,10 +119,12 @@ func counts(p pod) bool {
 
 var budgets = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
 
-func (e eviction) askBudgets(ctx context.Context, p pod, dryRun bool) error {
+// askBudgets takes a disruption from the budget of a pod. It reports whether the
+// pod has a budget that does not count it, so that it is free to go as it is.
+func (e eviction) askBudgets(ctx context.Context, p pod, dryRun bool) (free bool, err error) {
 	all, err := group.List[*policyv1.PodDisruptionBudget](ctx, e.stores, budgets, p.Namespace, &metainternalversion.ListOptions{})
 	if err != nil {
-		return err
+		return false, err
 	}
 	var match []*policyv1.PodDisruptionBudget
 	for _, b := range all {
@@ -92,13 +134,35 @@ func (e eviction) askBudgets(ctx context.Context, p pod, dryRun bool) error {
 	}
 	switch len(match) {
 	case 0:
-		return nil
+		return false, nil
 	case 1:
-		return e.spend(ctx, match[0].Name, p, dryRun)
+		if !ready(p) && freesUnready(match[0]) {
+			return true, nil
+		}
+		return false, e.spend(ctx, match[0].Name, p, dryRun)
 	}
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
+	return false, &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: 500, Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
 	}}
+}
+
+func ready(p pod) bool {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// freesUnready reports whether pods that are not ready are evicted whatever a
+// budget's disruptions are: always, or while enough others are healthy
+// (KEP-3017).
+func freesUnready(b *policyv1.PodDisruptionBudget) bool {
+	if p := b.Spec.UnhealthyPodEvictionPolicy; p != nil && *p == policyv1.AlwaysAllow {
+		return true
+	}
+	return b.Status.DesiredHealthy > 0 && b.Status.CurrentHealthy >= b.Status.DesiredHealthy
 }
 
 // spend takes one disruption from a budget.
@@ -120,7 +184,7 @@ func (e eviction) spend(ctx context.Context, name string, p pod, dryRun bool) er
 
 func disrupt(b *policyv1.PodDisruptionBudget, podName string) error {
 	if b.Status.ObservedGeneration < b.Generation {
-		return tooMany(b, 10, "The disruption budget %s is still being processed by the server.", b.Name)
+		return tooMany(10, "The disruption budget %s is still being processed by the server.", b.Name)
 	}
 	if b.Status.DisruptionsAllowed <= 0 {
 		return blocked(b)
@@ -148,15 +212,15 @@ const maxDisruptedPods = 2000
 // blocked returns why a budget allows no disruption.
 func blocked(b *policyv1.PodDisruptionBudget) error {
 	if c := meta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition); c != nil && c.Reason == policyv1.SyncFailedReason {
-		return tooMany(b, 0, "The disruption budget %s does not allow evicting pods currently because it failed sync: %v", b.Name, c.Message)
+		return tooMany(0, "The disruption budget %s does not allow evicting pods currently because it failed sync: %v", b.Name, c.Message)
 	}
 	if b.Status.CurrentHealthy <= b.Status.DesiredHealthy {
-		return tooMany(b, 0, "The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
+		return tooMany(0, "The disruption budget %s needs %d healthy pods and has %d currently", b.Name, b.Status.DesiredHealthy, b.Status.CurrentHealthy)
 	}
-	return tooMany(b, 0, "The disruption budget %s does not allow evicting pods currently", b.Name)
+	return tooMany(0, "The disruption budget %s does not allow evicting pods currently", b.Name)
 }
 
-func tooMany(b *policyv1.PodDisruptionBudget, retry int, detail string, args ...any) error {
+func tooMany(retry int, detail string, args ...any) error {
 	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retry)
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type: policyv1.DisruptionBudgetCause, Message: fmt.Sprintf(detail, args...),
@@ -165,9 +229,13 @@ func tooMany(b *policyv1.PodDisruptionBudget, retry int, detail string, args ...
 }
 
 // markDisrupted notes in the pod why it ends, for controllers that count such
-// ends differently.
-func (e eviction) markDisrupted(ctx context.Context, name string, dryRun bool) error {
-	_, err := e.pods.Modify(ctx, name, status(), dryRun, func(p pod) error {
+// ends differently. The pod has to meet the preconditions of the deletion, whose
+// resource version is the marked pod's then.
+func (e eviction) markDisrupted(ctx context.Context, name string, del *metav1.DeleteOptions) error {
+	marked, err := e.pods.Modify(ctx, name, status(), len(del.DryRun) > 0, func(p pod) error {
+		if err := registry.UnmetPrecondition(e.pods.Kind().Hub, p, del.Preconditions); err != nil {
+			return err
+		}
 		for i := range p.Status.Conditions {
 			if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
 				return nil
@@ -179,5 +247,8 @@ func (e eviction) markDisrupted(ctx context.Context, name string, dryRun bool) e
 		})
 		return nil
 	})
+	if err == nil && len(del.DryRun) == 0 && versionOf(del) != nil {
+		pin(del, marked.ResourceVersion)
+	}
 	return err
 }

@@ -45,7 +45,7 @@ func (l logResource) GetWithOptions(ctx context.Context, name string, opts runti
 	if err != nil {
 		return nil, err
 	}
-	if _, err := containerOf(p, o.Container, "log"); err != nil {
+	if err := validateContainer(p, o.Container, "log"); err != nil {
 		return nil, err
 	}
 	if p.Spec.NodeName == "" {

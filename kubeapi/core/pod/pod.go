@@ -31,6 +31,7 @@ func Kind(o podspec.Options) registry.Kind[pod] {
 			PrepareForCreate: prepareForCreate,
 			PrepareForUpdate: func(_ context.Context, p, old pod) {
 				p.Status = old.Status
+				podspec.DropDisabled(&p.Spec, &old.Spec)
 				raiseGeneration(p, old)
 			},
 			Validate:       func(_ context.Context, p pod) field.ErrorList { return validateNew(o, p) },

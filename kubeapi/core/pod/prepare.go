@@ -17,7 +17,7 @@ import (
 // prepareForCreate sets what the server decides of a new pod.
 func prepareForCreate(ctx context.Context, p pod) {
 	p.Generation = 1
-	podspec.DropDisabled(&p.Spec)
+	podspec.DropDisabled(&p.Spec, nil)
 	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
 		*g = 1
 	}

@@ -18,7 +18,7 @@ func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
 			now := p.Spec
 			if len(now.Containers) != len(old.Spec.Containers) || len(now.InitContainers) != len(old.Spec.InitContainers) {
-				// Judged as it is: containers may not come or go.
+				// Validated as it is: containers may not come or go.
 				return
 			}
 			meta, version := p.ManagedFields, p.ResourceVersion
@@ -98,7 +98,7 @@ func removed(now, before corev1.ResourceList) bool {
 	return false
 }
 
-// nodeResizes reports whether the pod's node changes resources in place: it tells
+// nodeResizes reports whether the pod's node changes resources in place: its kubelet reports
 // the resources of running containers then.
 func nodeResizes(p pod) bool {
 	for i := range p.Status.ContainerStatuses {

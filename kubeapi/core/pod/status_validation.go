@@ -26,6 +26,8 @@ func validateStatus(_ context.Context, p, old pod) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("qosClass"), s.QOSClass, check.ImmutableMsg))
 	}
 	errs = append(errs, containersStayEnded(p, old, path)...)
+	errs = append(errs, containerStatuses(p, path)...)
+	errs = append(errs, extendedResourceClaim(s.ExtendedResourceClaimStatus, &p.Spec, path.Child("extendedResourceClaimStatus"))...)
 	errs = append(errs, claimStatuses(s.ResourceClaimStatuses, p.Spec.ResourceClaims, path.Child("resourceClaimStatuses"))...)
 	errs = append(errs, podIPs(s, path.Child("podIPs"))...)
 	return append(errs, hostIPs(s, path.Child("hostIPs"))...)
@@ -130,6 +132,32 @@ func claimStatuses(list []corev1.PodResourceClaimStatus, claims []corev1.PodReso
 		}
 	}
 	return errs
+}
+
+// extendedResourceClaim validates which devices of the claim that a scheduler made
+// for a pod serve its extended resources (KEP-5004).
+func extendedResourceClaim(s *corev1.PodExtendedResourceClaimStatus, spec *corev1.PodSpec, path *field.Path) field.ErrorList {
+	if s == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	mappings := path.Child("requestMappings")
+	if len(s.RequestMappings) == 0 {
+		errs = append(errs, field.Required(mappings, "at least one request mapping is required"))
+	}
+	for i := range s.RequestMappings {
+		m := &s.RequestMappings[i]
+		if named(spec.InitContainers, m.ContainerName) == nil && named(spec.Containers, m.ContainerName) == nil {
+			errs = append(errs, field.Invalid(mappings.Index(i).Child("containerName"), m.ContainerName,
+				"must match the name of an entry in spec.initContainers.name or spec.containers.name"))
+		}
+		// The path is that of the status, not of the mapping, as kube-apiserver has it.
+		errs = append(errs, check.Label(m.RequestName, path.Child("requestName"))...)
+	}
+	if s.ResourceClaimName == "" {
+		return append(errs, field.Required(path.Child("resourceClaimName"), ""))
+	}
+	return append(errs, check.Subdomain(s.ResourceClaimName, path.Child("resourceClaimName"))...)
 }
 
 func podIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {

@@ -116,7 +116,7 @@ func (a *Allocation) beginCreate(ctx context.Context, s service, dryRun bool) (f
 	if err := a.settleFamilies(s, nil); err != nil {
 		return nil, err
 	}
-	if len(validate(s, nil)) > 0 {
+	if len(validate(s)) > 0 {
 		// The caller finds the same errors; nothing is reserved for them.
 		return nil, nil
 	}
@@ -135,7 +135,7 @@ func (a *Allocation) beginUpdate(ctx context.Context, s, old service, dryRun boo
 	if err := a.settleFamilies(s, old); err != nil {
 		return nil, err
 	}
-	if len(validateFixed(s, old)) > 0 || len(validate(s, old)) > 0 {
+	if len(validateFixed(s, old)) > 0 || len(validate(s)) > 0 {
 		return nil, nil
 	}
 	t := &taken{a: a, s: s}

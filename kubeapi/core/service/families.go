@@ -17,6 +17,11 @@ func (a *Allocation) settleFamilies(s, old service) error {
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
+	// IPs and families that contradict each other are refused alone, before
+	// anything is decided from them.
+	if errs := validateClusterIPs(s, field.NewPath("spec")); len(errs) > 0 {
+		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, errs)
+	}
 	a.becomeSingleStack(s, old)
 	if err := a.familiesFromIPs(s); err != nil {
 		return err

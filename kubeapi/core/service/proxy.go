@@ -22,6 +22,7 @@ import (
 // Proxy serves "services/proxy": requests go on to a pod behind the Service.
 type Proxy struct{ Stores *group.Stores }
 
+// New implements rest.Storage.
 func (Proxy) New() runtime.Object { return &corev1.ServiceProxyOptions{} }
 
 // ConnectMethods implements rest.Connecter.

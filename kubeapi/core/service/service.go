@@ -19,8 +19,9 @@ type service = *corev1.Service
 // ports, comes from a.
 func Kind(a *Allocation) registry.Kind[service] {
 	return registry.Kind[service]{
-		Hub:        corev1.SchemeGroupVersion.WithKind("Service"),
-		Namespaced: true, Prefix: "services/specs",
+		Hub:            corev1.SchemeGroupVersion.WithKind("Service"),
+		Representation: registry.Typed[service]{MetadataOnUpdate: registry.MetadataChange},
+		Namespaced:     true, Prefix: "services/specs",
 		New:     func() service { return &corev1.Service{} },
 		NewList: func() runtime.Object { return &corev1.ServiceList{} },
 		Names:   registry.Names{Plural: "services", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}},
@@ -41,9 +42,9 @@ func Kind(a *Allocation) registry.Kind[service] {
 			},
 			BeginCreate: a.beginCreate,
 			BeginUpdate: a.beginUpdate,
-			Validate:    func(_ context.Context, s service) field.ErrorList { return validate(s, nil) },
+			Validate:    func(_ context.Context, s service) field.ErrorList { return validate(s) },
 			ValidateUpdate: func(_ context.Context, s, old service) field.ErrorList {
-				return append(validateFixed(s, old), validate(s, old)...)
+				return append(validateFixed(s, old), validate(s)...)
 			},
 			Warnings:    warnings,
 			ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
@@ -81,10 +82,13 @@ func Kind(a *Allocation) registry.Kind[service] {
 	}
 }
 
-func warnings(_ context.Context, s, old service) []string {
+func warnings(_ context.Context, s, _ service) []string {
 	var w []string
 	if len(s.Spec.ExternalIPs) > 0 {
 		w = append(w, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+	}
+	if s.Spec.ExternalName != "" && s.Spec.Type != corev1.ServiceTypeExternalName {
+		w = append(w, `spec.externalName is ignored when spec.type is not "ExternalName"`)
 	}
 	if t := s.Spec.TrafficDistribution; t != nil && *t == corev1.ServiceTrafficDistributionPreferClose {
 		w = append(w, `spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"`)

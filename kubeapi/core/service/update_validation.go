@@ -18,6 +18,8 @@ func validateFixed(s, old service) field.ErrorList {
 		check.Differs(s.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
 		errs = append(errs, field.Invalid(spec.Child("loadBalancerClass"), s.Spec.LoadBalancerClass, "may not change once set"))
 	}
+	// An invalid class is refused as a change, too: the error appears twice.
+	errs = append(errs, validateLoadBalancerClass(s, spec.Child("loadBalancerClass"))...)
 	if needsHealthPort(s) && needsHealthPort(old) && old.Spec.HealthCheckNodePort != s.Spec.HealthCheckNodePort {
 		errs = append(errs, field.Forbidden(spec.Child("healthCheckNodePort"), check.ImmutableMsg))
 	}

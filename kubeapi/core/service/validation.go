@@ -15,7 +15,7 @@ import (
 	"triplane/kubeapi/check"
 )
 
-func validate(s, old service) field.ErrorList {
+func validate(s service) field.ErrorList {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
 	if len(s.Spec.Ports) == 0 && !headless(s) && s.Spec.Type != corev1.ServiceTypeExternalName {
@@ -147,6 +147,8 @@ func validateAffinity(s service, path *field.Path) field.ErrorList {
 	return nil
 }
 
+var ipFamilies = sets.New(corev1.IPv4Protocol, corev1.IPv6Protocol)
+
 // validateClusterIPs validates the IPs and their families against each other.
 func validateClusterIPs(s service, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -173,8 +175,8 @@ func validateClusterIPs(s service, spec *field.Path) field.ErrorList {
 	}
 	seen := sets.New[corev1.IPFamily]()
 	for i, f := range s.Spec.IPFamilies {
-		if f != corev1.IPv4Protocol && f != corev1.IPv6Protocol {
-			errs = append(errs, field.NotSupported(families.Index(i), f, []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}))
+		if !ipFamilies.Has(f) {
+			errs = append(errs, field.NotSupported(families.Index(i), f, sets.List(ipFamilies)))
 		}
 		if seen.Has(f) {
 			errs = append(errs, field.Duplicate(families.Index(i), f))
@@ -214,7 +216,7 @@ func validateIPList(s service, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path, list, "may specify no more than one IP for each IP family"))
 	}
 	for i, ip := range list {
-		if i < len(s.Spec.IPFamilies) && familyOf(ip) != s.Spec.IPFamilies[i] {
+		if i < len(s.Spec.IPFamilies) && ipFamilies.Has(s.Spec.IPFamilies[i]) && familyOf(ip) != s.Spec.IPFamilies[i] {
 			errs = append(errs, field.Invalid(path.Index(i), ip, fmt.Sprintf("expected an %v value as indicated by `ipFamilies[%v]`", s.Spec.IPFamilies[i], i)))
 		}
 	}
@@ -266,14 +268,18 @@ func validateLoadBalancer(s service, spec *field.Path) field.ErrorList {
 	if balancer && s.Spec.AllocateLoadBalancerNodePorts == nil {
 		errs = append(errs, field.Required(spec.Child("allocateLoadBalancerNodePorts"), ""))
 	}
-	if c := s.Spec.LoadBalancerClass; c != nil {
-		if !balancer {
-			errs = append(errs, field.Forbidden(spec.Child("loadBalancerClass"), only))
-		} else {
-			errs = append(errs, check.QualifiedName(*c, spec.Child("loadBalancerClass"))...)
-		}
+	return append(errs, validateLoadBalancerClass(s, spec.Child("loadBalancerClass"))...)
+}
+
+func validateLoadBalancerClass(s service, path *field.Path) field.ErrorList {
+	switch c := s.Spec.LoadBalancerClass; {
+	case c == nil:
+		return nil
+	case s.Spec.Type != corev1.ServiceTypeLoadBalancer:
+		return field.ErrorList{field.Forbidden(path, "may only be used when `type` is 'LoadBalancer'")}
+	default:
+		return check.QualifiedName(*c, path)
 	}
-	return errs
 }
 
 func validateTrafficPolicies(s service, spec *field.Path) field.ErrorList {

@@ -21,9 +21,8 @@ import (
 
 var (
 	// ErrAllocated says that somebody has the IP or port.
-	ErrAllocated = errors.New("provided IP is already allocated")
-	// ErrOutOfRange says that the IP is in no range of Services.
-	ErrOutOfRange = errors.New("the provided network does not match the current range")
+	ErrAllocated  = errors.New("provided IP is already allocated")
+	errOutOfRange = errors.New("the provided network does not match the current range")
 	// ErrFull says that there is nothing left.
 	ErrFull = errors.New("range is full")
 )
@@ -48,7 +47,7 @@ func NewIPs(stores *group.Stores, ranges []netip.Prefix) *IPs {
 // Allocate takes an IP for a Service; with dryRun it only reports whether it could.
 func (a *IPs) Allocate(ctx context.Context, ip netip.Addr, namespace, name string, dryRun bool) error {
 	if !a.inRange(ctx, ip) {
-		return ErrOutOfRange
+		return a.outOfRange(ip, dryRun)
 	}
 	if dryRun {
 		_, err := group.Get[*networkingv1.IPAddress](ctx, a.stores, ipAddresses, "", ip.String(), group.Consistent)
@@ -61,6 +60,19 @@ func (a *IPs) Allocate(ctx context.Context, ip netip.Addr, namespace, name strin
 		return err
 	}
 	return a.take(ctx, ip, namespace, name)
+}
+
+// outOfRange returns the error for an IP of no range. A dry run names the range, as
+// kube-apiserver has it.
+func (a *IPs) outOfRange(ip netip.Addr, dryRun bool) error {
+	if dryRun {
+		for _, r := range a.ranges {
+			if r.Addr().Is4() == ip.Is4() {
+				return fmt.Errorf("the provided IP (%v) is not in the valid range. The range of valid IPs is %v", ip, r)
+			}
+		}
+	}
+	return errOutOfRange
 }
 
 // AllocateNext takes any free IP of the family.

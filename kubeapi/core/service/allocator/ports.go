@@ -145,15 +145,3 @@ func (p *Ports) write(ctx context.Context, old *storage.KeyValue, bits *big.Int)
 	}
 	return err
 }
-
-// Init writes the empty allocation where there is none yet.
-func (p *Ports) Init(ctx context.Context) error {
-	kv, bits, err := p.read(ctx)
-	if err != nil || kv != nil {
-		return err
-	}
-	if err = p.write(ctx, nil, bits); errors.Is(err, storage.ErrExists) {
-		return nil
-	}
-	return err
-}

@@ -1,0 +1,142 @@
+package external
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	externaljwtv1 "k8s.io/externaljwt/apis/v1"
+)
+
+const (
+	// callTimeout bounds a call to the signer.
+	callTimeout = 10 * time.Second
+	// shortestLifetime is the least that a signer must allow tokens to live.
+	shortestLifetime = 600 * time.Second
+	maxKeyID         = 1024
+	maxMessage       = 4 << 20
+)
+
+// algorithms that the signer may use.
+var algorithms = []string{string(jose.RS256), string(jose.ES256), string(jose.ES384), string(jose.ES512)}
+
+// Signer is a connection to the process that signs. It implements
+// serviceaccount.Signer, and serviceaccount.Keys by its Keys.
+type Signer struct {
+	*Keys
+	// MaxLifetime is how long tokens may live.
+	MaxLifetime time.Duration
+
+	client     externaljwtv1.ExternalJWTSignerClient
+	connection *grpc.ClientConn
+	metrics    *Metrics
+}
+
+// Dial connects to the socket at a path ("@name" is an abstract one) and reads what
+// the signer says of itself and its keys. It returns an error where the signer does
+// not answer or is misconfigured.
+func Dial(ctx context.Context, path string, m *Metrics) (*Signer, error) {
+	target := "unix:" + path
+	if name, abstract := strings.CutPrefix(path, "@"); abstract {
+		target = "unix-abstract:" + name
+	}
+	connection, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithAuthority("localhost"), grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(maxMessage)),
+		grpc.WithUnaryInterceptor(m.intercept))
+	if err != nil {
+		return nil, err
+	}
+	s := &Signer{client: externaljwtv1.NewExternalJWTSignerClient(connection), connection: connection, metrics: m}
+	s.Keys = newKeys(s.client, m)
+	if err := s.begin(ctx); err != nil {
+		return nil, errors.Join(err, connection.Close())
+	}
+	return s, nil
+}
+
+func (s *Signer) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	metadata, err := s.client.Metadata(ctx, &externaljwtv1.MetadataRequest{})
+	if err != nil {
+		return fmt.Errorf("metadata of the external signer: %w", err)
+	}
+	s.MaxLifetime = time.Duration(metadata.GetMaxTokenExpirationSeconds()) * time.Second
+	if s.MaxLifetime < shortestLifetime {
+		return fmt.Errorf("the external signer lets tokens live for %v, which must be at least %v", s.MaxLifetime, shortestLifetime)
+	}
+	return s.fetch(ctx)
+}
+
+// Run keeps the keys up to date until ctx ends, and closes the connection then.
+func (s *Signer) Run(ctx context.Context) {
+	s.refresh(ctx)
+	_ = s.connection.Close() // nothing is left to be sent
+}
+
+// Close closes the connection of a Signer that is not run.
+func (s *Signer) Close() error { return s.connection.Close() }
+
+// Sign implements serviceaccount.Signer.
+func (s *Signer) Sign(ctx context.Context, claims []byte) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	payload := base64.RawURLEncoding.EncodeToString(claims)
+	signed, err := s.client.Sign(ctx, &externaljwtv1.SignJWTRequest{Claims: payload})
+	if err != nil {
+		return "", fmt.Errorf("the external signer did not sign: %w", err)
+	}
+	if err := s.checkHeader(ctx, signed.GetHeader()); err != nil {
+		return "", fmt.Errorf("the external signer's header: %w", err)
+	}
+	if signed.GetSignature() == "" {
+		return "", errors.New("the external signer returned no signature")
+	}
+	return signed.GetHeader() + "." + payload + "." + signed.GetSignature(), nil
+}
+
+// checkHeader validates a token's header: nothing but alg, kid and typ, and a key
+// that others can find.
+func (s *Signer) checkHeader(ctx context.Context, encoded string) error {
+	raw, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil {
+		return err
+	}
+	var header struct {
+		Algorithm string `json:"alg"`
+		KeyID     string `json:"kid"`
+		Type      string `json:"typ"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&header); err != nil {
+		return err
+	}
+	switch {
+	case header.Type != "JWT":
+		return fmt.Errorf("typ is %q, not JWT", header.Type)
+	case !slices.Contains(algorithms, header.Algorithm):
+		return fmt.Errorf("alg %q is none of %v", header.Algorithm, algorithms)
+	case header.KeyID == "":
+		return errors.New("kid is missing")
+	case len(header.KeyID) > maxKeyID:
+		return fmt.Errorf("kid is longer than %d characters", maxKeyID)
+	}
+	keys := s.Find(ctx, header.KeyID)
+	if len(keys) == 0 {
+		return fmt.Errorf("kid %q is none of the signer's keys", header.KeyID)
+	}
+	if keys[0].Unpublished {
+		return fmt.Errorf("kid %q is excluded from discovery", header.KeyID)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package library
+
+import (
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+)
+
+const (
+	// authorizationCost is that of one question to the authorizer.
+	authorizationCost = 350000
+	// formatPattern is the length of the longest pattern that a named format is
+	// validated by.
+	formatPattern = 128
+	// addressBytes is the size of the largest address.
+	addressBytes = 16
+)
+
+// Sizes estimates how large values can be; nil where that is not known.
+type Sizes func(checker.AstNode) *checker.SizeEstimate
+
+var (
+	_ checker.CostEstimator           = Sizes(nil)
+	_ interpreter.ActualCostEstimator = ActualCosts{}
+)
+
+// EstimateSize implements checker.CostEstimator.
+func (s Sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate { return s(n) }
+
+// EstimateCallCost implements checker.CostEstimator. It returns nil for functions
+// whose cost cel-go knows.
+func (s Sizes) EstimateCallCost(name, overload string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
+	c := costs[overload]
+	nodes := args
+	if target != nil {
+		nodes = append([]checker.AstNode{*target}, args...)
+	}
+	if isEquality(name) && len(nodes) == 2 && opaqueKind(nodes[0].Type()) && opaqueKind(nodes[1].Type()) {
+		c = constant
+	}
+	if c == nil {
+		return nil
+	}
+	operands := make([]operandSize, len(nodes))
+	for i, n := range nodes {
+		operands[i] = s.operand(n)
+	}
+	return c(operands)
+}
+
+func isEquality(name string) bool { return name == "_==_" || name == "_!=_" }
+
+func opaqueKind(t *types.Type) bool {
+	return t != nil && t.Kind() == types.OpaqueKind && t.TypeName() != "optional_type"
+}
+
+// operand estimates a value and, where it is a list, its items.
+func (s Sizes) operand(n checker.AstNode) operandSize {
+	o := operandSize{SizeEstimate: s.sizeOf(n), limit: literal(n)}
+	if t := n.Type(); t != nil && t.Kind() == types.ListKind && len(t.Parameters()) == 1 {
+		item := itemNode{t: t.Parameters()[0]}
+		if p := n.Path(); p != nil {
+			item.path = append(append([]string(nil), p...), "@items")
+		}
+		o.list, o.texts = true, isText(item.t)
+		if o.texts {
+			o.item = s.sizeOf(item)
+		}
+	}
+	return o
+}
+
+func isText(t ref.Type) bool { return t == types.StringType || t == types.BytesType }
+
+func (s Sizes) sizeOf(n checker.AstNode) checker.SizeEstimate {
+	if z := n.ComputedSize(); z != nil {
+		return *z
+	}
+	if z := s(n); z != nil {
+		return *z
+	}
+	return checker.UnknownSizeEstimate()
+}
+
+// operandSize is the size of an operand: a range in estimates, exact in
+// evaluations.
+type operandSize struct {
+	checker.SizeEstimate
+	list  bool
+	texts bool                 // a list of strings or bytes
+	item  checker.SizeEstimate // of the texts
+	limit *uint64              // the value of a number that the expression spells out
+}
+
+// cost is the formula for a function, from its operands to its cost and the size
+// of its result; the receiver is the first operand.
+type cost func(o []operandSize) *checker.CallEstimate
+
+// ActualCosts returns the costs of evaluated calls. It implements
+// interpreter.ActualCostEstimator.
+type ActualCosts struct{}
+
+// CallCost returns nil for functions whose cost cel-go knows.
+func (ActualCosts) CallCost(name, overload string, args []ref.Val, _ ref.Val) *uint64 {
+	c := costs[overload]
+	if c == nil {
+		return nil
+	}
+	operands := make([]operandSize, len(args))
+	for i, a := range args {
+		operands[i] = actual(a)
+	}
+	most := c(operands).Max
+	return &most
+}
+
+// actual is the size of a value; the items of a list count with their mean.
+func actual(v ref.Val) operandSize {
+	o := operandSize{SizeEstimate: checker.FixedSizeEstimate(sizeOf(v))}
+	l, ok := v.(traits.Lister)
+	if !ok {
+		return o
+	}
+	o.list = true
+	total := uint64(0)
+	for it := l.Iterator(); it.HasNext() == types.True; {
+		item := it.Next()
+		if !isText(item.Type()) {
+			return o
+		}
+		o.texts = true
+		total += sizeOf(item)
+	}
+	if o.texts {
+		o.item = checker.FixedSizeEstimate((total + o.Max - 1) / o.Max)
+	}
+	return o
+}
+
+func sizeOf(v ref.Val) uint64 {
+	if z, ok := v.(traits.Sizer); ok {
+		if n, ok := z.Size().(types.Int); ok && n >= 0 {
+			return uint64(n)
+		}
+	}
+	return 1
+}
+
+func literal(n checker.AstNode) *uint64 {
+	if n.Expr() == nil {
+		return nil
+	}
+	i, ok := n.Expr().AsLiteral().(types.Int)
+	if !ok || i < 0 {
+		return nil
+	}
+	u := uint64(i)
+	return &u
+}
+
+// itemNode is an item of a list, which no expression names.
+type itemNode struct {
+	path []string
+	t    *types.Type
+}
+
+func (n itemNode) Path() []string                    { return n.path }
+func (n itemNode) Type() *types.Type                 { return n.t }
+func (itemNode) Expr() ast.Expr                      { return nil }
+func (itemNode) ComputedSize() *checker.SizeEstimate { return nil }
+
+func traversal(s checker.SizeEstimate) checker.CostEstimate {
+	return s.MultiplyByCostFactor(common.StringTraversalCostFactor)
+}

@@ -1,0 +1,137 @@
+package library
+
+import (
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common"
+)
+
+// costs are the formulas for the functions, by overload. What is not here costs 1
+// or is known to cel-go.
+var costs = costTable()
+
+func costTable() map[string]cost {
+	t := map[string]cost{}
+	add := func(c cost, overloads ...string) {
+		for _, o := range overloads {
+			t[o] = c
+		}
+	}
+	add(authorizes, "pathcheck_check", "resourcecheck_check")
+	add(parsesSelector, "resourcecheck_fieldSelector", "resourcecheck_labelSelector")
+	for _, item := range []string{"int", "uint", "double", "bool", "string", "bytes", "duration", "timestamp"} {
+		add(comparesItems, "list_"+item+"_is_sorted_bool", "list_"+item+"_min_self", "list_"+item+"_max_self", "list_"+item+"_sum_self")
+	}
+	add(comparesItems, "list_a_index_of_int", "list_a_last_index_of_int")
+	add(reads, "string_index_of_string", "string_index_of_string_int", "string_last_index_of_string", "string_last_index_of_string_int",
+		"string_to_url", "string_to_quantity", "is_quantity_string", "string_to_ip", "is_ip_string", "string_to_cidr", "is_cidr_string",
+		"string_to_semver", "string_bool_to_semver", "is_semver_string", "is_semver_string_bool")
+	add(twice(reads), "ip_is_canonical")
+	add(rewrites, "string_lower_ascii", "string_upper_ascii", "string_trim", "string_substring_int", "string_substring_int_int",
+		"string_jsonpatch_escapeKey_string")
+	add(replaces, "string_replace_string_string", "string_replace_string_string_int")
+	add(splits, "string_split_string", "string_split_string_int")
+	add(joins, "list_join", "list_join_string")
+	add(searches, "string_find_string", "string_find_all_string", "string_find_all_string_int")
+	add(validates, "format-validate")
+	add(containsAddress(false, false), "cidr_contains_ip_ip")
+	add(containsAddress(true, false), "cidr_contains_ip_string")
+	add(containsAddress(false, true), "cidr_contains_cidr_cidr")
+	add(containsAddress(true, true), "cidr_contains_cidr_string")
+	return t
+}
+
+func call(c checker.CostEstimate) *checker.CallEstimate {
+	return &checker.CallEstimate{CostEstimate: c}
+}
+
+func resulting(c checker.CostEstimate, min, max uint64) *checker.CallEstimate {
+	return &checker.CallEstimate{CostEstimate: c, ResultSize: &checker.SizeEstimate{Min: min, Max: max}}
+}
+
+func constant([]operandSize) *checker.CallEstimate { return call(checker.FixedCostEstimate(1)) }
+
+func authorizes([]operandSize) *checker.CallEstimate {
+	return call(checker.FixedCostEstimate(authorizationCost))
+}
+
+func parsesSelector(o []operandSize) *checker.CallEstimate { return call(traversal(o[1].SizeEstimate)) }
+
+// reads goes once over a text.
+func reads(o []operandSize) *checker.CallEstimate { return call(traversal(o[0].SizeEstimate)) }
+
+func twice(c cost) cost {
+	return func(o []operandSize) *checker.CallEstimate { once := c(o); return call(once.Add(once.CostEstimate)) }
+}
+
+// rewrites goes over a text and returns one that is as long at most.
+func rewrites(o []operandSize) *checker.CallEstimate {
+	return resulting(traversal(o[0].SizeEstimate), o[0].Min, o[0].Max)
+}
+
+// comparesItems looks at each item of a list, and at all of its text.
+func comparesItems(o []operandSize) *checker.CallEstimate {
+	each := checker.FixedCostEstimate(1)
+	if o[0].texts {
+		each = each.Add(traversal(o[0].item))
+	}
+	return call(o[0].MultiplyByCost(each))
+}
+
+// replaces puts the third operand where the second is in the first: between all
+// characters if it is empty.
+func replaces(o []operandSize) *checker.CallEstimate {
+	text, old, replacement := o[0], o[1], o[2]
+	places := text.SizeEstimate
+	longest := text.SizeEstimate.Add(places.Add(checker.FixedSizeEstimate(1)).Multiply(replacement.SizeEstimate))
+	if old.Min > 0 {
+		longest = checker.FixedSizeEstimate(text.Max / old.Min).Multiply(replacement.SizeEstimate).Add(checker.FixedSizeEstimate(text.Max % old.Min))
+	}
+	return resulting(traversal(text.SizeEstimate), 0, max(text.Max, longest.Max))
+}
+
+// splits goes over the text and makes a list, of its characters at worst.
+func splits(o []operandSize) *checker.CallEstimate {
+	most := o[0].Max
+	if len(o) > 2 && o[2].limit != nil {
+		most = min(most, *o[2].limit)
+	}
+	return resulting(o[0].MultiplyByCostFactor(2*common.StringTraversalCostFactor), 0, most)
+}
+
+func joins(o []operandSize) *checker.CallEstimate {
+	total := o[0].Multiply(o[0].item)
+	if len(o) > 1 {
+		gaps := checker.SizeEstimate{Min: max(o[0].Min, 1) - 1, Max: max(o[0].Max, 1) - 1}
+		total = total.Add(gaps.Multiply(o[1].SizeEstimate))
+	}
+	return resulting(traversal(total), total.Min, total.Max)
+}
+
+// pattern is the cost of matching a text, also an empty one, with a pattern.
+func pattern(text, pattern checker.SizeEstimate) checker.CostEstimate {
+	return traversal(text.Add(checker.FixedSizeEstimate(1))).Multiply(pattern.MultiplyByCostFactor(common.RegexStringLengthCostFactor))
+}
+
+func searches(o []operandSize) *checker.CallEstimate {
+	return resulting(pattern(o[0].SizeEstimate, o[1].SizeEstimate), 0, o[0].Max)
+}
+
+func validates(o []operandSize) *checker.CallEstimate {
+	return call(pattern(o[1].SizeEstimate, checker.FixedSizeEstimate(formatPattern)))
+}
+
+// containsAddress compares two addresses byte by byte; it parses the second if it
+// is a text, and masks it and compares lengths if it is a range.
+func containsAddress(text, cidr bool) cost {
+	return func(o []operandSize) *checker.CallEstimate {
+		address := traversal(checker.FixedSizeEstimate(addressBytes))
+		c := traversal(checker.FixedSizeEstimate(2 * addressBytes))
+		if cidr {
+			c = c.Add(address).Add(checker.FixedCostEstimate(1))
+		}
+		if text {
+			c = c.Add(traversal(o[1].SizeEstimate))
+		}
+		return call(c)
+	}
+}

@@ -1,0 +1,59 @@
+package configfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics counts the reloads of one file. A nil Metrics counts nothing.
+type Metrics struct {
+	server  string
+	reloads *prometheus.CounterVec
+	last    *prometheus.GaugeVec
+	info    *prometheus.GaugeVec
+}
+
+// NewMetrics registers the metrics of a file that configures a subsystem, such as
+// "authentication"; serverID is the identity of this API server.
+func NewMetrics(registry prometheus.Registerer, subsystem, serverID string) *Metrics {
+	prefix := "apiserver_" + subsystem + "_config_controller_"
+	m := &Metrics{
+		server: Hash([]byte(serverID)),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "automatic_reloads_total",
+			Help: "Reloads of the " + subsystem + " configuration, by status."}, []string{"apiserver_id_hash", "status"}),
+		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "automatic_reload_last_timestamp_seconds",
+			Help: "Unix time of the last reload of the " + subsystem + " configuration, by status."}, []string{"apiserver_id_hash", "status"}),
+		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "last_config_info",
+			Help: "1, with the hash of the " + subsystem + " configuration in force as a label."}, []string{"apiserver_id_hash", "hash"}),
+	}
+	registry.MustRegister(m.reloads, m.last, m.info)
+	return m
+}
+
+func (m *Metrics) reloaded(err error) {
+	if m == nil {
+		return
+	}
+	status := "success"
+	if err != nil {
+		status = "failure"
+	}
+	m.reloads.WithLabelValues(m.server, status).Inc()
+	m.last.WithLabelValues(m.server, status).SetToCurrentTime()
+}
+
+func (m *Metrics) inForce(raw []byte) {
+	if m == nil {
+		return
+	}
+	m.info.Reset()
+	m.info.WithLabelValues(m.server, Hash(raw)).Set(1)
+}
+
+// Hash is how metrics name what may be secret or long.
+func Hash(raw []byte) string {
+	sum := sha256.Sum256(raw)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

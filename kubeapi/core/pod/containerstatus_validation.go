@@ -1,0 +1,114 @@
+package pod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// containerStatuses validates what a kubelet reports of the containers of a pod:
+// who they run as, and how well the devices are that they were given.
+func containerStatuses(p pod, status *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	windows := p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows
+	for _, l := range []struct {
+		name       string
+		statuses   []corev1.ContainerStatus
+		containers []corev1.Container
+	}{
+		{"initContainerStatuses", p.Status.InitContainerStatuses, p.Spec.InitContainers},
+		{"containerStatuses", p.Status.ContainerStatuses, p.Spec.Containers},
+	} {
+		for i := range l.statuses {
+			c, path := &l.statuses[i], status.Child(l.name).Index(i)
+			errs = append(errs, containerUser(c.User, windows, path.Child("user"))...)
+			errs = append(errs, resourceStatuses(c, l.containers, path.Child("allocatedResourcesStatus"))...)
+		}
+	}
+	for i := range p.Status.EphemeralContainerStatuses {
+		c, path := &p.Status.EphemeralContainerStatuses[i], status.Child("ephemeralContainerStatuses").Index(i)
+		errs = append(errs, containerUser(c.User, windows, path.Child("user"))...)
+		if len(c.AllocatedResourcesStatus) > 0 {
+			errs = append(errs, field.Forbidden(path.Child("allocatedResourcesStatus"), "must not be specified in container status"))
+		}
+	}
+	return errs
+}
+
+func containerUser(u *corev1.ContainerUser, windows bool, path *field.Path) field.ErrorList {
+	if u == nil || u.Linux == nil {
+		return nil
+	}
+	if path = path.Child("linux"); windows {
+		return field.ErrorList{field.Forbidden(path, "cannot be set for a windows pod")}
+	}
+	var errs field.ErrorList
+	id := func(n int64, msgs []string, path *field.Path) {
+		for _, m := range msgs {
+			errs = append(errs, field.Invalid(path, n, m))
+		}
+	}
+	id(u.Linux.UID, utilvalidation.IsValidUserID(u.Linux.UID), path.Child("uid"))
+	id(u.Linux.GID, utilvalidation.IsValidGroupID(u.Linux.GID), path.Child("gid"))
+	for i, g := range u.Linux.SupplementalGroups {
+		id(g, utilvalidation.IsValidGroupID(g), path.Child("supplementalGroups").Index(i))
+	}
+	return errs
+}
+
+// resourceStatuses validates the health of the resources of a container (KEP-4680).
+func resourceStatuses(c *corev1.ContainerStatus, containers []corev1.Container, list *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range c.AllocatedResourcesStatus {
+		s, path := &c.AllocatedResourcesStatus[i], list.Index(i)
+		if spec := named(containers, c.Name); spec != nil && !asksFor(spec, s.Name) {
+			errs = append(errs, field.Invalid(path.Child("name"), s.Name, "must match one of the container's resource requests"))
+		}
+		seen := sets.New[corev1.ResourceID]()
+		for j := range s.Resources {
+			r, path := &s.Resources[j], path.Child("resources").Index(j)
+			if seen.Has(r.ResourceID) {
+				errs = append(errs, field.Duplicate(path.Child("resourceID"), r.ResourceID))
+			}
+			seen.Insert(r.ResourceID)
+			errs = append(errs, health(r.Health, path.Child("health"))...)
+		}
+	}
+	return errs
+}
+
+func health(h corev1.ResourceHealthStatus, path *field.Path) field.ErrorList {
+	known := sets.New(corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy, corev1.ResourceHealthStatusUnknown)
+	if known.Has(h) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, h, sets.List(known))}
+}
+
+func named(containers []corev1.Container, name string) *corev1.Container {
+	for i := range containers {
+		if containers[i].Name == name {
+			return &containers[i]
+		}
+	}
+	return nil
+}
+
+// asksFor reports whether a container requests a resource, or devices of a claim,
+// whose name is "claim:<name>" or "claim:<name>/<request>".
+func asksFor(c *corev1.Container, name corev1.ResourceName) bool {
+	if _, ok := c.Resources.Requests[name]; ok {
+		return true
+	}
+	for _, claim := range c.Resources.Claims {
+		full := "claim:" + claim.Name
+		if claim.Request != "" {
+			full += "/" + claim.Request
+		}
+		if string(name) == full {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package podspec
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func (v *checker) env(env []corev1.EnvVar, list *field.Path) {
+	for i := range env {
+		e, p := &env[i], list.Index(i)
+		if e.Name == "" {
+			v.add(field.Required(p.Child("name"), ""))
+		} else {
+			v.messages(utilvalidation.IsRelaxedEnvVarName(e.Name), e.Name, p.Child("name"))
+		}
+		if e.ValueFrom != nil {
+			v.envSource(e, p.Child("valueFrom"))
+		}
+	}
+}
+
+func (v *checker) envSource(e *corev1.EnvVar, path *field.Path) {
+	from, n := e.ValueFrom, 0
+	if r := from.FieldRef; r != nil {
+		n++
+		v.fieldRef(r, path.Child("fieldRef"), envFields)
+	}
+	if r := from.ResourceFieldRef; r != nil {
+		n++
+		v.resourceFieldRef(r, path.Child("resourceFieldRef"), false)
+	}
+	if r := from.ConfigMapKeyRef; r != nil {
+		n++
+		v.keyRef(r.Name, r.Key, path.Child("configMapKeyRef"))
+	}
+	if r := from.SecretKeyRef; r != nil {
+		n++
+		v.keyRef(r.Name, r.Key, path.Child("secretKeyRef"))
+	}
+	if r := from.FileKeyRef; r != nil {
+		n++
+		v.fileKeyRef(r, path.Child("fileKeyRef"))
+	}
+	if n == 0 {
+		v.add(field.Invalid(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
+	} else if e.Value != "" {
+		v.add(field.Invalid(path, "", "may not be specified when `value` is not empty"))
+	} else if n > 1 {
+		v.add(field.Invalid(path, "", "may not have more than one field specified at a time"))
+	}
+}
+
+func (v *checker) keyRef(name, key string, path *field.Path) {
+	v.subdomain(name, path.Child("name"))
+	if key == "" {
+		v.add(field.Required(path.Child("key"), ""))
+	} else {
+		v.messages(utilvalidation.IsConfigMapKey(key), key, path.Child("key"))
+	}
+}
+
+// maxFileKey is the most characters that the key of a variable in a file has.
+const maxFileKey = 128
+
+// fileKeyRef validates a variable that is read from a file, which another
+// container of the pod writes to a volume of the pod's own.
+func (v *checker) fileKeyRef(r *corev1.FileKeySelector, path *field.Path) {
+	key, volume := path.Child("key"), path.Child("volumeName")
+	if r.Key == "" {
+		v.add(field.Required(key, ""))
+	} else {
+		v.messages(utilvalidation.IsRelaxedEnvVarName(r.Key), r.Key, key)
+		if len(r.Key) > maxFileKey {
+			v.add(field.TooLong(key, r.Key, maxFileKey))
+		}
+	}
+	v.filePath(r.Path, path.Child("path"))
+	if r.VolumeName == "" {
+		v.add(field.Required(volume, ""))
+	} else {
+		v.label(r.VolumeName, volume)
+	}
+	if vol := v.volumes[r.VolumeName]; vol == nil {
+		v.add(field.NotFound(volume, r.VolumeName))
+	} else if vol.EmptyDir == nil {
+		v.add(field.Invalid(volume, r.VolumeName, "must be an emptyDir volume"))
+	}
+}
+
+func (v *checker) envFrom(from []corev1.EnvFromSource, list *field.Path) {
+	for i := range from {
+		f, p := &from[i], list.Index(i)
+		if f.Prefix != "" {
+			v.messages(utilvalidation.IsRelaxedEnvVarName(f.Prefix), f.Prefix, p.Child("prefix"))
+		}
+		if r := f.ConfigMapRef; r != nil {
+			v.envFromName(r.Name, p.Child("configMapRef", "name"))
+		}
+		if r := f.SecretRef; r != nil {
+			v.envFromName(r.Name, p.Child("secretRef", "name"))
+		}
+		// The path of what is between the sources is that of the list, as
+		// kube-apiserver has it.
+		switch {
+		case f.ConfigMapRef == nil && f.SecretRef == nil:
+			v.add(field.Invalid(list, "", "must specify one of: `configMapRef` or `secretRef`"))
+		case f.ConfigMapRef != nil && f.SecretRef != nil:
+			v.add(field.Invalid(list, "", "may not have more than one field specified at a time"))
+		}
+	}
+}
+
+// envFromName validates the name of an object whose every key is a variable. It
+// may end like the beginning of a generated name.
+func (v *checker) envFromName(name string, path *field.Path) {
+	if name == "" {
+		v.add(field.Required(path, ""))
+		return
+	}
+	v.messages(validation.NameIsDNSSubdomain(name, true), name, path)
+}
+
+// labelledFields are the fields of a pod that have a label which selects and
+// refers to them; a reference supports some of them.
+var labelledFields = sets.New("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
+	"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+	"status.phase", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs", "status.nominatedNodeName")
+
+// fieldPath validates which field of the pod a reference means, and whether it
+// is supported where the reference stands.
+func (v *checker) fieldPath(value string, path *field.Path, supported sets.Set[string]) {
+	if value == "spec.host" {
+		value = "spec.nodeName" // its name in an early version
+	}
+	switch {
+	case !labelledFields.Has(value):
+		v.add(field.Invalid(path, value, "error converting fieldPath: field label not supported: "+value))
+	case !supported.Has(value):
+		v.add(field.NotSupported(path, value, sets.List(supported)))
+	}
+}

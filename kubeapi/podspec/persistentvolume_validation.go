@@ -1,0 +1,126 @@
+package podspec
+
+import (
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// PersistentVolumeSpec validates the spec of a persistent volume.
+func PersistentVolumeSpec(s *corev1.PersistentVolumeSpec, spec *field.Path) field.ErrorList {
+	v := &checker{}
+	v.volumeAccess(s.AccessModes, spec.Child("accessModes"))
+	v.volumeCapacity(s.Capacity, spec.Child("capacity"))
+	if s.PersistentVolumeReclaimPolicy != "" {
+		oneOfOrEmpty(v, s.PersistentVolumeReclaimPolicy, spec.Child("persistentVolumeReclaimPolicy"),
+			corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)
+	}
+	if s.NodeAffinity != nil {
+		v.volumeNodeAffinity(s.NodeAffinity, spec.Child("nodeAffinity"))
+	}
+	v.oneSource(v.persistentSources(&s.PersistentVolumeSource), spec)
+	v.volumeTogether(s, spec)
+	if s.StorageClassName != "" {
+		v.subdomain(s.StorageClassName, spec.Child("storageClassName"))
+	}
+	if s.VolumeMode != nil {
+		oneOfOrEmpty(v, *s.VolumeMode, spec.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
+	}
+	if n := s.VolumeAttributesClassName; n != nil {
+		v.volumeAttributesClass(*n, s.CSI != nil, spec)
+	}
+	return v.errs
+}
+
+// InlineVolumeSpec validates the spec of a volume that an attachment carries in
+// itself: one of a CSI driver, with nothing that binds, keeps or places it.
+func InlineVolumeSpec(s *corev1.PersistentVolumeSpec, spec *field.Path) field.ErrorList {
+	v := &checker{}
+	for _, f := range []struct {
+		name string
+		set  bool
+		msg  string
+	}{
+		{"capacity", len(s.Capacity) > 0, ""},
+		{"claimRef", s.ClaimRef != nil, ""},
+		{"persistentVolumeReclaimPolicy", s.PersistentVolumeReclaimPolicy != "" && s.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimRetain,
+			"may only be Retain in the context of inline volumes"},
+		{"nodeAffinity", s.NodeAffinity != nil, ""},
+		{"storageClassName", s.StorageClassName != "", ""},
+		{"volumeMode", s.VolumeMode != nil && *s.VolumeMode != corev1.PersistentVolumeFilesystem,
+			"may not specify volumeMode other than Filesystem in the context of inline volumes"},
+		{"volumeAttributesClassName", s.VolumeAttributesClassName != nil, ""},
+	} {
+		if f.msg == "" {
+			f.msg = "may not be specified in the context of inline volumes"
+		}
+		if f.set {
+			v.add(field.Forbidden(spec.Child(f.name), f.msg))
+		}
+	}
+	if s.CSI == nil {
+		v.add(field.Required(spec.Child("csi"), "has to be specified in the context of inline volumes"))
+	}
+	v.volumeAccess(s.AccessModes, spec.Child("accessModes"))
+	v.oneSource(v.persistentSources(&s.PersistentVolumeSource), spec)
+	v.volumeTogether(s, spec)
+	return v.errs
+}
+
+func (v *checker) volumeAccess(modes []corev1.PersistentVolumeAccessMode, path *field.Path) {
+	if len(modes) == 0 {
+		v.add(field.Required(path, ""))
+	}
+	v.add(accessModes(modes, path)...)
+}
+
+// volumeCapacity requires how much the volume holds, and nothing else.
+func (v *checker) volumeCapacity(l corev1.ResourceList, path *field.Path) {
+	if len(l) == 0 {
+		v.add(field.Required(path, ""))
+	}
+	names := sets.List(sets.KeySet(l))
+	if !slices.Equal(names, []corev1.ResourceName{corev1.ResourceStorage}) {
+		v.add(field.NotSupported(path, l, []corev1.ResourceName{corev1.ResourceStorage}))
+	}
+	for _, name := range names {
+		q, p := l[name], path.Key(string(name))
+		v.add(ResourceName(string(name), p)...)
+		if q.Sign() <= 0 {
+			v.add(field.Invalid(p, q.String(), "must be greater than zero"))
+		}
+	}
+}
+
+func (v *checker) volumeNodeAffinity(a *corev1.VolumeNodeAffinity, path *field.Path) {
+	if a.Required == nil {
+		v.add(field.Required(path.Child("required"), "must specify required node constraints"))
+		return
+	}
+	v.add(NodeSelector(a.Required, path.Child("required"))...)
+}
+
+// volumeTogether validates what a source asks of other fields.
+func (v *checker) volumeTogether(s *corev1.PersistentVolumeSpec, spec *field.Path) {
+	if s.HostPath != nil && path.Clean(s.HostPath.Path) == "/" && s.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
+		v.add(field.Forbidden(spec.Child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'"))
+	}
+	if s.Local != nil && s.NodeAffinity == nil {
+		v.add(field.Required(spec.Child("nodeAffinity"), "Local volume requires node affinity"))
+	}
+}
+
+func (v *checker) volumeAttributesClass(name string, csi bool, spec *field.Path) {
+	path := spec.Child("volumeAttributesClassName")
+	if name == "" {
+		v.add(field.Required(path, "an empty string is disallowed"))
+	} else {
+		v.subdomain(name, path)
+	}
+	if !csi {
+		v.add(field.Required(spec.Child("csi"), "has to be specified when using volumeAttributesClassName"))
+	}
+}
