@@ -1,104 +1,97 @@
 package node
 
 import (
-	"slices"
+	"context"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/authentication/user"
+	"triplane/generic/authorization/authorizer"
 )
 
-// cluster is the graph as one would write it without counting: what exists, asked
-// anew each time.
-type cluster struct {
-	pods    map[string]*corev1.Pod
-	volumes map[string]*corev1.PersistentVolume
-}
-
-func (c *cluster) uses(node string, o object) bool {
-	for _, p := range c.pods {
-		_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
-		if p.Spec.NodeName == node && !mirror && slices.Contains(usesOf(p), o) {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *cluster) reaches(node string, o object) bool {
-	if c.uses(node, o) {
-		return true
-	}
-	for _, v := range c.volumes {
-		if v.Spec.ClaimRef != nil && o.kind == secret && slices.Contains(secretsOfVolume(v), name{o.namespace, o.name}) &&
-			c.uses(node, object{claim, v.Spec.ClaimRef.Namespace, v.Spec.ClaimRef.Name}) {
-			return true
-		}
-	}
-	return false
-}
-
-// step reads a change of the cluster from three bytes, and makes it of both.
-func (c *cluster) step(g *graph, what, which, how byte) {
-	names := []string{"a", "b", "c"}
-	own := names[which%3]
-	if what&1 == 0 {
-		v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: own}}
-		if how&1 == 0 {
-			v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "n", Name: names[how>>1%3]}
-		}
-		v.Spec.CSI = &corev1.CSIPersistentVolumeSource{NodeStageSecretRef: &corev1.SecretReference{Name: names[how>>3%3], Namespace: []string{"", "n", "m"}[how>>5%3]}}
-		if what&2 == 0 {
-			delete(c.volumes, own)
-			g.remove(v)
-			return
-		}
-		c.volumes[own] = v
-		g.set(v)
-		return
-	}
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: own}, Spec: corev1.PodSpec{NodeName: []string{"", "x", "y"}[which>>2%3]}}
-	source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: names[how%3]}}
-	switch how >> 2 % 4 {
-	case 1:
-		source = corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: names[how%3]}}
-	case 2:
-		source = corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}
-	}
-	p.Spec.Volumes = []corev1.Volume{{Name: names[how>>4%3], VolumeSource: source}}
-	if how>>6 == 3 {
-		p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: ""}
-	}
-	if what&2 == 0 {
-		delete(c.pods, own)
-		g.remove(p)
-		return
-	}
-	c.pods[own] = p
-	g.set(p)
-}
-
-// FuzzGraph compares the graph with the cluster that it was told of, after each
-// change: a node must never reach, or lose, anything by the order of events.
+// FuzzGraph applies a history of pods and volumes and compares what each node may
+// read with what the objects that are left say. Each byte is a step: what, which
+// object, on which node.
 func FuzzGraph(f *testing.F) {
-	f.Add([]byte{3, 4, 0, 2, 0, 0, 3, 5, 1, 1, 4, 0, 0, 0, 0})
-	f.Add([]byte{3, 4, 4, 3, 5, 4, 3, 4, 0, 2, 1, 2, 3, 8, 9, 3, 4, 0xc4, 2, 0, 1, 2, 0, 0x2a})
-	f.Add([]byte{3, 4, 8, 2, 1, 1, 2, 1, 6, 3, 4, 0x18, 1, 4, 0})
-	f.Fuzz(func(t *testing.T, steps []byte) {
-		g := &New().graph
-		c := &cluster{pods: map[string]*corev1.Pod{}, volumes: map[string]*corev1.PersistentVolume{}}
-		for ; len(steps) >= 3 && t.Context().Err() == nil; steps = steps[3:] {
-			c.step(g, steps[0], steps[1], steps[2])
-			for _, node := range []string{"x", "y"} {
-				for _, k := range []kind{secret, claim} {
-					for _, n := range []name{{"n", "a"}, {"n", "b"}, {"m", "c"}, {"n", "a-a"}, {"n", "b-c"}} {
-						o := object{k, n.namespace, n.name}
-						if got, want := g.reaches(node, o), c.reaches(node, o); got != want {
-							t.Fatalf("%s reaches %v: %v, want %v", node, o, got, want)
-						}
-					}
+	f.Add([]byte{0, 1, 2, 3, 64, 65, 128, 129, 192, 193})
+	f.Add([]byte{0x00, 0x40, 0x80, 0xc0, 0x15, 0x55, 0x95, 0xd5, 0xff})
+	f.Fuzz(func(t *testing.T, history []byte) {
+		a := New()
+		handler := a.Handler()
+		pods, volumes := map[int]*corev1.Pod{}, map[int]*corev1.PersistentVolume{}
+		for _, step := range history {
+			which, where := int(step>>2&3), int(step>>4&3)
+			switch step & 3 {
+			case 0, 1:
+				pod := podOf(which, where, step&1 != 0)
+				handler.OnAdd(pod, false)
+				pods[which] = pod
+			case 2:
+				volume := volumeOf(which, where)
+				handler.OnAdd(volume, false)
+				volumes[which] = volume
+			case 3:
+				if where&1 == 0 && pods[which] != nil {
+					handler.OnDelete(pods[which])
+					delete(pods, which)
+				} else if volumes[which] != nil {
+					handler.OnDelete(volumes[which])
+					delete(volumes, which)
 				}
 			}
 		}
+		for node := range 4 {
+			for object := range 4 {
+				compare(t, a, pods, volumes, node, object)
+			}
+		}
 	})
+}
+
+func compare(t *testing.T, a *Authorizer, pods map[int]*corev1.Pod, volumes map[int]*corev1.PersistentVolume, node, object int) {
+	t.Helper()
+	var direct, viaVolume bool
+	for _, p := range pods {
+		if p.Spec.NodeName != fmt.Sprint("node", node) || len(p.Annotations) > 0 {
+			continue
+		}
+		direct = direct || p.Spec.Volumes[0].Secret.SecretName == fmt.Sprint("secret", object)
+		for _, v := range volumes {
+			used := v.Spec.ClaimRef.Name == p.Spec.Volumes[1].PersistentVolumeClaim.ClaimName
+			viaVolume = viaVolume || used && v.Spec.CSI.NodeStageSecretRef.Name == fmt.Sprint("secret", object)
+		}
+	}
+	name := fmt.Sprint("node", node)
+	decision, _, err := a.Authorize(context.Background(), &authorizer.Attributes{
+		User: &user.Info{Name: userPrefix + name, Groups: []string{user.NodesGroup}}, Verb: "get", Resource: "secrets", Namespace: "n", Name: fmt.Sprint("secret", object), ResourceRequest: true,
+	})
+	if want := direct || viaVolume; (decision == authorizer.Allow) != want || err != nil {
+		t.Fatalf("node%d, secret%d: %v %v, want %v", node, object, decision, err, want)
+	}
+}
+
+// podOf uses a secret and a claim that depend on its number; a mirror pod gives its
+// node nothing.
+func podOf(number, node int, mirror bool) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: fmt.Sprint("pod", number)}}
+	p.Spec.NodeName = fmt.Sprint("node", node)
+	p.Spec.Volumes = []corev1.Volume{
+		{Name: "s", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: fmt.Sprint("secret", number)}}},
+		{Name: "c", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprint("claim", number)}}},
+	}
+	if mirror {
+		p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+	}
+	return p
+}
+
+// volumeOf is bound to a claim and needs a secret of another number.
+func volumeOf(number, claim int) *corev1.PersistentVolume {
+	v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("volume", number)}}
+	v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "n", Name: fmt.Sprint("claim", claim)}
+	v.Spec.CSI = &corev1.CSIPersistentVolumeSource{NodeStageSecretRef: &corev1.SecretReference{Namespace: "n", Name: fmt.Sprint("secret", (number+1)%4)}}
+	return v
 }
