@@ -14,7 +14,7 @@ import (
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/registry"
 	"triplane/generic/server"
-	"triplane/kubeapi/core/kubelet"
+	"triplane/kubeapi/kubelet"
 )
 
 // Deps is what a group is built from.
