@@ -12,9 +12,9 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"triplane/generic/registry/rest"
-	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/core/proxy"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/kubelet"
 )
 
 // nodeProxy serves "nodes/proxy".

@@ -15,7 +15,7 @@ import (
 	"triplane/generic/discovery"
 	"triplane/generic/registry"
 	"triplane/generic/server"
-	"triplane/kubeapi/core/kubelet"
+	"triplane/kubeapi/kubelet"
 )
 
 // Deps is what a group is built from.

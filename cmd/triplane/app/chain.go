@@ -28,8 +28,8 @@ import (
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
 	"triplane/kubeapi/bootstrap"
-	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/kubelet"
 )
 
 // parts are what the servers of a chain are made of. Each is made from those

@@ -16,9 +16,9 @@ var referenceFlags string
 
 // flagDifferences says why a flag is not as it is at kube-apiserver.
 var flagDifferences = map[string]string{
-	"bind-address":       "blank is loopback with the embedded etcd, and all addresses else",
-	"authorization-mode": "Node,RBAC rather than AlwaysAllow: what is not said is safe",
-	"cert-dir":           "blank is the data directory, which every user can write",
+	"bind-address":   "blank is loopback with the embedded etcd, and all addresses else",
+	"anonymous-auth": "on by default, too: the help says so in words, since --authentication-config may decide it",
+	"cert-dir":       "blank is the data directory, which every user can write",
 }
 
 // hiddenFlags are deprecated ones that kube-apiserver parses and does not list.

@@ -19,7 +19,7 @@ import (
 	"triplane/generic/options"
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
-	"triplane/kubeapi/core/kubelet"
+	"triplane/kubeapi/kubelet"
 )
 
 // Options are all that can be set by flags. Get one from NewOptions.

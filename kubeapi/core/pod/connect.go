@@ -18,8 +18,8 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
-	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/kubelet"
 )
 
 // nodeOf is the node of a pod. It is the pod that is not found where the node is

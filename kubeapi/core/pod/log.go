@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
-	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/kubelet"
 )
 
 // logResource serves "pods/log".

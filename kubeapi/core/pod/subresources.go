@@ -6,8 +6,8 @@ import (
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
-	"triplane/kubeapi/core/kubelet"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/kubelet"
 )
 
 // Subresources returns the subresources of pods that are not part of their

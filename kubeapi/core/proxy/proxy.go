@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/proxy"
 
 	"triplane/generic/registry/rest"
-	"triplane/kubeapi/core/kubelet"
+	"triplane/kubeapi/kubelet"
 )
 
 // Methods are the methods that a proxy passes on.
