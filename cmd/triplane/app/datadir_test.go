@@ -13,7 +13,9 @@ func TestDataDirOfEverybody(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, err := holdDataDir(dir)
-		d.release()
+		if err == nil {
+			d.release()
+		}
 		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "may be written by everybody") {
 			t.Errorf("%v: %v", mode, err)
 		}
