@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -190,7 +191,8 @@ func (s *serviceAccount) validateEphemeral(ctx context.Context, a *admission.Att
 	for i := range p.Spec.EphemeralContainers {
 		c := &p.Spec.EphemeralContainers[i]
 		if what := foreignSecret(c.Env, c.EnvFrom, secretsOf(account)); what != "" {
-			return forbiddenSecret(a, "ephemeral container "+c.Name+" with "+what, account)
+			// A bare error, as recorded: the answer is a 500.
+			return errors.New("ephemeral container " + c.Name + " with " + notReferenced(what, account))
 		}
 	}
 	return nil
@@ -212,7 +214,11 @@ func secretsOf(account *corev1.ServiceAccount) sets.Set[string] {
 }
 
 func forbiddenSecret(a *admission.Attributes, what string, account *corev1.ServiceAccount) error {
-	return forbidden(a, "%s is not allowed because service account %s does not reference that secret", what, account.Name)
+	return forbidden(a, "%s", notReferenced(what, account))
+}
+
+func notReferenced(what string, account *corev1.ServiceAccount) string {
+	return fmt.Sprintf("%s is not allowed because service account %s does not reference that secret", what, account.Name)
 }
 
 // foreignSecret describes the first reference of a container's environment to a

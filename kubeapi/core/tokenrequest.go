@@ -149,10 +149,11 @@ func (t tokenRequests) issue(ctx context.Context, req *authenticationv1.TokenReq
 		ask.WarnAfter, ask.Lifetime = lifetime, t.extended
 	}
 	until := time.Now().Add(ask.Lifetime)
-	token, _, err := t.issuer.Issue(ctx, ask)
+	token, id, err := t.issuer.Issue(ctx, ask)
 	if err != nil {
 		return nil, fmt.Errorf("failed to generate token: %w", err)
 	}
+	request.Annotate(ctx, "authentication.kubernetes.io/issued-credential-id", "JTI="+id)
 	req.Status = authenticationv1.TokenRequestStatus{Token: token, ExpirationTimestamp: metav1.NewTime(until)}
 	return req, nil
 }

@@ -153,10 +153,10 @@ func (v *checker) podResources(path *field.Path) {
 	if r == nil {
 		return
 	}
-	v.resources(r, path, podResourceName)
 	if len(r.Claims) > 0 {
 		v.add(field.Forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level"))
 	}
+	v.resources(r, path, podResourceName)
 	v.podAboveContainers(r, path)
 }
 
