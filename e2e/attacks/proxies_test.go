@@ -55,14 +55,14 @@ func (e *external) serve(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	e.users = append(e.users, r.Header.Get("X-Remote-User"))
 	e.mu.Unlock()
-	switch {
-	case r.URL.Path == evil:
+	switch r.URL.Path {
+	case evil:
 		_, _ = io.WriteString(w, `{"kind":"APIResourceList","groupVersion":"evil.example.com/v1","resources":[]}`)
-	case r.URL.Path == evil+"/ready":
+	case evil + "/ready":
 		_, _ = io.WriteString(w, "ready")
-	case r.URL.Path == evil+"/redirect":
+	case evil + "/redirect":
 		http.Redirect(w, r, e.elsewhere.URL, http.StatusFound)
-	case r.URL.Path == evil+"/headers":
+	case evil + "/headers":
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Access-Control-Allow-Credentials", "true")
 		w.Header().Set("Audit-Id", "forged")

@@ -117,7 +117,7 @@ func serveDebugSocket(path string) (stop func(), err error) {
 		_ = srv.Serve(listener)
 	}()
 	return func() {
-		srv.Close()
+		_ = srv.Close() // the listener is closed, whatever it says
 		<-done
 	}, nil
 }

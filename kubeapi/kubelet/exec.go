@@ -50,7 +50,7 @@ func (c *Client) Exec(location *url.URL, streams Streams, r rest.Responder) http
 			klog.V(3).InfoS("A WebSocket did not open", "err", err)
 			return // the handshake has answered
 		}
-		defer s.conn.Close()
+		defer func() { _ = s.conn.Close() }() // all streams have ended
 		s.finish(c.run(req.Context(), location, s))
 	})
 }

@@ -60,7 +60,7 @@ func (c *Client) tunnel(w http.ResponseWriter, req *http.Request, location *url.
 		upstream.Close()
 	}()
 	_, _ = io.Copy(client, rest)
-	client.Close()
+	_ = client.Close() // both directions are over
 	<-done
 	return nil
 }
@@ -84,7 +84,7 @@ func (c *Client) dialSPDY(ctx context.Context, location *url.URL) (net.Conn, io.
 		return nil, nil, err
 	}
 	reader := bufio.NewReader(conn)
-	resp, err := http.ReadResponse(reader, req)
+	resp, err := http.ReadResponse(reader, req) //nolint:bodyclose // its body is the connection, which is closed or handed over
 	if err != nil {
 		conn.Close()
 		return nil, nil, fmt.Errorf("error reading the answer of %s: %w", location.Host, err)

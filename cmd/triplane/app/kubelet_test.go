@@ -34,14 +34,14 @@ import (
 type fakeKubelet struct{ t *testing.T }
 
 func (k fakeKubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch p := r.URL.Path; {
-	case p == "/containerLogs/default/web/main":
+	switch r.URL.Path {
+	case "/containerLogs/default/web/main":
 		fmt.Fprintf(w, "log %s", r.URL.RawQuery)
-	case p == "/containerLogs/default/web/sidecar":
+	case "/containerLogs/default/web/sidecar":
 		http.Error(w, "container is waiting to start", http.StatusBadRequest)
-	case p == "/exec/default/web/main", p == "/attach/default/web/main":
+	case "/exec/default/web/main", "/attach/default/web/main":
 		k.stream(w, r)
-	case p == "/portForward/default/web":
+	case "/portForward/default/web":
 		k.forward(w, r)
 	default:
 		http.NotFound(w, r)
@@ -228,10 +228,7 @@ func execute(t *testing.T, sub string, succeeds, fails remotecommand.Executor) {
 	}
 	var code exec.CodeExitError
 	err = fails.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: strings.NewReader(""), Stdout: &out})
-	if c, ok := err.(exec.CodeExitError); ok {
-		code = c
-	}
-	if code.Code != 3 {
+	if !errors.As(err, &code) || code.Code != 3 {
 		t.Errorf("the command that fails ended with %v", err)
 	}
 }

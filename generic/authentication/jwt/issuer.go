@@ -123,7 +123,7 @@ func (a *issuerAuthenticator) get(ctx context.Context, url, bearer string) ([]by
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was only read
+	defer response.Body.Close() // it was only read
 	raw, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.inner.RoundTrip(r.WithContext(ctx))
 	var body []byte
 	if err == nil {
-		defer response.Body.Close() //nolint:errcheck // it was only read
+		defer response.Body.Close() // it was only read
 		body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	}
 	if err == nil && len(body) > maxAnswer {

@@ -105,7 +105,7 @@ type cost func(o []operandSize) *checker.CallEstimate
 type ActualCosts struct{}
 
 // CallCost returns nil for functions whose cost cel-go knows.
-func (ActualCosts) CallCost(name, overload string, args []ref.Val, _ ref.Val) *uint64 {
+func (ActualCosts) CallCost(_, overload string, args []ref.Val, _ ref.Val) *uint64 {
 	c := costs[overload]
 	if c == nil {
 		return nil
