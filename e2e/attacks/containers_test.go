@@ -64,8 +64,7 @@ func secretsByEnvFrom(_ *testing.T, s *target) {
 			"volumes: [{name: v, secret: {secretName: other}}], containers: [{name: c, image: i}]",
 			"imagePullSecrets: [{name: other}], containers: [{name: c, image: i}]",
 		} {
-			// As at kube-apiserver, the refusal is a bare error.
-			s.as("mallory").refused(500, "service account strict does not reference that", "POST", pods,
+			s.as("mallory").refused(403, "service account strict does not reference that", "POST", pods,
 				"apiVersion: v1\nkind: Pod\nmetadata: {name: greedy}\nspec: {serviceAccountName: strict, "+spec+"}\n")
 		}
 	}

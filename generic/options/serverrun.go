@@ -17,7 +17,7 @@ import (
 // ServerRun is how the server answers and stops.
 type ServerRun struct {
 	AdvertiseAddress net.IP
-	// AdvertisePort is told with AdvertiseAddress; 0 is the port that is served.
+	// AdvertisePort is announced with AdvertiseAddress; 0 is the port that is served.
 	AdvertisePort int
 	ExternalHost  string
 

@@ -37,7 +37,7 @@ type Configuration struct {
 // Authorizer is one that is asked, in the order of the list.
 type Authorizer struct {
 	Type string `json:"type"`
-	// Name tells authorizers apart in metrics; it is unique.
+	// Name distinguishes authorizers in metrics; it is unique.
 	Name    string                `json:"name"`
 	Webhook *WebhookConfiguration `json:"webhook,omitempty"`
 }
