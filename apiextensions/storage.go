@@ -64,8 +64,7 @@ func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
 		// Written when another version was the storage version.
 		if old := s.version.definition.versions[from.Version]; old != nil {
 			if c, err := old.compiled(); err == nil {
-				fit(content, c.schema)
-				structural.Default(content, c.schema)
+				tidy(content, c.schema)
 			}
 		}
 		codec, err := s.version.codec()
@@ -81,13 +80,19 @@ func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
 		}
 		fit(u.Object, s.schema)
 	} else {
-		fit(u.Object, s.schema)
-		structural.Default(u.Object, s.schema)
+		tidy(u.Object, s.schema)
 	}
 	if u.GetGeneration() == 0 {
 		u.SetGeneration(1) // objects older than generations
 	}
 	return u, nil
+}
+
+// tidy brings what was stored into the form of the schema that there is now.
+func tidy(content map[string]any, s *structural.Schema) {
+	structural.RepairMetadata(content, s)
+	fit(content, s)
+	structural.Default(content, s)
 }
 
 // scan reads a value of the storage version that needs neither pruning nor
