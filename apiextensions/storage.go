@@ -52,6 +52,15 @@ func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
+// AsStored implements registry.UnstructuredStorage. A status that a write left out
+// has its defaults again, and fields of other versions are gone.
+func (s *crStorage) AsStored(u *unstructured.Unstructured) {
+	if len(s.version.definition.versions) > 1 {
+		structural.Prune(u.Object, s.schema, false)
+	}
+	structural.Default(u.Object, s.schema)
+}
+
 // DecodeStored reads a value by the present schema, whatever it was written by.
 func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
 	var content map[string]any
