@@ -41,7 +41,8 @@ func Default(v any, s *Schema) {
 }
 
 // DropNulls removes properties that are null where the schema does not allow
-// it and no default takes their place.
+// it and no default takes their place. Entries of maps are no properties: validation
+// refuses their nulls.
 func DropNulls(v any, s *Schema) {
 	if s == nil {
 		return
@@ -53,7 +54,7 @@ func DropNulls(v any, s *Schema) {
 			if c == nil {
 				continue
 			}
-			if v == nil && !c.Nullable && !c.HasDefault {
+			if _, named := s.Properties[name]; named && v == nil && !c.Nullable && !c.HasDefault {
 				delete(x, name)
 				continue
 			}
