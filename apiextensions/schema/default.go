@@ -41,8 +41,7 @@ func Default(v any, s *Schema) {
 }
 
 // DropNulls removes properties that are null where the schema does not allow
-// it and no default takes their place. Entries of maps are no properties: validation
-// refuses their nulls.
+// it and no default takes their place.
 func DropNulls(v any, s *Schema) {
 	if s == nil {
 		return
@@ -54,7 +53,7 @@ func DropNulls(v any, s *Schema) {
 			if c == nil {
 				continue
 			}
-			if _, named := s.Properties[name]; named && v == nil && !c.Nullable && !c.HasDefault {
+			if v == nil && !c.Nullable && !c.HasDefault {
 				delete(x, name)
 				continue
 			}

@@ -272,8 +272,7 @@ func (sc *scanner) property(s *Schema, key []byte, preserve bool) int {
 		return 0
 	}
 	if sc.next() == 'n' {
-		dropped := c != nil && !c.HasDefault && s.Properties[string(key)] == c
-		if c != nil && !c.Nullable && (dropped || c.HasDefault && sc.defaults) {
+		if c != nil && !c.Nullable && (!c.HasDefault || sc.defaults) {
 			sc.fail() // it would be dropped, or be the default
 		}
 		sc.literal("null")
