@@ -150,7 +150,7 @@ func TestStartFails(t *testing.T) {
 		"--runtime-config=apps/v9=true":                                         "group version apps/v9 that has not been registered",
 		"--feature-gates=NeverWas=true":                                         "unrecognized feature gate: NeverWas",
 		"--emulated-version=1.12":                                               "it cannot be as 1.12",
-		"--egress-selector-config-file=/nosuch":                                 "--egress-selector-config-file is not supported",
+		"--egress-selector-config-file=/nosuch":                                 "--egress-selector-config-file: open /nosuch: no such file or directory",
 	} {
 		args := append(strings.Fields(line), "--data-dir", t.TempDir(), "--secure-port=0", "--bind-address=127.0.0.1")
 		p := harness.StartProgram(t, programs.Triplane, args...)
