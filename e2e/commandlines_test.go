@@ -96,7 +96,7 @@ func TestCommandLines(t *testing.T) {
 			if err := p.Terminate(t); err != nil {
 				t.Error(err)
 			}
-			if strings.Contains(p.Output(), "\nE") || strings.Contains(p.Output(), "\nW") {
+			if strings.Contains(p.Output(), "\nE") || strings.Contains(p.Output(), "\nW") || strings.Contains(p.Output(), "Warning") {
 				t.Errorf("it warned:\n%s", p.Output())
 			}
 			if files, _ := os.ReadDir(folder); len(files) > 0 {

@@ -228,7 +228,7 @@ func (s *Server) greet(out io.Writer, took time.Duration) {
 	o := s.options
 	var b strings.Builder
 	defer func() { _, _ = io.WriteString(out, b.String()) }() // who reads it may have gone
-	fmt.Fprintf(&b, "Triplane serves the Kubernetes API on https://%s (ready after %v)\n", s.Address(), took.Round(time.Millisecond))
+	fmt.Fprintf(&b, "Triplane serves the Kubernetes API on %s (ready after %v)\n", s.url(), took.Round(time.Millisecond))
 	if o.Etcd.Embedded() {
 		fmt.Fprintf(&b, "  data        %s\n", o.DataDir)
 	} else {
@@ -238,6 +238,13 @@ func (s *Server) greet(out io.Writer, took time.Duration) {
 		return
 	}
 	fmt.Fprintf(&b, "  kubeconfig  %s\n\nTry it:\n  export KUBECONFIG=%s\n  kubectl get namespaces\n", s.kubeconfig, s.kubeconfig)
+}
+
+// url is where a browser on this machine finds the server: a wildcard address is
+// none that can be connected to.
+func (s *Server) url() string {
+	host := net.JoinHostPort(s.options.localHost(), strconv.Itoa(s.prepared.Config().Serving.Port()))
+	return "https://" + host
 }
 
 // Address is the host:port that the server listens on.
