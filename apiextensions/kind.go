@@ -384,14 +384,7 @@ func (d *definition) resetFields(ofStatus bool) rest.ResetFields {
 		}
 		set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 		if ofStatus {
-			set = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"))
-			if c, err := v.compiled(); err == nil {
-				for name := range c.schema.Properties {
-					if name != "status" && name != "kind" && name != "apiVersion" {
-						set.Insert(fieldpath.MakePathOrDie(name))
-					}
-				}
-			}
+			set = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
 		}
 		reset[v.gvk.GroupVersion()] = set
 	}
