@@ -29,7 +29,6 @@ func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 			MetadataOnUpdate: registry.MetadataChange,
 			Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
 			// Claim templates show their kind, which storage does not keep.
-			DefaultOnRead: true,
 		},
 		New:     func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
 		NewList: func() runtime.Object { return &appsv1.StatefulSetList{} },

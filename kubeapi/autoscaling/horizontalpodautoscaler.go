@@ -34,7 +34,6 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 			Versions: []registry.Version[*autoscaler]{{
 				Kind:    v1.WithKind("HorizontalPodAutoscaler"),
 				New:     func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
-				NewList: func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscalerList{} },
 				Default: func(o runtime.Object) {
 					if a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler); ok && a.Spec.MinReplicas == nil {
 						a.Spec.MinReplicas = ptr.To[int32](1)

@@ -38,7 +38,6 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	k.Representation = registry.Typed[*corev1.Event]{MetadataOnUpdate: registry.MetadataChange, Versions: []registry.Version[*corev1.Event]{{
 		Kind:    eventsv1.SchemeGroupVersion.WithKind("Event"),
 		New:     func() runtime.Object { return &eventsv1.Event{} },
-		NewList: func() runtime.Object { return &eventsv1.EventList{} },
 		ToHub: func(o runtime.Object) (*corev1.Event, error) {
 			e, ok := o.(*eventsv1.Event)
 			if !ok {
