@@ -1,10 +1,11 @@
 package registry
 
 import (
-	"fmt"
+	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
 )
 
 // Version is another version of a kind than its hub.
@@ -14,7 +15,7 @@ type Version[T Object] struct {
 	// with the same names in JSON and the same numbers in protobuf: its objects are
 	// those of the hub's Go type under another apiVersion.
 	New func() runtime.Object
-	// Default runs before ToHub; nil means that the hub's defaults come after it.
+	// Default runs before ToHub, the hub's defaults behind it.
 	Default func(runtime.Object)
 	// ToHub and FromHub convert. They are nil where nothing differs, FromHub also
 	// where the version is read from storage only.
@@ -44,33 +45,52 @@ func VersionOf[T Object, V any, P interface {
 	return v
 }
 
-// SameFields are versions that have the hub's fields.
-func SameFields[T Object](kinds ...schema.GroupVersionKind) []Version[T] {
-	out := make([]Version[T], len(kinds))
-	for i, kind := range kinds {
-		out[i].Kind = kind
+// SameFields are versions of a kind that have the hub's fields, by their
+// apiVersion ("rbac.authorization.k8s.io/v1beta1").
+func SameFields[T Object](kind string, apiVersions ...string) []Version[T] {
+	out := make([]Version[T], len(apiVersions))
+	for i, v := range apiVersions {
+		out[i].Kind = schema.FromAPIVersionAndKind(v, kind)
 	}
 	return out
+}
+
+// DefaultOf makes a Version's Default of a function that takes its Go type.
+func DefaultOf[P runtime.Object](fill func(P)) func(runtime.Object) {
+	return func(obj runtime.Object) {
+		if p, ok := obj.(P); ok {
+			fill(p)
+		}
+	}
+}
+
+// CopyFields copies the fields that two versions name alike in JSON. It is for
+// objects that are read from storage once and written in another version.
+func CopyFields(from, to any) error {
+	b, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return kjson.UnmarshalCaseSensitivePreserveInts(b, to)
 }
 
 // same reports whether objects of the version are of the hub's Go type.
 func (v *Version[T]) same() bool { return v.New == nil }
 
-// toHub converts an object and completes it with the defaults of the version, or
-// else of the hub.
+// toHub converts an object and completes it with the defaults of the hub.
 func (v *Version[T]) toHub(obj runtime.Object, hubDefault func(T)) (T, error) {
-	var out T
-	var err error
-	switch t, ok := obj.(T); {
+	out, ok := obj.(T)
+	switch {
 	case v.ToHub != nil:
-		out, err = v.ToHub(obj)
-	case ok:
-		out = t
-	default:
-		err = fmt.Errorf("registry: %T is not of the fields of %s", obj, v.Kind)
+		var err error
+		if out, err = v.ToHub(obj); err != nil {
+			return out, err
+		}
+	case !ok:
+		return out, errNotOfKind(obj, v.Kind)
 	}
-	if err == nil && v.Default == nil && hubDefault != nil {
+	if hubDefault != nil {
 		hubDefault(out)
 	}
-	return out, err
+	return out, nil
 }

@@ -28,6 +28,7 @@ func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfigu
 			}
 			return validateWebhooks(hooks)
 		})
+	k.Representation = kept(registry.Typed[conf]{Former: formerValidating()})
 	k.Write.Default = func(c conf) {
 		for i := range c.Webhooks {
 			w := &c.Webhooks[i]
@@ -58,6 +59,7 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 			}
 			return validateWebhooks(hooks)
 		})
+	k.Representation = kept(registry.Typed[conf]{Former: formerMutating()})
 	k.Write.Default = func(c conf) {
 		for i := range c.Webhooks {
 			w := &c.Webhooks[i]
