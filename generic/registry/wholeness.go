@@ -138,7 +138,7 @@ func (w *wholeness) require(t reflect.Type, path []string) {
 			continue
 		}
 		if len(path) == 1 {
-			w.field(number)
+			w.field(number).nonZero = f.Type.Kind() != reflect.Pointer
 			w.need |= 1 << number
 			return
 		}
