@@ -16,6 +16,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
+	genericadmission "triplane/generic/admission"
 	"triplane/generic/options"
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
@@ -41,6 +42,7 @@ type Options struct {
 	Ignored        *options.Ignored
 	Unsupported    *options.Unsupported
 
+	plugins []genericadmission.Plugin
 	logging *logsapi.LoggingConfiguration
 	flags   *pflag.FlagSet // all that were parsed, for /flagz
 }
@@ -84,7 +86,7 @@ func NewOptions() *Options {
 		Etcd:           options.NewEtcd(),
 		Authentication: options.NewAuthentication(),
 		Authorization:  options.NewAuthorization(),
-		Admission:      options.NewAdmission(admissionPlugins()),
+		Admission:      options.NewAdmission(admissionPlugins(nil)),
 		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),
 		Kube: &Kube{
@@ -101,10 +103,17 @@ func NewOptions() *Options {
 	}
 }
 
+// AddAdmissionPlugins adds plugins of the program that embeds the server. They run in this
+// order, before the policies and webhooks of the API. It is called before Flags, if at all.
+func (o *Options) AddAdmissionPlugins(plugins ...genericadmission.Plugin) {
+	o.plugins = append(o.plugins, plugins...)
+	o.Admission.Known, o.Admission.Default = admissionPlugins(o.plugins)
+}
+
 // admissionPlugins are the names of all plugins, and those that run unless
 // switched off.
-func admissionPlugins() (known, byDefault []string) {
-	for _, p := range admission.Table() {
+func admissionPlugins(own []genericadmission.Plugin) (known, byDefault []string) {
+	for _, p := range admission.WithOwn(own) {
 		known = append(known, p.Name)
 		if p.OnByDefault {
 			byDefault = append(byDefault, p.Name)

@@ -11,6 +11,7 @@ import (
 	"triplane/generic/admission/expression"
 	"triplane/generic/admission/match"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/metrics"
 )
 
 // Config is what both plugins need.
@@ -21,6 +22,8 @@ type Config struct {
 	Authorizer authorizer.Authorizer
 	// Params finds parameters; nil finds none.
 	Params Params
+	// Metrics counts evaluations; nil counts nothing.
+	Metrics *metrics.Admission
 	// Gate opens when the configurations are known.
 	Gate *admission.Gate
 }

@@ -28,7 +28,7 @@ type client struct {
 
 const dialTimeout = 30 * time.Second
 
-func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, error) {
+func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
 	config := &rest.Config{
 		QPS:             -1,
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.CABundle},
@@ -37,7 +37,7 @@ func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, 
 	var path string
 	switch {
 	case c.Service != nil:
-		path = toService(config, c.Service, resolver)
+		path = toService(config, c.Service, o.Resolver)
 	case c.URL != nil:
 		u, err := url.Parse(*c.URL)
 		if err != nil {
@@ -47,6 +47,9 @@ func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, 
 		config.Proxy = http.ProxyFromEnvironment
 	default:
 		return nil, errors.New("webhook configuration must have either service or URL")
+	}
+	if err := o.Credentials.authenticate(config, hostPort(config.Host)); err != nil {
+		return nil, err
 	}
 	r, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
@@ -59,6 +62,18 @@ func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, 
 	direct.CheckRedirect = noRedirects
 	r.Client = &direct
 	return &client{rest: r, path: path}, nil
+}
+
+// hostPort is where a URL leads, with the port that it implies.
+func hostPort(base string) string {
+	u, err := url.Parse(base)
+	switch {
+	case err != nil:
+		return ""
+	case u.Port() == "":
+		return net.JoinHostPort(u.Hostname(), "443") // webhooks speak HTTPS
+	}
+	return u.Host
 }
 
 // noRedirects keeps a webhook from having this server ask others, whom the webhook

@@ -24,7 +24,7 @@ func NewMutating(c Config) *Mutating { return &Mutating{plugin{config: c}} }
 
 // Set replaces all configurations.
 func (p *Mutating) Set(list []*admissionv1.MutatingWebhookConfiguration) {
-	p.set(mutating(list, p.config.Resolver, report))
+	p.set(mutating(list, &p.config, report))
 }
 
 // memory is what the plugin knows in the second round of a request.

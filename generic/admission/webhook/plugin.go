@@ -14,6 +14,7 @@ import (
 	"triplane/generic/admission/expression"
 	"triplane/generic/admission/match"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/metrics"
 )
 
 // Config is what both plugins need.
@@ -24,6 +25,10 @@ type Config struct {
 	Authorizer authorizer.Authorizer
 	// Resolver finds Services; nil leaves it to the system's DNS.
 	Resolver Resolver
+	// Credentials authenticate the server to webhooks; nil ones do not.
+	Credentials *Credentials
+	// Metrics counts calls; nil counts nothing.
+	Metrics *metrics.Admission
 	// Gate opens when the configurations are known.
 	Gate *admission.Gate
 }
@@ -111,7 +116,7 @@ func NewValidating(c Config) *Validating { return &Validating{plugin{config: c}}
 
 // Set replaces all configurations.
 func (p *Validating) Set(list []*admissionv1.ValidatingWebhookConfiguration) {
-	p.set(validating(list, p.config.Resolver, report))
+	p.set(validating(list, &p.config, report))
 }
 
 // Validate implements admission.ValidatingInterface: all webhooks are asked at the

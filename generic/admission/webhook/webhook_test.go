@@ -211,7 +211,7 @@ func TestMutation(t *testing.T) {
 			if c.op == admission.Delete {
 				a.Operation, a.OldObject, a.Object = c.op, a.Object, nil
 			}
-			err := admission.Chain{p}.Admit(t.Context(), a)
+			err := admission.NewChain(nil, admission.Named{Plugin: p}).Admit(t.Context(), a)
 			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%v", err)
 			}
