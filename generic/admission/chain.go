@@ -2,7 +2,11 @@ package admission
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"triplane/generic/metrics"
 )
@@ -99,8 +103,17 @@ func (c Chain) round(ctx context.Context, a *Attributes, phase metrics.Admission
 		now := time.Now()
 		p.metrics.Took(phase, string(a.Operation), err != nil, now.Sub(last))
 		if last = now; err != nil {
-			return err
+			return inTime(ctx, err)
 		}
 	}
 	return nil
+}
+
+// inTime is a plugin's refusal, or that the request took too long, whatever became of
+// the plugin then.
+func inTime(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", ctx.Err()), 0)
+	}
+	return err
 }

@@ -10,8 +10,13 @@ import (
 	"strconv"
 	"time"
 
+	admissionapi "k8s.io/api/admission/v1"
+	admissionv1beta1 "k8s.io/api/admission/v1beta1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/client-go/kubernetes/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 )
 
@@ -29,11 +34,20 @@ type client struct {
 const dialTimeout = 30 * time.Second
 
 func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
+	codecs, err := reviews()
+	if err != nil {
+		return nil, err
+	}
+	// Whatever the answer says of its type, it has to be JSON.
+	codec := serializer.NegotiatedSerializerWrapper(runtime.SerializerInfo{
+		Serializer: codecs.LegacyCodec(admissionapi.SchemeGroupVersion, admissionv1beta1.SchemeGroupVersion),
+	})
 	config := &rest.Config{
 		QPS:             -1,
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.CABundle},
-		ContentConfig:   rest.ContentConfig{NegotiatedSerializer: scheme.Codecs.WithoutConversion()},
+		ContentConfig:   rest.ContentConfig{NegotiatedSerializer: codec},
 	}
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return bounded{rt} })
 	var path string
 	switch {
 	case c.Service != nil:
@@ -110,8 +124,8 @@ func toService(config *rest.Config, s *admissionv1.ServiceReference, resolver Re
 	return path
 }
 
-// post sends a review and returns the answer's body.
-func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
+// post sends a review and decodes the answer, as the type of its version says.
+func (c *client) post(ctx context.Context, body []byte, answer runtime.Object) error {
 	r := c.rest.Post().AbsPath(c.path).Body(body).SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json, */*")
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
@@ -120,7 +134,35 @@ func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 		}
 		r = r.Timeout(left)
 	}
-	return r.Do(ctx).Raw()
+	return r.Do(ctx).Into(answer)
+}
+
+// maxAnswer bounds the answer of a webhook, in bytes. No patch that can be stored is as
+// long.
+const maxAnswer = 16 << 20
+
+// bounded refuses answers that are longer than maxAnswer.
+type bounded struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, maxAnswer)
+	}
+	return response, err
+}
+
+// reviews knows the versions of AdmissionReview.
+func reviews() (serializer.CodecFactory, error) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{admissionapi.AddToScheme, admissionv1beta1.AddToScheme} {
+		if err := add(s); err != nil {
+			return serializer.CodecFactory{}, err
+		}
+	}
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"}) // Status
+	return serializer.NewCodecFactory(s), nil
 }
 
 // close drops idle connections.
