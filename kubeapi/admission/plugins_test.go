@@ -36,33 +36,35 @@ func TestTableOfPlugins(t *testing.T) {
 	}
 }
 
-// newPlugins makes the plugins of the names; text is the AdmissionConfiguration.
-func newPlugins(t *testing.T, text string, names ...string) (*Plugins, error) {
+func loopback() *restclient.Config { return &restclient.Config{Host: "http://loopback.invalid"} }
+
+// read reads an AdmissionConfiguration.
+func read(t *testing.T, text string, enabled ...string) *configuration.Plugins {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "admission.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text == "" {
-		file = ""
-	}
-	c, err := configuration.Read(file, names)
+	c, err := configuration.Read(file, enabled)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	return New(Dependencies{
-		Stores: testStores(), Loopback: &restclient.Config{Host: "http://loopback.invalid"}, Configurations: c,
-		FeatureEnabled: func(string) bool { return true },
-	}, func(name string) bool { return slices.Contains(names, name) })
+	return c
+}
+
+// newPlugins makes the plugins of the names.
+func newPlugins(names ...string) (*Plugins, error) {
+	return New(Dependencies{Stores: testStores(), Loopback: loopback(), FeatureEnabled: func(string) bool { return true }},
+		func(name string) bool { return slices.Contains(names, name) })
 }
 
 func TestPluginsMutateOrValidate(t *testing.T) {
-	p, err := newPlugins(t, "", allNames()...)
+	p, err := newPlugins(allNames()...)
 	if err == nil || !strings.Contains(err.Error(), "couldn't init admission plugin \"ImagePolicyWebhook\"") {
 		t.Fatal(err)
 	}
 	some := slices.DeleteFunc(allNames(), func(n string) bool { return n == "ImagePolicyWebhook" || n == "EventRateLimit" })
-	if p, err = newPlugins(t, "", some...); err != nil {
+	if p, err = newPlugins(some...); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(p.Chain.Names(), some) {
