@@ -18,6 +18,7 @@ import (
 
 	"triplane/aggregator"
 	"triplane/apiextensions"
+	"triplane/cmd/triplane/pki"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/discovery"
 	"triplane/generic/openapi"
@@ -37,6 +38,7 @@ import (
 type parts struct {
 	options *Options
 	store   *store
+	files   pki.Files // generated keys and certificates
 	config  *server.Config
 
 	scheme    *runtime.Scheme
@@ -56,8 +58,8 @@ type parts struct {
 }
 
 // newParts makes all that the servers share.
-func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
-	p := &parts{options: o, store: st, config: c, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
+func newParts(o *Options, st *store, files pki.Files, c *server.Config) (*parts, error) {
+	p := &parts{options: o, store: st, files: files, config: c, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err

@@ -38,6 +38,7 @@ type Options struct {
 	Audit          *options.Audit
 	Features       *options.Features
 	Kube           *Kube
+	Controllers    *Controllers
 	Ignored        *options.Ignored
 	Unsupported    *options.Unsupported
 
@@ -96,6 +97,7 @@ func NewOptions() *Options {
 			Tolerations:        admission.DefaultTolerationOptions(),
 			Kubelet:            kubelet.DefaultConfig(),
 		},
+		Controllers: newControllers(),
 		Ignored:     &options.Ignored{},
 		Unsupported: &options.Unsupported{},
 	}
@@ -129,6 +131,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Features.AddFlags(sets.FlagSet("features"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
 	o.Kube.addKubeletFlags(sets.FlagSet("kubelet"))
+	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	o.Ignored.AddFlags(sets.FlagSet("ignored"))
 	o.Unsupported.AddFlags(sets.FlagSet("unsupported"))
 	return sets
@@ -163,7 +166,7 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
-		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Unsupported,
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Controllers, o.Unsupported,
 	} {
 		errs = append(errs, v.Validate()...)
 	}

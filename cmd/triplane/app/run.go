@@ -175,7 +175,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	c.RESTOptionsGetter = stored
 	c.FlowControl = flowControl(o.ServerRun, stored)
 
-	p, err := newParts(o, st, c)
+	p, err := newParts(o, st, files, c)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,12 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 		}
 		return nil, err
 	}
-	return outermost.PrepareRun(), nil
+	var prepared *server.PreparedServer
+	if err := p.makeControllers(outermost, func() <-chan struct{} { return prepared.HooksDone() }); err != nil {
+		return nil, err
+	}
+	prepared = outermost.PrepareRun()
+	return prepared, nil
 }
 
 // flowControl queues requests by the default objects until the stored ones are
