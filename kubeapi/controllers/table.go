@@ -5,6 +5,8 @@ import (
 
 	"triplane/kubeapi/controllers/certificates"
 	"triplane/kubeapi/controllers/control"
+	"triplane/kubeapi/controllers/disruption"
+	"triplane/kubeapi/controllers/endpointslice"
 	"triplane/kubeapi/controllers/garbage"
 	"triplane/kubeapi/controllers/legacytoken"
 	"triplane/kubeapi/controllers/namespace"
@@ -41,6 +43,9 @@ func table() []controller {
 			return certificates.NewSigner(e, o.SigningAuthority)
 		}},
 		{"clusterrole-aggregation-controller", plain(roleaggregation.New)},
+		{"disruption-controller", plain(disruption.New)},
+		{"endpointslice-controller", plain(endpointslice.NewServices)},
+		{"endpointslice-mirroring-controller", plain(endpointslice.NewMirroring)},
 		{"garbage-collector-controller", plain(garbage.New)},
 		{"legacy-serviceaccount-token-cleaner-controller", func(e *control.Env, o *Options) (run, error) {
 			return legacytoken.New(e, o.LegacyTokenCleanUpPeriod)

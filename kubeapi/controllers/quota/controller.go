@@ -2,7 +2,6 @@ package quota
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -21,9 +20,10 @@ const (
 	serviceAccount = "resourcequota-controller"
 	// settle is how long further changes are awaited before a quota is counted.
 	settle = 200 * time.Millisecond
-	// again is when a quota is counted once more whose use has changed: what
-	// admission had charged may have been on its way.
-	again = 2 * time.Second
+	// calm is for how long nothing must have been charged to a quota before its use
+	// is lowered: an object is charged before it is there to be counted. patience is
+	// for how long that is awaited.
+	calm, patience = 300 * time.Millisecond, 5 * time.Second
 	// resync is how often quotas are counted in any case.
 	resync = 5 * time.Minute
 )
@@ -42,8 +42,12 @@ type controller struct {
 	queue    *control.Queue[control.Key]
 
 	mu    sync.Mutex
-	names map[string][]string // of the quotas of each namespace
+	names map[string]map[string]*use // by namespace and name of the quota
 }
+
+// use is what happens to a quota: when it was charged last, and since when its use
+// is to be lowered.
+type use struct{ charged, postponed time.Time }
 
 // New makes the controller and returns how it works.
 func New(e *control.Env) (func(context.Context), error) {
@@ -56,7 +60,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controller{env: e, client: client, metadata: meta, names: map[string][]string{}}
+	c := &controller{env: e, client: client, metadata: meta, names: map[string]map[string]*use{}}
 	c.queue = control.NewQueue(e, "resourcequota_primary", c.sync)
 	e.Feed.On(quotas, c.quotaChanged)
 	e.Feed.OnDeletion(func(o *control.Object) { c.lessUsed(o.Namespace) })
@@ -75,25 +79,53 @@ func (c *controller) quotaChanged(o *control.Object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	names := c.names[o.Namespace]
-	switch known := slices.Contains(names, o.Name); {
-	case o.Deleted():
-		if names = slices.DeleteFunc(names, func(n string) bool { return n == o.Name }); len(names) == 0 {
+	if o.Deleted() {
+		if delete(names, o.Name); len(names) == 0 {
 			delete(c.names, o.Namespace)
-		} else {
-			c.names[o.Namespace] = names
 		}
 		return
-	case !known:
-		c.names[o.Namespace] = append(names, o.Name)
 	}
-	c.queue.Add(control.KeyOf(o))
+	if names == nil {
+		names = map[string]*use{}
+		c.names[o.Namespace] = names
+	}
+	known := names[o.Name]
+	if known == nil {
+		known = &use{}
+		names[o.Name] = known
+		c.queue.Add(control.KeyOf(o))
+	}
+	known.charged = time.Now()
+	q, err := control.Decode(o, &corev1.ResourceQuota{})
+	if err == nil && !equality.Semantic.DeepEqual(q.Spec.Hard, q.Status.Hard) {
+		c.queue.Add(control.KeyOf(o))
+	}
+}
+
+// mayLower reports whether the use of a quota can be lowered now: nothing was
+// charged a moment ago, or that goes on for too long.
+func (c *controller) mayLower(key control.Key) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, now := c.names[key.Namespace][key.Name], time.Now()
+	if known == nil {
+		return true
+	}
+	if known.postponed.IsZero() {
+		known.postponed = now
+	}
+	if now.Sub(known.charged) < calm && now.Sub(known.postponed) < patience {
+		return false
+	}
+	known.postponed = time.Time{}
+	return true
 }
 
 // lessUsed has the quotas of a namespace counted soon.
 func (c *controller) lessUsed(namespace string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, name := range c.names[namespace] {
+	for name := range c.names[namespace] {
 		c.queue.AddAfter(control.Key{Namespace: namespace, Name: name}, settle)
 	}
 }
@@ -116,12 +148,23 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 	if equality.Semantic.DeepEqual(status, q.Status) {
 		return nil
 	}
+	if lowers(used, q.Status.Used) && !c.mayLower(key) {
+		c.queue.AddAfter(key, calm)
+		return nil
+	}
 	q.Status = status
 	if _, err = c.client.ResourceQuotas(key.Namespace).UpdateStatus(ctx, q, metav1.UpdateOptions{}); apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err == nil {
-		c.queue.AddAfter(key, again)
-	}
 	return err
+}
+
+// lowers reports whether less is used of a resource than before.
+func lowers(used, before corev1.ResourceList) bool {
+	for name, amount := range before {
+		if now, ok := used[name]; ok && now.Cmp(amount) < 0 {
+			return true
+		}
+	}
+	return false
 }
