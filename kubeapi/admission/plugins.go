@@ -11,6 +11,7 @@ import (
 	"triplane/generic/admission/webhook"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/discovery"
+	"triplane/generic/metrics"
 	"triplane/generic/server"
 	"triplane/kubeapi/group"
 )
@@ -31,6 +32,9 @@ type Dependencies struct {
 	Loopback *restclient.Config
 	// Tolerations are the options of DefaultTolerationSeconds.
 	Tolerations TolerationOptions
+
+	// Metrics measure the plugins; nil measures nothing.
+	Metrics *metrics.Admission
 
 	configured *configured
 }
@@ -97,9 +101,10 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 	p := &Plugins{configured: d.configured, client: client}
 	for _, row := range Table() {
 		if enabled == nil || enabled(row.Name) {
-			p.Chain = append(p.Chain, row.make(&d))
+			p.Chain = append(p.Chain, admission.Observed(row.Name, row.make(&d), d.Metrics))
 		}
 	}
+	p.Chain = p.Chain.Observed(d.Metrics)
 	return p, nil
 }
 

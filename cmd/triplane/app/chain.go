@@ -132,6 +132,7 @@ func (p *parts) makeAdmission() error {
 		Services:    p.services,
 		Loopback:    c.LoopbackClientConfig,
 		Tolerations: p.options.Kube.Tolerations,
+		Metrics:     c.Metrics.Admission,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 	if err != nil {
 		return err
