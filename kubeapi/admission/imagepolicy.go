@@ -54,7 +54,7 @@ const (
 	imagePolicyInfix = ".image-policy.k8s.io/"
 )
 
-func newImagePolicy(_ *Dependencies, raw []byte) (admission.Interface, error) {
+func newImagePolicy(d *Dependencies, raw []byte) (admission.Interface, error) {
 	var c struct {
 		ImagePolicy imagePolicySettings `json:"imagePolicy"`
 	}
@@ -76,7 +76,11 @@ func newImagePolicy(_ *Dependencies, raw []byte) (admission.Interface, error) {
 		}
 		*bounded.value *= bounded.one
 	}
-	caller, err := webhook.NewCaller(s.KubeConfigFile)
+	var dial webhook.Dial
+	if d.Services != nil {
+		dial = d.Services.DialControlPlane
+	}
+	caller, err := webhook.NewCaller(s.KubeConfigFile, dial)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 
 	"k8s.io/client-go/dynamic"
@@ -13,6 +12,7 @@ import (
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/configuration"
+	"triplane/generic/admission/webhook"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/discovery"
 	"triplane/generic/metrics"
@@ -29,8 +29,9 @@ type Dependencies struct {
 	Authorizer authorizer.Authorizer
 	// Groups lists what the server serves, for the params of policies.
 	Groups *discovery.Groups
-	// Services finds where the Services of webhooks can be reached.
-	Services ServiceResolver
+	// Services finds where the Services of webhooks can be reached, and connects to
+	// webhooks.
+	Services webhook.Resolver
 	// Loopback is for clients inside this process.
 	Loopback *restclient.Config
 	// Tolerations are the options of DefaultTolerationSeconds.
@@ -51,12 +52,6 @@ type Dependencies struct {
 
 func (d *Dependencies) enabled(gate string) bool {
 	return d.FeatureEnabled != nil && d.FeatureEnabled(gate)
-}
-
-// ServiceResolver finds where a port of a Service can be reached. It is safe for
-// concurrent use.
-type ServiceResolver interface {
-	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
 }
 
 // Plugin is a row of the table of plugins. One of make and configure is set.

@@ -21,6 +21,7 @@ import (
 	"triplane/generic/admission/configuration"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/discovery"
+	"triplane/generic/egress"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 	"triplane/generic/options"
@@ -39,6 +40,7 @@ type parts struct {
 	options *Options
 	store   *store
 	config  *server.Config
+	egress  *egress.Selector // nil connects directly
 
 	scheme    *runtime.Scheme
 	schemas   *models.Source
@@ -57,8 +59,8 @@ type parts struct {
 }
 
 // newParts makes all that the servers share.
-func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
-	p := &parts{options: o, store: st, config: c, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
+func newParts(o *Options, st *store, c *server.Config, e *egress.Selector) (*parts, error) {
+	p := &parts{options: o, store: st, config: c, egress: e, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err
@@ -80,7 +82,7 @@ func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
 func (p *parts) makeAuthorization() error {
 	c, own := p.config, newAuthorizers()
 	c.PostStartHooks = append(c.PostStartHooks, own.startHook())
-	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics, ServerID: p.serverID()})
+	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics, ServerID: p.serverID(), Egress: p.egress})
 	if err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (p *parts) makeAuthorization() error {
 func (p *parts) makeAuthentication() (err error) {
 	c := p.config
 	if p.authn, err = p.options.Authentication.Build(options.AuthenticationInputs{
-		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed,
+		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
 	}); err != nil {
 		return err
 	}
@@ -150,7 +152,7 @@ func (p *parts) makeAdmission() error {
 
 func (p *parts) makeServices() (err error) {
 	toEndpoints := p.options.Kube.AggregatorRouting || p.options.Etcd.Embedded() // alone there is no kube-proxy
-	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints)
+	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints, p.egress)
 	return err
 }
 
@@ -181,7 +183,11 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	kubelets, err := kubelet.New(kube.Kubelet)
+	reach := kube.Kubelet
+	if p.options.Egress.ConfigFile != "" {
+		reach.Dial = p.egress.DialCluster
+	}
+	kubelets, err := kubelet.New(reach)
 	if err != nil {
 		return nil, err
 	}

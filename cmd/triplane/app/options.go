@@ -38,9 +38,9 @@ type Options struct {
 	Admission      *options.Admission
 	Audit          *options.Audit
 	Features       *options.Features
+	Egress         *options.Egress
 	Kube           *Kube
 	Ignored        *options.Ignored
-	Unsupported    *options.Unsupported
 
 	plugins []genericadmission.Plugin
 	logging *logsapi.LoggingConfiguration
@@ -89,6 +89,7 @@ func NewOptions() *Options {
 		Admission:      options.NewAdmission(admissionPlugins(nil)),
 		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),
+		Egress:         &options.Egress{},
 		Kube: &Kube{
 			ServiceNodePorts: utilnet.PortRange{Base: 30000, Size: 2768},
 			EventTTL:         time.Hour,
@@ -98,8 +99,7 @@ func NewOptions() *Options {
 			Tolerations:        admission.DefaultTolerationOptions(),
 			Kubelet:            kubelet.DefaultConfig(),
 		},
-		Ignored:     &options.Ignored{},
-		Unsupported: &options.Unsupported{},
+		Ignored: &options.Ignored{},
 	}
 }
 
@@ -136,10 +136,10 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.ServerRun.AddFlags(sets.FlagSet("generic"))
 	o.Audit.AddFlags(sets.FlagSet("auditing"))
 	o.Features.AddFlags(sets.FlagSet("features"))
+	o.Egress.AddFlags(sets.FlagSet("egress selector"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
 	o.Kube.addKubeletFlags(sets.FlagSet("kubelet"))
 	o.Ignored.AddFlags(sets.FlagSet("ignored"))
-	o.Unsupported.AddFlags(sets.FlagSet("unsupported"))
 	return sets
 }
 
@@ -172,7 +172,7 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
-		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Unsupported,
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube,
 	} {
 		errs = append(errs, v.Validate()...)
 	}
