@@ -19,26 +19,17 @@ const Group = "apiserver.config.k8s.io"
 // apiVersion and kind. It returns the version of the document, which is one of
 // versions. Field names are case-sensitive; unknown and repeated fields are errors.
 func Decode(raw []byte, kind string, versions []string, into any) (version string, err error) {
-	return DecodeGroup(raw, Group, kind, versions, into)
-}
-
-// DecodeGroup is Decode for a kind of another group.
-func DecodeGroup(raw []byte, group, kind string, versions []string, into any) (version string, err error) {
 	kinds := make([]schema.GroupVersionKind, len(versions))
 	for i := range versions {
-		kinds[i] = schema.GroupVersionKind{Group: group, Version: versions[i], Kind: kind}
+		kinds[i] = schema.GroupVersionKind{Group: Group, Version: versions[i], Kind: kind}
 	}
-	found, err := decode(raw, kinds, into)
+	found, err := DecodeAs(raw, kinds, into)
 	return found.Version, err
 }
 
-// DecodeAs is Decode for documents of one of several kinds.
-func DecodeAs(raw []byte, kinds []schema.GroupVersionKind, into any) error {
-	_, err := decode(raw, kinds, into)
-	return err
-}
-
-func decode(raw []byte, kinds []schema.GroupVersionKind, into any) (found schema.GroupVersionKind, err error) {
+// DecodeAs is Decode for documents of one of the kinds, which may be of other groups.
+// It returns the one found.
+func DecodeAs(raw []byte, kinds []schema.GroupVersionKind, into any) (found schema.GroupVersionKind, err error) {
 	text, err := yaml.YAMLToJSONStrict(raw)
 	if err != nil {
 		return found, err

@@ -40,6 +40,7 @@ type Options struct {
 	Features       *options.Features
 	Egress         *options.Egress
 	Kube           *Kube
+	Controllers    *Controllers
 	Ignored        *options.Ignored
 
 	plugins []genericadmission.Plugin
@@ -99,7 +100,8 @@ func NewOptions() *Options {
 			Tolerations:        admission.DefaultTolerationOptions(),
 			Kubelet:            kubelet.DefaultConfig(),
 		},
-		Ignored: &options.Ignored{},
+		Controllers: newControllers(),
+		Ignored:     &options.Ignored{},
 	}
 }
 
@@ -139,6 +141,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Egress.AddFlags(sets.FlagSet("egress selector"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
 	o.Kube.addKubeletFlags(sets.FlagSet("kubelet"))
+	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	o.Ignored.AddFlags(sets.FlagSet("ignored"))
 	return sets
 }
@@ -172,7 +175,7 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
-		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube,
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Controllers,
 	} {
 		errs = append(errs, v.Validate()...)
 	}

@@ -184,7 +184,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 
 	c.Metrics.MustRegister(selector.Collectors()...)
 
-	p, err := newParts(o, st, c, selector)
+	p, err := newParts(o, st, files, c, selector)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,12 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 		}
 		return nil, err
 	}
-	return outermost.PrepareRun(), nil
+	var prepared *server.PreparedServer
+	if err := p.makeControllers(outermost, func() <-chan struct{} { return prepared.HooksDone() }); err != nil {
+		return nil, err
+	}
+	prepared = outermost.PrepareRun()
+	return prepared, nil
 }
 
 // flowControl queues requests by the default objects until the stored ones are

@@ -69,7 +69,7 @@ func Read(file string, enabled []string) (*Plugins, error) {
 		}
 	}
 	var c admissionConfiguration
-	if err := configfile.DecodeAs(raw, kinds(), &c); err != nil {
+	if _, err := configfile.DecodeAs(raw, kinds(), &c); err != nil {
 		return nil, fmt.Errorf("unable to decode admission control configuration from %q: %w", file, err)
 	}
 	for _, plugin := range c.Plugins {
@@ -137,7 +137,8 @@ func Decode(raw []byte, into any, kinds ...schema.GroupVersionKind) error {
 	if len(raw) == 0 {
 		return nil
 	}
-	return configfile.DecodeAs(raw, kinds, into)
+	_, err := configfile.DecodeAs(raw, kinds, into)
+	return err
 }
 
 // DecodeUnversioned reads a document that has no kind. Unknown fields are errors.
