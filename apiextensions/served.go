@@ -14,6 +14,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // stored is a store whose methods give way to those embedded beside it: they are
@@ -88,11 +89,16 @@ func (s *served) ConvertFieldLabel(label, value string) (string, string, error) 
 	return s.version.fieldLabel(label, value)
 }
 
+// converts reports whether a webhook makes the objects of the version.
+func (s *served) converts() bool {
+	_, none := s.version.definition.converter.(conversion.None)
+	return !none && s.version != s.version.definition.storage
+}
+
 // Delete implements rest.GracefulDeleter. Where a webhook converts, an object
 // that cannot be converted to the version is not deleted through it.
 func (s *served) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	d := s.version.definition
-	if _, none := d.converter.(conversion.None); !none && s.version != d.storage {
+	if s.converts() {
 		obj, err := s.Read(ctx, name)
 		if err != nil {
 			return nil, false, err
@@ -102,6 +108,25 @@ func (s *served) Delete(ctx context.Context, name string, validate rest.Validate
 		}
 	}
 	return s.stored.Delete(ctx, name, validate, opts)
+}
+
+// DeleteCollection implements rest.CollectionDeleter. Nothing is deleted where the
+// answer could not show it.
+func (s *served) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
+	if s.converts() {
+		found, err := s.List(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		if l, ok := found.(*rest.StoredList); ok {
+			for _, item := range l.Items {
+				if _, err := item.Wire(s.version.gvk.GroupVersion(), wire.JSON); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return s.stored.DeleteCollection(ctx, validate, opts, list)
 }
 
 // Watch implements rest.Watcher. A watch that finds the cache dropped, as the

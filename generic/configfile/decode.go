@@ -18,6 +18,11 @@ const Group = "apiserver.config.k8s.io"
 // apiVersion and kind. It returns the version of the document, which is one of
 // versions. Field names are case-sensitive; unknown and repeated fields are errors.
 func Decode(raw []byte, kind string, versions []string, into any) (version string, err error) {
+	return DecodeGroup(raw, Group, kind, versions, into)
+}
+
+// DecodeGroup is Decode for a kind of another group.
+func DecodeGroup(raw []byte, group, kind string, versions []string, into any) (version string, err error) {
 	text, err := yaml.YAMLToJSONStrict(raw)
 	if err != nil {
 		return "", err
@@ -26,10 +31,10 @@ func Decode(raw []byte, kind string, versions []string, into any) (version strin
 	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(text, &header); err != nil {
 		return "", err
 	}
-	group, version, _ := strings.Cut(header.APIVersion, "/")
-	if header.Kind != kind || group != Group || !slices.Contains(versions, version) {
+	given, version, _ := strings.Cut(header.APIVersion, "/")
+	if header.Kind != kind || given != group || !slices.Contains(versions, version) {
 		return "", fmt.Errorf("no kind %q is registered for version %q: expected kind %s of %s/%s",
-			header.Kind, header.APIVersion, kind, Group, strings.Join(versions, ", "))
+			header.Kind, header.APIVersion, kind, group, strings.Join(versions, ", "))
 	}
 	problems, err := sigsjson.UnmarshalStrict(text, into)
 	if err != nil {

@@ -16,6 +16,8 @@ func Chain(director http.Handler, o Options) http.Handler {
 		withGoaway(o.GoawayOptions),
 		withRequestInfo(o.RequestInfoOptions),
 		withMetrics(o.Metrics),
+		withAccessLog,
+		withSlowRequestLog,
 		withRetryAfter(o.RetryAfterOptions, o.WaitGroupOptions),
 		withWaitGroup(o.WaitGroupOptions),
 		withTermination(o.TerminationOptions),

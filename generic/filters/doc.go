@@ -12,6 +12,8 @@
 //	goaway               a fraction of HTTP/2 clients is asked to reconnect
 //	requestInfo          path and query become a RequestInfo
 //	metrics              the request is counted and timed
+//	accessLog            with -v=3, the request is logged
+//	slowRequestLog       requests that take long are logged with what took the time
 //	retryAfter           429 while the server drains
 //	waitGroup            shutdown waits for the request
 //	termination          long-running requests end with the server

@@ -87,6 +87,31 @@ func (t *Ticket) FlowSchemaUID() []string { return t.schema.uid }
 // PriorityLevelUID is the uid of the request's priority level likewise.
 func (t *Ticket) PriorityLevelUID() []string { return t.schema.levelUID }
 
+// Account is how a request was handled.
+type Account struct {
+	Schema, Level     string
+	Seats, FinalSeats int
+	// Waited is how long it was in a queue; Started is when it began to execute, zero
+	// where it did not.
+	Waited  time.Duration
+	Started time.Time
+}
+
+// Account returns how the request was handled so far; false where it has not been
+// classified.
+func (t *Ticket) Account() (Account, bool) {
+	if t.schema == nil {
+		return Account{}, false
+	}
+	t.level.mu.Lock()
+	defer t.level.mu.Unlock()
+	a := Account{Schema: t.schema.name, Level: t.level.name, Seats: t.seats, FinalSeats: t.finalSeats, Started: t.started}
+	if !t.started.IsZero() {
+		a.Waited = t.started.Sub(t.arrived)
+	}
+	return a, true
+}
+
 // Enter returns "" when the request may execute, which may be after it waited in
 // a queue, at most for limit and as long as ctx lasts; else the reason why not.
 // After "" the seats have to be given back by Leave.

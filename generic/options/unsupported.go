@@ -17,7 +17,6 @@ func (o *Unsupported) AddFlags(fs *pflag.FlagSet) {
 	o.files = map[string]*string{}
 	for name, what := range map[string]string{
 		"admission-control-config-file": "configurations of admission plugins",
-		"egress-selector-config-file":   "connections to nodes, etcd and webhooks through proxies",
 	} {
 		o.files[name] = fs.String(name, "", "File with "+what+". Not supported: refused unless blank.")
 	}

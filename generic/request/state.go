@@ -40,6 +40,7 @@ type State struct {
 	deadline time.Time
 
 	mu     sync.Mutex
+	steps  []Step
 	armed  context.Context
 	cancel context.CancelFunc
 }

@@ -2,13 +2,13 @@ package admission
 
 import (
 	"context"
-	"net/url"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
 	"triplane/generic/admission"
+	"triplane/generic/admission/webhook"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/discovery"
 	"triplane/generic/server"
@@ -24,20 +24,15 @@ type Dependencies struct {
 	Authorizer authorizer.Authorizer
 	// Groups lists what the server serves, for the params of policies.
 	Groups *discovery.Groups
-	// Services finds where the Services of webhooks can be reached.
-	Services ServiceResolver
+	// Services finds where the Services of webhooks can be reached, and connects to
+	// webhooks.
+	Services webhook.Resolver
 	// Loopback is for clients inside this process.
 	Loopback *restclient.Config
 	// Tolerations are the options of DefaultTolerationSeconds.
 	Tolerations TolerationOptions
 
 	configured *configured
-}
-
-// ServiceResolver finds where a port of a Service can be reached. It is safe for
-// concurrent use.
-type ServiceResolver interface {
-	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
 }
 
 // Plugin is a row of the table of plugins.

@@ -20,7 +20,7 @@ import (
 func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 	return registry.Kind[*nodev1.RuntimeClass]{
 		Hub:            nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
-		Representation: registry.Typed[*nodev1.RuntimeClass]{AnyFinalizer: true},
+		Representation: registry.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
 		New:            func() *nodev1.RuntimeClass { return &nodev1.RuntimeClass{} },
 		NewList:        func() runtime.Object { return &nodev1.RuntimeClassList{} },
 		Names:          registry.Names{Plural: "runtimeclasses", Singular: "runtimeclass"},

@@ -18,14 +18,17 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 	type template = *resourcev1.ResourceClaimTemplate
 	return registry.Kind[template]{
 		Hub: v1.WithKind("ResourceClaimTemplate"), Namespaced: true,
-		New:     func() template { return &resourcev1.ResourceClaimTemplate{} },
-		NewList: func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
-		Names:   registry.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
+		Representation: registry.Typed[template]{Versions: templateVersions()},
+		New:            func() template { return &resourcev1.ResourceClaimTemplate{} },
+		NewList:        func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
+		Names:          registry.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
 		Write: registry.Write[template]{
 			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
 			Validate: func(ctx context.Context, t template) field.ErrorList {
 				path := field.NewPath("spec", "spec")
-				return append(validateAdminAccess(ctx, stores, &t.Spec.Spec, path), validateClaimSpec(&t.Spec.Spec, path)...)
+				errs := check.TemplateMeta(&t.Spec.ObjectMeta, field.NewPath("spec", "metadata"))
+				errs = append(errs, validateAdminAccess(ctx, stores, &t.Spec.Spec, path)...)
+				return append(errs, validateClaimSpec(&t.Spec.Spec, path)...)
 			},
 			ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
 				return check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))

@@ -21,6 +21,7 @@ import (
 	"triplane/cmd/triplane/pki"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/discovery"
+	"triplane/generic/egress"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 	"triplane/generic/options"
@@ -40,6 +41,7 @@ type parts struct {
 	store   *store
 	files   pki.Files // generated keys and certificates
 	config  *server.Config
+	egress  *egress.Selector // nil connects directly
 
 	scheme    *runtime.Scheme
 	schemas   *models.Source
@@ -58,8 +60,8 @@ type parts struct {
 }
 
 // newParts makes all that the servers share.
-func newParts(o *Options, st *store, files pki.Files, c *server.Config) (*parts, error) {
-	p := &parts{options: o, store: st, files: files, config: c, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
+func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector) (*parts, error) {
+	p := &parts{options: o, store: st, files: files, config: c, egress: e, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err
@@ -81,7 +83,7 @@ func newParts(o *Options, st *store, files pki.Files, c *server.Config) (*parts,
 func (p *parts) makeAuthorization() error {
 	c, own := p.config, newAuthorizers()
 	c.PostStartHooks = append(c.PostStartHooks, own.startHook())
-	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics, ServerID: p.serverID()})
+	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics, ServerID: p.serverID(), Egress: p.egress})
 	if err != nil {
 		return err
 	}
@@ -93,7 +95,7 @@ func (p *parts) makeAuthorization() error {
 func (p *parts) makeAuthentication() (err error) {
 	c := p.config
 	if p.authn, err = p.options.Authentication.Build(options.AuthenticationInputs{
-		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed,
+		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
 	}); err != nil {
 		return err
 	}
@@ -143,7 +145,7 @@ func (p *parts) makeAdmission() error {
 
 func (p *parts) makeServices() (err error) {
 	toEndpoints := p.options.Kube.AggregatorRouting || p.options.Etcd.Embedded() // alone there is no kube-proxy
-	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints)
+	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints, p.egress)
 	return err
 }
 
@@ -174,7 +176,11 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	kubelets, err := kubelet.New(kube.Kubelet)
+	reach := kube.Kubelet
+	if p.options.Egress.ConfigFile != "" {
+		reach.Dial = p.egress.DialCluster
+	}
+	kubelets, err := kubelet.New(reach)
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,7 @@ type Options struct {
 	Admission      *options.Admission
 	Audit          *options.Audit
 	Features       *options.Features
+	Egress         *options.Egress
 	Kube           *Kube
 	Controllers    *Controllers
 	Ignored        *options.Ignored
@@ -88,6 +89,7 @@ func NewOptions() *Options {
 		Admission:      options.NewAdmission(admissionPlugins()),
 		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),
+		Egress:         &options.Egress{},
 		Kube: &Kube{
 			ServiceNodePorts: utilnet.PortRange{Base: 30000, Size: 2768},
 			EventTTL:         time.Hour,
@@ -129,6 +131,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.ServerRun.AddFlags(sets.FlagSet("generic"))
 	o.Audit.AddFlags(sets.FlagSet("auditing"))
 	o.Features.AddFlags(sets.FlagSet("features"))
+	o.Egress.AddFlags(sets.FlagSet("egress selector"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
 	o.Kube.addKubeletFlags(sets.FlagSet("kubelet"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))

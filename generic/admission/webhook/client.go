@@ -15,9 +15,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Resolver finds where a Service can be reached.
+// Resolver finds where a Service can be reached, and connects to webhooks behind
+// Services (DialCluster) and others (DialControlPlane).
 type Resolver interface {
 	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
+	DialCluster(ctx context.Context, network, address string) (net.Conn, error)
+	DialControlPlane(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // client posts reviews to one webhook.
@@ -25,8 +28,6 @@ type client struct {
 	rest *rest.RESTClient
 	path string
 }
-
-const dialTimeout = 30 * time.Second
 
 func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, error) {
 	config := &rest.Config{
@@ -45,6 +46,9 @@ func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, 
 		}
 		config.Host, path = u.Scheme+"://"+u.Host, u.Path
 		config.Proxy = http.ProxyFromEnvironment
+		if resolver != nil {
+			config.Dial = resolver.DialControlPlane
+		}
 	default:
 		return nil, errors.New("webhook configuration must have either service or URL")
 	}
@@ -77,20 +81,19 @@ func toService(config *rest.Config, s *admissionv1.ServiceReference, resolver Re
 	host := s.Name + "." + s.Namespace + ".svc"
 	config.Host = "https://" + net.JoinHostPort(host, strconv.Itoa(int(port)))
 	config.TLSClientConfig.ServerName = host
-	namespace, name := s.Namespace, s.Name
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: dialTimeout}
-	config.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if resolver != nil {
-			u, err := resolver.ResolveEndpoint(namespace, name, port)
-			if err != nil {
-				return nil, err
-			}
-			addr = u.Host
-		}
-		return dialer.DialContext(ctx, network, addr)
-	}
 	if s.Path != nil {
 		path = *s.Path
+	}
+	if resolver == nil {
+		return path
+	}
+	namespace, name := s.Namespace, s.Name
+	config.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		u, err := resolver.ResolveEndpoint(namespace, name, port)
+		if err != nil {
+			return nil, err
+		}
+		return resolver.DialCluster(ctx, network, u.Host)
 	}
 	return path
 }

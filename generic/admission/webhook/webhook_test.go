@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/admission"
+	"triplane/generic/egress"
 )
 
 // converter is for config maps, which have one version.
@@ -225,7 +226,7 @@ func TestMutation(t *testing.T) {
 	}
 }
 
-type nobody struct{}
+type nobody struct{ *egress.Selector }
 
 func (nobody) ResolveEndpoint(string, string, int32) (*url.URL, error) {
 	return nil, errors.New("no such service")
