@@ -171,13 +171,13 @@ func (m *Manager) watchForeign(ctx context.Context, f *foreign) error {
 		}
 		for i := range events {
 			e := &events[i]
-			switch {
-			case e.Type == storage.Bookmark:
+			switch e.Type {
+			case storage.Bookmark:
 				if initial && e.InitialEventsEnd && !f.known() {
 					f.set(nil, time.Time{})
 				}
 				initial = initial && !e.InitialEventsEnd
-			case e.Type == storage.Deleted:
+			case storage.Deleted:
 				f.set(nil, time.Time{})
 			default:
 				f.take(e.Record.Value, initial)

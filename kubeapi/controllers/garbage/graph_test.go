@@ -111,7 +111,7 @@ func TestReadsOvertakeChanges(t *testing.T) {
 	if n := g.nodes[ident{"owner", "owner"}]; n == nil || n.state != present {
 		t.Errorf("an old change took the owner away: %+v", n)
 	}
-	g.listed(schema.GroupResource{Resource: "things"}, 7, func(string) bool { return false })
+	g.listed(schema.GroupResource{Resource: "things"}, 7, func(key string) bool { return key == "dependent" })
 	if n := g.nodes[ident{"owner", "owner"}]; n == nil || n.state != present {
 		t.Errorf("an old list took the owner away: %+v", n)
 	}
