@@ -81,6 +81,9 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 		return err
 	}
 	name := secret.Annotations[corev1.ServiceAccountNameKey]
+	if name == "" {
+		return nil // admission lets none in
+	}
 	account, err := c.client.ServiceAccounts(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	uid := secret.Annotations[corev1.ServiceAccountUIDKey]
 	if apierrors.IsNotFound(err) || err == nil && uid != "" && uid != string(account.UID) {
