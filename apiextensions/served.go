@@ -34,7 +34,7 @@ type served struct {
 type servedStatus struct {
 	subresource
 	*tableConvertor
-	store *registry.Store[object]
+	versioned
 }
 
 // subresource is what the store's subresource "status" is.
@@ -49,6 +49,24 @@ type subresource interface {
 type servedScale struct {
 	scaleSubresource
 	scaleTable
+	versioned
+}
+
+// versioned are the versions of a subresource that admission can show it in.
+type versioned []schema.GroupVersion
+
+// ServedVersions are those versions.
+func (v versioned) ServedVersions() []schema.GroupVersion { return v }
+
+// versionsWith are the versions of a definition that have a subresource.
+func (d *definition) versionsWith(subresource string) versioned {
+	var all versioned
+	for i := range d.crd.Spec.Versions {
+		if v := d.versions[d.crd.Spec.Versions[i].Name]; v != nil && v.offers(subresource) {
+			all = append(all, v.gvk.GroupVersion())
+		}
+	}
+	return all
 }
 
 // scaleSubresource is what the store's subresource "scale" is.
@@ -73,10 +91,10 @@ func storageOf(store *registry.Store[object], v *crVersion) (map[string]rest.Sto
 	plural, table := store.Kind().Names.Plural, &tableConvertor{codec: codec, columns: columns}
 	all := map[string]rest.Storage{plural: &served{stored{store}, table, v}}
 	if sub, ok := store.Status().(subresource); ok && v.hasStatus() {
-		all[plural+"/status"] = &servedStatus{sub, table, store}
+		all[plural+"/status"] = &servedStatus{sub, table, v.definition.versionsWith("status")}
 	}
 	if sub, ok := store.Scale().(scaleSubresource); ok && v.scale() != nil {
-		all[plural+"/scale"] = &servedScale{sub, scaleTable{}}
+		all[plural+"/scale"] = &servedScale{sub, scaleTable{}, v.definition.versionsWith("scale")}
 	}
 	return all, nil
 }
@@ -146,6 +164,3 @@ func (endedStream) Next(context.Context) ([]rest.Event, error) { return nil, io.
 func (endedStream) Initializing() bool                         { return false }
 
 func (endedStream) Stop() {}
-
-// ServedVersions are those that admission can convert the object to.
-func (s *servedStatus) ServedVersions() []schema.GroupVersion { return s.store.ServedVersions() }

@@ -19,6 +19,7 @@ import (
 	"triplane/aggregator"
 	"triplane/apiextensions"
 	"triplane/cmd/triplane/pki"
+	"triplane/generic/admission/configuration"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/discovery"
 	"triplane/generic/egress"
@@ -127,13 +128,21 @@ func (p *parts) serverID() string {
 
 func (p *parts) makeAdmission() error {
 	c, enabled := p.config, p.options.Admission.Enabled()
+	configurations, err := configuration.Read(p.options.Admission.ConfigFile, enabled)
+	if err != nil {
+		return err
+	}
 	plugins, err := admission.New(admission.Dependencies{
-		Stores:      p.stores,
-		Authorizer:  c.Authorization,
-		Groups:      c.Discovery,
-		Services:    p.services,
-		Loopback:    c.LoopbackClientConfig,
-		Tolerations: p.options.Kube.Tolerations,
+		Stores:         p.stores,
+		Authorizer:     c.Authorization,
+		Groups:         c.Discovery,
+		Services:       p.services,
+		Loopback:       c.LoopbackClientConfig,
+		Tolerations:    p.options.Kube.Tolerations,
+		Configurations: configurations,
+		FeatureEnabled: p.options.Features.Gates.Enabled,
+		Metrics:        c.Metrics.Admission,
+		Own:            p.options.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 	if err != nil {
 		return err
