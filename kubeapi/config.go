@@ -4,7 +4,6 @@ import (
 	"net"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"triplane/generic/server"
@@ -27,11 +26,6 @@ type Config struct {
 	// KubernetesServiceNodePort makes that Service a NodePort one; 0 leaves it a
 	// ClusterIP.
 	KubernetesServiceNodePort int
-
-	// Serves reports which versions are served, ServesResource which of their
-	// resources; nil means all.
-	Serves         func(schema.GroupVersion) bool
-	ServesResource func(gv schema.GroupVersion, resource string) bool
 
 	// ClientCA and RequestHeader are what external API servers read from the
 	// config map extension-apiserver-authentication: PEM, nil where there is

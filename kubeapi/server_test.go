@@ -7,10 +7,12 @@ import (
 	"crypto/rand"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/authentication"
@@ -28,6 +30,12 @@ import (
 	"triplane/kubeapi/admission"
 	"triplane/kubeapi/group"
 )
+
+// kindGates are the features that are kinds of their own.
+var kindGates = []string{
+	"ClusterTrustBundle", "PodCertificateRequest", "CoordinatedLeaderElection", "StorageVersionAPI", "StorageVersionMigrator",
+	"GenericWorkload", "DRADeviceTaintRules", "DRAResourcePoolStatus",
+}
 
 // startServer runs a core server on its own, over an embedded etcd, with the
 // plugins that are on by default and RBAC. It returns a transport whose requests
@@ -116,6 +124,9 @@ func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
 		Groups: group.Deps{
 			Stores: stores,
 			Scheme: scheme,
+			// All versions and kinds, whatever is served by default.
+			Enabled: func(gate string) bool { return slices.Contains(kindGates, gate) },
+			Serves:  func(schema.GroupVersion, string) bool { return true },
 			TypeConverter: sync.OnceValues(func() (managedfields.TypeConverter, error) {
 				return openapi.NewTypeConverter(schemas, scheme), nil
 			}),

@@ -45,7 +45,7 @@ func (u subresourceUpdater[T]) CodecFor(gv schema.GroupVersion) (rest.Codec, err
 	return u.store.CodecFor(gv)
 }
 
-func (u subresourceUpdater[T]) GetResetFields() rest.ResetFields { return u.sub.ResetFields }
+func (u subresourceUpdater[T]) GetResetFields() rest.ResetFields { return u.store.resetInAll(u.sub.ResetFields) }
 
 func (u subresourceUpdater[T]) ConvertToTable(ctx context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	return u.store.ConvertToTable(ctx, obj, opts)
