@@ -10,6 +10,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane/generic/authentication/user"
+	"triplane/generic/egress"
 )
 
 const (
@@ -27,6 +28,7 @@ var aggregatorUser = &user.Info{Name: "system:kube-aggregator", Groups: []string
 type fetcher struct {
 	resolver ServiceResolver
 	cert     ClientCertificate
+	dial     egress.Dial
 }
 
 // statusError is an answer that is no success.
@@ -42,7 +44,7 @@ func (e *statusError) Error() string {
 // get returns the JSON document at a path of an APIService's server. Each call
 // has a connection of its own: that it can be made is what is to be found out.
 func (f *fetcher) get(ctx context.Context, s *apiregistrationv1.APIService, path string) ([]byte, error) {
-	t, err := newTransport(s, f.cert)
+	t, err := newTransport(s, f.cert, f.dial)
 	if err != nil {
 		return nil, err
 	}

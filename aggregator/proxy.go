@@ -15,6 +15,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane/generic/authentication/user"
+	"triplane/generic/egress"
 	"triplane/generic/request"
 )
 
@@ -37,6 +38,7 @@ const redirected = "the backend attempted to redirect this request, which is not
 // concurrent use.
 type proxyHandler struct {
 	resolver        ServiceResolver
+	dial            egress.Dial
 	identity        *identity
 	rejectRedirects bool
 	target          atomic.Pointer[target]
@@ -50,7 +52,7 @@ func (h *proxyHandler) update(s *apiregistrationv1.APIService, cert ClientCertif
 	if old != nil && old.err == nil && sameTransport(old.service, s) {
 		next.plain, next.upgrade, next.upgraded = old.plain, old.upgrade, old.upgraded
 	} else {
-		next.connect(cert)
+		next.connect(cert, h.dial)
 		if old != nil {
 			old.close()
 		}
@@ -59,11 +61,11 @@ func (h *proxyHandler) update(s *apiregistrationv1.APIService, cert ClientCertif
 }
 
 // connect makes the transports.
-func (t *target) connect(cert ClientCertificate) {
-	if t.plain, t.err = newTransport(t.service, cert); t.err != nil {
+func (t *target) connect(cert ClientCertificate, dial egress.Dial) {
+	if t.plain, t.err = newTransport(t.service, cert, dial); t.err != nil {
 		return
 	}
-	if t.upgrade, t.err = newTransport(t.service, cert); t.err != nil {
+	if t.upgrade, t.err = newTransport(t.service, cert, dial); t.err != nil {
 		return
 	}
 	t.upgraded = &connections{}

@@ -204,7 +204,7 @@ func TestAuthority(t *testing.T) {
 	s := remoteService(apiregistrationv1.ConditionTrue)
 	s.Spec.InsecureSkipTLSVerify = false
 	s.Spec.CABundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: b.Certificate().Raw})
-	transport, err := newTransport(s, func() (*tls.Certificate, error) { return &b.TLS.Certificates[0], nil })
+	transport, err := newTransport(s, func() (*tls.Certificate, error) { return &b.TLS.Certificates[0], nil }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

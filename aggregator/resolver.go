@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
+
+	"triplane/generic/egress"
 )
 
 // ServiceResolver finds where to reach a Service. It is safe for concurrent use.
@@ -28,14 +30,16 @@ type ServiceResolver interface {
 // listed. It is safe for concurrent use.
 type Services struct {
 	ServiceResolver
+	*egress.Selector
 	backends *backends
 	cancel   context.CancelFunc
 }
 
 // NewServices returns Services that reads with a client of this process. It
 // resolves to a Service's cluster IP or, with routeToEndpoints
-// (--enable-aggregator-routing), to one of its endpoints.
-func NewServices(loopback *restclient.Config, routeToEndpoints bool) (*Services, error) {
+// (--enable-aggregator-routing), to one of its endpoints. Connections to Services and
+// webhooks are made by the selector; a nil one makes them directly.
+func NewServices(loopback *restclient.Config, routeToEndpoints bool, e *egress.Selector) (*Services, error) {
 	client, err := kubernetes.NewForConfig(loopback)
 	if err != nil {
 		return nil, err
@@ -47,9 +51,9 @@ func NewServices(loopback *restclient.Config, routeToEndpoints bool) (*Services,
 		return nil, err
 	}
 	if routeToEndpoints {
-		return &Services{endpointResolver{b}, b, cancel}, nil
+		return &Services{endpointResolver{b}, e, b, cancel}, nil
 	}
-	return &Services{clusterIPResolver{b}, b, cancel}, nil
+	return &Services{clusterIPResolver{b}, e, b, cancel}, nil
 }
 
 // stop ends the watches and waits for them.

@@ -142,9 +142,9 @@ func (s *Server) build() error {
 	services := s.config.Services
 	identity := newIdentity(s.config.IdentityHeaders)
 	newProxy := func() *proxyHandler {
-		return &proxyHandler{resolver: services, identity: identity, rejectRedirects: s.config.RejectForwardingRedirects}
+		return &proxyHandler{resolver: services, dial: services.DialCluster, identity: identity, rejectRedirects: s.config.RejectForwardingRedirects}
 	}
-	f := &fetcher{resolver: services, cert: s.config.ProxyClientCert}
+	f := &fetcher{resolver: services, cert: s.config.ProxyClientCert, dial: services.DialCluster}
 	s.documents = &documents{ctx: ctx, service: s.config.generic.OpenAPI, fetcher: f}
 	s.directory = newDirectory(s.config.Local, s.config.generic.Discovery, newProxy, s.config.ProxyClientCert)
 

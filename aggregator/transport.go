@@ -4,11 +4,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"net"
 	"net/http"
 	"time"
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"triplane/generic/egress"
 )
 
 // ClientCertificate returns the front-proxy client certificate that external API
@@ -17,8 +18,11 @@ import (
 type ClientCertificate func() (*tls.Certificate, error)
 
 // newTransport returns the transport to the external API server of an
-// APIService.
-func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate) (*http.Transport, error) {
+// APIService. dial connects to the cluster, nil directly.
+func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate, dial egress.Dial) (*http.Transport, error) {
+	if dial == nil {
+		dial = (*egress.Selector)(nil).DialCluster
+	}
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: s.Spec.InsecureSkipTLSVerify,
@@ -41,7 +45,7 @@ func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate) (*htt
 		TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConnsPerHost: 25,
 		IdleConnTimeout:     90 * time.Second,
-		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:         dial,
 		DisableCompression:  true,
 		ForceAttemptHTTP2:   true,
 		// Watches are silent for long; a connection that died must not be.

@@ -1,6 +1,7 @@
 package apiextensions
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,9 +20,12 @@ import (
 
 var errNoInfo = errors.New("no request info in the context")
 
-// ServiceResolver finds the URL at which a service's port can be reached.
+// ServiceResolver finds the URL at which a service's port can be reached, and connects
+// to webhooks behind services (DialCluster) and others (DialControlPlane).
 type ServiceResolver interface {
 	ResolveEndpoint(namespace, name string, port int32) (*url.URL, error)
+	DialCluster(ctx context.Context, network, address string) (net.Conn, error)
+	DialControlPlane(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // converterFactory makes converters as CRDs ask for them.
@@ -63,6 +67,9 @@ func (f *converterFactory) webhook(client *apiextensionsv1.WebhookClientConfig, 
 	switch {
 	case client.URL != nil:
 		transport.Proxy = http.ProxyFromEnvironment
+		if f.resolver != nil {
+			transport.DialContext = f.resolver.DialControlPlane
+		}
 		target = *client.URL
 	case client.Service != nil:
 		target = f.service(client.Service, transport)
@@ -89,13 +96,12 @@ func (f *converterFactory) service(s *apiextensionsv1.ServiceReference, transpor
 	host := s.Name + "." + s.Namespace + ".svc"
 	if f.resolver != nil {
 		namespace, name := s.Namespace, s.Name
-		dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 			u, err := f.resolver.ResolveEndpoint(namespace, name, port)
 			if err != nil {
 				return nil, err
 			}
-			return dialer.DialContext(ctx, network, u.Host)
+			return f.resolver.DialCluster(ctx, network, u.Host)
 		}
 	}
 	transport.TLSClientConfig.ServerName = host
@@ -108,7 +114,7 @@ func (f *converterFactory) service(s *apiextensionsv1.ServiceReference, transpor
 
 // roots are the certificates of the bundle, the system's without one.
 func roots(bundle []byte) (*x509.CertPool, error) {
-	if len(bundle) == 0 {
+	if len(bytes.TrimSpace(bundle)) == 0 {
 		return nil, nil
 	}
 	pool := x509.NewCertPool()

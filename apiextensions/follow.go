@@ -18,6 +18,7 @@ import (
 type follower struct {
 	catalogue  *catalogue
 	controller *controllers.Controller
+	settled    *settled
 	// watch starts a watch of all CRDs, the present ones first.
 	watch func(ctx context.Context) (storage.Watch, error)
 	// synced is called once, when all CRDs that existed at the start are in the
@@ -63,8 +64,10 @@ func (f *follower) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		seen := int64(0)
 		for i := range events {
 			e := &events[i]
+			seen = max(seen, e.Revision)
 			if e.Type != storage.Bookmark {
 				if name := f.take(ctx, e); initial != nil {
 					initial[name] = true
@@ -77,6 +80,7 @@ func (f *follower) follow(ctx context.Context) error {
 		}
 		if f.begun { // before, the names of those not seen yet count, too
 			f.controller.Reconcile(ctx)
+			f.settled.reach(seen)
 		}
 	}
 }

@@ -375,25 +375,19 @@ func (v *crVersion) fieldLabel(label, value string) (string, string, error) {
 	return "", "", fmt.Errorf("field label not supported: %s", label)
 }
 
-// resetFields are what an update of the resource, or of its status, leaves out.
+// resetFields are what an update of the resource, or of its status, leaves out of
+// managed fields. Other fields than the spec, which an update of the status leaves
+// alone too, are recorded as kube-apiserver records them.
 func (d *definition) resetFields(ofStatus bool) rest.ResetFields {
+	set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
+	if ofStatus {
+		set = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
+	}
 	reset := rest.ResetFields{}
 	for _, v := range d.versions {
-		if !v.hasStatus() {
-			continue
+		if v.hasStatus() {
+			reset[v.gvk.GroupVersion()] = set
 		}
-		set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
-		if ofStatus {
-			set = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"))
-			if c, err := v.compiled(); err == nil {
-				for name := range c.schema.Properties {
-					if name != "status" && name != "kind" && name != "apiVersion" {
-						set.Insert(fieldpath.MakePathOrDie(name))
-					}
-				}
-			}
-		}
-		reset[v.gvk.GroupVersion()] = set
 	}
 	return reset
 }

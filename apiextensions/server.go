@@ -46,6 +46,7 @@ type Server struct {
 
 	definitions *registry.Store[definitionObject]
 	status      *statusWriter // of the definitions
+	settled     *settled
 	catalogue   *catalogue
 	handler     *crHandler
 	prefix      string // of the keys of CRDs
@@ -76,7 +77,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 		return nil, err
 	}
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	s := &Server{GenericAPIServer: generic, catalogue: newCatalogue(), known: make(chan struct{})}
+	s := &Server{GenericAPIServer: generic, catalogue: newCatalogue(), settled: newSettled(), known: make(chan struct{})}
 	config := generic.Config()
 	if err := s.installDefinitions(config, scheme, c.models); err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	}
 	s.prefix = opts.Prefix + "/" + kind.Prefix + "/"
 	gv := apiextensionsv1.SchemeGroupVersion
-	all := definitionStorage(s.definitions, gv)
+	all := definitionStorage(s.definitions, gv, s.settled)
 	types := sync.OnceValues(func() (managedfields.TypeConverter, error) {
 		return openapi.NewTypeConverter(m, scheme), nil
 	})
@@ -155,9 +156,13 @@ func (definitionsREST) StorageVersion() schema.GroupVersionKind {
 	return apiextensionsv1beta1.SchemeGroupVersion.WithKind(crdGVK.Kind)
 }
 
-func definitionStorage(store *registry.Store[definitionObject], gv schema.GroupVersion) map[string]rest.Storage {
+func definitionStorage(store *registry.Store[definitionObject], gv schema.GroupVersion, settled *settled) map[string]rest.Storage {
 	all := store.Storage(gv)
-	all[store.Kind().Names.Plural] = definitionsREST{store}
+	plural := store.Kind().Names.Plural
+	all[plural] = definitionsREST{store}
+	if status, ok := store.Status().(subresource); ok {
+		all[plural+"/status"] = settledStatus{status, store, settled}
+	}
 	return all
 }
 
@@ -198,7 +203,7 @@ func (s *Server) start(ctx server.HookContext) error {
 	s.catalogue.listeners = append(s.catalogue.listeners, func(old, now *resource) {
 		controller.Changed(definitionOf(old), definitionOf(now))
 	})
-	f := &follower{catalogue: s.catalogue, controller: controller, watch: s.watch, synced: func() { close(s.known) }}
+	f := &follower{catalogue: s.catalogue, controller: controller, settled: s.settled, watch: s.watch, synced: func() { close(s.known) }}
 	s.GenericAPIServer.Go(f.run)
 	s.GenericAPIServer.Go(s.handler.sweepIdle)
 	select {

@@ -96,7 +96,7 @@ func TestCommandLines(t *testing.T) {
 			if err := p.Terminate(t); err != nil {
 				t.Error(err)
 			}
-			if strings.Contains(p.Output(), "\nE") || strings.Contains(p.Output(), "\nW") {
+			if strings.Contains(p.Output(), "\nE") || strings.Contains(p.Output(), "\nW") || strings.Contains(p.Output(), "Warning") {
 				t.Errorf("it warned:\n%s", p.Output())
 			}
 			if files, _ := os.ReadDir(folder); len(files) > 0 {
@@ -150,7 +150,7 @@ func TestStartFails(t *testing.T) {
 		"--runtime-config=apps/v9=true":                                         "group version apps/v9 that has not been registered",
 		"--feature-gates=NeverWas=true":                                         "unrecognized feature gate: NeverWas",
 		"--emulated-version=1.12":                                               "it cannot be as 1.12",
-		"--egress-selector-config-file=/nosuch":                                 "--egress-selector-config-file is not supported",
+		"--egress-selector-config-file=/nosuch":                                 "--egress-selector-config-file: open /nosuch: no such file or directory",
 	} {
 		args := append(strings.Fields(line), "--data-dir", t.TempDir(), "--secure-port=0", "--bind-address=127.0.0.1")
 		p := harness.StartProgram(t, programs.Triplane, args...)

@@ -99,6 +99,7 @@ func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
 	plugins, err := admission.New(admission.Dependencies{
 		Stores: stores, Authorizer: config.Authorization, Groups: config.Discovery,
 		Loopback: config.LoopbackClientConfig, Tolerations: admission.DefaultTolerationOptions(),
+		FeatureEnabled: new(options.FeatureGates).Enabled,
 	}, decidesAlone)
 	if err != nil {
 		t.Fatal(err)

@@ -23,8 +23,6 @@ type Shared struct {
 	CBOR bool
 	// MinRequestTimeout is the lower bound of a watch's random duration.
 	MinRequestTimeout time.Duration
-	// Terminating, where not nil, is closed when watches have to end.
-	Terminating <-chan struct{}
 }
 
 // APIGroupVersion is one version of an API group: which storage answers each

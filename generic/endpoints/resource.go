@@ -162,7 +162,6 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
 		CBOR:                g.CBOR,
 		MinRequestTimeout:   g.MinRequestTimeout,
-		Terminating:         g.Terminating,
 		SchemeName:          g.SchemeName,
 	}
 	if p, ok := r.parent.(rest.Scoper); ok {

@@ -446,3 +446,19 @@ func BenchmarkChain(b *testing.B) {
 		h.ServeHTTP(w, r)
 	}
 }
+
+// TestTerminationLeavesLoopback sees a watch of the server's own clients outlive
+// the event that ends all others.
+func TestTerminationLeavesLoopback(t *testing.T) {
+	terminating := make(chan struct{})
+	close(terminating)
+	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+			t.Error("the watch ended")
+		case <-time.After(20 * time.Millisecond): // in which an ended one would be seen
+		}
+	}), Options{TerminationOptions: TerminationOptions{terminating}, Settings: within(time.Hour)})
+	r := httptest.NewRequest("GET", "/api/v1/pods?watch=1", nil)
+	h.ServeHTTP(httptest.NewRecorder(), r.WithContext(authentication.WithLoopback(r.Context())))
+}

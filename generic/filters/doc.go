@@ -6,12 +6,15 @@
 // Chain lists the filters, outermost first:
 //
 //	stack                the goroutine's stack gets the size that a request needs
-//	exchange             one allocation holds all that is known of the request
+//	exchange             one allocation holds all that is known of the request;
+//	                     long answers go on in turns (package turns)
 //	panicRecovery        a handler that panics answers 500
 //	auditID              the request gets an id, which the response names
 //	goaway               a fraction of HTTP/2 clients is asked to reconnect
 //	requestInfo          path and query become a RequestInfo
 //	metrics              the request is counted and timed
+//	accessLog            with -v=3, the request is logged
+//	slowRequestLog       requests that take long are logged with what took the time
 //	retryAfter           429 while the server drains
 //	waitGroup            shutdown waits for the request
 //	termination          long-running requests end with the server

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"sync"
+
+	"triplane/generic/authentication"
 )
 
 // termination ends long-running requests when the server shuts down. One
@@ -25,7 +27,8 @@ type TerminationOptions struct {
 }
 
 // withTermination gives long-running requests a context that ends when the server
-// shuts down.
+// shuts down. The server's own requests are left alone: its clients end them when
+// they are stopped, and would take the end of a watch for a failure.
 //
 // Options: none. Metrics: none. Order: behind requestInfo, which determines what is
 // long-running.
@@ -37,7 +40,7 @@ func withTermination(o TerminationOptions) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
-			if e.longRunning {
+			if e.longRunning && !authentication.IsLoopback(r.Context()) {
 				ctx, cancel := context.WithCancel(e.Parent())
 				defer cancel()
 				defer t.enter(cancel)()

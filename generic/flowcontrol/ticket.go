@@ -70,10 +70,14 @@ type Ticket struct {
 	// Below guarded by the level's mutex.
 	phase            phase
 	queue            *queue
+	passed           bool // executes before wide ones that came earlier
 	arrived, started time.Time
 	wake             chan struct{} // of a request that has to wait; closed when it may execute
 	before, after    *Ticket       // in the level's list of requests that execute
 }
+
+// narrow reports whether the request needs no more than one seat at any time.
+func (t *Ticket) narrow() bool { return t.seats <= 1 && t.finalSeats <= 1 }
 
 // work is the estimate of what the request costs, in seat-seconds.
 func (t *Ticket) work() float64 {
@@ -86,6 +90,31 @@ func (t *Ticket) FlowSchemaUID() []string { return t.schema.uid }
 
 // PriorityLevelUID is the uid of the request's priority level likewise.
 func (t *Ticket) PriorityLevelUID() []string { return t.schema.levelUID }
+
+// Account is how a request was handled.
+type Account struct {
+	Schema, Level     string
+	Seats, FinalSeats int
+	// Waited is how long it was in a queue; Started is when it began to execute, zero
+	// where it did not.
+	Waited  time.Duration
+	Started time.Time
+}
+
+// Account returns how the request was handled so far; false where it has not been
+// classified.
+func (t *Ticket) Account() (Account, bool) {
+	if t.schema == nil {
+		return Account{}, false
+	}
+	t.level.mu.Lock()
+	defer t.level.mu.Unlock()
+	a := Account{Schema: t.schema.name, Level: t.level.name, Seats: t.seats, FinalSeats: t.finalSeats, Started: t.started}
+	if !t.started.IsZero() {
+		a.Waited = t.started.Sub(t.arrived)
+	}
+	return a, true
+}
 
 // Enter returns "" when the request may execute, which may be after it waited in
 // a queue, at most for limit and as long as ctx lasts; else the reason why not.

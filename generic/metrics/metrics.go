@@ -15,6 +15,8 @@ type Registry struct {
 	Auth *Auth
 	// Audit counts audit events.
 	Audit *Audit
+	// Admission counts plugins, webhooks and policies.
+	Admission *Admission
 }
 
 // New returns a registry with all of the server's metrics in it, and those of
@@ -28,5 +30,6 @@ func New() *Registry {
 	r.Requests = newRequests(r.Registry)
 	r.Auth = newAuth(r.Registry)
 	r.Audit = newAudit(r.Registry)
+	r.Admission = newAdmission(r.Registry)
 	return r
 }

@@ -13,6 +13,7 @@ import (
 
 	"triplane/generic/audit"
 	"triplane/generic/audit/backend"
+	"triplane/generic/egress"
 	"triplane/generic/metrics"
 	"triplane/generic/server"
 )
@@ -207,8 +208,8 @@ func (b *auditBackend) validateBatch() []error {
 }
 
 // ApplyTo reads the policy and opens the backends. Without a policy, or a backend,
-// nothing is recorded.
-func (o *Audit) ApplyTo(c *server.Config) error {
+// nothing is recorded. A webhook is reached by e, which may be nil.
+func (o *Audit) ApplyTo(c *server.Config, e *egress.Selector) error {
 	if o.PolicyFile == "" {
 		if o.Log.Path != "" || o.Webhook.ConfigFile != "" {
 			klog.InfoS("No audit policy file provided, no audit events will be recorded")
@@ -219,7 +220,7 @@ func (o *Audit) ApplyTo(c *server.Config) error {
 	if err != nil {
 		return fmt.Errorf("--audit-policy-file: %w", err)
 	}
-	backends, err := o.open(c.Metrics.Audit)
+	backends, err := o.open(c.Metrics.Audit, e)
 	if err != nil {
 		return err
 	}
@@ -231,10 +232,10 @@ func (o *Audit) ApplyTo(c *server.Config) error {
 	return nil
 }
 
-func (o *Audit) open(m *metrics.Audit) (backend.Union, error) {
+func (o *Audit) open(m *metrics.Audit, e *egress.Selector) (backend.Union, error) {
 	var all backend.Union
 	if f := o.Webhook.ConfigFile; f != "" {
-		w, err := backend.NewWebhook(f, o.Webhook.InitialBackoff, m)
+		w, err := backend.NewWebhook(f, e.DialControlPlane, o.Webhook.InitialBackoff, m)
 		if err != nil {
 			return nil, fmt.Errorf("--audit-webhook-config-file: %w", err)
 		}

@@ -85,7 +85,7 @@ func TestAuditApply(t *testing.T) {
 		"--audit-policy-file=" + policy + " --audit-log-path=- --audit-log-mode=batch --audit-log-truncate-enabled": true,
 	} {
 		c := server.NewConfig()
-		if err := auditFlags(t, strings.Fields(args)...).ApplyTo(c); err != nil || (c.Audit != nil) != on {
+		if err := auditFlags(t, strings.Fields(args)...).ApplyTo(c, nil); err != nil || (c.Audit != nil) != on {
 			t.Errorf("%s: %v, %v", args, err, c.Audit)
 		}
 		if c.Audit != nil {
@@ -97,7 +97,7 @@ func TestAuditApply(t *testing.T) {
 		"--audit-policy-file=" + policy + " --audit-log-path=" + dir,
 		"--audit-policy-file=" + policy + " --audit-webhook-config-file=" + dir + "/none",
 	} {
-		if err := auditFlags(t, strings.Fields(args)...).ApplyTo(server.NewConfig()); err == nil {
+		if err := auditFlags(t, strings.Fields(args)...).ApplyTo(server.NewConfig(), nil); err == nil {
 			t.Errorf("%s: no error", args)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"triplane/generic/authentication"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/authentication/webhook"
+	"triplane/generic/egress"
 )
 
 // Lookups are the objects that tokens are checked against.
@@ -33,6 +34,8 @@ type AuthenticationInputs struct {
 	// AlwaysAllowed says that users may do everything, so that anonymous requests
 	// are refused unless they are asked for.
 	AlwaysAllowed bool
+	// Egress connects to webhooks and issuers; it may be nil.
+	Egress *egress.Selector
 }
 
 // Authenticators is what the options come to.
@@ -154,7 +157,7 @@ func (o *Authentication) tokens(a *Authenticators, in AuthenticationInputs, conf
 	}
 	tokens = append(tokens, authentication.ForAudiences(a.Audiences, configured))
 	if o.Webhook.ConfigFile != "" {
-		caller, err := webhook.NewCaller(o.Webhook.ConfigFile)
+		caller, err := webhook.NewCaller(o.Webhook.ConfigFile, in.Egress.DialControlPlane)
 		if err != nil {
 			return nil, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"triplane/generic/authentication/jwt"
 	"triplane/generic/configfile"
+	"triplane/generic/egress"
 )
 
 // OIDC is one issuer of JSON Web Tokens, by flags.
@@ -104,7 +105,7 @@ func (o *OIDC) configuration() (*jwt.Configuration, error) {
 // configured makes the authenticators of external issuers, and what decides whether
 // anonymous requests are served, from the flags or the file.
 func (o *Authentication) configured(a *Authenticators, in AuthenticationInputs) (*jwt.Configured, error) {
-	first, raw, err := o.firstConfiguration()
+	first, raw, err := o.firstConfiguration(in.Egress)
 	if err != nil {
 		return nil, err
 	}
@@ -128,28 +129,28 @@ func (o *Authentication) configured(a *Authenticators, in AuthenticationInputs) 
 }
 
 // firstConfiguration is that of the flags or, with its content, of the file.
-func (o *Authentication) firstConfiguration() (*jwt.Compiled, []byte, error) {
+func (o *Authentication) firstConfiguration(e *egress.Selector) (*jwt.Compiled, []byte, error) {
 	if o.ConfigFile == "" {
-		c, err := o.compileFlags()
+		c, err := o.compileFlags(e)
 		return c, nil, err
 	}
 	raw, err := configfile.Read(o.ConfigFile)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--authentication-config: %w", err)
 	}
-	c, err := o.compileFile(raw)
+	c, err := o.compileFile(raw, e)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--authentication-config: %w", err)
 	}
 	return c, raw, nil
 }
 
-func (o *Authentication) compileFlags() (*jwt.Compiled, error) {
+func (o *Authentication) compileFlags(e *egress.Selector) (*jwt.Compiled, error) {
 	c, err := o.OIDC.configuration()
 	if err != nil {
 		return nil, err
 	}
-	compiled, errs := jwt.Compile(c, o.ServiceAccount.Issuers)
+	compiled, errs := jwt.Compile(c, o.ServiceAccount.Issuers, e)
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("--oidc-* flags: %w", errs.ToAggregate())
 	}
@@ -159,12 +160,12 @@ func (o *Authentication) compileFlags() (*jwt.Compiled, error) {
 
 // compileFile reads a content of the configuration file. Where it has no issuers,
 // that of the flags counts.
-func (o *Authentication) compileFile(raw []byte) (*jwt.Compiled, error) {
+func (o *Authentication) compileFile(raw []byte, e *egress.Selector) (*jwt.Compiled, error) {
 	c, err := jwt.Decode(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.ConfigFile, err)
 	}
-	compiled, errs := jwt.Compile(c, o.ServiceAccount.Issuers)
+	compiled, errs := jwt.Compile(c, o.ServiceAccount.Issuers, e)
 	if c.Anonymous != nil && o.Anonymous != nil {
 		errs = append(errs, field.Forbidden(field.NewPath("anonymous"), "--anonymous-auth is given, which says the same"))
 	}
@@ -175,7 +176,7 @@ func (o *Authentication) compileFile(raw []byte) (*jwt.Compiled, error) {
 		return nil, fmt.Errorf("%s: %w", o.ConfigFile, err)
 	}
 	if len(c.JWT) == 0 {
-		if compiled, err = o.compileFlags(); err != nil {
+		if compiled, err = o.compileFlags(e); err != nil {
 			return nil, err
 		}
 		compiled.Anonymous = c.Anonymous
@@ -186,7 +187,7 @@ func (o *Authentication) compileFile(raw []byte) (*jwt.Compiled, error) {
 // follow returns what puts changes of the configuration file into force.
 func (o *Authentication) follow(configured *jwt.Configured, raw []byte, in AuthenticationInputs) func(context.Context) {
 	r := configfile.Reloader{Path: o.ConfigFile, Load: func(ctx context.Context, raw []byte) error {
-		c, err := o.compileFile(raw)
+		c, err := o.compileFile(raw, in.Egress)
 		if err != nil {
 			return err
 		}

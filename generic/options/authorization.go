@@ -20,6 +20,7 @@ import (
 	"triplane/generic/authorization/configuration"
 	"triplane/generic/authorization/webhook"
 	"triplane/generic/configfile"
+	"triplane/generic/egress"
 )
 
 // Authorization is who decides what clients may do.
@@ -135,6 +136,8 @@ type AuthorizationInputs struct {
 	Metrics prometheus.Registerer
 	// ServerID is the identity of this API server.
 	ServerID string
+	// Egress connects to webhooks; it may be nil.
+	Egress *egress.Selector
 }
 
 // Authorizers is what the options come to.
@@ -150,7 +153,7 @@ type Authorizers struct {
 
 // Build joins the authorizers in their order.
 func (o *Authorization) Build(in AuthorizationInputs) (*Authorizers, error) {
-	b := &authorizationBuilder{options: o, given: in.Given, fixed: map[string]Mode{}}
+	b := &authorizationBuilder{options: o, given: in.Given, egress: in.Egress, fixed: map[string]Mode{}}
 	if in.Metrics != nil {
 		b.decisions, b.webhooks = authorization.NewDecisions(in.Metrics), webhook.NewMetrics(in.Metrics)
 	}
@@ -231,6 +234,7 @@ func typesOf(c *configuration.Configuration) (types []string) {
 type authorizationBuilder struct {
 	options   *Authorization
 	given     map[string]Mode
+	egress    *egress.Selector
 	fixed     map[string]Mode // those that are made once
 	decisions *authorization.Decisions
 	webhooks  *webhook.Metrics
@@ -317,6 +321,7 @@ func (b *authorizationBuilder) webhook(c *configuration.Authorizer, conditions [
 	if err != nil {
 		return Mode{}, fmt.Errorf("authorizer %q: %w", c.Name, err)
 	}
+	client.Dial = b.egress.DialControlPlane
 	caller, err := authnwebhook.NewCallerFor(client, w.Timeout.Duration)
 	if err != nil {
 		return Mode{}, fmt.Errorf("authorizer %q: %w", c.Name, err)

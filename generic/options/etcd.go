@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"triplane/generic/egress"
 	"triplane/generic/storage"
 	"triplane/generic/storage/etcd"
 )
@@ -34,6 +35,9 @@ type Etcd struct {
 	DeleteCollectionWorkers int
 	InitializationTimeout   time.Duration
 	EventTTL                time.Duration
+
+	// Dial connects to etcd; nil is directly.
+	Dial egress.Dial
 }
 
 // defaultCheckTimeout bounds health checks where no other time is given.
@@ -133,6 +137,7 @@ func (o *Etcd) ClientConfig(servers []string) etcd.Config {
 		KeyFile:   o.KeyFile,
 		Timeout:   o.InitializationTimeout,
 		Leases:    o.Leases(),
+		Dial:      o.Dial,
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/klog/v2"
 )
@@ -31,8 +30,6 @@ var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
 	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
 	{"etcd-count-metric-poll-period", "duration", "1m0s", "objects are counted when metrics are asked for", ""},
 	{"etcd-db-metric-poll-interval", "duration", "30s", "sizes are read when metrics are asked for", ""},
-	{"log-json-info-buffer-size", "quantity", "", "logs are not buffered", ""},
-	{"log-json-split-stream", "bool", "false", "logs are one stream", ""},
 	{"peer-advertise-ip", "string", "", "requests are not proxied to peers", ""},
 	{"peer-advertise-port", "string", "", "requests are not proxied to peers", ""},
 	{"peer-ca-file", "string", "", "requests are not proxied to peers", ""},
@@ -95,8 +92,6 @@ func (v *ignoredValue) Set(text string) error {
 		_, err = strconv.Atoi(text)
 	case "duration":
 		_, err = time.ParseDuration(text)
-	case "quantity":
-		_, err = resource.ParseQuantity(text)
 	}
 	if err == nil {
 		v.text = text

@@ -45,7 +45,14 @@ func (u subresourceUpdater[T]) CodecFor(gv schema.GroupVersion) (rest.Codec, err
 	return u.store.CodecFor(gv)
 }
 
-func (u subresourceUpdater[T]) GetResetFields() rest.ResetFields { return u.store.resetInAll(u.sub.ResetFields) }
+// ServedVersions are those of the object.
+func (u subresourceUpdater[T]) ServedVersions() []schema.GroupVersion {
+	return u.store.ServedVersions()
+}
+
+func (u subresourceUpdater[T]) GetResetFields() rest.ResetFields {
+	return u.store.resetInAll(u.sub.ResetFields)
+}
 
 func (u subresourceUpdater[T]) ConvertToTable(ctx context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	return u.store.ConvertToTable(ctx, obj, opts)

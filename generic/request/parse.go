@@ -10,12 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// NewInfo parses a request.
-func NewInfo(r *http.Request) (*Info, error) {
-	i := &Info{}
-	return i, i.Parse(r.Method, r.URL.Path, r.URL.RawQuery)
-}
-
 // Parse fills a zero Info from a request's method, decoded path and raw query:
 //
 //	/api/VERSION/[watch|proxy/]RESOURCE[/NAME[/SUBRESOURCE…]]

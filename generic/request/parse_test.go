@@ -51,8 +51,8 @@ func TestParse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := NewInfo(r)
-		if err != nil {
+		got := &Info{}
+		if err := got.Parse(r.Method, r.URL.Path, r.URL.RawQuery); err != nil {
 			t.Errorf("%s %s: %v", c.method, c.url, err)
 			continue
 		}

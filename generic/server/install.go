@@ -100,7 +100,6 @@ func (s *GenericAPIServer) Endpoints() endpoints.Shared {
 		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
 		CBOR:                s.config.CBOR,
 		MinRequestTimeout:   s.config.MinRequestTimeout,
-		Terminating:         s.terminating,
 	}
 }
 

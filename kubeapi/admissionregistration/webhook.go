@@ -16,64 +16,61 @@ import (
 )
 
 func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
-	type conf = *admissionv1.ValidatingWebhookConfiguration
-	k := configuration("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "validatingwebhookconfiguration",
-		func() conf { return &admissionv1.ValidatingWebhookConfiguration{} },
+	type conf = admissionv1.ValidatingWebhookConfiguration
+	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "validatingwebhookconfiguration",
+		func() *conf { return &conf{} },
 		func() runtime.Object { return &admissionv1.ValidatingWebhookConfigurationList{} },
-		func(c conf) any { return c.Webhooks },
-		func(c conf) field.ErrorList {
-			hooks := make([]webhook, len(c.Webhooks))
-			for i := range c.Webhooks {
-				hooks[i] = fromValidating(&c.Webhooks[i])
-			}
-			return validateWebhooks(hooks)
-		})
-	k.Representation = kept(registry.Typed[conf]{Former: formerValidating()})
-	k.Write.Default = func(c conf) {
-		for i := range c.Webhooks {
-			w := &c.Webhooks[i]
+		func(c *conf) []admissionv1.ValidatingWebhook { return c.Webhooks },
+		fromValidating,
+		func(w *admissionv1.ValidatingWebhook) {
 			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
-		}
-	}
-	k.Write.PrepareForUpdate = func(_ context.Context, c, old conf) {
-		webhooksGeneration(c, old, c.Webhooks, old.Webhooks)
-	}
-	k.Show.Columns = webhookColumns()
-	k.Show.Cells = func(c conf, since func(metav1.Time) string) []any {
-		return []any{c.Name, int64(len(c.Webhooks)), since(c.CreationTimestamp)}
-	}
+		})
+	k.Representation = kept(registry.Typed[*conf]{Former: formerValidating()})
 	return k
 }
 
 func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfiguration] {
-	type conf = *admissionv1.MutatingWebhookConfiguration
-	k := configuration("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
-		func() conf { return &admissionv1.MutatingWebhookConfiguration{} },
+	type conf = admissionv1.MutatingWebhookConfiguration
+	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
+		func() *conf { return &conf{} },
 		func() runtime.Object { return &admissionv1.MutatingWebhookConfigurationList{} },
-		func(c conf) any { return c.Webhooks },
-		func(c conf) field.ErrorList {
-			hooks := make([]webhook, len(c.Webhooks))
-			for i := range c.Webhooks {
-				hooks[i] = fromMutating(&c.Webhooks[i])
-			}
-			return validateWebhooks(hooks)
-		})
-	k.Representation = kept(registry.Typed[conf]{Former: formerMutating()})
-	k.Write.Default = func(c conf) {
-		for i := range c.Webhooks {
-			w := &c.Webhooks[i]
+		func(c *conf) []admissionv1.MutatingWebhook { return c.Webhooks },
+		fromMutating,
+		func(w *admissionv1.MutatingWebhook) {
 			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
 			defaults.Set(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
+		})
+	k.Representation = kept(registry.Typed[*conf]{Former: formerMutating()})
+	return k
+}
+
+// webhookKind is what the configurations of validating and mutating webhooks
+// have in common: hooks returns those of a configuration, view the fields that
+// both sorts have.
+func webhookKind[T registry.Object, W any](kind, plural, singular string, newObject func() T, newList func() runtime.Object,
+	hooks func(T) []W, view func(*W) webhook, setDefaults func(*W)) registry.Kind[T] {
+	k := configuration(kind, plural, singular, newObject, newList,
+		func(c T) any { return hooks(c) },
+		func(c T) field.ErrorList {
+			views := make([]webhook, len(hooks(c)))
+			for i := range views {
+				views[i] = view(&hooks(c)[i])
+			}
+			return validateWebhooks(views)
+		})
+	k.Write.Default = func(c T) {
+		for i := range hooks(c) {
+			setDefaults(&hooks(c)[i])
 		}
 	}
-	k.Write.PrepareForUpdate = func(_ context.Context, c, old conf) {
-		webhooksGeneration(c, old, c.Webhooks, old.Webhooks)
+	k.Write.PrepareForUpdate = func(_ context.Context, c, old T) {
+		webhooksGeneration(c, old, hooks(c), hooks(old))
 	}
 	k.Show.Columns = webhookColumns()
-	k.Show.Cells = func(c conf, since func(metav1.Time) string) []any {
-		return []any{c.Name, int64(len(c.Webhooks)), since(c.CreationTimestamp)}
+	k.Show.Cells = func(c T, since func(metav1.Time) string) []any {
+		return []any{c.GetName(), int64(len(hooks(c))), since(c.GetCreationTimestamp())}
 	}
 	return k
 }

@@ -39,7 +39,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	for name, sub := range pod.Subresources(pods, d.Stores, d.Authorizer, d.Kubelets) {
 		b.Resource("pods/"+name, sub)
 	}
-	b.Resource("services/proxy", service.Proxy{Stores: d.Stores})
+	b.Resource("services/proxy", service.Proxy{Stores: d.Stores, Dial: d.Kubelets.Dial()})
 	b.Resource("nodes/proxy", nodeProxy{stores: d.Stores, kubelets: d.Kubelets})
 	b.Resource("componentstatuses", componentStatuses{health: d.StorageHealth})
 	if d.TokenIssuer != nil {

@@ -54,5 +54,5 @@ func (c nodeProxy) Connect(ctx context.Context, id string, opts runtime.Object, 
 	if own := c.kubelets.PortOf(n); port == "" || port == own {
 		return proxy.ToKubelet(c.kubelets, net.JoinHostPort(host, own), x.Path, r), nil
 	}
-	return proxy.To(scheme, host, port, x.Path, r), nil
+	return proxy.To(c.kubelets.Dial(), scheme, host, port, x.Path, r), nil
 }

@@ -33,7 +33,7 @@ type Config struct {
 	// MaxBytesPerSecond (--max-connection-bytes-per-sec) limits each connection to a
 	// container; 0 does not.
 	MaxBytesPerSecond int64
-	// Dial, where set, connects to the network of nodes.
+	// Dial, where set, connects to nodes, pods and Services.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -93,6 +93,11 @@ func (c Config) transport(t *tls.Config) *http.Transport {
 		MaxIdleConnsPerHost: idleConns,
 		IdleConnTimeout:     90 * time.Second,
 	}
+}
+
+// Dial returns how nodes, pods and Services are connected to; nil is directly.
+func (c *Client) Dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+	return c.config.Dial
 }
 
 // Transport returns the transport that verifies kubelets as configured.

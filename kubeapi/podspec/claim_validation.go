@@ -67,11 +67,30 @@ func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, path *field.Path) fi
 	if s.DataSourceRef != nil {
 		v.dataSource(s.DataSourceRef.Name, s.DataSourceRef.Kind, show(s.DataSourceRef.APIGroup), path.Child("dataSourceRef"))
 	}
-	if d, r := s.DataSource, s.DataSourceRef; d != nil && r != nil && (d.Name != r.Name || d.Kind != r.Kind || show(d.APIGroup) != show(r.APIGroup)) {
-		// The value shown is a path, as kube-apiserver has it.
+	v.sourcesAgree(s, path)
+	return append(errs, v.errs...)
+}
+
+// sourcesAgree requires that both fields for the source of a claim's data name
+// the same, unless the source is in another namespace, which only one of them
+// can say.
+func (v *checker) sourcesAgree(s *corev1.PersistentVolumeClaimSpec, path *field.Path) {
+	d, r := s.DataSource, s.DataSourceRef
+	if r == nil {
+		return
+	}
+	namespace := show(r.Namespace)
+	if namespace != "" {
+		v.label(namespace, path.Child("dataSourceRef", "namespace"))
+	}
+	// The value shown is a path, as kube-apiserver has it.
+	switch {
+	case d == nil:
+	case namespace != "":
+		v.add(field.Invalid(path, path.Child("dataSource"), "may not be specified when dataSourceRef.namespace is specified"))
+	case d.Name != r.Name || d.Kind != r.Kind || show(d.APIGroup) != show(r.APIGroup):
 		v.add(field.Invalid(path, path.Child("dataSource"), "must match dataSourceRef"))
 	}
-	return append(errs, v.errs...)
 }
 
 func (v *checker) dataSource(name, kind, group string, path *field.Path) {

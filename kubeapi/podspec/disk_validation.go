@@ -155,11 +155,10 @@ func (v *checker) flexVolume(driver string, options map[string]string, path *fie
 func (v *checker) csi(c *corev1.CSIVolumeSource, path *field.Path) {
 	v.add(CSIDriverName(c.Driver, path.Child("driver"))...)
 	if r := c.NodePublishSecretRef; r != nil {
-		p := path.Child("nodePublishSecretRef", "name")
 		if r.Name == "" {
-			v.add(field.Required(p, ""))
+			v.add(field.Required(path.Child("nodePublishSecretRef", "name"), ""))
 		} else {
-			v.subdomain(r.Name, p)
+			v.subdomain(r.Name, path.Child("name")) // its path in kube-apiserver
 		}
 	}
 }

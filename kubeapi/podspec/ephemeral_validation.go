@@ -1,12 +1,11 @@
 package podspec
 
 import (
-	"reflect"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/check"
 )
 
 // allowedInEphemeral are the fields that a container for debugging may have.
@@ -43,7 +42,7 @@ func (v *checker) ephemeralContainers(list *field.Path) {
 		if e.TargetContainerName != "" && !targets.Has(e.TargetContainerName) {
 			v.add(field.NotFound(p.Child("targetContainerName"), e.TargetContainerName))
 		}
-		v.onlyAllowed(&e.EphemeralContainerCommon, p)
+		v.add(check.OnlyFields(e.EphemeralContainerCommon, allowedInEphemeral, "cannot be set for an Ephemeral Container", p)...)
 		for j := range c.VolumeMounts {
 			if c.VolumeMounts[j].SubPath != "" {
 				v.add(field.Forbidden(p.Child("volumeMounts").Index(j).Child("subPath"), "cannot be set for an Ephemeral Container"))
@@ -52,17 +51,5 @@ func (v *checker) ephemeralContainers(list *field.Path) {
 				v.add(field.Forbidden(p.Child("volumeMounts").Index(j).Child("subPathExpr"), "cannot be set for an Ephemeral Container"))
 			}
 		}
-	}
-}
-
-func (v *checker) onlyAllowed(c *corev1.EphemeralContainerCommon, path *field.Path) {
-	rv := reflect.ValueOf(*c)
-	for i := range rv.NumField() {
-		f := rv.Type().Field(i)
-		if allowedInEphemeral.Has(f.Name) || rv.Field(i).IsZero() {
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		v.add(field.Forbidden(path.Child(name), "cannot be set for an Ephemeral Container"))
 	}
 }

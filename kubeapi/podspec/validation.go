@@ -18,16 +18,22 @@ func ValidateTemplate(o Options, t *corev1.PodTemplateSpec, path *field.Path) fi
 	errs = append(errs, metav1validation.ValidateLabels(t.Labels, path.Child("labels"))...)
 	errs = append(errs, validation.ValidateAnnotations(t.Annotations, path.Child("annotations"))...)
 	errs = append(errs, ValidateAnnotations(t.Annotations, &t.Spec, path.Child("annotations"))...)
-	errs = append(errs, ValidatePodSpec(o, &t.Spec, path.Child("spec"))...)
+	v := newChecker(o, &t.Spec)
+	v.template = true
+	errs = append(errs, v.podSpec(path.Child("spec"))...)
 	if len(t.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(path.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
 	}
 	return errs
 }
 
-// ValidatePodSpec validates the spec of a pod or template.
+// ValidatePodSpec validates the spec of a pod.
 func ValidatePodSpec(o Options, s *corev1.PodSpec, path *field.Path) field.ErrorList {
-	v := newChecker(o, s)
+	return newChecker(o, s).podSpec(path)
+}
+
+func (v *checker) podSpec(path *field.Path) field.ErrorList {
+	s := v.spec
 	v.volumeList(path.Child("volumes"))
 	v.claimList(path.Child("resourceClaims"))
 	v.containers(path)
@@ -53,6 +59,8 @@ type checker struct {
 	errs    field.ErrorList
 	// privileged containers are allowed
 	privileged bool
+	// template is set for a template, whose images may be named later
+	template bool
 }
 
 func newChecker(o Options, s *corev1.PodSpec) *checker {

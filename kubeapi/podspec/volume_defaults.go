@@ -10,40 +10,51 @@ import (
 // DefaultVolumeSource completes a pod's volume; without any source it is an
 // empty directory.
 func DefaultVolumeSource(v *corev1.VolumeSource) {
-	switch {
-	case *v == corev1.VolumeSource{}:
+	if *v == (corev1.VolumeSource{}) {
 		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
-	case v.EmptyDir != nil:
-		if v.EmptyDir.SizeLimit != nil {
-			v.EmptyDir.SizeLimit.RoundUp(-3)
-		}
-	case v.HostPath != nil:
+		return
+	}
+	defaultFiles(v)
+	if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil {
+		v.EmptyDir.SizeLimit.RoundUp(-3)
+	}
+	if v.HostPath != nil {
 		defaultHostPath(v.HostPath)
-	case v.Secret != nil:
+	}
+	if v.ISCSI != nil {
+		setString(&v.ISCSI.ISCSIInterface, "default")
+	}
+	if v.RBD != nil {
+		defaultRBD(&v.RBD.RBDPool, &v.RBD.RadosUser, &v.RBD.Keyring)
+	}
+	if v.AzureDisk != nil {
+		defaultAzureDisk(v.AzureDisk)
+	}
+	if v.ScaleIO != nil {
+		defaultScaleIO(&v.ScaleIO.StorageMode, &v.ScaleIO.FSType)
+	}
+	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+		DefaultClaimSpec(&v.Ephemeral.VolumeClaimTemplate.Spec)
+	}
+	if v.Image != nil && v.Image.PullPolicy == "" {
+		v.Image.PullPolicy = pullPolicy(v.Image.Reference)
+	}
+}
+
+// defaultFiles completes the volumes whose files the API itself has.
+func defaultFiles(v *corev1.VolumeSource) {
+	if v.Secret != nil {
 		setMode(&v.Secret.DefaultMode)
-	case v.ConfigMap != nil:
+	}
+	if v.ConfigMap != nil {
 		setMode(&v.ConfigMap.DefaultMode)
-	case v.DownwardAPI != nil:
+	}
+	if v.DownwardAPI != nil {
 		setMode(&v.DownwardAPI.DefaultMode)
 		defaultDownward(v.DownwardAPI.Items)
-	case v.Projected != nil:
+	}
+	if v.Projected != nil {
 		defaultProjected(v.Projected)
-	case v.ISCSI != nil:
-		setString(&v.ISCSI.ISCSIInterface, "default")
-	case v.RBD != nil:
-		defaultRBD(&v.RBD.RBDPool, &v.RBD.RadosUser, &v.RBD.Keyring)
-	case v.AzureDisk != nil:
-		defaultAzureDisk(v.AzureDisk)
-	case v.ScaleIO != nil:
-		defaultScaleIO(&v.ScaleIO.StorageMode, &v.ScaleIO.FSType)
-	case v.Ephemeral != nil:
-		if t := v.Ephemeral.VolumeClaimTemplate; t != nil {
-			DefaultClaimSpec(&t.Spec)
-		}
-	case v.Image != nil:
-		if v.Image.PullPolicy == "" {
-			v.Image.PullPolicy = pullPolicy(v.Image.Reference)
-		}
 	}
 }
 

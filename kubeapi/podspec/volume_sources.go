@@ -14,6 +14,10 @@ type source struct {
 	check func(*field.Path)
 }
 
+// refusedNames are the names of sources that kube-apiserver spells otherwise where
+// it refuses them beside another one.
+var refusedNames = map[string]string{"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
+
 // oneSource requires exactly one source and validates it; a second one is refused
 // where it stands.
 func (v *checker) oneSource(sources []source, path *field.Path) {
@@ -23,7 +27,11 @@ func (v *checker) oneSource(sources []source, path *field.Path) {
 			continue
 		}
 		if n++; n > 1 {
-			v.add(field.Forbidden(path.Child(s.name), "may not specify more than 1 volume type"))
+			name := s.name
+			if refused, ok := refusedNames[name]; ok {
+				name = refused
+			}
+			v.add(field.Forbidden(path.Child(name), "may not specify more than 1 volume type"))
 			continue
 		}
 		name := s.name

@@ -1,23 +1,17 @@
 package podspec
 
 import (
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/check"
 )
 
 const modeMsg = "must be a number between 0 and 0777 (octal), both inclusive"
-
-var (
-	volumeFields = sets.New("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
-	envFields    = sets.New("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
-		"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
-)
 
 func (v *checker) volumeList(list *field.Path) {
 	for i := range v.spec.Volumes {
@@ -106,7 +100,9 @@ func (v *checker) podSources(s *corev1.VolumeSource) []source {
 		{"csi", s.CSI != nil, func(p *field.Path) { v.csi(s.CSI, p) }},
 		{"ephemeral", s.Ephemeral != nil, func(p *field.Path) { v.ephemeral(s.Ephemeral, p) }},
 		{"image", s.Image != nil, func(p *field.Path) {
-			v.require(p, "reference", s.Image.Reference)
+			if !v.template {
+				v.require(p, "reference", s.Image.Reference)
+			}
 			oneOf(v, s.Image.PullPolicy, p.Child("pullPolicy"), corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 		}},
 	}
@@ -175,57 +171,6 @@ func (v *checker) downward(f *corev1.DownwardAPIVolumeFile, path *field.Path) {
 	v.mode(f.Mode, path.Child("mode"))
 }
 
-func (v *checker) fieldRef(r *corev1.ObjectFieldSelector, path *field.Path, supported sets.Set[string]) {
-	if r.APIVersion == "" {
-		v.add(field.Required(path.Child("apiVersion"), ""))
-		return
-	}
-	if r.FieldPath == "" {
-		v.add(field.Required(path.Child("fieldPath"), ""))
-		return
-	}
-	if base, key, ok := subscript(r.FieldPath); ok {
-		switch base {
-		case "metadata.annotations":
-			v.messages(utilvalidation.IsQualifiedName(strings.ToLower(key)), key, path)
-		case "metadata.labels":
-			v.messages(utilvalidation.IsQualifiedName(key), key, path)
-		default:
-			v.add(field.Invalid(path, base, "does not support subscript"))
-		}
-		return
-	}
-	if r.APIVersion != "v1" {
-		v.add(field.Invalid(path.Child("fieldPath"), r.FieldPath, fmt.Sprintf("error converting fieldPath: unsupported pod version: %s", r.APIVersion)))
-		return
-	}
-	v.fieldPath(r.FieldPath, path.Child("fieldPath"), supported)
-}
-
-func subscript(s string) (base, key string, ok bool) {
-	if !strings.HasSuffix(s, "']") {
-		return "", "", false
-	}
-	base, key, ok = strings.Cut(strings.TrimSuffix(s, "']"), "['")
-	return base, key, ok
-}
-
-func (v *checker) resourceFieldRef(r *corev1.ResourceFieldSelector, path *field.Path, volume bool) {
-	if volume && r.ContainerName == "" {
-		v.add(field.Required(path.Child("containerName"), ""))
-		return
-	}
-	if r.Resource == "" {
-		v.add(field.Required(path.Child("resource"), ""))
-		return
-	}
-	supported := []string{"limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"}
-	_, name, _ := strings.Cut(r.Resource, ".")
-	if !sets.New(supported...).Has(r.Resource) && !isHugePages(name) {
-		v.add(field.NotSupported(path.Child("resource"), r.Resource, supported))
-	}
-}
-
 func (v *checker) projected(p *corev1.ProjectedVolumeSource, path *field.Path) {
 	v.mode(p.DefaultMode, path.Child("defaultMode"))
 	paths := sets.New[string]()
@@ -239,29 +184,35 @@ func (v *checker) projected(p *corev1.ProjectedVolumeSource, path *field.Path) {
 		paths.Insert(file)
 	}
 	for i := range p.Sources {
-		s, sp := &p.Sources[i], path.Child("sources").Index(i)
-		n := 0
-		first := func() bool {
-			if n++; n > 1 {
-				v.add(field.Forbidden(sp, "may not specify more than 1 volume type per source"))
-			}
-			return n == 1
+		v.projection(&p.Sources[i], path, path.Child("sources").Index(i), place)
+	}
+}
+
+// projection validates one source of a projected volume. place takes the path of
+// each of its files.
+func (v *checker) projection(s *corev1.VolumeProjection, projected, path *field.Path, place func(shown, file string)) {
+	n := 0
+	if x := s.Secret; x != nil {
+		n++
+		v.projectedItems(x.Name, x.Items, path.Child("secret"), place)
+	}
+	if x := s.ConfigMap; x != nil {
+		n++
+		v.projectedItems(x.Name, x.Items, path.Child("configMap"), place)
+	}
+	if x := s.DownwardAPI; x != nil {
+		n++
+		for j := range x.Items {
+			v.downward(&x.Items[j], path.Child("downwardAPI"))
+			place(x.Items[j].Path, x.Items[j].Path)
 		}
-		if x := s.Secret; x != nil && first() {
-			v.projectedItems(x.Name, x.Items, sp.Child("secret"), place)
-		}
-		if x := s.ConfigMap; x != nil && first() {
-			v.projectedItems(x.Name, x.Items, sp.Child("configMap"), place)
-		}
-		if x := s.DownwardAPI; x != nil && first() {
-			for j := range x.Items {
-				v.downward(&x.Items[j], sp.Child("downwardAPI"))
-				place(x.Items[j].Path, x.Items[j].Path)
-			}
-		}
-		if x := s.ServiceAccountToken; x != nil && first() {
-			v.tokenSource(x, path, sp.Child("serviceAccountToken"))
-		}
+	}
+	if x := s.ServiceAccountToken; x != nil {
+		n++
+		v.tokenSource(x, projected, path.Child("serviceAccountToken"))
+	}
+	if n > 1 {
+		v.add(field.Forbidden(path, "may not specify more than 1 volume type per source"))
 	}
 }
 
@@ -292,11 +243,6 @@ func (v *checker) ephemeral(e *corev1.EphemeralVolumeSource, path *field.Path) {
 		v.add(field.Required(t, ""))
 		return
 	}
-	m := &e.VolumeClaimTemplate.ObjectMeta
-	v.add(validation.ValidateAnnotations(m.Annotations, t.Child("metadata", "annotations"))...)
-	v.add(labelErrors(m.Labels, t.Child("metadata", "labels"))...)
-	if m.Name != "" {
-		v.add(field.Forbidden(t.Child("metadata", "name"), "cannot be set"))
-	}
+	v.add(check.TemplateMeta(&e.VolumeClaimTemplate.ObjectMeta, t.Child("metadata"))...)
 	v.add(ValidateClaimSpec(&e.VolumeClaimTemplate.Spec, t.Child("spec"))...)
 }

@@ -26,7 +26,9 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
 			Validate: func(ctx context.Context, t template) field.ErrorList {
 				path := field.NewPath("spec", "spec")
-				return append(validateAdminAccess(ctx, stores, &t.Spec.Spec, path), validateClaimSpec(&t.Spec.Spec, path)...)
+				errs := check.TemplateMeta(&t.Spec.ObjectMeta, field.NewPath("spec", "metadata"))
+				errs = append(errs, validateAdminAccess(ctx, stores, &t.Spec.Spec, path)...)
+				return append(errs, validateClaimSpec(&t.Spec.Spec, path)...)
 			},
 			ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
 				return check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))

@@ -18,8 +18,11 @@ import (
 
 	"triplane/aggregator"
 	"triplane/apiextensions"
+	"triplane/cmd/triplane/pki"
+	"triplane/generic/admission/configuration"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/discovery"
+	"triplane/generic/egress"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 	"triplane/generic/options"
@@ -37,7 +40,9 @@ import (
 type parts struct {
 	options *Options
 	store   *store
+	files   pki.Files // generated keys and certificates
 	config  *server.Config
+	egress  *egress.Selector // nil connects directly
 
 	scheme    *runtime.Scheme
 	schemas   *models.Source
@@ -56,8 +61,8 @@ type parts struct {
 }
 
 // newParts makes all that the servers share.
-func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
-	p := &parts{options: o, store: st, config: c, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
+func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector) (*parts, error) {
+	p := &parts{options: o, store: st, files: files, config: c, egress: e, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err
@@ -79,7 +84,7 @@ func newParts(o *Options, st *store, c *server.Config) (*parts, error) {
 func (p *parts) makeAuthorization() error {
 	c, own := p.config, newAuthorizers()
 	c.PostStartHooks = append(c.PostStartHooks, own.startHook())
-	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics, ServerID: p.serverID()})
+	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics, ServerID: p.serverID(), Egress: p.egress})
 	if err != nil {
 		return err
 	}
@@ -91,7 +96,7 @@ func (p *parts) makeAuthorization() error {
 func (p *parts) makeAuthentication() (err error) {
 	c := p.config
 	if p.authn, err = p.options.Authentication.Build(options.AuthenticationInputs{
-		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed,
+		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
 	}); err != nil {
 		return err
 	}
@@ -123,13 +128,21 @@ func (p *parts) serverID() string {
 
 func (p *parts) makeAdmission() error {
 	c, enabled := p.config, p.options.Admission.Enabled()
+	configurations, err := configuration.Read(p.options.Admission.ConfigFile, enabled)
+	if err != nil {
+		return err
+	}
 	plugins, err := admission.New(admission.Dependencies{
-		Stores:      p.stores,
-		Authorizer:  c.Authorization,
-		Groups:      c.Discovery,
-		Services:    p.services,
-		Loopback:    c.LoopbackClientConfig,
-		Tolerations: p.options.Kube.Tolerations,
+		Stores:         p.stores,
+		Authorizer:     c.Authorization,
+		Groups:         c.Discovery,
+		Services:       p.services,
+		Loopback:       c.LoopbackClientConfig,
+		Tolerations:    p.options.Kube.Tolerations,
+		Configurations: configurations,
+		FeatureEnabled: p.options.Features.Gates.Enabled,
+		Metrics:        c.Metrics.Admission,
+		Own:            p.options.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 	if err != nil {
 		return err
@@ -141,7 +154,7 @@ func (p *parts) makeAdmission() error {
 
 func (p *parts) makeServices() (err error) {
 	toEndpoints := p.options.Kube.AggregatorRouting || p.options.Etcd.Embedded() // alone there is no kube-proxy
-	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints)
+	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints, p.egress)
 	return err
 }
 
@@ -172,7 +185,11 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	kubelets, err := kubelet.New(kube.Kubelet)
+	reach := kube.Kubelet
+	if p.options.Egress.ConfigFile != "" {
+		reach.Dial = p.egress.DialCluster
+	}
+	kubelets, err := kubelet.New(reach)
 	if err != nil {
 		return nil, err
 	}

@@ -6,11 +6,14 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
+	"k8s.io/component-base/logs/json"
 )
 
 const usage = `Triplane serves the Kubernetes API: built-in kinds, CustomResourceDefinitions and
@@ -33,6 +36,9 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 	o := NewOptions()
 	o.Out = out
 	sets := o.Flags()
+	if err := knowJSON(); err != nil {
+		return nil, err
+	}
 	logging := logsapi.NewLoggingConfiguration()
 	logsapi.AddFlags(logging, sets.FlagSet("logs"))
 	global := sets.FlagSet("global")
@@ -68,6 +74,12 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 	return o, nil
 }
 
+// knowJSON adds the format json to those of --logging-format. Formats are the
+// process's, as its log is.
+var knowJSON = sync.OnceValue(func() error {
+	return logsapi.RegisterLogFormat("json", json.Factory{}, logsapi.LoggingBetaOptions)
+})
+
 // ApplyLogging sets the log up as the flags say. It is for the whole process,
 // which has one log, and may be called once.
 func (o *Options) ApplyLogging() error {
@@ -75,7 +87,18 @@ func (o *Options) ApplyLogging() error {
 	if o.logging == nil {
 		return nil
 	}
-	if err := logsapi.ValidateAndApply(o.logging, nil); err != nil {
+	gates := featuregate.NewFeatureGate()
+	if err := logsapi.AddFeatureGates(gates); err != nil {
+		return err
+	}
+	set := map[string]bool{}
+	for gate := range gates.DeepCopy().GetAll() {
+		set[string(gate)] = o.Features.Gates.Enabled(string(gate))
+	}
+	if err := gates.SetFromMap(set); err != nil {
+		return err
+	}
+	if err := logsapi.ValidateAndApply(o.logging, gates); err != nil {
 		return errors.New(strings.TrimSpace(err.Error()))
 	}
 	return nil

@@ -152,8 +152,14 @@ func TestKubelet(t *testing.T) {
 	defer srv.Close()
 	u, _ := url.Parse(srv.URL)
 	port, _ := strconv.Atoi(u.Port())
-	config, c := startPod(t, port, podOptions(t))
+	kubeletStories(t, port, podOptions(t))
+}
 
+// kubeletStories reads logs, runs commands and forwards ports on a node whose kubelet
+// listens on port.
+func kubeletStories(t *testing.T, port int, o *Options) {
+	t.Helper()
+	config, c := startPod(t, port, o)
 	t.Run("log", func(t *testing.T) {
 		tail := int64(7)
 		got, err := c.CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main", Follow: true, TailLines: &tail}).DoRaw(t.Context())

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/cmd/triplane/pki"
+	"triplane/generic/egress"
 	"triplane/generic/flowcontrol"
 	"triplane/generic/options"
 	"triplane/generic/server"
@@ -87,6 +88,12 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	}
 	undo.add(func() { listener.Close() })
 
+	selector, err := o.Egress.Load()
+	if err != nil {
+		return nil, err
+	}
+	undo.add(selector.Close)
+	o.Etcd.Dial = selector.Etcd()
 	st, files, err := openStoreAndKeys(ctx, o)
 	if err != nil {
 		return nil, err
@@ -100,7 +107,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		st.close()
 	})
 
-	prepared, err := assemble(o, st, files, listener)
+	prepared, err := assemble(o, st, files, listener, selector)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +162,7 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error
 }
 
 // assemble makes the servers and prepares the outermost one.
-func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*server.PreparedServer, error) {
+func assemble(o *Options, st *store, files pki.Files, listener net.Listener, selector *egress.Selector) (*server.PreparedServer, error) {
 	c := server.NewConfig()
 	o.ServerRun.ApplyTo(c)
 	o.Features.ApplyTo(c)
@@ -175,11 +182,13 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 	c.RESTOptionsGetter = stored
 	c.FlowControl = flowControl(o.ServerRun, stored)
 
-	p, err := newParts(o, st, c)
+	c.Metrics.MustRegister(selector.Collectors()...)
+
+	p, err := newParts(o, st, files, c, selector)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Audit.ApplyTo(c); err != nil {
+	if err := o.Audit.ApplyTo(c, selector); err != nil {
 		return nil, err
 	}
 	outermost, err := p.build()
@@ -189,7 +198,12 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener) (*s
 		}
 		return nil, err
 	}
-	return outermost.PrepareRun(), nil
+	var prepared *server.PreparedServer
+	if err := p.makeControllers(outermost, func() <-chan struct{} { return prepared.HooksDone() }); err != nil {
+		return nil, err
+	}
+	prepared = outermost.PrepareRun()
+	return prepared, nil
 }
 
 // flowControl queues requests by the default objects until the stored ones are
@@ -228,7 +242,7 @@ func (s *Server) greet(out io.Writer, took time.Duration) {
 	o := s.options
 	var b strings.Builder
 	defer func() { _, _ = io.WriteString(out, b.String()) }() // who reads it may have gone
-	fmt.Fprintf(&b, "Triplane serves the Kubernetes API on https://%s (ready after %v)\n", s.Address(), took.Round(time.Millisecond))
+	fmt.Fprintf(&b, "Triplane serves the Kubernetes API on %s (ready after %v)\n", s.url(), took.Round(time.Millisecond))
 	if o.Etcd.Embedded() {
 		fmt.Fprintf(&b, "  data        %s\n", o.DataDir)
 	} else {
@@ -238,6 +252,13 @@ func (s *Server) greet(out io.Writer, took time.Duration) {
 		return
 	}
 	fmt.Fprintf(&b, "  kubeconfig  %s\n\nTry it:\n  export KUBECONFIG=%s\n  kubectl get namespaces\n", s.kubeconfig, s.kubeconfig)
+}
+
+// url is where a browser on this machine finds the server: a wildcard address is
+// none that can be connected to.
+func (s *Server) url() string {
+	host := net.JoinHostPort(s.options.localHost(), strconv.Itoa(s.prepared.Config().Serving.Port()))
+	return "https://" + host
 }
 
 // Address is the host:port that the server listens on.

@@ -20,9 +20,9 @@ type Webhook struct {
 }
 
 // NewWebhook returns a backend that posts to the server of a kubeconfig file.
-// pause is the time before a failed request is tried for the second time.
-func NewWebhook(kubeconfig string, pause time.Duration, m *metrics.Audit) (*Webhook, error) {
-	caller, err := webhook.NewCaller(kubeconfig)
+// dial connects, nil directly; pause is the time before a failed request is tried for the second time.
+func NewWebhook(kubeconfig string, dial webhook.Dial, pause time.Duration, m *metrics.Audit) (*Webhook, error) {
+	caller, err := webhook.NewCaller(kubeconfig, dial)
 	if err != nil {
 		return nil, err
 	}

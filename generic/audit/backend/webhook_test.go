@@ -61,7 +61,7 @@ func TestWebhook(t *testing.T) {
 	} {
 		m := metrics.New()
 		kubeconfig, bodies := receiver(t, c.codes...)
-		w, err := NewWebhook(kubeconfig, time.Millisecond, m.Audit)
+		w, err := NewWebhook(kubeconfig, nil, time.Millisecond, m.Audit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestWebhook(t *testing.T) {
 
 func TestWebhookIsFlushed(t *testing.T) {
 	kubeconfig, bodies := receiver(t, 200)
-	w, err := NewWebhook(kubeconfig, time.Millisecond, nil)
+	w, err := NewWebhook(kubeconfig, nil, time.Millisecond, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestWebhookIsFlushed(t *testing.T) {
 
 func TestWebhookGivesUpAtTheEnd(t *testing.T) {
 	kubeconfig, bodies := receiver(t, 500)
-	w, err := NewWebhook(kubeconfig, time.Hour, nil)
+	w, err := NewWebhook(kubeconfig, nil, time.Hour, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestWebhookGivesUpAtTheEnd(t *testing.T) {
 }
 
 func TestWebhookWithoutKubeconfig(t *testing.T) {
-	if _, err := NewWebhook(filepath.Join(t.TempDir(), "none"), 0, nil); err == nil {
+	if _, err := NewWebhook(filepath.Join(t.TempDir(), "none"), nil, 0, nil); err == nil {
 		t.Error("no error")
 	}
 }

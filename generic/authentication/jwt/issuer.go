@@ -49,7 +49,7 @@ type issuerAuthenticator struct {
 func newIssuerAuthenticator(owner context.Context, r *rules, m *Metrics) *issuerAuthenticator {
 	metrics := m.issuer(r.issuer.URL)
 	a := &issuerAuthenticator{rules: r, metrics: metrics, ready: make(chan struct{})}
-	a.client = newClient(owner, r.roots, metrics)
+	a.client = newClient(owner, r, metrics)
 	a.distributed = &distributedClaims{a: a, verifiers: map[string]*oidc.IDTokenVerifier{}}
 	return a
 }

@@ -9,12 +9,14 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 
 	"triplane/generic/authentication/user"
+	"triplane/generic/egress"
 )
 
 // rules are the compiled part of an Authenticator.
 type rules struct {
 	issuer Issuer
 	roots  *x509.CertPool // nil means the system's
+	dial   egress.Dial    // nil means directly
 	// algorithms that tokens may be signed with; nil means all asymmetric ones of
 	// RFC 7518.
 	algorithms []string

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -38,15 +37,18 @@ type heldAnswer struct {
 	fetched time.Time
 }
 
-func newClient(owner context.Context, roots *x509.CertPool, m *issuerMetrics) *http.Client {
+func newClient(owner context.Context, r *rules, m *issuerMetrics) *http.Client {
 	inner := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: callTimeout, KeepAlive: callTimeout}).DialContext,
 		TLSHandshakeTimeout: 10 * time.Second,
-		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:     &tls.Config{RootCAs: r.roots, MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        4,
 		IdleConnTimeout:     time.Minute,
+	}
+	if r.dial != nil {
+		inner.DialContext = r.dial
 	}
 	t := &transport{owner: owner, inner: inner, metrics: m, keys: map[string]heldAnswer{}}
 	context.AfterFunc(owner, inner.CloseIdleConnections)

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/egress"
 )
 
 const (
@@ -34,9 +36,10 @@ type Compiled struct {
 func (c *Compiled) Authenticates() bool { return len(c.rules) > 0 }
 
 // Compile validates a configuration and compiles its expressions. disallowed are
-// issuers that are somebody else's: those of service account tokens.
-func Compile(c *Configuration, disallowed []string) (*Compiled, field.ErrorList) {
-	v := &validator{disallowed: disallowed, issuers: sets.New[string](), discoveries: sets.New[string]()}
+// issuers that are somebody else's: those of service account tokens. Issuers that name
+// an egress selector are reached by e, which may be nil.
+func Compile(c *Configuration, disallowed []string, e *egress.Selector) (*Compiled, field.ErrorList) {
+	v := &validator{disallowed: disallowed, egress: e, issuers: sets.New[string](), discoveries: sets.New[string]()}
 	root := field.NewPath("jwt")
 	if len(c.JWT) > maxAuthenticators {
 		return nil, field.ErrorList{field.TooMany(root, len(c.JWT), maxAuthenticators)}
@@ -55,6 +58,7 @@ func Compile(c *Configuration, disallowed []string) (*Compiled, field.ErrorList)
 // validator collects errors and what must be unique.
 type validator struct {
 	disallowed           []string
+	egress               *egress.Selector
 	issuers, discoveries sets.Set[string]
 	errs                 field.ErrorList
 }
@@ -112,13 +116,22 @@ func (v *validator) issuer(path *field.Path, i *Issuer, r *rules) {
 			v.add(field.Invalid(path.Child("certificateAuthority"), "<omitted>", "data does not contain any valid RSA or ECDSA certificates"))
 		}
 	}
-	if i.EgressSelectorType != "" {
-		if i.EgressSelectorType != "controlplane" && i.EgressSelectorType != "cluster" {
-			v.add(field.NotSupported(path.Child("egressSelectorType"), i.EgressSelectorType, []string{"controlplane", "cluster"}))
-		} else {
-			v.add(field.Invalid(path.Child("egressSelectorType"), i.EgressSelectorType, "no egress selector is configured at this server"))
-		}
+	r.dial = v.dial(path.Child("egressSelectorType"), i.EgressSelectorType)
+}
+
+// dial returns how an issuer is reached; nil is directly.
+func (v *validator) dial(path *field.Path, kind string) egress.Dial {
+	switch {
+	case kind == "":
+		return nil
+	case kind != "controlplane" && kind != "cluster":
+		v.add(field.NotSupported(path, kind, []string{"controlplane", "cluster"}))
+	case v.egress == nil:
+		v.add(field.Invalid(path, kind, "no egress selector is configured at this server"))
+	case kind == "cluster":
+		return v.egress.DialCluster
 	}
+	return v.egress.DialControlPlane
 }
 
 func (v *validator) url(path *field.Path, text string) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -29,13 +30,17 @@ type Caller struct {
 	pause  time.Duration
 }
 
+// Dial connects to a webhook; nil is directly.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
 // NewCaller reads the kubeconfig: the cluster's server is the URL to post to,
 // the user is how to authenticate there.
-func NewCaller(kubeconfig string) (*Caller, error) {
+func NewCaller(kubeconfig string, dial Dial) (*Caller, error) {
 	config, err := ReadKubeconfig(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
+	config.Dial = dial
 	return NewCallerFor(config, callTimeout)
 }
 
@@ -59,6 +64,13 @@ func NewCallerFor(config *rest.Config, timeout time.Duration) (*Caller, error) {
 		return nil, fmt.Errorf("webhook at %s: %w", config.Host, err)
 	}
 	return &Caller{url: config.Host, client: client, pause: firstPause}, nil
+}
+
+// Pausing returns a caller whose first pause is another one.
+func (c *Caller) Pausing(first time.Duration) *Caller {
+	other := *c
+	other.pause = first
+	return &other
 }
 
 // Call posts review as JSON and decodes the answer into it. Failures of the

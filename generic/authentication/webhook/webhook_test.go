@@ -25,7 +25,7 @@ func caller(t *testing.T, service http.HandlerFunc) *Caller {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewCaller(file)
+	c, err := NewCaller(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func caller(t *testing.T, service http.HandlerFunc) *webhook.Caller {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := webhook.NewCaller(file)
+	c, err := webhook.NewCaller(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,17 +140,7 @@ func (s *RequestScope) isNamespaces() bool {
 }
 
 func createOptions(req *http.Request) (*metav1.CreateOptions, error) {
-	opts := &metav1.CreateOptions{}
-	if req.URL.RawQuery != "" {
-		if err := decodeOptions(req.URL.Query(), opts); err != nil {
-			return nil, err
-		}
-	}
-	if errs := validation.ValidateCreateOptions(opts); len(errs) > 0 {
-		return nil, invalidOptions("CreateOptions", errs)
-	}
-	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("CreateOptions"))
-	return opts, nil
+	return readOptions(req, &metav1.CreateOptions{}, "CreateOptions", validation.ValidateCreateOptions)
 }
 
 // invalidOptions is the 422 status about a request's options.

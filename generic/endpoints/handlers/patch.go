@@ -228,17 +228,9 @@ func invalidPatch(value, why string) error {
 }
 
 func patchOptions(req *http.Request, kind types.PatchType) (*metav1.PatchOptions, error) {
-	opts := &metav1.PatchOptions{}
-	if req.URL.RawQuery != "" {
-		if err := decodeOptions(req.URL.Query(), opts); err != nil {
-			return nil, err
-		}
-	}
-	if errs := validation.ValidatePatchOptions(opts, kind); len(errs) > 0 {
-		return nil, invalidOptions("PatchOptions", errs)
-	}
-	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PatchOptions"))
-	return opts, nil
+	return readOptions(req, &metav1.PatchOptions{}, "PatchOptions", func(o *metav1.PatchOptions) field.ErrorList {
+		return validation.ValidatePatchOptions(o, kind)
+	})
 }
 
 // toUpdateOptions are the options of the update that a patch is for the storage.

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -11,7 +12,24 @@ import (
 	metainternalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+// readOptions fills the options of a write from the query and validates them; a
+// status of 400 or 422 is the error.
+func readOptions[T runtime.Object](req *http.Request, opts T, kind string, validate func(T) field.ErrorList) (T, error) {
+	var none T
+	if req.URL.RawQuery != "" {
+		if err := decodeOptions(req.URL.Query(), opts); err != nil {
+			return none, err
+		}
+	}
+	if errs := validate(opts); len(errs) > 0 {
+		return none, invalidOptions(kind, errs)
+	}
+	opts.GetObjectKind().SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind(kind))
+	return opts, nil
+}
 
 // decodeOptions fills an options object of meta.k8s.io from a query. Unknown
 // parameters are ignored.

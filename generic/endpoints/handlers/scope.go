@@ -79,9 +79,6 @@ type RequestScope struct {
 	MinRequestTimeout time.Duration
 	// Deprecation, where not empty, is a warning for every client of the kind.
 	Deprecation string
-	// Terminating, where not nil, is closed when watches have to end because the
-	// server shuts down.
-	Terminating <-chan struct{}
 }
 
 // resource is the group resource of error messages.

@@ -146,17 +146,7 @@ func (o *operation) admitWrite(ctx context.Context, obj, old runtime.Object, opt
 }
 
 func updateOptions(req *http.Request) (*metav1.UpdateOptions, error) {
-	opts := &metav1.UpdateOptions{}
-	if req.URL.RawQuery != "" {
-		if err := decodeOptions(req.URL.Query(), opts); err != nil {
-			return nil, err
-		}
-	}
-	if errs := validation.ValidateUpdateOptions(opts); len(errs) > 0 {
-		return nil, invalidOptions("UpdateOptions", errs)
-	}
-	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("UpdateOptions"))
-	return opts, nil
+	return readOptions(req, &metav1.UpdateOptions{}, "UpdateOptions", validation.ValidateUpdateOptions)
 }
 
 // toCreateOptions are the options of the creation that an update can be.

@@ -22,7 +22,7 @@ import (
 const defaultMinRequestTimeout = 30 * time.Minute
 
 // watch serves the events of a resource until the client goes, the time is up
-// or the server ends.
+// or the filters end it.
 func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, watcher rest.Watcher, opts *internalversion.ListOptions) {
 	timeout := s.watchTimeout(opts)
 	if opts.TimeoutSeconds == nil {
@@ -33,10 +33,6 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if s.Terminating != nil {
-		stop := context.AfterFunc(terminating{s.Terminating}, cancel)
-		defer stop()
-	}
 	stream, err := watcher.Watch(ctx, opts)
 	if err != nil {
 		s.fail(w, req, err)
@@ -119,21 +115,6 @@ func (s *RequestScope) watchTimeout(opts *internalversion.ListOptions) time.Dura
 	}
 	opts.TimeoutSeconds = nil
 	return time.Duration(float64(least) * (rand.Float64() + 1))
-}
-
-// terminating is a channel as a context, for context.AfterFunc.
-type terminating struct{ done <-chan struct{} }
-
-func (t terminating) Deadline() (time.Time, bool) { return time.Time{}, false }
-func (t terminating) Done() <-chan struct{}       { return t.done }
-func (t terminating) Value(any) any               { return nil }
-func (t terminating) Err() error {
-	select {
-	case <-t.done:
-		return context.Canceled
-	default:
-		return nil
-	}
 }
 
 // maxBatch is the size in bytes at which a batch of events is sent even though

@@ -8,9 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/net/websocket"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -96,26 +94,6 @@ func TestWatchEnds(t *testing.T) {
 		if name == "" && got != "" || name != "" && (!strings.HasPrefix(got, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1"`) || !strings.Contains(got, name)) {
 			t.Errorf("%v: %s", end, got)
 		}
-	}
-}
-
-func TestWatchEndsWithTheServer(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	s := newScope(t)
-	terminating := make(chan struct{})
-	close(terminating)
-	s.Terminating = terminating
-	f := newFake(s)
-	f.stream = &batches{}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		call(Watch(s, f), "GET", "/configmaps", "")
-	}()
-	select {
-	case <-done:
-	case <-time.After(5 * time.Second):
-		t.Fatal("the watch goes on")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ type Config struct {
 	// Timeout is how long Dial tries before it gives up; 20 seconds unless set.
 	Timeout time.Duration
 	Leases  LeaseOptions
+	// Dial connects to TCP endpoints; nil is directly.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 const (
@@ -114,6 +117,14 @@ func newClient(cfg Config) (*clientv3.Client, error) {
 			grpc.WithUserAgent("triplane"),
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: connectTimeout}),
 		},
+	}
+	if cfg.Dial != nil {
+		conf.DialOptions = append(conf.DialOptions, grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			if socket, ok := strings.CutPrefix(address, "unix:"); ok {
+				return (&net.Dialer{}).DialContext(ctx, "unix", strings.TrimPrefix(socket, "//"))
+			}
+			return cfg.Dial(ctx, "tcp", address)
+		}))
 	}
 	if err := secure(&conf, cfg); err != nil {
 		return nil, err

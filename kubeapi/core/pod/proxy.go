@@ -14,10 +14,14 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/kubeapi/core/proxy"
+	"triplane/kubeapi/kubelet"
 )
 
 // proxyResource serves "pods/proxy".
-type proxyResource struct{ pods *registry.Store[pod] }
+type proxyResource struct {
+	pods     *registry.Store[pod]
+	kubelets *kubelet.Client // knows how to connect to the cluster
+}
 
 func (proxyResource) New() runtime.Object { return &corev1.PodProxyOptions{} }
 
@@ -55,5 +59,5 @@ func (c proxyResource) Connect(ctx context.Context, id string, opts runtime.Obje
 		return nil, err
 	}
 	x, _ := opts.(*corev1.PodProxyOptions)
-	return proxy.To(scheme, ip, port, x.Path, r), nil
+	return proxy.To(c.kubelets.Dial(), scheme, ip, port, x.Path, r), nil
 }

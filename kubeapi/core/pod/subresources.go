@@ -17,6 +17,6 @@ func Subresources(pods *registry.Store[*corev1.Pod], stores *group.Stores, authz
 	out["binding"] = namedBinding{Bindings{pods}}
 	out["eviction"] = eviction{pods: pods, stores: stores}
 	out["log"] = logResource{pods: pods, stores: stores, kubelets: kubelets}
-	out["proxy"] = proxyResource{pods}
+	out["proxy"] = proxyResource{pods, kubelets}
 	return out
 }

@@ -17,16 +17,19 @@ import (
 // Methods are the methods that a proxy passes on.
 var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 
+// Dial connects to the cluster's network; nil is directly.
+type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
 // To passes a request on to a pod, a node or an endpoint. What is behind a
 // cluster's addresses proves itself by the network alone.
-func To(scheme, host, port, path string, responder rest.Responder) http.Handler {
+func To(dial Dial, scheme, host, port, path string, responder rest.Responder) http.Handler {
 	if scheme == "" {
 		scheme = "http"
 	}
 	if port != "" {
 		host = net.JoinHostPort(host, port)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	transport := &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
 	target := &url.URL{Scheme: scheme, Host: host, Path: path}
 	h := proxy.NewUpgradeAwareHandler(target, transport, false, false, errorResponder{responder})
 	h.UseLocationHost = true

@@ -20,7 +20,11 @@ import (
 )
 
 // Proxy serves "services/proxy": requests go on to a pod behind the Service.
-type Proxy struct{ Stores *group.Stores }
+type Proxy struct {
+	Stores *group.Stores
+	// Dial connects to pods; nil is directly.
+	Dial proxy.Dial
+}
 
 // New implements rest.Storage.
 func (Proxy) New() runtime.Object { return &corev1.ServiceProxyOptions{} }
@@ -57,7 +61,7 @@ func (c Proxy) Connect(ctx context.Context, id string, opts runtime.Object, r re
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 	}
 	x, _ := opts.(*corev1.ServiceProxyOptions)
-	return proxy.To(scheme, ip, strconv.Itoa(int(number)), x.Path, r), nil
+	return proxy.To(c.Dial, scheme, ip, strconv.Itoa(int(number)), x.Path, r), nil
 }
 
 // portName is the name of a port of a service; a number is that of the service's

@@ -1,0 +1,73 @@
+package apiextensions
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/registry/rest"
+)
+
+// settleTime bounds how long a write of a CRD's status waits for the controller.
+const settleTime = 10 * time.Second
+
+// settled is the revision up to which the controller has looked at the changes of
+// CRDs. It is safe for concurrent use.
+type settled struct {
+	mu       sync.Mutex
+	revision int64
+	advanced chan struct{} // closed when the revision moves
+}
+
+func newSettled() *settled { return &settled{advanced: make(chan struct{})} }
+
+// reach moves the revision on.
+func (s *settled) reach(revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if revision > s.revision {
+		s.revision = revision
+		close(s.advanced)
+		s.advanced = make(chan struct{})
+	}
+}
+
+// wait returns when the revision is reached, or the context ends.
+func (s *settled) wait(ctx context.Context, revision int64) {
+	for {
+		s.mu.Lock()
+		reached, advanced := s.revision >= revision, s.advanced
+		s.mu.Unlock()
+		if reached || wait(ctx, advanced) != nil {
+			return
+		}
+	}
+}
+
+// settledStatus is the subresource "status" of CRDs. The controller puts back
+// conditions that a client removes, and names that it changes; a write is answered
+// when that is done, so that what the client reads next does not change again
+// under it.
+type settledStatus struct {
+	subresource
+	rest.TableConvertor
+	settled *settled
+}
+
+// Update implements rest.Updater.
+func (s settledStatus) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, validateCreate rest.ValidateObjectFunc,
+	validateUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, opts *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	obj, created, err := s.subresource.Update(ctx, name, info, validateCreate, validateUpdate, forceAllowCreate, opts)
+	if written, ok := obj.(rest.Stored); ok && err == nil {
+		if revision, parseErr := strconv.ParseInt(written.ResourceVersion(), 10, 64); parseErr == nil {
+			bounded, cancel := context.WithTimeout(ctx, settleTime)
+			defer cancel()
+			s.settled.wait(bounded, revision)
+		}
+	}
+	return obj, created, err
+}
