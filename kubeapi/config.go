@@ -6,6 +6,7 @@ import (
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"triplane/generic/options"
 	"triplane/generic/server"
 	"triplane/kubeapi/group"
 )
@@ -59,6 +60,9 @@ func (c *Config) Complete() CompletedConfig {
 		g.Stores = group.NewStores()
 	}
 	g.Authorizer, g.RuleResolver, g.Served = c.Generic.Authorization, c.Generic.RuleResolver, c.Generic.Discovery
+	if g.Enabled == nil {
+		g.Enabled = new(options.FeatureGates).Enabled
+	}
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour
 	}

@@ -37,16 +37,22 @@ var kindGates = []string{
 	"GenericWorkload", "DRADeviceTaintRules", "DRAResourcePoolStatus",
 }
 
+// enabled is how features are where all kinds are served.
+func enabled(gate string) bool {
+	return slices.Contains(kindGates, gate) || new(options.FeatureGates).Enabled(gate)
+}
+
 // startServer runs a core server on its own, over an embedded etcd, with the
 // plugins that are on by default and RBAC. It returns a transport whose requests
 // come from the server itself, which may do everything.
 func startServer(t *testing.T) http.RoundTripper {
 	t.Helper()
-	return startServerOver(t, func(storage.Backend) {})
+	return startServerOver(t, enabled, func(storage.Backend) {})
 }
 
-// startServerOver starts it over what fill has stored.
-func startServerOver(t *testing.T, fill func(storage.Backend)) http.RoundTripper {
+// startServerOver starts it over what fill has stored, with features on as enabled
+// says.
+func startServerOver(t *testing.T, enabled func(gate string) bool, fill func(storage.Backend)) http.RoundTripper {
 	t.Helper()
 	etcd, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir()})
 	if err != nil {
@@ -67,7 +73,7 @@ func startServerOver(t *testing.T, fill func(storage.Backend)) http.RoundTripper
 
 	config := server.NewConfig()
 	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Hub: hub}})
-	core, err := coreConfig(t, config).Complete().New(server.EmptyDelegate())
+	core, err := coreConfig(t, config, enabled).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +94,7 @@ func startServerOver(t *testing.T, fill func(storage.Backend)) http.RoundTripper
 }
 
 // coreConfig completes the configuration of the generic server.
-func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
+func coreConfig(t *testing.T, config *server.Config, enabled func(gate string) bool) *kubeapi.Config {
 	t.Helper()
 	scheme := kubeapi.NewScheme()
 	schemas := &models.Source{}
@@ -99,7 +105,7 @@ func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
 	plugins, err := admission.New(admission.Dependencies{
 		Stores: stores, Authorizer: config.Authorization, Groups: config.Discovery,
 		Loopback: config.LoopbackClientConfig, Tolerations: admission.DefaultTolerationOptions(),
-		FeatureEnabled: new(options.FeatureGates).Enabled,
+		FeatureEnabled: enabled,
 	}, decidesAlone)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +132,7 @@ func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
 			Stores: stores,
 			Scheme: scheme,
 			// All versions and kinds, whatever is served by default.
-			Enabled: func(gate string) bool { return slices.Contains(kindGates, gate) },
+			Enabled: enabled,
 			Serves:  func(schema.GroupVersion, string) bool { return true },
 			TypeConverter: sync.OnceValues(func() (managedfields.TypeConverter, error) {
 				return openapi.NewTypeConverter(schemas, scheme), nil

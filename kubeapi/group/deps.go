@@ -26,8 +26,8 @@ type Deps struct {
 	RESTOptions   registry.RESTOptionsGetter
 	TypeConverter func() (managedfields.TypeConverter, error)
 	// Enabled reports whether a feature gate is on, Serves whether a resource is
-	// served in a version. A nil Enabled is no gate at all, a nil Serves serves what
-	// is stable.
+	// served in a version. A nil Enabled is every gate's default, a nil Serves serves
+	// what is stable.
 	Enabled func(gate string) bool
 	Serves  func(gv schema.GroupVersion, resource string) bool
 	// Stores is where Add leaves the storage of each resource.
