@@ -188,11 +188,20 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		s.FieldLabel = c.ConvertFieldLabel
 	}
 	s.Types = g.TypeConverter
-	s.Versions = handlers.VersionsOf(r.storage)
+	s.Versions = handlers.VersionsOf(r.storage, g.servedIn(r))
 	if g.TypeConverter != nil {
 		s.FieldManager = g.fieldManager(r, s)
 	}
 	return s
+}
+
+// servedIn reports in which versions a built-in resource is served; nil is all that its
+// storage has.
+func (g *APIGroupVersion) servedIn(r *Resource) func(schema.GroupVersion) bool {
+	if g.Served == nil || g.Scheme == nil {
+		return nil
+	}
+	return func(gv schema.GroupVersion) bool { return g.Served(gv, r.path) }
 }
 
 // readable reports whether a storage has objects in it: the answers of reviews
