@@ -39,6 +39,9 @@ type State struct {
 	// or has none to send: it gives back what it was lent for that.
 	Initialized func()
 
+	// Values, where set, has further values, as the span of a request that is traced.
+	Values context.Context //nolint:containedctx // it lasts as long as the request
+
 	deadline time.Time
 
 	mu     sync.Mutex
@@ -146,6 +149,11 @@ func (s *State) Value(k any) any {
 		}
 		return s.parent.Value(k)
 	}
+	if s.Values != nil {
+		if v := s.Values.Value(k); v != nil && !isContext(v) {
+			return v
+		}
+	}
 	// Package context looks for its own cancellation behind a private key: it
 	// must find the armed context's, or it starts a goroutine for each child.
 	s.mu.Lock()
@@ -155,6 +163,13 @@ func (s *State) Value(k any) any {
 		return armed.Value(k)
 	}
 	return s.parent.Value(k)
+}
+
+// isContext reports whether a value is what package context looks for to find its own
+// cancellation.
+func isContext(v any) bool {
+	_, ok := v.(context.Context)
+	return ok
 }
 
 // Parent is the context that Init was given.

@@ -10,9 +10,12 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"triplane/generic/tracing"
 )
 
 // Resolver finds where a Service can be reached, and connects to webhooks behind
@@ -100,7 +103,14 @@ func toService(config *rest.Config, s *admissionv1.ServiceReference, resolver Re
 
 // post sends a review and returns the answer's body.
 func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
+	ctx, span := tracing.Start(ctx, "Call admission webhook", attribute.String("path", c.path))
+	defer span.End()
+	header := http.Header{}
+	tracing.Inject(ctx, header)
 	r := c.rest.Post().AbsPath(c.path).Body(body).SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json, */*")
+	for name := range header {
+		r = r.SetHeader(name, header.Get(name))
+	}
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
 		if whole := left.Truncate(time.Second); whole != left {
