@@ -1,6 +1,7 @@
 package apiextensions
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -113,7 +114,7 @@ func (f *converterFactory) service(s *apiextensionsv1.ServiceReference, transpor
 
 // roots are the certificates of the bundle, the system's without one.
 func roots(bundle []byte) (*x509.CertPool, error) {
-	if len(bundle) == 0 {
+	if len(bytes.TrimSpace(bundle)) == 0 {
 		return nil, nil
 	}
 	pool := x509.NewCertPool()

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/apiextensions/controllers"
 	"triplane/apiextensions/validation"
 	"triplane/generic/discovery"
 	"triplane/generic/endpoints/handlers"
@@ -98,6 +99,9 @@ func (h *crHandler) notFound(w http.ResponseWriter, r *http.Request, info *reque
 func (res *resource) serves(info *request.Info) bool {
 	crd := res.crd
 	if !validation.IsTrue(crd, apiextensionsv1.NamesAccepted) && !validation.IsTrue(crd, apiextensionsv1.Established) {
+		return false
+	}
+	if c := controllers.Condition(crd, apiextensionsv1.Established); c != nil && c.Reason == controllers.InvalidCABundle {
 		return false
 	}
 	namespaced := crd.Spec.Scope == apiextensionsv1.NamespaceScoped

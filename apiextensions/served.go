@@ -14,6 +14,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // stored is a store whose methods give way to those embedded beside it: they are
@@ -33,7 +34,7 @@ type served struct {
 type servedStatus struct {
 	subresource
 	*tableConvertor
-	store *registry.Store[object]
+	versioned
 }
 
 // subresource is what the store's subresource "status" is.
@@ -48,6 +49,24 @@ type subresource interface {
 type servedScale struct {
 	scaleSubresource
 	scaleTable
+	versioned
+}
+
+// versioned are the versions of a subresource that admission can show it in.
+type versioned []schema.GroupVersion
+
+// ServedVersions are those versions.
+func (v versioned) ServedVersions() []schema.GroupVersion { return v }
+
+// versionsWith are the versions of a definition that have a subresource.
+func (d *definition) versionsWith(subresource string) versioned {
+	var all versioned
+	for i := range d.crd.Spec.Versions {
+		if v := d.versions[d.crd.Spec.Versions[i].Name]; v != nil && v.offers(subresource) {
+			all = append(all, v.gvk.GroupVersion())
+		}
+	}
+	return all
 }
 
 // scaleSubresource is what the store's subresource "scale" is.
@@ -72,10 +91,10 @@ func storageOf(store *registry.Store[object], v *crVersion) (map[string]rest.Sto
 	plural, table := store.Kind().Names.Plural, &tableConvertor{codec: codec, columns: columns}
 	all := map[string]rest.Storage{plural: &served{stored{store}, table, v}}
 	if sub, ok := store.Status().(subresource); ok && v.hasStatus() {
-		all[plural+"/status"] = &servedStatus{sub, table, store}
+		all[plural+"/status"] = &servedStatus{sub, table, v.definition.versionsWith("status")}
 	}
 	if sub, ok := store.Scale().(scaleSubresource); ok && v.scale() != nil {
-		all[plural+"/scale"] = &servedScale{sub, scaleTable{}}
+		all[plural+"/scale"] = &servedScale{sub, scaleTable{}, v.definition.versionsWith("scale")}
 	}
 	return all, nil
 }
@@ -88,11 +107,16 @@ func (s *served) ConvertFieldLabel(label, value string) (string, string, error) 
 	return s.version.fieldLabel(label, value)
 }
 
+// converts reports whether a webhook makes the objects of the version.
+func (s *served) converts() bool {
+	_, none := s.version.definition.converter.(conversion.None)
+	return !none && s.version != s.version.definition.storage
+}
+
 // Delete implements rest.GracefulDeleter. Where a webhook converts, an object
 // that cannot be converted to the version is not deleted through it.
 func (s *served) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	d := s.version.definition
-	if _, none := d.converter.(conversion.None); !none && s.version != d.storage {
+	if s.converts() {
 		obj, err := s.Read(ctx, name)
 		if err != nil {
 			return nil, false, err
@@ -102,6 +126,25 @@ func (s *served) Delete(ctx context.Context, name string, validate rest.Validate
 		}
 	}
 	return s.stored.Delete(ctx, name, validate, opts)
+}
+
+// DeleteCollection implements rest.CollectionDeleter. Nothing is deleted where the
+// answer could not show it.
+func (s *served) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
+	if s.converts() {
+		found, err := s.List(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		if l, ok := found.(*rest.StoredList); ok {
+			for _, item := range l.Items {
+				if _, err := item.Wire(s.version.gvk.GroupVersion(), wire.JSON); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return s.stored.DeleteCollection(ctx, validate, opts, list)
 }
 
 // Watch implements rest.Watcher. A watch that finds the cache dropped, as the
@@ -121,6 +164,3 @@ func (endedStream) Next(context.Context) ([]rest.Event, error) { return nil, io.
 func (endedStream) Initializing() bool                         { return false }
 
 func (endedStream) Stop() {}
-
-// ServedVersions are those that admission can convert the object to.
-func (s *servedStatus) ServedVersions() []schema.GroupVersion { return s.store.ServedVersions() }

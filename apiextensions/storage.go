@@ -52,6 +52,15 @@ func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
+// AsStored implements registry.UnstructuredStorage. A status that a write left out
+// has its defaults again, and fields of other versions are gone.
+func (s *crStorage) AsStored(u *unstructured.Unstructured) {
+	if len(s.version.definition.versions) > 1 {
+		structural.Prune(u.Object, s.schema, false)
+	}
+	structural.Default(u.Object, s.schema)
+}
+
 // DecodeStored reads a value by the present schema, whatever it was written by.
 func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
 	var content map[string]any
@@ -64,8 +73,7 @@ func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
 		// Written when another version was the storage version.
 		if old := s.version.definition.versions[from.Version]; old != nil {
 			if c, err := old.compiled(); err == nil {
-				fit(content, c.schema)
-				structural.Default(content, c.schema)
+				tidy(content, c.schema)
 			}
 		}
 		codec, err := s.version.codec()
@@ -81,13 +89,19 @@ func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
 		}
 		fit(u.Object, s.schema)
 	} else {
-		fit(u.Object, s.schema)
-		structural.Default(u.Object, s.schema)
+		tidy(u.Object, s.schema)
 	}
 	if u.GetGeneration() == 0 {
 		u.SetGeneration(1) // objects older than generations
 	}
 	return u, nil
+}
+
+// tidy brings what was stored into the form of the schema that there is now.
+func tidy(content map[string]any, s *structural.Schema) {
+	structural.RepairMetadata(content, s)
+	fit(content, s)
+	structural.Default(content, s)
 }
 
 // scan reads a value of the storage version that needs neither pruning nor

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/klog/v2"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	structural "triplane/apiextensions/schema"
@@ -32,8 +33,19 @@ func newTypeConverters(m *models.Source) *typeConverters {
 	})}
 }
 
-// of returns the type converter of a definition, all versions in one.
+// of returns the type converter of a definition, all versions in one. A schema that
+// makes no types, which validation lets nobody write any more, leaves it to the values
+// what their types are.
 func (t *typeConverters) of(d *definition) (managedfields.TypeConverter, error) {
+	typed, err := t.typed(d)
+	if err != nil {
+		klog.Background().Error(err, "Objects are applied without a schema", "definition", d.crd.Name)
+		return managedfields.NewDeducedTypeConverter(), nil
+	}
+	return typed, nil
+}
+
+func (t *typeConverters) typed(d *definition) (managedfields.TypeConverter, error) {
 	schemas, err := t.meta()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Replays recorded exchanges with kube-apiserver against a fresh server, with the
-# flags that the reference had. PARITY names the folder of the recordings and
+# flags that the reference had. As there was no kube-controller-manager beside it,
+# the server runs no controllers. PARITY names the folder of the recordings and
 # their runner; the arguments are the runner's (-only core/configmap -v).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -20,7 +21,7 @@ go build -C "$root" -o "$work/triplane" ./cmd/triplane
 go build -C "$parity" -o "$work/parity" .
 # The reference signed with RSA; a generated key is of an elliptic curve.
 openssl genrsa -out "$work/sa.key" 2048 2>/dev/null
-"$work/triplane" --data-dir "$work/data" --bind-address 127.0.0.1 --secure-port 0 \
+"$work/triplane" --controllers=none --data-dir "$work/data" --bind-address 127.0.0.1 --secure-port 0 \
 	--token-auth-file="$parity/tokens.csv" --authorization-mode=Node,RBAC --anonymous-auth=true \
 	--service-cluster-ip-range=10.0.0.0/16 --allow-privileged=true \
 	--service-account-issuer=https://kubernetes.default.svc \

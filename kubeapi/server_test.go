@@ -21,6 +21,7 @@ import (
 	"triplane/generic/openapi/models"
 	"triplane/generic/options"
 	"triplane/generic/server"
+	"triplane/generic/storage"
 	"triplane/generic/storage/cache"
 	"triplane/generic/storage/embedded"
 	"triplane/kubeapi"
@@ -33,10 +34,17 @@ import (
 // come from the server itself, which may do everything.
 func startServer(t *testing.T) http.RoundTripper {
 	t.Helper()
+	return startServerOver(t, func(storage.Backend) {})
+}
+
+// startServerOver starts it over what fill has stored.
+func startServerOver(t *testing.T, fill func(storage.Backend)) http.RoundTripper {
+	t.Helper()
 	etcd, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	fill(etcd.Backend())
 	hub := cache.NewHub(etcd.Backend(), "/registry")
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -83,6 +91,7 @@ func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
 	plugins, err := admission.New(admission.Dependencies{
 		Stores: stores, Authorizer: config.Authorization, Groups: config.Discovery,
 		Loopback: config.LoopbackClientConfig, Tolerations: admission.DefaultTolerationOptions(),
+		FeatureEnabled: new(options.FeatureGates).Enabled,
 	}, decidesAlone)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/apiextensions/validation"
 )
 
 func versionPath(i int) *field.Path {
@@ -74,8 +76,12 @@ func freeShortNames(want, have []string, used counts) error {
 	return utilerrors.NewAggregate(errs)
 }
 
-// establish marks a CRD as served once all its names were accepted. It stays so
-// whatever names it asks for later.
+// InvalidCABundle is the reason of CRDs that are not served because nobody could
+// convert their objects.
+const InvalidCABundle = "InvalidCABundle"
+
+// establish marks a CRD as served once all its names were accepted, and its
+// conversion webhook can be trusted. It stays so whatever it asks for later.
 func establish(crd definition, accepted bool) {
 	if c := Condition(crd, apiextensionsv1.Established); c != nil && c.Status == apiextensionsv1.ConditionTrue {
 		return
@@ -84,7 +90,10 @@ func establish(crd definition, accepted bool) {
 		Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionFalse,
 		Reason: "NotAccepted", Message: "not all names are accepted",
 	}
-	if accepted {
+	switch {
+	case accepted && validation.ValidateCABundle(crd) != nil:
+		c.Reason, c.Message = InvalidCABundle, "The conversion webhook CABundle is invalid"
+	case accepted:
 		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionTrue, "InitialNamesAccepted", "the initial names have been accepted"
 	}
 	SetCondition(crd, c)

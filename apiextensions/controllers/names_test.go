@@ -50,3 +50,24 @@ func TestSetNames(t *testing.T) {
 		t.Errorf("got %v", other.Status)
 	}
 }
+
+// TestInvalidCABundle has a CRD wait for certificates, and keep what it has got.
+func TestInvalidCABundle(t *testing.T) {
+	crd := named("things", "thing", "Thing", "ThingList")
+	client := &apiextensionsv1.WebhookClientConfig{CABundle: []byte("hi")}
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{ClientConfig: client}}
+	setNames(crd, claims(nil))
+	if c := Condition(crd, apiextensionsv1.Established); c.Status != apiextensionsv1.ConditionFalse || c.Reason != InvalidCABundle {
+		t.Errorf("without certificates: %v", c)
+	}
+	client.CABundle = nil
+	setNames(crd, claims(nil))
+	if c := Condition(crd, apiextensionsv1.Established); c.Status != apiextensionsv1.ConditionTrue {
+		t.Errorf("with those of the system: %v", c)
+	}
+	client.CABundle = []byte("hi")
+	setNames(crd, claims(nil))
+	if c := Condition(crd, apiextensionsv1.Established); c.Status != apiextensionsv1.ConditionTrue {
+		t.Errorf("established before: %v", c)
+	}
+}

@@ -24,7 +24,7 @@ func FuzzAnswer(f *testing.F) {
 		if json.Unmarshal(body, &a) != nil {
 			return
 		}
-		objs, err := a.objects(&apiextensionsv1.ConversionRequest{UID: "u"}, "apiextensions.k8s.io/v1")
+		objs, err := a.objects(&apiextensionsv1.ConversionRequest{UID: "u"}, apiextensionsv1.SchemeGroupVersion)
 		if err != nil {
 			return
 		}

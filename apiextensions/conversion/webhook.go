@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,6 +38,7 @@ type Webhook struct {
 const (
 	timeout     = 30 * time.Second
 	maxResponse = 128 << 20 // bytes; a list converts in one go
+	maxMessage  = 2 << 10   // bytes of an answer that errors show
 )
 
 // review is a ConversionReview of either version, whose JSON is the same.
@@ -68,19 +72,21 @@ func (w *Webhook) Convert(ctx context.Context, objs []*unstructured.Unstructured
 		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, len(converted), len(travel))
 	}
 	for n, i := range travel {
-		o, err := accept(objs[i], converted[n].Raw, to)
-		if err != nil {
-			return nil, fmt.Errorf("conversion webhook for %v returned invalid converted object at index %v: %w", from, n, err)
+		if out[i], err = accept(objs[i], converted[n].Raw, to); err == nil {
+			continue
 		}
-		out[i] = o
+		if len(objs) == 1 {
+			return nil, fmt.Errorf("conversion webhook for %v returned invalid object: %w", from, err)
+		}
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid converted object at index %v: %w", from, n, err)
 	}
 	return out, nil
 }
 
 // ask sends a request and returns the converted objects.
 func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionRequest) ([]runtime.RawExtension, error) {
-	apiVersion := schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: w.ReviewVersion}.String()
-	body, err := json.Marshal(&review{TypeMeta: metav1.TypeMeta{Kind: "ConversionReview", APIVersion: apiVersion}, Request: req})
+	gv := schema.GroupVersion{Group: apiextensionsv1.GroupName, Version: w.ReviewVersion}
+	body, err := json.Marshal(&review{TypeMeta: metav1.TypeMeta{Kind: "ConversionReview", APIVersion: gv.String()}, Request: req})
 	if err != nil {
 		return nil, err
 	}
@@ -105,23 +111,35 @@ func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionReques
 		return nil, errors.New("the response is too large")
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, fmt.Errorf("the server responded with status code %d", resp.StatusCode)
+		return nil, failed(resp, data)
 	}
 	var answer review
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return nil, fmt.Errorf("invalid response: %w", err)
 	}
-	return answer.objects(req, apiVersion)
+	return answer.objects(req, gv)
 }
 
-// objects validates an answer and returns what was converted.
-func (a *review) objects(req *apiextensionsv1.ConversionRequest, apiVersion string) ([]runtime.RawExtension, error) {
+// failed is the error of an answer that is none, in the words of clients of the API.
+func failed(resp *http.Response, body []byte) error {
+	message := "unknown"
+	if mt, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); strings.HasPrefix(mt, "text/") {
+		message = strings.TrimSpace(string(body[:min(len(body), maxMessage)]))
+	}
+	return apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodPost, schema.GroupResource{}, "", message, 0, true)
+}
+
+// objects validates an answer and returns what was converted. Webhooks of v1beta1 need
+// not say what they answer.
+func (a *review) objects(req *apiextensionsv1.ConversionRequest, review schema.GroupVersion) ([]runtime.RawExtension, error) {
+	strict := review.Version != "v1beta1"
+	kind := review.WithKind("ConversionReview")
 	switch {
-	case a.Kind != "ConversionReview" || a.APIVersion != apiVersion:
-		return nil, fmt.Errorf("expected webhook response of %s/ConversionReview, got %s/%s", apiVersion, a.APIVersion, a.Kind)
+	case strict && a.GroupVersionKind() != kind:
+		return nil, fmt.Errorf("expected webhook response of %v, got %v", kind, a.GroupVersionKind())
 	case a.Response == nil:
 		return nil, errors.New("no response provided")
-	case a.Response.UID != req.UID:
+	case strict && a.Response.UID != req.UID:
 		return nil, fmt.Errorf("expected response.uid %q, got %q", req.UID, a.Response.UID)
 	case a.Response.Result.Status == "":
 		return nil, errors.New("response.result.status is missing")
@@ -134,8 +152,9 @@ func (a *review) objects(req *apiextensionsv1.ConversionRequest, apiVersion stri
 	return a.Response.ConvertedObjects, nil
 }
 
-// accept takes over a converted object. A webhook may change labels and
-// annotations of the metadata, and nothing else there.
+// accept takes over a converted object. Of the metadata a webhook may change labels
+// and annotations; what else it changes there is left as it was, but for what says
+// which object it is.
 func accept(original *unstructured.Unstructured, raw []byte, to schema.GroupVersion) (*unstructured.Unstructured, error) {
 	converted := &unstructured.Unstructured{}
 	if err := converted.UnmarshalJSON(raw); err != nil {
@@ -147,12 +166,13 @@ func accept(original *unstructured.Unstructured, raw []byte, to schema.GroupVers
 	if converted.GetKind() != original.GetKind() {
 		return nil, fmt.Errorf("invalid kind (expected %v, received %v)", original.GetKind(), converted.GetKind())
 	}
-	for what, pair := range map[string][2]string{
-		"name": {original.GetName(), converted.GetName()}, "namespace": {original.GetNamespace(), converted.GetNamespace()},
-		"uid": {string(original.GetUID()), string(converted.GetUID())},
+	for _, same := range []struct{ name, want, got string }{
+		{"name", original.GetName(), converted.GetName()},
+		{"namespace", original.GetNamespace(), converted.GetNamespace()},
+		{"UID", string(original.GetUID()), string(converted.GetUID())},
 	} {
-		if pair[0] != pair[1] {
-			return nil, fmt.Errorf("%s must be unmutated: expected %q, received %q", what, pair[0], pair[1])
+		if same.want != same.got {
+			return nil, fmt.Errorf("must have the same %s: %v != %v", same.name, same.want, same.got)
 		}
 	}
 	labels, annotations := converted.GetLabels(), converted.GetAnnotations()

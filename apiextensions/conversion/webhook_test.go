@@ -42,13 +42,15 @@ func TestWebhook(t *testing.T) {
 	}{
 		"converted":     {convert(func(o *unstructured.Unstructured) { o.Object["spec"] = map[string]any{"b": "x"} }), ""},
 		"labels":        {convert(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) }), ""},
-		"renamed":       {convert(func(o *unstructured.Unstructured) { o.SetName("other") }), `name must be unmutated`},
+		"renamed":       {convert(func(o *unstructured.Unstructured) { o.SetName("other") }), `index 0: must have the same name: a != other`},
+		"other uid":     {convert(func(o *unstructured.Unstructured) { o.SetUID("u") }), `must have the same UID:  != u`},
+		"finalizers":    {convert(func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.com/f"}) }), ""},
 		"other kind":    {convert(func(o *unstructured.Unstructured) { o.SetKind("Other") }), "invalid kind"},
 		"nothing":       {func(*review) {}, "returned 0 objects, expected 1"},
 		"refused":       {func(r *review) { r.Response.Result = metav1.Status{Status: "Failure", Message: "no way"} }, "no way"},
 		"not its uid":   {func(r *review) { r.Response.UID = "x" }, "expected response.uid"},
 		"bad labels":    {convert(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a b": "c"}) }), "metadata.labels"},
-		"not a review":  {func(r *review) { r.Kind = "Pod" }, "expected webhook response of"},
+		"not a review":  {func(r *review) { r.Kind = "Pod" }, "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got apiextensions.k8s.io/v1, Kind=Pod"},
 		"other version": {convert(func(o *unstructured.Unstructured) { o.SetAPIVersion("example.com/v3") }), "invalid groupVersion"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,17 +72,41 @@ func TestWebhook(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || len(out) != 2 || out[0].GetAPIVersion() != "example.com/v2" || out[1].GetName() != "b" {
+			if err != nil || len(out) != 2 || out[0].GetAPIVersion() != "example.com/v2" || len(out[0].GetFinalizers()) > 0 || out[1].GetName() != "b" {
 				t.Errorf("got %v, %v", out, err)
 			}
 		})
 	}
 }
 
+// TestWebhookFails asks webhooks that do not answer as they should.
+func TestWebhookFails(t *testing.T) {
+	for _, c := range []struct {
+		code                    int
+		contentType, body, want string
+	}{
+		{404, "text/plain", "404 page not found\n", "conversion webhook for example.com/v1, Kind=Widget failed: the server could not find the requested resource"},
+		{500, "text/plain; charset=utf-8", "boom", `failed: an error on the server ("boom") has prevented the request from succeeding`},
+		{200, "application/json", "{", "failed: "},
+		{200, "application/json", "{}", "failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got /, Kind="},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.contentType)
+			w.WriteHeader(c.code)
+			_, _ = w.Write([]byte(c.body))
+		}))
+		w := &Webhook{Client: server.Client(), URL: server.URL, ReviewVersion: "v1"}
+		if _, err := w.Convert(t.Context(), []*unstructured.Unstructured{object("v1", "a")}, v2); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%d %s: %v", c.code, c.body, err)
+		}
+		server.Close()
+	}
+}
+
 func TestNoneLeavesItsArgumentAlone(t *testing.T) {
 	in := object("v1", "a")
 	out, err := None{}.Convert(t.Context(), []*unstructured.Unstructured{in}, v2)
-	if err != nil || out[0].GetAPIVersion() != "example.com/v2" || in.GetAPIVersion() != "example.com/v1" {
+	if err != nil || out[0].GetAPIVersion() != "example.com/v2" || len(out[0].GetFinalizers()) > 0 || in.GetAPIVersion() != "example.com/v1" {
 		t.Errorf("got %v, %v", out, err)
 	}
 }

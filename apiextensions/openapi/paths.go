@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,20 +120,16 @@ func (r *resource) everywhere(into map[string]*spec3.Path, path, list string) {
 }
 
 func (r *resource) operation(o operation, namespaced bool) *spec3.Operation {
-	var kind, id strings.Builder
-	for _, word := range strings.Split(r.crd.Spec.Group, ".") {
-		kind.WriteString(strings.ToUpper(word[:min(1, len(word))]) + word[min(1, len(word)):])
-	}
-	group := kind.String()
-	id.WriteString(o.id + group + strings.ToUpper(r.version.Name[:1]) + r.version.Name[1:])
+	group := strings.TrimSuffix(r.crd.Spec.Group, ".k8s.io")
+	id := o.id + identifier(group, true) + identifier(r.version.Name, true)
 	if namespaced {
-		id.WriteString("Namespaced")
+		id += "Namespaced"
 	}
-	id.WriteString(r.crd.Status.AcceptedNames.Kind)
+	id += r.crd.Status.AcceptedNames.Kind
 	op := &spec3.Operation{OperationProps: spec3.OperationProps{
-		Tags:        []string{strings.ToLower(group[:1]) + group[1:] + "_" + r.version.Name},
+		Tags:        []string{identifier(group, false) + "_" + r.version.Name},
 		Description: o.doc,
-		OperationId: id.String(),
+		OperationId: id,
 		Parameters:  query(o.options, o.skip),
 		Responses:   r.responses(o),
 	}}
@@ -143,6 +140,24 @@ func (r *resource) operation(o operation, namespaced bool) *spec3.Operation {
 	op.AddExtension("x-kubernetes-action", o.action)
 	op.AddExtension("x-kubernetes-group-version-kind", map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind})
 	return op
+}
+
+// identifier makes "certManagerIo" of "cert-manager.io"; capital has its first letter
+// in upper case, too.
+func identifier(name string, capital bool) string {
+	var out strings.Builder
+	for i, c := range name {
+		switch {
+		case !unicode.IsLetter(c) && c != '_' && (i == 0 || !unicode.IsDigit(c)):
+			capital = true
+			continue
+		case capital:
+			c = unicode.ToUpper(c)
+		}
+		out.WriteRune(c)
+		capital = false
+	}
+	return out.String()
 }
 
 var mediaTypes = []string{"application/json", "application/yaml"}

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -86,11 +87,20 @@ func (r *resource) extend(s *spec.Schema, kind string) {
 
 func (r *resource) object() (*spec.Schema, error) {
 	if r.version.Schema == nil || r.version.Schema.OpenAPIV3Schema == nil || r.crd.Spec.PreserveUnknownFields {
-		s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
+		s := ofType("object")
 		s.AddExtension("x-kubernetes-preserve-unknown-fields", true)
 		return s, nil
 	}
-	s, err := structural.ToOpenAPI(r.version.Schema.OpenAPIV3Schema, r.publish)
+	props := r.version.Schema.OpenAPIV3Schema
+	if r.v2 && props.XPreserveUnknownFields != nil && *props.XPreserveUnknownFields {
+		// Clients of this version take a schema with properties for the whole truth.
+		return ofType("object"), nil
+	}
+	edit := r.publishV3
+	if r.v2 {
+		edit = r.publishV2
+	}
+	s, err := structural.ToOpenAPI(props, edit)
 	if err != nil {
 		return nil, err
 	}
@@ -98,29 +108,79 @@ func (r *resource) object() (*spec.Schema, error) {
 	return s, nil
 }
 
-// publish brings a node of a CRD's schema into the form that clients read.
-func (r *resource) publish(s *spec.Schema) {
-	if v, ok := s.Extensions["x-kubernetes-int-or-string"]; ok && v == true {
+// publishV3 brings a node of a CRD's schema into the form that clients read.
+func (r *resource) publishV3(s *spec.Schema) {
+	if is(s, "x-kubernetes-int-or-string") {
+		sayIntOrString(s)
+	}
+	if is(s, "x-kubernetes-embedded-resource") {
+		r.embed(s)
+	}
+}
+
+// publishV2 does so in OpenAPI v2, which knows no logic on values, no null and no
+// unknown fields: what it cannot say is left open.
+func (r *resource) publishV2(s *spec.Schema) {
+	s.AllOf, s.AnyOf, s.OneOf, s.Not = nil, nil, nil, nil
+	s.Default = nil
+	s.Required = slices.DeleteFunc(slices.Clone(s.Required), func(name string) bool { return s.Properties[name].Nullable })
+	for name, p := range s.Properties {
+		if p.Nullable {
+			s.Properties[name] = open(p)
+		}
+	}
+	if s.Items != nil && s.Items.Schema.Nullable {
+		// Old clients refuse an array without items.
+		opened := open(*s.Items.Schema)
+		s.Items.Schema = &opened
+	}
+	if a := s.AdditionalProperties; a != nil && a.Schema != nil && a.Schema.Nullable {
+		opened := open(*a.Schema)
+		a.Schema = &opened
+	}
+	if is(s, "x-kubernetes-int-or-string") {
 		s.Type = nil
-		if len(s.AnyOf) == 0 && !r.v2 {
-			s.AnyOf = []spec.Schema{*ofType("integer"), *ofType("string")}
-		}
 	}
-	if r.v2 {
-		// Swagger knows no logic on values; what it cannot say is left open.
-		s.AllOf, s.AnyOf, s.OneOf, s.Not = nil, nil, nil, nil
-		s.Default = nil
-		if s.Nullable {
-			s.Type, s.Nullable = nil, false
-			s.Items, s.Properties, s.AdditionalProperties = nil, nil, nil
-		}
+	switch {
+	case is(s, "x-kubernetes-preserve-unknown-fields"):
+		s.Items, s.Properties = nil, nil
+	case is(s, "x-kubernetes-embedded-resource"):
+		r.embed(s)
 	}
-	if v, ok := s.Extensions["x-kubernetes-embedded-resource"]; ok && v == true {
-		r.addMeta(s, embeddedAPIVersionDoc, embeddedKindDoc)
-		for _, name := range []string{"kind", "apiVersion"} {
-			if !slices.Contains(s.Required, name) {
-				s.Required = append(slices.Clone(s.Required), name)
-			}
+}
+
+// open leaves of a schema that allows null what says no type.
+func open(s spec.Schema) spec.Schema {
+	s.Type, s.Nullable = nil, false
+	s.Items, s.Properties, s.AdditionalProperties = nil, nil, nil
+	return s
+}
+
+func is(s *spec.Schema, extension string) bool {
+	v, ok := s.Extensions[extension]
+	return ok && v == true
+}
+
+// sayIntOrString has a schema name its two types, where it does not do so itself.
+func sayIntOrString(s *spec.Schema) {
+	s.Type = nil
+	either := []spec.Schema{*ofType("integer"), *ofType("string")}
+	isEither := func(s spec.Schema) bool { return reflect.DeepEqual(s.AnyOf, either) }
+	switch {
+	case isEither(*s) || len(s.AllOf) > 0 && isEither(s.AllOf[0]):
+	case len(s.AnyOf) == 0:
+		s.AnyOf = either
+	default:
+		s.AllOf = append([]spec.Schema{{SchemaProps: spec.SchemaProps{AnyOf: either}}}, s.AllOf...)
+	}
+}
+
+// embed gives the schema of an embedded resource what all resources have.
+func (r *resource) embed(s *spec.Schema) {
+	r.addMeta(s, embeddedAPIVersionDoc, embeddedKindDoc)
+	for _, name := range []string{"kind", "apiVersion"} {
+		if !slices.Contains(s.Required, name) {
+			s.Required = append(slices.Clone(s.Required), name)
 		}
 	}
 }

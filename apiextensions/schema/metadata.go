@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -31,6 +32,34 @@ func CoerceRoot(obj map[string]any, report bool) ([]string, error) {
 	return prefixed("metadata.", unknown), nil
 }
 
+// RepairMetadata brings the metadata of an object that is stored, and of resources
+// embedded in it, into the form of ObjectMeta. Fields of wrong types, which no
+// request can write, are left out.
+func RepairMetadata(obj map[string]any, s *Schema) {
+	if v, found := obj["metadata"]; found && !isPlainMetadata(v) {
+		obj["metadata"] = repaired(v)
+	}
+	if s != nil && s.embeds {
+		c := coercer{repair: true}
+		c.children(nil, obj, s)
+	}
+}
+
+// repaired takes a value through ObjectMeta, where that fails field by field.
+func repaired(v any) map[string]any {
+	if meta, _, err := readMetadata(v, false); err == nil {
+		return meta
+	}
+	fields, _ := v.(map[string]any)
+	kept := make(map[string]any, len(fields))
+	for name, value := range fields {
+		if meta, _, err := readMetadata(map[string]any{name: value}, false); err == nil {
+			maps.Copy(kept, meta)
+		}
+	}
+	return kept
+}
+
 // CoerceEmbedded does the same for the metadata of embedded resources, and sees
 // to it that their kind and apiVersion are text.
 func CoerceEmbedded(obj map[string]any, s *Schema, report bool) ([]string, error) {
@@ -46,7 +75,9 @@ func CoerceEmbedded(obj map[string]any, s *Schema, report bool) ([]string, error
 }
 
 type coercer struct {
-	report  bool
+	report bool
+	// repair leaves out what is of a wrong type, which is an error without it.
+	repair  bool
 	unknown []string
 	err     error
 }
@@ -64,7 +95,12 @@ func (c *coercer) value(p *field.Path, v any, s *Schema) {
 func (c *coercer) resource(p *field.Path, m map[string]any) {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if v, found := m[name]; found {
-			if _, ok := v.(string); !ok {
+			if _, ok := v.(string); ok {
+				continue
+			}
+			if c.repair {
+				delete(m, name)
+			} else {
 				c.err = field.Invalid(p.Child(name), v, "must be a string")
 				return
 			}
@@ -72,6 +108,10 @@ func (c *coercer) resource(p *field.Path, m map[string]any) {
 	}
 	v, found := m["metadata"]
 	if !found || isPlainMetadata(v) {
+		return
+	}
+	if c.repair {
+		m["metadata"] = repaired(v)
 		return
 	}
 	meta, unknown, err := readMetadata(v, c.report)

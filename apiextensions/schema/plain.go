@@ -12,7 +12,7 @@ type plainness func(v any) bool
 var plainMetadata = map[string]plainness{
 	"name": isText, "namespace": isText, "generateName": isText, "uid": isText, "resourceVersion": isText,
 	"labels": isPlainMap, "annotations": isPlainMap,
-	"generation": isCount, "creationTimestamp": isTime,
+	"generation": isCount, "creationTimestamp": isTime, "deletionTimestamp": isTime, "deletionGracePeriodSeconds": isWhole,
 	"finalizers":      listOf(isText),
 	"managedFields":   listOf(func(v any) bool { return isPlain(v, plainEntry) }),
 	"ownerReferences": listOf(isPlainOwner),
@@ -56,6 +56,8 @@ func isText(v any) bool { s, ok := v.(string); return ok && s != "" }
 func isBool(v any) bool { _, ok := v.(bool); return ok }
 
 func isCount(v any) bool { n, ok := v.(int64); return ok && n != 0 }
+
+func isWhole(v any) bool { _, ok := v.(int64); return ok }
 
 // isTime wants a time as the API writes it.
 func isTime(v any) bool {

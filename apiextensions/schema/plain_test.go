@@ -26,7 +26,7 @@ func TestPlainMetadata(t *testing.T) {
 		`{"unknown":"x"}`:                                   false,
 		`{"labels":{"a":1}}`:                                false,
 		`{"managedFields":[{"manager":""}]}`:                false,
-		`{"deletionTimestamp":"2026-01-01T10:00:00Z"}`:      false,
+		`{"deletionTimestamp":"2026-01-01T10:00:00Z","deletionGracePeriodSeconds":0}`: true,
 	} {
 		var v any
 		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &v); err != nil {

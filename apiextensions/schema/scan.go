@@ -1,5 +1,10 @@
 package schema
 
+import (
+	"bytes"
+	"time"
+)
+
 // root reads the object itself, whose kind, apiVersion and metadata no schema
 // prunes.
 func (sc *scanner) root(s *Schema) {
@@ -52,27 +57,156 @@ func (sc *scanner) metadata() {
 		if sc.found.Version == 0 && string(key) > version {
 			sc.found.Version = start
 		}
+		start = sc.i
+		sc.metadataField(key)
 		switch string(key) {
 		case "name":
-			sc.found.Name = sc.plain()
+			sc.found.Name = Span{start, sc.i}
 		case "namespace":
-			sc.found.Namespace = sc.plain()
+			sc.found.Namespace = Span{start, sc.i}
 		case "labels":
-			start := sc.i
-			sc.members(func([]byte, int) { sc.plain() })
 			sc.found.Labels = Span{start, sc.i}
 		case "generation":
-			c := sc.next()
-			sc.number()
-			sc.generation = c >= '1' && c <= '9'
-		case version, "selfLink":
+			sc.generation = !sc.failed
+		case version:
 			sc.fail() // what is stored has none
-		default:
-			sc.any(false)
 		}
 	})
 	if sc.found.Version == 0 && sc.found.Name.End > 0 {
 		sc.found.Version, sc.found.VersionLast = sc.i-1, true
+	}
+}
+
+// embedded reads the apiVersion, kind or metadata of an embedded resource.
+func (sc *scanner) embedded(key []byte) {
+	if string(key) != "metadata" {
+		sc.plain()
+		return
+	}
+	sc.members(func(key []byte, _ int) { sc.metadataField(key) })
+}
+
+// metadataField reads a field of ObjectMeta that would come back from it as it is.
+func (sc *scanner) metadataField(key []byte) {
+	switch string(key) {
+	case "name", "namespace", "generateName", "uid", "resourceVersion":
+		sc.nonEmpty()
+	case "creationTimestamp", "deletionTimestamp":
+		sc.time()
+	case "generation":
+		if c := sc.next(); c < '1' || c > '9' {
+			sc.fail()
+		}
+		sc.whole()
+	case "deletionGracePeriodSeconds":
+		sc.whole()
+	case "labels":
+		sc.filled(func([]byte) { sc.plain() })
+	case "annotations":
+		sc.filled(func([]byte) { sc.text() })
+	case "finalizers":
+		sc.some(func() { sc.nonEmpty() })
+	case "ownerReferences":
+		sc.some(sc.owner)
+	case "managedFields":
+		sc.some(func() { sc.filled(sc.managedField) })
+	default:
+		sc.fail()
+	}
+}
+
+func (sc *scanner) owner() {
+	always := 0 // fields that are never left out
+	sc.filled(func(key []byte) {
+		switch string(key) {
+		case "apiVersion", "kind", "name", "uid":
+			always++
+			sc.nonEmpty()
+		case "controller", "blockOwnerDeletion":
+			if c := sc.next(); c != 't' && c != 'f' {
+				sc.fail()
+			}
+			sc.scalar()
+		default:
+			sc.fail()
+		}
+	})
+	if always != 4 {
+		sc.fail()
+	}
+}
+
+func (sc *scanner) managedField(key []byte) {
+	switch string(key) {
+	case "manager", "operation", "apiVersion", "fieldsType", "subresource":
+		sc.nonEmpty()
+	case "time":
+		sc.time()
+	case "fieldsV1":
+		if sc.next() != '{' {
+			sc.fail()
+		}
+		sc.any(true)
+	default:
+		sc.fail()
+	}
+}
+
+// filled reads an object that is not empty; some does so for an array.
+func (sc *scanner) filled(f func(key []byte)) {
+	n := 0
+	sc.members(func(key []byte, _ int) { n++; f(key) })
+	if n == 0 {
+		sc.fail()
+	}
+}
+
+func (sc *scanner) some(f func()) {
+	n := 0
+	sc.elements(func() { n++; f() })
+	if n == 0 {
+		sc.fail()
+	}
+}
+
+func (sc *scanner) nonEmpty() {
+	if s := sc.plain(); s.End-s.Start <= len(`""`) {
+		sc.fail()
+	}
+}
+
+// whole reads an integer.
+func (sc *scanner) whole() {
+	start := sc.i
+	sc.number()
+	if sc.i == start || sc.i-start > safeDigits || bytes.ContainsAny(sc.b[start:sc.i], ".eE") {
+		sc.fail()
+	}
+}
+
+// time reads a time in the form in which the API writes it. Days that not all
+// months have are for decoders.
+func (sc *scanner) time() {
+	const form = `"0000-00-00T00:00:00Z"`
+	s := sc.plain()
+	text := sc.b[s.Start:s.End]
+	if len(text) != len(form) {
+		sc.fail()
+		return
+	}
+	for i := range form {
+		if digit := text[i] >= '0' && text[i] <= '9'; form[i] == '0' && !digit || form[i] != '0' && text[i] != form[i] {
+			sc.fail()
+			return
+		}
+	}
+	two := func(i int) byte { return 10*(text[i]-'0') + text[i+1] - '0' }
+	month, day := two(6), two(9)
+	if month < 1 || month > 12 || day < 1 || day > 28 || two(12) > 23 || two(15) > 59 || two(18) > 59 || string(text[1:5]) == "0001" {
+		date, err := time.Parse(time.RFC3339, string(text[1:len(text)-1]))
+		if err != nil || date.IsZero() {
+			sc.fail()
+		}
 	}
 }
 
@@ -84,7 +218,7 @@ func (sc *scanner) value(s *Schema, preserve bool) {
 		filled := 0
 		sc.members(func(key []byte, _ int) {
 			if s != nil && s.Embedded && isMetaField(string(key)) {
-				sc.meta(s, key, func() { sc.any(false) })
+				sc.meta(s, key, func() { sc.embedded(key) })
 				if p := s.Properties[string(key)]; p != nil && p.HasDefault {
 					filled++
 				}

@@ -30,7 +30,8 @@ type Schema struct {
 	Items      *Schema
 	Properties map[string]*Schema
 	// Additional is the schema of properties that are not named. It is nil, and
-	// AdditionalAllowed set, for "additionalProperties: true".
+	// AdditionalAllowed set, for "additionalProperties: true", and for false, which
+	// leaves them to validation to refuse.
 	Additional        *Schema
 	AdditionalAllowed bool
 
@@ -97,9 +98,8 @@ func (s *Schema) readChildren(props *apiextensionsv1.JSONSchemaProps) (err error
 		}
 	}
 	if props.AdditionalProperties != nil {
-		s.AdditionalAllowed = props.AdditionalProperties.Allows
+		s.AdditionalAllowed = true
 		if props.AdditionalProperties.Schema != nil {
-			s.AdditionalAllowed = true
 			if s.Additional, err = New(props.AdditionalProperties.Schema); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/transport"
 
 	"triplane/generic/webhook"
 )
@@ -21,6 +22,33 @@ func recognizedBefore(old *apiextensionsv1.CustomResourceDefinition) bool {
 
 func recognizes(versions []string) bool {
 	return sets.New(versions...).HasAny("v1", "v1beta1")
+}
+
+// ValidateCABundle returns what keeps the certificates from being used that a CRD
+// trusts its conversion webhook by.
+func ValidateCABundle(crd *apiextensionsv1.CustomResourceDefinition) *field.Error {
+	c := crd.Spec.Conversion
+	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil || len(c.Webhook.ClientConfig.CABundle) == 0 {
+		return nil
+	}
+	bundle := c.Webhook.ClientConfig.CABundle
+	if _, err := transport.TLSConfigFor(&transport.Config{TLS: transport.TLSConfig{CAData: bundle}}); err != nil {
+		return field.Invalid(field.NewPath("spec", "conversion", "webhookClientConfig", "caBundle"), bundle, err.Error())
+	}
+	return nil
+}
+
+// validateTrust keeps a CRD that is served from losing its certificates. One that
+// is not served yet may wait for them, and those that were there without may stay
+// so.
+func validateTrust(crd, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+	if !IsTrue(old, apiextensionsv1.Established) || ValidateCABundle(old) != nil {
+		return nil
+	}
+	if err := ValidateCABundle(crd); err != nil {
+		return field.ErrorList{err}
+	}
+	return nil
 }
 
 func validateConversion(c *apiextensionsv1.CustomResourceConversion, mustRecognize bool, path *field.Path) field.ErrorList {

@@ -53,6 +53,7 @@ func validateName(crd *apiextensionsv1.CustomResourceDefinition) (errs field.Err
 // ValidateUpdate validates a change of a CRD.
 func (v *Validator) ValidateUpdate(ctx context.Context, crd, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	errs := v.spec(ctx, crd, old)
+	errs = append(errs, validateTrust(crd, old)...)
 	spec := field.NewPath("spec")
 	if IsTrue(old, apiextensionsv1.Established) {
 		errs = append(errs, validation.ValidateImmutableField(crd.Spec.Scope, old.Spec.Scope, spec.Child("scope"))...)

@@ -165,13 +165,8 @@ type place struct {
 
 func validateNode(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) field.ErrorList {
 	errs := forbidden(path, p, at)
-	if a := p.AdditionalProperties; a != nil {
-		if !a.Allows && a.Schema == nil {
-			errs = append(errs, field.Forbidden(path.Child("additionalProperties"), "additionalProperties cannot be set to false"))
-		}
-		if len(p.Properties) > 0 {
-			errs = append(errs, field.Forbidden(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
-		}
+	if a := p.AdditionalProperties; a != nil && len(p.Properties) > 0 && (!a.Allows || a.Schema != nil) {
+		errs = append(errs, field.Forbidden(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
 	}
 	_ = eachChild(path, p, func(cp *field.Path, c *apiextensionsv1.JSONSchemaProps) error {
 		errs = append(errs, validateNode(cp, c, at.down(p, path, cp))...)

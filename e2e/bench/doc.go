@@ -15,6 +15,17 @@
 // stand the numbers of kube-apiserver v1.36.2 with etcd 3.6, which were measured
 // on another machine of two cores: they show the order, not the percent.
 //
+// The rows of one user alone and beside a flood are about fairness: 5,000 gets,
+// one after the other, while another user's 16 connections list everything. The
+// flood is a process of its own (this program, -flood) and has the lowest
+// priority (nice 19): what it costs to receive a list is no cost of the server, and
+// belongs on another machine. It reports how much it got, so that a flood that is
+// none shows. On a machine that does other things, too, the kernel's scheduling of
+// the processes is most of the p99; to see the server's part alone, give it a
+// processor of its own:
+//
+//	taskset -c 0 triplane ... ; taskset -c 1 bench -kubeconfig FILE -only alone,flood
+//
 // main.go runs the servers (target.go) in turn; phases.go has the rows of load,
 // fanout.go those of watches, memory.go and scaling.go what grows, etcd.go the
 // floor below all of them, yardstick.go kube-apiserver's numbers and the aims.

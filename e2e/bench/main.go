@@ -27,6 +27,7 @@ var (
 	output        = flag.String("out", "", "write the Markdown to this file, not to standard output")
 	kubeconfig    = flag.String("kubeconfig", "", "measure this API server instead of starting any")
 	programs      = flag.String("programs", "", "take triplane, etcd and sample-apiserver from this directory, do not build them")
+	floodPath     = flag.String("flood", "", "only list this path of the server of -kubeconfig on all connections until standard input ends")
 	processes     = flag.String("pids", "", "the processes of the server of -kubeconfig, comma-separated; without them its CPU is not known")
 )
 
@@ -39,6 +40,13 @@ func main() {
 }
 
 func run() error {
+	if *floodPath != "" {
+		t, err := given(*kubeconfig)
+		if err != nil {
+			return err
+		}
+		return floodUntilEOF(t, *floodPath)
+	}
 	res := newResults()
 	if err := collect(res); err != nil {
 		return err
@@ -114,7 +122,7 @@ func given(file string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &target{url: config.Host}
+	t := &target{url: config.Host, kubeconfig: file}
 	for pid := range strings.SplitSeq(*processes, ",") {
 		if n, err := strconv.Atoi(pid); err == nil {
 			t.pids = append(t.pids, n)

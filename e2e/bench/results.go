@@ -122,6 +122,16 @@ func (r *results) eventMillis(server string) (float64, bool) {
 	return median(all, func(m measured) float64 { return ms(m.p50) }), true
 }
 
+// floodRatio is the p99 of a user's gets beside a flood, over that of one alone.
+func (r *results) floodRatio(server string) (float64, bool) {
+	alone, beside := r.cells[rowKey{configMaps.name, alonePhase}][server], r.cells[rowKey{configMaps.name, floodPhase}][server]
+	if len(alone) == 0 || len(beside) == 0 {
+		return 0, false
+	}
+	p99 := func(m measured) time.Duration { return m.p99 }
+	return float64(median(beside, p99)) / float64(median(alone, p99)), true
+}
+
 // write prints the results as Markdown.
 func (r *results) write(w io.Writer) error {
 	var b bytes.Buffer

@@ -21,12 +21,14 @@ import (
 
 // target is a running API server.
 type target struct {
-	url   string
-	tls   *tls.Config
-	pids  []int         // what is measured
-	dir   string        // of Triplane's data
-	ready time.Duration // from the start of the process to /readyz 200
-	stop  []func()
+	url string
+	tls *tls.Config
+	// kubeconfig is a file that names the server and has the credentials of tls.
+	kubeconfig string
+	pids       []int         // what is measured
+	dir        string        // of Triplane's data
+	ready      time.Duration // from the start of the process to /readyz 200
+	stop       []func()
 }
 
 // kind is a server and how it is measured.
@@ -116,9 +118,9 @@ func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool) er
 		return err
 	}
 	t.url, t.dir = fmt.Sprintf("https://127.0.0.1:%d", port), dir
-	kubeconfig := filepath.Join(dir, "admin.kubeconfig")
+	t.kubeconfig = filepath.Join(dir, "admin.kubeconfig")
 	if err := t.wait(func() error {
-		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		config, err := clientcmd.BuildConfigFromFlags("", t.kubeconfig)
 		if err != nil {
 			return err
 		}
@@ -159,7 +161,7 @@ func startSample(p harness.Programs, dir string) (*target, error) {
 	if err != nil {
 		return t, err
 	}
-	kubeconfig := filepath.Join(core, "admin.kubeconfig")
+	kubeconfig := t.kubeconfig
 	start := time.Now()
 	if err := t.run(p.SampleAPIServer, true, "--etcd-servers", etcd, "--secure-port", strconv.Itoa(port), "--bind-address", "127.0.0.1",
 		"--cert-dir", filepath.Join(dir, "sample"), "--client-ca-file", filepath.Join(core, "pki", "ca.crt"),
@@ -169,11 +171,28 @@ func startSample(p harness.Programs, dir string) (*target, error) {
 	t.url = fmt.Sprintf("https://127.0.0.1:%d", port)
 	t.tls = t.tls.Clone()
 	t.tls.RootCAs, t.tls.InsecureSkipVerify = nil, true
+	if t.kubeconfig, err = elsewhere(kubeconfig, t.url, dir); err != nil {
+		return t, err
+	}
 	if err := t.wait(t.probe); err != nil {
 		return t, err
 	}
 	t.ready = time.Since(start)
 	return t, nil
+}
+
+// elsewhere copies a kubeconfig file for a server at another URL, whose
+// certificate is not known.
+func elsewhere(kubeconfig, url, dir string) (string, error) {
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range config.Clusters {
+		c.Server, c.CertificateAuthority, c.CertificateAuthorityData, c.InsecureSkipTLSVerify = url, "", nil, true
+	}
+	file := filepath.Join(dir, "elsewhere.kubeconfig")
+	return file, clientcmd.WriteToFile(*config, file)
 }
 
 func (t *target) etcd(p harness.Programs, dir string) (string, error) {

@@ -42,6 +42,7 @@ func aims() []yardstick {
 		cpu(configMaps, "event to each of 100 watchers", 0.033, 0.041, 0.35),
 		{work: "event to each of 100 watchers, p50", unit: "ms", low: 3.3, high: 3.3, aim: 0.5, value: (*results).eventMillis},
 		{work: "resident memory after 3,000 pods and 6,000 ConfigMaps with 3 revisions", unit: "MB", low: 750, high: 780, aim: 0.33, value: (*results).loadedMB},
+		{work: "p99 of a user's gets beside a flood of another's lists, over that of one alone", unit: "×", low: 1, high: 1, aim: 3, value: (*results).floodRatio},
 		{work: rawCreate, unit: "ms CPU", low: 0.08, high: 0.08, aim: 1, value: func(res *results, _ string) (float64, bool) {
 			return res.cpu(rowKey{"key of 0.5 KB", rawCreate}, etcdName)
 		}},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,9 +31,12 @@ type Server struct {
 }
 
 // Start builds and starts the server with extra flags and waits until it is
-// ready.
+// ready. No controllers run in it unless the flags say so.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--controllers") }) {
+		args = append([]string{"--controllers=none"}, args...)
+	}
 	p, err := Build()
 	if err != nil {
 		t.Fatal(err)

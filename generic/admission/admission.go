@@ -91,7 +91,7 @@ func (a *Attributes) Remember(key, value any) {
 // Recall returns what Remember was given.
 func (a *Attributes) Recall(key any) any { return a.rounds.memory[key] }
 
-// Interface is an admission plugin, or the chain of them. A refusal is an
+// Interface is an admission plugin. A refusal is an
 // API status error.
 type Interface interface {
 	// Handles reports whether the plugin has to see an operation at all.
@@ -108,50 +108,4 @@ type MutatingInterface interface {
 type ValidatingInterface interface {
 	Interface
 	Validate(ctx context.Context, a *Attributes) error
-}
-
-// Chain runs plugins in order: every mutating one, later every validating one.
-type Chain []Interface
-
-// Handles reports whether any plugin does.
-func (c Chain) Handles(op Operation) bool {
-	for _, p := range c {
-		if p.Handles(op) {
-			return true
-		}
-	}
-	return false
-}
-
-// Admit runs the mutating plugins until one refuses, and once more where one of
-// them asks for it.
-func (c Chain) Admit(ctx context.Context, a *Attributes) error {
-	if err := c.admit(ctx, a); err != nil || !a.rounds.again {
-		return err
-	}
-	a.rounds.running = true
-	return c.admit(ctx, a)
-}
-
-func (c Chain) admit(ctx context.Context, a *Attributes) error {
-	for _, p := range c {
-		if m, ok := p.(MutatingInterface); ok && p.Handles(a.Operation) {
-			if err := m.Admit(ctx, a); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Validate runs the validating plugins until one refuses.
-func (c Chain) Validate(ctx context.Context, a *Attributes) error {
-	for _, p := range c {
-		if v, ok := p.(ValidatingInterface); ok && p.Handles(a.Operation) {
-			if err := v.Validate(ctx, a); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

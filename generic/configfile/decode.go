@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	sigsjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
@@ -18,30 +19,51 @@ const Group = "apiserver.config.k8s.io"
 // apiVersion and kind. It returns the version of the document, which is one of
 // versions. Field names are case-sensitive; unknown and repeated fields are errors.
 func Decode(raw []byte, kind string, versions []string, into any) (version string, err error) {
-	return DecodeGroup(raw, Group, kind, versions, into)
+	kinds := make([]schema.GroupVersionKind, len(versions))
+	for i := range versions {
+		kinds[i] = schema.GroupVersionKind{Group: Group, Version: versions[i], Kind: kind}
+	}
+	found, err := DecodeAs(raw, kinds, into)
+	return found.Version, err
 }
 
-// DecodeGroup is Decode for a kind of another group.
-func DecodeGroup(raw []byte, group, kind string, versions []string, into any) (version string, err error) {
+// DecodeAs is Decode for documents of one of the kinds, which may be of other groups.
+// It returns the one found.
+func DecodeAs(raw []byte, kinds []schema.GroupVersionKind, into any) (found schema.GroupVersionKind, err error) {
 	text, err := yaml.YAMLToJSONStrict(raw)
 	if err != nil {
-		return "", err
+		return found, err
 	}
 	var header metav1.TypeMeta
 	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(text, &header); err != nil {
-		return "", err
+		return found, err
 	}
-	given, version, _ := strings.Cut(header.APIVersion, "/")
-	if header.Kind != kind || given != group || !slices.Contains(versions, version) {
-		return "", fmt.Errorf("no kind %q is registered for version %q: expected kind %s of %s/%s",
-			header.Kind, header.APIVersion, kind, group, strings.Join(versions, ", "))
+	found = header.GroupVersionKind()
+	if !slices.Contains(kinds, found) {
+		return found, fmt.Errorf("no kind %q is registered for version %q: expected %s", header.Kind, header.APIVersion, expected(kinds))
 	}
 	problems, err := sigsjson.UnmarshalStrict(text, into)
 	if err != nil {
-		return "", err
+		return found, err
 	}
 	problems = slices.DeleteFunc(problems, func(err error) bool {
 		return err.Error() == `unknown field "apiVersion"` || err.Error() == `unknown field "kind"`
 	})
-	return version, errors.Join(problems...)
+	return found, errors.Join(problems...)
+}
+
+// expected names the kinds: "kind A of g/v1, v1beta1; kind B of h/v1".
+func expected(kinds []schema.GroupVersionKind) string {
+	var text strings.Builder
+	for i, k := range kinds {
+		switch {
+		case i > 0 && k.Kind == kinds[i-1].Kind && k.Group == kinds[i-1].Group:
+			text.WriteString(", " + k.Version)
+			continue
+		case i > 0:
+			text.WriteString("; ")
+		}
+		text.WriteString("kind " + k.Kind + " of " + k.GroupVersion().String())
+	}
+	return text.String()
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/configfile"
@@ -66,11 +67,13 @@ type tlsConfig struct {
 // decode reads and validates a configuration.
 func decode(raw []byte) (*configuration, error) {
 	c := &configuration{}
-	version, err := configfile.DecodeGroup(raw, "apiserver.k8s.io", "EgressSelectorConfiguration", []string{"v1beta1", "v1alpha1"}, c)
+	kind := schema.GroupVersionKind{Group: "apiserver.k8s.io", Version: "v1beta1", Kind: "EgressSelectorConfiguration"}
+	older := kind.GroupKind().WithVersion("v1alpha1")
+	found, err := configfile.DecodeAs(raw, []schema.GroupVersionKind{kind, older}, c)
 	if err != nil {
 		return nil, err
 	}
-	if version == "v1alpha1" {
+	if found == older {
 		c.renameMaster()
 	}
 	return c, c.validate().ToAggregate()

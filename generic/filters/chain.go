@@ -1,6 +1,11 @@
 package filters
 
-import "net/http"
+import (
+	"net/http"
+	"runtime"
+
+	"triplane/generic/turns"
+)
 
 // filter wraps a handler.
 type filter = func(http.Handler) http.Handler
@@ -10,7 +15,7 @@ type filter = func(http.Handler) http.Handler
 func Chain(director http.Handler, o Options) http.Handler {
 	filters := []filter{
 		withStack,
-		withExchange,
+		withExchange(turns.New(runtime.GOMAXPROCS(0))),
 		withPanicRecovery(o.Metrics),
 		withAuditID,
 		withGoaway(o.GoawayOptions),

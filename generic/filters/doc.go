@@ -6,7 +6,8 @@
 // Chain lists the filters, outermost first:
 //
 //	stack                the goroutine's stack gets the size that a request needs
-//	exchange             one allocation holds all that is known of the request
+//	exchange             one allocation holds all that is known of the request;
+//	                     long answers go on in turns (package turns)
 //	panicRecovery        a handler that panics answers 500
 //	auditID              the request gets an id, which the response names
 //	goaway               a fraction of HTTP/2 clients is asked to reconnect

@@ -47,8 +47,34 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.begin(http.StatusOK)
 	}
-	n, err := w.ResponseWriter.Write(p)
+	n, err := w.write(p)
 	w.bytes += int64(n)
+	return n, err
+}
+
+// longWrite is how many bytes of an answer are written at a time: others have
+// their turn between the pieces.
+const longWrite = 32 << 10
+
+func (w *responseWriter) write(p []byte) (written int, err error) {
+	for len(p) > longWrite && err == nil {
+		var n int
+		n, err = w.piece(p[:longWrite])
+		written += n
+		p = p[n:]
+	}
+	if err != nil {
+		return written, err
+	}
+	n, err := w.piece(p)
+	return written + n, err
+}
+
+func (w *responseWriter) piece(p []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(p)
+	if len(p) >= longWrite/4 {
+		w.state.Turn.Yield(w.state)
+	}
 	return n, err
 }
 

@@ -28,6 +28,7 @@ type level struct {
 
 	requests                  *Ticket // those that execute, a list
 	executing, seatsInUse     int
+	passed                    int // of the requests that execute, those that passed others
 	waiting, waitingSeats     int
 	readsIn, writesIn         int // executing
 	readsQueued, writesQueued int // waiting
@@ -102,8 +103,23 @@ func (l *level) changed() {
 // fits reports whether a request may execute beside those that do. One that is
 // wider than the level executes alone.
 func (l *level) fits(t *Ticket) bool {
-	return l.exempt || l.seatsInUse+t.seats <= l.limit || l.seatsInUse == 0 && l.limit > 0
+	if l.exempt {
+		return true
+	}
+	if t.narrow() {
+		return l.seatsInUse+t.seats <= l.limit
+	}
+	// The seats of those that passed it are none that a wide request would get.
+	inUse := l.seatsInUse - l.passed
+	return inUse+t.seats <= l.limit-l.spare() || inUse == 0 && l.limit > 0
 }
+
+// spare is how many of the level's seats only narrow requests may take, so that
+// those need not wait for a wide one to end.
+func (l *level) spare() int { return l.limit / spareOf }
+
+// spareOf is the part of a level's seats that is spare; small levels have none.
+const spareOf = 10
 
 // arrive lets a request execute, or rejects it, or queues it.
 func (l *level) arrive(t *Ticket) (reason Rejection, waits bool) {
@@ -180,18 +196,35 @@ func (l *level) countWaiting(t *Ticket, by int) {
 }
 
 // dispatch lets requests execute as long as the next one in virtual time fits.
+// Where that is too wide, narrow ones may pass it on the spare seats.
 func (l *level) dispatch() {
 	for l.waiting > 0 {
-		q := l.nextQueue()
-		t := q.waiting[0]
+		t := l.nextQueue(func(*Ticket) bool { return true }).waiting[0]
 		if !l.fits(t) {
 			t.schema.flow.noRoom++
-			return
+			if t = l.passing(); t == nil {
+				return
+			}
+			t.passed = true
+			l.passed++
 		}
 		l.dequeue(t)
 		l.execute(t)
 		close(t.wake)
 	}
+}
+
+// passing is the next narrow request for which there is a spare seat, nil where
+// there is none.
+func (l *level) passing() *Ticket {
+	if l.passed >= l.spare() {
+		return nil
+	}
+	q := l.nextQueue((*Ticket).narrow)
+	if q == nil || !l.fits(q.waiting[0]) {
+		return nil
+	}
+	return q.waiting[0]
 }
 
 // dequeue takes a request out of its queue. It has to be followed by execute or
@@ -301,6 +334,9 @@ func (l *level) leave(t *Ticket) {
 func (l *level) end(t *Ticket, seats int) {
 	t.phase = gone
 	l.occupy(t, -seats)
+	if t.passed {
+		l.passed--
+	}
 	l.executing--
 	t.schema.flow.executing--
 	if q := t.queue; q != nil {

@@ -287,3 +287,36 @@ func (l *level) busy() bool {
 	defer l.mu.Unlock()
 	return l.executing > 0
 }
+
+// Wide requests leave seats for narrow ones, which do not wait behind a wide one
+// that does not fit, and do not keep it from its seats.
+func TestNarrowRequestsPassWideOnes(t *testing.T) {
+	w := newWorld(t, 40, 16, 1, 10) // 4 seats are spare
+	var wide []*Ticket
+	for range 3 {
+		wide = append(wide, w.enter("flood", 10))
+	}
+	next := w.queue("flood", 10) // 36 seats are for such
+	stranger := w.stranger(next)
+	narrow := []*Ticket{w.enter(stranger, 1)} // in its turn
+	narrow[0].queue.next += 100               // and from now on after the others
+	for range 4 {
+		narrow = append(narrow, w.enter(stranger, 1))
+	}
+	late := w.queue(stranger, 1) // the spare seats are taken
+	narrow[1].Leave()
+	if late.phase != executing {
+		t.Error("a spare seat stays free")
+	}
+	wide[0].Leave() // 21 seats are taken that the wide one counts
+	if next.phase != executing {
+		t.Error("narrow requests keep a wide one from its seats")
+	}
+	for _, ticket := range append(append(wide, narrow...), next, late) {
+		ticket.Leave()
+	}
+	w.mustBeIdle()
+	if n := w.work().passed; n != 0 {
+		t.Errorf("%d pass in an idle level", n)
+	}
+}

@@ -58,11 +58,15 @@ func (l *level) choose(hash uint64) *queue {
 	return best
 }
 
-// nextQueue is the one whose first request has the earliest virtual finish time.
-func (l *level) nextQueue() *queue {
+// nextQueue is the one whose first request has the earliest virtual finish time, of
+// the requests that are wanted; nil where none is.
+func (l *level) nextQueue(wanted func(*Ticket) bool) *queue {
 	var best *queue
 	least := 0.0
 	for _, q := range l.backlogged {
+		if !wanted(q.waiting[0]) {
+			continue
+		}
 		if f := q.finish(); best == nil || f < least {
 			best, least = q, f
 		}

@@ -70,10 +70,14 @@ type Ticket struct {
 	// Below guarded by the level's mutex.
 	phase            phase
 	queue            *queue
+	passed           bool // executes before wide ones that came earlier
 	arrived, started time.Time
 	wake             chan struct{} // of a request that has to wait; closed when it may execute
 	before, after    *Ticket       // in the level's list of requests that execute
 }
+
+// narrow reports whether the request needs no more than one seat at any time.
+func (t *Ticket) narrow() bool { return t.seats <= 1 && t.finalSeats <= 1 }
 
 // work is the estimate of what the request costs, in seat-seconds.
 func (t *Ticket) work() float64 {

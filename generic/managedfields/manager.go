@@ -91,7 +91,22 @@ func (m *Manager) Update(live, obj runtime.Object, manager string) runtime.Objec
 	if m.update(live, obj, manager) {
 		return obj
 	}
-	return m.options.Library.UpdateNoErrors(live, obj, manager)
+	obj = m.options.Library.UpdateNoErrors(live, obj, manager)
+	m.dropOtherGroups(obj)
+	return obj
+}
+
+// dropOtherGroups drops the entries of another group: a kind that two groups show
+// (Event) has no version in which one of them sees the fields of the other.
+func (m *Manager) dropOtherGroups(obj runtime.Object) {
+	o, err := meta.Accessor(obj)
+	if err != nil {
+		return
+	}
+	o.SetManagedFields(slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		gv, err := schema.ParseGroupVersion(e.APIVersion)
+		return err != nil || gv.Group != m.options.Kind.Group
+	}))
 }
 
 // update is the short way. It returns false, and has changed nothing, where only

@@ -1,85 +1,262 @@
 package metrics
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Admission is how long admission takes.
+// AdmissionPhase is one of the two phases of admission.
+type AdmissionPhase int
+
+// The phases.
+const (
+	Admit AdmissionPhase = iota
+	Validate
+)
+
+// String is the label "type" of plugins and phases.
+func (p AdmissionPhase) String() string { return [...]string{"admit", "validate"}[p] }
+
+// called is the label "type" of webhooks, policies and their conditions.
+func (p AdmissionPhase) called() string { return [...]string{"admit", "validating"}[p] }
+
+// Admission is what is counted about admission. A nil one counts nothing. It is safe for
+// concurrent use.
 type Admission struct {
-	plugins, steps *prometheus.HistogramVec
-	summary        *prometheus.SummaryVec
+	plugins    *prometheus.HistogramVec
+	steps      *prometheus.HistogramVec
+	summaries  *prometheus.SummaryVec
+	step       [2]admissionSeries
+	webhook    webhookMetrics
+	conditions conditionMetrics
+	validating policyMetrics
+	mutating   policyMetrics
 }
 
+// webhookMetrics are about calls of webhooks.
+type webhookMetrics struct {
+	took                           *prometheus.HistogramVec
+	calls, rejections, failedOpens *prometheus.CounterVec
+}
+
+// conditionMetrics are about match conditions.
+type conditionMetrics struct {
+	took               *prometheus.HistogramVec
+	errors, exclusions *prometheus.CounterVec
+}
+
+// policyMetrics are about the policies of one kind.
+type policyMetrics struct {
+	took   *prometheus.HistogramVec
+	checks *prometheus.CounterVec
+}
+
+const admissionPrefix = "apiserver_admission_"
+
 func newAdmission(r prometheus.Registerer) *Admission {
-	labels := []string{"type", "operation", "rejected"}
+	outcome := []string{"type", "operation", "rejected"}
 	buckets := []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5}
-	m := &Admission{
-		plugins: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_controller_admission_duration_seconds", Buckets: buckets,
-			Help: "Seconds that an admission plugin took, by its name, operation, and type: admit or validate."}, append([]string{"name"}, labels...)),
-		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_step_admission_duration_seconds", Buckets: buckets,
-			Help: "Seconds that all plugins of a step took together: admit or validate."}, labels),
-		summary: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: "apiserver_admission_step_admission_duration_seconds_summary",
-			Objectives: map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.99: 0.001}, MaxAge: 5 * time.Hour,
-			Help: "Quantiles of the seconds that all plugins of a step took together: admit or validate."}, labels),
+	a := &Admission{
+		plugins: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "controller_admission_duration_seconds", Buckets: buckets,
+			Help: "Seconds that an admission plugin took, by phase, operation and whether it refused."}, append([]string{"name"}, outcome...)),
+		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "step_admission_duration_seconds", Buckets: buckets,
+			Help: "Seconds that a phase of admission took, by operation and whether a plugin refused."}, outcome),
+		summaries: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: admissionPrefix + "step_admission_duration_seconds_summary", MaxAge: 5 * time.Hour,
+			Objectives: map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.99: 0.001},
+			Help:       "Seconds that a phase of admission took, by operation and whether a plugin refused, as quantiles of some hours."}, outcome),
+		webhook: newWebhookMetrics(r), conditions: newConditionMetrics(r),
+		validating: newPolicyMetrics(r, "validating"), mutating: newPolicyMetrics(r, "mutating"),
 	}
-	r.MustRegister(m.plugins, m.steps, m.summary)
+	r.MustRegister(a.plugins, a.steps, a.summaries)
+	return a
+}
+
+func newWebhookMetrics(r prometheus.Registerer) webhookMetrics {
+	m := webhookMetrics{
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "webhook_admission_duration_seconds",
+			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
+			Help:    "Seconds that a webhook took, by operation and whether it refused."}, []string{"name", "type", "operation", "rejected"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "webhook_request_total",
+			Help: "Calls of a webhook, by operation, HTTP status and whether it refused."}, []string{"name", "type", "operation", "code", "rejected"}),
+		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "webhook_rejection_count",
+			Help: "Requests that were refused because of a webhook, by the reason and the HTTP status."},
+			[]string{"name", "type", "operation", "error_type", "rejection_code"}),
+		failedOpens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "webhook_fail_open_count",
+			Help: "Failed calls of a webhook that were ignored."}, []string{"name", "type"}),
+	}
+	r.MustRegister(m.took, m.calls, m.rejections, m.failedOpens)
 	return m
 }
 
-// operations of admission, as labels have them.
-var operations = [...]string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
-
-// AdmissionTimer observes one plugin, or one step. The nil timer observes nothing. It
-// may be used concurrently.
-type AdmissionTimer struct {
-	make      func(operation, rejected string) prometheus.Observer
-	observers [len(operations)][2]lazy[prometheus.Observer]
-}
-
-// Plugin returns the timer of a plugin; kind is "admit" or "validate".
-func (m *Admission) Plugin(name, kind string) *AdmissionTimer {
-	if m == nil {
-		return nil
+func newConditionMetrics(r prometheus.Registerer) conditionMetrics {
+	labels := []string{"name", "kind", "type", "operation"}
+	m := conditionMetrics{
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: admissionPrefix + "match_condition_evaluation_seconds",
+			Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25},
+			Help:    "Seconds that the match conditions of a webhook or policy took."}, labels),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "match_condition_evaluation_errors_total",
+			Help: "Evaluations of match conditions that failed."}, labels),
+		exclusions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionPrefix + "match_condition_exclusions_total",
+			Help: "Operations that match conditions kept from a webhook or policy."}, labels),
 	}
-	return &AdmissionTimer{make: func(operation, rejected string) prometheus.Observer {
-		return m.plugins.WithLabelValues(name, kind, operation, rejected)
-	}}
+	r.MustRegister(m.took, m.errors, m.exclusions)
+	return m
 }
 
-// Step returns the timer of all plugins together; kind is "admit" or "validate".
-func (m *Admission) Step(kind string) *AdmissionTimer {
-	if m == nil {
-		return nil
+func newPolicyMetrics(r prometheus.Registerer, kind string) policyMetrics {
+	prefix := "apiserver_" + kind + "_admission_policy_"
+	labels := []string{"policy", "policy_binding", "error_type", "enforcement_action"}
+	m := policyMetrics{
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "check_duration_seconds",
+			Buckets: []float64{0.0000005, 0.001, 0.01, 0.1, 1},
+			Help:    "Seconds that a " + kind + " policy took, by binding and what followed."}, labels),
+		checks: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "check_total",
+			Help: "Evaluations of a " + kind + " policy, by binding and what followed."}, labels),
 	}
-	return &AdmissionTimer{make: func(operation, rejected string) prometheus.Observer {
-		return both{m.steps.WithLabelValues(kind, operation, rejected), m.summary.WithLabelValues(kind, operation, rejected)}
-	}}
+	r.MustRegister(m.took, m.checks)
+	return m
 }
 
-// both observes in two metrics.
-type both [2]prometheus.Observer
+// admissionSeries are the observers of a phase or plugin by operation and outcome.
+type admissionSeries [4][2]lazy[[]prometheus.Observer]
 
-// Observe implements prometheus.Observer.
-func (b both) Observe(v float64) {
-	b[0].Observe(v)
-	b[1].Observe(v)
+// operationIndex is the place of an operation in admissionSeries.
+func operationIndex(operation string) int {
+	switch operation {
+	case "CREATE":
+		return 0
+	case "UPDATE":
+		return 1
+	case "DELETE":
+		return 2
+	}
+	return 3 // CONNECT
 }
 
-// Observe records that an operation took from begun until now.
-func (t *AdmissionTimer) Observe(operation string, rejected bool, begun time.Time) {
-	if t == nil {
+func (s *admissionSeries) observe(operation string, refused bool, took time.Duration, find func() []prometheus.Observer) {
+	outcome := 0
+	if refused {
+		outcome = 1
+	}
+	for _, o := range s[operationIndex(operation)][outcome].get(find) {
+		o.Observe(took.Seconds())
+	}
+}
+
+// Step counts a phase of a request.
+func (a *Admission) Step(phase AdmissionPhase, operation string, refused bool, took time.Duration) {
+	if a == nil {
 		return
 	}
-	for i, known := range operations {
-		if known == operation {
-			n, text := 0, "false"
-			if rejected {
-				n, text = 1, "true"
-			}
-			t.observers[i][n].get(func() prometheus.Observer { return t.make(operation, text) }).Observe(time.Since(begun).Seconds())
-			return
-		}
+	a.step[phase].observe(operation, refused, took, func() []prometheus.Observer {
+		labels := []string{phase.String(), operation, strconv.FormatBool(refused)}
+		return []prometheus.Observer{a.steps.WithLabelValues(labels...), a.summaries.WithLabelValues(labels...)}
+	})
+}
+
+// AdmissionPlugin is what is counted about a plugin. A nil one counts nothing.
+type AdmissionPlugin struct {
+	owner *Admission
+	name  string
+	phase [2]admissionSeries
+}
+
+// Plugin returns the metrics of a plugin.
+func (a *Admission) Plugin(name string) *AdmissionPlugin {
+	if a == nil {
+		return nil
 	}
+	return &AdmissionPlugin{owner: a, name: name}
+}
+
+// Took counts a call of the plugin.
+func (p *AdmissionPlugin) Took(phase AdmissionPhase, operation string, refused bool, took time.Duration) {
+	if p == nil {
+		return
+	}
+	p.phase[phase].observe(operation, refused, took, func() []prometheus.Observer {
+		return []prometheus.Observer{p.owner.plugins.WithLabelValues(p.name, phase.String(), operation, strconv.FormatBool(refused))}
+	})
+}
+
+// Why a webhook refused, as the label "error_type".
+const (
+	WebhookRefused       = "no_error"
+	WebhookFailed        = "calling_webhook_error"
+	WebhookInternalError = "apiserver_internal_error"
+)
+
+// maxRejectionCode bounds the codes that webhooks invent.
+const maxRejectionCode = 600
+
+// Webhook counts a call of a webhook with its HTTP status, 0 where there was none.
+func (a *Admission) Webhook(phase AdmissionPhase, name, operation string, refused bool, code int, took time.Duration) {
+	if a == nil {
+		return
+	}
+	no := strconv.FormatBool(refused)
+	a.webhook.took.WithLabelValues(name, phase.called(), operation, no).Observe(took.Seconds())
+	a.webhook.calls.WithLabelValues(name, phase.called(), operation, strconv.Itoa(min(code, maxRejectionCode)), no).Inc()
+}
+
+// WebhookRejection counts a request that was refused because of a webhook; code is that
+// of the webhook's refusal, 0 where it failed.
+func (a *Admission) WebhookRejection(phase AdmissionPhase, name, operation, why string, code int) {
+	if a != nil {
+		a.webhook.rejections.WithLabelValues(name, phase.called(), operation, why, strconv.Itoa(min(code, maxRejectionCode))).Inc()
+	}
+}
+
+// WebhookFailedOpen counts a failure that was ignored.
+func (a *Admission) WebhookFailedOpen(phase AdmissionPhase, name string) {
+	if a != nil {
+		a.webhook.failedOpens.WithLabelValues(name, phase.called()).Inc()
+	}
+}
+
+// Conditions counts an evaluation of match conditions; kind is "webhook" or "policy".
+func (a *Admission) Conditions(phase AdmissionPhase, kind, name, operation string, matched bool, err error, took time.Duration) {
+	if a == nil {
+		return
+	}
+	labels := []string{name, kind, phase.called(), operation}
+	a.conditions.took.WithLabelValues(labels...).Observe(took.Seconds())
+	switch {
+	case err != nil:
+		a.conditions.errors.WithLabelValues(labels...).Inc()
+	case !matched:
+		a.conditions.exclusions.WithLabelValues(labels...).Inc()
+	}
+}
+
+// What followed from a policy, as the label "enforcement_action".
+const (
+	PolicyAllowed = "allow"
+	PolicyDenied  = "deny"
+	PolicyAudited = "audit"
+	PolicyWarned  = "warn"
+)
+
+// Why an evaluation of a policy failed, as the label "error_type".
+const (
+	PolicyNoError      = "no_error"
+	PolicyCompileError = "compile_error"
+	PolicyInvalidError = "invalid_error"
+	PolicyOverBudget   = "out_of_budget"
+)
+
+// Policy counts an evaluation of a policy.
+func (a *Admission) Policy(phase AdmissionPhase, policy, binding, errorType, action string, took time.Duration) {
+	if a == nil {
+		return
+	}
+	m := &a.mutating
+	if phase == Validate {
+		m = &a.validating
+	}
+	labels := []string{policy, binding, errorType, action}
+	m.took.WithLabelValues(labels...).Observe(took.Seconds())
+	m.checks.WithLabelValues(labels...).Inc()
 }

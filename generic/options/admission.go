@@ -17,6 +17,8 @@ type Admission struct {
 	// Control, where set, are all plugins that run (--admission-control,
 	// deprecated).
 	Control []string
+	// ConfigFile configures plugins, blank if none is configured.
+	ConfigFile string
 
 	Known, Default []string
 }
@@ -34,6 +36,9 @@ func (o *Admission) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Disable, "disable-admission-plugins", o.Disable,
 		"Admission plugins not to run although they are default ones. "+list)
 	fs.StringSliceVar(&o.Control, "admission-control", o.Control, "The admission plugins to run, and no others.")
+	fs.StringVar(&o.ConfigFile, "admission-control-config-file", o.ConfigFile,
+		"File with the configurations of admission plugins: kind AdmissionConfiguration of apiserver.config.k8s.io/v1. "+
+			"Paths in it are relative to its folder. Read once, when the server starts.")
 	_ = fs.MarkDeprecated("admission-control", "Use --enable-admission-plugins or --disable-admission-plugins instead. Will be removed in a future version.")
 	fs.Lookup("admission-control").Hidden = false
 }

@@ -37,7 +37,10 @@ const (
 
 // followed are the gates that change something here. What the others guard is
 // either there as it is by default, or not there.
-var followed = []string{gateAllAlpha, gateAllBeta, GateCBOR}
+var followed = []string{
+	gateAllAlpha, gateAllBeta, GateCBOR,
+	"GenericWorkload", "NodeDeclaredFeatures", "PodTopologyLabelsAdmission", "WorkloadWithJob", // admission plugins
+}
 
 // FeatureGates is the value of --feature-gates: [component:]name=true|false,
 // comma separated; only the component kube is here.

@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,11 +29,16 @@ type CodecOptions struct {
 // typedCodec is the codec of a Go type that the scheme knows.
 type typedCodec struct {
 	kind     schema.GroupVersionKind
-	scheme   *runtime.Scheme
 	options  CodecOptions
+	protobuf bool
+	// serializers are made on first use, which most versions of a server never see.
+	serializers func() *serializers
+}
+
+// serializers are those of apimachinery, for all that has no shorter way.
+type serializers struct {
 	decoders map[decoderKey]runtime.Decoder
 	cbor     cbor.Serializer
-	protobuf bool
 }
 
 type decoderKey struct {
@@ -55,21 +61,43 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, o Codec
 			return obj
 		}
 	}
-	c := &typedCodec{kind: kind, scheme: scheme, options: o, cbor: cbor.NewSerializer(scheme, scheme)}
+	c := &typedCodec{kind: kind, options: o}
 	_, c.protobuf = o.New().(runtime.ProtobufMarshaller)
-	c.decoders = map[decoderKey]runtime.Decoder{
-		{wire.CBOR, false}: c.cbor,
-		{wire.CBOR, true}:  cbor.NewSerializer(scheme, scheme, cbor.Strict(true)),
+	types := ownType{Scheme: scheme, kind: kind, empty: o.New}
+	c.serializers = sync.OnceValue(func() *serializers { return newSerializers(types) })
+	return c, nil
+}
+
+// ownType is a scheme in which one kind has the Go type of its codec.
+type ownType struct {
+	*runtime.Scheme
+	kind  schema.GroupVersionKind
+	empty func() runtime.Object
+}
+
+// New implements runtime.ObjectCreater.
+func (t ownType) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+	if kind == t.kind {
+		return t.empty(), nil
+	}
+	return t.Scheme.New(kind)
+}
+
+func newSerializers(types ownType) *serializers {
+	s := &serializers{cbor: cbor.NewSerializer(types, types)}
+	s.decoders = map[decoderKey]runtime.Decoder{
+		{wire.CBOR, false}: s.cbor,
+		{wire.CBOR, true}:  cbor.NewSerializer(types, types, cbor.Strict(true)),
 	}
 	for _, strict := range []bool{false, true} {
 		for _, mt := range []wire.MediaType{wire.JSON, wire.YAML} {
-			c.decoders[decoderKey{mt, strict}] = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory,
-				scheme, scheme, jsonserializer.SerializerOptions{Yaml: mt == wire.YAML, Strict: strict})
+			s.decoders[decoderKey{mt, strict}] = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory,
+				types, types, jsonserializer.SerializerOptions{Yaml: mt == wire.YAML, Strict: strict})
 		}
 		// Protobuf has no unknown fields to be strict about.
-		c.decoders[decoderKey{wire.Protobuf, strict}] = protobuf.NewSerializer(scheme, scheme)
+		s.decoders[decoderKey{wire.Protobuf, strict}] = protobuf.NewSerializer(types, types)
 	}
-	return c, nil
+	return s
 }
 
 func (c *typedCodec) Kind() schema.GroupVersionKind { return c.kind }
@@ -110,7 +138,7 @@ func (c *typedCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtim
 
 // decodeLong takes the serializers of apimachinery.
 func (c *typedCodec) decodeLong(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
-	decoder, ok := c.decoders[decoderKey{mt, strict}]
+	decoder, ok := c.serializers().decoders[decoderKey{mt, strict}]
 	if !ok || !c.Supports(mt) {
 		return nil, nil, nil, fmt.Errorf("registry: %s cannot travel as media type %d", c.kind.Kind, mt)
 	}
@@ -160,7 +188,7 @@ func (c *typedCodec) encode(dst []byte, obj runtime.Object, mt wire.MediaType) (
 		return wire.AppendProtobuf(dst, c.kind, obj)
 	case wire.CBOR:
 		w := wire.NewWriter(dst)
-		err := c.cbor.Encode(obj, w)
+		err := c.serializers().cbor.Encode(obj, w)
 		return w.Bytes(), err
 	}
 	return nil, fmt.Errorf("registry: unknown media type %d", mt)

@@ -222,14 +222,3 @@ type Scale struct {
 	StatusReplicas int32
 	Selector       string
 }
-
-// Version is another served version of a kind.
-type Version[T Object] struct {
-	Kind    schema.GroupVersionKind
-	New     func() runtime.Object
-	NewList func() runtime.Object
-	// Default runs before ToHub.
-	Default func(runtime.Object)
-	ToHub   func(runtime.Object) (T, error)
-	FromHub func(T) (runtime.Object, error)
-}

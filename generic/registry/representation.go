@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -85,4 +86,7 @@ type UnstructuredStorage interface {
 	// StoredAttributes reads what selectors look at out of a stored value, without
 	// a decoded object. ok is false where it cannot.
 	StoredAttributes(value []byte) (a storage.Attributes, ok bool)
+	// AsStored makes an object what a reader of storage would see, had it been
+	// written.
+	AsStored(obj *unstructured.Unstructured)
 }

@@ -58,6 +58,9 @@ func (r *scaleStorage[T]) Kind(schema.GroupVersion) schema.GroupVersionKind { re
 
 func (r *scaleStorage[T]) CodecFor(schema.GroupVersion) (rest.Codec, error) { return r.codec, nil }
 
+// ServedVersions are the versions of the object that has the scale.
+func (r *scaleStorage[T]) ServedVersions() []schema.GroupVersion { return r.store.ServedVersions() }
+
 // Get implements rest.Getter.
 func (r *scaleStorage[T]) Get(ctx context.Context, name string, opts *metav1.GetOptions) (runtime.Object, error) {
 	object, err := r.store.Get(ctx, name, opts)

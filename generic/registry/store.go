@@ -83,6 +83,9 @@ func (s *Store[T]) requested(ctx context.Context) schema.GroupResource {
 // Kind is the declaration that the store was made from.
 func (s *Store[T]) Kind() *Kind[T] { return s.kind }
 
+// KeyPrefix is the absolute prefix of the objects' keys, with a trailing slash.
+func (s *Store[T]) KeyPrefix() string { return s.prefix }
+
 // Cache is what the store reads from.
 func (s *Store[T]) Cache() storage.Cache { return s.cache }
 

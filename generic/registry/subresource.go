@@ -45,6 +45,11 @@ func (u subresourceUpdater[T]) CodecFor(gv schema.GroupVersion) (rest.Codec, err
 	return u.store.CodecFor(gv)
 }
 
+// ServedVersions are those of the object.
+func (u subresourceUpdater[T]) ServedVersions() []schema.GroupVersion {
+	return u.store.ServedVersions()
+}
+
 func (u subresourceUpdater[T]) GetResetFields() rest.ResetFields { return u.sub.ResetFields }
 
 func (u subresourceUpdater[T]) ConvertToTable(ctx context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {

@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"reflect"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,19 +18,22 @@ import (
 // as protobuf in its envelope, as JSON where the Go type has no protobuf. The zero
 // value is the representation of most kinds.
 type Typed[T Object] struct {
-	// Versions are versions other than the hub, with their conversions. Versions
-	// that are only stored are declared like others, and not installed.
+	// Versions are the versions beside the hub that a server may serve.
 	Versions []Version[T]
-	// StorageVersion is the kind that storage holds, one of Versions; empty means
-	// the hub.
+	// Former are versions that only storage may hold still, written by earlier
+	// releases.
+	Former []Version[T]
+	// StorageVersion is the kind that is written to storage, one of Versions; empty
+	// means the hub.
 	StorageVersion schema.GroupVersionKind
 	// JSON keeps objects as JSON rather than protobuf.
 	JSON bool
 	// Storage, where set, replaces how objects are written to and read from
 	// storage.
 	Storage StorageCodec
-	// DefaultOnRead runs Default on objects that are read from storage as well.
-	DefaultOnRead bool
+	// OnRead completes objects of earlier releases beyond Default, which all objects
+	// that are read from storage get.
+	OnRead OnRead[T]
 	// Readable returns what is so wrong with a body of the hub version that it
 	// cannot be taken for the kind at all (an annotation that stands for a
 	// number): a bad request, not an invalid object. It comes after Default.
@@ -70,6 +74,9 @@ type structs[T Object] struct {
 	versions []versionCodec
 	storage  StorageCodec
 	empties  *empties // of values that cannot distinguish from absent
+	// whole validates that a stored message lacks nothing that reading it would
+	// complete.
+	whole func() *wholeness
 }
 
 func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme) (form[T], error) {
@@ -83,10 +90,11 @@ func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme) (form[T], error) {
 	if f.storage != nil {
 		return f, nil
 	}
-	kept, err := newTypedStorage(f.versions, f.StorageVersion, f.JSON)
+	kept, err := newTypedStorage(f)
 	if err != nil {
 		return nil, err
 	}
+	f.whole = sync.OnceValue(func() *wholeness { return wholenessOf(k.New, k.Write.Default, t.OnRead) })
 	if f.storage = kept; !kept.json {
 		f.empties = emptiesOf(reflect.TypeFor[T]())
 	}
@@ -102,7 +110,7 @@ func (f *structs[T]) makeCodecs(scheme *runtime.Scheme) error {
 	f.versions = append(f.versions, versionCodec{gv: f.kind.Hub.GroupVersion(), codec: hub, hub: true, typeMeta: wire.TypeMetaPrefix(f.kind.Hub)})
 	for i := range f.Versions {
 		v := &f.Versions[i]
-		codec, err := versionedCodec(scheme, v)
+		codec, err := versionedCodec(scheme, v, f.kind)
 		if err != nil {
 			return err
 		}
@@ -132,19 +140,26 @@ func (f *structs[T]) hubOptions() CodecOptions {
 }
 
 // versionedCodec is the codec of another version than the hub.
-func versionedCodec[T Object](scheme *runtime.Scheme, v *Version[T]) (rest.Codec, error) {
-	return NewTypedCodec(scheme, v.Kind, CodecOptions{
-		New:     v.New,
-		Default: v.Default,
-		ToHub:   func(obj runtime.Object) (runtime.Object, error) { return v.ToHub(obj) },
-		FromHub: func(obj runtime.Object) (runtime.Object, error) {
-			t, ok := obj.(T)
-			if !ok {
-				return nil, fmt.Errorf("registry: %T is not what %s is kept as", obj, v.Kind)
-			}
+func versionedCodec[T Object](scheme *runtime.Scheme, v *Version[T], k *Kind[T]) (rest.Codec, error) {
+	o := CodecOptions{New: v.New, Default: v.Default}
+	if v.same() {
+		o.New = func() runtime.Object { return k.New() }
+	}
+	o.ToHub = func(obj runtime.Object) (runtime.Object, error) { return v.toHub(obj, k.Write.Default) }
+	o.FromHub = func(obj runtime.Object) (runtime.Object, error) {
+		t, ok := obj.(T)
+		switch {
+		case !ok:
+			return nil, errNotOfKind(obj, v.Kind)
+		case v.FromHub != nil:
 			return v.FromHub(t)
-		},
-	})
+		case v.same():
+			// A copy, since others may read the object at the same time.
+			return object.ViewOf(obj).WithKind(obj, v.Kind), nil
+		}
+		return nil, fmt.Errorf("registry: %s is only read", v.Kind)
+	}
+	return NewTypedCodec(scheme, v.Kind, o)
 }
 
 func (f *structs[T]) view() object.View {
@@ -168,18 +183,19 @@ func (f *structs[T]) decodeStored(value []byte) (T, error) {
 	if !ok {
 		return none, errNotOfKind(decoded, f.kind.Hub)
 	}
-	if f.DefaultOnRead && f.kind.Write.Default != nil {
-		f.kind.Write.Default(obj)
+	if f.OnRead.Complete != nil {
+		f.OnRead.Complete(obj)
 	}
 	return obj, nil
 }
 
-// transcode turns stored protobuf of the hub version into its wire form.
+// transcode turns stored protobuf of the hub version, if it lacks no defaults, into
+// its wire form.
 func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
-	if mt != wire.Protobuf || !f.versions[version].hub || f.Storage != nil || f.DefaultOnRead {
+	if mt != wire.Protobuf || !f.versions[version].hub || f.Storage != nil {
 		return nil, false, nil
 	}
-	if e, ok := wire.OpenEnvelope(r.Value); !ok || !e.Is(f.kind.Hub) {
+	if e, ok := wire.OpenEnvelope(r.Value); !ok || !e.Is(f.kind.Hub) || !f.whole().holds(e.Object) {
 		return nil, false, nil
 	}
 	b, ok := wire.SetResourceVersion(r.Value, formatRevision(r.Revision))

@@ -1,39 +1,45 @@
 package registry
 
 import (
+	"bytes"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/wire"
 )
 
 // typedStorage keeps objects of Go types as kube-apiserver does: protobuf in
-// its envelope, or JSON with a newline at the end.
-type typedStorage struct {
-	hub    rest.Codec
-	write  rest.Codec // of the version that storage holds, the hub's as a rule
-	others []versionCodec
-	json   bool
+// its envelope, or JSON with a newline at the end. It writes one version and reads
+// all that kube-apiserver reads, whichever release or media type wrote them.
+type typedStorage[T Object] struct {
+	hub       rest.Codec
+	write     rest.Codec // of the version that storage holds, the hub's as a rule
+	others    []Version[T]
+	toDefault func(T)
+	json      bool
 }
 
 // newTypedStorage finds the version that storage holds among the codecs, the
 // first of which is the hub's.
-func newTypedStorage(codecs []versionCodec, kept schema.GroupVersionKind, json bool) (*typedStorage, error) {
-	t := &typedStorage{hub: codecs[0].codec, others: codecs[1:]}
-	for i := range codecs {
-		if codecs[i].codec.Kind() == kept {
-			t.write = codecs[i].codec
-			t.json = json || !t.write.Supports(wire.Protobuf)
+func newTypedStorage[T Object](f *structs[T]) (*typedStorage[T], error) {
+	t := &typedStorage[T]{hub: f.versions[0].codec, toDefault: f.kind.Write.Default}
+	t.others = append(append(t.others, f.Versions...), f.Former...)
+	for i := range f.versions {
+		if f.versions[i].codec.Kind() == f.StorageVersion {
+			t.write = f.versions[i].codec
+			t.json = f.JSON || !t.write.Supports(wire.Protobuf)
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("registry: %s is to be kept as %s, which is none of its versions", t.hub.Kind(), kept)
+	return nil, fmt.Errorf("registry: %s is to be kept as %s, which is none of its versions", t.hub.Kind(), f.StorageVersion)
 }
 
-func (t *typedStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
+func (t *typedStorage[T]) EncodeStored(obj runtime.Object) ([]byte, error) {
 	obj, err := t.write.FromHub(obj)
 	if err != nil {
 		return nil, err
@@ -54,47 +60,91 @@ type unmarshaler interface {
 	Unmarshal([]byte) error
 }
 
-func (t *typedStorage) DecodeStored(value []byte) (runtime.Object, error) {
-	if obj, ok, err := t.decodeProtobuf(value); ok {
-		return obj, err
-	}
-	mt := wire.JSON
+// DecodeStored implements StorageCodec. The object has its defaults.
+func (t *typedStorage[T]) DecodeStored(value []byte) (runtime.Object, error) {
+	var obj runtime.Object
+	var err error
 	if wire.IsProtobuf(value) {
-		mt = wire.Protobuf
+		obj, err = t.decodeProtobuf(value)
+	} else {
+		obj, err = t.decodeText(value)
 	}
-	obj, kind, _, err := t.hub.Decode(value, mt, false)
 	if err != nil {
 		return nil, err
 	}
-	hub := t.hub.Kind()
-	if kind == nil || *kind == hub {
-		obj.GetObjectKind().SetGroupVersionKind(hub)
-		return obj, nil
-	}
-	for i := range t.others {
-		if codec := t.others[i].codec; codec.Kind() == *kind {
-			codec.Default(obj)
-			return codec.ToHub(obj)
-		}
-	}
-	return nil, fmt.Errorf("registry: storage holds %s where %s is kept", kind, hub)
+	obj.GetObjectKind().SetGroupVersionKind(t.hub.Kind())
+	return obj, nil
 }
 
-// decodeProtobuf is the short way for values of the hub version.
-func (t *typedStorage) decodeProtobuf(value []byte) (runtime.Object, bool, error) {
-	hub := t.hub.Kind()
+func (t *typedStorage[T]) decodeProtobuf(value []byte) (runtime.Object, error) {
 	e, ok := wire.OpenEnvelope(value)
-	if !ok || !e.Is(hub) {
-		return nil, false, nil
-	}
-	obj := t.hub.New()
-	u, ok := obj.(unmarshaler)
 	if !ok {
-		return nil, false, nil
+		return nil, fmt.Errorf("registry: storage holds no well-formed protobuf of %s", t.hub.Kind())
 	}
-	if err := u.Unmarshal(e.Object); err != nil {
-		return nil, true, err
+	unmarshal := func(into runtime.Object) error {
+		if u, ok := into.(unmarshaler); ok {
+			return u.Unmarshal(e.Object)
+		}
+		return fmt.Errorf("registry: %s has no protobuf encoding", e.Kind)
 	}
-	obj.GetObjectKind().SetGroupVersionKind(hub)
-	return obj, true, nil
+	if e.Is(t.hub.Kind()) {
+		return t.decodeHub(unmarshal)
+	}
+	return t.decodeOther(schema.FromAPIVersionAndKind(string(e.APIVersion), string(e.Kind)), unmarshal)
+}
+
+// decodeText reads JSON, or YAML, which may leave out its kind.
+func (t *typedStorage[T]) decodeText(value []byte) (runtime.Object, error) {
+	if len(value) > 0 && value[0] != '{' && !bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) {
+		var err error
+		if value, err = yaml.YAMLToJSON(value); err != nil {
+			return nil, err
+		}
+	}
+	unmarshal := func(into runtime.Object) error { return kjson.UnmarshalCaseSensitivePreserveInts(value, into) }
+	obj, err := t.decodeHub(unmarshal)
+	if err == nil {
+		if kind := obj.GetObjectKind().GroupVersionKind(); kind.Empty() || kind == t.hub.Kind() {
+			return obj, nil
+		}
+	}
+	var names runtime.TypeMeta
+	if nameErr := kjson.UnmarshalCaseSensitivePreserveInts(value, &names); nameErr != nil {
+		return nil, nameErr
+	}
+	if kind := names.GroupVersionKind(); kind != t.hub.Kind() {
+		return t.decodeOther(kind, unmarshal)
+	}
+	return nil, err
+}
+
+func (t *typedStorage[T]) decodeHub(unmarshal func(into runtime.Object) error) (runtime.Object, error) {
+	obj := t.hub.New()
+	if err := unmarshal(obj); err != nil {
+		return nil, err
+	}
+	t.hub.Default(obj)
+	return obj, nil
+}
+
+// decodeOther reads an object of another version than the hub.
+func (t *typedStorage[T]) decodeOther(kind schema.GroupVersionKind, unmarshal func(into runtime.Object) error) (runtime.Object, error) {
+	for i := range t.others {
+		v := &t.others[i]
+		if v.Kind != kind {
+			continue
+		}
+		obj := t.hub.New()
+		if !v.same() {
+			obj = v.New()
+		}
+		if err := unmarshal(obj); err != nil {
+			return nil, err
+		}
+		if v.Default != nil {
+			v.Default(obj)
+		}
+		return v.toHub(obj, t.toDefault)
+	}
+	return nil, fmt.Errorf("registry: storage holds %s where %s is kept", kind, t.hub.Kind())
 }

@@ -78,8 +78,7 @@ func (f *trees) attributes(value []byte) (storage.Attributes, bool) {
 	return f.storage.StoredAttributes(value)
 }
 
-// asStored does nothing: JSON keeps what is empty.
-func (f *trees) asStored(*unstructured.Unstructured) {}
+func (f *trees) asStored(obj *unstructured.Unstructured) { f.storage.AsStored(obj) }
 
 func (f *trees) bookmark(*unstructured.Unstructured) {}
 

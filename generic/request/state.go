@@ -7,6 +7,7 @@ import (
 
 	"triplane/generic/audit"
 	"triplane/generic/authentication/user"
+	"triplane/generic/turns"
 )
 
 // State is a request's context and all that the filter chain found out about
@@ -42,6 +43,9 @@ type State struct {
 	// Values, where set, has further values, as the span of a request that is traced.
 	Values context.Context //nolint:containedctx // it lasts as long as the request
 
+	// Turn is the request's part in the sharing of the processors.
+	Turn turns.Turn
+
 	deadline time.Time
 
 	mu     sync.Mutex
@@ -68,6 +72,14 @@ func MarkServed(ctx context.Context) {
 	}
 }
 
+// Yield lets other requests go first where the one of ctx has worked for long. What
+// may last longer than turns.Quantum calls it between pieces of its work.
+func Yield(ctx context.Context) {
+	if s := StateFrom(ctx); s != nil {
+		s.Turn.Yield(s)
+	}
+}
+
 // Served reports whether MarkServed was called.
 func (s *State) Served() bool { return s.served }
 
@@ -81,8 +93,10 @@ func StateFrom(ctx context.Context) *State {
 // SetDeadline bounds the request. It must be called before the first Done.
 func (s *State) SetDeadline(t time.Time) { s.deadline = t }
 
-// Finish releases the timer, if one was armed; contexts below end.
+// Finish releases the timer, if one was armed, and the request's turn; contexts
+// below end.
 func (s *State) Finish() {
+	s.Turn.End()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cancel != nil {

@@ -53,6 +53,15 @@ func NextField(b []byte, i int) (f Field, ok bool) {
 	return f, i <= len(b) && f.Number > 0
 }
 
+// Zero reports whether the field is a 0, false, or empty: what a Go field that is
+// no pointer is encoded as when it is not set. b is the message.
+func (f *Field) Zero(b []byte) bool {
+	if f.kind == protoBytes {
+		return len(f.Payload) == 0
+	}
+	return b[f.End-1] == 0
+}
+
 // OnlyField finds the one length-delimited field of a number. ok is false where
 // there is none, or several, whose merge is for a real decoder.
 func OnlyField(b []byte, number uint64) (found Field, ok bool) {

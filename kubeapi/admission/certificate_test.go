@@ -80,7 +80,7 @@ func TestSigners(t *testing.T) {
 			return a.APIGroup == "certificates.k8s.io" && a.Resource == "signers" && a.Verb+" "+a.Name == c.granted && a.User.Name == "alice"
 		})
 		d := &Dependencies{Authorizer: authz}
-		chain := admission.Chain{newCertificateApproval(d), newCertificateSigning(d)}
+		chain := chainOf(newCertificateApproval(d), newCertificateSigning(d))
 		err := chain.Validate(context.Background(), certificateAttributes(c.sub, admission.Update, old, c.csr))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%q, %s: %v, want %q", c.granted, c.sub, err, c.want)

@@ -24,10 +24,14 @@ import (
 // ValidatingAdmissionWebhook. They follow their configurations from the server's
 // start on; requests wait until those that exist are known.
 //
-// Options: none. Metrics: none. Order: behind the plugins that complete objects,
+// Options: the configurations of the webhook plugins (apiserver.config.k8s.io/v1, kind
+// WebhookAdmissionConfiguration) name a kubeconfig file with credentials for webhooks. Metrics:
+// apiserver_admission_webhook_*, apiserver_admission_match_condition_*,
+// apiserver_validating_admission_policy_* and apiserver_mutating_admission_policy_*. Order: behind the plugins that complete objects,
 // before ResourceQuota, which counts what is final.
 type configured struct {
 	gate               *admission.Gate
+	webhooks           webhook.Config
 	mutatingPolicies   *policy.Mutating
 	mutatingWebhooks   *webhook.Mutating
 	validatingPolicies *policy.Validating
@@ -40,15 +44,40 @@ func newConfigured(d *Dependencies, client dynamic.Interface) *configured {
 	namespaces := func(ctx context.Context, name string) (*corev1.Namespace, error) {
 		return group.GetNew[*corev1.Namespace](ctx, stores, core("namespaces"), "", name)
 	}
-	policies := policy.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Params: &params{groups: d.Groups, client: client}, Gate: gate}
-	webhooks := webhook.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Resolver: d.Services, Gate: gate}
+	policies := policy.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Params: &params{groups: d.Groups, client: client}, Metrics: d.Metrics, Gate: gate}
+	webhooks := webhook.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Resolver: d.Services, Metrics: d.Metrics, Gate: gate}
 	return &configured{
 		gate:               gate,
+		webhooks:           webhooks,
 		mutatingPolicies:   policy.NewMutating(policies),
 		mutatingWebhooks:   webhook.NewMutating(webhooks),
 		validatingPolicies: policy.NewValidating(policies),
 		validatingWebhooks: webhook.NewValidating(webhooks),
 	}
+}
+
+func newMutatingPolicies(d *Dependencies) admission.Interface { return d.configured.mutatingPolicies }
+func newValidatingPolicies(d *Dependencies) admission.Interface {
+	return d.configured.validatingPolicies
+}
+
+func newMutatingWebhooks(d *Dependencies, raw []byte) (admission.Interface, error) {
+	config, err := d.configured.authenticated(raw)
+	d.configured.mutatingWebhooks = webhook.NewMutating(config)
+	return d.configured.mutatingWebhooks, err
+}
+
+func newValidatingWebhooks(d *Dependencies, raw []byte) (admission.Interface, error) {
+	config, err := d.configured.authenticated(raw)
+	d.configured.validatingWebhooks = webhook.NewValidating(config)
+	return d.configured.validatingWebhooks, err
+}
+
+// authenticated is what webhook plugins need, with the credentials of a configuration.
+func (c *configured) authenticated(raw []byte) (config webhook.Config, err error) {
+	config = c.webhooks
+	config.Credentials, err = webhook.ReadCredentials(raw)
+	return config, err
 }
 
 // follow runs until ctx ends.

@@ -33,7 +33,7 @@ func TestFollowsThePolicies(t *testing.T) {
 		}},
 	)
 	d := newConfigured(&Dependencies{Stores: group.NewStores(), Groups: discovery.NewGroups()}, nil)
-	chain := admission.Chain{d.mutatingPolicies, d.mutatingWebhooks, d.validatingPolicies, d.validatingWebhooks}
+	chain := chainOf(d.mutatingPolicies, d.mutatingWebhooks, d.validatingPolicies, d.validatingWebhooks)
 	if !chain.Handles(admission.Create) {
 		t.Error("requests pass before the policies are known")
 	}

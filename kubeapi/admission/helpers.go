@@ -5,8 +5,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/admission"
 )
@@ -29,7 +30,50 @@ func podOf(a *admission.Attributes) *corev1.Pod {
 
 // forbidden refuses an operation.
 func forbidden(a *admission.Attributes, format string, args ...any) error {
-	return apierrors.NewForbidden(a.Resource.GroupResource(), a.Name, fmt.Errorf(format, args...))
+	return admission.Forbidden(a, fmt.Errorf(format, args...))
 }
 
 func core(plural string) schema.GroupResource { return schema.GroupResource{Resource: plural} }
+
+// containersOf calls f for all containers of a pod's spec, in the order in which the API lists
+// them; ephemeral ones are shown as others.
+func containersOf(s *corev1.PodSpec, f func(c *corev1.Container, path *field.Path)) {
+	path := field.NewPath("spec")
+	for i := range s.InitContainers {
+		f(&s.InitContainers[i], path.Child("initContainers").Index(i))
+	}
+	for i := range s.Containers {
+		f(&s.Containers[i], path.Child("containers").Index(i))
+	}
+	for i := range s.EphemeralContainers {
+		f((*corev1.Container)(&s.EphemeralContainers[i].EphemeralContainerCommon), path.Child("ephemeralContainers").Index(i))
+	}
+}
+
+// runsIn returns the pod whose containers an operation sets: those of the pod itself or
+// its ephemeral ones; nil if the operation is about something else.
+func runsIn(a *admission.Attributes) *corev1.Pod {
+	if a.Resource.Group != "" || a.Resource.Resource != "pods" || a.Subresource != "" && a.Subresource != "ephemeralcontainers" {
+		return nil
+	}
+	p, _ := a.Object.(*corev1.Pod)
+	return p
+}
+
+// imagesOf are the images that a pod's containers and volumes use.
+func imagesOf(s *corev1.PodSpec) sets.Set[string] {
+	images := sets.New[string]()
+	containersOf(s, func(c *corev1.Container, _ *field.Path) { images.Insert(c.Image) })
+	for i := range s.Volumes {
+		if v := s.Volumes[i].Image; v != nil {
+			images.Insert(v.Reference)
+		}
+	}
+	return images
+}
+
+// newImages reports whether an operation brings images that the pod did not have.
+func newImages(a *admission.Attributes, p *corev1.Pod) bool {
+	old, ok := a.OldObject.(*corev1.Pod)
+	return !ok || a.Operation != admission.Update || imagesOf(&p.Spec).Difference(imagesOf(&old.Spec)).Len() > 0
+}

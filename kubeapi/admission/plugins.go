@@ -2,12 +2,16 @@ package admission
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
 	"triplane/generic/admission"
+	"triplane/generic/admission/configuration"
 	"triplane/generic/admission/webhook"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/discovery"
@@ -32,14 +36,25 @@ type Dependencies struct {
 	Loopback *restclient.Config
 	// Tolerations are the options of DefaultTolerationSeconds.
 	Tolerations TolerationOptions
-
-	// Metrics measure the plugins; nil measures nothing.
+	// Configurations are those of plugins that read one; nil has none.
+	Configurations *configuration.Plugins
+	// FeatureEnabled reports whether a feature gate is on; nil is all of them off.
+	FeatureEnabled func(gate string) bool
+	// Metrics counts what plugins do; nil counts nothing.
 	Metrics *metrics.Admission
+	// Own are plugins of the program that embeds the server.
+	Own []admission.Plugin
 
+	client     kubernetes.Interface
+	informers  informers.SharedInformerFactory
 	configured *configured
 }
 
-// Plugin is a row of the table of plugins.
+func (d *Dependencies) enabled(gate string) bool {
+	return d.FeatureEnabled != nil && d.FeatureEnabled(gate)
+}
+
+// Plugin is a row of the table of plugins. One of make and configure is set.
 type Plugin struct {
 	// Name is that of --enable-admission-plugins and --disable-admission-plugins.
 	Name string
@@ -47,6 +62,8 @@ type Plugin struct {
 	OnByDefault bool
 
 	make func(*Dependencies) admission.Interface
+	// configure makes a plugin from the document that configures it, nil where there is none.
+	configure func(*Dependencies, []byte) (admission.Interface, error)
 }
 
 // Table lists all plugins in the order in which they run, which is that of
@@ -54,29 +71,65 @@ type Plugin struct {
 func Table() []Plugin {
 	const on, off = true, false
 	return []Plugin{
-		{"NamespaceLifecycle", on, newNamespaceLifecycle},
-		{"LimitRanger", on, newLimitRanger},
-		{"ServiceAccount", on, newServiceAccount},
-		{"NodeRestriction", off, newNodeRestriction},
-		{"TaintNodesByCondition", on, newTaintNodes},
-		{"PodSecurity", on, newPodSecurity},
-		{"Priority", on, newPriority},
-		{"DefaultTolerationSeconds", on, newTolerationSeconds},
-		{"DefaultStorageClass", on, newDefaultStorageClass},
-		{"StorageObjectInUseProtection", on, newStorageProtection},
-		{"PersistentVolumeClaimResize", on, newClaimResize},
-		{"RuntimeClass", on, newRuntimeClass},
-		{"CertificateApproval", on, newCertificateApproval},
-		{"CertificateSigning", on, newCertificateSigning},
-		{"CertificateSubjectRestriction", on, newCertificateSubject},
-		{"DefaultIngressClass", on, newDefaultIngressClass},
-		{"DenyServiceExternalIPs", off, newDenyExternalIPs},
-		{"MutatingAdmissionPolicy", on, func(d *Dependencies) admission.Interface { return d.configured.mutatingPolicies }},
-		{"MutatingAdmissionWebhook", on, func(d *Dependencies) admission.Interface { return d.configured.mutatingWebhooks }},
-		{"ValidatingAdmissionPolicy", on, func(d *Dependencies) admission.Interface { return d.configured.validatingPolicies }},
-		{"ValidatingAdmissionWebhook", on, func(d *Dependencies) admission.Interface { return d.configured.validatingWebhooks }},
-		{"ResourceQuota", on, newResourceQuota},
+		{"AlwaysAdmit", off, newAlwaysAdmit, nil},
+		{"NamespaceAutoProvision", off, newNamespaceAutoProvision, nil},
+		{"NamespaceLifecycle", on, newNamespaceLifecycle, nil},
+		{"NamespaceExists", off, newNamespaceExists, nil},
+		{"LimitPodHardAntiAffinityTopology", off, newAntiAffinity, nil},
+		{"LimitRanger", on, newLimitRanger, nil},
+		{"ServiceAccount", on, newServiceAccount, nil},
+		{"NodeRestriction", off, newNodeRestriction, nil},
+		{"TaintNodesByCondition", on, newTaintNodes, nil},
+		{"AlwaysPullImages", off, newAlwaysPullImages, nil},
+		{"ImagePolicyWebhook", off, nil, newImagePolicy},
+		{"PodSecurity", on, nil, newPodSecurity},
+		{"PodNodeSelector", off, nil, newPodNodeSelector},
+		{"Priority", on, newPriority, nil},
+		{"DefaultTolerationSeconds", on, newTolerationSeconds, nil},
+		{"PodTolerationRestriction", off, nil, newPodTolerations},
+		{"EventRateLimit", off, nil, newEventRateLimit},
+		{"ExtendedResourceToleration", off, newExtendedResources, nil},
+		{"DefaultStorageClass", on, newDefaultStorageClass, nil},
+		{"StorageObjectInUseProtection", on, newStorageProtection, nil},
+		{"PodGroupProtection", on, newPodGroupProtection, nil},
+		{"OwnerReferencesPermissionEnforcement", off, newOwnerReferences, nil},
+		{"PersistentVolumeClaimResize", on, newClaimResize, nil},
+		{"RuntimeClass", on, newRuntimeClass, nil},
+		{"CertificateApproval", on, newCertificateApproval, nil},
+		{"CertificateSigning", on, newCertificateSigning, nil},
+		{"ClusterTrustBundleAttest", on, newClusterTrustBundle, nil},
+		{"CertificateSubjectRestriction", on, newCertificateSubject, nil},
+		{"DefaultIngressClass", on, newDefaultIngressClass, nil},
+		{"DenyServiceExternalIPs", off, newDenyExternalIPs, nil},
+		{"PodTopologyLabels", on, newPodTopology, nil},
+		{"PodGroupWorkloadExists", on, newPodGroupWorkload, nil},
+		{"NodeDeclaredFeatureValidator", on, newNodeFeatures, nil},
+		{"JobValidation", on, newJobValidation, nil},
+		{"PodResizeValidator", on, newPodResize, nil},
+		{firstDynamic, on, newMutatingPolicies, nil},
+		{"MutatingAdmissionWebhook", on, nil, newMutatingWebhooks},
+		{"ValidatingAdmissionPolicy", on, newValidatingPolicies, nil},
+		{"ValidatingAdmissionWebhook", on, nil, newValidatingWebhooks},
+		{"ResourceQuota", on, nil, newResourceQuota},
+		{"AlwaysDeny", off, newAlwaysDeny, nil},
 	}
+}
+
+// firstDynamic is the first of the plugins that are configured through the API, which see what
+// all others have changed.
+const firstDynamic = "MutatingAdmissionPolicy"
+
+// WithOwn is the table with the plugins of a program that embeds the server, in their order, before
+// those that are configured through the API.
+func WithOwn(own []admission.Plugin) []Plugin {
+	rows := Table()
+	for _, p := range own {
+		at := slices.IndexFunc(rows, func(r Plugin) bool { return r.Name == firstDynamic })
+		rows = slices.Insert(rows, at, Plugin{Name: p.Name, OnByDefault: p.OnByDefault, configure: func(d *Dependencies, raw []byte) (admission.Interface, error) {
+			return p.New(admission.Needs{Client: d.client, Informers: d.informers, Authorizer: d.Authorizer, Configuration: raw})
+		}})
+	}
+	return rows
 }
 
 // Plugins is the chain of the enabled plugins.
@@ -85,35 +138,62 @@ type Plugins struct {
 
 	configured *configured
 	client     kubernetes.Interface
+	informers  informers.SharedInformerFactory
 }
 
-// New makes the plugins that are enabled; a nil enabled enables all.
+// New makes the plugins that are enabled; a nil enabled enables those that are on by default.
 func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
-	client, err := kubernetes.NewForConfig(d.Loopback)
-	if err != nil {
+	var err error
+	if d.client, err = kubernetes.NewForConfig(d.Loopback); err != nil {
 		return nil, err
 	}
 	params, err := dynamic.NewForConfig(d.Loopback)
 	if err != nil {
 		return nil, err
 	}
+	d.informers = informers.NewSharedInformerFactory(d.client, 0)
 	d.configured = newConfigured(&d, params)
-	p := &Plugins{configured: d.configured, client: client}
-	for _, row := range Table() {
-		if enabled == nil || enabled(row.Name) {
-			p.Chain = append(p.Chain, admission.Observed(row.Name, row.make(&d), d.Metrics))
+	var plugins []admission.Named
+	var readers []string
+	for _, row := range WithOwn(d.Own) {
+		if enabled == nil && !row.OnByDefault || enabled != nil && !enabled(row.Name) {
+			continue
+		}
+		plugin, err := row.plugin(&d)
+		if err != nil {
+			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", row.Name, err)
+		}
+		plugins = append(plugins, admission.Named{Name: row.Name, Plugin: plugin})
+		if row.configure != nil {
+			readers = append(readers, row.Name)
 		}
 	}
-	p.Chain = p.Chain.Observed(d.Metrics)
-	return p, nil
+	d.Configurations.Warn(readers)
+	return &Plugins{Chain: admission.NewChain(d.Metrics, plugins...), configured: d.configured, client: d.client, informers: d.informers}, nil
+}
+
+func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
+	if r.configure == nil {
+		return r.make(d), nil
+	}
+	raw, err := d.Configurations.For(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return r.configure(d, raw)
 }
 
 // StartHook follows the configurations of webhooks and policies for as long as the
 // server runs, and returns when those that exist are in force. Until it has run,
-// writes wait.
+// writes wait. The informers that plugins of an embedding program asked for run as long.
 func (p *Plugins) StartHook() server.PostStartHook {
 	return server.PostStartHook{Name: "start-apiserver-admission-initializer", Func: func(hook server.HookContext) error {
 		hook.Go(func(ctx context.Context) { p.configured.follow(ctx, p.client) })
+		hook.Go(func(ctx context.Context) {
+			p.informers.StartWithContext(ctx)
+			<-ctx.Done()
+			p.informers.Shutdown()
+		})
 		return p.configured.gate.Wait(hook, &admission.Attributes{})
 	}}
 }

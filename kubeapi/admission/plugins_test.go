@@ -1,22 +1,22 @@
 package admission
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	restclient "k8s.io/client-go/rest"
 
 	"triplane/generic/admission"
+	"triplane/generic/admission/configuration"
 )
 
 func TestTableOfPlugins(t *testing.T) {
-	p, err := New(Dependencies{Stores: testStores(), Loopback: &restclient.Config{Host: "http://loopback.invalid"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var off []string
 	seen := map[string]bool{}
-	for i, row := range Table() {
+	var off []string
+	for _, row := range Table() {
 		if seen[row.Name] {
 			t.Errorf("%s is there twice", row.Name)
 		}
@@ -24,13 +24,67 @@ func TestTableOfPlugins(t *testing.T) {
 		if !row.OnByDefault {
 			off = append(off, row.Name)
 		}
-		_, mutates := p.Chain[i].(admission.MutatingInterface)
-		_, validates := p.Chain[i].(admission.ValidatingInterface)
-		if !mutates && !validates {
-			t.Errorf("%s neither mutates nor validates", row.Name)
+		if (row.make == nil) == (row.configure == nil) {
+			t.Errorf("%s is made in no way, or in two", row.Name)
 		}
 	}
-	if want := []string{"NodeRestriction", "DenyServiceExternalIPs"}; !slices.Equal(off, want) {
+	want := []string{"AlwaysAdmit", "NamespaceAutoProvision", "NamespaceExists", "LimitPodHardAntiAffinityTopology", "NodeRestriction",
+		"AlwaysPullImages", "ImagePolicyWebhook", "PodNodeSelector", "PodTolerationRestriction", "EventRateLimit", "ExtendedResourceToleration",
+		"OwnerReferencesPermissionEnforcement", "DenyServiceExternalIPs", "AlwaysDeny"}
+	if !slices.Equal(off, want) {
 		t.Errorf("off by default: %q, want %q", off, want)
 	}
+}
+
+func loopback() *restclient.Config { return &restclient.Config{Host: "http://loopback.invalid"} }
+
+// read reads an AdmissionConfiguration.
+func read(t *testing.T, text string, enabled ...string) *configuration.Plugins {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "admission.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := configuration.Read(file, enabled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// newPlugins makes the plugins of the names.
+func newPlugins(names ...string) (*Plugins, error) {
+	return New(Dependencies{Stores: testStores(), Loopback: loopback(), FeatureEnabled: func(string) bool { return true }},
+		func(name string) bool { return slices.Contains(names, name) })
+}
+
+func TestPluginsMutateOrValidate(t *testing.T) {
+	if _, err := newPlugins(allNames()...); err == nil || !strings.Contains(err.Error(), "couldn't init admission plugin \"ImagePolicyWebhook\"") {
+		t.Fatal(err)
+	}
+	some := slices.DeleteFunc(allNames(), func(n string) bool { return n == "ImagePolicyWebhook" || n == "EventRateLimit" })
+	p, err := newPlugins(some...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(p.Chain.Names(), some) {
+		t.Errorf("%q run, want %q", p.Chain.Names(), some)
+	}
+}
+
+func allNames() []string {
+	var all []string
+	for _, row := range Table() {
+		all = append(all, row.Name)
+	}
+	return all
+}
+
+// chainOf is a chain of plugins that have no names.
+func chainOf(plugins ...admission.Interface) admission.Chain {
+	var named []admission.Named
+	for _, p := range plugins {
+		named = append(named, admission.Named{Plugin: p})
+	}
+	return admission.NewChain(nil, named...)
 }

@@ -12,7 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	admissionapi "k8s.io/pod-security-admission/admission/api"
+	"k8s.io/pod-security-admission/admission/api/load"
+	"k8s.io/pod-security-admission/admission/api/validation"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
@@ -26,21 +30,44 @@ import (
 // require of its pods (KEP-2579), and warns of workloads whose pods would violate
 // them, and of namespaces whose pods do when labels change.
 //
-// Options: none. Metrics: none. Order: validating, so that it sees pods as they are to be stored.
+// Options: its configuration (pod-security.admission.config.k8s.io/v1, kind
+// PodSecurityConfiguration) has the levels of namespaces without labels, and the users,
+// namespaces and runtime classes that are exempt. Metrics: none. Order: validating, so that it sees pods as they are to be stored.
 type podSecurity struct {
 	operations
 	stores    *group.Stores
 	evaluator func() (policy.Evaluator, error)
+	defaults  api.Policy
+	exempt    exemptions
 }
 
-func newPodSecurity(d *Dependencies) admission.Interface {
+// exemptions are whom the levels do not concern.
+type exemptions struct{ users, namespaces, runtimeClasses sets.Set[string] }
+
+func newPodSecurity(d *Dependencies, raw []byte) (admission.Interface, error) {
+	c, err := load.LoadFromData(raw)
+	if err != nil {
+		return nil, err
+	}
+	if errs := validation.ValidatePodSecurityConfiguration(c); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	defaults, err := admissionapi.ToPolicy(c.Defaults)
+	if err != nil {
+		return nil, err
+	}
 	return &podSecurity{
 		operations: operations{admission.Create, admission.Update},
 		stores:     d.Stores,
 		evaluator: sync.OnceValues(func() (policy.Evaluator, error) {
 			return policy.NewEvaluator(policy.DefaultChecks(), nil)
 		}),
-	}
+		defaults: defaults,
+		exempt: exemptions{
+			users: sets.New(c.Exemptions.Usernames...), namespaces: sets.New(c.Exemptions.Namespaces...),
+			runtimeClasses: sets.New(c.Exemptions.RuntimeClasses...),
+		},
+	}, nil
 }
 
 // Validate implements admission.ValidatingInterface.
@@ -55,6 +82,10 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	if spec == nil || a.Namespace == "" {
 		return nil
 	}
+	if by := s.exempt.by(a, spec); by != "" {
+		request.Annotate(ctx, api.AuditAnnotationPrefix+api.ExemptionReasonAnnotationKey, by)
+		return nil
+	}
 	ns, err := group.GetNew[*corev1.Namespace](ctx, s.stores, core("namespaces"), "", a.Namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -62,7 +93,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	if err != nil {
 		return err
 	}
-	levels, _ := api.PolicyToEvaluate(ns.Labels, privileged())
+	levels, _ := api.PolicyToEvaluate(ns.Labels, s.defaults)
 	rec := request.AuditFrom(ctx)
 	if rec != nil && isPod {
 		rec.Annotate(api.AuditAnnotationPrefix+api.EnforcedPolicyAnnotationKey, levels.Enforce.String())
@@ -73,9 +104,17 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	return s.evaluate(ctx, a, levels, meta, spec, isPod)
 }
 
-func privileged() api.Policy {
-	p := api.LevelVersion{Level: api.LevelPrivileged, Version: api.LatestVersion()}
-	return api.Policy{Enforce: p, Audit: p, Warn: p}
+// by is what exempts an operation, "" if nothing does.
+func (e *exemptions) by(a *admission.Attributes, spec *corev1.PodSpec) string {
+	switch {
+	case e.namespaces.Has(a.Namespace):
+		return "namespace"
+	case a.User != nil && e.users.Has(a.User.Name):
+		return "user"
+	case spec.RuntimeClassName != nil && e.runtimeClasses.Has(*spec.RuntimeClassName):
+		return "runtimeClass"
+	}
+	return ""
 }
 
 // changes reports whether an update can make a difference to the judgement.
@@ -112,16 +151,16 @@ func (s *podSecurity) evaluate(ctx context.Context, a *admission.Attributes, lev
 // namespace validates the labels themselves, and warns of pods that are there
 // already and would be refused now.
 func (s *podSecurity) namespace(ctx context.Context, ns *corev1.Namespace, a *admission.Attributes) error {
-	now, errs := api.PolicyToEvaluate(ns.Labels, privileged())
+	now, errs := api.PolicyToEvaluate(ns.Labels, s.defaults)
 	old, ok := a.OldObject.(*corev1.Namespace)
 	if a.Operation != admission.Update || !ok {
 		return invalidLabels(ns, errs)
 	}
-	before, oldErrs := api.PolicyToEvaluate(old.Labels, privileged())
+	before, oldErrs := api.PolicyToEvaluate(old.Labels, s.defaults)
 	if len(errs) > 0 && len(oldErrs) == 0 {
 		return invalidLabels(ns, errs)
 	}
-	if stricter(now.Enforce, before.Enforce) {
+	if stricter(now.Enforce, before.Enforce) && !s.exempt.namespaces.Has(ns.Name) {
 		return s.warnOfPods(ctx, ns.Name, now.Enforce)
 	}
 	return nil

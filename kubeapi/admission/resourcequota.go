@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/admission"
+	"triplane/generic/admission/configuration"
+	"triplane/generic/configfile"
 	"triplane/generic/registry"
 	"triplane/generic/request"
 	"triplane/kubeapi/group"
@@ -20,11 +22,24 @@ import (
 // resourceQuota charges the quotas of a namespace for what is created in it, or
 // grows, and refuses what exceeds them.
 //
-// Options: none. Metrics: none. Order: last, when no other plugin refuses the object.
-type resourceQuota struct{ stores *group.Stores }
+// Options: its configuration (apiserver.config.k8s.io/v1, kind ResourceQuotaConfiguration) has
+// resources that can be used only where a quota counts them. Metrics: none. Order: last, when
+// no other plugin refuses the object.
+type resourceQuota struct {
+	stores  *group.Stores
+	limited []quota.Limited
+}
 
-func newResourceQuota(d *Dependencies) admission.Interface {
-	return &resourceQuota{stores: d.Stores}
+func newResourceQuota(d *Dependencies, raw []byte) (admission.Interface, error) {
+	const former = "resourcequota.admission.k8s.io"
+	var c struct {
+		LimitedResources []quota.Limited `json:"limitedResources"`
+	}
+	err := configuration.Decode(raw, &c,
+		schema.GroupVersionKind{Group: configfile.Group, Version: "v1", Kind: "ResourceQuotaConfiguration"},
+		schema.GroupVersionKind{Group: former, Version: "v1beta1", Kind: "Configuration"},
+		schema.GroupVersionKind{Group: former, Version: "v1alpha1", Kind: "Configuration"})
+	return &resourceQuota{stores: d.Stores, limited: c.LimitedResources}, err
 }
 
 // Handles implements admission.Interface.
@@ -38,7 +53,7 @@ func (r *resourceQuota) Validate(ctx context.Context, a *admission.Attributes) e
 		return nil
 	}
 	quotas, err := group.List[*corev1.ResourceQuota](ctx, r.stores, core("resourcequotas"), a.Namespace, cached())
-	if err != nil || len(quotas) == 0 {
+	if err != nil || len(quotas) == 0 && len(r.limited) == 0 {
 		return err
 	}
 	gr := a.Resource.GroupResource()
@@ -51,6 +66,9 @@ func (r *resourceQuota) Validate(ctx context.Context, a *admission.Attributes) e
 			return forbidden(a, "%w", err)
 		}
 		matching = append(matching, q)
+	}
+	if err := quota.Covered(r.limited, gr, a.Object, matching); err != nil {
+		return forbidden(a, "%w", err)
 	}
 	if len(matching) == 0 {
 		return nil

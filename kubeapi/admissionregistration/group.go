@@ -6,6 +6,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -39,7 +40,7 @@ func configuration[T registry.Object](kind, plural, singular string, newObject f
 	return registry.Kind[T]{
 		Hub: v1.WithKind(kind),
 		New: newObject, NewList: newList,
-		Representation: registry.Typed[T]{MetadataOnUpdate: registry.MetadataCreate, AnyFinalizer: true},
+		Representation: kept(registry.Typed[T]{}),
 		Names:          registry.Names{Plural: plural, Singular: singular, Categories: []string{"api-extensions"}},
 		Write: registry.Write[T]{
 			PrepareForCreate: func(_ context.Context, o T) { o.SetGeneration(1) },
@@ -50,6 +51,19 @@ func configuration[T registry.Object](kind, plural, singular string, newObject f
 			ValidateUpdate: func(_ context.Context, o, _ T) field.ErrorList { return validate(o) },
 		},
 	}
+}
+
+// kept completes how a configuration is kept.
+func kept[T registry.Object](t registry.Typed[T]) registry.Typed[T] {
+	t.MetadataOnUpdate, t.AnyFinalizer = registry.MetadataCreate, true
+	return t
+}
+
+// keptAsBeta keeps a kind that is stable since 1.36 in the version that servers of
+// 1.35 read.
+func keptAsBeta[T registry.Object](kind string) registry.Typed[T] {
+	return kept(registry.Typed[T]{Versions: registry.SameFields[T](kind, beta1, alpha1),
+		StorageVersion: schema.FromAPIVersionAndKind(beta1, kind)})
 }
 
 func defaultRule(r *admissionv1.Rule) { defaults.Set(&r.Scope, admissionv1.AllScopes) }

@@ -25,6 +25,7 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 		func() policy { return &admissionv1.ValidatingAdmissionPolicy{} },
 		func() runtime.Object { return &admissionv1.ValidatingAdmissionPolicyList{} },
 		func(p policy) any { return p.Spec }, validatePolicy)
+	k.Representation = kept(registry.Typed[policy]{Former: registry.SameFields[policy]("ValidatingAdmissionPolicy", beta1, alpha1)})
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)
@@ -69,6 +70,7 @@ func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 		func() policy { return &admissionv1.MutatingAdmissionPolicy{} },
 		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyList{} },
 		func(p policy) any { return p.Spec }, validateMutatingPolicy)
+	k.Representation = keptAsBeta[policy]("MutatingAdmissionPolicy")
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)

@@ -23,6 +23,7 @@ func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolic
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
 		})
+	k.Representation = kept(registry.Typed[binding]{Former: registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", beta1, alpha1)})
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns()
 	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {
@@ -40,6 +41,7 @@ func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBin
 		func(b binding) field.ErrorList {
 			return validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 		})
+	k.Representation = keptAsBeta[binding]("MutatingAdmissionPolicyBinding")
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns()
 	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {

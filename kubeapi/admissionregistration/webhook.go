@@ -17,7 +17,7 @@ import (
 
 func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
 	type conf = admissionv1.ValidatingWebhookConfiguration
-	return webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "validatingwebhookconfiguration",
+	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "validatingwebhookconfiguration",
 		func() *conf { return &conf{} },
 		func() runtime.Object { return &admissionv1.ValidatingWebhookConfigurationList{} },
 		func(c *conf) []admissionv1.ValidatingWebhook { return c.Webhooks },
@@ -26,11 +26,13 @@ func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfigu
 			defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.ClientConfig, w.Rules)
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
 		})
+	k.Representation = kept(registry.Typed[*conf]{Former: formerValidating()})
+	return k
 }
 
 func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfiguration] {
 	type conf = admissionv1.MutatingWebhookConfiguration
-	return webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
+	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
 		func() *conf { return &conf{} },
 		func() runtime.Object { return &admissionv1.MutatingWebhookConfigurationList{} },
 		func(c *conf) []admissionv1.MutatingWebhook { return c.Webhooks },
@@ -40,6 +42,8 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 			defaultSelectors(&w.NamespaceSelector, &w.ObjectSelector)
 			defaults.Set(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
 		})
+	k.Representation = kept(registry.Typed[*conf]{Former: formerMutating()})
+	return k
 }
 
 // webhookKind is what the configurations of validating and mutating webhooks

@@ -21,9 +21,10 @@ import (
 func controllerRevisionKind() registry.Kind[*appsv1.ControllerRevision] {
 	return registry.Kind[*appsv1.ControllerRevision]{
 		Hub: kind("ControllerRevision"), Namespaced: true,
-		New:     func() *appsv1.ControllerRevision { return &appsv1.ControllerRevision{} },
-		NewList: func() runtime.Object { return &appsv1.ControllerRevisionList{} },
-		Names:   registry.Names{Plural: "controllerrevisions", Singular: "controllerrevision"},
+		Representation: registry.Typed[*appsv1.ControllerRevision]{Former: registry.SameFields[*appsv1.ControllerRevision]("ControllerRevision", appsBeta2, appsBeta1)},
+		New:            func() *appsv1.ControllerRevision { return &appsv1.ControllerRevision{} },
+		NewList:        func() runtime.Object { return &appsv1.ControllerRevisionList{} },
+		Names:          registry.Names{Plural: "controllerrevisions", Singular: "controllerrevision"},
 		Write: registry.Write[*appsv1.ControllerRevision]{
 			Validate: func(_ context.Context, r *appsv1.ControllerRevision) field.ErrorList { return validateRevision(r) },
 			ValidateUpdate: func(_ context.Context, r, old *appsv1.ControllerRevision) field.ErrorList {

@@ -25,7 +25,7 @@ import (
 func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 	return registry.Kind[*appsv1.Deployment]{
 		Hub: kind("Deployment"), Namespaced: true,
-		Representation: registry.Typed[*appsv1.Deployment]{MetadataOnUpdate: registry.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
+		Representation: registry.Typed[*appsv1.Deployment]{Former: formerDeployments(), MetadataOnUpdate: registry.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
 		New:            func() *appsv1.Deployment { return &appsv1.Deployment{} },
 		NewList:        func() runtime.Object { return &appsv1.DeploymentList{} },
 		Names: registry.Names{

@@ -26,10 +26,10 @@ func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 	return registry.Kind[*appsv1.StatefulSet]{
 		Hub: kind("StatefulSet"), Namespaced: true,
 		Representation: registry.Typed[*appsv1.StatefulSet]{
+			Former:           formerStatefulSets(),
 			MetadataOnUpdate: registry.MetadataChange,
 			Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
 			// Claim templates show their kind, which storage does not keep.
-			DefaultOnRead: true,
 		},
 		New:     func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
 		NewList: func() runtime.Object { return &appsv1.StatefulSetList{} },

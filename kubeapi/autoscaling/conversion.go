@@ -97,7 +97,7 @@ func toV1(a *autoscaler) (*autoscalingv1.HorizontalPodAutoscaler, error) {
 }
 
 // toV2 reads the annotations too; those that cannot be read are dropped.
-func toV2(a *autoscalingv1.HorizontalPodAutoscaler) *autoscaler {
+func toV2(a *autoscalingv1.HorizontalPodAutoscaler) (*autoscaler, error) {
 	out := &autoscaler{ObjectMeta: a.ObjectMeta}
 	out.Annotations = withoutCarried(a.Annotations)
 	out.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
@@ -136,7 +136,7 @@ func toV2(a *autoscalingv1.HorizontalPodAutoscaler) *autoscaler {
 			out.Spec.Behavior = b
 		}
 	}
-	return out
+	return out, nil
 }
 
 func carried[T any](a *autoscalingv1.HorizontalPodAutoscaler, key string) []T {

@@ -31,24 +31,7 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 		NewList: func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
 		Representation: registry.Typed[*autoscaler]{
 			MetadataOnUpdate: registry.MetadataChange,
-			Versions: []registry.Version[*autoscaler]{{
-				Kind:    v1.WithKind("HorizontalPodAutoscaler"),
-				New:     func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
-				NewList: func() runtime.Object { return &autoscalingv1.HorizontalPodAutoscalerList{} },
-				Default: func(o runtime.Object) {
-					if a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler); ok && a.Spec.MinReplicas == nil {
-						a.Spec.MinReplicas = ptr.To[int32](1)
-					}
-				},
-				ToHub: func(o runtime.Object) (*autoscaler, error) {
-					a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler)
-					if !ok {
-						return nil, fmt.Errorf("unexpected object %T", o)
-					}
-					return toV2(a), nil
-				},
-				FromHub: func(a *autoscaler) (runtime.Object, error) { return toV1(a) },
-			}},
+			Versions:         []registry.Version[*autoscaler]{registry.VersionOf(v1.WithKind("HorizontalPodAutoscaler"), toV2, toV1)},
 		},
 		Names: registry.Names{
 			Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler",

@@ -22,9 +22,10 @@ import (
 
 func signingRequestKind() registry.Kind[*csr] {
 	return registry.Kind[*csr]{
-		Hub:     v1.WithKind("CertificateSigningRequest"),
-		New:     func() *csr { return &csr{} },
-		NewList: func() runtime.Object { return &certificatesv1.CertificateSigningRequestList{} },
+		Hub:            v1.WithKind("CertificateSigningRequest"),
+		Representation: registry.Typed[*csr]{Former: formerRequests()},
+		New:            func() *csr { return &csr{} },
+		NewList:        func() runtime.Object { return &certificatesv1.CertificateSigningRequestList{} },
 		Names: registry.Names{
 			Plural: "certificatesigningrequests", Singular: "certificatesigningrequest",
 			ShortNames: []string{"csr"},

@@ -20,7 +20,7 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Namespaced: true,
 		New:            func() lease { return &coordinationv1.Lease{} },
 		NewList:        func() runtime.Object { return &coordinationv1.LeaseList{} },
-		Representation: registry.Typed[lease]{MetadataOnUpdate: registry.MetadataChange, AnyFinalizer: true},
+		Representation: registry.Typed[lease]{Former: registry.SameFields[lease]("Lease", "coordination.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange, AnyFinalizer: true},
 		Names:          registry.Names{Plural: "leases", Singular: "lease"},
 		Write: registry.Write[lease]{
 			AllowCreateOnUpdate: true,

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -43,16 +44,16 @@ func configMapKind() registry.Kind[*corev1.ConfigMap] {
 func validateConfigMap(c *corev1.ConfigMap) field.ErrorList {
 	var errs field.ErrorList
 	size := 0
-	for k, v := range c.Data {
+	for _, k := range sets.List(sets.KeySet(c.Data)) {
 		errs = append(errs, configKey(k, field.NewPath("data"))...)
 		if _, both := c.BinaryData[k]; both {
 			errs = append(errs, field.Invalid(field.NewPath("data").Key(k), k, "duplicate of key present in binaryData"))
 		}
-		size += len(v)
+		size += len(c.Data[k])
 	}
-	for k, v := range c.BinaryData {
+	for _, k := range sets.List(sets.KeySet(c.BinaryData)) {
 		errs = append(errs, configKey(k, field.NewPath("binaryData"))...)
-		size += len(v)
+		size += len(c.BinaryData[k])
 	}
 	if size > corev1.MaxSecretSize {
 		errs = append(errs, field.TooLong(field.NewPath(""), "", corev1.MaxSecretSize))

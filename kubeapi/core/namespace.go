@@ -26,7 +26,12 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 		Write: registry.Write[*corev1.Namespace]{
 			ValidateName:             validation.NameIsDNSLabel,
 			AllowUnconditionalUpdate: true,
-			Default:                  labelWithName,
+			Default: func(n *corev1.Namespace) {
+				labelWithName(n)
+				if n.Status.Phase == "" {
+					n.Status.Phase = corev1.NamespaceActive
+				}
+			},
 			PrepareForCreate: func(_ context.Context, n *corev1.Namespace) {
 				// A generated name is known only now.
 				labelWithName(n)

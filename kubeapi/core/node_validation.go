@@ -16,14 +16,16 @@ import (
 
 // validateNode validates a new node, and what an update makes of one.
 func validateNode(n *corev1.Node) field.ErrorList {
-	errs := nodeTaints(n)
+	errs := avoidedPods(n.Annotations, field.NewPath("metadata", "annotations"))
+	errs = append(errs, nodeTaints(n)...)
 	errs = append(errs, nodeAmounts(n)...)
 	return append(errs, podCIDRs(n.Spec.PodCIDRs, field.NewPath("spec", "podCIDRs"))...)
 }
 
 // validateNodeUpdate validates a change of a node or of its status.
 func validateNodeUpdate(n, old *corev1.Node) field.ErrorList {
-	errs := nodeTaints(n)
+	errs := avoidedPods(n.Annotations, field.NewPath("metadata", "annotations"))
+	errs = append(errs, nodeTaints(n)...)
 	errs = append(errs, nodeAmounts(n)...)
 	status := field.NewPath("status")
 	errs = append(errs, addressesUnique(n.Status.Addresses, status.Child("addresses"))...)

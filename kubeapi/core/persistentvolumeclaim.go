@@ -22,9 +22,10 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 	spec := field.NewPath("spec")
 	return registry.Kind[pvc]{
 		Hub: kind("PersistentVolumeClaim"), Namespaced: true,
-		New:     func() pvc { return &corev1.PersistentVolumeClaim{} },
-		NewList: func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
-		Names:   registry.Names{Plural: "persistentvolumeclaims", Singular: "persistentvolumeclaim", ShortNames: []string{"pvc"}},
+		Representation: registry.Typed[pvc]{OnRead: registry.OnRead[pvc]{Complete: func(c pvc) { copyDataSource(&c.Spec) }}},
+		New:            func() pvc { return &corev1.PersistentVolumeClaim{} },
+		NewList:        func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
+		Names:          registry.Names{Plural: "persistentvolumeclaims", Singular: "persistentvolumeclaim", ShortNames: []string{"pvc"}},
 		Write: registry.Write[pvc]{
 			AllowUnconditionalUpdate: true,
 			Default: func(c pvc) {
@@ -80,10 +81,15 @@ func bothDataSources(s *corev1.PersistentVolumeClaimSpec) {
 		// Sources of other namespaces are off unless asked for.
 		s.DataSource, s.DataSourceRef = nil, nil
 	}
+	copyDataSource(s)
+}
+
+// copyDataSource fills the one of the two that is not there.
+func copyDataSource(s *corev1.PersistentVolumeClaimSpec) {
 	switch {
 	case s.DataSource != nil && s.DataSourceRef == nil:
 		s.DataSourceRef = &corev1.TypedObjectReference{APIGroup: s.DataSource.APIGroup, Kind: s.DataSource.Kind, Name: s.DataSource.Name}
-	case s.DataSourceRef != nil && s.DataSource == nil:
+	case s.DataSourceRef != nil && s.DataSource == nil && ptr.Deref(s.DataSourceRef.Namespace, "") == "":
 		s.DataSource = &corev1.TypedLocalObjectReference{APIGroup: s.DataSourceRef.APIGroup, Kind: s.DataSourceRef.Kind, Name: s.DataSourceRef.Name}
 	}
 }

@@ -27,7 +27,8 @@ func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {
 		errs = append(errs, field.Required(field.NewPath("Spec", "accessModes"), ""))
 	}
 	status := field.NewPath("status")
-	for name, q := range c.Status.Capacity {
+	for _, name := range sets.List(sets.KeySet(c.Status.Capacity)) {
+		q := c.Status.Capacity[name]
 		errs = append(errs, podspec.Quantity(string(name), &q, status.Child("capacity").Key(string(name)))...)
 	}
 	path := status.Child("allocatedResourceStatuses")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -11,9 +12,9 @@ func validateSecret(s *corev1.Secret) field.ErrorList {
 	var errs field.ErrorList
 	data := field.NewPath("data")
 	size := 0
-	for k, v := range s.Data {
+	for _, k := range sets.List(sets.KeySet(s.Data)) {
 		errs = append(errs, configKey(k, data)...)
-		size += len(v)
+		size += len(s.Data[k])
 	}
 	if size > corev1.MaxSecretSize {
 		errs = append(errs, field.TooLong(data, "", corev1.MaxSecretSize))

@@ -21,7 +21,7 @@ func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	type event = *corev1.Event
 	return registry.Kind[event]{
 		Hub: corev1.SchemeGroupVersion.WithKind("Event"), Namespaced: true,
-		Representation: registry.Typed[event]{MetadataOnUpdate: registry.MetadataOnce, AnyFinalizer: true},
+		Representation: Kept(),
 		New:            func() event { return &corev1.Event{} },
 		NewList:        func() runtime.Object { return &corev1.EventList{} },
 		TTL:            func(event) time.Duration { return ttl },

@@ -2,12 +2,10 @@ package events
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -35,46 +33,10 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	for _, f := range []string{"kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"} {
 		k.Select.Labels["regarding."+f] = "involvedObject." + f
 	}
-	k.Representation = registry.Typed[*corev1.Event]{MetadataOnUpdate: registry.MetadataChange, Versions: []registry.Version[*corev1.Event]{{
-		Kind:    eventsv1.SchemeGroupVersion.WithKind("Event"),
-		New:     func() runtime.Object { return &eventsv1.Event{} },
-		NewList: func() runtime.Object { return &eventsv1.EventList{} },
-		ToHub: func(o runtime.Object) (*corev1.Event, error) {
-			e, ok := o.(*eventsv1.Event)
-			if !ok {
-				return nil, fmt.Errorf("unexpected object %T", o)
-			}
-			return toCore(e), nil
-		},
-		FromHub: func(e *corev1.Event) (runtime.Object, error) { return fromCore(e), nil },
-	}}}
+	kept := event.Kept()
+	kept.MetadataOnUpdate = registry.MetadataChange
+	k.Representation = kept
 	return k
-}
-
-func toCore(e *eventsv1.Event) *corev1.Event {
-	c := &corev1.Event{
-		ObjectMeta: e.ObjectMeta, InvolvedObject: e.Regarding, Reason: e.Reason, Message: e.Note,
-		Source: e.DeprecatedSource, FirstTimestamp: e.DeprecatedFirstTimestamp, LastTimestamp: e.DeprecatedLastTimestamp,
-		Count: e.DeprecatedCount, Type: e.Type, EventTime: e.EventTime, Action: e.Action, Related: e.Related,
-		ReportingController: e.ReportingController, ReportingInstance: e.ReportingInstance,
-	}
-	if s := e.Series; s != nil {
-		c.Series = &corev1.EventSeries{Count: s.Count, LastObservedTime: s.LastObservedTime}
-	}
-	return c
-}
-
-func fromCore(c *corev1.Event) *eventsv1.Event {
-	e := &eventsv1.Event{
-		ObjectMeta: c.ObjectMeta, Regarding: c.InvolvedObject, Reason: c.Reason, Note: c.Message,
-		DeprecatedSource: c.Source, DeprecatedFirstTimestamp: c.FirstTimestamp, DeprecatedLastTimestamp: c.LastTimestamp,
-		DeprecatedCount: c.Count, Type: c.Type, EventTime: c.EventTime, Action: c.Action, Related: c.Related,
-		ReportingController: c.ReportingController, ReportingInstance: c.ReportingInstance,
-	}
-	if s := c.Series; s != nil {
-		e.Series = &eventsv1.EventSeries{Count: s.Count, LastObservedTime: s.LastObservedTime}
-	}
-	return e
 }
 
 func invalid(path, message string) *field.Error {

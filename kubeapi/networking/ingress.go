@@ -25,9 +25,10 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 	return registry.Kind[*networkingv1.Ingress]{
 		Hub:        v1.WithKind("Ingress"),
 		Namespaced: true, Prefix: "ingress",
-		New:     func() *networkingv1.Ingress { return &networkingv1.Ingress{} },
-		NewList: func() runtime.Object { return &networkingv1.IngressList{} },
-		Names:   registry.Names{Plural: "ingresses", Singular: "ingress", ShortNames: []string{"ing"}},
+		Representation: registry.Typed[*networkingv1.Ingress]{Former: formerIngresses()},
+		New:            func() *networkingv1.Ingress { return &networkingv1.Ingress{} },
+		NewList:        func() runtime.Object { return &networkingv1.IngressList{} },
+		Names:          registry.Names{Plural: "ingresses", Singular: "ingress", ShortNames: []string{"ing"}},
 		Write: registry.Write[*networkingv1.Ingress]{
 			PrepareForCreate: func(_ context.Context, i *networkingv1.Ingress) {
 				i.Status = networkingv1.IngressStatus{}

@@ -20,10 +20,11 @@ const maxController = 250
 
 func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 	return registry.Kind[*networkingv1.IngressClass]{
-		Hub:     v1.WithKind("IngressClass"),
-		New:     func() *networkingv1.IngressClass { return &networkingv1.IngressClass{} },
-		NewList: func() runtime.Object { return &networkingv1.IngressClassList{} },
-		Names:   registry.Names{Plural: "ingressclasses", Singular: "ingressclass"},
+		Hub:            v1.WithKind("IngressClass"),
+		Representation: registry.Typed[*networkingv1.IngressClass]{Former: registry.SameFields[*networkingv1.IngressClass]("IngressClass", "networking.k8s.io/v1beta1")},
+		New:            func() *networkingv1.IngressClass { return &networkingv1.IngressClass{} },
+		NewList:        func() runtime.Object { return &networkingv1.IngressClassList{} },
+		Names:          registry.Names{Plural: "ingressclasses", Singular: "ingressclass"},
 		Write: registry.Write[*networkingv1.IngressClass]{
 			Default: func(c *networkingv1.IngressClass) {
 				if p := c.Spec.Parameters; p != nil && p.Scope == nil {

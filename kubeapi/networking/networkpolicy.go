@@ -28,7 +28,7 @@ func localRef(p *networkingv1.IngressClassParametersReference) *corev1.TypedLoca
 func networkPolicyKind() registry.Kind[*networkingv1.NetworkPolicy] {
 	return registry.Kind[*networkingv1.NetworkPolicy]{
 		Hub: v1.WithKind("NetworkPolicy"), Namespaced: true,
-		Representation: registry.Typed[*networkingv1.NetworkPolicy]{MetadataOnUpdate: registry.MetadataChange},
+		Representation: registry.Typed[*networkingv1.NetworkPolicy]{Former: registry.SameFields[*networkingv1.NetworkPolicy]("NetworkPolicy", "extensions/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
 		New:            func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
 		NewList:        func() runtime.Object { return &networkingv1.NetworkPolicyList{} },
 		Names:          registry.Names{Plural: "networkpolicies", Singular: "networkpolicy", ShortNames: []string{"netpol"}},

@@ -26,7 +26,7 @@ func parseCIDR(s string) (*net.IPNet, error) {
 func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
 	return registry.Kind[*networkingv1.ServiceCIDR]{
 		Hub:            v1.WithKind("ServiceCIDR"),
-		Representation: registry.Typed[*networkingv1.ServiceCIDR]{MetadataOnUpdate: registry.MetadataChange},
+		Representation: registry.Typed[*networkingv1.ServiceCIDR]{Versions: registry.SameFields[*networkingv1.ServiceCIDR]("ServiceCIDR", "networking.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
 		New:            func() *networkingv1.ServiceCIDR { return &networkingv1.ServiceCIDR{} },
 		NewList:        func() runtime.Object { return &networkingv1.ServiceCIDRList{} },
 		Names:          registry.Names{Plural: "servicecidrs", Singular: "servicecidr"},

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -20,7 +21,7 @@ import (
 func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 	return registry.Kind[*nodev1.RuntimeClass]{
 		Hub:            nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
-		Representation: registry.Typed[*nodev1.RuntimeClass]{AnyFinalizer: true},
+		Representation: registry.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
 		New:            func() *nodev1.RuntimeClass { return &nodev1.RuntimeClass{} },
 		NewList:        func() runtime.Object { return &nodev1.RuntimeClassList{} },
 		Names:          registry.Names{Plural: "runtimeclasses", Singular: "runtimeclass"},
@@ -63,7 +64,8 @@ func validate(c *nodev1.RuntimeClass) field.ErrorList {
 	}
 	if c.Overhead != nil {
 		path := field.NewPath("overhead", "podFixed")
-		for name, q := range c.Overhead.PodFixed {
+		for _, name := range sets.List(sets.KeySet(c.Overhead.PodFixed)) {
+			q := c.Overhead.PodFixed[name]
 			if q.Cmp(resource.Quantity{}) < 0 {
 				errs = append(errs, field.Invalid(path.Key(string(name)), q.String(), "must be greater than or equal to 0"))
 			}

@@ -54,6 +54,8 @@ func (v *checker) initContainers(list *field.Path) {
 		c, p := &v.spec.InitContainers[i], list.Index(i)
 		v.containerName(c.Name, names, p)
 		v.container(c, p)
+		// They run one by one, each with the ports to itself.
+		v.hostPortConflicts(v.spec.InitContainers[i:i+1], list)
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			if c.Lifecycle != nil {
 				v.lifecycle(c.Lifecycle, p.Child("lifecycle"))

@@ -3,7 +3,6 @@ package podspec
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -121,24 +120,4 @@ func (v *checker) envFromName(name string, path *field.Path) {
 		return
 	}
 	v.messages(validation.NameIsDNSSubdomain(name, true), name, path)
-}
-
-// labelledFields are the fields of a pod that have a label which selects and
-// refers to them; a reference supports some of them.
-var labelledFields = sets.New("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
-	"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
-	"status.phase", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs", "status.nominatedNodeName")
-
-// fieldPath validates which field of the pod a reference means, and whether it
-// is supported where the reference stands.
-func (v *checker) fieldPath(value string, path *field.Path, supported sets.Set[string]) {
-	if value == "spec.host" {
-		value = "spec.nodeName" // its name in an early version
-	}
-	switch {
-	case !labelledFields.Has(value):
-		v.add(field.Invalid(path, value, "error converting fieldPath: field label not supported: "+value))
-	case !supported.Has(value):
-		v.add(field.NotSupported(path, value, sets.List(supported)))
-	}
 }

@@ -70,29 +70,46 @@ func (v *checker) requestWithinLimit(name corev1.ResourceName, q resource.Quanti
 	}
 }
 
+// resourceClaimNames validates which of the pod's claims a container uses: all of
+// one, or what one of its requests got, each once.
 func (v *checker) resourceClaimNames(claims []corev1.ResourceClaim, list *field.Path) {
-	seen := sets.New[string]()
+	used, partly := sets.New[string](), sets.New[string]()
 	for i := range claims {
-		name, p := claims[i].Name, list.Index(i)
+		name, request, p := claims[i].Name, claims[i].Request, list.Index(i)
 		if name == "" {
 			v.add(field.Required(p, ""))
 			continue
 		}
-		if seen.Has(name) {
+		key := name
+		if request != "" {
+			v.label(request, p.Child("request"))
+			key += "/" + request
+		}
+		switch {
+		case used.Has(name) || request == "" && partly.Has(name):
 			v.add(field.Duplicate(p, name))
+		case used.Has(key):
+			v.add(field.Duplicate(p, key))
+		default:
+			used.Insert(key)
+			partly.Insert(name)
 		}
-		seen.Insert(name)
-		if !v.claims.Has(name) {
-			e := field.NotFound(p, name)
-			e.Detail = "must be one of the names in pod.spec.resourceClaims"
-			if v.claims.Len() == 0 {
-				e.Detail += " which is empty"
-			} else {
-				e.Detail += ": " + strings.Join(sets.List(v.claims), ", ")
-			}
-			v.add(e)
-		}
+		v.knownClaim(name, p)
 	}
+}
+
+func (v *checker) knownClaim(name string, path *field.Path) {
+	if v.claims.Has(name) {
+		return
+	}
+	e := field.NotFound(path, name)
+	e.Detail = "must be one of the names in pod.spec.resourceClaims"
+	if v.claims.Len() == 0 {
+		e.Detail += " which is empty"
+	} else {
+		e.Detail += ": " + strings.Join(sets.List(v.claims), ", ")
+	}
+	v.add(e)
 }
 
 func (v *checker) resizePolicy(policies []corev1.ContainerResizePolicy, path *field.Path) {

@@ -1,7 +1,6 @@
 package podspec
 
 import (
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,12 +12,6 @@ import (
 )
 
 const modeMsg = "must be a number between 0 and 0777 (octal), both inclusive"
-
-var (
-	volumeFields = sets.New("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
-	envFields    = sets.New("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
-		"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
-)
 
 func (v *checker) volumeList(list *field.Path) {
 	for i := range v.spec.Volumes {
@@ -176,57 +169,6 @@ func (v *checker) downward(f *corev1.DownwardAPIVolumeFile, path *field.Path) {
 		v.add(field.Required(path, "one of fieldRef and resourceFieldRef is required"))
 	}
 	v.mode(f.Mode, path.Child("mode"))
-}
-
-func (v *checker) fieldRef(r *corev1.ObjectFieldSelector, path *field.Path, supported sets.Set[string]) {
-	if r.APIVersion == "" {
-		v.add(field.Required(path.Child("apiVersion"), ""))
-		return
-	}
-	if r.FieldPath == "" {
-		v.add(field.Required(path.Child("fieldPath"), ""))
-		return
-	}
-	if base, key, ok := subscript(r.FieldPath); ok {
-		switch base {
-		case "metadata.annotations":
-			v.messages(utilvalidation.IsQualifiedName(strings.ToLower(key)), key, path)
-		case "metadata.labels":
-			v.messages(utilvalidation.IsQualifiedName(key), key, path)
-		default:
-			v.add(field.Invalid(path, base, "does not support subscript"))
-		}
-		return
-	}
-	if r.APIVersion != "v1" {
-		v.add(field.Invalid(path.Child("fieldPath"), r.FieldPath, fmt.Sprintf("error converting fieldPath: unsupported pod version: %s", r.APIVersion)))
-		return
-	}
-	v.fieldPath(r.FieldPath, path.Child("fieldPath"), supported)
-}
-
-func subscript(s string) (base, key string, ok bool) {
-	if !strings.HasSuffix(s, "']") {
-		return "", "", false
-	}
-	base, key, ok = strings.Cut(strings.TrimSuffix(s, "']"), "['")
-	return base, key, ok
-}
-
-func (v *checker) resourceFieldRef(r *corev1.ResourceFieldSelector, path *field.Path, volume bool) {
-	if volume && r.ContainerName == "" {
-		v.add(field.Required(path.Child("containerName"), ""))
-		return
-	}
-	if r.Resource == "" {
-		v.add(field.Required(path.Child("resource"), ""))
-		return
-	}
-	supported := []string{"limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"}
-	_, name, _ := strings.Cut(r.Resource, ".")
-	if !sets.New(supported...).Has(r.Resource) && !isHugePages(name) {
-		v.add(field.NotSupported(path.Child("resource"), r.Resource, supported))
-	}
 }
 
 func (v *checker) projected(p *corev1.ProjectedVolumeSource, path *field.Path) {

@@ -149,6 +149,7 @@ type setting struct {
 
 func (v *checker) windows(path *field.Path) {
 	s := v.spec
+	v.notForWindows([]setting{{path.Child("resources"), s.Resources != nil}})
 	if sc := s.SecurityContext; sc != nil {
 		p := path.Child("securityContext")
 		v.notForWindows([]setting{
@@ -166,6 +167,7 @@ func (v *checker) windows(path *field.Path) {
 			{p.Child("runAsGroup"), sc.RunAsGroup != nil},
 			{p.Child("supplementalGroups"), sc.SupplementalGroups != nil},
 			{p.Child("supplementalGroupsPolicy"), sc.SupplementalGroupsPolicy != nil},
+			{p.Child("seLinuxChangePolicy"), sc.SELinuxChangePolicy != nil},
 		})
 	}
 	visit(s, path, func(c *corev1.Container, p *field.Path) {

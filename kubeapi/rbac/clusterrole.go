@@ -15,10 +15,11 @@ import (
 
 func clusterRoleKind(g *guard) registry.Kind[*rbacv1.ClusterRole] {
 	return registry.Kind[*rbacv1.ClusterRole]{
-		Hub:     v1.WithKind("ClusterRole"),
-		New:     func() *rbacv1.ClusterRole { return &rbacv1.ClusterRole{} },
-		NewList: func() runtime.Object { return &rbacv1.ClusterRoleList{} },
-		Names:   registry.Names{Plural: "clusterroles", Singular: "clusterrole"},
+		Hub:            v1.WithKind("ClusterRole"),
+		Representation: registry.Typed[*rbacv1.ClusterRole]{Former: formerClusterRoles()},
+		New:            func() *rbacv1.ClusterRole { return &rbacv1.ClusterRole{} },
+		NewList:        func() runtime.Object { return &rbacv1.ClusterRoleList{} },
+		Names:          registry.Names{Plural: "clusterroles", Singular: "clusterrole"},
 		Write: registry.Write[*rbacv1.ClusterRole]{
 			ValidateName: check.PathSegmentName,
 			Validate:     func(_ context.Context, r *rbacv1.ClusterRole) field.ErrorList { return validateClusterRole(r) },

@@ -19,10 +19,11 @@ func clusterRoleBindingKind(g *guard) registry.Kind[*rbacv1.ClusterRoleBinding] 
 		return validateBinding(b.RoleRef, b.Subjects, false, "ClusterRole")
 	}
 	return registry.Kind[*rbacv1.ClusterRoleBinding]{
-		Hub:     v1.WithKind("ClusterRoleBinding"),
-		New:     func() *rbacv1.ClusterRoleBinding { return &rbacv1.ClusterRoleBinding{} },
-		NewList: func() runtime.Object { return &rbacv1.ClusterRoleBindingList{} },
-		Names:   registry.Names{Plural: "clusterrolebindings", Singular: "clusterrolebinding"},
+		Hub:            v1.WithKind("ClusterRoleBinding"),
+		Representation: registry.Typed[*rbacv1.ClusterRoleBinding]{Former: formerClusterBindings()},
+		New:            func() *rbacv1.ClusterRoleBinding { return &rbacv1.ClusterRoleBinding{} },
+		NewList:        func() runtime.Object { return &rbacv1.ClusterRoleBindingList{} },
+		Names:          registry.Names{Plural: "clusterrolebindings", Singular: "clusterrolebinding"},
 		Write: registry.Write[*rbacv1.ClusterRoleBinding]{
 			ValidateName: check.PathSegmentName,
 			Default:      func(b *rbacv1.ClusterRoleBinding) { defaultBinding(&b.RoleRef, b.Subjects, "") },

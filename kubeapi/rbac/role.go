@@ -14,9 +14,10 @@ import (
 func roleKind(g *guard) registry.Kind[*rbacv1.Role] {
 	return registry.Kind[*rbacv1.Role]{
 		Hub: v1.WithKind("Role"), Namespaced: true,
-		New:     func() *rbacv1.Role { return &rbacv1.Role{} },
-		NewList: func() runtime.Object { return &rbacv1.RoleList{} },
-		Names:   registry.Names{Plural: "roles", Singular: "role"},
+		Representation: registry.Typed[*rbacv1.Role]{Former: formerRoles()},
+		New:            func() *rbacv1.Role { return &rbacv1.Role{} },
+		NewList:        func() runtime.Object { return &rbacv1.RoleList{} },
+		Names:          registry.Names{Plural: "roles", Singular: "role"},
 		Write: registry.Write[*rbacv1.Role]{
 			ValidateName: check.PathSegmentName,
 			Validate: func(_ context.Context, r *rbacv1.Role) field.ErrorList {

@@ -21,9 +21,10 @@ func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {
 	}
 	return registry.Kind[*rbacv1.RoleBinding]{
 		Hub: v1.WithKind("RoleBinding"), Namespaced: true,
-		New:     func() *rbacv1.RoleBinding { return &rbacv1.RoleBinding{} },
-		NewList: func() runtime.Object { return &rbacv1.RoleBindingList{} },
-		Names:   registry.Names{Plural: "rolebindings", Singular: "rolebinding"},
+		Representation: registry.Typed[*rbacv1.RoleBinding]{Former: formerBindings()},
+		New:            func() *rbacv1.RoleBinding { return &rbacv1.RoleBinding{} },
+		NewList:        func() runtime.Object { return &rbacv1.RoleBindingList{} },
+		Names:          registry.Names{Plural: "rolebindings", Singular: "rolebinding"},
 		Write: registry.Write[*rbacv1.RoleBinding]{
 			ValidateName: check.PathSegmentName,
 			Default:      func(b *rbacv1.RoleBinding) { defaultBinding(&b.RoleRef, b.Subjects, b.Namespace) },

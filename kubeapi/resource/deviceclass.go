@@ -17,10 +17,11 @@ import (
 func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 	type class = *resourcev1.DeviceClass
 	return registry.Kind[class]{
-		Hub:     v1.WithKind("DeviceClass"),
-		New:     func() class { return &resourcev1.DeviceClass{} },
-		NewList: func() runtime.Object { return &resourcev1.DeviceClassList{} },
-		Names:   registry.Names{Plural: "deviceclasses", Singular: "deviceclass"},
+		Hub:            v1.WithKind("DeviceClass"),
+		Representation: registry.Typed[class]{Versions: registry.SameFields[class]("DeviceClass", beta2, beta1)},
+		New:            func() class { return &resourcev1.DeviceClass{} },
+		NewList:        func() runtime.Object { return &resourcev1.DeviceClassList{} },
+		Names:          registry.Names{Plural: "deviceclasses", Singular: "deviceclass"},
 		Write: registry.Write[class]{
 			PrepareForCreate: func(_ context.Context, c class) { c.Generation = 1 },
 			PrepareForUpdate: func(_ context.Context, c, old class) {

@@ -27,9 +27,10 @@ type claim = *resourcev1.ResourceClaim
 func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 	return registry.Kind[claim]{
 		Hub: v1.WithKind("ResourceClaim"), Namespaced: true,
-		New:     func() claim { return &resourcev1.ResourceClaim{} },
-		NewList: func() runtime.Object { return &resourcev1.ResourceClaimList{} },
-		Names:   registry.Names{Plural: "resourceclaims", Singular: "resourceclaim"},
+		Representation: registry.Typed[claim]{Versions: claimVersions()},
+		New:            func() claim { return &resourcev1.ResourceClaim{} },
+		NewList:        func() runtime.Object { return &resourcev1.ResourceClaimList{} },
+		Names:          registry.Names{Plural: "resourceclaims", Singular: "resourceclaim"},
 		Write: registry.Write[claim]{
 			Default:          func(c claim) { defaultClaim(&c.Spec) },
 			PrepareForCreate: func(_ context.Context, c claim) { c.Status = resourcev1.ResourceClaimStatus{} },

@@ -18,9 +18,10 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 	type template = *resourcev1.ResourceClaimTemplate
 	return registry.Kind[template]{
 		Hub: v1.WithKind("ResourceClaimTemplate"), Namespaced: true,
-		New:     func() template { return &resourcev1.ResourceClaimTemplate{} },
-		NewList: func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
-		Names:   registry.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
+		Representation: registry.Typed[template]{Versions: templateVersions()},
+		New:            func() template { return &resourcev1.ResourceClaimTemplate{} },
+		NewList:        func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
+		Names:          registry.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
 		Write: registry.Write[template]{
 			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
 			Validate: func(ctx context.Context, t template) field.ErrorList {

@@ -21,7 +21,7 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 		Hub:            v1.WithKind("ResourceSlice"),
 		New:            func() slice { return &resourcev1.ResourceSlice{} },
 		NewList:        func() runtime.Object { return &resourcev1.ResourceSliceList{} },
-		Representation: registry.Typed[slice]{MetadataOnUpdate: registry.MetadataChange},
+		Representation: registry.Typed[slice]{Versions: sliceVersions(), MetadataOnUpdate: registry.MetadataChange},
 		Names:          registry.Names{Plural: "resourceslices", Singular: "resourceslice"},
 		Write: registry.Write[slice]{
 			Default: defaultSlice,

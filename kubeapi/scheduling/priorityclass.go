@@ -42,7 +42,7 @@ func SystemClasses() []*schedulingv1.PriorityClass {
 func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
 	return registry.Kind[*schedulingv1.PriorityClass]{
 		Hub:            schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
-		Representation: registry.Typed[*schedulingv1.PriorityClass]{MetadataOnUpdate: registry.MetadataChange},
+		Representation: registry.Typed[*schedulingv1.PriorityClass]{Former: registry.SameFields[*schedulingv1.PriorityClass]("PriorityClass", "scheduling.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
 		New:            func() *schedulingv1.PriorityClass { return &schedulingv1.PriorityClass{} },
 		NewList:        func() runtime.Object { return &schedulingv1.PriorityClassList{} },
 		Names: registry.Names{

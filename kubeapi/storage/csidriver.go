@@ -25,7 +25,7 @@ const (
 func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
 	return registry.Kind[*storagev1.CSIDriver]{
 		Hub:            v1.WithKind("CSIDriver"),
-		Representation: registry.Typed[*storagev1.CSIDriver]{MetadataOnUpdate: registry.MetadataChange},
+		Representation: registry.Typed[*storagev1.CSIDriver]{Former: registry.SameFields[*storagev1.CSIDriver]("CSIDriver", "storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
 		New:            func() *storagev1.CSIDriver { return &storagev1.CSIDriver{} },
 		NewList:        func() runtime.Object { return &storagev1.CSIDriverList{} },
 		Names:          registry.Names{Plural: "csidrivers", Singular: "csidriver"},

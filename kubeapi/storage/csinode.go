@@ -18,10 +18,11 @@ const maxNodeID = 192
 
 func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 	return registry.Kind[*storagev1.CSINode]{
-		Hub:     v1.WithKind("CSINode"),
-		New:     func() *storagev1.CSINode { return &storagev1.CSINode{} },
-		NewList: func() runtime.Object { return &storagev1.CSINodeList{} },
-		Names:   registry.Names{Plural: "csinodes", Singular: "csinode"},
+		Hub:            v1.WithKind("CSINode"),
+		Representation: registry.Typed[*storagev1.CSINode]{Former: registry.SameFields[*storagev1.CSINode]("CSINode", "storage.k8s.io/v1beta1")},
+		New:            func() *storagev1.CSINode { return &storagev1.CSINode{} },
+		NewList:        func() runtime.Object { return &storagev1.CSINodeList{} },
+		Names:          registry.Names{Plural: "csinodes", Singular: "csinode"},
 		Write: registry.Write[*storagev1.CSINode]{
 			Validate: onCreate(validateCSINode),
 			ValidateUpdate: func(_ context.Context, n, old *storagev1.CSINode) field.ErrorList {

@@ -20,10 +20,11 @@ import (
 
 func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 	return registry.Kind[*storagev1.StorageClass]{
-		Hub:     v1.WithKind("StorageClass"),
-		New:     func() *storagev1.StorageClass { return &storagev1.StorageClass{} },
-		NewList: func() runtime.Object { return &storagev1.StorageClassList{} },
-		Names:   registry.Names{Plural: "storageclasses", Singular: "storageclass", ShortNames: []string{"sc"}},
+		Hub:            v1.WithKind("StorageClass"),
+		Representation: registry.Typed[*storagev1.StorageClass]{Former: registry.SameFields[*storagev1.StorageClass]("StorageClass", "storage.k8s.io/v1beta1")},
+		New:            func() *storagev1.StorageClass { return &storagev1.StorageClass{} },
+		NewList:        func() runtime.Object { return &storagev1.StorageClassList{} },
+		Names:          registry.Names{Plural: "storageclasses", Singular: "storageclass", ShortNames: []string{"sc"}},
 		Write: registry.Write[*storagev1.StorageClass]{
 			Default: func(c *storagev1.StorageClass) {
 				if c.ReclaimPolicy == nil {

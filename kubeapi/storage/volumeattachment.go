@@ -24,10 +24,11 @@ const (
 
 func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 	return registry.Kind[*storagev1.VolumeAttachment]{
-		Hub:     v1.WithKind("VolumeAttachment"),
-		New:     func() *storagev1.VolumeAttachment { return &storagev1.VolumeAttachment{} },
-		NewList: func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
-		Names:   registry.Names{Plural: "volumeattachments", Singular: "volumeattachment"},
+		Hub:            v1.WithKind("VolumeAttachment"),
+		Representation: registry.Typed[*storagev1.VolumeAttachment]{Former: registry.SameFields[*storagev1.VolumeAttachment]("VolumeAttachment", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1")},
+		New:            func() *storagev1.VolumeAttachment { return &storagev1.VolumeAttachment{} },
+		NewList:        func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
+		Names:          registry.Names{Plural: "volumeattachments", Singular: "volumeattachment"},
 		Write: registry.Write[*storagev1.VolumeAttachment]{
 			Default:          defaultAttachment,
 			PrepareForCreate: func(_ context.Context, a *storagev1.VolumeAttachment) { a.Status = storagev1.VolumeAttachmentStatus{} },

@@ -17,10 +17,11 @@ import (
 
 func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass] {
 	return registry.Kind[*storagev1.VolumeAttributesClass]{
-		Hub:     v1.WithKind("VolumeAttributesClass"),
-		New:     func() *storagev1.VolumeAttributesClass { return &storagev1.VolumeAttributesClass{} },
-		NewList: func() runtime.Object { return &storagev1.VolumeAttributesClassList{} },
-		Names:   registry.Names{Plural: "volumeattributesclasses", Singular: "volumeattributesclass", ShortNames: []string{"vac"}},
+		Hub:            v1.WithKind("VolumeAttributesClass"),
+		Representation: registry.Typed[*storagev1.VolumeAttributesClass]{Versions: registry.SameFields[*storagev1.VolumeAttributesClass]("VolumeAttributesClass", "storage.k8s.io/v1beta1")},
+		New:            func() *storagev1.VolumeAttributesClass { return &storagev1.VolumeAttributesClass{} },
+		NewList:        func() runtime.Object { return &storagev1.VolumeAttributesClassList{} },
+		Names:          registry.Names{Plural: "volumeattributesclasses", Singular: "volumeattributesclass", ShortNames: []string{"vac"}},
 		Write: registry.Write[*storagev1.VolumeAttributesClass]{
 			Validate: onCreate(validateAttributesClass),
 			ValidateUpdate: func(_ context.Context, c, old *storagev1.VolumeAttributesClass) field.ErrorList {

@@ -45,7 +45,9 @@ func (c *checkerState) node(path *field.Path, s *schema.Schema, n *node, uncorre
 		return
 	}
 	for i := range s.Props.XValidations {
-		c.rule(path.Child("x-kubernetes-validations").Index(i), n, &s.Props.XValidations[i], uncorrelated, often)
+		if n != nil { // rules see nothing of what has no type, and are not evaluated
+			c.rule(path.Child("x-kubernetes-validations").Index(i), n, &s.Props.XValidations[i], uncorrelated, often)
+		}
 	}
 	var elem *node
 	if n != nil {
@@ -78,9 +80,6 @@ func (c *checkerState) node(path *field.Path, s *schema.Schema, n *node, uncorre
 func (c *checkerState) add(e *field.Error) { c.errs = append(c.errs, e) }
 
 func (c *checkerState) rule(path *field.Path, n *node, spec *apiextensionsv1.ValidationRule, uncorrelated *field.Path, often uint64) {
-	if n == nil {
-		return // rules see nothing of what has no type, and are not evaluated
-	}
 	empty := strings.TrimSpace(spec.Rule) == ""
 	if empty {
 		c.add(field.Required(path.Child("rule"), "rule is not specified"))

@@ -16,12 +16,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"go.uber.org/goleak"
+
+	"triplane/kubeapi/controllers"
 )
 
 func testOptions(dir string) *Options {
 	o := NewOptions()
 	o.DataDir = dir
 	o.SecureServing.BindPort = 0
+	o.Controllers.Selection = []string{controllers.None}
 	return o
 }
 
@@ -58,7 +61,9 @@ func TestServersRunSideBySideAndLeaveNothing(t *testing.T) {
 		dir := t.TempDir()
 		all.Go(func() {
 			var err error
-			if servers[i], err = Start(context.Background(), testOptions(dir)); err != nil {
+			o := testOptions(dir)
+			o.Controllers.Selection = nil // all
+			if servers[i], err = Start(context.Background(), o); err != nil {
 				t.Error(err)
 			}
 		})

@@ -18,6 +18,8 @@ import (
 
 	"triplane/aggregator"
 	"triplane/apiextensions"
+	"triplane/cmd/triplane/pki"
+	"triplane/generic/admission/configuration"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/discovery"
 	"triplane/generic/egress"
@@ -38,6 +40,7 @@ import (
 type parts struct {
 	options *Options
 	store   *store
+	files   pki.Files // generated keys and certificates
 	config  *server.Config
 	egress  *egress.Selector // nil connects directly
 
@@ -58,8 +61,8 @@ type parts struct {
 }
 
 // newParts makes all that the servers share.
-func newParts(o *Options, st *store, c *server.Config, e *egress.Selector) (*parts, error) {
-	p := &parts{options: o, store: st, config: c, egress: e, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
+func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector) (*parts, error) {
+	p := &parts{options: o, store: st, files: files, config: c, egress: e, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err
@@ -125,14 +128,21 @@ func (p *parts) serverID() string {
 
 func (p *parts) makeAdmission() error {
 	c, enabled := p.config, p.options.Admission.Enabled()
+	configurations, err := configuration.Read(p.options.Admission.ConfigFile, enabled)
+	if err != nil {
+		return err
+	}
 	plugins, err := admission.New(admission.Dependencies{
-		Stores:      p.stores,
-		Authorizer:  c.Authorization,
-		Groups:      c.Discovery,
-		Services:    p.services,
-		Loopback:    c.LoopbackClientConfig,
-		Tolerations: p.options.Kube.Tolerations,
-		Metrics:     c.Metrics.Admission,
+		Stores:         p.stores,
+		Authorizer:     c.Authorization,
+		Groups:         c.Discovery,
+		Services:       p.services,
+		Loopback:       c.LoopbackClientConfig,
+		Tolerations:    p.options.Kube.Tolerations,
+		Configurations: configurations,
+		FeatureEnabled: p.options.Features.Gates.Enabled,
+		Metrics:        c.Metrics.Admission,
+		Own:            p.options.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 	if err != nil {
 		return err

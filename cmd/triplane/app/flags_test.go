@@ -28,6 +28,14 @@ var hiddenFlags = []string{"apiserver-count", "audit-webhook-batch-initial-backo
 var ownFlags = map[string]string{
 	"data-dir":       "where the embedded etcd and generated keys are",
 	"advertise-port": "k3s passes it to its kube-apiserver",
+	// Those of kube-controller-manager, for the controllers that run in the server.
+	"controllers":  "which of them",
+	"root-ca-file": "what kube-root-ca.crt holds",
+	"legacy-service-account-token-clean-up-period": "when unused Secrets with tokens go",
+	"cluster-signing-cert-file":                    "what signs certificates",
+	"cluster-signing-key-file":                     "what signs certificates",
+	"cluster-signing-duration":                     "how long they live",
+	"terminated-pod-gc-threshold":                  "how many ended pods stay",
 }
 
 var (

@@ -16,6 +16,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
+	genericadmission "triplane/generic/admission"
 	"triplane/generic/options"
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
@@ -40,9 +41,10 @@ type Options struct {
 	Egress         *options.Egress
 	Tracing        *options.Tracing
 	Kube           *Kube
+	Controllers    *Controllers
 	Ignored        *options.Ignored
-	Unsupported    *options.Unsupported
 
+	plugins []genericadmission.Plugin
 	logging *logsapi.LoggingConfiguration
 	flags   *pflag.FlagSet // all that were parsed, for /flagz
 	// repairEvery is how often what the server creates for itself is looked after; 0 is
@@ -89,7 +91,7 @@ func NewOptions() *Options {
 		Etcd:           options.NewEtcd(),
 		Authentication: options.NewAuthentication(),
 		Authorization:  options.NewAuthorization(),
-		Admission:      options.NewAdmission(admissionPlugins()),
+		Admission:      options.NewAdmission(admissionPlugins(nil)),
 		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),
 		Egress:         &options.Egress{},
@@ -103,15 +105,22 @@ func NewOptions() *Options {
 			Tolerations:        admission.DefaultTolerationOptions(),
 			Kubelet:            kubelet.DefaultConfig(),
 		},
+		Controllers: newControllers(),
 		Ignored:     &options.Ignored{},
-		Unsupported: &options.Unsupported{},
 	}
+}
+
+// AddAdmissionPlugins adds plugins of the program that embeds the server. They run in this
+// order, before the policies and webhooks of the API. It is called before Flags, if at all.
+func (o *Options) AddAdmissionPlugins(plugins ...genericadmission.Plugin) {
+	o.plugins = append(o.plugins, plugins...)
+	o.Admission.Known, o.Admission.Default = admissionPlugins(o.plugins)
 }
 
 // admissionPlugins are the names of all plugins, and those that run unless
 // switched off.
-func admissionPlugins() (known, byDefault []string) {
-	for _, p := range admission.Table() {
+func admissionPlugins(own []genericadmission.Plugin) (known, byDefault []string) {
+	for _, p := range admission.WithOwn(own) {
 		known = append(known, p.Name)
 		if p.OnByDefault {
 			byDefault = append(byDefault, p.Name)
@@ -138,8 +147,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Tracing.AddFlags(sets.FlagSet("traces"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
 	o.Kube.addKubeletFlags(sets.FlagSet("kubelet"))
+	o.Controllers.addFlags(sets.FlagSet("controllers"))
 	o.Ignored.AddFlags(sets.FlagSet("ignored"))
-	o.Unsupported.AddFlags(sets.FlagSet("unsupported"))
 	return sets
 }
 
@@ -172,7 +181,7 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
-		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Unsupported,
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Controllers,
 	} {
 		errs = append(errs, v.Validate()...)
 	}

@@ -198,7 +198,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 
 	c.Metrics.MustRegister(selector.Collectors()...)
 
-	p, err := newParts(o, st, c, selector)
+	p, err := newParts(o, st, files, c, selector)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,12 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 		}
 		return nil, err
 	}
-	return outermost.PrepareRun(), nil
+	var prepared *server.PreparedServer
+	if err := p.makeControllers(outermost, func() <-chan struct{} { return prepared.HooksDone() }); err != nil {
+		return nil, err
+	}
+	prepared = outermost.PrepareRun()
+	return prepared, nil
 }
 
 // flushWithin bounds how long the last spans may take, at the end.

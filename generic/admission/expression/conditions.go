@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/cel-go/common/types"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
 // Conditions are compiled match conditions.
@@ -21,11 +22,14 @@ func (c *Compiler) Conditions(s Scope, list []admissionv1.MatchCondition) Condit
 }
 
 // Match reports whether all conditions hold. One that is false decides, whatever
-// errors others have.
+// errors others have. What exceeds the budget ends the evaluation.
 func (cs Conditions) Match(ctx context.Context, e *Evaluation) (bool, error) {
 	var errs []error
 	for _, x := range cs {
 		out, err := e.Evaluate(ctx, x)
+		if errors.Is(err, ErrBudget) {
+			return false, err
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -34,11 +38,8 @@ func (cs Conditions) Match(ctx context.Context, e *Evaluation) (bool, error) {
 			return false, nil
 		}
 	}
-	switch len(errs) {
-	case 0:
-		return true, nil
-	case 1:
-		return false, errs[0]
+	if len(errs) > 0 {
+		return false, utilerrors.NewAggregate(errs)
 	}
-	return false, errors.Join(errs...)
+	return true, nil
 }

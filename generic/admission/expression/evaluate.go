@@ -23,6 +23,18 @@ const (
 // ErrBudget says that the expressions have cost more than they may.
 var ErrBudget = errors.New("validation failed due to running out of cost budget, no further validation rules will be run")
 
+// ErrCompile is behind the errors of expressions that do not compile.
+var ErrCompile = errors.New("the expression does not compile")
+
+// compileError is ErrCompile in the words of the API.
+type compileError struct{ error }
+
+// Is implements the interface of errors.Is.
+func (compileError) Is(target error) bool { return target == ErrCompile }
+
+// Unwrap returns what is wrong.
+func (e compileError) Unwrap() error { return e.error }
+
 type activation = interpreter.Activation
 
 // Evaluation is the evaluation of the expressions of one policy about one
@@ -79,7 +91,7 @@ func (e *Evaluation) Parent() activation { return nil }
 // after ErrBudget there is nothing more to evaluate.
 func (e *Evaluation) Evaluate(ctx context.Context, x *Expression) (ref.Val, error) {
 	if x.err != nil {
-		return nil, x.err
+		return nil, compileError{x.err}
 	}
 	out, err := e.run(ctx, x)
 	switch {

@@ -68,7 +68,7 @@ func (v *Values) Old() (runtime.Object, error) {
 }
 
 func (v *Values) shown(kept *runtime.Object, hub runtime.Object) (runtime.Object, error) {
-	if *kept != nil || hub == nil || v.Codec == nil || v.Attributes.Operation == admission.Connect {
+	if *kept != nil || hub == nil || v.Codec == nil {
 		if *kept == nil {
 			*kept = hub
 		}
@@ -99,7 +99,7 @@ func (v *Values) resolve(name string) (any, error) {
 		if err != nil || obj == nil {
 			return nil, err
 		}
-		return Map(obj, v.kindOf(obj))
+		return Map(obj, v.Kind())
 	case "oldObject":
 		obj, err := v.Old()
 		if err != nil || obj == nil {
@@ -130,13 +130,6 @@ func (v *Values) user() *user.Info {
 		return &user.Info{}
 	}
 	return v.Attributes.User
-}
-
-func (v *Values) kindOf(obj runtime.Object) schema.GroupVersionKind {
-	if v.Attributes.Operation == admission.Connect {
-		return obj.GetObjectKind().GroupVersionKind()
-	}
-	return v.Kind()
 }
 
 func (v *Values) namespace() (any, error) {

@@ -128,15 +128,24 @@ func (c *Criteria) inNamespace(ctx context.Context, a *admission.Attributes, nam
 	return c.namespace.Matches(labels.Set(ns.Labels)), nil
 }
 
-// Exempt reports whether no webhook or policy sees an operation, so that nobody
-// locks themselves out: it is true of operations on their own configurations.
+// Exempt reports whether no webhook sees an operation, so that nobody locks themselves
+// out: it is true of operations on the configurations of webhooks and on policies.
 func Exempt(a *admission.Attributes) bool {
+	if Policy(a) {
+		return true
+	}
+	return a.Resource.Group == admissionv1.GroupName &&
+		(a.Resource.Resource == "validatingwebhookconfigurations" || a.Resource.Resource == "mutatingwebhookconfigurations")
+}
+
+// Policy reports whether an operation is on policies or their bindings, which policies do not
+// see, either. They do see the configurations of webhooks.
+func Policy(a *admission.Attributes) bool {
 	if a.Resource.Group != admissionv1.GroupName {
 		return false
 	}
 	switch a.Resource.Resource {
-	case "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "validatingadmissionpolicies",
-		"validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings":
+	case "validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings":
 		return true
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
 	"triplane/generic/admission/match"
+	"triplane/generic/metrics"
 )
 
 // mutatingPolicy is a compiled MutatingAdmissionPolicy.
@@ -82,7 +84,7 @@ func NewMutating(c Config) *Mutating {
 // Handles implements admission.Interface: whatever has an object to change, if
 // there is a policy.
 func (p *Mutating) Handles(op admission.Operation) bool {
-	return (op == admission.Create || op == admission.Update) && (!p.empty() || !p.config.Gate.IsOpen())
+	return op != admission.Delete && (!p.empty() || !p.config.Gate.IsOpen())
 }
 
 // turn is a policy with one of its bindings and params.
@@ -100,7 +102,7 @@ type memory struct{ had, again map[turn]bool }
 // after the other. A policy that may be run again is, once, if the object changed
 // after its turn.
 func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
-	if a.Object == nil || a.Codec == nil || match.Exempt(a) || match.Review(a) {
+	if a.Object == nil || a.Codec == nil || match.Policy(a) || match.Review(a) {
 		return nil
 	}
 	if err := p.config.Gate.Wait(ctx, a); err != nil {
@@ -158,6 +160,17 @@ func (r *round) refused(p *mutatingPolicy, b *binding, err error) error {
 	}}
 }
 
+// failed is refused for an evaluation, which is counted.
+func (r *round) failed(p *mutatingPolicy, b *binding, err error, start time.Time) error {
+	refusal := r.refused(p, b, err)
+	action := metrics.PolicyDenied
+	if refusal == nil {
+		action = metrics.PolicyAllowed
+	}
+	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, errorType(err), action, time.Since(start))
+	return refusal
+}
+
 func (r *round) policy(p *mutatingPolicy) error {
 	a := r.judgement.Attributes
 	gv, ok, err := p.criteria.Match(r.ctx, a, r.judgement.Find)
@@ -206,9 +219,10 @@ func (r *round) policy(p *mutatingPolicy) error {
 // mutate runs the mutations of a policy. One that fails where failures are ignored
 // leaves the object to the next.
 func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values, param map[string]any) error {
-	ok, err := p.conditions.Match(r.ctx, expression.NewEvaluation(values, param, expression.ConditionBudget))
+	start := time.Now()
+	ok, err := p.conditionsMatch(r.ctx, metrics.Admit, r.config.Metrics, values, param)
 	if err != nil {
-		return r.refused(p, b, err)
+		return r.failed(p, b, err, start)
 	}
 	if !ok {
 		return nil
@@ -218,7 +232,7 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 	for _, m := range p.mutations {
 		did, err := m.apply(r.ctx, e, values)
 		if err != nil {
-			if err := r.refused(p, b, err); err != nil {
+			if err := r.failed(p, b, err, start); err != nil {
 				return err
 			}
 			continue
@@ -233,6 +247,7 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 		}
 		e.See(values)
 	}
+	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, metrics.PolicyNoError, metrics.PolicyAllowed, time.Since(start))
 	if changed {
 		for t := range r.memory.had {
 			r.memory.again[t] = true

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	"triplane/generic/admission/expression"
 	"triplane/generic/admission/match"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/metrics"
 )
 
 // Config is what both plugins need.
@@ -21,6 +23,8 @@ type Config struct {
 	Authorizer authorizer.Authorizer
 	// Params finds parameters; nil finds none.
 	Params Params
+	// Metrics counts evaluations; nil counts nothing.
+	Metrics *metrics.Admission
 	// Gate opens when the configurations are known.
 	Gate *admission.Gate
 }
@@ -70,4 +74,15 @@ func (h *head) declare(c *expression.Compiler, s expression.Scope, variables []a
 			Name: variables[i].Name, Expression: c.Variable(s, variables[i].Name, variables[i].Expression),
 		})
 	}
+}
+
+// conditionsMatch evaluates the match conditions.
+func (h *head) conditionsMatch(ctx context.Context, phase metrics.AdmissionPhase, m *metrics.Admission, v *expression.Values, param map[string]any) (bool, error) {
+	if len(h.conditions) == 0 {
+		return true, nil
+	}
+	start := time.Now()
+	ok, err := h.conditions.Match(ctx, expression.NewEvaluation(v, param, expression.ConditionBudget))
+	m.Conditions(phase, "policy", h.name, string(v.Attributes.Operation), ok, err, time.Since(start))
+	return ok, err
 }

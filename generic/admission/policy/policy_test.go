@@ -295,7 +295,7 @@ func TestMutations(t *testing.T) {
 			p := NewMutating(config(nil))
 			p.Set(c.policies, bindsAll(c.policies))
 			a := creation(map[string]string{"k": "v"})
-			err := admission.Chain{p}.Admit(t.Context(), a)
+			err := admission.NewChain(nil, admission.Named{Plugin: p}).Admit(t.Context(), a)
 			var status *apierrors.StatusError
 			if errors.As(err, &status) != (c.code != 0) || status != nil && status.ErrStatus.Code != c.code {
 				t.Fatalf("%v", err)

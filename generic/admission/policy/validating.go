@@ -37,7 +37,7 @@ func (p *Validating) Handles(admission.Operation) bool {
 // Validate implements admission.ValidatingInterface. All policies are evaluated;
 // the first that denies is heard.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
-	if match.Exempt(a) || match.Review(a) {
+	if match.Policy(a) || match.Review(a) {
 		return nil
 	}
 	if err := p.config.Gate.Wait(ctx, a); err != nil {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/cel-go/common/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/generic/admission/expression"
+	"triplane/generic/metrics"
 	"triplane/generic/request"
 )
 
@@ -83,59 +85,124 @@ func (v *verdict) policy(p *validatingPolicy) {
 	}
 }
 
-// failed is what an expression that does not hold, or fails, leads to.
-func (v *verdict) failed(p *validatingPolicy, b *binding, index int, message string, reason metav1.StatusReason) {
+// failed is what an expression that does not hold, or fails, leads to. err is nil
+// where it does not hold.
+func (t *trial) failed(index int, message string, reason metav1.StatusReason, err error) {
+	p, b, v := t.policy, t.binding, t.verdict
 	if b.audit {
 		v.recorded.failure(p, b, index, message)
+		t.count(metrics.PolicyAudited, err)
 	}
 	if b.deny {
 		v.deny(&denial{policy: p.name, binding: b.name, message: message, reason: reason})
+		t.count(metrics.PolicyDenied, err)
 	}
 	if b.warn {
 		request.AddWarning(v.ctx, fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s", p.name, b.name, message))
+		t.count(metrics.PolicyWarned, err)
 	}
+}
+
+// wrong is failed for an expression that cannot be evaluated, unless failures are
+// ignored.
+func (t *trial) wrong(index int, err error) {
+	if t.policy.ignore {
+		t.count(metrics.PolicyAllowed, err)
+		return
+	}
+	t.failed(index, err.Error(), metav1.StatusReasonInvalid, err)
+}
+
+func (t *trial) count(action string, err error) {
+	t.verdict.config.Metrics.Policy(metrics.Validate, t.policy.name, t.binding.name, errorType(err), action, time.Since(t.start))
+}
+
+// errorType is why an evaluation failed, as metrics call it.
+func errorType(err error) string {
+	switch {
+	case err == nil:
+		return metrics.PolicyNoError
+	case errors.Is(err, expression.ErrBudget):
+		return metrics.PolicyOverBudget
+	case errors.Is(err, expression.ErrCompile):
+		return metrics.PolicyCompileError
+	}
+	return metrics.PolicyInvalidError
+}
+
+// trial is the evaluation of a policy with one of its bindings and params.
+type trial struct {
+	verdict *verdict
+	policy  *validatingPolicy
+	binding *binding
+	values  *expression.Values
+	param   map[string]any
+	start   time.Time
 }
 
 // evaluate evaluates a policy with one of its params.
 func (v *verdict) evaluate(p *validatingPolicy, b *binding, values *expression.Values, param map[string]any) {
-	index := 0
-	fail := func(err error) {
-		if !p.ignore {
-			v.failed(p, b, index, err.Error(), metav1.StatusReasonInvalid)
-		}
+	t := &trial{v, p, b, values, param, time.Now()}
+	ok, err := p.conditionsMatch(v.ctx, metrics.Validate, v.config.Metrics, values, param)
+	switch {
+	case err != nil:
+		t.wrong(0, err)
+	case ok:
+		t.validate()
+		t.audit()
 	}
-	ok, err := p.conditions.Match(v.ctx, expression.NewEvaluation(values, param, expression.ConditionBudget))
-	if err != nil {
-		fail(err)
-		return
+}
+
+// validate evaluates the validations. When they cost more than they may, that is all
+// that counts, whatever some of them were.
+func (t *trial) validate() {
+	type outcome struct {
+		index int
+		err   error
 	}
-	if !ok {
-		return
-	}
-	e := expression.NewEvaluation(values, param, expression.PolicyBudget).WithVariables(v.ctx, p.variables)
-	for i := range p.validations {
-		x := &p.validations[i]
-		index = i
-		out, err := e.Evaluate(v.ctx, x.Expression)
+	var outcomes []outcome
+	e := t.evaluation()
+	for i := range t.policy.validations {
+		out, err := e.Evaluate(t.verdict.ctx, t.policy.validations[i].Expression)
 		switch {
 		case errors.Is(err, expression.ErrBudget):
-			fail(err)
+			t.wrong(i, err)
 			return
-		case err != nil:
-			fail(err)
-		case out != types.True:
-			v.failed(p, b, i, x.say(v.ctx, e), x.reason)
+		case err != nil || out != types.True:
+			outcomes = append(outcomes, outcome{i, err})
 		}
 	}
-	for _, x := range p.audits {
-		out, err := e.Evaluate(v.ctx, x.Expression)
-		if err != nil && !p.ignore {
-			v.deny(&denial{policy: p.name, binding: b.name, message: err.Error(), reason: metav1.StatusReasonInvalid})
+	for _, o := range outcomes {
+		if o.err != nil {
+			t.wrong(o.index, o.err)
+			continue
+		}
+		x := &t.policy.validations[o.index]
+		t.failed(o.index, x.say(t.verdict.ctx, e), x.reason, nil)
+	}
+}
+
+// audit evaluates the audit annotations, which have a budget of their own.
+func (t *trial) audit() {
+	if len(t.policy.audits) == 0 {
+		return
+	}
+	e := t.evaluation()
+	for _, x := range t.policy.audits {
+		out, err := e.Evaluate(t.verdict.ctx, x.Expression)
+		if err != nil && !t.policy.ignore {
+			t.verdict.deny(&denial{policy: t.policy.name, binding: t.binding.name, message: err.Error(), reason: metav1.StatusReasonInvalid})
+			t.count(metrics.PolicyDenied, err)
 		}
 		if s, ok := out.(types.String); ok && err == nil {
-			v.recorded.annotation(x.key, string(s))
+			t.verdict.recorded.annotation(x.key, string(s))
 		}
 	}
+}
+
+// evaluation begins one with the policy's variables.
+func (t *trial) evaluation() *expression.Evaluation {
+	return expression.NewEvaluation(t.values, t.param, expression.PolicyBudget).WithVariables(t.verdict.ctx, t.policy.variables)
 }
 
 // say is the validation's message.

@@ -11,8 +11,13 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	admissionapi "k8s.io/api/admission/v1"
+	admissionv1beta1 "k8s.io/api/admission/v1beta1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/client-go/kubernetes/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 
 	"triplane/generic/tracing"
@@ -32,16 +37,25 @@ type client struct {
 	path string
 }
 
-func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, error) {
+func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
+	codecs, err := reviews()
+	if err != nil {
+		return nil, err
+	}
+	// Whatever the answer says of its type, it has to be JSON.
+	codec := serializer.NegotiatedSerializerWrapper(runtime.SerializerInfo{
+		Serializer: codecs.LegacyCodec(admissionapi.SchemeGroupVersion, admissionv1beta1.SchemeGroupVersion),
+	})
 	config := &rest.Config{
 		QPS:             -1,
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.CABundle},
-		ContentConfig:   rest.ContentConfig{NegotiatedSerializer: scheme.Codecs.WithoutConversion()},
+		ContentConfig:   rest.ContentConfig{NegotiatedSerializer: codec},
 	}
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return bounded{rt} })
 	var path string
 	switch {
 	case c.Service != nil:
-		path = toService(config, c.Service, resolver)
+		path = toService(config, c.Service, o.Resolver)
 	case c.URL != nil:
 		u, err := url.Parse(*c.URL)
 		if err != nil {
@@ -49,11 +63,14 @@ func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, 
 		}
 		config.Host, path = u.Scheme+"://"+u.Host, u.Path
 		config.Proxy = http.ProxyFromEnvironment
-		if resolver != nil {
-			config.Dial = resolver.DialControlPlane
+		if o.Resolver != nil {
+			config.Dial = o.Resolver.DialControlPlane
 		}
 	default:
 		return nil, errors.New("webhook configuration must have either service or URL")
+	}
+	if err := o.Credentials.authenticate(config, hostPort(config.Host)); err != nil {
+		return nil, err
 	}
 	r, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
@@ -66,6 +83,18 @@ func newClient(c *admissionv1.WebhookClientConfig, resolver Resolver) (*client, 
 	direct.CheckRedirect = noRedirects
 	r.Client = &direct
 	return &client{rest: r, path: path}, nil
+}
+
+// hostPort is where a URL leads, with the port that it implies.
+func hostPort(base string) string {
+	u, err := url.Parse(base)
+	switch {
+	case err != nil:
+		return ""
+	case u.Port() == "":
+		return net.JoinHostPort(u.Hostname(), "443") // webhooks speak HTTPS
+	}
+	return u.Host
 }
 
 // noRedirects keeps a webhook from having this server ask others, whom the webhook
@@ -101,8 +130,8 @@ func toService(config *rest.Config, s *admissionv1.ServiceReference, resolver Re
 	return path
 }
 
-// post sends a review and returns the answer's body.
-func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
+// post sends a review and decodes the answer, as the type of its version says.
+func (c *client) post(ctx context.Context, body []byte, answer runtime.Object) error {
 	ctx, span := tracing.Start(ctx, "Call admission webhook", attribute.String("path", c.path))
 	defer span.End()
 	header := http.Header{}
@@ -118,7 +147,35 @@ func (c *client) post(ctx context.Context, body []byte) ([]byte, error) {
 		}
 		r = r.Timeout(left)
 	}
-	return r.Do(ctx).Raw()
+	return r.Do(ctx).Into(answer)
+}
+
+// maxAnswer bounds the answer of a webhook, in bytes. No patch that can be stored is as
+// long.
+const maxAnswer = 16 << 20
+
+// bounded refuses answers that are longer than maxAnswer.
+type bounded struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, maxAnswer)
+	}
+	return response, err
+}
+
+// reviews knows the versions of AdmissionReview.
+func reviews() (serializer.CodecFactory, error) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{admissionapi.AddToScheme, admissionv1beta1.AddToScheme} {
+		if err := add(s); err != nil {
+			return serializer.CodecFactory{}, err
+		}
+	}
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"}) // Status
+	return serializer.NewCodecFactory(s), nil
 }
 
 // close drops idle connections.

@@ -45,7 +45,7 @@ type spec struct {
 	reinvocation      *admissionv1.ReinvocationPolicyType
 }
 
-func (s *spec) compile(configuration string, resolver Resolver) (*hook, error) {
+func (s *spec) compile(configuration string, o *Config) (*hook, error) {
 	criteria, err := match.ForWebhook(s.rules, s.match, s.namespace, s.object)
 	if err != nil {
 		return nil, fmt.Errorf("webhook %s of %s: %w", s.name, configuration, err)
@@ -68,7 +68,7 @@ func (s *spec) compile(configuration string, resolver Resolver) (*hook, error) {
 		}
 		h.conditions = c.Conditions(expression.Scope{Authorizer: true}, s.conditions)
 	}
-	h.client, h.clientErr = newClient(&s.client, resolver)
+	h.client, h.clientErr = newClient(&s.client, o)
 	return h, nil
 }
 
@@ -86,7 +86,7 @@ func reviewVersion(versions []string) string {
 }
 
 // validating compiles configurations, in the order of their names.
-func validating(list []*admissionv1.ValidatingWebhookConfiguration, resolver Resolver, report func(error)) []*hook {
+func validating(list []*admissionv1.ValidatingWebhookConfiguration, o *Config, report func(error)) []*hook {
 	var hooks []*hook
 	for _, c := range sorted(list) {
 		for i := range c.Webhooks {
@@ -94,14 +94,14 @@ func validating(list []*admissionv1.ValidatingWebhookConfiguration, resolver Res
 			s := spec{name: w.Name, client: w.ClientConfig, rules: w.Rules, failure: w.FailurePolicy, match: w.MatchPolicy,
 				namespace: w.NamespaceSelector, object: w.ObjectSelector, sideEffects: w.SideEffects, timeout: w.TimeoutSeconds,
 				conditions: w.MatchConditions, versions: w.AdmissionReviewVersions}
-			hooks = appendHook(hooks, &s, c.Name, resolver, report)
+			hooks = appendHook(hooks, &s, c.Name, o, report)
 		}
 	}
 	return hooks
 }
 
 // mutating is validating for the other kind.
-func mutating(list []*admissionv1.MutatingWebhookConfiguration, resolver Resolver, report func(error)) []*hook {
+func mutating(list []*admissionv1.MutatingWebhookConfiguration, o *Config, report func(error)) []*hook {
 	var hooks []*hook
 	for _, c := range sorted(list) {
 		for i := range c.Webhooks {
@@ -109,14 +109,14 @@ func mutating(list []*admissionv1.MutatingWebhookConfiguration, resolver Resolve
 			s := spec{name: w.Name, client: w.ClientConfig, rules: w.Rules, failure: w.FailurePolicy, match: w.MatchPolicy,
 				namespace: w.NamespaceSelector, object: w.ObjectSelector, sideEffects: w.SideEffects, timeout: w.TimeoutSeconds,
 				conditions: w.MatchConditions, versions: w.AdmissionReviewVersions, reinvocation: w.ReinvocationPolicy}
-			hooks = appendHook(hooks, &s, c.Name, resolver, report)
+			hooks = appendHook(hooks, &s, c.Name, o, report)
 		}
 	}
 	return hooks
 }
 
-func appendHook(hooks []*hook, s *spec, configuration string, resolver Resolver, report func(error)) []*hook {
-	h, err := s.compile(configuration, resolver)
+func appendHook(hooks []*hook, s *spec, configuration string, o *Config, report func(error)) []*hook {
+	h, err := s.compile(configuration, o)
 	if err != nil {
 		report(err)
 		return hooks

@@ -12,6 +12,7 @@ import (
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
+	"triplane/generic/metrics"
 )
 
 var errPanic = errors.New("the call of a webhook failed unexpectedly")
@@ -24,7 +25,7 @@ func NewMutating(c Config) *Mutating { return &Mutating{plugin{config: c}} }
 
 // Set replaces all configurations.
 func (p *Mutating) Set(list []*admissionv1.MutatingWebhookConfiguration) {
-	p.set(mutating(list, p.config.Resolver, report))
+	p.set(mutating(list, &p.config, report))
 }
 
 // memory is what the plugin knows in the second round of a request.
@@ -54,7 +55,7 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 		if a.Reinvocation() && !m.again[h.id] {
 			continue
 		}
-		if err := p.turn(ctx, &turn{hook: h, mutating: true, round: round(a), index: i}, j, m); err != nil {
+		if err := p.turn(ctx, &turn{hook: h, mutating: true, round: round(a), index: i, metrics: p.config.Metrics}, j, m); err != nil {
 			return err
 		}
 	}
@@ -96,6 +97,7 @@ func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, m
 	changed := false
 	if r != nil && len(r.Patch) > 0 {
 		if changed, err = apply(h.hook, i.values, r.Patch); err != nil {
+			h.rejected(i.values, metrics.WebhookInternalError, 0)
 			return err
 		}
 	}
@@ -127,7 +129,7 @@ func apply(h *hook, v *expression.Values, text []byte) (changed bool, err error)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	if obj == nil || v.Codec == nil || v.Attributes.Operation == admission.Connect {
+	if obj == nil || v.Codec == nil {
 		return false, apierrors.NewInternalError(fmt.Errorf(
 			"admission webhook %q attempted to modify the object, which is not supported for this operation", h.name))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"triplane/generic/admission/expression"
 	"triplane/generic/admission/match"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/metrics"
 )
 
 // Config is what both plugins need.
@@ -24,6 +26,10 @@ type Config struct {
 	Authorizer authorizer.Authorizer
 	// Resolver finds Services; nil leaves it to the system's DNS.
 	Resolver Resolver
+	// Credentials authenticate the server to webhooks; nil ones do not.
+	Credentials *Credentials
+	// Metrics counts calls; nil counts nothing.
+	Metrics *metrics.Admission
 	// Gate opens when the configurations are known.
 	Gate *admission.Gate
 }
@@ -71,13 +77,22 @@ func report(err error) { klog.ErrorS(err, "A webhook cannot be used") }
 
 // invocation is a webhook that is about an operation, with what it is sent.
 type invocation struct {
-	turn
+	*turn
 	values *expression.Values
+}
+
+// conditionsMatch evaluates the match conditions.
+func (c *turn) conditionsMatch(ctx context.Context, v *expression.Values) (bool, error) {
+	start := time.Now()
+	ok, err := c.conditions.Match(ctx, expression.NewEvaluation(v, nil, expression.ConditionBudget))
+	c.metrics.Conditions(c.phase(), "webhook", c.name, string(v.Attributes.Operation), ok, err, time.Since(start))
+	return ok, err
 }
 
 // wants reports whether the webhook is about the operation; nil if not. The error is
 // an API status.
-func (h *hook) wants(ctx context.Context, j *expression.Judgement) (*invocation, error) {
+func (c *turn) wants(ctx context.Context, j *expression.Judgement) (*invocation, error) {
+	h := c.hook
 	gv, ok, err := h.criteria.Match(ctx, j.Attributes, j.Find)
 	if err != nil || !ok {
 		return nil, err
@@ -87,8 +102,7 @@ func (h *hook) wants(ctx context.Context, j *expression.Judgement) (*invocation,
 		return nil, apierrors.NewInternalError(err)
 	}
 	if len(h.conditions) > 0 {
-		e := expression.NewEvaluation(values, nil, expression.ConditionBudget)
-		ok, err := h.conditions.Match(ctx, e)
+		ok, err := c.conditionsMatch(ctx, values)
 		if err != nil {
 			if h.ignore {
 				klog.ErrorS(err, "Failed evaluating match conditions, failing open", "webhook", h.name)
@@ -100,7 +114,7 @@ func (h *hook) wants(ctx context.Context, j *expression.Judgement) (*invocation,
 			return nil, nil
 		}
 	}
-	return &invocation{turn{hook: h}, values}, nil
+	return &invocation{c, values}, nil
 }
 
 // Validating asks validating webhooks. It is safe for concurrent use.
@@ -111,7 +125,7 @@ func NewValidating(c Config) *Validating { return &Validating{plugin{config: c}}
 
 // Set replaces all configurations.
 func (p *Validating) Set(list []*admissionv1.ValidatingWebhookConfiguration) {
-	p.set(validating(list, p.config.Resolver, report))
+	p.set(validating(list, &p.config, report))
 }
 
 // Validate implements admission.ValidatingInterface: all webhooks are asked at the
@@ -124,12 +138,11 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
 	var calls []*invocation
 	for at, h := range hooks {
-		i, err := h.wants(ctx, j)
+		i, err := (&turn{hook: h, index: at, metrics: p.config.Metrics}).wants(ctx, j)
 		if err != nil {
 			return err
 		}
 		if i != nil {
-			i.index = at
 			calls = append(calls, i)
 		}
 	}

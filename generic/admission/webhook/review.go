@@ -6,11 +6,13 @@ import (
 	"fmt"
 
 	admissionapi "k8s.io/api/admission/v1"
+	admissionv1beta1 "k8s.io/api/admission/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
@@ -21,10 +23,10 @@ func question(h *hook, v *expression.Values) (body []byte, uid types.UID, err er
 	a := v.Attributes
 	r := expression.Request(a, v.Kind(), v.Version)
 	r.UID = uuid.NewUUID()
-	if r.Object.Raw, err = document(v.Object, v.Kind(), a); err != nil {
+	if r.Object.Raw, err = document(v.Object, v.Kind()); err != nil {
 		return nil, "", err
 	}
-	if r.OldObject.Raw, err = document(v.Old, v.Kind(), a); err != nil {
+	if r.OldObject.Raw, err = document(v.Old, v.Kind()); err != nil {
 		return nil, "", err
 	}
 	if r.Options.Object != nil {
@@ -39,40 +41,56 @@ func question(h *hook, v *expression.Values) (body []byte, uid types.UID, err er
 	return body, r.UID, err
 }
 
-func document(get func() (runtime.Object, error), kind schema.GroupVersionKind, a *admission.Attributes) ([]byte, error) {
+func document(get func() (runtime.Object, error), kind schema.GroupVersionKind) ([]byte, error) {
 	obj, err := get()
 	if err != nil || obj == nil {
 		return nil, err
 	}
-	if a.Operation == admission.Connect {
-		kind = a.Kind
-	}
 	return admission.Document(obj, kind)
 }
 
+// newAnswer is what an answer of a version is decoded into.
+func newAnswer(version string) runtime.Object {
+	if version == "v1beta1" {
+		return &admissionv1beta1.AdmissionReview{}
+	}
+	return &admissionapi.AdmissionReview{}
+}
+
 // answer reads what a webhook said, and refuses what makes no sense.
-func answer(h *hook, body []byte, uid types.UID, mutating bool) (*admissionapi.AdmissionResponse, error) {
-	var review admissionapi.AdmissionReview
-	if err := json.Unmarshal(body, &review); err != nil {
-		return nil, err
+func answer(said runtime.Object, uid types.UID, mutating bool) (*admissionapi.AdmissionResponse, error) {
+	if old, ok := said.(*admissionv1beta1.AdmissionReview); ok {
+		return former(old.Response)
+	}
+	review, ok := said.(*admissionapi.AdmissionReview)
+	if !ok || review.Response == nil {
+		return nil, errAbsent
 	}
 	r := review.Response
+	if r.UID != uid {
+		return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, r.UID)
+	}
+	want := admissionapi.SchemeGroupVersion.WithKind("AdmissionReview")
+	if got := review.GroupVersionKind(); got != want {
+		return nil, fmt.Errorf("expected webhook response of %v, got %v", want, got)
+	}
+	return r, checkPatch(r, mutating)
+}
+
+var errAbsent = errors.New("webhook response was absent")
+
+// former is the response of v1beta1, of which less is demanded.
+func former(r *admissionv1beta1.AdmissionResponse) (*admissionapi.AdmissionResponse, error) {
 	if r == nil {
-		return nil, errors.New("webhook response was absent")
+		return nil, errAbsent
 	}
-	if h.version == "v1" {
-		if r.UID != uid {
-			return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, r.UID)
-		}
-		want := admissionapi.SchemeGroupVersion.WithKind("AdmissionReview")
-		if got := review.GroupVersionKind(); got != want {
-			return nil, fmt.Errorf("expected webhook response of %v, got %v", want, got)
-		}
-		if err := checkPatch(r, mutating); err != nil {
-			return nil, err
-		}
+	out := &admissionapi.AdmissionResponse{
+		UID: r.UID, Allowed: r.Allowed, Result: r.Result, AuditAnnotations: r.AuditAnnotations, Warnings: r.Warnings,
 	}
-	return r, nil
+	if len(r.Patch) > 0 {
+		out.Patch, out.PatchType = r.Patch, ptr.To(admissionapi.PatchTypeJSONPatch)
+	}
+	return out, nil
 }
 
 func checkPatch(r *admissionapi.AdmissionResponse, mutating bool) error {

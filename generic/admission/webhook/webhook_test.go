@@ -78,16 +78,19 @@ func validatingHook(client admissionv1.WebhookClientConfig, change func(*admissi
 }
 
 func TestAnswersThatMakeNoSense(t *testing.T) {
+	const invalid = "received invalid webhook response: "
 	for name, c := range map[string]struct {
 		respond func(*admissionapi.AdmissionReview)
 		want    string
 	}{
 		"allowed":           {func(*admissionapi.AdmissionReview) {}, ""},
-		"no response":       {func(r *admissionapi.AdmissionReview) { r.Response = nil }, "webhook response was absent"},
-		"another UID":       {func(r *admissionapi.AdmissionReview) { r.Response.UID = "x" }, `expected response.uid="`},
-		"another kind":      {func(r *admissionapi.AdmissionReview) { r.Kind = "Review" }, "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got admission.k8s.io/v1, Kind=Review"},
-		"a patch":           {func(r *admissionapi.AdmissionReview) { r.Response.Patch = []byte("[]") }, "validating webhook may not return response.patch"},
-		"a kind of a patch": {func(r *admissionapi.AdmissionReview) { r.Response.PatchType = ptr.To(admissionapi.PatchTypeJSONPatch) }, "validating webhook may not return response.patchType"},
+		"no response":       {func(r *admissionapi.AdmissionReview) { r.Response = nil }, invalid + "webhook response was absent"},
+		"another UID":       {func(r *admissionapi.AdmissionReview) { r.Response.UID = "x" }, invalid + `expected response.uid="`},
+		"another kind":      {func(r *admissionapi.AdmissionReview) { r.Kind = "Review" }, `failed to call webhook: no kind "Review" is registered for version "admission.k8s.io/v1"`},
+		"no kind":           {func(r *admissionapi.AdmissionReview) { r.TypeMeta = metav1.TypeMeta{} }, invalid + "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="},
+		"a huge one":        {func(r *admissionapi.AdmissionReview) { r.Response.Warnings = []string{strings.Repeat("w", maxAnswer)} }, "failed to call webhook: "},
+		"a patch":           {func(r *admissionapi.AdmissionReview) { r.Response.Patch = []byte("[]") }, invalid + "validating webhook may not return response.patch"},
+		"a kind of a patch": {func(r *admissionapi.AdmissionReview) { r.Response.PatchType = ptr.To(admissionapi.PatchTypeJSONPatch) }, invalid + "validating webhook may not return response.patchType"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := NewValidating(Config{Namespaces: nowhere})
@@ -100,7 +103,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 				}
 				return
 			}
-			if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), `failed calling webhook "w.example.com": received invalid webhook response: `+c.want) {
+			if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), `failed calling webhook "w.example.com": `+c.want) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -212,7 +215,7 @@ func TestMutation(t *testing.T) {
 			if c.op == admission.Delete {
 				a.Operation, a.OldObject, a.Object = c.op, a.Object, nil
 			}
-			err := admission.Chain{p}.Admit(t.Context(), a)
+			err := admission.NewChain(nil, admission.Named{Plugin: p}).Admit(t.Context(), a)
 			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%v", err)
 			}

@@ -3,7 +3,11 @@ package serviceaccount
 import (
 	"context"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
+
+	"github.com/go-jose/go-jose/v4/jwt"
+	corev1 "k8s.io/api/core/v1"
 
 	"triplane/generic/authentication"
 	"triplane/generic/authentication/user"
@@ -59,4 +63,17 @@ func (a *Authenticator) lookupLegacy(ctx context.Context, c *legacyClaims, token
 		return errInvalidated
 	}
 	return a.noteUse(ctx, secret, account)
+}
+
+// IssueLegacy signs a token that lives as long as the Secret of the account that
+// it is stored in.
+func IssueLegacy(ctx context.Context, signer Signer, account *corev1.ServiceAccount, secret string) (string, error) {
+	c, err := json.Marshal(legacyClaims{
+		Claims:  jwt.Claims{Issuer: LegacyIssuer, Subject: "system:serviceaccount:" + account.Namespace + ":" + account.Name},
+		Account: account.Name, UID: string(account.UID), Secret: secret, Namespace: account.Namespace,
+	})
+	if err != nil {
+		return "", err
+	}
+	return signer.Sign(ctx, c)
 }

@@ -66,6 +66,13 @@ func NewCallerFor(config *rest.Config, timeout time.Duration) (*Caller, error) {
 	return &Caller{url: config.Host, client: client, pause: firstPause}, nil
 }
 
+// Pausing returns a caller whose first pause is another one.
+func (c *Caller) Pausing(first time.Duration) *Caller {
+	other := *c
+	other.pause = first
+	return &other
+}
+
 // Call posts review as JSON and decodes the answer into it. Failures of the
 // network and of the service (5xx, 429) are tried again with growing pauses.
 func (c *Caller) Call(ctx context.Context, review any) error {

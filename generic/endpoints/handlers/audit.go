@@ -94,7 +94,7 @@ func (a *answer) audit(obj runtime.Object) {
 		doc, err = plain.transformed(obj)
 	case stored:
 		var e *envelope
-		if e, err = a.scope.storedEnvelope(nil, list, wire.JSON); err != nil {
+		if e, err = a.scope.storedEnvelope(a.r.Context(), nil, list, wire.JSON); err != nil {
 			break
 		}
 		if e.size() > audit.MaxObject {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 	"triplane/generic/wire"
 )
 
@@ -45,12 +47,13 @@ func (e *envelope) size() int {
 	return n
 }
 
-func (e *envelope) writeTo(w io.Writer) error {
+func (e *envelope) writeTo(ctx context.Context, w io.Writer) error {
 	if _, err := w.Write(e.head); err != nil {
 		return err
 	}
 	var scratch [16]byte
 	for i, b := range e.items {
+		yieldAt(ctx, i)
 		before := e.separator
 		if i == 0 {
 			before = nil
@@ -96,7 +99,7 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 		*pooled = (*pooled)[:0]
 		itemSlices.Put(pooled)
 	}()
-	e, err := a.scope.storedEnvelope((*pooled)[:0], list, form)
+	e, err := a.scope.storedEnvelope(a.r.Context(), (*pooled)[:0], list, form)
 	if err != nil {
 		return err
 	}
@@ -121,8 +124,8 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 
 // storedEnvelope puts a list around the bytes of its items, which are collected in
 // dst.
-func (s *RequestScope) storedEnvelope(dst [][]byte, list *rest.StoredList, mt wire.MediaType) (*envelope, error) {
-	items, tails, err := s.storedItems(dst, list.Items, mt)
+func (s *RequestScope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.StoredList, mt wire.MediaType) (*envelope, error) {
+	items, tails, err := s.storedItems(ctx, dst, list.Items, mt)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +141,7 @@ func (s *RequestScope) storedEnvelope(dst [][]byte, list *rest.StoredList, mt wi
 func (e *envelope) bytes() []byte {
 	var b bytes.Buffer
 	b.Grow(e.size())
-	_ = e.writeTo(&b) // a buffer takes everything
+	_ = e.writeTo(context.Background(), &b) // a buffer takes everything
 	return b.Bytes()
 }
 
@@ -149,7 +152,7 @@ func (a *answer) stream(code int, e *envelope) {
 	if size > gzipThreshold && acceptsGzip(a.r) {
 		z := startGzip(a.w, code)
 		defer stopGzip(z)
-		_ = e.writeTo(z) // a client that went away needs no answer
+		_ = e.writeTo(a.r.Context(), z) // a client that went away needs no answer
 		return
 	}
 	a.w.Header().Set("Content-Length", strconv.Itoa(size))
@@ -159,7 +162,7 @@ func (a *answer) stream(code int, e *envelope) {
 	}
 	w := listWriter.Get().(*bufio.Writer)
 	w.Reset(a.w)
-	if e.writeTo(w) == nil {
+	if e.writeTo(a.r.Context(), w) == nil {
 		_ = w.Flush()
 	}
 	w.Reset(nil)
@@ -168,11 +171,12 @@ func (a *answer) stream(code int, e *envelope) {
 
 // storedItems collects the bytes of a list's items. tails is true where they lack
 // their opening brace, which lets them be shared with the answers to a get.
-func (s *RequestScope) storedItems(dst [][]byte, items []rest.Stored, mt wire.MediaType) (_ [][]byte, tails bool, err error) {
+func (s *RequestScope) storedItems(ctx context.Context, dst [][]byte, items []rest.Stored, mt wire.MediaType) (_ [][]byte, tails bool, err error) {
 	dst = slices.Grow(dst, len(items))
 	gv := s.Kind.GroupVersion()
 	tails = mt == wire.JSON && len(items) > 0
-	for _, item := range items {
+	for i, item := range items {
+		yieldAt(ctx, i)
 		it, ok := item.(rest.ItemTailer)
 		if tails = tails && ok; !tails {
 			break
@@ -190,7 +194,8 @@ func (s *RequestScope) storedItems(dst [][]byte, items []rest.Stored, mt wire.Me
 		return dst, true, nil
 	}
 	dst = dst[:0]
-	for _, item := range items {
+	for i, item := range items {
+		yieldAt(ctx, i)
 		var b []byte
 		if iw, ok := item.(rest.ItemWriter); ok {
 			b, err = iw.WireItem(gv, mt)
@@ -203,6 +208,13 @@ func (s *RequestScope) storedItems(dst [][]byte, items []rest.Stored, mt wire.Me
 		dst = append(dst, b)
 	}
 	return dst, false, nil
+}
+
+// yieldAt lets others go first now and then in a loop over the items of a list.
+func yieldAt(ctx context.Context, i int) {
+	if i%16 == 15 {
+		request.Yield(ctx)
+	}
 }
 
 // item shortens an encoded object to what it is as an item of a list: built-in

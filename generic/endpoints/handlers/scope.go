@@ -100,7 +100,7 @@ func (s *RequestScope) listKind() schema.GroupVersionKind {
 func (s *RequestScope) rules() negotiation.Rules {
 	return negotiation.Rules{
 		Protobuf: s.Codec.Supports(wire.Protobuf), CBOR: s.CBOR && s.Codec.Supports(wire.CBOR),
-		Transforms: true, Table: s.Table != nil,
+		ProtobufMetadata: true, Transforms: true, Table: s.Table != nil,
 	}
 }
 

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -37,7 +38,8 @@ func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err er
 		*pooled = (*pooled)[:0]
 		itemSlices.Put(pooled)
 	}()
-	for _, item := range list.Items {
+	for i, item := range list.Items {
+		yieldAt(a.r.Context(), i)
 		row, ok, err := rows.Row(item)
 		if !ok || err != nil {
 			return false, err
@@ -78,14 +80,14 @@ func (a *answer) rows(code int, head []byte, rows [][]byte, version string) {
 	case size < tableChunk:
 		var b bytes.Buffer
 		b.Grow(size + size/4)
-		writeRows(&b, head, rows, version)
+		writeRows(a.r.Context(), &b, head, rows, version)
 		writeBody(a.w, a.r, code, a.out, b.Bytes())
 		return
 	case size > gzipThreshold && acceptsGzip(a.r):
 		a.w.Header().Set("Content-Type", negotiation.Name(a.out.MediaType))
 		z := startGzip(a.w, code)
 		defer stopGzip(z)
-		writeRows(z, head, rows, version)
+		writeRows(a.r.Context(), z, head, rows, version)
 		_, _ = z.Write(newline) // a client that went away needs no answer
 		return
 	}
@@ -94,7 +96,7 @@ func (a *answer) rows(code int, head []byte, rows [][]byte, version string) {
 	if a.r.Method == http.MethodHead {
 		return
 	}
-	writeRows(a.w, head, rows, version)
+	writeRows(a.r.Context(), a.w, head, rows, version)
 	_, _ = a.w.Write(newline)
 }
 
@@ -104,12 +106,13 @@ var tableChunks = sync.Pool{New: func() any { return new([]byte) }}
 // tableChunk is how many bytes of rows are written at a time.
 const tableChunk = listChunk
 
-func writeRows(w io.Writer, head []byte, rows [][]byte, version string) {
+func writeRows(ctx context.Context, w io.Writer, head []byte, rows [][]byte, version string) {
 	lent := tableChunks.Get().(*[]byte)
 	defer tableChunks.Put(lent)
 	buf := append((*lent)[:0], head...)
 	now := time.Now()
 	for i, row := range rows {
+		yieldAt(ctx, i)
 		if i > 0 {
 			buf = append(buf, ',')
 		}

@@ -16,6 +16,9 @@
 //   - the watches, indexed by what they look at, so that an event touches only
 //     those it may concern.
 //
+// A Tap is for what follows all resources at once, such as the garbage collector:
+// it fills no cache, and costs a resource without changes nothing.
+//
 // An event is made once and shared by the history and the queues of all watches.
 // Selectors are applied by each watch in its own goroutine; records are decoded
 // for them once, and never if nobody uses a selector.

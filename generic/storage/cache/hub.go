@@ -29,6 +29,7 @@ type Hub struct {
 	// registered between two batches.
 	mu     sync.RWMutex
 	caches map[string]*Cache // by the prefix below the hub's own
+	taps   []*Tap            // replaced as a whole
 	ended  bool
 }
 

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -126,6 +127,9 @@ func (h *Hub) rebuild(revision int64) {
 	for _, c := range h.caches {
 		c.reset(revision)
 	}
+	for _, t := range h.taps {
+		t.lose()
+	}
 	h.progress.set(revision)
 }
 
@@ -133,6 +137,10 @@ func (h *Hub) rebuild(revision int64) {
 func (h *Hub) apply(changes []storage.Change, revision int64) {
 	h.mu.RLock()
 	var touched []*Cache
+	taps, tapped := h.taps, changes
+	if len(taps) > 0 {
+		tapped = slices.Clone(changes) // a cache's view decodes in place
+	}
 	for len(changes) > 0 {
 		c := h.route(changes[0].Key)
 		n := 1
@@ -148,6 +156,9 @@ func (h *Hub) apply(changes []storage.Change, revision int64) {
 	h.counts.batches.Add(1)
 	h.progress.set(max(revision, h.progress.load()))
 	h.mu.RUnlock()
+	for _, t := range taps {
+		t.add(tapped)
+	}
 	for _, c := range touched {
 		c.wake()
 	}

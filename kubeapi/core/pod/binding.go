@@ -119,6 +119,15 @@ func bindTo(p pod, b *corev1.Binding) error {
 		}
 		p.Annotations[k] = v
 	}
+	for k, v := range b.Labels {
+		if _, ok := p.Labels[k]; ok {
+			continue // the pod's own stay
+		}
+		if p.Labels == nil {
+			p.Labels = map[string]string{}
+		}
+		p.Labels[k] = v
+	}
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled {
 			if c.Status != corev1.ConditionTrue {

@@ -2,7 +2,6 @@ package pod
 
 import (
 	"context"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,15 +34,13 @@ func prepareForCreate(ctx context.Context, p pod) {
 // raiseGeneration raises the generation when the spec changed.
 func raiseGeneration(p, old pod) { strategy.Generation(p, old, check.Differs(p.Spec, old.Spec)) }
 
-const appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/"
-
 // profilesFromAnnotations sets the AppArmor profiles that annotations of old
 // name in the fields that came after them, and keeps both in step.
 func profilesFromAnnotations(ctx context.Context, p pod) {
 	annotations := field.NewPath("metadata", "annotations")
 	for _, cs := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range cs {
-			v, ok := p.Annotations[appArmorAnnotation+cs[i].Name]
+			v, ok := p.Annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+cs[i].Name]
 			if !ok || cs[i].SecurityContext != nil && cs[i].SecurityContext.AppArmorProfile != nil {
 				continue
 			}
@@ -54,15 +51,8 @@ func profilesFromAnnotations(ctx context.Context, p pod) {
 }
 
 func setAppArmor(c *corev1.Container, value string) {
-	var profile *corev1.AppArmorProfile
-	switch local, ok := strings.CutPrefix(value, "localhost/"); {
-	case value == "unconfined":
-		profile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
-	case value == "runtime/default":
-		profile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
-	case ok && local != "":
-		profile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &local}
-	default:
+	profile := podspec.AppArmorProfile(value)
+	if profile == nil || value == corev1.DeprecatedAppArmorBetaProfileNamePrefix {
 		return
 	}
 	if c.SecurityContext == nil {

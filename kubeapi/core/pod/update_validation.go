@@ -19,6 +19,7 @@ import (
 // while it waits behind gates, where it may run.
 func validateUpdate(o podspec.Options, p, old pod) field.ErrorList {
 	errs := append(validate(o, p), mirrorAnnotation(p, old)...)
+	errs = append(errs, podspec.AppArmorKept(p.Annotations, old.Annotations, field.NewPath("metadata", "annotations"))...)
 	spec := field.NewPath("spec")
 	if len(p.Spec.Containers) != len(old.Spec.Containers) {
 		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))

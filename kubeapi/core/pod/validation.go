@@ -1,6 +1,9 @@
 package pod
 
 import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/podspec"
@@ -9,12 +12,31 @@ import (
 // validate validates a pod at any time of its life.
 func validate(o podspec.Options, p pod) field.ErrorList {
 	errs := podspec.ValidateAnnotations(p.Annotations, &p.Spec, field.NewPath("metadata", "annotations"))
-	return append(errs, podspec.ValidatePodSpec(o, &p.Spec, field.NewPath("spec"))...)
+	errs = append(errs, podspec.ValidatePodSpec(o, &p.Spec, field.NewPath("spec"))...)
+	return append(errs, ephemeralClaims(p, field.NewPath("spec", "volumes"))...)
+}
+
+// ephemeralClaims validates the names of the claims that are made for a pod's
+// ephemeral volumes: the pod's and the volume's together.
+func ephemeralClaims(p pod, list *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i := range p.Spec.Volumes {
+		v := &p.Spec.Volumes[i]
+		if v.Ephemeral == nil || p.Name == "" || v.Name == "" {
+			continue
+		}
+		name := p.Name + "-" + v.Name
+		for _, msg := range validation.IsDNS1123Subdomain(name) {
+			errs = append(errs, field.Invalid(list.Index(i).Child("name"), v.Name, fmt.Sprintf("PVC name %q: %v", name, msg)))
+		}
+	}
+	return errs
 }
 
 // validateNew validates a pod that is about to be created.
 func validateNew(o podspec.Options, p pod) field.ErrorList {
 	errs, spec := validate(o, p), field.NewPath("spec")
+	errs = append(errs, podspec.AppArmorAgrees(p.Annotations, &p.Spec, spec)...)
 	if len(p.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(spec.Child("ephemeralContainers"), "cannot be set on create"))
 	}

@@ -20,7 +20,7 @@ type service = *corev1.Service
 func Kind(a *Allocation) registry.Kind[service] {
 	return registry.Kind[service]{
 		Hub:            corev1.SchemeGroupVersion.WithKind("Service"),
-		Representation: registry.Typed[service]{MetadataOnUpdate: registry.MetadataChange},
+		Representation: registry.Typed[service]{MetadataOnUpdate: registry.MetadataChange, OnRead: a.onRead()},
 		Namespaced:     true, Prefix: "services/specs",
 		New:     func() service { return &corev1.Service{} },
 		NewList: func() runtime.Object { return &corev1.ServiceList{} },

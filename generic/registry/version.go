@@ -1,0 +1,96 @@
+package registry
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+)
+
+// Version is another version of a kind than its hub.
+type Version[T Object] struct {
+	Kind schema.GroupVersionKind
+	// New returns an empty object. nil means that the version has the hub's fields,
+	// with the same names in JSON and the same numbers in protobuf: its objects are
+	// those of the hub's Go type under another apiVersion.
+	New func() runtime.Object
+	// Default runs before ToHub, the hub's defaults behind it.
+	Default func(runtime.Object)
+	// ToHub and FromHub convert. They are nil where nothing differs, FromHub also
+	// where the version is read from storage only.
+	ToHub   func(runtime.Object) (T, error)
+	FromHub func(T) (runtime.Object, error)
+}
+
+// VersionOf is a version whose Go type is V, with its conversions.
+func VersionOf[T Object, V any, P interface {
+	*V
+	runtime.Object
+}](kind schema.GroupVersionKind, toHub func(P) (T, error), fromHub func(T) (P, error)) Version[T] {
+	v := Version[T]{
+		Kind: kind,
+		New:  func() runtime.Object { return P(new(V)) },
+		ToHub: func(obj runtime.Object) (T, error) {
+			if p, ok := obj.(P); ok {
+				return toHub(p)
+			}
+			var none T
+			return none, errNotOfKind(obj, kind)
+		},
+	}
+	if fromHub != nil {
+		v.FromHub = func(obj T) (runtime.Object, error) { return fromHub(obj) }
+	}
+	return v
+}
+
+// SameFields are versions of a kind that have the hub's fields, by their
+// apiVersion ("rbac.authorization.k8s.io/v1beta1").
+func SameFields[T Object](kind string, apiVersions ...string) []Version[T] {
+	out := make([]Version[T], len(apiVersions))
+	for i, v := range apiVersions {
+		out[i].Kind = schema.FromAPIVersionAndKind(v, kind)
+	}
+	return out
+}
+
+// DefaultOf makes a Version's Default of a function that takes its Go type.
+func DefaultOf[P runtime.Object](fill func(P)) func(runtime.Object) {
+	return func(obj runtime.Object) {
+		if p, ok := obj.(P); ok {
+			fill(p)
+		}
+	}
+}
+
+// CopyFields copies the fields that two versions name alike in JSON. It is for
+// objects that are read from storage once and written in another version.
+func CopyFields(from, to any) error {
+	b, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return kjson.UnmarshalCaseSensitivePreserveInts(b, to)
+}
+
+// same reports whether objects of the version are of the hub's Go type.
+func (v *Version[T]) same() bool { return v.New == nil }
+
+// toHub converts an object and completes it with the defaults of the hub.
+func (v *Version[T]) toHub(obj runtime.Object, hubDefault func(T)) (T, error) {
+	out, ok := obj.(T)
+	switch {
+	case v.ToHub != nil:
+		var err error
+		if out, err = v.ToHub(obj); err != nil {
+			return out, err
+		}
+	case !ok:
+		return out, errNotOfKind(obj, v.Kind)
+	}
+	if hubDefault != nil {
+		hubDefault(out)
+	}
+	return out, nil
+}

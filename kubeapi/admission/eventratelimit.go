@@ -1,0 +1,153 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/lru"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/configuration"
+)
+
+// eventRateLimit bounds how many events are written a second: by all, in a namespace, by a
+// user, or from a source about an object.
+//
+// Options: --enable-admission-plugins; it is off by default. Its configuration
+// (eventratelimit.admission.k8s.io/v1alpha1, kind Configuration) has the limits, without which it
+// does not start. Metrics: none. Order: behind the plugins that change objects.
+type eventRateLimit struct {
+	operations
+	limits []*eventLimit
+}
+
+// eventLimits is the configuration.
+type eventLimits struct {
+	Limits []limitSpec `json:"limits"`
+}
+
+// limitSpec is one limit: qps events a second, burst at once, for each of the
+// last cacheSize keys.
+type limitSpec struct {
+	Type      string `json:"type"`
+	QPS       int32  `json:"qps"`
+	Burst     int32  `json:"burst"`
+	CacheSize int32  `json:"cacheSize"`
+}
+
+const (
+	limitServer          = "Server"
+	limitNamespace       = "Namespace"
+	limitUser            = "User"
+	limitSourceAndObject = "SourceAndObject"
+
+	defaultEventKeys = 4096
+)
+
+// eventLimit holds the buckets of a limit. It is safe for concurrent use.
+type eventLimit struct {
+	limitSpec
+	buckets *lru.Cache
+}
+
+func newEventRateLimit(_ *Dependencies, raw []byte) (admission.Interface, error) {
+	var c eventLimits
+	kind := schema.GroupVersionKind{Group: "eventratelimit.admission.k8s.io", Version: "v1alpha1", Kind: "Configuration"}
+	if err := configuration.Decode(raw, &c, kind); err != nil {
+		return nil, err
+	}
+	if errs := c.validate(); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	p := &eventRateLimit{operations: operations{admission.Create, admission.Update}}
+	for _, spec := range c.Limits {
+		size := int(spec.CacheSize)
+		switch {
+		case spec.Type == limitServer:
+			size = 1
+		case size == 0:
+			size = defaultEventKeys
+		}
+		p.limits = append(p.limits, &eventLimit{spec, lru.New(size)})
+	}
+	return p, nil
+}
+
+func (c *eventLimits) validate() field.ErrorList {
+	var errs field.ErrorList
+	list := field.NewPath("limits")
+	if len(c.Limits) == 0 {
+		errs = append(errs, field.Invalid(list, c.Limits, "must not be empty"))
+	}
+	types := []string{limitServer, limitNamespace, limitUser, limitSourceAndObject}
+	for i, l := range c.Limits {
+		path := list.Index(i)
+		switch l.Type {
+		case limitServer, limitNamespace, limitUser, limitSourceAndObject:
+		default:
+			errs = append(errs, field.NotSupported(path.Child("type"), l.Type, types))
+		}
+		if l.Burst <= 0 {
+			errs = append(errs, field.Invalid(path.Child("burst"), l.Burst, "must be positive"))
+		}
+		if l.QPS <= 0 {
+			errs = append(errs, field.Invalid(path.Child("qps"), l.QPS, "must be positive"))
+		}
+		if l.Type != limitServer && l.CacheSize < 0 {
+			errs = append(errs, field.Invalid(path.Child("cacheSize"), l.CacheSize, "must not be negative"))
+		}
+	}
+	return errs
+}
+
+// Validate implements admission.ValidatingInterface.
+func (p *eventRateLimit) Validate(_ context.Context, a *admission.Attributes) error {
+	e, ok := a.Object.(*corev1.Event)
+	if !ok || a.DryRun || a.Subresource != "" {
+		return nil
+	}
+	var errs []error
+	for _, l := range p.limits {
+		if key := l.key(a, e); !l.accepts(key) {
+			errs = append(errs, fmt.Errorf("limit reached on type %v for key %v", l.Type, key))
+		}
+	}
+	if len(errs) > 0 {
+		return apierrors.NewTooManyRequestsError(utilerrors.NewAggregate(errs).Error())
+	}
+	return nil
+}
+
+// accepts takes a token from a key's bucket. Two first events of a key at the same time may
+// have a bucket each.
+func (l *eventLimit) accepts(key string) bool {
+	if b, ok := l.buckets.Get(key); ok {
+		return b.(flowcontrol.RateLimiter).TryAccept()
+	}
+	b := flowcontrol.NewTokenBucketRateLimiter(float32(l.QPS), int(l.Burst))
+	l.buckets.Add(key, b)
+	return b.TryAccept()
+}
+
+// key is what events share a bucket by.
+func (l *eventLimit) key(a *admission.Attributes, e *corev1.Event) string {
+	switch l.Type {
+	case limitNamespace:
+		return a.Namespace
+	case limitUser:
+		if a.User != nil {
+			return a.User.Name
+		}
+	case limitSourceAndObject:
+		o := &e.InvolvedObject
+		return strings.Join([]string{e.Source.Component, e.Source.Host, o.Kind, o.Namespace, o.Name, string(o.UID), o.APIVersion}, "")
+	}
+	return ""
+}

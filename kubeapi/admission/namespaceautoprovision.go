@@ -1,0 +1,47 @@
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"triplane/generic/admission"
+	"triplane/kubeapi/group"
+)
+
+// namespaceAutoProvision creates the namespace of what is created in it, where there is none.
+// The namespace is created by the server, whatever the user may do.
+//
+// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: before
+// NamespaceLifecycle, which refuses what has no namespace.
+type namespaceAutoProvision struct {
+	operations
+	stores *group.Stores
+	client kubernetes.Interface
+}
+
+func newNamespaceAutoProvision(d *Dependencies) admission.Interface {
+	return &namespaceAutoProvision{operations{admission.Create}, d.Stores, d.client}
+}
+
+// Admit implements admission.MutatingInterface.
+func (p *namespaceAutoProvision) Admit(ctx context.Context, a *admission.Attributes) error {
+	if a.DryRun || a.Namespace == "" || a.Resource.GroupResource() == core("namespaces") {
+		return nil
+	}
+	_, err := group.GetNew[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", a.Namespace)
+	if err == nil {
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return apierrors.NewInternalError(err)
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}}
+	if _, err := p.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return admission.NewForbidden(a, err)
+	}
+	return nil
+}

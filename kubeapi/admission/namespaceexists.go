@@ -1,0 +1,36 @@
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"triplane/generic/admission"
+	"triplane/kubeapi/group"
+)
+
+// namespaceExists refuses all writes in namespaces that do not exist. NamespaceLifecycle does
+// so, too, but for deletions.
+//
+// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: any.
+type namespaceExists struct {
+	operations
+	stores *group.Stores
+}
+
+func newNamespaceExists(d *Dependencies) admission.Interface {
+	return &namespaceExists{operations{admission.Create, admission.Update, admission.Delete}, d.Stores}
+}
+
+// Validate implements admission.ValidatingInterface.
+func (p *namespaceExists) Validate(ctx context.Context, a *admission.Attributes) error {
+	if a.Namespace == "" || a.Resource.GroupResource() == core("namespaces") {
+		return nil
+	}
+	_, err := group.GetNew[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", a.Namespace)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return apierrors.NewInternalError(err)
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package admission
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"triplane/generic/admission"
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/discovery"
+)
+
+// ownerReferences lets only those change the owner references of an object who may delete the
+// object, and only those make it block its owner's deletion who may update the finalizers
+// of the owner.
+//
+// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: behind the
+// plugins that change objects.
+type ownerReferences struct {
+	operations
+	authz  authorizer.Authorizer
+	groups *discovery.Groups
+}
+
+func newOwnerReferences(d *Dependencies) admission.Interface {
+	return &ownerReferences{operations{admission.Create, admission.Update}, d.Authorizer, d.Groups}
+}
+
+// Validate implements admission.ValidatingInterface.
+func (p *ownerReferences) Validate(ctx context.Context, a *admission.Attributes) error {
+	if p.authz == nil || bindsPods(a) {
+		return nil
+	}
+	now, before := ownersOf(a.Object), ownersOf(a.OldObject)
+	if equality.Semantic.DeepEqual(now, before) {
+		return nil
+	}
+	if a.Operation == admission.Update { // what is new belongs to who creates it
+		if ok, reason, err := p.may(ctx, &authorizer.Attributes{
+			User: a.User, Verb: "delete", Namespace: a.Namespace, Name: a.Name, ResourceRequest: true,
+			APIGroup: a.Resource.Group, APIVersion: a.Resource.Version, Resource: a.Resource.Resource, Subresource: a.Subresource,
+		}); !ok {
+			return forbidden(a, "cannot set an ownerRef on a resource you can't delete: %v, %v", reason, err)
+		}
+	}
+	return p.validateBlocking(ctx, a, now, before)
+}
+
+// bindsPods reports whether an operation binds a pod, whose references a Binding does
+// not change.
+func bindsPods(a *admission.Attributes) bool {
+	return a.Resource.Group == "" && (a.Resource.Resource == "bindings" || a.Resource.Resource == "pods" && a.Subresource == "binding")
+}
+
+func ownersOf(obj any) []metav1.OwnerReference {
+	m, err := meta.Accessor(obj)
+	if obj == nil || err != nil {
+		return nil
+	}
+	return m.GetOwnerReferences()
+}
+
+func (p *ownerReferences) may(ctx context.Context, a *authorizer.Attributes) (ok bool, reason string, err error) {
+	decision, reason, err := p.authz.Authorize(ctx, a)
+	return decision == authorizer.Allow, reason, err
+}
+
+// validateBlocking asks about every owner that is blocked now and was not.
+func (p *ownerReferences) validateBlocking(ctx context.Context, a *admission.Attributes, now, before []metav1.OwnerReference) error {
+	blocked := map[types.UID]bool{}
+	for i := range before {
+		blocked[before[i].UID] = blocks(&before[i])
+	}
+	for i := range now {
+		ref := &now[i]
+		if !blocks(ref) || blocked[ref.UID] {
+			continue
+		}
+		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+		r, ok := p.groups.ResourceOf(gvk)
+		if !ok {
+			return forbidden(a, "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %v Kind %v", ref.APIVersion, ref.Kind)
+		}
+		attributes := &authorizer.Attributes{
+			User: a.User, Verb: "update", Name: ref.Name, ResourceRequest: true,
+			APIGroup: gvk.Group, APIVersion: gvk.Version, Resource: r.Name, Subresource: "finalizers",
+		}
+		if r.Namespaced {
+			attributes.Namespace = a.Namespace
+		}
+		if ok, reason, err := p.may(ctx, attributes); !ok {
+			return forbidden(a, "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: %v, %v", reason, err)
+		}
+	}
+	return nil
+}
+
+func blocks(r *metav1.OwnerReference) bool {
+	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
+}

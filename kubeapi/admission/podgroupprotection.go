@@ -1,0 +1,33 @@
+package admission
+
+import (
+	"context"
+
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+
+	"triplane/generic/admission"
+)
+
+// gateWorkloads guards workloads and pod groups.
+const gateWorkloads = "GenericWorkload"
+
+// podGroupProtection adds the finalizer that keeps a pod group while it has pods; a
+// controller removes it.
+//
+// Options: the gate GenericWorkload, off by default. Metrics: none. Order: any.
+type podGroupProtection struct{ operations }
+
+func newPodGroupProtection(d *Dependencies) admission.Interface {
+	if !d.enabled(gateWorkloads) {
+		return podGroupProtection{}
+	}
+	return podGroupProtection{operations{admission.Create}}
+}
+
+// Admit implements admission.MutatingInterface.
+func (podGroupProtection) Admit(_ context.Context, a *admission.Attributes) error {
+	if g, ok := a.Object.(*schedulingv1alpha2.PodGroup); ok && a.Subresource == "" {
+		addFinalizer(&g.ObjectMeta, "scheduling.k8s.io/podgroup-protection")
+	}
+	return nil
+}

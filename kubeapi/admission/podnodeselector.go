@@ -1,0 +1,122 @@
+package admission
+
+import (
+	"context"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/configuration"
+	"triplane/kubeapi/group"
+)
+
+// podNodeSelector adds the node selector of a namespace to its pods, and refuses pods that
+// contradict it or select by labels that the configuration does not grant the namespace. A
+// namespace's selector is its annotation scheduler.alpha.kubernetes.io/node-selector, or the
+// cluster's default.
+//
+// Options: --enable-admission-plugins; it is off by default. Its configuration is
+// podNodeSelectorPluginConfig: a map from namespaces, and clusterDefaultNodeSelector, to
+// selectors. Metrics: none. Order: before webhooks; what they change is validated.
+type podNodeSelector struct {
+	operations
+	stores    *group.Stores
+	byDefault labels.Set
+	allowed   map[string]labels.Set // by namespace
+}
+
+const (
+	nodeSelectorAnnotation = "scheduler.alpha.kubernetes.io/node-selector"
+	clusterNodeSelector    = "clusterDefaultNodeSelector"
+)
+
+func newPodNodeSelector(d *Dependencies, raw []byte) (admission.Interface, error) {
+	var c struct {
+		PodNodeSelectorPluginConfig map[string]string `json:"podNodeSelectorPluginConfig"`
+	}
+	if len(raw) > 0 {
+		if err := configuration.DecodeUnversioned(raw, &c); err != nil {
+			return nil, err
+		}
+	}
+	p := &podNodeSelector{operations: operations{admission.Create}, stores: d.Stores, allowed: map[string]labels.Set{}}
+	for name, text := range c.PodNodeSelectorPluginConfig {
+		selector, err := labels.ConvertSelectorToLabelsMap(text)
+		if err != nil {
+			return nil, err
+		}
+		if name == clusterNodeSelector {
+			p.byDefault = selector
+			continue
+		}
+		p.allowed[name] = selector
+	}
+	return p, nil
+}
+
+// Admit implements admission.MutatingInterface.
+func (p *podNodeSelector) Admit(ctx context.Context, a *admission.Attributes) error {
+	pod := podOf(a)
+	if pod == nil {
+		return nil
+	}
+	selector, err := p.selectorOf(ctx, a.Namespace)
+	if err != nil {
+		return err
+	}
+	if labels.Conflicts(selector, pod.Spec.NodeSelector) {
+		return forbidden(a, "pod node label selector conflicts with its namespace node label selector")
+	}
+	if len(selector) > 0 {
+		pod.Spec.NodeSelector = labels.Merge(selector, pod.Spec.NodeSelector)
+	}
+	return p.Validate(ctx, a)
+}
+
+// Validate implements admission.ValidatingInterface.
+func (p *podNodeSelector) Validate(ctx context.Context, a *admission.Attributes) error {
+	pod := podOf(a)
+	if pod == nil {
+		return nil
+	}
+	selector, err := p.selectorOf(ctx, a.Namespace)
+	if err != nil {
+		return err
+	}
+	if labels.Conflicts(selector, pod.Spec.NodeSelector) {
+		return forbidden(a, "pod node label selector conflicts with its namespace node label selector")
+	}
+	allowed, bounded := p.allowed[a.Namespace]
+	if !bounded {
+		return nil
+	}
+	for k, v := range maps.All(pod.Spec.NodeSelector) {
+		if value, ok := allowed[k]; !ok || value != v {
+			return forbidden(a, "pod node label selector labels conflict with its namespace allowed node label selectors")
+		}
+	}
+	return nil
+}
+
+// selectorOf is the node selector of a namespace.
+func (p *podNodeSelector) selectorOf(ctx context.Context, namespace string) (labels.Set, error) {
+	ns, err := group.GetNew[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", namespace)
+	if apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	text, ok := ns.Annotations[nodeSelectorAnnotation]
+	if !ok {
+		return p.byDefault, nil
+	}
+	selector, err := labels.ConvertSelectorToLabelsMap(text)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return selector, nil
+}

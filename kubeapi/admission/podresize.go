@@ -1,0 +1,66 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/admission"
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/podspec"
+)
+
+// podResize refuses resizes that can never succeed: beyond what the pod's node can give
+// (with a cause of the type NodeCapacity), or on a node whose operating system cannot resize
+// (UnsupportedPlatform).
+//
+// Options: none. Metrics: none. Order: any.
+type podResize struct {
+	operations
+	stores *group.Stores
+}
+
+func newPodResize(d *Dependencies) admission.Interface {
+	return &podResize{operations{admission.Update}, d.Stores}
+}
+
+// Validate implements admission.ValidatingInterface.
+func (p *podResize) Validate(ctx context.Context, a *admission.Attributes) error {
+	if a.Resource.GroupResource() != core("pods") || a.Subresource != "resize" {
+		return nil
+	}
+	pod, ok := a.Object.(*corev1.Pod)
+	old, had := a.OldObject.(*corev1.Pod)
+	if !ok || !had || pod.Spec.NodeName == "" {
+		return nil
+	}
+	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", pod.Spec.NodeName)
+	if err != nil {
+		return nil // nobody knows what such a node can
+	}
+	if os := n.Labels[corev1.LabelOSStable]; os != "" && os != string(corev1.Linux) {
+		return caused(admission.Forbidden(a, fmt.Errorf("pod resize is not supported on %s nodes", os)), "UnsupportedPlatform")
+	}
+	return exceeds(a, podspec.Requests(&pod.Spec), podspec.Requests(&old.Spec), n.Status.Allocatable)
+}
+
+// exceeds refuses what is more than before and more than the node can give.
+func exceeds(a *admission.Attributes, now, before, allocatable corev1.ResourceList) error {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		want, had := now[name], before[name]
+		limit, known := allocatable[name]
+		if known && want.Cmp(had) > 0 && want.Cmp(limit) > 0 {
+			return caused(admission.Forbidden(a, fmt.Errorf("node didn't have enough allocatable: %s, requested: %s, allocatable: %s", name, want.String(), limit.String())), "NodeCapacity")
+		}
+	}
+	return nil
+}
+
+// caused adds the cause by which clients know what to do.
+func caused(err *apierrors.StatusError, cause metav1.CauseType) error {
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: cause, Message: err.ErrStatus.Message})
+	return err
+}

@@ -1,0 +1,156 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/configuration"
+	"triplane/kubeapi/group"
+	"triplane/kubeapi/podspec"
+)
+
+// podTolerations adds the default tolerations of a namespace to its pods, and refuses pods
+// with tolerations beyond those that the namespace is allowed. Both are annotations of the
+// namespace, scheduler.alpha.kubernetes.io/defaultTolerations and …/tolerationsWhitelist; where
+// one is absent, that of the cluster counts.
+//
+// Options: --enable-admission-plugins; it is off by default. Its configuration
+// (podtolerationrestriction.admission.k8s.io/v1alpha1, kind Configuration) has the cluster's
+// tolerations. Metrics: none. Order: behind DefaultTolerationSeconds, whose tolerations must be allowed.
+type podTolerations struct {
+	operations
+	stores             *group.Stores
+	byDefault, allowed []corev1.Toleration
+}
+
+const (
+	defaultTolerationsAnnotation = "scheduler.alpha.kubernetes.io/defaultTolerations"
+	allowedTolerationsAnnotation = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
+)
+
+func newPodTolerations(d *Dependencies, raw []byte) (admission.Interface, error) {
+	var c struct {
+		Default   []corev1.Toleration `json:"default"`
+		Whitelist []corev1.Toleration `json:"whitelist"`
+	}
+	kind := schema.GroupVersionKind{Group: "podtolerationrestriction.admission.k8s.io", Version: "v1alpha1", Kind: "Configuration"}
+	if err := configuration.Decode(raw, &c, kind); err != nil {
+		return nil, err
+	}
+	return &podTolerations{operations{admission.Create, admission.Update}, d.Stores, c.Default, c.Whitelist}, nil
+}
+
+// Admit implements admission.MutatingInterface.
+func (p *podTolerations) Admit(ctx context.Context, a *admission.Attributes) error {
+	pod := podOf(a)
+	if pod == nil || unchanged(a, pod) {
+		return nil
+	}
+	if a.Operation == admission.Create {
+		defaults, err := p.of(ctx, a, defaultTolerationsAnnotation, p.byDefault)
+		if err != nil {
+			return err
+		}
+		pod.Spec.Tolerations = merged(pod.Spec.Tolerations, defaults)
+	}
+	if class := podspec.QOSClass(&pod.Spec); class != corev1.PodQOSBestEffort {
+		pressure := corev1.Toleration{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
+		pod.Spec.Tolerations = merged(pod.Spec.Tolerations, []corev1.Toleration{pressure})
+	}
+	return p.Validate(ctx, a)
+}
+
+// Validate implements admission.ValidatingInterface.
+func (p *podTolerations) Validate(ctx context.Context, a *admission.Attributes) error {
+	pod := podOf(a)
+	if pod == nil || unchanged(a, pod) {
+		return nil
+	}
+	allowed, err := p.of(ctx, a, allowedTolerationsAnnotation, p.allowed)
+	if err != nil || len(allowed) == 0 {
+		return err
+	}
+	for i := range pod.Spec.Tolerations {
+		t := &pod.Spec.Tolerations[i]
+		if !slices.ContainsFunc(allowed, func(by corev1.Toleration) bool { return covers(&by, t) }) {
+			return forbidden(a, "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist")
+		}
+	}
+	return nil
+}
+
+// unchanged reports whether an update leaves the tolerations alone.
+func unchanged(a *admission.Attributes, p *corev1.Pod) bool {
+	old, ok := a.OldObject.(*corev1.Pod)
+	return a.Operation == admission.Update && ok && equality.Semantic.DeepEqual(p.Spec.Tolerations, old.Spec.Tolerations)
+}
+
+// of are the tolerations in an annotation of the pod's namespace, or those of the
+// cluster.
+func (p *podTolerations) of(ctx context.Context, a *admission.Attributes, annotation string, cluster []corev1.Toleration) ([]corev1.Toleration, error) {
+	ns, err := group.GetNew[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", a.Namespace)
+	if apierrors.IsNotFound(err) {
+		return nil, forbidden(a, "namespace %s not found", a.Namespace)
+	}
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	text, ok := ns.Annotations[annotation]
+	if !ok {
+		return cluster, nil
+	}
+	if text == "" {
+		return nil, nil
+	}
+	var list []corev1.Toleration
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return list, nil
+}
+
+// merged are the tolerations of both lists, without those that another one covers.
+func merged(first, second []corev1.Toleration) []corev1.Toleration {
+	all := append(slices.Clone(first), second...)
+	var out []corev1.Toleration
+	for i := range all {
+		redundant := false
+		for j := range all {
+			if i == j || !covers(&all[j], &all[i]) {
+				continue
+			}
+			// Of two that are equal the first one stays.
+			redundant = redundant || j < i || !covers(&all[i], &all[j])
+		}
+		if !redundant {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+// covers reports whether one toleration tolerates all that another one does.
+func covers(by, t *corev1.Toleration) bool {
+	if equality.Semantic.DeepEqual(by, t) {
+		return true
+	}
+	switch {
+	case by.Key != t.Key && (by.Key != "" || by.Operator != corev1.TolerationOpExists):
+		return false
+	case by.Effect != t.Effect && by.Effect != "":
+		return false
+	case by.TolerationSeconds != nil && (t.TolerationSeconds == nil || *t.TolerationSeconds > *by.TolerationSeconds):
+		return false
+	}
+	if by.Operator == corev1.TolerationOpExists {
+		return true
+	}
+	return t.Operator != corev1.TolerationOpExists && by.Value == t.Value
+}

@@ -1,0 +1,69 @@
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"triplane/generic/admission"
+	"triplane/kubeapi/group"
+)
+
+// podTopology gives a pod the labels of its node that say where the node is, zone and region,
+// when the pod is bound to the node or created there: so the pod can know by the downward
+// API (KEP-4742). Labels that the pod or binding has are kept.
+//
+// Options: the gate PodTopologyLabelsAdmission, on by default. Metrics: none. Order: any.
+type podTopology struct {
+	operations
+	stores *group.Stores
+}
+
+func newPodTopology(d *Dependencies) admission.Interface {
+	if !d.enabled("PodTopologyLabelsAdmission") {
+		return &podTopology{}
+	}
+	return &podTopology{operations{admission.Create}, d.Stores}
+}
+
+// Admit implements admission.MutatingInterface.
+func (p *podTopology) Admit(ctx context.Context, a *admission.Attributes) error {
+	switch o := a.Object.(type) {
+	case *corev1.Binding:
+		if o.Target.Kind == "" || o.Target.Kind == "Node" {
+			return p.label(ctx, o, o.Target.Name)
+		}
+	case *corev1.Pod:
+		if a.Subresource == "" {
+			return p.label(ctx, o, o.Spec.NodeName)
+		}
+	}
+	return nil
+}
+
+func (p *podTopology) label(ctx context.Context, o group.Object, node string) error {
+	if node == "" {
+		return nil
+	}
+	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", node)
+	if apierrors.IsNotFound(err) {
+		return nil // whose labels nobody knows
+	}
+	if err != nil {
+		return err
+	}
+	labels := o.GetLabels()
+	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
+		value, ok := n.Labels[key]
+		if _, has := labels[key]; has || !ok {
+			continue
+		}
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[key] = value
+	}
+	o.SetLabels(labels)
+	return nil
+}

@@ -1,0 +1,98 @@
+package apps
+
+import (
+	"maps"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	appsv1beta1 "k8s.io/api/apps/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	extensionsv1beta1 "k8s.io/api/extensions/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/registry"
+)
+
+// What the first betas of the workloads have in common: a selector that is left out
+// is that of the template's labels. Their other defaults were filled in when they were
+// stored.
+
+const (
+	appsBeta1  = "apps/v1beta1"
+	appsBeta2  = "apps/v1beta2"
+	extensions = "extensions/v1beta1"
+
+	// rollbackAnnotation keeps what the betas had a field for.
+	rollbackAnnotation = appsv1.DeprecatedRollbackTo
+)
+
+func formerDeployments() []registry.Version[*appsv1.Deployment] {
+	return append(registry.SameFields[*appsv1.Deployment]("Deployment", appsBeta2),
+		registry.VersionOf(appsv1beta1.SchemeGroupVersion.WithKind("Deployment"), func(old *appsv1beta1.Deployment) (*appsv1.Deployment, error) {
+			out := &appsv1.Deployment{}
+			err := registry.CopyFields(old, out)
+			if r := old.Spec.RollbackTo; r != nil {
+				annotate(out, rollbackAnnotation, r.Revision)
+			}
+			selectTemplate(&out.Spec.Selector, &out.Spec.Template)
+			return out, err
+		}, nil),
+		registry.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("Deployment"), func(old *extensionsv1beta1.Deployment) (*appsv1.Deployment, error) {
+			out := &appsv1.Deployment{}
+			err := registry.CopyFields(old, out)
+			if r := old.Spec.RollbackTo; r != nil {
+				annotate(out, rollbackAnnotation, r.Revision)
+			}
+			selectTemplate(&out.Spec.Selector, &out.Spec.Template)
+			return out, err
+		}, nil))
+}
+
+func formerDaemonSets() []registry.Version[*appsv1.DaemonSet] {
+	return append(registry.SameFields[*appsv1.DaemonSet]("DaemonSet", appsBeta2),
+		registry.VersionOf(extensionsv1beta1.SchemeGroupVersion.WithKind("DaemonSet"), func(old *extensionsv1beta1.DaemonSet) (*appsv1.DaemonSet, error) {
+			out := &appsv1.DaemonSet{}
+			err := registry.CopyFields(old, out)
+			if g := old.Spec.TemplateGeneration; g != 0 {
+				annotate(out, appsv1.DeprecatedTemplateGeneration, g)
+			}
+			selectTemplate(&out.Spec.Selector, &out.Spec.Template)
+			if out.Spec.UpdateStrategy.Type == "" {
+				out.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
+			}
+			return out, err
+		}, nil))
+}
+
+func formerReplicaSets() []registry.Version[*appsv1.ReplicaSet] {
+	out := registry.SameFields[*appsv1.ReplicaSet]("ReplicaSet", appsBeta2, extensions)
+	out[1].Default = registry.DefaultOf(func(r *appsv1.ReplicaSet) { selectTemplate(&r.Spec.Selector, &r.Spec.Template) })
+	return out
+}
+
+func formerStatefulSets() []registry.Version[*appsv1.StatefulSet] {
+	out := registry.SameFields[*appsv1.StatefulSet]("StatefulSet", appsBeta2, appsBeta1)
+	out[1].Default = registry.DefaultOf(func(s *appsv1.StatefulSet) {
+		selectTemplate(&s.Spec.Selector, &s.Spec.Template)
+		if s.Spec.UpdateStrategy.Type == "" {
+			s.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+		}
+	})
+	return out
+}
+
+func selectTemplate(selector **metav1.LabelSelector, template *corev1.PodTemplateSpec) {
+	if *selector == nil && len(template.Labels) > 0 {
+		*selector = &metav1.LabelSelector{MatchLabels: maps.Clone(template.Labels)}
+	}
+}
+
+// annotate keeps what the hub has no field for.
+func annotate(obj metav1.Object, key string, value int64) {
+	annotations := maps.Clone(obj.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = strconv.FormatInt(value, 10)
+	obj.SetAnnotations(annotations)
+}

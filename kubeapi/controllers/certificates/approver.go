@@ -1,0 +1,114 @@
+package certificates
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	certificatesv1client "k8s.io/client-go/kubernetes/typed/certificates/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	serviceAccount = "certificate-controller"
+	workers        = 3
+)
+
+type approver struct {
+	env     *control.Env
+	client  certificatesv1client.CertificateSigningRequestInterface
+	reviews authorizationv1client.SubjectAccessReviewInterface
+}
+
+// NewApprover makes the controller that approves, and returns how it works.
+func NewApprover(e *control.Env) (func(context.Context), error) {
+	client, err := certificatesv1client.NewForConfig(e.As(serviceAccount))
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := authorizationv1client.NewForConfig(e.As(serviceAccount))
+	if err != nil {
+		return nil, err
+	}
+	a := &approver{env: e, client: client.CertificateSigningRequests(), reviews: reviews.SubjectAccessReviews()}
+	queue := control.NewQueue(e, "certificate_approval", a.sync)
+	follow(e, queue)
+	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+}
+
+// follow enters all requests that there are, and that change.
+func follow(e *control.Env, queue *control.Queue[string]) {
+	e.Feed.On(csrs, func(o *control.Object) {
+		if !o.Deleted() {
+			queue.Add(o.Name)
+		}
+	})
+}
+
+// sync approves a kubelet's request for its client certificate, if the user may ask
+// for it.
+func (a *approver) sync(ctx context.Context, name string) error {
+	csr, err := control.Get[*certificatesv1.CertificateSigningRequest](ctx, a.env, csrs, "", name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName || len(csr.Status.Certificate) > 0 ||
+		condition(csr, certificatesv1.CertificateApproved) != nil || condition(csr, certificatesv1.CertificateDenied) != nil {
+		return err
+	}
+	r, err := parse(csr)
+	if err != nil || kubeletClient(r, csr.Spec.Usages) != nil {
+		return nil //nolint:nilerr // it is for an administrator to decide
+	}
+	kinds := []struct{ subresource, message string }{{"nodeclient", "Auto approving kubelet client certificate after SubjectAccessReview."}}
+	if r.Subject.CommonName == csr.Spec.Username {
+		kinds = append([]struct{ subresource, message string }{
+			{"selfnodeclient", "Auto approving self kubelet client certificate after SubjectAccessReview."},
+		}, kinds...)
+	}
+	for _, k := range kinds {
+		allowed, err := a.allowed(ctx, csr, k.subresource)
+		if err != nil {
+			return err
+		}
+		if allowed {
+			return a.approve(ctx, csr, k.message)
+		}
+	}
+	return nil
+}
+
+func (a *approver) approve(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, message string) error {
+	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+		Type: certificatesv1.CertificateApproved, Status: conditionTrue, Reason: "AutoApproved", Message: message,
+	})
+	_, err := a.client.UpdateApproval(ctx, csr.Name, csr, metav1.UpdateOptions{})
+	if err != nil {
+		return fmt.Errorf("approving %s: %w", csr.Name, err)
+	}
+	return nil
+}
+
+// allowed reports whether who made the request may create such certificates.
+func (a *approver) allowed(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, subresource string) (bool, error) {
+	extra := map[string]authorizationv1.ExtraValue{}
+	for key, values := range csr.Spec.Extra {
+		extra[strings.ToLower(key)] = authorizationv1.ExtraValue(values)
+	}
+	review, err := a.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: csr.Spec.Username, UID: csr.Spec.UID, Groups: csr.Spec.Groups, Extra: extra,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Group: certificatesv1.GroupName, Version: "*", Resource: csrs.Resource, Subresource: subresource, Verb: "create",
+		},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		return false, err
+	}
+	return review.Status.Allowed, nil
+}

@@ -1,0 +1,86 @@
+package certificates
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	certificatesv1client "k8s.io/client-go/kubernetes/typed/certificates/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	// settled is how long requests stay that are signed, denied or failed.
+	settled = time.Hour
+	// pending is how long requests wait for a decision, or a signature.
+	pending = 24 * time.Hour
+)
+
+type cleaner struct {
+	env    *control.Env
+	client certificatesv1client.CertificateSigningRequestInterface
+	queue  *control.Queue[string]
+	now    func() time.Time
+}
+
+// NewCleaner makes the controller that deletes requests, and returns how it works.
+func NewCleaner(e *control.Env) (func(context.Context), error) {
+	client, err := certificatesv1client.NewForConfig(e.As(serviceAccount))
+	if err != nil {
+		return nil, err
+	}
+	c := &cleaner{env: e, client: client.CertificateSigningRequests(), now: time.Now}
+	c.queue = control.NewQueue(e, "certificate_cleaning", c.sync)
+	follow(e, c.queue)
+	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
+}
+
+func (c *cleaner) sync(ctx context.Context, name string) error {
+	csr, err := control.Get[*certificatesv1.CertificateSigningRequest](ctx, c.env, csrs, "", name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if left := expiry(csr).Sub(c.now()); left > 0 {
+		c.queue.AddAfter(name, left)
+		return nil
+	}
+	err = c.client.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &csr.UID, ResourceVersion: &csr.ResourceVersion}})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// expiry is when a request is of no use any more.
+func expiry(csr *certificatesv1.CertificateSigningRequest) time.Time {
+	at := csr.CreationTimestamp.Add(pending)
+	soonest := func(t time.Time) {
+		if t.Before(at) {
+			at = t
+		}
+	}
+	for i := range csr.Status.Conditions {
+		switch c := &csr.Status.Conditions[i]; c.Type {
+		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
+			soonest(c.LastUpdateTime.Add(settled))
+		case certificatesv1.CertificateApproved:
+			if len(csr.Status.Certificate) > 0 {
+				soonest(c.LastUpdateTime.Add(settled))
+			}
+		}
+	}
+	if block, _ := pem.Decode(csr.Status.Certificate); block != nil {
+		if certificate, err := x509.ParseCertificate(block.Bytes); err == nil {
+			soonest(certificate.NotAfter)
+		}
+	}
+	return at
+}

@@ -1,0 +1,265 @@
+package control
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/storage"
+	"triplane/generic/storage/cache"
+)
+
+// Object is a stored object, or its deletion.
+type Object struct {
+	Resource        schema.GroupResource
+	Namespace, Name string
+	Key             string
+	// Value is as storage holds it, decrypted; nil where the object is gone.
+	Value    []byte
+	Revision int64
+}
+
+// Deleted reports whether the object is gone.
+func (o *Object) Deleted() bool { return o.Value == nil }
+
+// Handler gets the objects of a resource: those that exist, and then each change. An
+// object may be handed out again without a change, and of several changes the last
+// may come alone. Handlers are called one after the other, and must not block.
+type Handler func(o *Object)
+
+// Listed is called when all objects of a resource have been handed out as they were
+// at a revision; present reports whether a key was among them.
+type Listed func(resource schema.GroupResource, revision int64, present func(key string) bool)
+
+// Feed follows the stored objects of a server. Handlers are entered before Run.
+type Feed struct {
+	taps    func() []*cache.Tap
+	routes  *routes
+	groups  *Resources
+	exact   map[schema.GroupResource][]Handler
+	all     []Handler
+	listed  []Listed
+	gone    []Handler
+	ignored map[schema.GroupResource]bool
+
+	synced   chan struct{}
+	reported map[schema.GroupResource]bool // of followResources: failures in the log
+
+	mu   sync.Mutex // held while handlers are called
+	seen map[schema.GroupResource]int64
+}
+
+// NewFeed follows the hubs' changes. resources says what there is to follow.
+func NewFeed(hubs []*cache.Hub, resources *Resources) *Feed {
+	return &Feed{
+		taps: func() []*cache.Tap {
+			taps := make([]*cache.Tap, len(hubs))
+			for i, h := range hubs {
+				taps[i] = h.Tap()
+			}
+			return taps
+		},
+		routes: newRoutes(resources), groups: resources,
+		exact:   map[schema.GroupResource][]Handler{},
+		ignored: map[schema.GroupResource]bool{{Resource: "events"}: true},
+		synced:  make(chan struct{}), reported: map[schema.GroupResource]bool{}, seen: map[schema.GroupResource]int64{},
+	}
+}
+
+// On has the objects of a resource handed to h.
+func (f *Feed) On(resource schema.GroupResource, h Handler) {
+	f.exact[resource] = append(f.exact[resource], h)
+}
+
+// OnAll has the objects of all resources but events handed to h, and listed called
+// whenever those of a resource have been read anew.
+func (f *Feed) OnAll(h Handler, listed Listed) {
+	f.all = append(f.all, h)
+	f.listed = append(f.listed, listed)
+}
+
+// OnDeletion has each deletion that happens handed to h, of any resource but events.
+func (f *Feed) OnDeletion(h Handler) { f.gone = append(f.gone, h) }
+
+// Synced is closed when all objects that existed at the start were handed out.
+func (f *Feed) Synced() <-chan struct{} { return f.synced }
+
+// Run hands objects out until ctx ends.
+func (f *Feed) Run(ctx context.Context) {
+	taps := f.taps()
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, tap := range taps {
+		defer tap.Stop()
+		running.Go(func() { f.follow(ctx, tap) })
+	}
+	f.followResources(ctx)
+}
+
+// follow hands out the changes of a hub.
+func (f *Feed) follow(ctx context.Context, tap *cache.Tap) {
+	for {
+		changes, lost, err := tap.Next(ctx)
+		if err != nil {
+			return
+		}
+		if lost {
+			f.readAgain(ctx)
+		}
+		f.mu.Lock()
+		for i := range changes {
+			f.change(&changes[i])
+		}
+		f.mu.Unlock()
+	}
+}
+
+// change hands out a change. f.mu is held.
+func (f *Feed) change(c *storage.Change) {
+	resource, rest, ok := f.routes.find(c.Key)
+	if !ok || f.ignored[resource] || c.Revision <= f.seen[resource] {
+		return
+	}
+	if c.Deleted() {
+		o := newObject(resource, c.Key, rest, nil, c.Revision)
+		for _, h := range f.gone {
+			h(o)
+		}
+		f.handOut(o)
+		return
+	}
+	if !f.wanted(resource) {
+		return
+	}
+	decoded := *c
+	if err := f.routes.decode(resource, &decoded); err != nil {
+		klog.V(2).InfoS("A change of storage cannot be read", "key", c.Key, "err", err)
+		return
+	}
+	f.handOut(newObject(resource, c.Key, rest, decoded.Value, c.Revision))
+}
+
+func (f *Feed) wanted(resource schema.GroupResource) bool {
+	if f.ignored[resource] {
+		return false
+	}
+	return len(f.all) > 0 || len(f.exact[resource]) > 0
+}
+
+func (f *Feed) handOut(o *Object) {
+	for _, h := range f.exact[o.Resource] {
+		h(o)
+	}
+	for _, h := range f.all {
+		h(o)
+	}
+}
+
+// retryEvery is how often a resource that cannot be read is tried again.
+const retryEvery = 2 * time.Second
+
+// followResources reads the objects of each resource that is, or comes to be,
+// served.
+func (f *Feed) followResources(ctx context.Context) {
+	changes := f.groups.Subscribe()
+	defer changes.Stop()
+	known, unread := map[schema.GroupResource]bool{}, map[schema.GroupResource]bool{}
+	synced := false
+	for {
+		wait, done := ctx, context.CancelFunc(func() {})
+		if len(unread) > 0 {
+			wait, done = context.WithTimeout(ctx, retryEvery)
+		}
+		_, err := changes.Next(wait)
+		done()
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			f.groups.Refresh()
+			for _, r := range f.groups.Local() {
+				if gr := r.GroupResource(); !known[gr] {
+					known[gr], unread[gr] = true, true
+				}
+			}
+		}
+		f.readAll(ctx, unread)
+		if len(unread) == 0 && !synced {
+			synced = true
+			close(f.synced)
+		}
+	}
+}
+
+// readAll reads resources, and takes those out of the set that it could read.
+func (f *Feed) readAll(ctx context.Context, unread map[schema.GroupResource]bool) {
+	for gr := range unread {
+		err := f.read(ctx, gr)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			delete(unread, gr)
+			delete(f.reported, gr)
+		} else if !f.reported[gr] {
+			f.reported[gr] = true
+			klog.ErrorS(err, "Controllers cannot read the objects of a resource yet", "resource", gr.String())
+		}
+	}
+}
+
+// readAgain reads the objects of all resources, of which changes may be missing.
+func (f *Feed) readAgain(ctx context.Context) {
+	for _, r := range f.groups.Local() {
+		for f.read(ctx, r.GroupResource()) != nil && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(retryEvery):
+			}
+		}
+	}
+}
+
+// page is how many objects are read at once.
+const page = 10_000
+
+// read hands out the objects of a resource, if anybody wants them.
+func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
+	backend, prefix := f.routes.storage(resource)
+	if backend == nil || !f.wanted(resource) {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var present map[string]struct{}
+	if len(f.listed) > 0 {
+		present = map[string]struct{}{}
+	}
+	opts := storage.RangeOptions{Prefix: prefix, Limit: page}
+	for {
+		result, err := backend.Range(ctx, opts)
+		if err != nil {
+			return err
+		}
+		for i := range result.Items {
+			kv := &result.Items[i]
+			if present != nil {
+				present[kv.Key] = struct{}{}
+			}
+			f.handOut(newObject(resource, kv.Key, kv.Key[len(prefix):], kv.Value, kv.Revision))
+		}
+		opts.Revision = result.Revision
+		if !result.More || len(result.Items) == 0 {
+			break
+		}
+		opts.After = result.Items[len(result.Items)-1].Key
+	}
+	f.seen[resource] = max(f.seen[resource], opts.Revision)
+	for _, listed := range f.listed {
+		listed(resource, opts.Revision, func(key string) bool { _, ok := present[key]; return ok })
+	}
+	return nil
+}

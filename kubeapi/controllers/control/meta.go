@@ -1,0 +1,122 @@
+package control
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"triplane/generic/wire"
+)
+
+// Meta is what controllers read of objects of any kind.
+type Meta struct {
+	APIVersion, Kind string
+	Namespace, Name  string
+	UID              types.UID
+	// Deleting is true once the object has a deletion timestamp.
+	Deleting   bool
+	Finalizers []string
+	Owners     []metav1.OwnerReference
+}
+
+// Fields of ObjectMeta in protobuf.
+const (
+	metaName              = 1
+	metaNamespace         = 3
+	metaUID               = 5
+	metaDeletionTimestamp = 9
+	metaOwnerReferences   = 13
+	metaFinalizers        = 14
+)
+
+// ReadMeta reads the metadata of a stored object, and nothing else of it.
+func ReadMeta(value []byte) (Meta, error) {
+	if wire.IsProtobuf(value) {
+		return readProtobuf(value)
+	}
+	var o struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Namespace         string                  `json:"namespace"`
+			Name              string                  `json:"name"`
+			UID               types.UID               `json:"uid"`
+			DeletionTimestamp *string                 `json:"deletionTimestamp"`
+			Finalizers        []string                `json:"finalizers"`
+			OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(value, &o); err != nil {
+		return Meta{}, err
+	}
+	m := &o.Metadata
+	return Meta{
+		APIVersion: o.APIVersion, Kind: o.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
+		Deleting: m.DeletionTimestamp != nil, Finalizers: m.Finalizers, Owners: m.OwnerReferences,
+	}, nil
+}
+
+func readProtobuf(value []byte) (Meta, error) {
+	e, ok := wire.OpenEnvelope(value)
+	if !ok {
+		return Meta{}, wire.ErrNotProtobuf
+	}
+	m := Meta{APIVersion: string(e.APIVersion), Kind: string(e.Kind)}
+	meta, ok := wire.OnlyField(e.Object, wire.ObjectMetadata)
+	if !ok {
+		return m, fmt.Errorf("%s without metadata", m.Kind)
+	}
+	for i := 0; i < len(meta.Payload); {
+		f, ok := wire.NextField(meta.Payload, i)
+		if !ok {
+			return m, wire.ErrNotProtobuf
+		}
+		i = f.End
+		switch f.Number {
+		case metaName:
+			m.Name = string(f.Payload)
+		case metaNamespace:
+			m.Namespace = string(f.Payload)
+		case metaUID:
+			m.UID = types.UID(f.Payload)
+		case metaDeletionTimestamp:
+			m.Deleting = true
+		case metaFinalizers:
+			m.Finalizers = append(m.Finalizers, string(f.Payload))
+		case metaOwnerReferences:
+			var owner metav1.OwnerReference
+			if err := owner.Unmarshal(f.Payload); err != nil {
+				return m, err
+			}
+			m.Owners = append(m.Owners, owner)
+		}
+	}
+	return m, nil
+}
+
+// Texts without which a JSON object has neither owners nor a deletion timestamp.
+var ownersText, deletionText = []byte(`"ownerReferences"`), []byte(`"deletionTimestamp"`)
+
+// Related reports whether a stored object may have owners, or is being deleted. It
+// costs little, and may be true for an object that only mentions them.
+func Related(value []byte) bool {
+	if !wire.IsProtobuf(value) {
+		return bytes.Contains(value, ownersText) || bytes.Contains(value, deletionText)
+	}
+	e, ok := wire.OpenEnvelope(value)
+	if !ok {
+		return false
+	}
+	meta, ok := wire.OnlyField(e.Object, wire.ObjectMetadata)
+	for i := 0; ok && i < len(meta.Payload); {
+		var f wire.Field
+		if f, ok = wire.NextField(meta.Payload, i); f.Number == metaOwnerReferences || f.Number == metaDeletionTimestamp {
+			return ok
+		}
+		i = f.End
+	}
+	return false
+}

@@ -1,0 +1,40 @@
+package control
+
+import (
+	"bytes"
+	"context"
+
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/registry"
+	"triplane/generic/wire"
+	"triplane/kubeapi/group"
+)
+
+// Key names an object in the queue of a controller. The namespace of cluster-scoped
+// objects is "".
+type Key struct{ Namespace, Name string }
+
+// KeyOf is the key of an object of the feed.
+func KeyOf(o *Object) Key { return Key{o.Namespace, o.Name} }
+
+// Get reads an object from the watch cache. It is the caller's own.
+func Get[T registry.Object](ctx context.Context, e *Env, gr schema.GroupResource, namespace, name string) (T, error) {
+	return group.Get[T](Reading(ctx), e.Stores, gr, namespace, name, group.Cached)
+}
+
+// List reads the objects of a namespace, "" for all, from the watch cache. They are
+// the caller's own.
+func List[T registry.Object](ctx context.Context, e *Env, gr schema.GroupResource, namespace string) ([]T, error) {
+	return group.List[T](Reading(ctx), e.Stores, gr, namespace, &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+}
+
+// Mentions reports whether an object's stored form holds a text: a quick way to
+// leave out objects that do not concern a controller.
+func (o *Object) Mentions(text string) bool { return bytes.Contains(o.Value, []byte(text)) }
+
+// Decode reads an object of the feed whose kind is stored as protobuf.
+func Decode[T interface{ Unmarshal([]byte) error }](o *Object, into T) (T, error) {
+	return into, wire.UnmarshalProtobuf(o.Value, into)
+}

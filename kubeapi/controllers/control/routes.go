@@ -1,0 +1,81 @@
+package control
+
+import (
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/storage"
+	"triplane/generic/storage/cache"
+)
+
+// routes find the resource of a key. Built-in resources say where they are; the
+// keys of all others are "GROUP/PLURAL/…".
+type routes struct {
+	resources *Resources
+
+	mu       sync.Mutex
+	backends map[schema.GroupResource]storage.Backend
+}
+
+func newRoutes(r *Resources) *routes {
+	return &routes{resources: r, backends: map[schema.GroupResource]storage.Backend{}}
+}
+
+// find returns the resource of a key, and what follows the resource's prefix.
+func (r *routes) find(key string) (resource schema.GroupResource, rest string, ok bool) {
+	below, ok := strings.CutPrefix(key, r.resources.prefix)
+	if !ok {
+		return resource, "", false
+	}
+	first, rest, ok := strings.Cut(below, "/")
+	if !ok {
+		return resource, "", false
+	}
+	if gr, known := r.resources.builtIn(first); known {
+		return gr, rest, true
+	}
+	second, rest, ok := strings.Cut(rest, "/")
+	if !ok {
+		return resource, "", false
+	}
+	if gr, known := r.resources.builtIn(first + "/" + second); known {
+		return gr, rest, true
+	}
+	return schema.GroupResource{Group: first, Resource: second}, rest, strings.Contains(first, ".")
+}
+
+// storage returns where a resource is kept; nil where that cannot be known.
+func (r *routes) storage(resource schema.GroupResource) (storage.Backend, string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	backend := r.backends[resource]
+	if backend == nil {
+		options, err := r.resources.storages.GetRESTOptions(resource)
+		if err != nil {
+			return nil, ""
+		}
+		backend = options.Backend
+		r.backends[resource] = backend
+	}
+	return backend, r.resources.KeyPrefix(resource)
+}
+
+// decode turns a change of the hub's backend into the resource's own.
+func (r *routes) decode(resource schema.GroupResource, c *storage.Change) error {
+	backend, _ := r.storage(resource)
+	if view, ok := backend.(cache.View); ok {
+		return view.Decode(c)
+	}
+	return nil
+}
+
+// newObject reads the namespace and name of a key's rest.
+func newObject(resource schema.GroupResource, key, rest string, value []byte, revision int64) *Object {
+	o := &Object{Resource: resource, Key: key, Name: rest, Value: value, Revision: revision}
+	if namespace, name, ok := strings.Cut(rest, "/"); ok {
+		o.Namespace, o.Name = namespace, name
+	}
+	return o
+}

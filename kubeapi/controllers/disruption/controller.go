@@ -1,0 +1,129 @@
+package disruption
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	serviceAccount = "disruption-controller"
+	workers        = 3
+	// settle is how long further changes of pods are awaited.
+	settle = 100 * time.Millisecond
+)
+
+var (
+	budgets = policyv1.Resource("poddisruptionbudgets")
+	pods    = corev1.Resource("pods")
+)
+
+type controller struct {
+	env     *control.Env
+	client  policyv1client.PodDisruptionBudgetsGetter
+	dynamic dynamic.Interface
+	queue   *control.Queue[control.Key]
+	now     func() time.Time
+
+	mu    sync.Mutex
+	names map[string]map[string]bool // of the budgets of each namespace
+}
+
+// New makes the controller and returns how it works.
+func New(e *control.Env) (func(context.Context), error) {
+	config := e.As(serviceAccount)
+	client, err := policyv1client.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	anything, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client, dynamic: anything, now: time.Now, names: map[string]map[string]bool{}}
+	c.queue = control.NewQueue(e, "disruption", c.sync)
+	e.Feed.On(budgets, c.budgetChanged)
+	e.Feed.On(pods, func(o *control.Object) { c.podChanged(o.Namespace) })
+	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+}
+
+func (c *controller) budgetChanged(o *control.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := c.names[o.Namespace]
+	if o.Deleted() {
+		if delete(names, o.Name); len(names) == 0 {
+			delete(c.names, o.Namespace)
+		}
+		return
+	}
+	if names == nil {
+		names = map[string]bool{}
+		c.names[o.Namespace] = names
+	}
+	names[o.Name] = true
+	c.queue.Add(control.KeyOf(o))
+}
+
+func (c *controller) podChanged(namespace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range c.names[namespace] {
+		c.queue.AddAfter(control.Key{Namespace: namespace, Name: name}, settle)
+	}
+}
+
+func (c *controller) sync(ctx context.Context, key control.Key) error {
+	b, err := control.Get[*policyv1.PodDisruptionBudget](ctx, c.env, budgets, key.Namespace, key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	next := b.DeepCopy()
+	recheck, failure := c.status(ctx, next)
+	if failure != nil {
+		next.Status.DisruptionsAllowed = 0
+		setCondition(next, metav1.ConditionFalse, policyv1.SyncFailedReason, failure.Error())
+		next.Status.ObservedGeneration = b.Generation
+	}
+	if recheck > 0 {
+		c.queue.AddAfter(key, recheck)
+	}
+	if equality.Semantic.DeepEqual(b.Status, next.Status) {
+		return failure
+	}
+	if _, err := c.client.PodDisruptionBudgets(key.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	return failure
+}
+
+func setCondition(b *policyv1.PodDisruptionBudget, status metav1.ConditionStatus, reason, message string) {
+	for i := range b.Status.Conditions {
+		c := &b.Status.Conditions[i]
+		if c.Type != policyv1.DisruptionAllowedCondition {
+			continue
+		}
+		if c.Status != status {
+			c.LastTransitionTime = metav1.Now()
+		}
+		c.Status, c.Reason, c.Message, c.ObservedGeneration = status, reason, message, b.Generation
+		return
+	}
+	b.Status.Conditions = append(b.Status.Conditions, metav1.Condition{
+		Type: policyv1.DisruptionAllowedCondition, Status: status, Reason: reason, Message: message,
+		ObservedGeneration: b.Generation, LastTransitionTime: metav1.Now(),
+	})
+}

@@ -1,0 +1,179 @@
+package disruption
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+// evictionTime is how long an eviction may take to become a deletion before the pod
+// counts again.
+const evictionTime = 2 * time.Minute
+
+// status computes the status of a budget. recheck is when it changes by itself, 0
+// for never.
+func (c *controller) status(ctx context.Context, b *policyv1.PodDisruptionBudget) (recheck time.Duration, err error) {
+	selected, err := c.selected(ctx, b)
+	if err != nil {
+		return 0, err
+	}
+	expected, desired, err := c.expected(ctx, b, selected)
+	if err != nil {
+		return 0, err
+	}
+	disrupted, recheck := c.disrupted(b, selected)
+	healthy := int32(0)
+	for _, p := range selected {
+		if _, evicted := disrupted[p.Name]; !evicted && p.DeletionTimestamp == nil && ready(p) {
+			healthy++
+		}
+	}
+	s := &b.Status
+	s.ObservedGeneration, s.DisruptedPods = b.Generation, disrupted
+	s.ExpectedPods, s.DesiredHealthy, s.CurrentHealthy = expected, desired, healthy
+	if s.DisruptionsAllowed = max(0, healthy-desired); expected <= 0 {
+		s.DisruptionsAllowed = 0
+	}
+	if s.DisruptionsAllowed > 0 {
+		setCondition(b, metav1.ConditionTrue, policyv1.SufficientPodsReason, "")
+	} else {
+		setCondition(b, metav1.ConditionFalse, policyv1.InsufficientPodsReason, "")
+	}
+	return recheck, nil
+}
+
+// selected are the pods of a budget that have not ended.
+func (c *controller) selected(ctx context.Context, b *policyv1.PodDisruptionBudget) ([]*corev1.Pod, error) {
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil {
+		return nil, err
+	}
+	all, err := control.List[*corev1.Pod](ctx, c.env, pods, b.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	var out []*corev1.Pod
+	for _, p := range all {
+		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed && selector.Matches(labels.Set(p.Labels)) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+func ready(p *corev1.Pod) bool {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// disrupted are the pods that were evicted and not deleted yet, and when the next of
+// them counts again.
+func (c *controller) disrupted(b *policyv1.PodDisruptionBudget, selected []*corev1.Pod) (map[string]metav1.Time, time.Duration) {
+	var out map[string]metav1.Time
+	var recheck time.Duration
+	for _, p := range selected {
+		at, ok := b.Status.DisruptedPods[p.Name]
+		if !ok || p.DeletionTimestamp != nil {
+			continue
+		}
+		left := at.Add(evictionTime).Sub(c.now())
+		if left <= 0 {
+			continue
+		}
+		if out == nil {
+			out = map[string]metav1.Time{}
+		}
+		out[p.Name] = at
+		if recheck == 0 || left < recheck {
+			recheck = left
+		}
+	}
+	return out, recheck
+}
+
+// expected returns how many pods there should be, and how many of them healthy.
+func (c *controller) expected(ctx context.Context, b *policyv1.PodDisruptionBudget, selected []*corev1.Pod) (expected, desired int32, err error) {
+	switch {
+	case b.Spec.MaxUnavailable != nil:
+		if expected, err = c.scale(ctx, selected); err != nil {
+			return 0, 0, err
+		}
+		most, err := intstr.GetScaledValueFromIntOrPercent(b.Spec.MaxUnavailable, int(expected), true)
+		return expected, max(0, expected-int32(most)), err
+	case b.Spec.MinAvailable == nil:
+		return int32(len(selected)), 0, nil
+	case b.Spec.MinAvailable.Type == intstr.Int:
+		return int32(len(selected)), b.Spec.MinAvailable.IntVal, nil
+	}
+	if expected, err = c.scale(ctx, selected); err != nil {
+		return 0, 0, err
+	}
+	least, err := intstr.GetScaledValueFromIntOrPercent(b.Spec.MinAvailable, int(expected), true)
+	return expected, int32(least), err
+}
+
+// scale adds what the controllers of pods are scaled to.
+func (c *controller) scale(ctx context.Context, selected []*corev1.Pod) (int32, error) {
+	seen := map[types.UID]bool{}
+	total := int32(0)
+	for _, p := range selected {
+		ref := metav1.GetControllerOf(p)
+		if ref == nil {
+			return 0, fmt.Errorf("found no controller ref for pod %q", p.Name)
+		}
+		if seen[ref.UID] {
+			continue
+		}
+		seen[ref.UID] = true
+		owner, n, err := c.scaleOf(ctx, p.Namespace, ref)
+		if err != nil {
+			return 0, err
+		}
+		if owner != ref.UID && seen[owner] {
+			continue // another ReplicaSet of the same Deployment
+		}
+		seen[owner] = true
+		total += n
+	}
+	return total, nil
+}
+
+// scaleOf reads the scale of a controller, or of the one that controls it.
+func (c *controller) scaleOf(ctx context.Context, namespace string, ref *metav1.OwnerReference) (types.UID, int32, error) {
+	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	r, ok := c.env.Resources.OfKind(kind)
+	if !ok {
+		return "", 0, fmt.Errorf("%s is not served", kind)
+	}
+	objects := c.dynamic.Resource(r.GroupVersionResource).Namespace(namespace)
+	if kind.Kind == "ReplicaSet" {
+		set, err := objects.Get(ctx, ref.Name, metav1.GetOptions{})
+		if err != nil {
+			return "", 0, err
+		}
+		if above := metav1.GetControllerOf(set); above != nil && above.UID != ref.UID {
+			return c.scaleOf(ctx, namespace, above)
+		}
+	}
+	scale, err := objects.Get(ctx, ref.Name, metav1.GetOptions{}, "scale")
+	if err != nil {
+		return "", 0, err
+	}
+	n, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
+	return ref.UID, int32(n), err
+}

@@ -1,0 +1,129 @@
+package endpointslice
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	mirrorManager = "endpointslicemirroring-controller.k8s.io"
+	// leaderAnnotation is on Endpoints that are locks of leader elections.
+	leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
+	// perSubset is how many addresses of a subset are mirrored.
+	perSubset = 1000
+)
+
+var endpointsResource = corev1.Resource("endpoints")
+
+type mirrorController struct {
+	keeper
+}
+
+// NewMirroring makes the controller of Endpoints that users write, and returns how it
+// works.
+func NewMirroring(e *control.Env) (func(context.Context), error) {
+	client, err := discoveryv1client.NewForConfig(e.As("endpointslicemirroring-controller"))
+	if err != nil {
+		return nil, err
+	}
+	c := &mirrorController{keeper{env: e, client: client, manager: mirrorManager}}
+	queue := control.NewQueue(e, "endpoint_slice_mirroring", c.sync)
+	add := func(o *control.Object) { queue.Add(control.KeyOf(o)) }
+	e.Feed.On(services, add)
+	e.Feed.On(endpointsResource, add)
+	e.Feed.On(sliceResource, func(o *control.Object) { enterService(queue, o, mirrorManager) })
+	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+}
+
+// sync brings the slices of a service in line with its Endpoints.
+func (c *mirrorController) sync(ctx context.Context, key control.Key) error {
+	ep, err := control.Get[*corev1.Endpoints](ctx, c.env, endpointsResource, key.Namespace, key.Name)
+	if apierrors.IsNotFound(err) {
+		return c.removeAll(ctx, key.Namespace, key.Name)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := control.Get[*corev1.Service](ctx, c.env, services, key.Namespace, key.Name)
+	if apierrors.IsNotFound(err) || err == nil && !mirrored(ep, s) {
+		return c.removeAll(ctx, key.Namespace, key.Name)
+	}
+	if err != nil || ep.DeletionTimestamp != nil || s.DeletionTimestamp != nil {
+		return err
+	}
+	w, err := mirror(ep)
+	if err != nil {
+		return err
+	}
+	return c.keep(ctx, w)
+}
+
+// mirrored reports whether Endpoints are those of a user for a service without pods.
+func mirrored(ep *corev1.Endpoints, s *corev1.Service) bool {
+	_, lock := ep.Annotations[leaderAnnotation]
+	return !lock && ep.Labels[discoveryv1.LabelSkipMirror] != "true" && len(s.Spec.Selector) == 0
+}
+
+// mirror returns what the slices of Endpoints hold.
+func mirror(ep *corev1.Endpoints) (*wanted, error) {
+	w := &wanted{
+		namespace: ep.Namespace, service: ep.Name, labels: map[string]string{}, annotations: map[string]string{},
+		endpoints: map[shape][]discoveryv1.Endpoint{},
+		owner:     *metav1.NewControllerRef(ep, corev1.SchemeGroupVersion.WithKind("Endpoints")),
+	}
+	for key, value := range ep.Labels {
+		w.labels[key] = value
+	}
+	for key, value := range ep.Annotations {
+		if key != corev1.LastAppliedConfigAnnotation && key != corev1.EndpointsLastChangeTriggerTime {
+			w.annotations[key] = value
+		}
+	}
+	w.labels[discoveryv1.LabelServiceName], w.labels[discoveryv1.LabelManagedBy] = ep.Name, mirrorManager
+	for i := range ep.Subsets {
+		if err := mirrorSubset(w, &ep.Subsets[i]); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func mirrorSubset(w *wanted, subset *corev1.EndpointSubset) error {
+	ports := []discoveryv1.EndpointPort{}
+	for i := range subset.Ports {
+		p := subset.Ports[i]
+		ports = append(ports, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port, Protocol: &p.Protocol, AppProtocol: p.AppProtocol})
+	}
+	n := 0
+	for _, of := range []struct {
+		ready     bool
+		addresses []corev1.EndpointAddress
+	}{{true, subset.Addresses}, {false, subset.NotReadyAddresses}} {
+		for i := range of.addresses {
+			a := &of.addresses[i]
+			family := familyOf(a.IP)
+			if family == "" || n == perSubset {
+				continue
+			}
+			n++
+			e := discoveryv1.Endpoint{
+				Addresses: []string{a.IP}, Conditions: discoveryv1.EndpointConditions{Ready: &of.ready},
+				TargetRef: a.TargetRef, NodeName: a.NodeName,
+			}
+			if a.Hostname != "" {
+				e.Hostname = &a.Hostname
+			}
+			if err := w.add(family, ports, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

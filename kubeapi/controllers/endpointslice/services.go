@@ -1,0 +1,294 @@
+package endpointslice
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
+
+	"triplane/kubeapi/controllers/control"
+	"triplane/kubeapi/group"
+)
+
+const (
+	workers         = 5
+	servicesManager = "endpointslice-controller.k8s.io"
+)
+
+var (
+	services = corev1.Resource("services")
+	pods     = corev1.Resource("pods")
+	nodes    = corev1.Resource("nodes")
+)
+
+type serviceController struct {
+	keeper
+	queue *control.Queue[control.Key]
+
+	mu sync.Mutex
+	// selectors are those of the services of each namespace, by name.
+	selectors map[string]map[string]labels.Selector
+	// selecting are the services that selected a pod when it changed last.
+	selecting map[control.Key][]string
+}
+
+// NewServices makes the controller of Services that select pods, and returns how it
+// works.
+func NewServices(e *control.Env) (func(context.Context), error) {
+	client, err := discoveryv1client.NewForConfig(e.As("endpointslice-controller"))
+	if err != nil {
+		return nil, err
+	}
+	c := &serviceController{
+		keeper:    keeper{env: e, client: client, manager: servicesManager},
+		selectors: map[string]map[string]labels.Selector{}, selecting: map[control.Key][]string{},
+	}
+	c.queue = control.NewQueue(e, "endpoint_slice", c.sync)
+	e.Feed.On(services, c.serviceChanged)
+	e.Feed.On(pods, c.podChanged)
+	e.Feed.On(sliceResource, func(o *control.Object) { enterService(c.queue, o, servicesManager) })
+	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+}
+
+// enterService enters the service of a slice that somebody has changed. Of one that
+// was deleted the name says enough: it begins with the service's.
+func enterService(queue *control.Queue[control.Key], o *control.Object, manager string) {
+	if o.Deleted() {
+		for i := len(o.Name) - 1; i > 0; i-- {
+			if o.Name[i] == '-' {
+				queue.Add(control.Key{Namespace: o.Namespace, Name: o.Name[:i]})
+				return
+			}
+		}
+		return
+	}
+	if !o.Mentions(manager) {
+		return
+	}
+	if s, err := control.Decode(o, &discoveryv1.EndpointSlice{}); err == nil && s.Labels[discoveryv1.LabelManagedBy] == manager {
+		queue.Add(control.Key{Namespace: o.Namespace, Name: s.Labels[discoveryv1.LabelServiceName]})
+	}
+}
+
+func (c *serviceController) serviceChanged(o *control.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.selectors[o.Namespace], o.Name)
+	if !o.Deleted() {
+		if s, err := control.Decode(o, &corev1.Service{}); err == nil && len(s.Spec.Selector) > 0 {
+			if c.selectors[o.Namespace] == nil {
+				c.selectors[o.Namespace] = map[string]labels.Selector{}
+			}
+			c.selectors[o.Namespace][o.Name] = labels.SelectorFromSet(s.Spec.Selector)
+		}
+	}
+	if len(c.selectors[o.Namespace]) == 0 {
+		delete(c.selectors, o.Namespace)
+	}
+	c.queue.Add(control.KeyOf(o))
+}
+
+// podChanged enters the services that select a pod, or did.
+func (c *serviceController) podChanged(o *control.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := control.KeyOf(o)
+	before := c.selecting[key]
+	var now []string
+	if selectors := c.selectors[o.Namespace]; !o.Deleted() && len(selectors) > 0 {
+		if p, err := control.Decode(o, &corev1.Pod{}); err == nil {
+			for name, selector := range selectors {
+				if selector.Matches(labels.Set(p.Labels)) {
+					now = append(now, name)
+				}
+			}
+		}
+	}
+	if len(now) > 0 {
+		c.selecting[key] = now
+	} else {
+		delete(c.selecting, key)
+	}
+	for _, name := range append(before, now...) {
+		c.queue.Add(control.Key{Namespace: o.Namespace, Name: name})
+	}
+}
+
+// sync brings the slices of a service in line with its pods.
+func (c *serviceController) sync(ctx context.Context, key control.Key) error {
+	s, err := control.Get[*corev1.Service](ctx, c.env, services, key.Namespace, key.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return c.removeAll(ctx, key.Namespace, key.Name)
+	case err != nil:
+		return err
+	case s.Spec.Type == corev1.ServiceTypeExternalName || len(s.Spec.Selector) == 0:
+		return c.removeAll(ctx, key.Namespace, key.Name)
+	case s.DeletionTimestamp != nil:
+		return nil // the collector removes the slices
+	}
+	selected, err := group.List[*corev1.Pod](control.Reading(ctx), c.env.Stores, pods, key.Namespace, &metainternalversion.ListOptions{
+		ResourceVersion: group.Cached, LabelSelector: labels.SelectorFromSet(s.Spec.Selector),
+	})
+	if err != nil {
+		return err
+	}
+	w := wantedBy(s)
+	for _, family := range families(s) {
+		if err := c.addPods(ctx, w, s, selected, family); err != nil {
+			return err
+		}
+	}
+	return c.keep(ctx, w)
+}
+
+func wantedBy(s *corev1.Service) *wanted {
+	w := &wanted{
+		namespace: s.Namespace, service: s.Name, labels: map[string]string{}, endpoints: map[shape][]discoveryv1.Endpoint{},
+		owner: *metav1.NewControllerRef(s, corev1.SchemeGroupVersion.WithKind("Service")),
+	}
+	for key, value := range s.Labels {
+		w.labels[key] = value
+	}
+	delete(w.labels, corev1.IsHeadlessService)
+	w.labels[discoveryv1.LabelServiceName], w.labels[discoveryv1.LabelManagedBy] = s.Name, servicesManager
+	if s.Spec.ClusterIP == corev1.ClusterIPNone {
+		w.labels[corev1.IsHeadlessService] = ""
+	}
+	return w
+}
+
+// families are the address families of a service.
+func families(s *corev1.Service) []discoveryv1.AddressType {
+	var out []discoveryv1.AddressType
+	for _, f := range s.Spec.IPFamilies {
+		if f == corev1.IPv6Protocol {
+			out = append(out, discoveryv1.AddressTypeIPv6)
+		} else {
+			out = append(out, discoveryv1.AddressTypeIPv4)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, discoveryv1.AddressTypeIPv4)
+	}
+	return out
+}
+
+// addPods adds the endpoints of one family. Without any there is one empty slice.
+func (c *serviceController) addPods(ctx context.Context, w *wanted, s *corev1.Service, selected []*corev1.Pod, family discoveryv1.AddressType) error {
+	none := true
+	for _, p := range selected {
+		address := addressOf(p, family)
+		if address == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		none = false
+		if err := w.add(family, portsOf(s, p), c.endpoint(ctx, s, p, address)); err != nil {
+			return err
+		}
+	}
+	if none {
+		return w.add(family, nil)
+	}
+	return nil
+}
+
+func addressOf(p *corev1.Pod, family discoveryv1.AddressType) string {
+	for _, ip := range p.Status.PodIPs {
+		if familyOf(ip.IP) == family {
+			return ip.IP
+		}
+	}
+	if len(p.Status.PodIPs) == 0 && familyOf(p.Status.PodIP) == family {
+		return p.Status.PodIP
+	}
+	return ""
+}
+
+// familyOf is the address family of an IP, "" for what is none.
+func familyOf(ip string) discoveryv1.AddressType {
+	a, err := netip.ParseAddr(ip)
+	switch {
+	case err != nil:
+		return ""
+	case a.Is4():
+		return discoveryv1.AddressTypeIPv4
+	}
+	return discoveryv1.AddressTypeIPv6
+}
+
+// endpoint describes a pod.
+func (c *serviceController) endpoint(ctx context.Context, s *corev1.Service, p *corev1.Pod, address string) discoveryv1.Endpoint {
+	serving, terminating := podReady(p), p.DeletionTimestamp != nil
+	ready := s.Spec.PublishNotReadyAddresses || serving && !terminating
+	e := discoveryv1.Endpoint{
+		Addresses:  []string{address},
+		Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &serving, Terminating: &terminating},
+		TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID},
+	}
+	if p.Spec.NodeName != "" {
+		e.NodeName = &p.Spec.NodeName
+		if n, err := control.Get[*corev1.Node](ctx, c.env, nodes, "", p.Spec.NodeName); err == nil && n.Labels[corev1.LabelTopologyZone] != "" {
+			zone := n.Labels[corev1.LabelTopologyZone]
+			e.Zone = &zone
+		}
+	}
+	if p.Spec.Hostname != "" && p.Spec.Subdomain == s.Name {
+		e.Hostname = &p.Spec.Hostname
+	}
+	return e
+}
+
+func podReady(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// portsOf are the ports of a service at a pod; those whose name the pod does not
+// have are left out.
+func portsOf(s *corev1.Service, p *corev1.Pod) []discoveryv1.EndpointPort {
+	ports := []discoveryv1.EndpointPort{}
+	for i := range s.Spec.Ports {
+		sp := &s.Spec.Ports[i]
+		number, ok := targetPort(sp, p)
+		if !ok {
+			continue
+		}
+		name, protocol := sp.Name, sp.Protocol
+		ports = append(ports, discoveryv1.EndpointPort{Name: &name, Port: &number, Protocol: &protocol, AppProtocol: sp.AppProtocol})
+	}
+	return ports
+}
+
+func targetPort(sp *corev1.ServicePort, p *corev1.Pod) (int32, bool) {
+	name := sp.TargetPort.StrVal
+	if name == "" {
+		if sp.TargetPort.IntVal == 0 {
+			return sp.Port, true
+		}
+		return sp.TargetPort.IntVal, true
+	}
+	containers := slices.Clone(p.Spec.Containers)
+	for i := range p.Spec.InitContainers {
+		if r := p.Spec.InitContainers[i].RestartPolicy; r != nil && *r == corev1.ContainerRestartPolicyAlways {
+			containers = append(containers, p.Spec.InitContainers[i])
+		}
+	}
+	for i := range containers {
+		for _, port := range containers[i].Ports {
+			if port.Name == name && port.Protocol == sp.Protocol {
+				return port.ContainerPort, true
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,128 @@
+package garbage
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	// checkers and orphaners are how many objects are looked at at once.
+	checkers  = 20
+	orphaners = 5
+
+	name           = "garbage-collector-controller"
+	serviceAccount = "generic-garbage-collector"
+)
+
+// controller is the garbage collector.
+type controller struct {
+	env      *control.Env
+	graph    *graph
+	client   metadata.Interface
+	events   record.EventRecorder
+	toCheck  *control.Queue[ident]
+	toOrphan *control.Queue[ident]
+}
+
+// New makes the controller and returns how it works.
+func New(e *control.Env) (func(context.Context), error) {
+	client, err := metadata.NewForConfig(e.As(serviceAccount))
+	if err != nil {
+		return nil, err
+	}
+	events, err := e.Recorder(name, serviceAccount)
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, graph: newGraph(), client: client, events: events}
+	c.toCheck = control.NewQueue(e, "garbage_collector_attempt_to_delete", c.check)
+	c.toOrphan = control.NewQueue(e, "garbage_collector_attempt_to_orphan", c.orphan)
+	c.graph.check, c.graph.orphan, c.graph.locate = c.toCheck.Add, c.toOrphan.Add, c.locate
+	e.Feed.OnAll(c.changed, c.graph.listed)
+	return c.run, nil
+}
+
+func (c *controller) run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { c.followExternal(ctx) })
+	// What blocks a deletion is known only when all objects are.
+	select {
+	case <-c.env.Feed.Synced():
+	case <-ctx.Done():
+	}
+	running.Go(func() { c.toOrphan.Run(ctx, orphaners) })
+	c.toCheck.Run(ctx, checkers)
+}
+
+// changed takes a stored object. Most have no owners, and none that depend on them.
+func (c *controller) changed(o *control.Object) {
+	switch {
+	case o.Deleted():
+		c.graph.gone(o.Key, o.Revision)
+	case control.Related(o.Value) || c.graph.known(o.Key):
+		m, err := control.ReadMeta(o.Value)
+		if err != nil {
+			klog.V(2).InfoS("The garbage collector cannot read an object", "key", o.Key, "err", err)
+			return
+		}
+		c.graph.observe(place{o.Key, o.Resource, o.Namespace, o.Name}, &m, o.Revision)
+	}
+}
+
+// invalidScope is the key of owners in a namespace that cluster-scoped objects name.
+const invalidScope = "!namespaced/"
+
+// unknownKind is that of owners whose kind is not served.
+const unknownKind = "?"
+
+// locate implements graph.locate.
+func (c *controller) locate(ref *metav1.OwnerReference, namespace string) (place, bool) {
+	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	r, ok := c.env.Resources.OfKind(kind)
+	if !ok {
+		return place{key: unknownKind + strings.Join([]string{ref.APIVersion, ref.Kind, namespace, ref.Name}, "/"), namespace: namespace, name: ref.Name}, false
+	}
+	p := place{resource: r.GroupResource(), name: ref.Name}
+	if r.Namespaced {
+		p.namespace = namespace
+	}
+	p.key = c.keyOf(&r, p.namespace, p.name)
+	if r.Namespaced && namespace == "" {
+		p.key = invalidScope + p.key
+	}
+	return p, true
+}
+
+// keyOf is where an object of a resource is, or would be.
+func (c *controller) keyOf(r *control.Resource, namespace, name string) string {
+	key := c.env.Resources.KeyPrefix(r.GroupResource())
+	if r.External {
+		key = "external/" + key
+	}
+	if r.Namespaced {
+		key += namespace + "/"
+	}
+	return key + name
+}
+
+// objects is the client of what a resource has in a namespace, "" for one without.
+func (c *controller) objects(resource schema.GroupResource, namespace string) (metadata.ResourceInterface, error) {
+	r, ok := c.env.Resources.Find(resource)
+	if !ok {
+		return nil, control.Later("%s is not served", resource)
+	}
+	if namespace == "" {
+		return c.client.Resource(r.GroupVersionResource), nil
+	}
+	return c.client.Resource(r.GroupVersionResource).Namespace(namespace), nil
+}

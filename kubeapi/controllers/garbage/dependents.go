@@ -1,0 +1,148 @@
+package garbage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// finishForeground lets an object go whose dependents went first.
+func (c *controller) finishForeground(ctx context.Context, it *item) error {
+	if it.blocked {
+		return nil // the last one that blocks it brings it back
+	}
+	return c.dropFinalizer(ctx, it, metav1.FinalizerDeleteDependents)
+}
+
+// orphan takes an owner's reference from all its dependents, and then lets it go.
+func (c *controller) orphan(ctx context.Context, id ident) error {
+	it := c.graph.look(id)
+	if it == nil || !it.deleting || !it.node.orphan {
+		return nil
+	}
+	if err := c.orphanAll(ctx, c.graph.dependentsOf(id), id.uid); err != nil {
+		return err
+	}
+	return c.dropFinalizer(ctx, it, metav1.FinalizerOrphanDependents)
+}
+
+func (g *graph) dependentsOf(id ident) []ident {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := g.nodes[id]
+	if n == nil {
+		return nil
+	}
+	out := make([]ident, 0, len(n.dependents))
+	for d := range n.dependents {
+		if d.state == present {
+			out = append(out, d.id)
+		}
+	}
+	return out
+}
+
+// atOnce is how many dependents of an object are orphaned at once.
+const atOnce = 16
+
+func (c *controller) orphanAll(ctx context.Context, dependents []ident, owner types.UID) error {
+	var (
+		mu   sync.Mutex
+		errs []error
+		work sync.WaitGroup
+	)
+	slots := make(chan struct{}, atOnce)
+	for _, id := range dependents {
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			it := c.graph.look(id)
+			if it == nil {
+				return
+			}
+			if err := c.dropOwners(ctx, it, []types.UID{owner}); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
+	}
+	work.Wait()
+	return errors.Join(errs...)
+}
+
+// dropOwners takes references from an object.
+func (c *controller) dropOwners(ctx context.Context, it *item, owners []types.UID) error {
+	return c.change(ctx, it, func(m *metav1.PartialObjectMetadata) bool {
+		n := len(m.OwnerReferences)
+		m.OwnerReferences = slices.DeleteFunc(m.OwnerReferences, func(r metav1.OwnerReference) bool { return slices.Contains(owners, r.UID) })
+		return len(m.OwnerReferences) != n
+	})
+}
+
+// unblock has an object not block the deletion of its owners.
+func (c *controller) unblock(ctx context.Context, it *item) error {
+	return c.change(ctx, it, func(m *metav1.PartialObjectMetadata) bool {
+		changed := false
+		for i := range m.OwnerReferences {
+			if b := m.OwnerReferences[i].BlockOwnerDeletion; b != nil && *b {
+				no := false
+				m.OwnerReferences[i].BlockOwnerDeletion, changed = &no, true
+			}
+		}
+		return changed
+	})
+}
+
+func (c *controller) dropFinalizer(ctx context.Context, it *item, finalizer string) error {
+	return c.change(ctx, it, func(m *metav1.PartialObjectMetadata) bool {
+		n := len(m.Finalizers)
+		m.Finalizers = slices.DeleteFunc(m.Finalizers, func(f string) bool { return f == finalizer })
+		return len(m.Finalizers) != n
+	})
+}
+
+// changeAttempts is how often a change meets another one before it is put back in
+// the queue.
+const changeAttempts = 5
+
+// change patches the owners and finalizers of an object as it is now.
+func (c *controller) change(ctx context.Context, it *item, edit func(*metav1.PartialObjectMetadata) bool) error {
+	objects, err := c.objects(it.resource, it.namespace)
+	if err != nil {
+		return err
+	}
+	for range changeAttempts {
+		var now *metav1.PartialObjectMetadata
+		if now, err = objects.Get(ctx, it.name, metav1.GetOptions{}); err != nil {
+			break
+		}
+		finalizers := len(now.Finalizers)
+		if now.UID != it.id.uid || !edit(now) {
+			return nil
+		}
+		patch := map[string]any{"uid": now.UID, "resourceVersion": now.ResourceVersion}
+		if len(now.Finalizers) != finalizers {
+			patch["finalizers"] = now.Finalizers
+		} else {
+			patch["ownerReferences"] = now.OwnerReferences
+		}
+		var body []byte
+		if body, err = json.Marshal(map[string]any{"metadata": patch}); err != nil {
+			return err
+		}
+		if _, err = objects.Patch(ctx, it.name, types.MergePatchType, body, metav1.PatchOptions{}); !apierrors.IsConflict(err) {
+			break
+		}
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,108 @@
+package garbage
+
+import (
+	"context"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+// followExternal watches the metadata of what external servers keep, as they come
+// and go, until ctx ends.
+func (c *controller) followExternal(ctx context.Context) {
+	changes := c.env.Resources.Subscribe()
+	defer changes.Stop()
+	var following sync.WaitGroup
+	defer following.Wait()
+	running := map[schema.GroupVersionResource]context.CancelFunc{}
+	for {
+		if _, err := changes.Next(ctx); err != nil {
+			for _, stop := range running {
+				stop()
+			}
+			return
+		}
+		c.env.Resources.Refresh()
+		served := map[schema.GroupVersionResource]bool{}
+		for _, r := range c.env.Resources.All() {
+			if !r.External || !r.Can("list", "watch", "delete") {
+				continue
+			}
+			served[r.GroupVersionResource] = true
+			if running[r.GroupVersionResource] == nil {
+				one, stop := context.WithCancel(ctx)
+				running[r.GroupVersionResource] = stop
+				following.Go(func() { c.followOne(one, &r) })
+			}
+		}
+		for gvr, stop := range running {
+			if !served[gvr] {
+				stop()
+				delete(running, gvr)
+			}
+		}
+	}
+}
+
+// followOne watches one resource until ctx ends.
+func (c *controller) followOne(ctx context.Context, r *control.Resource) {
+	informer := metadatainformer.NewFilteredMetadataInformer(c.client, r.GroupVersionResource, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	keyOf := func(o *metav1.PartialObjectMetadata) string { return c.keyOf(r, o.Namespace, o.Name) }
+	see := func(obj any) {
+		if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
+			m := metaOf(o)
+			if m.Deleting || len(m.Owners) > 0 || c.graph.known(keyOf(o)) {
+				c.graph.observe(place{keyOf(o), r.GroupResource(), o.Namespace, o.Name}, &m, versionOf(o))
+			}
+		}
+	}
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    see,
+		UpdateFunc: func(_, obj any) { see(obj) },
+		DeleteFunc: func(obj any) {
+			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = last.Obj
+			}
+			if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
+				c.graph.goneFor(ident{keyOf(o), o.UID})
+			}
+		},
+	})
+	if err != nil {
+		klog.ErrorS(err, "The garbage collector cannot follow a resource", "resource", r.GroupVersionResource.String())
+		return
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { informer.RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return
+	}
+	c.removeMissing(ctx, r)
+	<-ctx.Done()
+}
+
+// removeMissing looks for the objects of which it is not known that they were
+// deleted while the resource was not followed.
+func (c *controller) removeMissing(ctx context.Context, r *control.Resource) {
+	for _, id := range c.graph.presentOf(r.GroupResource()) {
+		at := c.graph.where(id)
+		if at == nil {
+			continue
+		}
+		objects, err := c.objects(at.resource, at.namespace)
+		if err != nil {
+			return
+		}
+		o, err := objects.Get(ctx, at.name, metav1.GetOptions{})
+		if isAbsent(err) || err == nil && o.UID != id.uid {
+			c.graph.goneFor(id)
+		}
+	}
+}

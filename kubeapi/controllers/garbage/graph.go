@@ -1,0 +1,276 @@
+package garbage
+
+import (
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+// ident names an object: where it is, and which of those that were there.
+type ident struct {
+	key string // in storage, or made up for objects of external servers
+	uid types.UID
+}
+
+// state is what is known of an object's existence.
+type state uint8
+
+const (
+	virtual state = iota // somebody names it
+	present
+	absent
+)
+
+// node is an object of the graph. The graph's lock guards it.
+type node struct {
+	id              ident
+	resource        schema.GroupResource
+	namespace, name string
+	version         int64 // resource version, where present; 0 where it is no number
+	state           state
+	// changes counts what happened at the key, so that a read that was overtaken
+	// is noticed.
+	changes int
+
+	deleting, orphan, foreground bool
+
+	owners     []edge
+	dependents map[*node]struct{}
+	blocking   int // edges to this node that block its deletion
+}
+
+// edge is a reference to an owner.
+type edge struct {
+	owner *node
+	block bool
+}
+
+// waits reports whether the object goes after its dependents.
+func (n *node) waits() bool { return n.state == present && n.deleting && n.foreground }
+
+// graph is the objects that have to do with owners.
+type graph struct {
+	mu    sync.Mutex
+	nodes map[ident]*node
+	byKey map[string][]*node
+	// check and orphan take nodes that have to be looked at; they must not block.
+	check, orphan func(ident)
+	// locate returns where the object of a reference is. ok is false where its
+	// kind is not known.
+	locate func(ref *metav1.OwnerReference, namespace string) (p place, ok bool)
+}
+
+// place is where an object is.
+type place struct {
+	key             string
+	resource        schema.GroupResource
+	namespace, name string
+}
+
+func newGraph() *graph {
+	return &graph{nodes: map[ident]*node{}, byKey: map[string][]*node{}}
+}
+
+// get returns the node of an object, adding a virtual one.
+func (g *graph) get(uid types.UID, p place) *node {
+	id := ident{p.key, uid}
+	n := g.nodes[id]
+	if n == nil {
+		n = &node{id: id, resource: p.resource, namespace: p.namespace, name: p.name}
+		g.nodes[id] = n
+		g.byKey[p.key] = append(g.byKey[p.key], n)
+	}
+	return n
+}
+
+// prune forgets a node that nothing depends on any more and that has nothing to
+// wait for.
+func (g *graph) prune(n *node) {
+	if len(n.dependents) > 0 || len(n.owners) > 0 || n.state == present && n.deleting && (n.orphan || n.foreground) {
+		return
+	}
+	delete(g.nodes, n.id)
+	if rest := slices.DeleteFunc(g.byKey[n.id.key], func(other *node) bool { return other == n }); len(rest) > 0 {
+		g.byKey[n.id.key] = rest
+	} else {
+		delete(g.byKey, n.id.key)
+	}
+}
+
+// known reports whether a key is of interest whatever its object holds.
+func (g *graph) known(key string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.byKey[key]) > 0
+}
+
+// newer reports whether more is known of a key than at a version: reads may overtake
+// changes.
+func (g *graph) newer(key string, version int64) bool {
+	return slices.ContainsFunc(g.byKey[key], func(n *node) bool { return n.state == present && n.version > version })
+}
+
+// observe notes an object as it was at a version.
+func (g *graph) observe(p place, m *control.Meta, version int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if version != 0 && g.newer(p.key, version) {
+		return
+	}
+	for _, other := range slices.Clone(g.byKey[p.key]) {
+		if other.id.uid != m.UID { // another one is in its place
+			g.vanish(other)
+		}
+	}
+	n := g.get(m.UID, p)
+	n.state, n.version = present, version
+	n.changes++
+	waited, orphaned := n.waits(), n.deleting && n.orphan
+	n.deleting = m.Deleting
+	n.orphan = slices.Contains(m.Finalizers, metav1.FinalizerOrphanDependents)
+	n.foreground = slices.Contains(m.Finalizers, metav1.FinalizerDeleteDependents)
+	if g.link(n, m) && !n.settled() {
+		g.check(n.id)
+	}
+	if n.waits() && !waited {
+		g.check(n.id)
+		g.checkDependents(n)
+	}
+	if n.deleting && n.orphan && !orphaned {
+		g.orphan(n.id)
+	}
+	g.prune(n)
+}
+
+// settled reports whether all owners are there, so that there is nothing to do.
+func (n *node) settled() bool {
+	return !slices.ContainsFunc(n.owners, func(e edge) bool { return e.owner.state != present || e.owner.waits() })
+}
+
+// link puts the object's references in the place of those before. It reports
+// whether any has changed.
+func (g *graph) link(n *node, m *control.Meta) bool {
+	next := make([]edge, 0, len(m.Owners))
+	for i := range m.Owners {
+		ref := &m.Owners[i]
+		p, _ := g.locate(ref, n.namespace)
+		next = append(next, edge{g.get(ref.UID, p), ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion})
+	}
+	before := n.owners
+	if slices.Equal(before, next) {
+		return false
+	}
+	n.owners = next
+	for _, e := range next {
+		if e.owner.dependents == nil {
+			e.owner.dependents = map[*node]struct{}{}
+		}
+		e.owner.dependents[n] = struct{}{}
+		if e.block {
+			e.owner.blocking++
+		}
+	}
+	g.unlink(n, before)
+	return true
+}
+
+// unlink takes references away, but the dependents of owners that n still has.
+func (g *graph) unlink(n *node, edges []edge) {
+	for _, e := range edges {
+		if e.block {
+			e.owner.blocking--
+		}
+		if !slices.ContainsFunc(n.owners, func(now edge) bool { return now.owner == e.owner }) {
+			delete(e.owner.dependents, n)
+		}
+		if e.owner.waits() && e.owner.blocking == 0 {
+			g.check(e.owner.id)
+		}
+		g.prune(e.owner)
+	}
+}
+
+// gone notes that the object at a key was deleted at a version. Of those that are
+// only named the next look finds out.
+func (g *graph) gone(key string, version int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, n := range slices.Clone(g.byKey[key]) {
+		switch {
+		case n.state != present:
+			n.changes++
+			g.checkDependents(n)
+		case n.version < version:
+			g.vanish(n)
+		}
+	}
+}
+
+// goneFor notes that an object does not exist any more.
+func (g *graph) goneFor(id ident) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n := g.nodes[id]; n != nil {
+		g.vanish(n)
+	}
+}
+
+// vanish notes that a node's object does not exist (any more).
+func (g *graph) vanish(n *node) {
+	if n.state == absent {
+		return
+	}
+	n.state, n.deleting = absent, false
+	n.changes++
+	edges := n.owners
+	n.owners = nil
+	g.unlink(n, edges)
+	g.checkDependents(n)
+	g.prune(n)
+}
+
+func (g *graph) checkDependents(n *node) {
+	for d := range n.dependents {
+		g.check(d.id)
+	}
+}
+
+// listed removes the objects of a resource that were not there any more at a
+// version.
+func (g *graph) listed(resource schema.GroupResource, version int64, there func(key string) bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var gone []*node
+	for id, n := range g.nodes {
+		switch {
+		case n.unknown(): // its kind may be served now
+			g.checkDependents(n)
+		case n.resource == resource && n.state == present && n.version < version && !there(id.key):
+			gone = append(gone, n)
+		}
+	}
+	for _, n := range gone {
+		g.vanish(n)
+	}
+}
+
+// presentOf returns the objects of a resource that are thought to exist.
+func (g *graph) presentOf(resource schema.GroupResource) []ident {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []ident
+	for id, n := range g.nodes {
+		if n.resource == resource && n.state == present {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// unknown reports whether it is not known where the object would be.
+func (n *node) unknown() bool { return n.resource.Resource == "" }

@@ -1,0 +1,167 @@
+package legacytoken
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/authentication/serviceaccount"
+	"triplane/kubeapi/controllers/control"
+	"triplane/kubeapi/group"
+)
+
+const (
+	every        = 24 * time.Hour
+	trackingName = "kube-apiserver-legacy-service-account-token-tracking"
+	sinceKey     = "since"
+)
+
+var (
+	configMaps = corev1.Resource("configmaps")
+	secrets    = corev1.Resource("secrets")
+	accounts   = corev1.Resource("serviceaccounts")
+	pods       = corev1.Resource("pods")
+)
+
+type controller struct {
+	env    *control.Env
+	client corev1client.SecretsGetter
+	unused time.Duration
+	now    func() time.Time
+}
+
+// New makes the controller and returns how it works. unused is how long a token has
+// to be without use before its Secret is marked, and again before it is deleted.
+func New(e *control.Env, unused time.Duration) (func(context.Context), error) {
+	client, err := corev1client.NewForConfig(e.As("legacy-service-account-token-cleaner"))
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client, unused: unused, now: time.Now}
+	return c.run, nil
+}
+
+func (c *controller) run(ctx context.Context) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if err := c.clean(ctx); err != nil && ctx.Err() == nil {
+			klog.InfoS("Unused service account tokens cannot be looked for", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// clean looks at all Secrets once uses have been noted for long enough.
+func (c *controller) clean(ctx context.Context) error {
+	tracking, err := control.Get[*corev1.ConfigMap](ctx, c.env, configMaps, metav1.NamespaceSystem, trackingName)
+	if err != nil {
+		return err
+	}
+	since, err := time.Parse(time.DateOnly, tracking.Data[sinceKey])
+	if err != nil || !c.over(since) {
+		return err
+	}
+	all, err := group.List[*corev1.Secret](control.Reading(ctx), c.env.Stores, secrets, "", &metainternalversion.ListOptions{
+		ResourceVersion: group.Cached, FieldSelector: fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
+	})
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	mounted, err := c.mounted(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if err := c.look(ctx, s, since, mounted); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			klog.InfoS("An unused service account token cannot be cleaned up", "secret", klog.KObj(s), "err", err)
+		}
+	}
+	return nil
+}
+
+// over reports whether a day is longer ago than tokens may be unused.
+func (c *controller) over(day time.Time) bool { return c.now().After(day.Add(c.unused)) }
+
+// mounted returns the Secrets that pods mount.
+func (c *controller) mounted(ctx context.Context) (map[control.Key]bool, error) {
+	all, err := control.List[*corev1.Pod](ctx, c.env, pods, "")
+	if err != nil {
+		return nil, err
+	}
+	out := map[control.Key]bool{}
+	for _, p := range all {
+		for i := range p.Spec.Volumes {
+			if s := p.Spec.Volumes[i].Secret; s != nil {
+				out[control.Key{Namespace: p.Namespace, Name: s.SecretName}] = true
+			}
+		}
+	}
+	return out, nil
+}
+
+// look marks a Secret that is unused, or deletes one that was marked long ago.
+func (c *controller) look(ctx context.Context, s *corev1.Secret, tracked time.Time, mounted map[control.Key]bool) error {
+	if mounted[control.Key{Namespace: s.Namespace, Name: s.Name}] || !c.automatic(ctx, s) {
+		return nil
+	}
+	used := tracked
+	if day, err := time.Parse(time.DateOnly, s.Labels[serviceaccount.LastUsedLabel]); err == nil {
+		used = day
+	}
+	mark, marked := s.Labels[serviceaccount.InvalidSinceLabel]
+	invalid, err := time.Parse(time.DateOnly, mark)
+	switch {
+	case !c.over(used) || s.CreationTimestamp.Add(c.unused).After(c.now()):
+		if !marked {
+			return nil
+		}
+		return c.label(ctx, s, nil)
+	case !marked || err != nil:
+		today := c.now().UTC().Format(time.DateOnly)
+		return c.label(ctx, s, &today)
+	case c.over(invalid):
+		version := s.ResourceVersion
+		return c.client.Secrets(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
+	}
+	return nil
+}
+
+// automatic reports whether a service account lists the Secret as its own.
+func (c *controller) automatic(ctx context.Context, s *corev1.Secret) bool {
+	account, err := control.Get[*corev1.ServiceAccount](ctx, c.env, accounts, s.Namespace, s.Annotations[corev1.ServiceAccountNameKey])
+	if err != nil {
+		return false
+	}
+	for i := range account.Secrets {
+		if account.Secrets[i].Name == s.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// label sets the mark, or takes it away.
+func (c *controller) label(ctx context.Context, s *corev1.Secret, value *string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": s.ResourceVersion, "labels": map[string]*string{serviceaccount.InvalidSinceLabel: value},
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = c.client.Secrets(s.Namespace).Patch(ctx, s.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}

@@ -1,0 +1,145 @@
+package namespace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
+
+	"triplane/kubeapi/controllers/control"
+	"triplane/kubeapi/group"
+)
+
+// workers is how many namespaces are emptied at once.
+const workers = 10
+
+const (
+	// settle is how long further deletions are awaited before a namespace with
+	// content that finalizers or a grace period hold is looked at again.
+	settle = 100 * time.Millisecond
+	// lookAgain is how often it is looked at without a deletion: those at external
+	// servers are not seen.
+	lookAgain = 5 * time.Second
+)
+
+var namespaces = corev1.Resource("namespaces")
+
+// controller deletes what is in namespaces.
+type controller struct {
+	env      *control.Env
+	client   corev1client.NamespaceInterface
+	metadata metadata.Interface
+	queue    *control.Queue[string]
+
+	mu      sync.Mutex
+	waiting map[string]bool // namespaces with content that is held
+}
+
+// New makes the controller and returns how it works.
+func New(e *control.Env) (func(context.Context), error) {
+	config := e.As("namespace-controller")
+	core, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: core.Namespaces(), metadata: meta, waiting: map[string]bool{}}
+	c.queue = control.NewQueue(e, "namespace", c.sync)
+	e.Feed.On(namespaces, func(o *control.Object) {
+		if !o.Deleted() && control.Related(o.Value) {
+			c.queue.Add(o.Name)
+		}
+	})
+	e.Feed.OnDeletion(func(o *control.Object) {
+		if o.Namespace != "" && c.waits(o.Namespace) {
+			c.queue.AddAfter(o.Namespace, settle)
+		}
+	})
+	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+}
+
+func (c *controller) waits(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting[name]
+}
+
+// await has the deletion of content bring the namespace back.
+func (c *controller) await(name string, wait bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if wait {
+		c.waiting[name] = true
+	} else {
+		delete(c.waiting, name)
+	}
+}
+
+// sync empties a namespace that is being deleted.
+func (c *controller) sync(ctx context.Context, name string) error {
+	ns, err := group.Get[*corev1.Namespace](control.Reading(ctx), c.env.Stores, namespaces, "", name, group.Cached)
+	if apierrors.IsNotFound(err) {
+		c.await(name, false)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
+		return nil
+	}
+	c.await(name, true) // what goes from here on is noticed
+	p := c.purge(ctx, name)
+	if ns, err = c.report(ctx, ns, p); err != nil {
+		return ignoreGone(err)
+	}
+	switch {
+	case len(p.errs) > 0 || len(p.unavailable) > 0:
+		return fmt.Errorf("namespace %s: %w", name, p.failure())
+	case p.remains():
+		c.queue.AddAfter(name, max(p.grace/2, lookAgain))
+		return nil
+	}
+	c.await(name, false)
+	return ignoreGone(c.finalize(ctx, ns))
+}
+
+// report writes the conditions, where they change.
+func (c *controller) report(ctx context.Context, ns *corev1.Namespace, p *purge) (*corev1.Namespace, error) {
+	next := ns.DeepCopy()
+	if !p.condition(&next.Status) {
+		return ns, nil
+	}
+	next.Status.Phase = corev1.NamespaceTerminating
+	return c.client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
+}
+
+// finalize takes the finalizer away, which removes the namespace unless others hold
+// it.
+func (c *controller) finalize(ctx context.Context, ns *corev1.Namespace) error {
+	ns = ns.DeepCopy()
+	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
+	ns, err := c.client.Finalize(ctx, ns, metav1.UpdateOptions{})
+	if err != nil || len(ns.Spec.Finalizers) > 0 || len(ns.Finalizers) > 0 {
+		return err
+	}
+	uid := ns.UID
+	return c.client.Delete(ctx, ns.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+}
+
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,161 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/client-go/metadata"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+// purge is one attempt to empty a namespace.
+type purge struct {
+	// unavailable are the versions of which it is not known what they serve.
+	unavailable []schema.GroupVersion
+
+	mu         sync.Mutex
+	errs       []error
+	remaining  map[schema.GroupVersionResource]int
+	finalizers map[string]int
+	grace      time.Duration // the longest that an object still has
+}
+
+// atOnce is how many resources of a namespace are deleted at once.
+const atOnce = 8
+
+// purge deletes everything in a namespace.
+func (c *controller) purge(ctx context.Context, name string) *purge {
+	p := &purge{
+		unavailable: c.env.Resources.Unavailable(),
+		remaining:   map[schema.GroupVersionResource]int{}, finalizers: map[string]int{},
+	}
+	var work sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for _, r := range c.env.Resources.All() {
+		if !r.Namespaced || !r.Can("delete") {
+			continue
+		}
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			if err := c.purgeResource(ctx, p, &r, name); err != nil {
+				p.mu.Lock()
+				p.errs = append(p.errs, err)
+				p.mu.Unlock()
+			}
+		})
+	}
+	work.Wait()
+	return p
+}
+
+// purgeResource deletes the objects of a resource, and notes what is left.
+func (c *controller) purgeResource(ctx context.Context, p *purge, r *control.Resource, namespace string) error {
+	if !r.External {
+		n, err := c.env.Resources.Count(ctx, r.GroupResource(), namespace)
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+	objects := c.metadata.Resource(r.GroupVersionResource).Namespace(namespace)
+	if err := c.deleteAll(ctx, objects, r); err != nil {
+		return err
+	}
+	if !r.Can("list") {
+		return nil
+	}
+	if !r.External {
+		n, err := c.env.Resources.Count(ctx, r.GroupResource(), namespace)
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+	left, err := objects.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return ignoreUnserved(err)
+	}
+	p.note(r.GroupVersionResource, left)
+	return nil
+}
+
+// deleteAll deletes a collection, or, where the resource or its server does not
+// allow that, each object.
+func (c *controller) deleteAll(ctx context.Context, objects metadata.ResourceInterface, r *control.Resource) error {
+	background := metav1.DeletePropagationBackground
+	options := metav1.DeleteOptions{PropagationPolicy: &background}
+	if r.Can("deletecollection") {
+		err := objects.DeleteCollection(ctx, options, metav1.ListOptions{})
+		if !apierrors.IsMethodNotSupported(err) && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	if !r.Can("list") {
+		return nil
+	}
+	list, err := objects.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return ignoreUnserved(err)
+	}
+	for i := range list.Items {
+		err := objects.Delete(ctx, list.Items[i].Name, options)
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsMethodNotSupported(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// ignoreUnserved leaves out that a resource is not served (any more).
+func ignoreUnserved(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+		return nil
+	}
+	return err
+}
+
+// note enters what is left of a resource.
+func (p *purge) note(r schema.GroupVersionResource, left *metav1.PartialObjectMetadataList) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(left.Items); n > 0 {
+		p.remaining[r] = n
+	}
+	for i := range left.Items {
+		o := &left.Items[i]
+		for _, f := range o.Finalizers {
+			p.finalizers[f]++
+		}
+		if g := o.DeletionGracePeriodSeconds; g != nil {
+			p.grace = max(p.grace, time.Duration(*g)*time.Second)
+		}
+	}
+}
+
+func (p *purge) remains() bool { return len(p.remaining) > 0 }
+
+// failure is why the namespace could not be emptied.
+func (p *purge) failure() error {
+	if len(p.unavailable) > 0 {
+		return errors.Join(append([]error{errors.New(p.discoveryMessage())}, p.errs...)...)
+	}
+	return utilerrors.NewAggregate(p.errs)
+}
+
+func (p *purge) discoveryMessage() string {
+	text := ""
+	for i, gv := range p.unavailable {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s: stale GroupVersion discovery: %s", gv, gv)
+	}
+	return fmt.Sprintf("Discovery failed for some groups, %d failing: unable to retrieve the complete list of server APIs: %s", len(p.unavailable), text)
+}

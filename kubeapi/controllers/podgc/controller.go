@@ -1,0 +1,193 @@
+package podgc
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	serviceAccount = "pod-garbage-collector"
+	// every is how often all pods are looked at while they change.
+	every = 20 * time.Second
+	// quarantine is how long a node has to be away before its pods go.
+	quarantine = 40 * time.Second
+	// all is the one key of the queue.
+	all = "pods"
+)
+
+var (
+	pods  = corev1.Resource("pods")
+	nodes = corev1.Resource("nodes")
+)
+
+type controller struct {
+	env       *control.Env
+	client    corev1client.CoreV1Interface
+	queue     *control.Queue[string]
+	threshold int
+	now       func() time.Time
+	// away is since when nodes that pods name do not exist. It belongs to the one
+	// worker.
+	away map[string]time.Time
+}
+
+// New makes the controller and returns how it works. threshold is how many pods that
+// have ended are kept; 0 or less keeps all.
+func New(e *control.Env, threshold int) (func(context.Context), error) {
+	client, err := corev1client.NewForConfig(e.As(serviceAccount))
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client, threshold: threshold, now: time.Now, away: map[string]time.Time{}}
+	c.queue = control.NewQueue(e, "pod_garbage_collector", c.sync)
+	changed := func(*control.Object) { c.queue.AddAfter(all, every) }
+	e.Feed.On(pods, changed)
+	e.Feed.On(nodes, func(o *control.Object) {
+		if o.Deleted() {
+			changed(o)
+		}
+	})
+	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
+}
+
+// sync looks at all pods.
+func (c *controller) sync(ctx context.Context, _ string) error {
+	list, err := control.List[*corev1.Pod](ctx, c.env, pods, "")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	errs = append(errs, c.ended(ctx, list), c.unscheduled(ctx, list), c.orphaned(ctx, list))
+	return errors.Join(errs...)
+}
+
+// ended deletes the oldest pods that have ended beyond the threshold.
+func (c *controller) ended(ctx context.Context, list []*corev1.Pod) error {
+	if c.threshold <= 0 {
+		return nil
+	}
+	var done []*corev1.Pod
+	for _, p := range list {
+		if hasEnded(p) {
+			done = append(done, p)
+		}
+	}
+	if len(done) <= c.threshold {
+		return nil
+	}
+	slices.SortFunc(done, func(a, b *corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	return c.deleteAll(ctx, done[:len(done)-c.threshold], "")
+}
+
+func hasEnded(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// unscheduled deletes pods that are being deleted and have no node whose kubelet
+// would end them.
+func (c *controller) unscheduled(ctx context.Context, list []*corev1.Pod) error {
+	var some []*corev1.Pod
+	for _, p := range list {
+		if p.DeletionTimestamp != nil && p.Spec.NodeName == "" {
+			some = append(some, p)
+		}
+	}
+	return c.deleteAll(ctx, some, "PodGC: terminating pod is not scheduled")
+}
+
+// orphaned deletes the pods of nodes that have been away for long enough.
+func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod) error {
+	known, err := control.List[*corev1.Node](ctx, c.env, nodes, "")
+	if err != nil {
+		return err
+	}
+	exists := map[string]bool{}
+	for _, n := range known {
+		exists[n.Name] = true
+	}
+	away := map[string]time.Time{}
+	var some []*corev1.Pod
+	for _, p := range list {
+		node := p.Spec.NodeName
+		if node == "" || exists[node] {
+			continue
+		}
+		since, seen := c.away[node]
+		if !seen {
+			since = c.now()
+		}
+		away[node] = since
+		if c.now().Sub(since) >= quarantine {
+			if gone, err := c.nodeIsGone(ctx, node); err != nil || !gone {
+				return err
+			}
+			some = append(some, p)
+		}
+	}
+	c.away = away
+	if len(away) > 0 {
+		c.queue.AddAfter(all, every)
+	}
+	return c.deleteAll(ctx, some, "PodGC: node no longer exists")
+}
+
+func (c *controller) nodeIsGone(ctx context.Context, name string) (bool, error) {
+	_, err := c.client.Nodes().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	return false, err
+}
+
+// deleteAll deletes pods at once. message, where not "", is why pods that have not
+// ended are marked as failed before.
+func (c *controller) deleteAll(ctx context.Context, some []*corev1.Pod, message string) error {
+	var errs []error
+	for _, p := range some {
+		if message != "" && !hasEnded(p) {
+			if err := c.fail(ctx, p, message); err != nil && !apierrors.IsNotFound(err) {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		zero := int64(0)
+		err := c.client.Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: &metav1.Preconditions{UID: &p.UID}})
+		if err != nil && !apierrors.IsNotFound(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fail says in the status of a pod that it was disrupted.
+func (c *controller) fail(ctx context.Context, p *corev1.Pod, message string) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": p.UID},
+		"status": map[string]any{
+			"phase": corev1.PodFailed,
+			"conditions": []corev1.PodCondition{{
+				Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC", Message: message,
+				LastTransitionTime: metav1.NewTime(c.now()),
+			}},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = c.client.Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}

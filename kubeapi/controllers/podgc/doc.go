@@ -1,0 +1,7 @@
+// Package podgc deletes pods that nobody else will: those of nodes that are gone,
+// those that were deleted before they had a node, and the oldest of those that have
+// ended, where there are too many.
+//
+// Pods and nodes are looked through a while after one of them has changed; while
+// nothing changes nothing is done.
+package podgc

@@ -1,0 +1,148 @@
+package protection
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	workers        = 3
+	claimFinalizer = "kubernetes.io/pvc-protection"
+	// settle is how long further changes of pods are awaited.
+	settle = 100 * time.Millisecond
+)
+
+var (
+	claims = corev1.Resource("persistentvolumeclaims")
+	pods   = corev1.Resource("pods")
+)
+
+type claimController struct {
+	env    *control.Env
+	client corev1client.CoreV1Interface
+	queue  *control.Queue[control.Key]
+
+	mu   sync.Mutex
+	held map[string]map[string]bool // claims that pods hold from being deleted, by namespace
+}
+
+// NewClaims makes the controller of claims and returns how it works.
+func NewClaims(e *control.Env) (func(context.Context), error) {
+	client, err := corev1client.NewForConfig(e.As("pvc-protection-controller"))
+	if err != nil {
+		return nil, err
+	}
+	c := &claimController{env: e, client: client, held: map[string]map[string]bool{}}
+	c.queue = control.NewQueue(e, "pvcprotection", c.sync)
+	e.Feed.On(claims, func(o *control.Object) {
+		c.hold(control.KeyOf(o), false)
+		if !o.Deleted() {
+			c.queue.Add(control.KeyOf(o))
+		}
+	})
+	e.Feed.On(pods, func(o *control.Object) { c.podChanged(o.Namespace) })
+	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+}
+
+// podChanged has the claims of a namespace looked at that wait for pods.
+func (c *claimController) podChanged(namespace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range c.held[namespace] {
+		c.queue.AddAfter(control.Key{Namespace: namespace, Name: name}, settle)
+	}
+}
+
+func (c *claimController) hold(key control.Key, held bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := c.held[key.Namespace]
+	switch {
+	case held && names == nil:
+		c.held[key.Namespace] = map[string]bool{key.Name: true}
+	case held:
+		names[key.Name] = true
+	case len(names) > 0:
+		if delete(names, key.Name); len(names) == 0 {
+			delete(c.held, key.Namespace)
+		}
+	}
+}
+
+func (c *claimController) sync(ctx context.Context, key control.Key) error {
+	claim, err := control.Get[*corev1.PersistentVolumeClaim](ctx, c.env, claims, key.Namespace, key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	protected := slices.Contains(claim.Finalizers, claimFinalizer)
+	switch deleting := claim.DeletionTimestamp != nil; {
+	case !deleting && !protected:
+		claim.Finalizers = append(claim.Finalizers, claimFinalizer)
+	case deleting && protected:
+		c.hold(key, true) // a pod that goes from here on is noticed
+		if used, err := c.used(ctx, claim); err != nil || used {
+			return err
+		}
+		claim.Finalizers = without(claim.Finalizers, claimFinalizer)
+	default:
+		return nil
+	}
+	_, err = c.client.PersistentVolumeClaims(key.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// used reports whether a pod uses a claim: those that the cache has, and, where it
+// has none, those that were created a moment ago.
+func (c *claimController) used(ctx context.Context, claim *corev1.PersistentVolumeClaim) (bool, error) {
+	cached, err := control.List[*corev1.Pod](ctx, c.env, pods, claim.Namespace)
+	if err != nil || slices.ContainsFunc(cached, func(p *corev1.Pod) bool { return uses(p, claim) }) {
+		return true, err
+	}
+	live, err := c.client.Pods(claim.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return true, err
+	}
+	for i := range live.Items {
+		if uses(&live.Items[i], claim) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// uses reports whether a pod that was scheduled uses a claim: kubelets start no pod
+// with one that is being deleted.
+func uses(p *corev1.Pod, claim *corev1.PersistentVolumeClaim) bool {
+	if p.Spec.NodeName == "" {
+		return false
+	}
+	for i := range p.Spec.Volumes {
+		v := &p.Spec.Volumes[i]
+		switch {
+		case v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name:
+			return true
+		case v.Ephemeral != nil && p.Name+"-"+v.Name == claim.Name && metav1.IsControlledBy(claim, p):
+			return true
+		}
+	}
+	return false
+}
+
+func without(list []string, text string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == text })
+}

@@ -1,0 +1,62 @@
+package protection
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const volumeFinalizer = "kubernetes.io/pv-protection"
+
+var volumes = corev1.Resource("persistentvolumes")
+
+type volumeController struct {
+	env    *control.Env
+	client corev1client.PersistentVolumeInterface
+}
+
+// NewVolumes makes the controller of volumes and returns how it works.
+func NewVolumes(e *control.Env) (func(context.Context), error) {
+	client, err := corev1client.NewForConfig(e.As("pv-protection-controller"))
+	if err != nil {
+		return nil, err
+	}
+	c := &volumeController{env: e, client: client.PersistentVolumes()}
+	queue := control.NewQueue(e, "pvprotection", c.sync)
+	e.Feed.On(volumes, func(o *control.Object) {
+		if !o.Deleted() {
+			queue.Add(o.Name)
+		}
+	})
+	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+}
+
+func (c *volumeController) sync(ctx context.Context, name string) error {
+	v, err := control.Get[*corev1.PersistentVolume](ctx, c.env, volumes, "", name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	protected := slices.Contains(v.Finalizers, volumeFinalizer)
+	switch deleting := v.DeletionTimestamp != nil; {
+	case !deleting && !protected:
+		v.Finalizers = append(v.Finalizers, volumeFinalizer)
+	case deleting && protected && v.Status.Phase != corev1.VolumeBound:
+		v.Finalizers = without(v.Finalizers, volumeFinalizer)
+	default:
+		return nil
+	}
+	_, err = c.client.Update(ctx, v, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,170 @@
+package quota
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	workers        = 5
+	serviceAccount = "resourcequota-controller"
+	// settle is how long further changes are awaited before a quota is counted.
+	settle = 200 * time.Millisecond
+	// calm is for how long nothing must have been charged to a quota before its use
+	// is lowered: an object is charged before it is there to be counted. patience is
+	// for how long that is awaited.
+	calm, patience = 300 * time.Millisecond, 5 * time.Second
+	// resync is how often quotas are counted in any case.
+	resync = 5 * time.Minute
+)
+
+var (
+	quotas   = corev1.Resource("resourcequotas")
+	pods     = corev1.Resource("pods")
+	services = corev1.Resource("services")
+	claims   = corev1.Resource("persistentvolumeclaims")
+)
+
+type controller struct {
+	env      *control.Env
+	client   corev1client.ResourceQuotasGetter
+	metadata metadata.Interface
+	queue    *control.Queue[control.Key]
+
+	mu    sync.Mutex
+	names map[string]map[string]*use // by namespace and name of the quota
+}
+
+// use is what happens to a quota: when it was charged last, and since when its use
+// is to be lowered.
+type use struct{ charged, postponed time.Time }
+
+// New makes the controller and returns how it works.
+func New(e *control.Env) (func(context.Context), error) {
+	config := e.As(serviceAccount)
+	client, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client, metadata: meta, names: map[string]map[string]*use{}}
+	c.queue = control.NewQueue(e, "resourcequota_primary", c.sync)
+	e.Feed.On(quotas, c.quotaChanged)
+	e.Feed.OnDeletion(func(o *control.Object) { c.lessUsed(o.Namespace) })
+	e.Feed.On(pods, func(o *control.Object) {
+		if o.Mentions(string(corev1.PodSucceeded)) || o.Mentions(string(corev1.PodFailed)) {
+			c.lessUsed(o.Namespace)
+		}
+	})
+	for _, gr := range []string{services.Resource, claims.Resource} {
+		e.Feed.On(corev1.Resource(gr), func(o *control.Object) { c.lessUsed(o.Namespace) })
+	}
+	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+}
+
+func (c *controller) quotaChanged(o *control.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := c.names[o.Namespace]
+	if o.Deleted() {
+		if delete(names, o.Name); len(names) == 0 {
+			delete(c.names, o.Namespace)
+		}
+		return
+	}
+	if names == nil {
+		names = map[string]*use{}
+		c.names[o.Namespace] = names
+	}
+	known := names[o.Name]
+	if known == nil {
+		known = &use{}
+		names[o.Name] = known
+		c.queue.Add(control.KeyOf(o))
+	}
+	known.charged = time.Now()
+	q, err := control.Decode(o, &corev1.ResourceQuota{})
+	if err == nil && !equality.Semantic.DeepEqual(q.Spec.Hard, q.Status.Hard) {
+		c.queue.Add(control.KeyOf(o))
+	}
+}
+
+// mayLower reports whether the use of a quota can be lowered now: nothing was
+// charged a moment ago, or that goes on for too long.
+func (c *controller) mayLower(key control.Key) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, now := c.names[key.Namespace][key.Name], time.Now()
+	if known == nil {
+		return true
+	}
+	if known.postponed.IsZero() {
+		known.postponed = now
+	}
+	if now.Sub(known.charged) < calm && now.Sub(known.postponed) < patience {
+		return false
+	}
+	known.postponed = time.Time{}
+	return true
+}
+
+// lessUsed has the quotas of a namespace counted soon.
+func (c *controller) lessUsed(namespace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range c.names[namespace] {
+		c.queue.AddAfter(control.Key{Namespace: namespace, Name: name}, settle)
+	}
+}
+
+// sync counts what is used of a quota, and writes what has changed.
+func (c *controller) sync(ctx context.Context, key control.Key) error {
+	q, err := control.Get[*corev1.ResourceQuota](ctx, c.env, quotas, key.Namespace, key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	used, err := c.count(ctx, q)
+	if err != nil {
+		return err
+	}
+	c.queue.AddAfter(key, resync)
+	status := corev1.ResourceQuotaStatus{Hard: q.Spec.Hard, Used: used}
+	if equality.Semantic.DeepEqual(status, q.Status) {
+		return nil
+	}
+	if lowers(used, q.Status.Used) && !c.mayLower(key) {
+		c.queue.AddAfter(key, calm)
+		return nil
+	}
+	q.Status = status
+	if _, err = c.client.ResourceQuotas(key.Namespace).UpdateStatus(ctx, q, metav1.UpdateOptions{}); apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// lowers reports whether less is used of a resource than before.
+func lowers(used, before corev1.ResourceList) bool {
+	for name, amount := range before {
+		if now, ok := used[name]; ok && now.Cmp(amount) < 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+package quota
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/controllers/control"
+	"triplane/kubeapi/quota"
+)
+
+// count returns what the objects of the quota's namespace take of it.
+func (c *controller) count(ctx context.Context, given *corev1.ResourceQuota) (corev1.ResourceList, error) {
+	q := given.DeepCopy()
+	q.Status.Hard = q.Spec.Hard // as it is to be
+	used := corev1.ResourceList{}
+	for _, r := range c.env.Resources.All() {
+		gr := r.GroupResource()
+		names := countedNames(q, gr)
+		if !r.Namespaced || len(names) == 0 {
+			continue
+		}
+		for _, name := range names {
+			used[name] = *resource.NewQuantity(0, resource.DecimalSI)
+		}
+		if err := c.add(ctx, used, q, &r, names); err != nil {
+			return nil, err
+		}
+	}
+	return used, nil
+}
+
+// countedNames are the resources of a quota that objects of gr take.
+func countedNames(q *corev1.ResourceQuota, gr schema.GroupResource) []corev1.ResourceName {
+	var names []corev1.ResourceName
+	for name := range q.Spec.Hard {
+		if quota.Counts(gr, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// add adds what the objects of a resource take.
+func (c *controller) add(ctx context.Context, used corev1.ResourceList, q *corev1.ResourceQuota, r *control.Resource, names []corev1.ResourceName) error {
+	switch r.GroupResource() {
+	case pods:
+		return addUsage[*corev1.Pod](ctx, c.env, used, q, pods, names)
+	case services:
+		return addUsage[*corev1.Service](ctx, c.env, used, q, services, names)
+	case claims:
+		return addUsage[*corev1.PersistentVolumeClaim](ctx, c.env, used, q, claims, names)
+	}
+	if len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
+		return nil // no other objects are in a scope
+	}
+	n, err := c.number(ctx, q.Namespace, r)
+	for _, name := range names {
+		used[name] = *resource.NewQuantity(n, resource.DecimalSI)
+	}
+	return err
+}
+
+// number returns how many objects of a resource a namespace has.
+func (c *controller) number(ctx context.Context, namespace string, r *control.Resource) (int64, error) {
+	if !r.External {
+		return c.env.Resources.Count(ctx, r.GroupResource(), namespace)
+	}
+	list, err := c.metadata.Resource(r.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(list.Items)), nil
+}
+
+// addUsage adds what objects say that they need.
+func addUsage[T interface {
+	registry.Object
+	runtime.Object
+}](ctx context.Context, e *control.Env, used corev1.ResourceList, q *corev1.ResourceQuota, gr schema.GroupResource, names []corev1.ResourceName) error {
+	objects, err := control.List[T](ctx, e, gr, q.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if !quota.Matches(q, gr, o) {
+			continue
+		}
+		usage := quota.Usage(gr, o)
+		for _, name := range names {
+			if amount, ok := usage[name]; ok {
+				sum := used[name]
+				sum.Add(amount)
+				used[name] = sum
+			}
+		}
+	}
+	return nil
+}

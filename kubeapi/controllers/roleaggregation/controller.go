@@ -1,0 +1,120 @@
+package roleaggregation
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	applyrbacv1 "k8s.io/client-go/applyconfigurations/rbac/v1"
+	rbacv1client "k8s.io/client-go/kubernetes/typed/rbac/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const name = "clusterrole-aggregation-controller"
+
+var roles = rbacv1.Resource("clusterroles")
+
+type controller struct {
+	env    *control.Env
+	client rbacv1client.ClusterRoleInterface
+	queue  *control.Queue[string]
+
+	mu          sync.Mutex
+	aggregating map[string]bool // names of the roles that select others
+}
+
+// New makes the controller and returns how it works.
+func New(e *control.Env) (func(context.Context), error) {
+	client, err := rbacv1client.NewForConfig(e.As(name))
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client.ClusterRoles(), aggregating: map[string]bool{}}
+	c.queue = control.NewQueue(e, "ClusterRoleAggregator", c.sync)
+	e.Feed.On(roles, c.changed)
+	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
+}
+
+// changed has all roles that aggregate looked at: any of them may select the one
+// that has changed, or did before.
+func (c *controller) changed(o *control.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o.Deleted() {
+		delete(c.aggregating, o.Name)
+	} else if role, err := control.Decode[*rbacv1.ClusterRole](o, &rbacv1.ClusterRole{}); err == nil {
+		if role.AggregationRule != nil {
+			c.aggregating[o.Name] = true
+		} else {
+			delete(c.aggregating, o.Name)
+		}
+	}
+	for name := range c.aggregating {
+		c.queue.Add(name)
+	}
+}
+
+// sync fills the rules of a role.
+func (c *controller) sync(ctx context.Context, role string) error {
+	r, err := control.Get[*rbacv1.ClusterRole](ctx, c.env, roles, "", role)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || r.AggregationRule == nil {
+		return err
+	}
+	all, err := control.List[*rbacv1.ClusterRole](ctx, c.env, roles, "")
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b *rbacv1.ClusterRole) int { return cmp.Compare(a.Name, b.Name) })
+	rules, err := collect(r, all)
+	if err != nil || equality.Semantic.DeepEqual(rules, r.Rules) {
+		return err
+	}
+	_, err = c.client.Apply(ctx, applyrbacv1.ClusterRole(role).WithRules(configurations(rules)...),
+		metav1.ApplyOptions{FieldManager: name, Force: true})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// collect returns the rules of the roles that r selects, each once.
+func collect(r *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
+	var rules []rbacv1.PolicyRule
+	for i := range r.AggregationRule.ClusterRoleSelectors {
+		selector, err := metav1.LabelSelectorAsSelector(&r.AggregationRule.ClusterRoleSelectors[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range all {
+			if other.Name == r.Name || !selector.Matches(labels.Set(other.Labels)) {
+				continue
+			}
+			for _, rule := range other.Rules {
+				if !slices.ContainsFunc(rules, func(have rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(have, rule) }) {
+					rules = append(rules, rule)
+				}
+			}
+		}
+	}
+	return rules, nil
+}
+
+func configurations(rules []rbacv1.PolicyRule) []*applyrbacv1.PolicyRuleApplyConfiguration {
+	out := make([]*applyrbacv1.PolicyRuleApplyConfiguration, len(rules))
+	for i := range rules {
+		r := &rules[i]
+		out[i] = applyrbacv1.PolicyRule().WithVerbs(r.Verbs...).WithAPIGroups(r.APIGroups...).WithResources(r.Resources...).
+			WithResourceNames(r.ResourceNames...).WithNonResourceURLs(r.NonResourceURLs...)
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package rootca
+
+import (
+	"context"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	workers     = 5
+	mapName     = "kube-root-ca.crt"
+	caKey       = "ca.crt"
+	description = "kubernetes.io/description"
+	what        = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+)
+
+var (
+	namespaces = corev1.Resource("namespaces")
+	configMaps = corev1.Resource("configmaps")
+)
+
+type controller struct {
+	env    *control.Env
+	client corev1client.ConfigMapsGetter
+	data   map[string]string
+}
+
+// New makes the controller and returns how it works. ca is the authority in PEM.
+func New(e *control.Env, ca []byte) (func(context.Context), error) {
+	client, err := corev1client.NewForConfig(e.As("root-ca-cert-publisher"))
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client, data: map[string]string{caKey: string(ca)}}
+	queue := control.NewQueue(e, "root_ca_cert_publisher", c.sync)
+	e.Feed.On(namespaces, func(o *control.Object) {
+		if !o.Deleted() {
+			queue.Add(o.Name)
+		}
+	})
+	e.Feed.On(configMaps, func(o *control.Object) {
+		if o.Name == mapName {
+			queue.Add(o.Namespace)
+		}
+	})
+	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+}
+
+// sync creates the config map of a namespace, or repairs it.
+func (c *controller) sync(ctx context.Context, namespace string) error {
+	ns, err := control.Get[*corev1.Namespace](ctx, c.env, namespaces, "", namespace)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || ns.Status.Phase != corev1.NamespaceActive {
+		return err
+	}
+	have, err := control.Get[*corev1.ConfigMap](ctx, c.env, configMaps, namespace, mapName)
+	if apierrors.IsNotFound(err) {
+		_, err = c.client.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: mapName, Namespace: namespace, Annotations: map[string]string{description: what}},
+			Data:       c.data,
+		}, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			return nil
+		}
+		return err
+	}
+	if err != nil || maps.Equal(have.Data, c.data) && have.Annotations[description] != "" {
+		return err
+	}
+	have.Data, have.BinaryData = c.data, nil
+	metav1.SetMetaDataAnnotation(&have.ObjectMeta, description, what)
+	_, err = c.client.ConfigMaps(namespace).Update(ctx, have, metav1.UpdateOptions{})
+	return err
+}

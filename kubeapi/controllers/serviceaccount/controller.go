@@ -1,0 +1,69 @@
+package serviceaccount
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	workers     = 5
+	accountName = "default"
+)
+
+var (
+	namespaces = corev1.Resource("namespaces")
+	accounts   = corev1.Resource("serviceaccounts")
+)
+
+type controller struct {
+	env    *control.Env
+	client corev1client.ServiceAccountsGetter
+}
+
+// New makes the controller and returns how it works.
+func New(e *control.Env) (func(context.Context), error) {
+	client, err := corev1client.NewForConfig(e.As("service-account-controller"))
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client}
+	queue := control.NewQueue(e, "serviceaccount", c.sync)
+	e.Feed.On(namespaces, func(o *control.Object) {
+		if !o.Deleted() {
+			queue.Add(o.Name)
+		}
+	})
+	e.Feed.On(accounts, func(o *control.Object) {
+		if o.Deleted() && o.Name == accountName {
+			queue.Add(o.Namespace)
+		}
+	})
+	return func(ctx context.Context) { queue.Run(ctx, workers) }, nil
+}
+
+// sync creates the account of a namespace.
+func (c *controller) sync(ctx context.Context, namespace string) error {
+	ns, err := control.Get[*corev1.Namespace](ctx, c.env, namespaces, "", namespace)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || ns.Status.Phase != corev1.NamespaceActive {
+		return err
+	}
+	if _, err = control.Get[*corev1.ServiceAccount](ctx, c.env, accounts, namespace, accountName); !apierrors.IsNotFound(err) {
+		return err
+	}
+	_, err = c.client.ServiceAccounts(namespace).Create(ctx, &corev1.ServiceAccount{
+		ObjectMeta: metav1.ObjectMeta{Name: accountName, Namespace: namespace},
+	}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil
+	}
+	return err
+}

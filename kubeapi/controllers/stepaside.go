@@ -1,0 +1,201 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/storage"
+	"triplane/generic/wire"
+)
+
+// foreignLease is the Lease of kube-controller-manager.
+const foreignLease = "kube-controller-manager"
+
+// stepAside waits until no kube-controller-manager holds its lease, and then works
+// until one takes it, or ctx ends.
+func (m *Manager) stepAside(ctx context.Context, work func(context.Context)) {
+	f := newForeign()
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer cancel()
+	following.Go(func() { m.followForeign(ctx, f) })
+	if !m.awaitFree(ctx, f) {
+		return
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	following.Go(func() {
+		select {
+		case <-f.taken:
+			stop()
+		case <-working.Done():
+		}
+	})
+	work(working)
+}
+
+// awaitFree returns true once the lease is known and nobody holds it; false where
+// ctx ends before.
+func (m *Manager) awaitFree(ctx context.Context, f *foreign) bool {
+	logged := false
+	for {
+		changed, until, holder := f.state()
+		wait := time.Until(until)
+		if f.known() && wait <= 0 {
+			f.release()
+			return true
+		}
+		if f.known() && !logged {
+			logged = true
+			m.set("waiting for kube-controller-manager "+holder, nil)
+			klog.InfoS("A kube-controller-manager does the work of the controllers, which wait for the end of its lease", "holder", holder)
+		}
+		var expired <-chan time.Time
+		if f.known() {
+			timer := time.NewTimer(wait)
+			defer timer.Stop()
+			expired = timer.C
+		}
+		select {
+		case <-changed:
+		case <-expired:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// foreign is what is known of the other's lease.
+type foreign struct {
+	taken chan struct{} // closed when the lease is taken after release
+
+	mu      sync.Mutex
+	changed chan struct{}
+	read    bool
+	free    bool // release was called
+	until   time.Time
+	holder  string
+}
+
+func newForeign() *foreign {
+	return &foreign{taken: make(chan struct{}), changed: make(chan struct{})}
+}
+
+func (f *foreign) state() (changed <-chan struct{}, until time.Time, holder string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changed, f.until, f.holder
+}
+
+func (f *foreign) known() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.read
+}
+
+// release has the next holder be noticed on taken.
+func (f *foreign) release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.free = true
+}
+
+// set notes the lease as it is now; nil where there is none. renewed is when it was
+// written.
+func (f *foreign) set(l *coordinationv1.Lease, renewed time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.read, f.until, f.holder = true, time.Time{}, ""
+	if l != nil && l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != "" && l.Spec.LeaseDurationSeconds != nil {
+		f.until = renewed.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second)
+		f.holder = *l.Spec.HolderIdentity
+	}
+	if f.free && time.Now().Before(f.until) {
+		select {
+		case <-f.taken:
+		default:
+			klog.InfoS("A kube-controller-manager has taken its lease: the controllers stop", "holder", f.holder)
+			close(f.taken)
+		}
+	}
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// followForeign watches the lease until ctx ends.
+func (m *Manager) followForeign(ctx context.Context, f *foreign) {
+	for ctx.Err() == nil {
+		err := m.watchForeign(ctx, f)
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, storage.ErrStopped) && !errors.Is(err, storage.ErrTooSlow) {
+			klog.V(2).InfoS("The lease of kube-controller-manager cannot be followed", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (m *Manager) watchForeign(ctx context.Context, f *foreign) error {
+	leases, ok := m.config.Stores.Find(coordinationv1.Resource("leases")).(interface {
+		Cache() storage.Cache
+		KeyPrefix() string
+	})
+	if !ok {
+		f.set(nil, time.Time{})
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	watch, err := leases.Cache().Watch(ctx, storage.WatchOptions{
+		Prefix: leases.KeyPrefix(), Key: leases.KeyPrefix() + metav1.NamespaceSystem + "/" + foreignLease, Initial: true, Bookmarks: true,
+	})
+	if err != nil {
+		return err
+	}
+	defer watch.Stop()
+	initial := true
+	for {
+		events, err := watch.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			e := &events[i]
+			switch {
+			case e.Type == storage.Bookmark:
+				if initial && e.InitialEventsEnd && !f.known() {
+					f.set(nil, time.Time{})
+				}
+				initial = initial && !e.InitialEventsEnd
+			case e.Type == storage.Deleted:
+				f.set(nil, time.Time{})
+			default:
+				f.take(e.Record.Value, initial)
+			}
+		}
+	}
+}
+
+// take reads a lease. Clocks may differ: a renewal that is seen to happen counts
+// from now on, one that was found from the time that it names.
+func (f *foreign) take(value []byte, found bool) {
+	l := &coordinationv1.Lease{}
+	if err := wire.UnmarshalProtobuf(value, l); err != nil {
+		return
+	}
+	at := time.Now()
+	if found && l.Spec.RenewTime != nil {
+		at = l.Spec.RenewTime.Time
+	}
+	f.set(l, at)
+}

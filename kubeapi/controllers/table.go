@@ -1,0 +1,80 @@
+package controllers
+
+import (
+	"context"
+
+	"triplane/kubeapi/controllers/certificates"
+	"triplane/kubeapi/controllers/control"
+	"triplane/kubeapi/controllers/disruption"
+	"triplane/kubeapi/controllers/endpointslice"
+	"triplane/kubeapi/controllers/garbage"
+	"triplane/kubeapi/controllers/legacytoken"
+	"triplane/kubeapi/controllers/namespace"
+	"triplane/kubeapi/controllers/podgc"
+	"triplane/kubeapi/controllers/protection"
+	"triplane/kubeapi/controllers/quota"
+	"triplane/kubeapi/controllers/roleaggregation"
+	"triplane/kubeapi/controllers/rootca"
+	"triplane/kubeapi/controllers/serviceaccount"
+	"triplane/kubeapi/controllers/token"
+	"triplane/kubeapi/controllers/ttl"
+)
+
+// run works until its context ends, and has no goroutine left when it returns.
+type run = func(context.Context)
+
+// controller is a row of the table. make enters what it follows in the feed of the
+// environment, and returns how it works; nil where the options leave it without
+// what it needs.
+type controller struct {
+	name string
+	make func(e *control.Env, o *Options) (run, error)
+}
+
+// table lists all controllers.
+func table() []controller {
+	return []controller{
+		{"certificatesigningrequest-approving-controller", plain(certificates.NewApprover)},
+		{"certificatesigningrequest-cleaner-controller", plain(certificates.NewCleaner)},
+		{"certificatesigningrequest-signing-controller", func(e *control.Env, o *Options) (run, error) {
+			if o.SigningAuthority == nil {
+				return nil, nil
+			}
+			return certificates.NewSigner(e, o.SigningAuthority)
+		}},
+		{"clusterrole-aggregation-controller", plain(roleaggregation.New)},
+		{"disruption-controller", plain(disruption.New)},
+		{"endpointslice-controller", plain(endpointslice.NewServices)},
+		{"endpointslice-mirroring-controller", plain(endpointslice.NewMirroring)},
+		{"garbage-collector-controller", plain(garbage.New)},
+		{"legacy-serviceaccount-token-cleaner-controller", func(e *control.Env, o *Options) (run, error) {
+			return legacytoken.New(e, o.LegacyTokenCleanUpPeriod)
+		}},
+		{"namespace-controller", plain(namespace.New)},
+		{"persistentvolume-protection-controller", plain(protection.NewVolumes)},
+		{"persistentvolumeclaim-protection-controller", plain(protection.NewClaims)},
+		{"pod-garbage-collector-controller", func(e *control.Env, o *Options) (run, error) {
+			return podgc.New(e, o.TerminatedPods)
+		}},
+		{"resourcequota-controller", plain(quota.New)},
+		{"root-ca-certificate-publisher-controller", func(e *control.Env, o *Options) (run, error) {
+			if len(o.RootCA) == 0 {
+				return nil, nil
+			}
+			return rootca.New(e, o.RootCA)
+		}},
+		{"serviceaccount-controller", plain(serviceaccount.New)},
+		{"serviceaccount-token-controller", func(e *control.Env, o *Options) (run, error) {
+			if o.TokenSigner == nil {
+				return nil, nil
+			}
+			return token.New(e, token.Config{Signer: o.TokenSigner, RootCA: o.RootCA})
+		}},
+		{"ttl-after-finished-controller", plain(ttl.New)},
+	}
+}
+
+// plain makes a controller that no flag is about.
+func plain(make func(*control.Env) (run, error)) func(*control.Env, *Options) (run, error) {
+	return func(e *control.Env, _ *Options) (run, error) { return make(e) }
+}

@@ -1,0 +1,159 @@
+package token
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"triplane/generic/authentication/serviceaccount"
+	"triplane/kubeapi/controllers/control"
+	"triplane/kubeapi/group"
+)
+
+const workers = 5
+
+var (
+	accounts = corev1.Resource("serviceaccounts")
+	secrets  = corev1.Resource("secrets")
+)
+
+// Config is what tokens are made with.
+type Config struct {
+	// Signer signs tokens that are kept in Secrets.
+	Signer serviceaccount.Signer
+	// RootCA is the authority of the server's certificate in PEM; nil leaves it out.
+	RootCA []byte
+}
+
+type controller struct {
+	Config
+	env       *control.Env
+	client    corev1client.CoreV1Interface
+	toSecrets *control.Queue[control.Key]
+	toAccount *control.Queue[control.Key]
+}
+
+// New makes the controller and returns how it works. Like that of
+// kube-controller-manager it works as the manager itself, since it hands out
+// credentials of all service accounts.
+func New(e *control.Env, config Config) (func(context.Context), error) {
+	client, err := corev1client.NewForConfig(e.AsUser("system:kube-controller-manager"))
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{Config: config, env: e, client: client}
+	c.toSecrets = control.NewQueue(e, "serviceaccount_tokens_secret", c.sync)
+	c.toAccount = control.NewQueue(e, "serviceaccount_tokens_service", c.removeTokens)
+	e.Feed.On(secrets, func(o *control.Object) {
+		if !o.Deleted() && o.Mentions(string(corev1.SecretTypeServiceAccountToken)) {
+			c.toSecrets.Add(control.KeyOf(o))
+		}
+	})
+	e.Feed.On(accounts, func(o *control.Object) {
+		if o.Deleted() {
+			c.toAccount.Add(control.KeyOf(o))
+		}
+	})
+	return func(ctx context.Context) {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			c.toAccount.Run(ctx, workers)
+		}()
+		c.toSecrets.Run(ctx, workers)
+		<-ended
+	}, nil
+}
+
+// sync fills a Secret, or deletes one whose account is gone.
+func (c *controller) sync(ctx context.Context, key control.Key) error {
+	secret, err := control.Get[*corev1.Secret](ctx, c.env, secrets, key.Namespace, key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || secret.Type != corev1.SecretTypeServiceAccountToken || secret.DeletionTimestamp != nil {
+		return err
+	}
+	name := secret.Annotations[corev1.ServiceAccountNameKey]
+	account, err := c.client.ServiceAccounts(key.Namespace).Get(ctx, name, metav1.GetOptions{})
+	uid := secret.Annotations[corev1.ServiceAccountUIDKey]
+	if apierrors.IsNotFound(err) || err == nil && uid != "" && uid != string(account.UID) {
+		return c.remove(ctx, secret)
+	}
+	if err != nil {
+		return err
+	}
+	filled, err := c.fill(ctx, secret, account)
+	if err != nil || !filled {
+		return err
+	}
+	_, err = c.client.Secrets(key.Namespace).Update(ctx, secret, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// fill adds what a Secret lacks. It reports whether that is anything.
+func (c *controller) fill(ctx context.Context, secret *corev1.Secret, account *corev1.ServiceAccount) (bool, error) {
+	changed := false
+	set := func(key string, value []byte) {
+		if !slices.Equal(secret.Data[key], value) {
+			secret.Data[key], changed = value, true
+		}
+	}
+	if secret.Data == nil {
+		secret.Data = map[string][]byte{}
+	}
+	if len(c.RootCA) > 0 {
+		set(corev1.ServiceAccountRootCAKey, c.RootCA)
+	}
+	if len(secret.Data[corev1.ServiceAccountNamespaceKey]) == 0 {
+		set(corev1.ServiceAccountNamespaceKey, []byte(secret.Namespace))
+	}
+	if len(secret.Data[corev1.ServiceAccountTokenKey]) == 0 {
+		token, err := serviceaccount.IssueLegacy(ctx, c.Signer, account, secret.Name)
+		if err != nil {
+			return false, err
+		}
+		set(corev1.ServiceAccountTokenKey, []byte(token))
+	}
+	if secret.Annotations[corev1.ServiceAccountUIDKey] != string(account.UID) {
+		metav1.SetMetaDataAnnotation(&secret.ObjectMeta, corev1.ServiceAccountUIDKey, string(account.UID))
+		changed = true
+	}
+	return changed, nil
+}
+
+// removeTokens has the Secrets of an account that was deleted looked at.
+func (c *controller) removeTokens(ctx context.Context, account control.Key) error {
+	all, err := group.List[*corev1.Secret](control.Reading(ctx), c.env.Stores, secrets, account.Namespace, &metainternalversion.ListOptions{
+		ResourceVersion: group.Cached, FieldSelector: fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)),
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Annotations[corev1.ServiceAccountNameKey] == account.Name {
+			c.toSecrets.Add(control.Key{Namespace: s.Namespace, Name: s.Name})
+		}
+	}
+	return nil
+}
+
+// remove deletes a Secret that is as it was read.
+func (c *controller) remove(ctx context.Context, s *corev1.Secret) error {
+	uid, version := types.UID(s.UID), s.ResourceVersion
+	err := c.client.Secrets(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package ttl
+
+import (
+	"context"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const workers = 5
+
+var jobs = batchv1.Resource("jobs")
+
+type controller struct {
+	env    *control.Env
+	client batchv1client.JobsGetter
+	queue  *control.Queue[control.Key]
+}
+
+// New makes the controller and returns how it works.
+func New(e *control.Env) (func(context.Context), error) {
+	client, err := batchv1client.NewForConfig(e.As("ttl-after-finished-controller"))
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client}
+	c.queue = control.NewQueue(e, "ttl_jobs_to_delete", c.sync)
+	e.Feed.On(jobs, func(o *control.Object) {
+		if o.Mentions(string(batchv1.JobComplete)) || o.Mentions(string(batchv1.JobFailed)) {
+			c.queue.Add(control.KeyOf(o))
+		}
+	})
+	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+}
+
+// sync deletes a Job whose time is over, and waits for that of others.
+func (c *controller) sync(ctx context.Context, key control.Key) error {
+	job, err := control.Get[*batchv1.Job](ctx, c.env, jobs, key.Namespace, key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	left, expires := remaining(job, time.Now())
+	if !expires {
+		return nil
+	}
+	if left > 0 {
+		c.queue.AddAfter(key, left)
+		return nil
+	}
+	policy := metav1.DeletePropagationForeground
+	err = c.client.Jobs(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{
+		PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion},
+	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// remaining is how long a finished Job has left; expires is false for one that stays.
+func remaining(job *batchv1.Job, now time.Time) (left time.Duration, expires bool) {
+	if job.Spec.TTLSecondsAfterFinished == nil || job.DeletionTimestamp != nil {
+		return 0, false
+	}
+	for i := range job.Status.Conditions {
+		c := &job.Status.Conditions[i]
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			end := c.LastTransitionTime.Add(time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second)
+			return end.Sub(now), true
+		}
+	}
+	return 0, false
+}

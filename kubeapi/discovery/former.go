@@ -1,0 +1,39 @@
+package discovery
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	discoveryv1beta1 "k8s.io/api/discovery/v1beta1"
+
+	"triplane/generic/registry"
+)
+
+func formerSlices() []registry.Version[*discoveryv1.EndpointSlice] {
+	return []registry.Version[*discoveryv1.EndpointSlice]{
+		registry.VersionOf(discoveryv1beta1.SchemeGroupVersion.WithKind("EndpointSlice"), fromBeta, nil),
+	}
+}
+
+// fromBeta converts the topology of endpoints: the zone has a field, as the host
+// has in nodeName, and the rest is kept as deprecated.
+func fromBeta(old *discoveryv1beta1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
+	out := &discoveryv1.EndpointSlice{}
+	if err := registry.CopyFields(old, out); err != nil {
+		return nil, err
+	}
+	for i := range old.Endpoints {
+		topology := maps.Clone(old.Endpoints[i].Topology)
+		e := &out.Endpoints[i]
+		if zone, ok := topology[corev1.LabelTopologyZone]; ok {
+			e.Zone = &zone
+			delete(topology, corev1.LabelTopologyZone)
+		}
+		delete(topology, corev1.LabelHostname)
+		if len(topology) > 0 {
+			e.DeprecatedTopology = topology
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,26 @@
+package node
+
+import (
+	nodev1 "k8s.io/api/node/v1"
+	nodev1alpha1 "k8s.io/api/node/v1alpha1"
+
+	"triplane/generic/registry"
+)
+
+// formerClasses are the runtime classes of the beta, which has the same fields, and
+// of the alpha, which had them in a spec.
+func formerClasses() []registry.Version[*nodev1.RuntimeClass] {
+	return append(registry.SameFields[*nodev1.RuntimeClass]("RuntimeClass", "node.k8s.io/v1beta1"),
+		registry.VersionOf(nodev1alpha1.SchemeGroupVersion.WithKind("RuntimeClass"), fromAlpha, nil))
+}
+
+func fromAlpha(old *nodev1alpha1.RuntimeClass) (*nodev1.RuntimeClass, error) {
+	out := &nodev1.RuntimeClass{ObjectMeta: old.ObjectMeta, Handler: old.Spec.RuntimeHandler}
+	if o := old.Spec.Overhead; o != nil {
+		out.Overhead = &nodev1.Overhead{PodFixed: o.PodFixed}
+	}
+	if s := old.Spec.Scheduling; s != nil {
+		out.Scheduling = &nodev1.Scheduling{NodeSelector: s.NodeSelector, Tolerations: s.Tolerations}
+	}
+	return out, nil
+}
