@@ -174,7 +174,8 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 	if s.Table == nil && readable(r.storage) {
 		s.Table = defaultTable{}
 	}
-	if d, ok := r.parent.(rest.Deprecated); ok {
+	s.Deprecation = deprecation(g.Scheme, kind)
+	if d, ok := r.parent.(rest.Deprecated); ok && s.Deprecation == "" {
 		s.Deprecation = d.DeprecationWarning()
 	}
 	if g.Metrics != nil {
