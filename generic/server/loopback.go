@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/generic/authentication"
+	"triplane/internal/worker"
 )
 
 // loopbackTransport sends requests of this process's own clients to the handler
@@ -74,13 +75,13 @@ func (t *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error)
 	pr, pw := io.Pipe()
 	w := &pipeResponse{header: http.Header{}, body: pw, wrote: make(chan struct{})}
 	stop := context.AfterFunc(ctx, func() { pr.CloseWithError(context.Cause(ctx)) })
-	go func() {
+	worker.Go(func() {
 		defer cancel()
 		defer stop()
 		defer in.Body.Close()
 		defer w.finish()
 		t.handler.ServeHTTP(w, in)
-	}()
+	})
 
 	select {
 	case <-w.wrote:

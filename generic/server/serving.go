@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"k8s.io/klog/v2"
+
+	"triplane/internal/worker"
 )
 
 // SecureServing is the TLS listener of the outermost server.
@@ -115,12 +117,12 @@ func (s *SecureServing) serve(h http.Handler, limit time.Duration, fail func(err
 		}
 	}
 	listener := tls.NewListener(keepAlive{s.Listener}, run.server.TLSConfig)
-	go func() {
+	worker.Go(func() {
 		defer close(run.done)
 		if err := run.server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			fail(fmt.Errorf("serving on %s: %w", s.Address(), err))
 		}
-	}()
+	})
 	return run, nil
 }
 
