@@ -55,11 +55,12 @@ type autoregister struct {
 }
 
 func newAutoregister(client apiregistrationclient.APIServicesGetter, services apiregistrationlisters.APIServiceLister,
-	local *discovery.Groups, complete <-chan struct{}) *autoregister {
+	local *discovery.Groups, complete <-chan struct{}, m workqueue.MetricsProvider) *autoregister {
 	return &autoregister{
 		client: client, services: services, local: local, complete: complete, done: make(chan struct{}),
-		queue: workqueue.NewTypedRateLimitingQueue(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[schema.GroupVersion](5*time.Millisecond, time.Minute)),
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[schema.GroupVersion](5*time.Millisecond, time.Minute),
+			workqueue.TypedRateLimitingQueueConfig[schema.GroupVersion]{Name: "autoregister", MetricsProvider: m}),
 	}
 }
 

@@ -36,7 +36,7 @@ func startRegistrar(t *testing.T, local *discovery.Groups, existing ...*apiregis
 	r := &registrar{t: t, client: fake.NewClientset(objects...), local: local, complete: make(chan struct{})}
 	factory := externalversions.NewSharedInformerFactory(r.client, 0)
 	informer := factory.Apiregistration().V1().APIServices()
-	a := newAutoregister(r.client.ApiregistrationV1(), informer.Lister(), local, r.complete)
+	a := newAutoregister(r.client.ApiregistrationV1(), informer.Lister(), local, r.complete, nil)
 	changed := func(obj any) { a.changed(obj.(*apiregistrationv1.APIService)) }
 	_, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: changed, UpdateFunc: func(_, obj any) { changed(obj) }, DeleteFunc: changed,

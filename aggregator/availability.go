@@ -57,13 +57,14 @@ func backendIndex(obj any) ([]string, error) {
 }
 
 func newAvailability(client apiregistrationclient.APIServicesGetter, services cache.Indexer,
-	b *backends, f *fetcher, learn func(*apiregistrationv1.APIService, []metav1.APIResource)) *availability {
+	b *backends, f *fetcher, learn func(*apiregistrationv1.APIService, []metav1.APIResource), m workqueue.MetricsProvider) *availability {
 	return &availability{
 		client: client, services: services, backends: b, fetcher: f, learn: learn,
 		// Few servers are asked, and users wait for them: a failed check is
 		// repeated soon, and seldom only after many.
-		queue: workqueue.NewTypedRateLimitingQueue(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, recheck)),
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, recheck),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "remote_available_controller", MetricsProvider: m}),
 	}
 }
 

@@ -153,8 +153,8 @@ func (s *Server) build() error {
 	if err := s.services.AddIndexers(cache.Indexers{byBackend: backendIndex}); err != nil {
 		return err
 	}
-	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), services.backends, f, s.learn)
-	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(), s.config.Local, s.config.LocalComplete)
+	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), services.backends, f, s.learn, s.config.generic.Metrics.Queues)
+	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(), s.config.Local, s.config.LocalComplete, s.config.generic.Metrics.Queues)
 	registration, err := s.services.AddEventHandler(s.apiServiceHandler())
 	if err != nil {
 		return err

@@ -158,13 +158,6 @@ func (c *crCodec) Default(obj runtime.Object) {
 	}
 }
 
-// DropNulls removes nulls that have no place in what was applied.
-func (c *crCodec) DropNulls(obj runtime.Object) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		structural.DropNulls(u.Object, c.schema)
-	}
-}
-
 // ToHub brings an object into the storage version. What that has no place for
 // is left, so that validation sees what the client sent; it goes away when the
 // object is stored.

@@ -43,6 +43,7 @@ var commandLines = map[string]string{
 		--service-account-key-file={pki}/sa.pub --service-account-signing-key-file={pki}/sa.key
 		--service-cluster-ip-range=10.96.0.0/16 --tls-cert-file={pki}/apiserver.crt --tls-private-key-file={pki}/apiserver.key`,
 	"k3s": `--advertise-address=127.0.0.1 --advertise-port=6443 --allow-privileged=true --anonymous-auth=true
+		--egress-selector-config-file={pki}/egress.yaml
 		--api-audiences=https://kubernetes.default.svc.cluster.local,k3s --authorization-mode=Node,RBAC
 		--bind-address=127.0.0.1 --cert-dir={pki}/temporary-certs --client-ca-file={pki}/ca.crt
 		--enable-admission-plugins=NodeRestriction --enable-aggregator-routing=true --enable-bootstrap-token-auth=true
@@ -83,6 +84,12 @@ func TestCommandLines(t *testing.T) {
 	}
 	admin, err := tls.LoadX509KeyPair(filepath.Join(keys, "admin.crt"), filepath.Join(keys, "admin.key"))
 	if err != nil {
+		t.Fatal(err)
+	}
+	egress := strings.ReplaceAll(`{apiVersion: apiserver.k8s.io/v1beta1, kind: EgressSelectorConfiguration, egressSelections: [{name: cluster,
+		connection: {proxyProtocol: HTTPConnect, transport: {tcp: {url: "https://127.0.0.1:6443",
+		tlsConfig: {caBundle: PKI/ca.crt, clientCert: PKI/admin.crt, clientKey: PKI/admin.key}}}}}]}`, "PKI", keys)
+	if err := os.WriteFile(filepath.Join(keys, "egress.yaml"), []byte(strings.ReplaceAll(egress, "\t", " ")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()

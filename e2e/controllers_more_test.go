@@ -302,7 +302,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
 	eventually(t, func() error {
 		for _, name := range []string{"web", "outside"} {
 			if list, err := slicesOf(name); err != nil || len(list) > 0 {
-				return fmt.Errorf("slices of %s: %v %v", name, list, err)
+				return fmt.Errorf("slices of %s: %v (%w)", name, list, err)
 			}
 		}
 		return nil

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -42,7 +43,10 @@ func gone(t *testing.T, get func() error) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("still there (%v)", err)
+		if err == nil {
+			err = errors.New("still there")
+		}
+		return err
 	})
 }
 

@@ -34,15 +34,19 @@ type Config struct {
 	ServesResource func(gv schema.GroupVersion, resource string) bool
 
 	// ClientCA and RequestHeader are what external API servers read from the
-	// config map extension-apiserver-authentication: PEM, nil where there is
-	// none.
-	ClientCA      []byte
+	// config map extension-apiserver-authentication: PEM as it is now, nil where there
+	// is none.
+	ClientCA      func() []byte
 	RequestHeader *RequestHeader
+
+	// RepairEvery is how often it is looked whether what the server creates for itself
+	// is there; 0 is a minute.
+	RepairEvery time.Duration
 }
 
 // RequestHeader is how a front proxy names the user of a request.
 type RequestHeader struct {
-	ClientCA            []byte // PEM
+	ClientCA            func() []byte // PEM, as it is now
 	AllowedNames        []string
 	UsernameHeaders     []string
 	UIDHeaders          []string
@@ -67,6 +71,9 @@ func (c *Config) Complete() CompletedConfig {
 	g.Authorizer, g.RuleResolver, g.Served = c.Generic.Authorization, c.Generic.RuleResolver, c.Generic.Discovery
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour
+	}
+	if done.RepairEvery == 0 {
+		done.RepairEvery = time.Minute
 	}
 	if g.NodePortRange.Size == 0 {
 		g.NodePortRange = utilnet.PortRange{Base: 30000, Size: 2768}

@@ -23,23 +23,29 @@ func (s *Server) addHooks() error {
 		name string
 		work func(context.Context) error
 	}{
-		{bootstrap.NamespacesHook, func(ctx context.Context) error { return bootstrap.Namespaces(ctx, s.Stores) }},
+		{bootstrap.NamespacesHook, s.kept("the namespaces of the system", func(ctx context.Context) error { return bootstrap.Namespaces(ctx, s.Stores) })},
 		{bootstrap.PeerHook, s.peerHook},
-		{bootstrap.AuthenticationInfoHook, func(ctx context.Context) error { return s.authenticationInfo().Publish(ctx, s.Stores) }},
+		{bootstrap.AuthenticationInfoHook, s.kept("extension-apiserver-authentication", func(ctx context.Context) error {
+			return s.authenticationInfo().Publish(ctx, s.Stores)
+		})},
 		{bootstrap.IdentityHook, s.identityHook},
 		{bootstrap.IdentityGarbageHook, s.identityGarbageHook},
 		{"storage-readiness", s.storageHook},
-		{bootstrap.TrackingHook, func(ctx context.Context) error { return bootstrap.LegacyTokenTracking(ctx, s.Stores) }},
+		{bootstrap.TrackingHook, s.kept("the tracking of service account tokens", func(ctx context.Context) error {
+			return bootstrap.LegacyTokenTracking(ctx, s.Stores)
+		})},
 		{"start-service-ip-repair-controllers", s.repairHook},
-		{bootstrap.RBACHook, func(ctx context.Context) error { return bootstrap.RBAC(ctx, s.Stores) }},
-		{bootstrap.PriorityClassesHook, func(ctx context.Context) error {
+		{bootstrap.RBACHook, s.kept("the default roles and bindings", func(ctx context.Context) error { return bootstrap.RBAC(ctx, s.Stores) })},
+		{bootstrap.PriorityClassesHook, s.kept("the system's priority classes", func(ctx context.Context) error {
 			return bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses())
-		}},
-		{bootstrap.FlowControlHook, s.flowDefaultsHook},
+		})},
+		{bootstrap.FlowControlHook, s.kept("the default objects of flow control", func(ctx context.Context) error {
+			return bootstrap.FlowControl(ctx, s.Stores)
+		})},
 		{bootstrap.ServiceHook, s.serviceHook},
-		{bootstrap.ServiceCIDRHook, func(ctx context.Context) error {
+		{bootstrap.ServiceCIDRHook, s.kept("the default ServiceCIDR", func(ctx context.Context) error {
 			return bootstrap.ServiceCIDR(ctx, s.Stores, s.config.Groups.ServiceCIDRs)
-		}},
+		})},
 		{flowcontrol.ConsumerHook, s.flowControlHook},
 		{"priority-and-fairness-filter", s.flowFilterHook},
 		{"storage-object-count-tracker-hook", s.objectCountHook},
@@ -51,14 +57,19 @@ func (s *Server) addHooks() error {
 	return s.GenericAPIServer.AddPreShutdownHook("kubernetes-endpoint", s.leaveEndpoints)
 }
 
-// flowDefaultsHook creates the default objects of flow control, and repairs them
-// from then on.
-func (s *Server) flowDefaultsHook(ctx context.Context) error {
-	if err := bootstrap.FlowControl(ctx, s.Stores); err != nil {
-		return err
+// kept returns work that puts something in place, and has it repaired from then on where
+// somebody removes or breaks it.
+func (s *Server) kept(what string, work func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := work(ctx); err != nil {
+			return err
+		}
+		self := request.UserFrom(ctx)
+		s.GenericAPIServer.Go(func(ctx context.Context) {
+			bootstrap.Keep(request.WithUser(ctx, self), s.config.RepairEvery, what, work)
+		})
+		return nil
 	}
-	s.GenericAPIServer.Go(func(ctx context.Context) { bootstrap.KeepFlowControl(ctx, s.Stores) })
-	return nil
 }
 
 // flowFilterHook has priority levels lend and borrow.

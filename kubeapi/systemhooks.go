@@ -13,15 +13,20 @@ import (
 	"triplane/kubeapi/core/service/allocator"
 )
 
-// serviceHook puts the Service "kubernetes" and this replica's endpoint of it in
-// place, and keeps the endpoint.
-func (s *Server) serviceHook(ctx context.Context) error {
+// kubernetesService puts the Service "kubernetes" in place.
+func (s *Server) kubernetesService(ctx context.Context) error {
 	ranges := s.config.Groups.ServiceCIDRs
-	if len(ranges) > 0 {
-		err := bootstrap.KubernetesService(ctx, s.Stores, ServiceAddress(ranges[0]), s.config.AdvertisePort, s.config.KubernetesServiceNodePort)
-		if err != nil {
-			return err
-		}
+	if len(ranges) == 0 {
+		return nil
+	}
+	return bootstrap.KubernetesService(ctx, s.Stores, ServiceAddress(ranges[0]), s.config.AdvertisePort, s.config.KubernetesServiceNodePort)
+}
+
+// serviceHook puts the Service "kubernetes" and this replica's endpoint of it in
+// place, and keeps both.
+func (s *Server) serviceHook(ctx context.Context) error {
+	if err := s.kept("the Service kubernetes", s.kubernetesService)(ctx); err != nil {
+		return err
 	}
 	if s.endpoint == nil {
 		return nil
@@ -100,9 +105,12 @@ func (s *Server) identityGarbageHook(context.Context) error {
 }
 
 func (s *Server) authenticationInfo() *bootstrap.AuthenticationInfo {
-	i := &bootstrap.AuthenticationInfo{ClientCA: s.config.ClientCA}
+	i := &bootstrap.AuthenticationInfo{}
+	if s.config.ClientCA != nil {
+		i.ClientCA = s.config.ClientCA()
+	}
 	if h := s.config.RequestHeader; h != nil {
-		i.HasRequestHeaderProxy, i.RequestHeaderCA, i.AllowedNames = true, h.ClientCA, h.AllowedNames
+		i.HasRequestHeaderProxy, i.RequestHeaderCA, i.AllowedNames = true, h.ClientCA(), h.AllowedNames
 		i.UsernameHeaders, i.UIDHeaders = h.UsernameHeaders, h.UIDHeaders
 		i.GroupHeaders, i.ExtraHeaderPrefixes = h.GroupHeaders, h.ExtraHeaderPrefixes
 	}

@@ -55,7 +55,7 @@ func TestSetNames(t *testing.T) {
 func TestInvalidCABundle(t *testing.T) {
 	crd := named("things", "thing", "Thing", "ThingList")
 	client := &apiextensionsv1.WebhookClientConfig{CABundle: []byte("hi")}
-	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Webhook: &apiextensionsv1.WebhookConversion{ClientConfig: client}}
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{ClientConfig: client}}
 	setNames(crd, claims(nil))
 	if c := Condition(crd, apiextensionsv1.Established); c.Status != apiextensionsv1.ConditionFalse || c.Reason != InvalidCABundle {
 		t.Errorf("without certificates: %v", c)

@@ -28,7 +28,7 @@ func recognizes(versions []string) bool {
 // trusts its conversion webhook by.
 func ValidateCABundle(crd *apiextensionsv1.CustomResourceDefinition) *field.Error {
 	c := crd.Spec.Conversion
-	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || len(c.Webhook.ClientConfig.CABundle) == 0 {
+	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil || len(c.Webhook.ClientConfig.CABundle) == 0 {
 		return nil
 	}
 	bundle := c.Webhook.ClientConfig.CABundle

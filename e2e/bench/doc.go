@@ -27,6 +27,7 @@
 //	taskset -c 0 triplane ... ; taskset -c 1 bench -kubeconfig FILE -only alone,flood
 //
 // main.go runs the servers (target.go) in turn; phases.go has the rows of load,
-// fanout.go those of watches, memory.go and scaling.go what grows, etcd.go the
+// fanout.go those of watches, controllers.go those of deletions that controllers
+// carry out, memory.go and scaling.go what grows, etcd.go the
 // floor below all of them, yardstick.go kube-apiserver's numbers and the aims.
 package main

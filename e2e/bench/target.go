@@ -50,6 +50,7 @@ func kinds(p harness.Programs) []kind {
 	own := []resource{configMaps, pods, flundersCRD}
 	return []kind{
 		{embeddedName, measureServer(func(dir string) (*target, error) { return startTriplane(p, dir) }, own)},
+		{controlledName, measureControllers(p)},
 		{externalName, measureServer(func(dir string) (*target, error) { return startWithEtcd(p, dir) }, own)},
 		{sampleName, measureServer(func(dir string) (*target, error) { return startSample(p, dir) }, []resource{flunders})},
 		{etcdName, func(res *results, name string) error {
@@ -103,8 +104,8 @@ func startEtcd(p harness.Programs, dir string) (*target, error) {
 }
 
 // triplane starts the server, waits until it is ready, and takes it as the
-// target's endpoint.
-func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool) error {
+// target's endpoint. It has no controllers unless flags say so.
+func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool, flags ...string) error {
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -113,6 +114,10 @@ func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool) er
 	if etcd != "" {
 		args = append(args, "--etcd-servers", etcd)
 	}
+	if len(flags) == 0 {
+		flags = []string{"--controllers=none"}
+	}
+	args = append(args, flags...)
 	start := time.Now()
 	if err := t.run(p.Triplane, counted, args...); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/metrics"
 )
 
 var kind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
@@ -108,5 +111,67 @@ func TestNewForbidden(t *testing.T) {
 	status := apierrors.NewGone("gone")
 	if err := NewForbidden(a, status); !errors.Is(err, status) {
 		t.Error(err)
+	}
+}
+
+// handled is a plugin that does nothing.
+type handled struct{}
+
+func (handled) Handles(Operation) bool                      { return true }
+func (handled) Admit(context.Context, *Attributes) error    { return nil }
+func (handled) Validate(context.Context, *Attributes) error { return nil }
+
+func TestChainCounts(t *testing.T) {
+	m := metrics.New()
+	refusing := NewChain(m.Admission, Named{"a", handled{}}, Named{"b", refuses{}}, Named{"c", handled{}})
+	if err := refusing.Validate(t.Context(), &Attributes{Operation: Update}); err == nil || err.Error() != "no" {
+		t.Error(err)
+	}
+	families, err := m.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]uint64{}
+	for _, f := range families {
+		for _, series := range f.GetMetric() {
+			key := f.GetName()
+			for _, l := range series.GetLabel() {
+				key += " " + l.GetValue()
+			}
+			counts[key] = series.GetHistogram().GetSampleCount()
+		}
+	}
+	for key, want := range map[string]uint64{
+		"apiserver_admission_controller_admission_duration_seconds a UPDATE false validate": 1,
+		"apiserver_admission_controller_admission_duration_seconds b UPDATE true validate":  1,
+		"apiserver_admission_controller_admission_duration_seconds c UPDATE false validate": 0,
+		"apiserver_admission_step_admission_duration_seconds UPDATE true validate":          1,
+	} {
+		if counts[key] != want {
+			t.Errorf("%s: %d, want %d", key, counts[key], want)
+		}
+	}
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	if err := refusing.Validate(ctx, &Attributes{Operation: Update}); !apierrors.IsTimeout(err) {
+		t.Errorf("after the deadline: %v", err)
+	}
+}
+
+type refuses struct{ handled }
+
+func (refuses) Validate(context.Context, *Attributes) error { return errors.New("no") }
+
+func BenchmarkChain(b *testing.B) {
+	var plugins []Named
+	for range 20 {
+		plugins = append(plugins, Named{"p", handled{}})
+	}
+	chain, a := NewChain(metrics.New().Admission, plugins...), &Attributes{Operation: Create}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := chain.Admit(b.Context(), a); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

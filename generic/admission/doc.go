@@ -11,6 +11,7 @@
 // in place or with Replace or Become. A plugin that decides by objects of the API
 // waits at a Gate until it has seen those that exist.
 //
-// Webhooks and CEL policies are in the packages below; plugins that know built-in
+// A program that embeds the server declares plugins of its own as Plugin. Webhooks, CEL policies
+// and the configurations of plugins are in the packages below; plugins that know built-in
 // kinds, and the table of all plugins, are in kubeapi/admission.
 package admission

@@ -10,6 +10,7 @@ import (
 
 	"triplane/generic/admission"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/metrics"
 	"triplane/generic/registry/rest"
 )
 
@@ -23,6 +24,8 @@ type Shared struct {
 	CBOR bool
 	// MinRequestTimeout is the lower bound of a watch's random duration.
 	MinRequestTimeout time.Duration
+	// Metrics counts what watches send; nil counts nothing.
+	Metrics *metrics.Registry
 }
 
 // APIGroupVersion is one version of an API group: which storage answers each

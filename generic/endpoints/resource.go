@@ -177,6 +177,9 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 	if d, ok := r.parent.(rest.Deprecated); ok {
 		s.Deprecation = d.DeprecationWarning()
 	}
+	if g.Metrics != nil {
+		s.Watches = g.Metrics.Watches.Of(g.GroupVersion.Group, g.GroupVersion.Version, r.name)
+	}
 	s.StrategicMerge = g.Scheme != nil && view.Typed(codec.New())
 	if l, ok := r.storage.(rest.Lister); ok {
 		s.ListKind = l.NewList().GetObjectKind().GroupVersionKind().Kind // of typed lists none

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
@@ -35,6 +36,10 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 	if auth == nil {
 		return withEverybodyAnonymous
 	}
+	var took prometheus.Observer
+	if m != nil {
+		took = m.Requests.Filter("authentication")
+	}
 	unauthorized := apierrors.NewUnauthorized("Unauthorized")
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,8 +48,12 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 			response, err := auth.AuthenticateRequest(r)
 			e.Audit.Took("authentication", time.Since(start))
 			if m != nil {
+				took.Observe(metrics.Took(start))
 				if response != nil && err == nil {
 					m.Auth.Authenticated(response.User.Name, time.Since(start))
+					if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && r.Header["Authorization"] == nil {
+						m.Auth.ByCertificate(time.Until(r.TLS.PeerCertificates[0].NotAfter))
+					}
 				} else {
 					m.Auth.Unauthenticated(err, time.Since(start))
 				}

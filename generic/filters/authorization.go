@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -38,6 +39,10 @@ func withAuthorization(o AuthorizationOptions, m *metrics.Registry) filter {
 	if authz == nil {
 		return unchanged
 	}
+	var took prometheus.Observer
+	if m != nil {
+		took = m.Requests.Filter("authorization")
+	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
@@ -46,6 +51,7 @@ func withAuthorization(o AuthorizationOptions, m *metrics.Registry) filter {
 			start := time.Now()
 			decision, reason, err := authz.Authorize(e, a)
 			if m != nil {
+				took.Observe(metrics.Took(start))
 				m.Auth.Decided(decision == authorizer.Allow, decision == authorizer.Deny, err, time.Since(start))
 			}
 			e.Audit.Took("authorization", time.Since(start))

@@ -32,7 +32,7 @@ func Chain(director http.Handler, o Options) http.Handler {
 		withAuditRecord(o.AuditOptions),
 		withAuthentication(o.AuthenticationOptions, o.Metrics),
 		withAudit(o.AuditOptions),
-		withImpersonation(o.AuthorizationOptions),
+		withImpersonation(o.AuthorizationOptions, o.Metrics),
 		withPriorityAndFairness(o.PriorityAndFairnessOptions, o.InFlightOptions, o.Metrics),
 		withAuthorization(o.AuthorizationOptions, o.Metrics),
 	}

@@ -110,6 +110,7 @@ func TestChainAnswers(t *testing.T) {
 		{"cannot decide", "GET", "/api/v1/broken", nil, 500, `Internal Server Error: "/api/v1/broken": cannot decide`},
 		{"no resource", "GET", "/api/v1/watch", nil, 500, `Internal Server Error: "/api/v1/watch": failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/watch`},
 		{"timeout", "GET", pods + "?timeout=10", []string{"Authorization", "Bearer admin"}, 400, `"message":"invalid timeout specified in the request URL - time: missing unit in duration \"10\"","reason":"BadRequest","code":400}`},
+		{"timeout that has passed", "GET", pods + "?timeout=1ns", []string{"Authorization", "Bearer admin"}, 504, `"reason":"Timeout"`},
 		{"timeout of a watch", "GET", pods + "?watch=1&timeout=x", []string{"Authorization", "Bearer admin"}, 200, `"Name":"admin"`},
 		{"timeout 0", "GET", pods + "?timeout=0s", []string{"Authorization", "Bearer admin"}, 200, `"Name":"admin"`},
 

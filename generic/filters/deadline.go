@@ -69,19 +69,28 @@ func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
 				if timeout < limit {
 					_ = http.NewResponseController(w).SetWriteDeadline(e.Received.Add(timeout + WriteGrace))
 				}
+				if timeout != limit && time.Since(e.Received) >= timeout {
+					timedOut(w, r, m) // a client's timeout can be too short for anything
+					return
+				}
 			}
 			if r.ContentLength != 0 && timeout > 0 {
 				defer o.Bodies.await(w, r, e.Received.Add(timeout))()
 			}
 			next.ServeHTTP(w, r)
 			if e.status == 0 && !e.hijacked && timeout > 0 && errors.Is(e.Err(), context.DeadlineExceeded) {
-				if m != nil {
-					m.Requests.Terminated(seriesOf(r, &e.info), http.StatusGatewayTimeout)
-				}
-				writeStatus(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
+				timedOut(w, r, m)
 			}
 		})
 	}
+}
+
+// timedOut answers a request whose deadline has passed.
+func timedOut(w http.ResponseWriter, r *http.Request, m *metrics.Registry) {
+	if m != nil {
+		m.Requests.Terminated(seriesOf(r, &exchangeOf(r).info), http.StatusGatewayTimeout)
+	}
+	writeStatus(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
 }
 
 // timeoutOf returns the shorter of the client's timeout and the limit; 0 means

@@ -11,6 +11,7 @@ import (
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization"
+	"triplane/generic/metrics"
 )
 
 const (
@@ -25,14 +26,14 @@ const (
 // impersonated one. It answers 403 where they may not, and 400 where no user is
 // named.
 //
-// Options: the authorizers of generic/options.Authorization. Metrics: none. Order:
-// behind authentication; before all that depends on the effective user.
-func withImpersonation(o AuthorizationOptions) filter {
+// Options: the authorizers of generic/options.Authorization. Metrics:
+// apiserver_impersonation_*. Order: behind authentication; before all that depends on the effective user.
+func withImpersonation(o AuthorizationOptions, m *metrics.Registry) filter {
 	authz := o.Authorization
 	if authz == nil {
 		authz = authorization.AlwaysAllow{}
 	}
-	modes := newImpersonationModes(authz)
+	modes := newImpersonationModes(authz, m)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			wanted := wantedUser(r.Header)

@@ -3,12 +3,14 @@ package filters
 import (
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization"
 	"triplane/generic/authorization/authorizer"
+	"triplane/generic/metrics"
 )
 
 const (
@@ -38,15 +40,20 @@ type impersonationMode struct {
 // impersonationModes are tried in order, the one that last worked for the
 // requestor first. Where none works, the first refusal is the answer.
 type impersonationModes struct {
-	authz authorizer.Authorizer
-	modes []impersonationMode
+	authz   authorizer.Authorizer
+	modes   []impersonationMode
+	metrics *metrics.Impersonation // nil counts nothing
 
 	mu       sync.RWMutex
 	lastGood map[string]int
 }
 
-func newImpersonationModes(authz authorizer.Authorizer) *impersonationModes {
-	return &impersonationModes{authz: authz, lastGood: map[string]int{}, modes: []impersonationMode{
+func newImpersonationModes(authz authorizer.Authorizer, registry *metrics.Registry) *impersonationModes {
+	var m *metrics.Impersonation
+	if registry != nil {
+		m = registry.Impersonation
+	}
+	return &impersonationModes{authz: authz, metrics: m, lastGood: map[string]int{}, modes: []impersonationMode{
 		{associatedNode, isAssociatedNode, func(*user.Info) authorizer.Attributes {
 			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "nodes", Name: "*"}
 		}},
@@ -92,6 +99,8 @@ func isPlainUser(_, wanted *user.Info) bool {
 // check returns the verb that allows the exchange's user to act as wanted, "" where
 // it is the legacy one, or a refusal.
 func (m *impersonationModes) check(e *exchange, wanted *user.Info) (constraint string, refusal *apierrors.StatusError) {
+	begun, mode := time.Now(), ""
+	defer func() { m.metrics.Attempt(mode, refusal == nil, time.Since(begun)) }()
 	m.mu.RLock()
 	first, remembered := m.lastGood[e.User.Name]
 	m.mu.RUnlock()
@@ -99,8 +108,11 @@ func (m *impersonationModes) check(e *exchange, wanted *user.Info) (constraint s
 		if !m.modes[i].applies(e.User, wanted) {
 			return false
 		}
+		asked := time.Now()
 		err := m.permit(e, &m.modes[i], wanted)
+		m.metrics.Authorization(m.modes[i].name, err == nil, time.Since(asked))
 		if err == nil {
+			mode = m.modes[i].name
 			m.remember(e.User.Name, i)
 			return true
 		}

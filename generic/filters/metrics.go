@@ -18,7 +18,9 @@ import (
 // Options: none. Metrics: apiserver_request_total,
 // apiserver_request_duration_seconds, apiserver_request_sli_duration_seconds,
 // apiserver_response_sizes, apiserver_longrunning_requests,
-// apiserver_selfrequest_total. Order: behind requestInfo, which the labels come
+// apiserver_selfrequest_total, apiserver_request_body_size_bytes,
+// field_validation_request_duration_seconds, apiserver_requested_deprecated_apis.
+// Order: behind requestInfo, which the labels come
 // from; before all filters that answer.
 func withMetrics(m *metrics.Registry) filter {
 	if m == nil {
@@ -45,6 +47,7 @@ func withMetrics(m *metrics.Registry) filter {
 				m.Requests.Observe(&metrics.Done{
 					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: time.Since(e.Received),
 					DryRun: isDryRun(r, &e.info), Client: client, LongRunning: e.longRunning,
+					Body: r.ContentLength, Validation: fieldValidation(r, &e.info), Deprecation: e.Deprecation,
 				})
 			}()
 			if e.longRunning {
@@ -78,13 +81,7 @@ func seriesOf(r *http.Request, info *request.Info) metrics.Series {
 	}
 	s := metrics.Series{
 		Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
-		Scope: "cluster",
-	}
-	switch {
-	case info.Name != "" || info.Verb == "create":
-		s.Scope = "resource"
-	case info.Namespace != "":
-		s.Scope = "namespace"
+		Scope: info.Scope(),
 	}
 	switch info.Verb {
 	case "list":
@@ -126,6 +123,19 @@ func isDryRun(r *http.Request, info *request.Info) bool {
 	}
 	v, _ := request.QueryValue(r.URL.RawQuery, "dryRun")
 	return v == "All"
+}
+
+// fieldValidation is what a write does with unknown fields; "" for other requests.
+func fieldValidation(r *http.Request, info *request.Info) string {
+	switch info.Verb {
+	case "create", "update", "patch":
+		switch v, _ := request.QueryValue(r.URL.RawQuery, "fieldValidation"); v {
+		case "Strict", "Ignore":
+			return v
+		}
+		return "Warn"
+	}
+	return ""
 }
 
 func systemClient(userAgent string) string {

@@ -10,6 +10,7 @@ import (
 // Auth is what is counted about authentication and authorization.
 type Auth struct {
 	users *prometheus.CounterVec
+	certs prometheus.Histogram
 
 	authenticated, unauthenticated, refused outcomeMetrics
 	allowed, denied, undecided, failed      outcomeMetrics
@@ -38,7 +39,10 @@ func newAuth(r prometheus.Registerer) *Auth {
 		Help: "Seconds that authorization took, by result."}, []string{"result"})
 	users := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authenticated_user_requests",
 		Help: "Authenticated requests, by well-known user."}, []string{"username"})
-	r.MustRegister(attempts, authentication, decisions, authorization, users)
+	certs := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_client_certificate_expiration_seconds",
+		Buckets: []float64{0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000},
+		Help:    "Seconds that client certificates of requests are still valid."})
+	r.MustRegister(certs, attempts, authentication, decisions, authorization, users)
 	who := func(result string) outcomeMetrics {
 		return outcomeMetrics{attempts.WithLabelValues(result), authentication.WithLabelValues(result)}
 	}
@@ -46,7 +50,7 @@ func newAuth(r prometheus.Registerer) *Auth {
 		return outcomeMetrics{decisions.WithLabelValues(result), authorization.WithLabelValues(result)}
 	}
 	return &Auth{
-		users:         users,
+		users: users, certs: certs,
 		authenticated: who("success"), unauthenticated: who("failure"), refused: who("error"),
 		allowed: may("allowed"), denied: may("denied"), undecided: may("no-opinion"), failed: may("error"),
 	}
@@ -57,6 +61,9 @@ func (a *Auth) Authenticated(name string, took time.Duration) {
 	a.authenticated.observe(took)
 	a.users.WithLabelValues(wellKnown(name)).Inc()
 }
+
+// ByCertificate records how long the certificate of a request is still valid.
+func (a *Auth) ByCertificate(valid time.Duration) { a.certs.Observe(valid.Seconds()) }
 
 // Unauthenticated counts an attempt that found nobody, or, with an error, a
 // credential that is wrong.

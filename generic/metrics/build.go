@@ -16,3 +16,30 @@ func (r *Registry) RegisterBuildInfo(v *version.Info) error {
 		},
 	}, func() float64 { return 1 }))
 }
+
+// RegisterVersion adds version_info, which is 1 and says in its labels which version
+// the server is, and is like.
+func (r *Registry) RegisterVersion(v *version.Info) error {
+	return r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "version_info", Help: "1, with the versions of the binary, and those that it emulates and is compatible with.",
+		ConstLabels: prometheus.Labels{
+			"component": "kube", "binary": v.Major + "." + v.Minor, "emulation": v.EmulationMajor + "." + v.EmulationMinor,
+			"min_compat": v.MinCompatibilityMajor + "." + v.MinCompatibilityMinor,
+		},
+	}, func() float64 { return 1 }))
+}
+
+// RegisterGates adds kubernetes_feature_enabled, which says of each feature gate whether
+// it is on. stages are by gate.
+func (r *Registry) RegisterGates(stages map[string]string, enabled func(gate string) bool) error {
+	gates := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
+		Help: "1 for feature gates that are on, 0 for those that are off, with their stage."}, []string{"name", "stage"})
+	for gate, stage := range stages {
+		value := 0.0
+		if enabled(gate) {
+			value = 1
+		}
+		gates.WithLabelValues(gate, stage).Set(value)
+	}
+	return r.Register(gates)
+}

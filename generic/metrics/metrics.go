@@ -17,8 +17,17 @@ type Registry struct {
 	Auth *Auth
 	// Audit counts audit events.
 	Audit *Audit
-	// Admission counts plugins, webhooks and policies.
+	// Admission measures plugins, webhooks and policies, Storage requests to etcd,
+	// Watches what watches send.
 	Admission *Admission
+	Storage   *Storage
+	Watches   *Watches
+	// Impersonation counts users who act as others.
+	Impersonation *Impersonation
+	// Clients measures the clients of this process, Queues the work queues of its
+	// controllers.
+	Clients *Clients
+	Queues  *Queues
 }
 
 // New returns a registry with all of the server's metrics in it, and those of
@@ -26,7 +35,7 @@ type Registry struct {
 func New() *Registry {
 	r := &Registry{Registry: prometheus.NewRegistry()}
 	r.MustRegister(
-		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsMemory, collectors.MetricsGC)),
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsAll)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
@@ -36,5 +45,10 @@ func New() *Registry {
 	r.Auth = newAuth(r.Registry)
 	r.Audit = newAudit(r.Registry)
 	r.Admission = newAdmission(r.Registry)
+	r.Storage = newStorage(r.Registry)
+	r.Watches = newWatches(r.Registry)
+	r.Impersonation = newImpersonation(r.Registry)
+	r.Clients = newClients(r.Registry)
+	r.Queues = newQueues(r.Registry)
 	return r
 }

@@ -33,6 +33,11 @@ type Requests struct {
 	aborts       *prometheus.CounterVec
 	self         *prometheus.CounterVec
 	inflight     *prometheus.GaugeVec
+	bodies       *prometheus.HistogramVec
+	deprecated   *prometheus.GaugeVec
+	filters      *prometheus.HistogramVec
+	handshakes   prometheus.Counter
+	validations  map[string]prometheus.Observer
 
 	mu     sync.RWMutex
 	series map[Series]*series
@@ -44,6 +49,8 @@ type series struct {
 	key                          Series
 	duration, dryRun, sli, sizes lazy[prometheus.Observer]
 	running                      lazy[prometheus.Gauge]
+	body                         lazy[prometheus.Observer]
+	deprecated                   lazy[struct{}]
 	// outcomes is copied on write: there are few.
 	outcomes atomic.Pointer[[]outcome]
 }
@@ -69,6 +76,12 @@ type Done struct {
 	Client string
 	// LongRunning requests have no meaningful duration for service levels.
 	LongRunning bool
+	// Body is the size of the request's body in bytes, where it is known.
+	Body int64
+	// Validation is what a write does with unknown fields: Strict, Warn or Ignore.
+	Validation string
+	// Deprecation is the warning about the requested kind.
+	Deprecation string
 }
 
 func newRequests(r prometheus.Registerer) *Requests {
@@ -96,6 +109,7 @@ func newRequests(r prometheus.Registerer) *Requests {
 			Help: "Requests being answered, by kind."}, []string{"request_kind"}),
 		series: map[Series]*series{},
 	}
+	m.addWrites(r)
 	r.MustRegister(m.total, m.duration, m.sli, m.sizes, m.longRunning, m.terminations, m.aborts, m.self, m.inflight)
 	return m
 }
@@ -117,6 +131,7 @@ func (m *Requests) Observe(d *Done) {
 	} else {
 		s.duration.get(s.makeDuration).Observe(seconds)
 	}
+	m.observeWrite(s, d)
 	if !d.LongRunning {
 		s.sli.get(s.makeSLI).Observe(seconds)
 		if d.Verb == "GET" || d.Verb == "LIST" {

@@ -35,6 +35,9 @@ type Etcd struct {
 	DeleteCollectionWorkers int
 	InitializationTimeout   time.Duration
 	EventTTL                time.Duration
+	// CountPollPeriod and SizePollInterval are how long /metrics shows the same count of
+	// objects that are in no cache, and the same sizes of databases; 0 shows none.
+	CountPollPeriod, SizePollInterval time.Duration
 
 	// Dial connects to etcd; nil is directly.
 	Dial egress.Dial
@@ -54,6 +57,8 @@ func NewEtcd() *Etcd {
 		DeleteCollectionWorkers: 1,
 		InitializationTimeout:   time.Minute,
 		EventTTL:                time.Hour,
+		CountPollPeriod:         time.Minute,
+		SizePollInterval:        30 * time.Second,
 	}
 }
 
@@ -80,6 +85,10 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"For how many seconds objects that expire share a lease.")
 	fs.IntVar(&o.DeleteCollectionWorkers, "delete-collection-workers", o.DeleteCollectionWorkers,
 		"How many objects a deletion of a collection deletes at once.")
+	fs.DurationVar(&o.CountPollPeriod, "etcd-count-metric-poll-period", o.CountPollPeriod,
+		"How long /metrics shows the same number of objects of resources that are not in memory. 0 shows no such numbers.")
+	fs.DurationVar(&o.SizePollInterval, "etcd-db-metric-poll-interval", o.SizePollInterval,
+		"How long /metrics shows the same sizes of etcd's databases. 0 shows none.")
 	fs.DurationVar(&o.InitializationTimeout, "storage-initialization-timeout", o.InitializationTimeout,
 		"How long to try to reach etcd at the start before giving up.")
 }
@@ -110,7 +119,7 @@ func (o *Etcd) Validate() []error {
 	if o.DeleteCollectionWorkers < 1 {
 		errs = append(errs, fmt.Errorf("--delete-collection-workers must be at least 1"))
 	}
-	if o.CompactionInterval < 0 || o.HealthCheckTimeout < 0 || o.ReadyCheckTimeout < 0 || o.InitializationTimeout < 0 || o.LeaseReuseSeconds < 0 {
+	if o.CompactionInterval < 0 || o.HealthCheckTimeout < 0 || o.ReadyCheckTimeout < 0 || o.InitializationTimeout < 0 || o.LeaseReuseSeconds < 0 || o.CountPollPeriod < 0 || o.SizePollInterval < 0 {
 		errs = append(errs, fmt.Errorf("the times of the etcd flags cannot be negative"))
 	}
 	return errs

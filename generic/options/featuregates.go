@@ -120,6 +120,15 @@ func (g *FeatureGates) Enabled(name string) bool {
 	return known.on
 }
 
+// Stages are the stages of all gates that are known.
+func (g *FeatureGates) Stages() map[string]string {
+	stages := map[string]string{}
+	for name, known := range gates() {
+		stages[name] = known.stage
+	}
+	return stages
+}
+
 // warn logs gates that were set and change nothing.
 func (g *FeatureGates) warn() {
 	known := gates()

@@ -28,8 +28,6 @@ var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
 	{"coordinated-leadership-retry-period", "duration", "2s", "leader election is not coordinated", ""},
 	{"emulation-forward-compatible", "bool", "false", "no other version is emulated", ""},
 	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
-	{"etcd-count-metric-poll-period", "duration", "1m0s", "objects are counted when metrics are asked for", ""},
-	{"etcd-db-metric-poll-interval", "duration", "30s", "sizes are read when metrics are asked for", ""},
 	{"peer-advertise-ip", "string", "", "requests are not proxied to peers", ""},
 	{"peer-advertise-port", "string", "", "requests are not proxied to peers", ""},
 	{"peer-ca-file", "string", "", "requests are not proxied to peers", ""},

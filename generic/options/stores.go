@@ -3,10 +3,12 @@ package options
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/generic/metrics"
 	"triplane/generic/registry"
 	"triplane/generic/storage"
 	"triplane/generic/storage/cache"
 	"triplane/generic/storage/encryption"
+	"triplane/generic/storage/observed"
 )
 
 // Store is an open etcd and the hub that feeds the caches of its resources.
@@ -22,6 +24,8 @@ type Stores struct {
 	Overrides map[schema.GroupResource]Store
 	// Encryption says how values are encrypted; nil leaves them as they are.
 	Encryption *encryption.Providers
+	// Metrics count the requests of each resource; nil counts nothing.
+	Metrics *metrics.Storage
 }
 
 // RESTOptionsGetter hands out the storage of resources.
@@ -48,8 +52,11 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource) (registry.RES
 	}
 	opts, config := o.common, cache.Config{}
 	opts.Backend = store.Backend
+	if m := o.stores.Metrics; m != nil {
+		opts.Backend = observed.New(store.Backend, m, resource.Group, resource.Resource)
+	}
 	if o.stores.Encryption != nil {
-		config.View = o.stores.Encryption.View(store.Backend, resource)
+		config.View = o.stores.Encryption.View(opts.Backend, resource)
 		opts.Backend = config.View
 	}
 	opts.Cache = func(c storage.CacheConfig) storage.Cache {
@@ -57,6 +64,11 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource) (registry.RES
 		config.CacheConfig = c
 		return store.Hub.Cache(config)
 	}
-	opts.DropCache = store.Hub.Drop
+	opts.DropCache = func(prefix string) {
+		store.Hub.Drop(prefix)
+		if m := o.stores.Metrics; m != nil {
+			m.Forget(resource.Group, resource.Resource)
+		}
+	}
 	return opts, nil
 }

@@ -53,7 +53,7 @@ func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObje
 	if err != nil {
 		return nil, err
 	}
-	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
+	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 && !dryRun {
 		return nil, errVersionOnCreate
 	}
 	created, err := s.insert(ctx, key, obj, dryRun)

@@ -29,3 +29,17 @@ type Info struct {
 	// parts is where the path's elements live, unless there are more.
 	parts [10]string
 }
+
+// Scope is how much a request is about, as metrics have it: a resource, those of a
+// namespace or of the cluster; "" for requests that are about no resource.
+func (i *Info) Scope() string {
+	switch {
+	case !i.IsResourceRequest:
+		return ""
+	case i.Name != "" || i.Verb == "create":
+		return "resource"
+	case i.Namespace != "":
+		return "namespace"
+	}
+	return "cluster"
+}

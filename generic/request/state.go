@@ -27,6 +27,8 @@ type State struct {
 	Received time.Time
 	// Audit is what is recorded of the request; nil where it is not audited.
 	Audit *audit.Record
+	// Deprecation is what clients of the requested kind are warned of; "" for most.
+	Deprecation string
 	// Warnings of the answer; the filter chain writes them as headers.
 	Warnings Warnings
 

@@ -100,6 +100,7 @@ func (s *GenericAPIServer) Endpoints() endpoints.Shared {
 		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
 		CBOR:                s.config.CBOR,
 		MinRequestTimeout:   s.config.MinRequestTimeout,
+		Metrics:             s.config.Metrics,
 	}
 }
 

@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/authentication"
+	"triplane/generic/metrics"
 	"triplane/internal/worker"
 )
 
@@ -23,16 +25,17 @@ type loopbackTransport struct {
 	ready   chan struct{}
 	once    sync.Once
 	handler http.Handler
+	metrics *metrics.Clients
 }
 
 func newLoopbackTransport() *loopbackTransport {
 	return &loopbackTransport{ready: make(chan struct{})}
 }
 
-// serve lets requests go to the handler, those that wait for it first.
-func (t *loopbackTransport) serve(h http.Handler) {
+// serve lets requests go to the handler, those that wait for it first, and counts them.
+func (t *loopbackTransport) serve(h http.Handler, m *metrics.Clients) {
 	t.once.Do(func() {
-		t.handler = h
+		t.handler, t.metrics = h, m
 		close(t.ready)
 	})
 }
@@ -54,6 +57,21 @@ func (t *loopbackTransport) clientConfig() *restclient.Config {
 
 // RoundTrip calls the handler and returns when it has written the header.
 func (t *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	begun := time.Now()
+	resp, err := t.call(req)
+	select {
+	case <-t.ready:
+		code := 0
+		if resp != nil {
+			code = resp.StatusCode
+		}
+		t.metrics.Done(req.Method, req.URL.Host, code, time.Since(begun))
+	default: // the server did not begin
+	}
+	return resp, err
+}
+
+func (t *loopbackTransport) call(req *http.Request) (*http.Response, error) {
 	select {
 	case <-t.ready:
 	case <-req.Context().Done():

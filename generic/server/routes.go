@@ -65,6 +65,10 @@ func (s *GenericAPIServer) installMetrics() {
 	if err := s.config.Metrics.RegisterBuildInfo(s.config.Version); err != nil {
 		klog.ErrorS(err, "The build information is not among the metrics")
 	}
+	if err := s.config.Metrics.RegisterVersion(s.config.Version); err != nil {
+		klog.ErrorS(err, "The version is not among the metrics")
+	}
+	s.config.Metrics.RegisterDisabled(len(s.config.DisabledMetrics))
 	gatherer := without(s.config.Metrics.Registry, s.config.DisabledMetrics)
 	h := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	s.Handler.NonGoRestfulMux.Handle("/metrics", h)

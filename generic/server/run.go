@@ -95,7 +95,7 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	chain.Authentication = authentication.UnionFailFirst(authentication.Loopback(string(uuid.NewUUID())), authn)
 	chain.InFlight, chain.Terminating, chain.Bodies = p.inFlight, s.terminating, &p.bodies
 	s.Handler.FullHandlerChain = filters.Chain(s.Handler.Director, chain)
-	c.loopback.serve(s.Handler.FullHandlerChain)
+	c.loopback.serve(s.Handler.FullHandlerChain, c.Metrics.Clients)
 	return p
 }
 
@@ -123,7 +123,7 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 	var listening *httpServer
 	if p.config.Serving != nil {
 		var err error
-		if listening, err = p.config.Serving.serve(p.Handler, p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
+		if listening, err = p.config.Serving.serve(p.Handler, p.config.Metrics.Requests, p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
 			p.end()
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 	"k8s.io/klog/v2"
 
+	"triplane/generic/metrics"
 	"triplane/internal/worker"
 )
 
@@ -94,7 +95,7 @@ type httpServer struct {
 // breaks.
 // Answers have to be taken by the client within limit; handlers of long-running
 // requests lift that.
-func (s *SecureServing) serve(h http.Handler, limit time.Duration, fail func(error)) (*httpServer, error) {
+func (s *SecureServing) serve(h http.Handler, m *metrics.Requests, limit time.Duration, fail func(error)) (*httpServer, error) {
 	if s.Listener == nil || s.Certificates == nil {
 		return nil, errors.New("secure serving needs a listener and certificates")
 	}
@@ -106,7 +107,7 @@ func (s *SecureServing) serve(h http.Handler, limit time.Duration, fail func(err
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
 			TLSConfig:         s.tlsConfig(),
-			ErrorLog:          log.New(quietLog{}, "", 0),
+			ErrorLog:          log.New(quietLog{m}, "", 0),
 		},
 		listener: s.Listener,
 		done:     make(chan struct{}),
@@ -227,12 +228,13 @@ func (c yielding) Write(p []byte) (int, error) {
 
 // quietLog takes what net/http has to say. Handshakes that fail are the
 // business of who makes them: load balancers probe with bare connections.
-type quietLog struct{}
+type quietLog struct{ metrics *metrics.Requests }
 
 // Write implements io.Writer.
-func (quietLog) Write(p []byte) (int, error) {
+func (l quietLog) Write(p []byte) (int, error) {
 	text := strings.TrimSpace(string(p))
 	if strings.Contains(text, "TLS handshake error") {
+		l.metrics.HandshakeFailed()
 		klog.V(5).InfoS(text)
 	} else {
 		klog.V(1).InfoS(text)

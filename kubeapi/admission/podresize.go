@@ -42,7 +42,7 @@ func (p *podResize) Validate(ctx context.Context, a *admission.Attributes) error
 		return nil // nobody knows what such a node can
 	}
 	if os := n.Labels[corev1.LabelOSStable]; os != "" && os != string(corev1.Linux) {
-		return caused(admission.Forbidden(a, fmt.Errorf("Pod resize is not supported on %s nodes", os)), "UnsupportedPlatform")
+		return caused(admission.Forbidden(a, fmt.Errorf("pod resize is not supported on %s nodes", os)), "UnsupportedPlatform")
 	}
 	return exceeds(a, podspec.Requests(&pod.Spec), podspec.Requests(&old.Spec), n.Status.Allocatable)
 }

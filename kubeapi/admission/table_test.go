@@ -220,7 +220,7 @@ func TestPlugins(t *testing.T) {
 			refused: "node didn't have enough allocatable: cpu, requested: 3, allocatable: 2"},
 		{name: "fits", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 2", 1), old: bound},
 		{name: "smaller than before", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: strings.Replace(bound, "cpu: 1", "cpu: 4", 1)},
-		{name: "not on Linux", plugin: "PodResizeValidator", resource: "pods/resize", object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}", refused: "Pod resize is not supported on windows nodes"},
+		{name: "not on Linux", plugin: "PodResizeValidator", resource: "pods/resize", object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}", refused: "pod resize is not supported on windows nodes"},
 		{name: "no resize", plugin: "PodResizeValidator", object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}"},
 
 		{name: "tolerated", plugin: "PodTolerationRestriction", object: "{metadata: {namespace: tolerant}, spec: {tolerations: [{key: dedicated, operator: Exists, effect: NoSchedule}]}}",

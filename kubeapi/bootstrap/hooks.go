@@ -182,24 +182,13 @@ func FlowControl(ctx context.Context, stores *group.Stores) error {
 	return errors.Join(ensure(ctx, stores, flowSchemaSet()), <-levels)
 }
 
-// repairEvery is how often the objects of flow control are looked after.
-const repairEvery = time.Minute
-
-// KeepFlowControl repairs the default objects of flow control, and those that were
-// deleted, until ctx ends.
-func KeepFlowControl(ctx context.Context, stores *group.Stores) {
-	ticker := time.NewTicker(repairEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			if err := FlowControl(ctx, stores); err != nil && ctx.Err() == nil {
-				klog.InfoS("The default objects of flow control could not be repaired", "err", err)
-			}
+// Keep does work that repairs something, as often as said, until ctx ends.
+func Keep(ctx context.Context, interval time.Duration, what string, work func(context.Context) error) {
+	every(ctx, interval, func() {
+		if err := work(ctx); err != nil && ctx.Err() == nil {
+			klog.InfoS("What the server keeps could not be repaired", "what", what, "err", err)
 		}
-	}
+	})
 }
 
 func flowResource(plural string) schema.GroupResource {

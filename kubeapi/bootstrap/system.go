@@ -91,7 +91,15 @@ func KubernetesService(ctx context.Context, stores *group.Stores, ip net.IP, por
 	if nodePort > 0 {
 		s.Spec.Type, s.Spec.ExternalTrafficPolicy = corev1.ServiceTypeNodePort, corev1.ServiceExternalTrafficPolicyCluster
 	}
-	return createMissing(ctx, stores, services, s)
+	return put(ctx, stores, services, s, func(have *corev1.Service) bool {
+		for _, p := range have.Spec.Ports {
+			if p.Port == 443 && p.Protocol == corev1.ProtocolTCP {
+				return false // perhaps that of another replica
+			}
+		}
+		have.Spec.Ports = s.Spec.Ports
+		return true
+	})
 }
 
 // ServiceCIDR makes sure of the ServiceCIDR "kubernetes" of the configured
@@ -141,12 +149,20 @@ func markReady(c *networkingv1.ServiceCIDR) {
 // LegacyTokenTracking makes sure of the config map that says since when uses of
 // service account tokens kept in Secrets are noted.
 func LegacyTokenTracking(ctx context.Context, stores *group.Stores) error {
-	return createMissing(ctx, stores, configMaps, &corev1.ConfigMap{
+	const since = "since"
+	want := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "kube-apiserver-legacy-service-account-token-tracking", Namespace: metav1.NamespaceSystem,
 			ManagedFields: written("v1", `{"f:data":{".":{},"f:since":{}}}`),
 		},
-		Data: map[string]string{"since": time.Now().UTC().Format(time.DateOnly)},
+		Data: map[string]string{since: time.Now().UTC().Format(time.DateOnly)},
+	}
+	return put(ctx, stores, configMaps, want, func(have *corev1.ConfigMap) bool {
+		if _, err := time.Parse(time.DateOnly, have.Data[since]); err == nil {
+			return false
+		}
+		have.Data = want.Data
+		return true
 	})
 }
 

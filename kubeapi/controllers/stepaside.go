@@ -58,19 +58,28 @@ func (m *Manager) awaitFree(ctx context.Context, f *foreign) bool {
 			m.set("waiting for kube-controller-manager "+holder, nil)
 			klog.InfoS("A kube-controller-manager does the work of the controllers, which wait for the end of its lease", "holder", holder)
 		}
-		var expired <-chan time.Time
-		if f.known() {
-			timer := time.NewTimer(wait)
-			defer timer.Stop()
-			expired = timer.C
-		}
-		select {
-		case <-changed:
-		case <-expired:
-		case <-ctx.Done():
+		if !f.await(ctx, changed, wait) {
 			return false
 		}
 	}
+}
+
+// await returns when the lease has changed, or its time is over; false where ctx has
+// ended.
+func (f *foreign) await(ctx context.Context, changed <-chan struct{}, wait time.Duration) bool {
+	var expired <-chan time.Time
+	if f.known() {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case <-changed:
+	case <-expired:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 // foreign is what is known of the other's lease.
@@ -172,13 +181,13 @@ func (m *Manager) watchForeign(ctx context.Context, f *foreign) error {
 		}
 		for i := range events {
 			e := &events[i]
-			switch {
-			case e.Type == storage.Bookmark:
+			switch e.Type {
+			case storage.Bookmark:
 				if initial && e.InitialEventsEnd && !f.known() {
 					f.set(nil, time.Time{})
 				}
 				initial = initial && !e.InitialEventsEnd
-			case e.Type == storage.Deleted:
+			case storage.Deleted:
 				f.set(nil, time.Time{})
 			default:
 				f.take(e.Record.Value, initial)

@@ -2,7 +2,6 @@ package cel
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -45,12 +44,8 @@ func (c *checkerState) node(path *field.Path, s *schema.Schema, n *node, uncorre
 	if !hasRules(s) {
 		return
 	}
-	if n == nil && len(s.Props.XValidations) > 0 {
-		c.add(field.InternalError(path.Child("x-kubernetes-validations"),
-			errors.New("internal error: failed to retrieve type information for x-kubernetes-validations")))
-	}
 	for i := range s.Props.XValidations {
-		if n != nil {
+		if n != nil { // rules see nothing of what has no type, and are not evaluated
 			c.rule(path.Child("x-kubernetes-validations").Index(i), n, &s.Props.XValidations[i], uncorrelated, often)
 		}
 	}

@@ -219,15 +219,16 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		AdvertiseAddress:          p.options.advertised(),
 		AdvertisePort:             cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port()),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
+		RepairEvery:               p.options.repairEvery,
 		Serves:                    kube.RuntimeConfig.Serves,
 		ServesResource:            kube.RuntimeConfig.ServesResource,
 	}
 	if p.authn.ClientCA != nil {
-		config.ClientCA = p.authn.ClientCA.PEM()
+		config.ClientCA = p.authn.ClientCA.PEM
 	}
 	if h := authn.RequestHeader; p.authn.RequestHeaderCA != nil {
 		config.RequestHeader = &kubeapi.RequestHeader{
-			ClientCA:            p.authn.RequestHeaderCA.PEM(),
+			ClientCA:            p.authn.RequestHeaderCA.PEM,
 			AllowedNames:        h.AllowedNames,
 			UsernameHeaders:     h.UsernameHeaders,
 			UIDHeaders:          h.UIDHeaders,

@@ -128,7 +128,11 @@ func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func()
 func (p *parts) controllerOptions(selection []string) (controllers.Options, error) {
 	c := p.options.Controllers
 	o := controllers.Options{Selection: selection, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod, TerminatedPods: c.TerminatedPods}
-	if cert, key := cmp.Or(c.SigningCertFile, p.files.CACert), cmp.Or(c.SigningKeyFile, p.files.CAKey); cert != "" {
+	cert, key := c.SigningCertFile, c.SigningKeyFile
+	if cert == "" && p.options.Authentication.ClientCAFile == p.files.CACert { // whose certificates clients are known by
+		cert, key = p.files.CACert, p.files.CAKey
+	}
+	if cert != "" {
 		o.SigningAuthority = func() (*certificates.Authority, error) { return readAuthority(cert, key, c.SigningDuration) }
 		if _, err := o.SigningAuthority(); err != nil {
 			return o, fmt.Errorf("--cluster-signing-cert-file: %w", err)

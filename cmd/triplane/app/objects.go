@@ -20,7 +20,8 @@ type objects struct {
 
 type cacheBelow struct {
 	storage.Cache
-	prefix string
+	prefix  string
+	backend storage.Backend
 }
 
 func newObjects(getter registry.RESTOptionsGetter) *objects {
@@ -33,10 +34,10 @@ func (o *objects) GetRESTOptions(resource schema.GroupResource) (registry.RESTOp
 	if err != nil {
 		return options, err
 	}
-	cache, drop := options.Cache, options.DropCache
+	cache, drop, backend := options.Cache, options.DropCache, options.Backend
 	options.Cache = func(c storage.CacheConfig) storage.Cache {
 		made := cache(c)
-		o.note(resource, cacheBelow{made, c.Prefix})
+		o.note(resource, cacheBelow{made, c.Prefix, backend})
 		return made
 	}
 	options.DropCache = func(prefix string) {

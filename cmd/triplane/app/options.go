@@ -46,6 +46,9 @@ type Options struct {
 	plugins []genericadmission.Plugin
 	logging *logsapi.LoggingConfiguration
 	flags   *pflag.FlagSet // all that were parsed, for /flagz
+	// repairEvery is how often what the server creates for itself is looked after; 0 is
+	// the default.
+	repairEvery time.Duration
 }
 
 // Kube is what concerns the built-in kinds and external API servers.

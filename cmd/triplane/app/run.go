@@ -184,6 +184,12 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	}
 	stored := newObjects(c.RESTOptionsGetter)
 	c.RESTOptionsGetter = stored
+	if err := c.Metrics.RegisterGates(o.Features.Gates.Stages(), o.Features.Gates.Enabled); err != nil {
+		return nil, err
+	}
+	c.Metrics.MustRegister(&storageMetrics{
+		objects: stored, clusters: st.clusters(), countsHold: o.Etcd.CountPollPeriod, sizesHold: o.Etcd.SizePollInterval,
+	})
 	c.FlowControl = flowControl(o.ServerRun, stored)
 
 	c.Metrics.MustRegister(selector.Collectors()...)

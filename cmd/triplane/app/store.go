@@ -139,6 +139,7 @@ func (s *store) installIn(c *server.Config, o *options.Etcd) error {
 		Default:    options.Store{Backend: s.backend, Hub: s.hub},
 		Overrides:  map[schema.GroupResource]options.Store{},
 		Encryption: s.providers,
+		Metrics:    c.Metrics.Storage,
 	}
 	for r, other := range s.resources {
 		stores.Overrides[r] = options.Store{Backend: other.backend, Hub: other.hub}

@@ -82,17 +82,17 @@ type invocation struct {
 }
 
 // conditionsMatch evaluates the match conditions.
-func (t *turn) conditionsMatch(ctx context.Context, v *expression.Values) (bool, error) {
+func (c *turn) conditionsMatch(ctx context.Context, v *expression.Values) (bool, error) {
 	start := time.Now()
-	ok, err := t.conditions.Match(ctx, expression.NewEvaluation(v, nil, expression.ConditionBudget))
-	t.metrics.Conditions(t.phase(), "webhook", t.name, string(v.Attributes.Operation), ok, err, time.Since(start))
+	ok, err := c.conditions.Match(ctx, expression.NewEvaluation(v, nil, expression.ConditionBudget))
+	c.metrics.Conditions(c.phase(), "webhook", c.name, string(v.Attributes.Operation), ok, err, time.Since(start))
 	return ok, err
 }
 
 // wants reports whether the webhook is about the operation; nil if not. The error is
 // an API status.
-func (t *turn) wants(ctx context.Context, j *expression.Judgement) (*invocation, error) {
-	h := t.hook
+func (c *turn) wants(ctx context.Context, j *expression.Judgement) (*invocation, error) {
+	h := c.hook
 	gv, ok, err := h.criteria.Match(ctx, j.Attributes, j.Find)
 	if err != nil || !ok {
 		return nil, err
@@ -102,7 +102,7 @@ func (t *turn) wants(ctx context.Context, j *expression.Judgement) (*invocation,
 		return nil, apierrors.NewInternalError(err)
 	}
 	if len(h.conditions) > 0 {
-		ok, err := t.conditionsMatch(ctx, values)
+		ok, err := c.conditionsMatch(ctx, values)
 		if err != nil {
 			if h.ignore {
 				klog.ErrorS(err, "Failed evaluating match conditions, failing open", "webhook", h.name)
@@ -114,7 +114,7 @@ func (t *turn) wants(ctx context.Context, j *expression.Judgement) (*invocation,
 			return nil, nil
 		}
 	}
-	return &invocation{t, values}, nil
+	return &invocation{c, values}, nil
 }
 
 // Validating asks validating webhooks. It is safe for concurrent use.

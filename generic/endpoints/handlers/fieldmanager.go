@@ -85,19 +85,10 @@ func (c *converter) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 	return obj, nil
 }
 
-// nullDropper is implemented by codecs of kinds whose schema says where null may be.
-// What is applied was not decoded by them.
-type nullDropper interface{ DropNulls(obj runtime.Object) }
-
-// Default implements runtime.ObjectDefaulter. It is called with what an apply made.
+// Default implements runtime.ObjectDefaulter.
 func (c *converter) Default(obj runtime.Object) {
-	codec, err := c.codecs(c.kind.GroupVersion())
-	if err != nil {
-		return
-	}
-	codec.Default(obj)
-	if d, ok := codec.(nullDropper); ok {
-		d.DropNulls(obj)
+	if codec, err := c.codecs(c.kind.GroupVersion()); err == nil {
+		codec.Default(obj)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/managedfields"
+	"triplane/generic/metrics"
 	"triplane/generic/object"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
@@ -77,6 +78,8 @@ type RequestScope struct {
 	// MinRequestTimeout is the lower bound of the random duration of a watch
 	// that does not say how long it wants to last; 0 means 30 minutes.
 	MinRequestTimeout time.Duration
+	// Watches counts what watches of the resource send; nil counts nothing.
+	Watches *metrics.WatchesOf
 	// Deprecation, where not empty, is a warning for every client of the kind.
 	Deprecation string
 }
@@ -97,7 +100,7 @@ func (s *RequestScope) listKind() schema.GroupVersionKind {
 func (s *RequestScope) rules() negotiation.Rules {
 	return negotiation.Rules{
 		Protobuf: s.Codec.Supports(wire.Protobuf), CBOR: s.CBOR && s.Codec.Supports(wire.CBOR),
-		Transforms: true, Table: s.Table != nil,
+		ProtobufMetadata: true, Transforms: true, Table: s.Table != nil,
 	}
 }
 
@@ -134,6 +137,9 @@ func (s *RequestScope) target(r *http.Request) (ctx context.Context, namespace, 
 	if s.Deprecation != "" {
 		request.AddWarning(ctx, s.Deprecation)
 		auditDeprecation(ctx, s.Deprecation)
+		if state := request.StateFrom(ctx); state != nil {
+			state.Deprecation = s.Deprecation
+		}
 	}
 	if s.Namespaced {
 		namespace = info.Namespace

@@ -50,7 +50,7 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 		return
 	}
 	if wsstream.IsWebSocketRequest(req) {
-		serveWebSocket(ctx, w, req, initialized(req.Context(), stream), enc)
+		serveWebSocket(ctx, w, req, s.initialized(req.Context(), stream, opts), enc)
 		return
 	}
 	w.Header().Set("Content-Type", negotiation.StreamName(out.MediaType))
@@ -61,7 +61,7 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	if flusher.Flush() != nil {
 		return
 	}
-	pump(ctx, initialized(req.Context(), stream), enc, func(batch []byte) error {
+	pump(ctx, s.initialized(req.Context(), stream, opts), enc, func(batch []byte) error {
 		if _, err := w.Write(batch); err != nil {
 			return err
 		}
@@ -76,13 +76,27 @@ type initializing struct {
 	done func()
 }
 
-// initialized reports the end of the initial events to the filters.
-func initialized(ctx context.Context, s rest.EventStream) rest.EventStream {
+// initialized reports the end of the initial events to the filters, and how long they
+// took where they were asked for.
+func (s *RequestScope) initialized(ctx context.Context, stream rest.EventStream, opts *internalversion.ListOptions) rest.EventStream {
 	state := request.StateFrom(ctx)
-	if state == nil || state.Initialized == nil {
-		return s
+	if state == nil {
+		return stream
 	}
-	return &initializing{s, state.Initialized}
+	done := state.Initialized
+	if s.Watches != nil && opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+		report := done
+		done = func() {
+			s.Watches.Initialized(state.Info.Scope(), time.Since(state.Received))
+			if report != nil {
+				report()
+			}
+		}
+	}
+	if done == nil {
+		return stream
+	}
+	return &initializing{stream, done}
 }
 
 // Next implements rest.EventStream.

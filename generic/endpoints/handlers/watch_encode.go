@@ -40,6 +40,7 @@ func (e *eventEncoder) append(dst []byte, t apiwatch.EventType, obj runtime.Obje
 	if err != nil {
 		return dst, err
 	}
+	e.scope.Watches.Sent(len(b))
 	return e.frame(dst, string(t), b), nil
 }
 

@@ -52,6 +52,9 @@ type Rules struct {
 	// Protobuf and CBOR report whether objects can travel so.
 	Protobuf bool
 	CBOR     bool
+	// ProtobufMetadata has the metadata of objects travel in protobuf, which cannot
+	// do so themselves.
+	ProtobufMetadata bool
 	// Stream says that the answer is a watch, which may be asked for as a
 	// sequence of CBOR items.
 	Stream bool
@@ -148,8 +151,9 @@ func accept(params map[string]string, mt wire.MediaType, rules Rules) (Output, b
 			o.Pretty = value == "1"
 		}
 	}
+	protobuf := mt != wire.Protobuf || rules.Protobuf
 	if !transformed {
-		return o, true
+		return o, protobuf
 	}
 	if g != metav1.GroupName || (v != "v1" && v != "v1beta1") || !rules.Transforms {
 		return o, false
@@ -158,7 +162,7 @@ func accept(params map[string]string, mt wire.MediaType, rules Rules) (Output, b
 	switch as {
 	case "Table":
 		o.Transform = Table
-		return o, rules.Table
+		return o, rules.Table && protobuf
 	case "PartialObjectMetadata":
 		o.Transform = PartialObjectMetadata
 	case "PartialObjectMetadataList":

@@ -44,10 +44,11 @@ var (
 )
 
 func (r Rules) supported() []wire.MediaType {
+	protobuf := r.Protobuf || r.ProtobufMetadata
 	switch {
-	case r.Protobuf && r.CBOR:
+	case protobuf && r.CBOR:
 		return allTypes
-	case r.Protobuf:
+	case protobuf:
 		return withProtobuf
 	case r.CBOR:
 		return withCBOR
@@ -68,7 +69,7 @@ func (r Rules) MediaTypes() []string {
 // StreamMediaTypes are the names of what watches serve.
 func (r Rules) StreamMediaTypes() []string {
 	names := []string{"application/json;stream=watch"}
-	if r.Protobuf {
+	if r.Protobuf || r.ProtobufMetadata {
 		names = append(names, "application/vnd.kubernetes.protobuf;stream=watch")
 	}
 	if r.CBOR {
@@ -91,7 +92,7 @@ func NegotiateInput(r *http.Request, rules Rules) (wire.MediaType, error) {
 	name, _, err := mime.ParseMediaType(header)
 	if err == nil {
 		for _, mt := range rules.supported() {
-			if Name(mt) == name {
+			if Name(mt) == name && (mt != wire.Protobuf || rules.Protobuf) {
 				return mt, nil
 			}
 		}

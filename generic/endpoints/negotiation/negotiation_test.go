@@ -10,7 +10,10 @@ import (
 	"triplane/generic/wire"
 )
 
-var everything = Rules{Protobuf: true, Transforms: true, Table: true}
+var (
+	everything = Rules{Protobuf: true, Transforms: true, Table: true}
+	untyped    = Rules{ProtobufMetadata: true, Transforms: true, Table: true}
+)
 
 func get(accept string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -50,6 +53,11 @@ func TestNegotiate(t *testing.T) {
 		{accept: "application/json;as=Table;v=v1", rules: everything, fails: true},
 		{accept: "application/json;as=PartialObjectMetadataList;v=v1beta1;g=meta.k8s.io", rules: everything,
 			want: Output{Transform: PartialObjectMetadataList, Version: "v1beta1"}},
+		{accept: "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json", rules: untyped,
+			want: Output{MediaType: wire.Protobuf, Transform: PartialObjectMetadata, Version: "v1"}},
+		{accept: "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1;g=meta.k8s.io", rules: untyped, want: table},
+		{accept: "application/vnd.kubernetes.protobuf", rules: untyped, fails: true},
+		{accept: "application/vnd.kubernetes.protobuf,application/json", rules: untyped},
 	}
 	for _, tt := range tests {
 		got, err := Negotiate(get(tt.accept), tt.rules)

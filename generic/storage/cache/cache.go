@@ -34,7 +34,7 @@ type Cache struct {
 }
 
 type cacheCounts struct {
-	events, fills, lists, gets atomic.Int64
+	events, fills, lists, gets, listed atomic.Int64
 }
 
 // Stats are a cache's numbers since it was made.
@@ -46,10 +46,12 @@ type Stats struct {
 	Fills    int64
 	Gets     int64
 	Lists    int64
-	Watches  int // running
-	History  int // events kept
-	Capacity int // room for events before the history grows
+	Listed   int64 // records in the answers of lists
+	Watches  int   // running
+	History  int   // events kept
+	Capacity int   // room for events before the history grows
 	Oldest   int64
+	Revision int64 // of the latest event, or up to which there is none
 }
 
 func newCache(h *Hub, cfg Config) *Cache {
@@ -129,10 +131,12 @@ func (c *Cache) Stats() Stats {
 		Fills:    c.counts.fills.Load(),
 		Gets:     c.counts.gets.Load(),
 		Lists:    c.counts.lists.Load(),
+		Listed:   c.counts.listed.Load(),
 		Watches:  c.watchers.count,
 		History:  c.history.count,
 		Capacity: len(c.history.ring),
 		Oldest:   c.history.from,
+		Revision: c.last,
 	}
 }
 

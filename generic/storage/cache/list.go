@@ -23,6 +23,7 @@ func (c *Cache) List(ctx context.Context, opts storage.ListOptions) (storage.Lis
 		var revision int64
 		if s, revision, err = c.take(); err == nil {
 			list := c.page(s, revision, opts)
+			c.counts.listed.Add(int64(len(list.Records)))
 			if list.Last != "" {
 				c.keep(s)
 			}

@@ -65,7 +65,7 @@ func NewFeed(hubs []*cache.Hub, resources *Resources) *Feed {
 		},
 		routes: newRoutes(resources), groups: resources,
 		exact:   map[schema.GroupResource][]Handler{},
-		ignored: map[schema.GroupResource]bool{{Resource: "events"}: true},
+		ignored: map[schema.GroupResource]bool{{Resource: "events"}: true, {Group: "events.k8s.io", Resource: "events"}: true},
 		synced:  make(chan struct{}), reported: map[schema.GroupResource]bool{}, seen: map[schema.GroupResource]int64{},
 	}
 }

@@ -132,10 +132,13 @@ func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod) error {
 		}
 		away[node] = since
 		if c.now().Sub(since) >= quarantine {
-			if gone, err := c.nodeIsGone(ctx, node); err != nil || !gone {
+			gone, err := c.nodeIsGone(ctx, node)
+			if err != nil {
 				return err
 			}
-			some = append(some, p)
+			if gone {
+				some = append(some, p)
+			}
 		}
 	}
 	c.away = away

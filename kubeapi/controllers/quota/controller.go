@@ -102,9 +102,9 @@ func (c *controller) quotaChanged(o *control.Object) {
 	}
 }
 
-// mayLower reports whether the use of a quota can be lowered now: nothing was
-// charged a moment ago, or that goes on for too long.
-func (c *controller) mayLower(key control.Key) bool {
+// mayWrite reports whether the use of a quota can be written now: it is not to be
+// lowered, nothing was charged a moment ago, or that goes on for too long.
+func (c *controller) mayWrite(key control.Key, lower bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, now := c.names[key.Namespace][key.Name], time.Now()
@@ -114,7 +114,7 @@ func (c *controller) mayLower(key control.Key) bool {
 	if known.postponed.IsZero() {
 		known.postponed = now
 	}
-	if now.Sub(known.charged) < calm && now.Sub(known.postponed) < patience {
+	if lower && now.Sub(known.charged) < calm && now.Sub(known.postponed) < patience {
 		return false
 	}
 	known.postponed = time.Time{}
@@ -148,7 +148,7 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 	if equality.Semantic.DeepEqual(status, q.Status) {
 		return nil
 	}
-	if lowers(used, q.Status.Used) && !c.mayLower(key) {
+	if !c.mayWrite(key, lowers(used, q.Status.Used)) {
 		c.queue.AddAfter(key, calm)
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"triplane/generic/authentication/serviceaccount"
@@ -83,6 +82,9 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 		return err
 	}
 	name := secret.Annotations[corev1.ServiceAccountNameKey]
+	if name == "" {
+		return nil // admission lets none in
+	}
 	account, err := c.client.ServiceAccounts(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	uid := secret.Annotations[corev1.ServiceAccountUIDKey]
 	if apierrors.IsNotFound(err) || err == nil && uid != "" && uid != string(account.UID) {
@@ -151,7 +153,7 @@ func (c *controller) removeTokens(ctx context.Context, account control.Key) erro
 
 // remove deletes a Secret that is as it was read.
 func (c *controller) remove(ctx context.Context, s *corev1.Secret) error {
-	uid, version := types.UID(s.UID), s.ResourceVersion
+	uid, version := s.UID, s.ResourceVersion
 	err := c.client.Secrets(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
 	if apierrors.IsNotFound(err) {
 		return nil

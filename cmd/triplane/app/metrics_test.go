@@ -1,0 +1,177 @@
+package app
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
+)
+
+// referenceMetrics are those of a kube-apiserver v1.36 that was used a little: name, type
+// and labels, a metric a line; "-" where the labels are not known.
+//
+//go:embed testdata/metrics.txt
+var referenceMetrics string
+
+// absentMetrics says why metrics of kube-apiserver are not here, by how their names begin.
+var absentMetrics = map[string]string{
+	"aggregator_discovery_":                                    "documents are made when something changes, and discovery of peers is not merged",
+	"apiextensions_apiserver_validation_ratcheting_":           "old values are compared while validating, not in a step of its own",
+	"apiserver_audit_level_total":                              "there is no policy in this test",
+	"apiserver_cache_list_fetched_objects_total":               "lists are selected by index where they can be, so what is fetched is what is returned",
+	"apiserver_cel_":                                           "expressions are measured with the plugins that evaluate them",
+	"apiserver_envelope_encryption_":                           "registered with --encryption-provider-config",
+	"apiserver_storage_data_key_":                              "registered with --encryption-provider-config",
+	"apiserver_storage_envelope_":                              "registered with --encryption-provider-config",
+	"apiserver_init_events_total":                              "initial events are slices of a snapshot; apiserver_watch_list_duration_seconds measures them",
+	"apiserver_kube_aggregator_x509_":                          "such certificates are refused by Go",
+	"apiserver_webhooks_x509_":                                 "such certificates are refused by Go",
+	"apiserver_nodeport_repair_":                               "a failed repair is in the log",
+	"apiserver_request_post_timeout_total":                     "handlers end with their request",
+	"apiserver_request_timestamp_comparison_time":              "managed fields are compared without it",
+	"apiserver_resource_size_estimate_bytes":                   "sizes are known by byte budgets, not by resource",
+	"apiserver_storage_list_":                                  "lists are answered by caches; etcd_requests_total counts what is read for them",
+	"apiserver_validation_":                                    "there is one validation",
+	"apiserver_watch_cache_consistent_read_total":              "a read falls back only where etcd does not answer",
+	"apiserver_watch_cache_events_dispatched_total":            "events are queued with those who watch them; apiserver_watch_events_total counts what is sent",
+	"apiserver_watch_cache_read_wait_seconds":                  "a wait is part of the request's time",
+	"authentication_token_cache_":                              "authentication_duration_seconds includes the cache",
+	"cardinality_enforcement_":                                 "labels have bounded values",
+	"etcd_bookmark_total":                                      "one watch for all resources has no bookmarks of each",
+	"etcd_lease_object_counts":                                 "leases are shared by time, not by count",
+	"grpc_client_":                                             "etcd_requests_total and etcd_request_duration_seconds count by what is asked",
+	"kube_apiserver_clusterip_":                                "the allocation is IPAddress objects: apiserver_resource_objects counts them",
+	"kube_apiserver_nodeport_":                                 "the allocation is one object",
+	"pod_security_":                                            "decisions are in apiserver_admission_controller_admission_duration_seconds and audit annotations",
+	"registered_metrics_total":                                 "the registry does not classify metrics",
+	"rest_client_exec_plugin_":                                 "clients of this process use no plugins",
+	"rest_client_transport_":                                   "the transport of clients of this process is a function call",
+	"rest_client_request_size_bytes":                           "apiserver_request_body_size_bytes has the same",
+	"rest_client_response_size_bytes":                          "apiserver_response_sizes has the same",
+	"apiserver_flowcontrol_read_vs_write_current_requests":     "not much executes in this test",
+	"apiserver_impersonation_":                                 "nobody impersonates in this test",
+	"apiserver_request_terminations_total":                     "nothing is terminated in this test",
+	"apiserver_request_aborts_total":                           "nothing is aborted in this test",
+	"workqueue_retries_total":                                  "nothing is retried in this test",
+	"apiserver_flowcontrol_request_queue_length_after_enqueue": "nothing is queued in this test",
+}
+
+// ownMetrics are those that kube-apiserver does not have, or did not show.
+var ownMetrics = []string{"apiserver_authorization_decisions_total", "apiserver_audit_error_total"}
+
+// scrape reads /metrics.
+func scrape(t *testing.T, c restclient.Interface) map[string]*dto.MetricFamily {
+	t.Helper()
+	text, err := c.Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+// use does a little of everything that is counted.
+func use(t *testing.T, config *restclient.Config, c kubernetes.Interface) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	yes := true
+	w, err := c.CoreV1().Endpoints("default").Watch(ctx, metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: "NotOlderThan"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range w.ResultChan() {
+		if e.Type == "BOOKMARK" {
+			break
+		}
+	}
+	w.Stop()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "default"}}
+	if _, err := c.CoreV1().ConfigMaps("default").Create(ctx, cm, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CoreV1().ConfigMaps("default").Delete(ctx, "c", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMetricsAreThoseOfKubeAPIServer(t *testing.T) {
+	s := startServer(t, t.TempDir())
+	config, err := s.AdminConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, s)
+	use(t, config, c)
+	have := scrape(t, c.CoreV1().RESTClient())
+	unused := maps.Clone(absentMetrics)
+	for line := range strings.Lines(referenceMetrics) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		family, why := have[name], reason(name)
+		delete(have, name)
+		switch {
+		case family == nil && why == "":
+			t.Errorf("%s is absent", name)
+		case family == nil:
+			delete(unused, why)
+		case why != "" && !strings.HasSuffix(absentMetrics[why], "in this test"):
+			t.Errorf("%s is there, and should not be: %s", name, absentMetrics[why])
+		default:
+			if got := strings.ToLower(family.GetType().String()) + " " + labels(family); got != rest && !strings.HasSuffix(rest, "-") {
+				t.Errorf("%s is %s, want %s", name, got, rest)
+			}
+		}
+	}
+	for name := range have {
+		if !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") && !slices.Contains(ownMetrics, name) {
+			t.Errorf("kube-apiserver has no %s", name)
+		}
+	}
+	for prefix, why := range unused {
+		if !strings.HasSuffix(why, "in this test") {
+			t.Errorf("no metric begins with %s", prefix)
+		}
+	}
+}
+
+// reason finds the prefix that explains the absence of a metric.
+func reason(name string) string {
+	for prefix := range absentMetrics {
+		if strings.HasPrefix(name, prefix) {
+			return prefix
+		}
+	}
+	return ""
+}
+
+// labels are the names of a metric's labels, as the reference writes them.
+func labels(f *dto.MetricFamily) string {
+	names := map[string]bool{}
+	for _, m := range f.Metric {
+		for _, l := range m.Label {
+			names[l.GetName()] = true
+		}
+		if m.Summary != nil {
+			names["quantile"] = true
+		}
+	}
+	return fmt.Sprintf("{%s}", strings.Join(slices.Sorted(maps.Keys(names)), ","))
+}

@@ -1,0 +1,61 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Storage is what is counted about requests to etcd.
+type Storage struct {
+	requests, errors *prometheus.CounterVec
+	duration         *prometheus.HistogramVec
+}
+
+func newStorage(r prometheus.Registerer) *Storage {
+	labels := []string{"operation", "group", "resource"}
+	m := &Storage{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
+			Help: "Requests to etcd, by operation and resource."}, labels),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
+			Help: "Requests to etcd that failed, by operation and resource."}, labels),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
+			Help:    "Seconds that requests to etcd took, by operation and resource.",
+			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}}, labels),
+	}
+	r.MustRegister(m.requests, m.errors, m.duration)
+	return m
+}
+
+// Operation counts one operation on one resource; its observers are made when they
+// are first needed. It may be used concurrently.
+type Operation struct {
+	owner                      *Storage
+	operation, group, resource string
+	requests, errors           lazy[prometheus.Counter]
+	duration                   lazy[prometheus.Observer]
+}
+
+// Of returns the counters of an operation on a resource.
+func (m *Storage) Of(operation, group, resource string) *Operation {
+	return &Operation{owner: m, operation: operation, group: group, resource: resource}
+}
+
+// Done counts a request that has begun at a time; failed says that etcd could not
+// answer it.
+func (o *Operation) Done(begun time.Time, failed bool) {
+	o.requests.get(func() prometheus.Counter { return o.owner.requests.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
+	if failed {
+		o.errors.get(func() prometheus.Counter { return o.owner.errors.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
+	}
+	o.duration.get(func() prometheus.Observer { return o.owner.duration.WithLabelValues(o.operation, o.group, o.resource) }).
+		Observe(time.Since(begun).Seconds())
+}
+
+// Forget drops the series of a resource that is gone.
+func (m *Storage) Forget(group, resource string) {
+	labels := prometheus.Labels{"group": group, "resource": resource}
+	m.requests.DeletePartialMatch(labels)
+	m.errors.DeletePartialMatch(labels)
+	m.duration.DeletePartialMatch(labels)
+}

@@ -1,0 +1,62 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Watches is what is counted about watches.
+type Watches struct {
+	events  *prometheus.CounterVec
+	sizes   *prometheus.HistogramVec
+	initial *prometheus.HistogramVec
+}
+
+func newWatches(r prometheus.Registerer) *Watches {
+	m := &Watches{
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
+			Help: "Events sent to watches, by kind."}, []string{"group", "version", "resource"}),
+		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_watch_events_sizes", Buckets: prometheus.ExponentialBuckets(1024, 2, 8),
+			Help: "Bytes of events sent to watches, by kind."}, []string{"group", "version", "resource"}),
+		initial: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_watch_list_duration_seconds",
+			Buckets: []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60},
+			Help:    "Seconds until a watch that asked for them had sent the initial events."}, []string{"group", "version", "resource", "scope"}),
+	}
+	r.MustRegister(m.events, m.sizes, m.initial)
+	return m
+}
+
+// WatchesOf observes the watches of one resource. It may be used concurrently.
+type WatchesOf struct {
+	owner                    *Watches
+	group, version, resource string
+	events                   lazy[prometheus.Counter]
+	sizes                    lazy[prometheus.Observer]
+}
+
+// Of returns what observes the watches of a resource; nil, which observes nothing, from
+// nil metrics.
+func (m *Watches) Of(group, version, resource string) *WatchesOf {
+	if m == nil {
+		return nil
+	}
+	return &WatchesOf{owner: m, group: group, version: version, resource: resource}
+}
+
+// Sent counts an event of a size in bytes.
+func (w *WatchesOf) Sent(bytes int) {
+	if w == nil {
+		return
+	}
+	w.events.get(func() prometheus.Counter { return w.owner.events.WithLabelValues(w.group, w.version, w.resource) }).Inc()
+	w.sizes.get(func() prometheus.Observer { return w.owner.sizes.WithLabelValues(w.group, w.version, w.resource) }).Observe(float64(bytes))
+}
+
+// Initialized records that a watch had sent its initial events after a time. Scope is
+// cluster, namespace or resource.
+func (w *WatchesOf) Initialized(scope string, took time.Duration) {
+	if w != nil {
+		w.owner.initial.WithLabelValues(w.group, w.version, w.resource, scope).Observe(took.Seconds())
+	}
+}

@@ -1,0 +1,91 @@
+package observed
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"triplane/generic/metrics"
+	"triplane/generic/request"
+	"triplane/generic/storage"
+)
+
+// Backend measures the requests of one resource to the backend below.
+type Backend struct {
+	storage.Backend
+	get, list, count, create, update, remove *metrics.Operation
+}
+
+// New returns a view of a backend for a resource.
+func New(below storage.Backend, m *metrics.Storage, group, resource string) *Backend {
+	return &Backend{
+		Backend: below,
+		get:     m.Of("get", group, resource), list: m.Of("list", group, resource), count: m.Of("listOnlyCount", group, resource),
+		create: m.Of("create", group, resource), update: m.Of("update", group, resource), remove: m.Of("delete", group, resource),
+	}
+}
+
+// Get implements storage.Backend.
+func (b *Backend) Get(ctx context.Context, key string) (storage.KeyValue, error) {
+	begun := time.Now()
+	kv, err := b.Backend.Get(ctx, key)
+	b.get.Done(begun, failed(err))
+	return kv, err
+}
+
+// Range implements storage.Backend.
+func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage.RangeResult, error) {
+	begun, op := time.Now(), b.list
+	if opts.CountOnly {
+		op = b.count
+	}
+	result, err := b.Backend.Range(ctx, opts)
+	op.Done(begun, failed(err))
+	return result, err
+}
+
+// Create implements storage.Backend.
+func (b *Backend) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (int64, error) {
+	begun := time.Now()
+	revision, err := b.Backend.Create(ctx, key, value, ttl)
+	b.create.Done(begun, failed(err))
+	noted(ctx, begun, "Object stored in database")
+	return revision, err
+}
+
+// Update implements storage.Backend.
+func (b *Backend) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error) {
+	begun := time.Now()
+	revision, err := b.Backend.Update(ctx, key, value, expected, ttl)
+	b.update.Done(begun, failed(err))
+	noted(ctx, begun, "Object stored in database")
+	return revision, err
+}
+
+// Delete implements storage.Backend.
+func (b *Backend) Delete(ctx context.Context, key string, expected int64) (int64, error) {
+	begun := time.Now()
+	revision, err := b.Backend.Delete(ctx, key, expected)
+	b.remove.Done(begun, failed(err))
+	noted(ctx, begun, "Object deleted from database")
+	return revision, err
+}
+
+// worthNoting is how long a step takes at least that can make a request slow.
+const worthNoting = 10 * time.Millisecond
+
+func noted(ctx context.Context, begun time.Time, what string) {
+	if time.Since(begun) >= worthNoting {
+		request.Noted(ctx, what)
+	}
+}
+
+// failed reports whether the backend could not answer: that a key is there, gone or at
+// another revision is an answer.
+func failed(err error) bool {
+	if err == nil || errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrExists) || errors.Is(err, context.Canceled) {
+		return false
+	}
+	var conflict *storage.ConflictError
+	return !errors.As(err, &conflict)
+}
