@@ -18,6 +18,7 @@ import (
 	apiregistrationlisters "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 
 	"triplane/generic/discovery"
+	"triplane/internal/worker"
 )
 
 const (
@@ -71,14 +72,14 @@ func (a *autoregister) run(ctx context.Context) {
 		a.expect(first)
 		a.registerAll(ctx, first)
 	}
-	var wg sync.WaitGroup
+	var wg worker.Group
 	for range autoregisterWorkers {
-		wg.Go(func() {
+		wg.Keep(ctx, func(ctx context.Context) {
 			for a.work(ctx) {
 			}
 		})
 	}
-	wg.Go(func() { a.forgetStale(ctx) })
+	wg.Keep(ctx, a.forgetStale)
 	for {
 		changed, err := sub.Next(ctx)
 		if err != nil {
@@ -120,13 +121,13 @@ func (a *autoregister) registered(gv schema.GroupVersion) {
 // registerAll registers what is there at the start. What fails is retried from
 // the queue.
 func (a *autoregister) registerAll(ctx context.Context, all []schema.GroupVersion) {
-	var wg sync.WaitGroup
+	var wg worker.Group
 	slots := make(chan struct{}, autoregisterWorkers)
 	for _, gv := range all {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			if err := a.sync(ctx, gv); err != nil {
+			if err := worker.Try(func() error { return a.sync(ctx, gv) }); err != nil {
 				a.queue.AddRateLimited(gv)
 			}
 		})

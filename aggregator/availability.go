@@ -18,6 +18,8 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 	"k8s.io/utils/ptr"
+
+	"triplane/internal/worker"
 )
 
 // recheck is how often an available external API server is asked again, which no
@@ -68,9 +70,9 @@ func newAvailability(client apiregistrationclient.APIServicesGetter, services ca
 
 // run works until ctx ends.
 func (a *availability) run(ctx context.Context) {
-	var wg sync.WaitGroup
+	var wg worker.Group
 	for range availabilityWorkers {
-		wg.Go(func() {
+		wg.Keep(ctx, func(ctx context.Context) {
 			for a.work(ctx) {
 			}
 		})

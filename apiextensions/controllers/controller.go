@@ -5,13 +5,14 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"triplane/internal/worker"
 )
 
 // Catalogue holds the CRDs of the server.
@@ -147,9 +148,14 @@ func (c *Controller) settle(ctx context.Context, crds []definition) bool {
 		c.decided[crd.Name] = &next
 		writes = append(writes, &write{from: crd, to: &next})
 	}
-	var all sync.WaitGroup
+	var all worker.Group
 	for _, w := range writes {
-		all.Go(func() { w.written, w.err = c.Write(ctx, w.from.Name, w.change) })
+		all.Go(func() {
+			w.err = worker.Try(func() (err error) {
+				w.written, err = c.Write(ctx, w.from.Name, w.change)
+				return err
+			})
+		})
 	}
 	all.Wait()
 	ok := true

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"triplane/cmd/triplane/app"
+	"triplane/internal/worker"
 )
 
 func main() {
@@ -30,12 +31,12 @@ func run(args []string) error {
 	defer cancel()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	go func() {
+	worker.Go(func() {
 		<-signals
 		cancel()
 		<-signals
 		os.Exit(1)
-	}()
-	go tuneMemory(ctx)
+	})
+	worker.Go(func() { tuneMemory(ctx) })
 	return app.Run(ctx, options)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"triplane/generic/authentication"
+	"triplane/internal/worker"
 )
 
 // termination ends long-running requests when the server shuts down. One
@@ -60,7 +61,7 @@ func (t *termination) enter(cancel context.CancelFunc) (leave func()) {
 	t.cancels[id] = cancel
 	if len(t.cancels) == 1 {
 		t.idle = make(chan struct{})
-		go t.watch(t.idle)
+		worker.Go(func() { t.watch(t.idle) })
 	}
 	return func() {
 		t.mu.Lock()

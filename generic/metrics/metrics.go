@@ -3,6 +3,8 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"triplane/internal/worker"
 )
 
 // Registry is the metrics of one server. Further collectors are registered with
@@ -36,6 +38,9 @@ func New() *Registry {
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsAll)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
+	r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "triplane_worker_panics_total", Help: "Panics of goroutines that serve no request, in this process.",
+	}, func() float64 { return float64(worker.Panics()) }))
 	r.Requests = newRequests(r.Registry)
 	r.Auth = newAuth(r.Registry)
 	r.Audit = newAudit(r.Registry)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +14,7 @@ import (
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/authentication/webhook"
 	"triplane/generic/egress"
+	"triplane/internal/worker"
 )
 
 // Lookups are the objects that tokens are checked against.
@@ -69,9 +69,9 @@ func (a *Authenticators) Background() func(context.Context) {
 		return nil
 	}
 	return func(ctx context.Context) {
-		var all sync.WaitGroup
+		var all worker.Group
 		for _, run := range a.background {
-			all.Go(func() { run(ctx) })
+			all.Keep(ctx, run)
 		}
 		all.Wait()
 	}

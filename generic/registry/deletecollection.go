@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -15,6 +14,7 @@ import (
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
 	"triplane/generic/storage"
+	"triplane/internal/worker"
 )
 
 // DeleteCollection implements rest.CollectionDeleter. The result is the list of
@@ -31,12 +31,13 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateO
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	var wg sync.WaitGroup
+	var wg worker.Group
 	work := make(chan *storage.Record)
 	for range min(max(1, s.options.DeleteCollectionWorkers), len(found.Items)) {
 		wg.Go(func() {
 			for r := range work {
-				if err := s.deleteSafely(ctx, r, validate, opts); err != nil {
+				err := worker.Try(func() error { return s.deleteSafely(ctx, r, validate, opts) })
+				if err != nil {
 					cancel(err)
 				}
 			}

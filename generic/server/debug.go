@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"triplane/internal/worker"
 )
 
 // ProfilingOptions is which profiles are served, and where.
@@ -112,10 +114,10 @@ func serveDebugSocket(path string) (stop func(), err error) {
 	}
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan struct{})
-	go func() {
+	worker.Go(func() {
 		defer close(done)
 		_ = srv.Serve(listener)
-	}()
+	})
 	return func() {
 		_ = srv.Close() // the listener is closed, whatever it says
 		<-done

@@ -2,11 +2,9 @@ package server
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 
-	"k8s.io/klog/v2"
+	"triplane/internal/worker"
 )
 
 // lifecycle counts the goroutines of a chain of servers and ends them.
@@ -16,7 +14,7 @@ type lifecycle struct {
 
 	mu      sync.Mutex
 	stopped bool
-	running sync.WaitGroup
+	running worker.Group
 }
 
 func newLifecycle() *lifecycle {
@@ -24,24 +22,15 @@ func newLifecycle() *lifecycle {
 	return &lifecycle{ctx: ctx, cancel: cancel}
 }
 
-// start runs f in a goroutine that stop waits for; it does nothing once stop
-// was called.
+// start runs f in a goroutine that stop waits for, again when it panics; it does
+// nothing once stop was called.
 func (l *lifecycle) start(f func(context.Context)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped {
 		return
 	}
-	l.running.Add(1)
-	go func() {
-		defer l.running.Done()
-		defer func() {
-			if p := recover(); p != nil {
-				klog.ErrorS(fmt.Errorf("%v", p), "A goroutine of the server panicked", "stack", string(debug.Stack()))
-			}
-		}()
-		f(l.ctx)
-	}()
+	l.running.Keep(l.ctx, f)
 }
 
 // stop ends the context and waits for all goroutines.

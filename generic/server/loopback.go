@@ -15,6 +15,7 @@ import (
 
 	"triplane/generic/authentication"
 	"triplane/generic/metrics"
+	"triplane/internal/worker"
 )
 
 // loopbackTransport sends requests of this process's own clients to the handler
@@ -92,13 +93,13 @@ func (t *loopbackTransport) call(req *http.Request) (*http.Response, error) {
 	pr, pw := io.Pipe()
 	w := &pipeResponse{header: http.Header{}, body: pw, wrote: make(chan struct{})}
 	stop := context.AfterFunc(ctx, func() { pr.CloseWithError(context.Cause(ctx)) })
-	go func() {
+	worker.Go(func() {
 		defer cancel()
 		defer stop()
 		defer in.Body.Close()
 		defer w.finish()
 		t.handler.ServeHTTP(w, in)
-	}()
+	})
 
 	select {
 	case <-w.wrote:

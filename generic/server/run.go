@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	"triplane/generic/authentication"
 	"triplane/generic/filters"
+	"triplane/internal/worker"
 )
 
 // RunOptions is how the outermost server starts and stops.
@@ -170,15 +170,15 @@ func (p *PreparedServer) shutdown(listening *httpServer) error {
 func (p *PreparedServer) runPreShutdownHooks() <-chan error {
 	hooks := p.PreShutdownHooks()
 	errs := make([]error, len(hooks))
-	var all sync.WaitGroup
+	var all worker.Group
 	for i, h := range hooks {
 		all.Go(func() { errs[i] = h.run() })
 	}
 	done := make(chan error, 1)
-	go func() {
+	worker.Go(func() {
 		all.Wait()
 		done <- utilerrors.NewAggregate(errs)
-	}()
+	})
 	return done
 }
 

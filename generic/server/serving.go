@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/generic/metrics"
+	"triplane/internal/worker"
 )
 
 // SecureServing is the TLS listener of the outermost server.
@@ -117,12 +118,12 @@ func (s *SecureServing) serve(h http.Handler, m *metrics.Requests, limit time.Du
 		}
 	}
 	listener := tls.NewListener(keepAlive{s.Listener}, run.server.TLSConfig)
-	go func() {
+	worker.Go(func() {
 		defer close(run.done)
 		if err := run.server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			fail(fmt.Errorf("serving on %s: %w", s.Address(), err))
 		}
-	}()
+	})
 	return run, nil
 }
 

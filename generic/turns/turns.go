@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"triplane/internal/worker"
 )
 
 // Turns are the places of a server. It is safe for concurrent use.
@@ -98,7 +100,7 @@ func (p *place) afterOthers() {
 		return
 	}
 	// The byte is sent when the caller sleeps.
-	go func() { _, _ = p.w.Write(b[:]) }()
+	worker.Go(func() { _, _ = p.w.Write(b[:]) })
 	_, _ = p.r.Read(make([]byte, 1))
 }
 

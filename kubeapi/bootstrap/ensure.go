@@ -16,6 +16,7 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
+	"triplane/internal/worker"
 	"triplane/kubeapi/group"
 )
 
@@ -119,14 +120,14 @@ func inParallel(work []func() error) error {
 	}
 	close(jobs)
 	var (
-		wg   sync.WaitGroup
+		wg   worker.Group
 		mu   sync.Mutex
 		errs []error
 	)
 	for range min(writers, len(work)) {
 		wg.Go(func() {
 			for w := range jobs {
-				if err := w(); err != nil {
+				if err := worker.Try(w); err != nil {
 					mu.Lock()
 					errs = append(errs, err)
 					mu.Unlock()

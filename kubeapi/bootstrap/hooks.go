@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/generic/authorization/rbac"
+	"triplane/internal/worker"
 	"triplane/kubeapi/group"
 )
 
@@ -33,13 +34,13 @@ const (
 // no binding points to nothing.
 func RBAC(ctx context.Context, stores *group.Stores) error {
 	clusterRoles := make(chan error, 1)
-	go func() { clusterRoles <- ensure(ctx, stores, clusterRoleSet()) }()
+	worker.Go(func() { clusterRoles <- worker.Try(func() error { return ensure(ctx, stores, clusterRoleSet()) }) })
 	err := errors.Join(ensure(ctx, stores, roleSet()), <-clusterRoles)
 	if err != nil {
 		return err
 	}
 	bindings := make(chan error, 1)
-	go func() { bindings <- ensure(ctx, stores, clusterRoleBindingSet()) }()
+	worker.Go(func() { bindings <- worker.Try(func() error { return ensure(ctx, stores, clusterRoleBindingSet()) }) })
 	return errors.Join(ensure(ctx, stores, roleBindingSet()), <-bindings)
 }
 
@@ -177,7 +178,7 @@ func PriorityClasses(ctx context.Context, stores *group.Stores, classes []*sched
 // FlowControl makes sure of the default flow schemas and priority levels.
 func FlowControl(ctx context.Context, stores *group.Stores) error {
 	levels := make(chan error, 1)
-	go func() { levels <- ensure(ctx, stores, priorityLevelSet()) }()
+	worker.Go(func() { levels <- worker.Try(func() error { return ensure(ctx, stores, priorityLevelSet()) }) })
 	return errors.Join(ensure(ctx, stores, flowSchemaSet()), <-levels)
 }
 

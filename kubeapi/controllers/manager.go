@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"triplane/generic/discovery"
 	"triplane/generic/registry"
 	"triplane/generic/storage/cache"
+	"triplane/internal/worker"
 	"triplane/kubeapi/controllers/certificates"
 	"triplane/kubeapi/controllers/control"
 	"triplane/kubeapi/group"
@@ -165,7 +165,7 @@ func (m *Manager) work(ctx context.Context) {
 	defer m.metrics.Leading(false)
 	m.set("the controllers work", m.Check())
 	klog.InfoS("Controllers begin", "controllers", names)
-	var running sync.WaitGroup
+	var running worker.Group
 	running.Go(func() { env.Feed.Run(ctx) })
 	for i, r := range runs {
 		running.Go(func() {

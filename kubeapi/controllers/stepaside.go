@@ -12,6 +12,7 @@ import (
 
 	"triplane/generic/storage"
 	"triplane/generic/wire"
+	"triplane/internal/worker"
 )
 
 // foreignLease is the Lease of kube-controller-manager.
@@ -22,7 +23,7 @@ const foreignLease = "kube-controller-manager"
 func (m *Manager) stepAside(ctx context.Context, work func(context.Context)) {
 	f := newForeign()
 	ctx, cancel := context.WithCancel(ctx)
-	var following sync.WaitGroup
+	var following worker.Group
 	defer following.Wait()
 	defer cancel()
 	following.Go(func() { m.followForeign(ctx, f) })

@@ -17,6 +17,7 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
+	"triplane/internal/worker"
 	"triplane/kubeapi/group"
 )
 
@@ -82,9 +83,9 @@ func (c *Consumer) follow(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	k := &known{schemas: map[string]*flowv1.FlowSchema{}, levels: map[string]*flowv1.PriorityLevelConfiguration{},
 		pending: 2, changed: make(chan struct{}, 1)}
-	var pumps sync.WaitGroup
-	pumps.Go(func() { stop(pump(ctx, c.schemas, k, k.schemas)) })
-	pumps.Go(func() { stop(pump(ctx, c.levels, k, k.levels)) })
+	var pumps worker.Group
+	pumps.Go(func() { stop(worker.Try(func() error { return pump(ctx, c.schemas, k, k.schemas) })) })
+	pumps.Go(func() { stop(worker.Try(func() error { return pump(ctx, c.levels, k, k.levels) })) })
 	defer pumps.Wait()
 	defer stop(nil)
 	var retry <-chan time.Time

@@ -22,6 +22,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"triplane/generic/registry/rest"
+	"triplane/internal/worker"
 )
 
 // Streams are those of a command in a container.
@@ -115,10 +116,10 @@ func (c *Client) run(ctx context.Context, location *url.URL, s *webSocket) error
 		options.Stderr = s.stderr
 	}
 	sizes := make(sizeQueue)
-	go func() {
+	worker.Go(func() {
 		defer cancel() // the client is gone
 		sizes.read(ctx, s.resize)
-	}()
+	})
 	if s.streams.TTY {
 		options.TerminalSizeQueue = sizes
 	}

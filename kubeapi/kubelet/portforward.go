@@ -18,6 +18,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"triplane/generic/registry/rest"
+	"triplane/internal/worker"
 )
 
 // PortForward connects a client to ports of a pod. SPDY and the WebSocket protocol
@@ -54,11 +55,11 @@ func (c *Client) tunnel(w http.ResponseWriter, req *http.Request, location *url.
 	}
 	client := portforward.NewTunnelingConnection("server", socket)
 	done := make(chan struct{})
-	go func() {
+	worker.Go(func() {
 		defer close(done)
 		_, _ = io.Copy(upstream, client)
 		upstream.Close()
-	}()
+	})
 	_, _ = io.Copy(client, rest)
 	_ = client.Close() // both directions are over
 	<-done

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	restclient "k8s.io/client-go/rest"
@@ -21,6 +20,7 @@ import (
 	"triplane/generic/options"
 	"triplane/generic/server"
 	"triplane/generic/tracing"
+	"triplane/internal/worker"
 	"triplane/kubeapi/bootstrap"
 )
 
@@ -57,11 +57,11 @@ func Run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	go func() {
+	worker.Go(func() {
 		if s.awaitReady(ctx) == nil && o.Out != nil {
 			s.greet(o.Out, time.Since(begun))
 		}
-	}()
+	})
 	return s.Wait()
 }
 
@@ -101,7 +101,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	hubCtx, stopHub := context.WithCancel(context.Background())
-	var hub sync.WaitGroup
+	var hub worker.Group
 	hub.Go(func() { st.run(hubCtx, o.Etcd.CompactionInterval) })
 	undo.add(func() {
 		stopHub()
@@ -124,7 +124,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	}
 	runCtx, stop := context.WithCancel(ctx)
 	s := &Server{options: o, prepared: prepared, kubeconfig: kubeconfig, stop: stop, done: make(chan struct{})}
-	go s.run(runCtx, st, undo)
+	worker.Go(func() { s.run(runCtx, st, undo) })
 	return s, nil
 }
 
@@ -134,15 +134,15 @@ func (s *Server) run(ctx context.Context, st *store, undo cleanup) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if st.failed != nil {
-		go func() {
+		worker.Go(func() {
 			select {
 			case <-st.failed:
 				cancel(errors.New("the embedded etcd stopped"))
 			case <-ctx.Done():
 			}
-		}()
+		})
 	}
-	s.err = s.prepared.Run(ctx)
+	s.err = worker.Try(func() error { return s.prepared.Run(ctx) })
 	if cause := context.Cause(ctx); s.err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		s.err = cause
 	}
@@ -156,10 +156,14 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error
 		err   error
 	}
 	result := make(chan opened, 1)
-	go func() {
-		st, err := openStore(ctx, o.Etcd, o.DataDir, o.externalHost())
-		result <- opened{st, err}
-	}()
+	worker.Go(func() {
+		var all opened
+		all.err = worker.Try(func() (err error) {
+			all.store, err = openStore(ctx, o.Etcd, o.DataDir, o.externalHost())
+			return err
+		})
+		result <- all
+	})
 	files, err := o.ensureKeys()
 	st := <-result
 	if err != nil && st.store != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +17,7 @@ import (
 	"triplane/generic/storage/embedded"
 	"triplane/generic/storage/encryption"
 	"triplane/generic/storage/etcd"
+	"triplane/internal/worker"
 )
 
 // store is the open storage of a server: an etcd, others of which each keeps some
@@ -99,12 +99,12 @@ func (s *store) clusters() []*cluster {
 
 // run follows what is stored and compacts it, until ctx ends.
 func (s *store) run(ctx context.Context, compactEvery time.Duration) {
-	var running sync.WaitGroup
+	var running worker.Group
 	for _, c := range s.clusters() {
-		running.Go(func() { _ = c.hub.Run(ctx) })
-		running.Go(func() { c.backend.RunCompactor(ctx, compactEvery) })
+		running.Go(func() { _ = c.hub.Run(ctx) }) // recovers by itself: it can run but once
+		running.Keep(ctx, func(ctx context.Context) { c.backend.RunCompactor(ctx, compactEvery) })
 	}
-	running.Go(func() { s.providers.Run(ctx) })
+	running.Keep(ctx, s.providers.Run)
 	running.Wait()
 }
 

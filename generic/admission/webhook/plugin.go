@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"triplane/generic/admission/match"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/metrics"
+	"triplane/internal/worker"
 )
 
 // Config is what both plugins need.
@@ -168,7 +168,7 @@ func askAll(ctx context.Context, calls []*invocation) error {
 		}
 	}
 	errs := make([]error, len(calls))
-	var wg sync.WaitGroup
+	var wg worker.Group
 	for i, c := range calls {
 		wg.Go(func() {
 			defer func() {

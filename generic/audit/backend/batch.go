@@ -12,6 +12,7 @@ import (
 
 	"triplane/generic/audit"
 	"triplane/generic/metrics"
+	"triplane/internal/worker"
 )
 
 // maxBufferedBytes bounds the events that wait or are being sent, in bytes as
@@ -45,7 +46,7 @@ type Batch struct {
 	queue     chan *audit.Event
 	bytes     atomic.Int64
 	slots     chan struct{}
-	sending   sync.WaitGroup
+	sending   worker.Group
 	start     sync.Once
 	stop      context.CancelFunc
 	stopping  context.Context //nolint:containedctx // the goroutine's
@@ -73,7 +74,7 @@ var (
 // Process implements audit.Backend. It never waits; what does not fit is lost, which
 // no request hears of.
 func (b *Batch) Process(events ...*audit.Event) bool {
-	b.start.Do(func() { go b.run() })
+	b.start.Do(func() { worker.Go(b.run) })
 	for i, e := range events {
 		if b.stopping.Err() != nil {
 			b.failed(errStopped, len(events)-i)
@@ -176,7 +177,7 @@ func (b *Batch) send(batch []*audit.Event) {
 // Close implements audit.Backend.
 func (b *Batch) Close(ctx context.Context) {
 	b.stop()
-	b.start.Do(func() { go b.run() })
+	b.start.Do(func() { worker.Go(b.run) })
 	select {
 	case <-b.collected:
 	case <-ctx.Done():

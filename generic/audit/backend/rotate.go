@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"triplane/internal/worker"
 )
 
 const (
@@ -44,7 +46,7 @@ type File struct {
 	size   int64
 	closed bool
 
-	tidying sync.WaitGroup
+	tidying worker.Group
 	tidyMu  sync.Mutex
 }
 

@@ -3,10 +3,10 @@ package jwt
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"triplane/generic/authentication"
+	"triplane/internal/worker"
 )
 
 // successHolds is how long an accepted token is not looked at again.
@@ -20,7 +20,7 @@ type set struct {
 
 	cancel context.CancelFunc
 	ctx    context.Context //nolint:containedctx // the set's life
-	done   sync.WaitGroup
+	done   worker.Group
 }
 
 // newSet returns the authenticators of a configuration, which contact nobody before
@@ -38,7 +38,7 @@ func newSet(c *Compiled, m *Metrics) *set {
 // start contacts the issuers in the background.
 func (s *set) start() {
 	for _, a := range s.byIssuer {
-		s.done.Go(func() { a.run(s.ctx) })
+		s.done.Keep(s.ctx, a.run)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
 	"triplane/generic/wire"
+	"triplane/internal/worker"
 )
 
 // serveWebSocket sends each event as a message: text for JSON, else binary. Any
@@ -22,11 +23,11 @@ func serveWebSocket(ctx context.Context, w http.ResponseWriter, req *http.Reques
 		Handler: func(ws *websocket.Conn) {
 			ctx, cancel := context.WithCancel(ctx)
 			done := make(chan struct{})
-			go func() {
+			worker.Go(func() {
 				defer close(done)
 				defer cancel()
 				discard(ws)
-			}()
+			})
 			serveMessages(ctx, ws, stream, enc)
 			_ = ws.Close()
 			<-done

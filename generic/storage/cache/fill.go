@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"triplane/generic/storage"
+	"triplane/internal/worker"
 )
 
 const (
@@ -69,7 +70,7 @@ func (c *Cache) joinFill() (*filling, error) {
 	f := &filling{done: make(chan struct{})}
 	c.filling = f
 	c.hub.fills.Go(func() {
-		f.err = c.runFill(c.hub.ctx)
+		f.err = worker.Try(func() error { return c.runFill(c.hub.ctx) })
 		c.mu.Lock()
 		c.filling = nil
 		c.lost.failed(f.err, c.hub.clock.now())

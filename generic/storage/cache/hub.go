@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"triplane/generic/storage"
+	"triplane/internal/worker"
 )
 
 // Hub feeds the caches of a server from one watch of its backend. Its methods
@@ -22,7 +23,7 @@ type Hub struct {
 
 	started chan struct{}   // closed when the first revision is known
 	stopped chan struct{}   // closed when Run returns
-	fills   sync.WaitGroup  // goroutines that fill caches
+	fills   worker.Group    // goroutines that fill caches
 	ctx     context.Context // of Run, once started is closed
 
 	// mu is held for reading while a batch is applied, so that a cache is

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/klog/v2"
 
 	"triplane/generic/storage"
+	"triplane/internal/worker"
 )
 
 const (
@@ -27,9 +27,9 @@ const (
 func (h *Hub) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	h.ctx = ctx
-	var helpers sync.WaitGroup
-	helpers.Go(func() { h.askForProgress(ctx) })
-	helpers.Go(func() { h.keepTime(ctx) })
+	var helpers worker.Group
+	helpers.Keep(ctx, h.askForProgress)
+	helpers.Keep(ctx, h.keepTime)
 	defer func() {
 		cancel()
 		h.end()
@@ -41,7 +41,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	retry := firstRetry
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := h.watch(ctx)
+		err := worker.Try(func() error { return h.watch(ctx) })
 		if ctx.Err() != nil {
 			break
 		}

@@ -5,9 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/internal/worker"
 )
 
 // rules are a configuration put to work: the chain of each resource.
@@ -17,7 +18,7 @@ type rules struct {
 	plugins []*kms
 
 	stop    context.CancelFunc
-	polling sync.WaitGroup
+	polling worker.Group
 }
 
 type rule struct {
@@ -75,7 +76,7 @@ func (r *rules) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
 	for _, k := range r.plugins {
-		r.polling.Go(func() { k.poll(ctx) })
+		r.polling.Keep(ctx, k.poll)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"triplane/internal/worker"
 )
 
 // sharedCall lets many callers share the answers of a function whose answer is
@@ -32,7 +34,7 @@ func (c *sharedCall) do(ctx context.Context) (int64, error) {
 	mine := c.next
 	if !c.running {
 		c.running = true
-		go c.run()
+		worker.Go(c.run)
 	}
 	c.mu.Unlock()
 	select {
@@ -57,7 +59,10 @@ func (c *sharedCall) run() {
 		}
 		c.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
-		b.value, b.err = c.ask(ctx)
+		b.err = worker.Try(func() (err error) {
+			b.value, err = c.ask(ctx)
+			return err
+		})
 		cancel()
 		close(b.done)
 	}

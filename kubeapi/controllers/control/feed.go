@@ -10,6 +10,7 @@ import (
 
 	"triplane/generic/storage"
 	"triplane/generic/storage/cache"
+	"triplane/internal/worker"
 )
 
 // Object is a stored object, or its deletion.
@@ -90,7 +91,7 @@ func (f *Feed) Synced() <-chan struct{} { return f.synced }
 // Run hands objects out until ctx ends.
 func (f *Feed) Run(ctx context.Context) {
 	taps := f.taps()
-	var running sync.WaitGroup
+	var running worker.Group
 	defer running.Wait()
 	for _, tap := range taps {
 		defer tap.Stop()

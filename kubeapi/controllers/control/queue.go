@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"triplane/internal/worker"
 )
 
 const (
@@ -49,7 +50,7 @@ func (q *Queue[K]) AddAfter(key K, wait time.Duration) { q.queue.AddAfter(key, w
 func (q *Queue[K]) Run(ctx context.Context, workers int) {
 	stop := context.AfterFunc(ctx, q.queue.ShutDown)
 	defer stop()
-	var running sync.WaitGroup
+	var running worker.Group
 	for range workers {
 		running.Go(func() {
 			for q.next(ctx) {

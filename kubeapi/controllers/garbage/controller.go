@@ -3,7 +3,6 @@ package garbage
 import (
 	"context"
 	"strings"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"triplane/internal/worker"
 	"triplane/kubeapi/controllers/control"
 )
 
@@ -52,7 +52,7 @@ func New(e *control.Env) (func(context.Context), error) {
 }
 
 func (c *controller) run(ctx context.Context) {
-	var running sync.WaitGroup
+	var running worker.Group
 	defer running.Wait()
 	running.Go(func() { c.followExternal(ctx) })
 	// What blocks a deletion is known only when all objects are.

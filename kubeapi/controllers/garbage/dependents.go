@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"triplane/internal/worker"
 )
 
 // finishForeground lets an object go whose dependents went first.
@@ -55,7 +57,7 @@ func (c *controller) orphanAll(ctx context.Context, dependents []ident, owner ty
 	var (
 		mu   sync.Mutex
 		errs []error
-		work sync.WaitGroup
+		work worker.Group
 	)
 	slots := make(chan struct{}, atOnce)
 	for _, id := range dependents {

@@ -2,7 +2,6 @@ package garbage
 
 import (
 	"context"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"triplane/internal/worker"
 	"triplane/kubeapi/controllers/control"
 )
 
@@ -18,7 +18,7 @@ import (
 func (c *controller) followExternal(ctx context.Context) {
 	changes := c.env.Resources.Subscribe()
 	defer changes.Stop()
-	var following sync.WaitGroup
+	var following worker.Group
 	defer following.Wait()
 	running := map[schema.GroupVersionResource]context.CancelFunc{}
 	for {
@@ -78,7 +78,7 @@ func (c *controller) followOne(ctx context.Context, r *control.Resource) {
 		klog.ErrorS(err, "The garbage collector cannot follow a resource", "resource", r.GroupVersionResource.String())
 		return
 	}
-	var running sync.WaitGroup
+	var running worker.Group
 	defer running.Wait()
 	running.Go(func() { informer.RunWithContext(ctx) })
 	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {

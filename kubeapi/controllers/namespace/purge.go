@@ -13,6 +13,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/metadata"
 
+	"triplane/internal/worker"
 	"triplane/kubeapi/controllers/control"
 )
 
@@ -37,7 +38,7 @@ func (c *controller) purge(ctx context.Context, name string) *purge {
 		unavailable: c.env.Resources.Unavailable(),
 		remaining:   map[schema.GroupVersionResource]int{}, finalizers: map[string]int{},
 	}
-	var work sync.WaitGroup
+	var work worker.Group
 	slots := make(chan struct{}, atOnce)
 	for _, r := range c.env.Resources.All() {
 		if !r.Namespaced || !r.Can("delete") {

@@ -12,6 +12,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"triplane/generic/authentication/serviceaccount"
+	"triplane/internal/worker"
 	"triplane/kubeapi/controllers/control"
 	"triplane/kubeapi/group"
 )
@@ -62,10 +63,10 @@ func New(e *control.Env, config Config) (func(context.Context), error) {
 	})
 	return func(ctx context.Context) {
 		ended := make(chan struct{})
-		go func() {
+		worker.Go(func() {
 			defer close(ended)
 			c.toAccount.Run(ctx, workers)
-		}()
+		})
 		c.toSecrets.Run(ctx, workers)
 		<-ended
 	}, nil
