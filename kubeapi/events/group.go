@@ -34,7 +34,7 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 		k.Select.Labels["regarding."+f] = "involvedObject." + f
 	}
 	kept := event.Kept()
-	kept.MetadataOnUpdate = registry.MetadataChange
+	kept.MetadataOnUpdate, kept.AnyFinalizer = registry.MetadataChange, false
 	k.Representation = kept
 	return k
 }
