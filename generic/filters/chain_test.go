@@ -460,6 +460,6 @@ func TestTerminationLeavesLoopback(t *testing.T) {
 		case <-time.After(20 * time.Millisecond): // in which an ended one would be seen
 		}
 	}), Options{TerminationOptions: TerminationOptions{terminating}, Settings: within(time.Hour)})
-	r := httptest.NewRequest("GET", "/api/v1/pods?watch=1", nil)
+	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods?watch=1", nil)
 	h.ServeHTTP(httptest.NewRecorder(), r.WithContext(authentication.WithLoopback(r.Context())))
 }

@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"testing"
@@ -13,7 +14,7 @@ func TestTraceOfSlowRequest(t *testing.T) {
 	e := &exchange{}
 	e.State.Init(t.Context())
 	e.Received, e.AuditID = time.Now().Add(-time.Second), "id"
-	r := httptest.NewRequest("POST", "/api/v1/namespaces/default/pods?x=1", nil)
+	r := httptest.NewRequest(http.MethodPost, "/api/v1/namespaces/default/pods?x=1", nil)
 	r.Header.Set("User-Agent", "me\nTrace[1]: forged")
 	if err := e.info.Parse(r.Method, r.URL.Path, r.URL.RawQuery); err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func scrape(t *testing.T, c restclient.Interface) map[string]*dto.MetricFamily {
 }
 
 // use does a little of everything that is counted.
-func use(t *testing.T, config *restclient.Config, c kubernetes.Interface) {
+func use(t *testing.T, c kubernetes.Interface) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -115,12 +115,8 @@ func use(t *testing.T, config *restclient.Config, c kubernetes.Interface) {
 
 func TestMetricsAreThoseOfKubeAPIServer(t *testing.T) {
 	s := startServer(t, t.TempDir())
-	config, err := s.AdminConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := client(t, s)
-	use(t, config, c)
+	use(t, c)
 	have := scrape(t, c.CoreV1().RESTClient())
 	unused := maps.Clone(absentMetrics)
 	for line := range strings.Lines(referenceMetrics) {
