@@ -187,13 +187,21 @@ func (a *availability) checkEndpoints(s *apiregistrationv1.APIService, svc *core
 
 // checkDiscovery asks the external server for its group version's document.
 func (a *availability) checkDiscovery(ctx context.Context, s *apiregistrationv1.APIService) error {
-	body, err := a.fetcher.get(ctx, s, discoveryPath(s))
+	body, err := a.fetcher.get(ctx, s, discoveryPath(s), "application/json")
 	if err != nil {
 		return err
 	}
 	var list metav1.APIResourceList
 	if err := json.Unmarshal(body, &list); err == nil && list.Kind == "APIResourceList" {
 		a.learn(s, list.APIResources)
+		return nil
+	}
+	// It answers, if not in the way of old. What it has may stand in its whole
+	// discovery; that it has none is nothing to be unavailable for.
+	if body, err = a.fetcher.get(ctx, s, "/apis", aggregatedDiscovery); err == nil {
+		if resources, ok := aggregatedResources(body, groupVersion(s)); ok {
+			a.learn(s, resources)
+		}
 	}
 	return nil
 }

@@ -41,9 +41,9 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("failing or missing response from %s: bad status from %s: %d", e.url, e.url, e.code)
 }
 
-// get returns the JSON document at a path of an APIService's server. Each call
+// get returns the document at a path of an APIService's server, of the media type. Each call
 // has a connection of its own: that it can be made is what is to be found out.
-func (f *fetcher) get(ctx context.Context, s *apiregistrationv1.APIService, path string) ([]byte, error) {
+func (f *fetcher) get(ctx context.Context, s *apiregistrationv1.APIService, path, accept string) ([]byte, error) {
 	t, err := newTransport(s, f.cert, f.dial)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (f *fetcher) get(ctx context.Context, s *apiregistrationv1.APIService, path
 		return nil, err
 	}
 	newIdentity(IdentityHeaders{}).assume(r, aggregatorUser)
-	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Accept", accept)
 	resp, err := t.RoundTrip(r)
 	if err != nil {
 		return nil, fmt.Errorf("failing or missing response from %s: Get %q: %w", u, u, err)

@@ -128,7 +128,7 @@ func (r remoteSource) V2() (*spec.Swagger, error) {
 }
 
 func (r remoteSource) get(path string, into any) error {
-	body, err := r.fetcher.get(r.ctx, r.service, path)
+	body, err := r.fetcher.get(r.ctx, r.service, path, "application/json")
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,9 @@ import (
 	"net"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"triplane/generic/options"
 	"triplane/generic/server"
 	"triplane/kubeapi/group"
 )
@@ -27,11 +27,6 @@ type Config struct {
 	// KubernetesServiceNodePort makes that Service a NodePort one; 0 leaves it a
 	// ClusterIP.
 	KubernetesServiceNodePort int
-
-	// Serves reports which versions are served, ServesResource which of their
-	// resources; nil means all.
-	Serves         func(schema.GroupVersion) bool
-	ServesResource func(gv schema.GroupVersion, resource string) bool
 
 	// ClientCA and RequestHeader are what external API servers read from the
 	// config map extension-apiserver-authentication: PEM as it is now, nil where there
@@ -69,6 +64,9 @@ func (c *Config) Complete() CompletedConfig {
 		g.Stores = group.NewStores()
 	}
 	g.Authorizer, g.RuleResolver, g.Served = c.Generic.Authorization, c.Generic.RuleResolver, c.Generic.Discovery
+	if g.Enabled == nil {
+		g.Enabled = new(options.FeatureGates).Enabled
+	}
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour
 	}

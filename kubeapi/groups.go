@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"triplane/kubeapi/admissionregistration"
+	"triplane/kubeapi/apiserverinternal"
 	"triplane/kubeapi/apps"
 	"triplane/kubeapi/authentication"
 	"triplane/kubeapi/authorization"
@@ -20,12 +21,14 @@ import (
 	"triplane/kubeapi/resource"
 	"triplane/kubeapi/scheduling"
 	"triplane/kubeapi/storage"
+	"triplane/kubeapi/storagemigration"
 )
 
 // groups are the API groups at /apis, in the order in which kube-apiserver installs
 // them. The core group is at /api.
 func groups() []group.Func {
 	return []group.Func{
+		apiserverinternal.Group,
 		authentication.Group,
 		authorization.Group,
 		autoscaling.Group,
@@ -39,6 +42,7 @@ func groups() []group.Func {
 		rbac.Group,
 		scheduling.Group,
 		storage.Group,
+		storagemigration.Group,
 		flowcontrol.Group,
 		// apps: behind all others, so that its kinds win over what other groups
 		// served before (extensions)

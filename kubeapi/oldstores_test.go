@@ -42,7 +42,7 @@ func TestOldStores(t *testing.T) {
 	}
 	forms := []string{"json", "protobuf"}
 	var backend storage.Backend
-	transport := startServerOver(t, func(b storage.Backend) {
+	transport := startServerOver(t, enabled, func(b storage.Backend) {
 		backend = b
 		for i := range objects {
 			for _, form := range forms {

@@ -64,7 +64,7 @@ func (s *Server) installGroups() error {
 	if err != nil {
 		return fmt.Errorf("core group: %w", err)
 	}
-	if s.config.served(info) {
+	if len(info.PrioritizedVersions) > 0 {
 		if err := s.GenericAPIServer.InstallLegacyAPIGroup("/api", info); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (s *Server) installGroups() error {
 		if err != nil {
 			return err
 		}
-		if !s.config.served(info) {
+		if len(info.PrioritizedVersions) == 0 {
 			continue
 		}
 		if err := s.GenericAPIServer.InstallAPIGroups(info); err != nil {

@@ -7,10 +7,12 @@ import (
 	"crypto/rand"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/generic/authentication"
@@ -29,16 +31,28 @@ import (
 	"triplane/kubeapi/group"
 )
 
+// kindGates are the features that are kinds of their own.
+var kindGates = []string{
+	"ClusterTrustBundle", "PodCertificateRequest", "CoordinatedLeaderElection", "StorageVersionAPI", "StorageVersionMigrator",
+	"GenericWorkload", "DRADeviceTaintRules", "DRAResourcePoolStatus",
+}
+
+// enabled is how features are where all kinds are served.
+func enabled(gate string) bool {
+	return slices.Contains(kindGates, gate) || new(options.FeatureGates).Enabled(gate)
+}
+
 // startServer runs a core server on its own, over an embedded etcd, with the
 // plugins that are on by default and RBAC. It returns a transport whose requests
 // come from the server itself, which may do everything.
 func startServer(t *testing.T) http.RoundTripper {
 	t.Helper()
-	return startServerOver(t, func(storage.Backend) {})
+	return startServerOver(t, enabled, func(storage.Backend) {})
 }
 
-// startServerOver starts it over what fill has stored.
-func startServerOver(t *testing.T, fill func(storage.Backend)) http.RoundTripper {
+// startServerOver starts it over what fill has stored, with features on as enabled
+// says.
+func startServerOver(t *testing.T, enabled func(gate string) bool, fill func(storage.Backend)) http.RoundTripper {
 	t.Helper()
 	etcd, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir()})
 	if err != nil {
@@ -59,7 +73,7 @@ func startServerOver(t *testing.T, fill func(storage.Backend)) http.RoundTripper
 
 	config := server.NewConfig()
 	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Hub: hub}})
-	core, err := coreConfig(t, config).Complete().New(server.EmptyDelegate())
+	core, err := coreConfig(t, config, enabled).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +94,7 @@ func startServerOver(t *testing.T, fill func(storage.Backend)) http.RoundTripper
 }
 
 // coreConfig completes the configuration of the generic server.
-func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
+func coreConfig(t *testing.T, config *server.Config, enabled func(gate string) bool) *kubeapi.Config {
 	t.Helper()
 	scheme := kubeapi.NewScheme()
 	schemas := &models.Source{}
@@ -91,7 +105,7 @@ func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
 	plugins, err := admission.New(admission.Dependencies{
 		Stores: stores, Authorizer: config.Authorization, Groups: config.Discovery,
 		Loopback: config.LoopbackClientConfig, Tolerations: admission.DefaultTolerationOptions(),
-		FeatureEnabled: new(options.FeatureGates).Enabled,
+		FeatureEnabled: enabled,
 	}, decidesAlone)
 	if err != nil {
 		t.Fatal(err)
@@ -117,6 +131,9 @@ func coreConfig(t *testing.T, config *server.Config) *kubeapi.Config {
 		Groups: group.Deps{
 			Stores: stores,
 			Scheme: scheme,
+			// All versions and kinds, whatever is served by default.
+			Enabled: enabled,
+			Serves:  func(schema.GroupVersion, string) bool { return true },
 			TypeConverter: sync.OnceValues(func() (managedfields.TypeConverter, error) {
 				return openapi.NewTypeConverter(schemas, scheme), nil
 			}),

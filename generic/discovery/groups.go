@@ -132,6 +132,12 @@ func (g *Groups) ResourceOf(kind schema.GroupVersionKind) (resource metav1.APIRe
 	return metav1.APIResource{}, false
 }
 
+// Serves reports whether a version has a resource or, by its path, subresource.
+func (g *Groups) Serves(gv schema.GroupVersion, path string) bool {
+	v, ok := g.Get(gv)
+	return ok && slices.ContainsFunc(v.List(), func(r metav1.APIResource) bool { return r.Name == path })
+}
+
 // Versions returns all versions in the order of the documents, the core group
 // first.
 func (g *Groups) Versions() []Version {

@@ -18,6 +18,9 @@ import (
 type Shared struct {
 	Admission  admission.Chain
 	Authorizer authorizer.Authorizer
+	// Served reports whether a resource, or subresource ("pods/status"), is served in a
+	// version; nil is in all that its storage has.
+	Served func(gv schema.GroupVersion, path string) bool
 	// MaxRequestBodyBytes bounds bodies; larger ones are answered 413.
 	MaxRequestBodyBytes int64
 	// CBOR lets bodies, answers and watches travel as CBOR.

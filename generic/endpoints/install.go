@@ -204,7 +204,15 @@ func (r *Resource) written(v *verb) any {
 	return r.sample()
 }
 
-func (r *Resource) sample() any { return r.scope.Codec.New() }
+// sample is an empty object of the served version, whose Go type names its model.
+func (r *Resource) sample() any {
+	if r.group.Scheme != nil {
+		if obj, err := r.group.Scheme.New(r.scope.Kind); err == nil {
+			return obj
+		}
+	}
+	return r.scope.Codec.New()
+}
 
 // listSample is an empty list of the served version.
 func (r *Resource) listSample() any {

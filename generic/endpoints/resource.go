@@ -174,7 +174,8 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 	if s.Table == nil && readable(r.storage) {
 		s.Table = defaultTable{}
 	}
-	if d, ok := r.parent.(rest.Deprecated); ok {
+	s.Deprecation = deprecation(g.Scheme, kind)
+	if d, ok := r.parent.(rest.Deprecated); ok && s.Deprecation == "" {
 		s.Deprecation = d.DeprecationWarning()
 	}
 	if g.Metrics != nil {
@@ -188,11 +189,20 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		s.FieldLabel = c.ConvertFieldLabel
 	}
 	s.Types = g.TypeConverter
-	s.Versions = handlers.VersionsOf(r.storage)
+	s.Versions = handlers.VersionsOf(r.storage, g.servedIn(r))
 	if g.TypeConverter != nil {
 		s.FieldManager = g.fieldManager(r, s)
 	}
 	return s
+}
+
+// servedIn reports in which versions a built-in resource is served; nil is all that its
+// storage has.
+func (g *APIGroupVersion) servedIn(r *Resource) func(schema.GroupVersion) bool {
+	if g.Served == nil || g.Scheme == nil {
+		return nil
+	}
+	return func(gv schema.GroupVersion) bool { return g.Served(gv, r.path) }
 }
 
 // readable reports whether a storage has objects in it: the answers of reviews

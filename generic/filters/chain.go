@@ -31,6 +31,7 @@ func Chain(director http.Handler, o Options) http.Handler {
 		withCORS(o.CORSOptions),
 		withAuditRecord(o.AuditOptions),
 		withAuthentication(o.AuthenticationOptions, o.Metrics),
+		withTracing(o.TracingOptions),
 		withAudit(o.AuditOptions),
 		withImpersonation(o.AuthorizationOptions, o.Metrics),
 		withPriorityAndFairness(o.PriorityAndFairnessOptions, o.InFlightOptions, o.Metrics),

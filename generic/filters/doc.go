@@ -23,6 +23,7 @@
 //	cors                 cross-origin requests of browsers
 //	auditRecord          the request gets a record for the audit log
 //	authentication       who asks; 401
+//	tracing              the request gets a span, where spans are exported
 //	audit                what is recorded of the request
 //	impersonation        as whom; 403
 //	priorityAndFairness  seats and queues by flow, or limits in flight; 429

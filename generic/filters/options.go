@@ -9,6 +9,7 @@ type Options struct {
 	RequestInfoOptions
 	WaitGroupOptions
 	TerminationOptions
+	TracingOptions
 	AuthenticationOptions
 	AuditOptions
 	AuthorizationOptions

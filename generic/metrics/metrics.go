@@ -17,11 +17,11 @@ type Registry struct {
 	Auth *Auth
 	// Audit counts audit events.
 	Audit *Audit
-	// Admission measures plugins, webhooks and policies, Storage requests to etcd,
-	// Watches what watches send.
+	// Admission counts plugins, webhooks and policies.
 	Admission *Admission
-	Storage   *Storage
-	Watches   *Watches
+	// Storage counts requests to etcd, Watches what watches send.
+	Storage *Storage
+	Watches *Watches
 	// Impersonation counts users who act as others.
 	Impersonation *Impersonation
 	// Clients measures the clients of this process, Queues the work queues of its

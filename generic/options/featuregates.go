@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
@@ -22,6 +23,12 @@ var gateTable string
 //go:embed removedgates.txt
 var removedTable string
 
+// followedTable is the list of gates that the code asks for, which a test compares
+// with the code.
+//
+//go:embed followedgates.txt
+var followedTable string
+
 // gate is what is known of a feature gate.
 type gate struct {
 	stage string // ALPHA, BETA
@@ -35,12 +42,12 @@ const (
 	GateCBOR = "CBORServingAndStorage"
 )
 
-// followed are the gates that change something here. What the others guard is
-// either there as it is by default, or not there.
-var followed = []string{
-	gateAllAlpha, gateAllBeta, GateCBOR,
-	"GenericWorkload", "NodeDeclaredFeatures", "PodTopologyLabelsAdmission", "WorkloadWithJob", // admission plugins
-}
+// followed are the gates that change something here, followedgates.txt their names. What
+// the others guard is either there as it is by default, or concerns other components.
+var followed = sync.OnceValue(func() []string { return strings.Fields(followedTable) })
+
+// FollowedGates returns the gates that change something here, in order of their names.
+func FollowedGates() []string { return slices.Clone(followed()) }
 
 // FeatureGates is the value of --feature-gates: [component:]name=true|false,
 // comma separated; only the component kube is here.
@@ -136,14 +143,14 @@ func (g *FeatureGates) warn() {
 		klog.InfoS("A feature gate was removed from Kubernetes; setting it changes nothing", "gate", name)
 	}
 	for name, on := range g.set {
-		if !slices.Contains(followed, name) && on != known[name].on {
+		if !slices.Contains(followed(), name) && on != known[name].on {
 			klog.InfoS("A feature gate is not followed", "gate", name, "stays", known[name].on)
 		}
 	}
 }
 
-// gates reads the table, which is asked for at most a few times.
-func gates() map[string]gate {
+// gates is the table; it is not to be changed.
+var gates = sync.OnceValue(func() map[string]gate {
 	all := map[string]gate{}
 	for line := range strings.Lines(gateTable) {
 		if f := strings.Fields(line); len(f) == 3 {
@@ -151,4 +158,4 @@ func gates() map[string]gate {
 		}
 	}
 	return all
-}
+})

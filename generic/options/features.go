@@ -27,7 +27,7 @@ func NewFeatures() *Features {
 func (o *Features) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.EnableProfiling, "profiling", o.EnableProfiling, "Serve profiles at /debug/pprof/.")
 	fs.Var(&o.Gates, "feature-gates", "Feature gates of kube-apiserver, name=true|false, comma separated. "+
-		"Of those, "+strings.Join(followed, ", ")+" change something here; the others are as they are by default.")
+		"Of those, "+strings.Join(followed(), ", ")+" change something here; the others are as they are by default.")
 	fs.StringVar(&o.DebugSocketPath, "debug-socket-path", o.DebugSocketPath,
 		"Serve profiles at this Unix socket, too, to whoever may open it.")
 	fs.BoolVar(&o.EnableLogs, "enable-logs-handler", o.EnableLogs, "Serve the files below /var/log at /logs.")

@@ -42,11 +42,10 @@ func TestRuntimeConfig(t *testing.T) {
 	apps, beta := schema.GroupVersion{Group: "apps", Version: "v1"}, schema.GroupVersion{Group: "apps", Version: "v1beta1"}
 	known := func(group string) bool { return group == "apps" || group == "batch" }
 	for _, c := range []struct {
-		value     string
-		stable    bool
-		beta      bool
-		wrong     string
-		noDeploys bool
+		value                  string
+		stable, beta           bool
+		wrong                  string
+		noDeploys, onlyDeploys bool
 	}{
 		{value: "", stable: true},
 		{value: "apps/v1=false"},
@@ -56,6 +55,7 @@ func TestRuntimeConfig(t *testing.T) {
 		{value: "api/all=true", stable: true, beta: true},
 		{value: "v1=false,batch/v1=false", stable: true},
 		{value: "apps/v1/deployments=false", stable: true, noDeploys: true},
+		{value: "apps/v1=false,apps/v1/deployments", onlyDeploys: true},
 		{value: "api/all=false", wrong: "invalid key with only api/all=false"},
 		{value: "nosuch/v1=true", wrong: "unknown api groups nosuch"},
 		{value: "apps/v9=true", wrong: "group version apps/v9 that has not been registered"},
@@ -73,8 +73,9 @@ func TestRuntimeConfig(t *testing.T) {
 			}
 			continue
 		}
-		if len(errs) > 0 || r.Serves(apps) != c.stable || r.Serves(beta) != c.beta || r.ServesResource(apps, "deployments/status") == c.noDeploys {
-			t.Errorf("%q: %v, apps/v1 %v, apps/v1beta1 %v", c.value, errs, r.Serves(apps), r.Serves(beta))
+		stable, unstable, deployments := r.Serves(apps, "daemonsets"), r.Serves(beta, "daemonsets"), r.Serves(apps, "deployments/status")
+		if len(errs) > 0 || stable != c.stable || unstable != c.beta || deployments != (c.stable && !c.noDeploys || c.onlyDeploys) {
+			t.Errorf("%q: %v, apps/v1 %v, apps/v1beta1 %v, deployments %v", c.value, errs, stable, unstable, deployments)
 		}
 	}
 	for _, wrong := range []string{"apps/v1=maybe", "a/b/c/d=true"} {

@@ -33,7 +33,6 @@ var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
 	{"peer-ca-file", "string", "", "requests are not proxied to peers", ""},
 	{"runtime-config-emulation-forward-compatible", "bool", "false", "no other version is emulated", ""},
 	{"send-retry-after-while-not-ready-once", "bool", "false", "requests wait for what they need", ""},
-	{"tracing-config-file", "string", "", "spans are not exported", ""},
 	{"watch-cache", "bool", "true", "the cache is what makes reads consistent; without it answers would be the same", ""},
 	{"watch-cache-sizes", "strings", "", "caches hold what there is", ""},
 

@@ -101,12 +101,11 @@ func versionOf(key string) schema.GroupVersion {
 	return schema.GroupVersion{Group: parts[0], Version: parts[1]}
 }
 
-// Serves reports whether a version is served: as set itself, or as all of its
-// stability, or as all, or else by default, as what is stable is.
-func (c *RuntimeConfig) Serves(gv schema.GroupVersion) bool {
-	if on, ok := c.set[gv.String()]; ok {
-		return on
-	}
+// Serves reports whether a resource is served in a version: as set itself, or as the
+// version, or as all of its stability, or as all, or else by default, as what is
+// stable is. Subresources are served as their resource is.
+func (c *RuntimeConfig) Serves(gv schema.GroupVersion, resource string) bool {
+	resource, _, _ = strings.Cut(resource, "/")
 	stability := apiGA
 	switch {
 	case strings.Contains(gv.Version, "alpha"):
@@ -114,17 +113,10 @@ func (c *RuntimeConfig) Serves(gv schema.GroupVersion) bool {
 	case strings.Contains(gv.Version, "beta"):
 		stability = apiBeta
 	}
-	for _, key := range []string{stability, apiAll} {
+	for _, key := range []string{gv.String() + "/" + resource, gv.String(), stability, apiAll} {
 		if on, ok := c.set[key]; ok {
 			return on
 		}
 	}
 	return stability == apiGA
-}
-
-// ServesResource reports whether a resource of a served version is served.
-func (c *RuntimeConfig) ServesResource(gv schema.GroupVersion, resource string) bool {
-	resource, _, _ = strings.Cut(resource, "/")
-	on, ok := c.set[gv.String()+"/"+resource]
-	return on || !ok
 }

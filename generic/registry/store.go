@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,7 @@ type Store[T Object] struct {
 	prefix  string // absolute, with a trailing slash
 	form    form[T]
 	codecs  []versionCodec // of form
+	served  []schema.GroupVersion
 	scale   rest.Codec
 }
 
@@ -54,6 +56,9 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 		return nil, err
 	}
 	s.codecs = s.form.codecs()
+	for i := range s.codecs {
+		s.served = append(s.served, s.codecs[i].gv)
+	}
 	s.cache = opts.Cache(storage.CacheConfig{
 		Prefix:     s.prefix,
 		Namespaced: kind.Namespaced,
@@ -141,7 +146,23 @@ func (s *Store[T]) ShortNames() []string { return s.kind.Names.ShortNames }
 func (s *Store[T]) Categories() []string { return s.kind.Names.Categories }
 
 // GetResetFields implements rest.ResetFieldsProvider.
-func (s *Store[T]) GetResetFields() rest.ResetFields { return s.kind.Write.ResetFields }
+func (s *Store[T]) GetResetFields() rest.ResetFields { return s.resetInAll(s.kind.Write.ResetFields) }
+
+// resetInAll resets, in the versions of which nothing is said, what is reset in the
+// hub: what is reset as a whole has the same name in all.
+func (s *Store[T]) resetInAll(fields rest.ResetFields) rest.ResetFields {
+	of, ok := fields[s.kind.Hub.GroupVersion()]
+	if !ok || len(s.codecs) == 1 {
+		return fields
+	}
+	out := maps.Clone(fields)
+	for i := range s.codecs {
+		if _, ok := out[s.codecs[i].gv]; !ok {
+			out[s.codecs[i].gv] = of
+		}
+	}
+	return out
+}
 
 // DeleteReturnsDeletedObject implements rest.MayReturnFullObject.
 func (s *Store[T]) DeleteReturnsDeletedObject() bool { return s.kind.Delete.ReturnsObject }
@@ -154,13 +175,13 @@ func (s *Store[T]) StorageVersion() schema.GroupVersionKind {
 	return s.form.storageVersion()
 }
 
-// ServedVersions are the versions that there are codecs for.
-func (s *Store[T]) ServedVersions() []schema.GroupVersion {
-	out := make([]schema.GroupVersion, len(s.codecs))
-	for i := range s.codecs {
-		out[i] = s.codecs[i].gv
-	}
-	return out
+// ServedVersions are the versions that the server serves, all that there are codecs
+// for unless ServeOnly said otherwise.
+func (s *Store[T]) ServedVersions() []schema.GroupVersion { return slices.Clone(s.served) }
+
+// ServeOnly names the versions that the server serves, before the store is used.
+func (s *Store[T]) ServeOnly(serves func(schema.GroupVersion) bool) {
+	s.served = slices.DeleteFunc(s.served, func(gv schema.GroupVersion) bool { return !serves(gv) })
 }
 
 // CodecFor implements rest.CodecProvider.

@@ -50,7 +50,9 @@ func (u subresourceUpdater[T]) ServedVersions() []schema.GroupVersion {
 	return u.store.ServedVersions()
 }
 
-func (u subresourceUpdater[T]) GetResetFields() rest.ResetFields { return u.sub.ResetFields }
+func (u subresourceUpdater[T]) GetResetFields() rest.ResetFields {
+	return u.store.resetInAll(u.sub.ResetFields)
+}
 
 func (u subresourceUpdater[T]) ConvertToTable(ctx context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
 	return u.store.ConvertToTable(ctx, obj, opts)

@@ -40,6 +40,9 @@ type State struct {
 	// or has none to send: it gives back what it was lent for that.
 	Initialized func()
 
+	// Values, where set, has further values, as the span of a request that is traced.
+	Values context.Context //nolint:containedctx // it lasts as long as the request
+
 	// Turn is the request's part in the sharing of the processors.
 	Turn turns.Turn
 
@@ -160,6 +163,11 @@ func (s *State) Value(k any) any {
 		}
 		return s.parent.Value(k)
 	}
+	if s.Values != nil {
+		if v := s.Values.Value(k); v != nil && !isContext(v) {
+			return v
+		}
+	}
 	// Package context looks for its own cancellation behind a private key: it
 	// must find the armed context's, or it starts a goroutine for each child.
 	s.mu.Lock()
@@ -169,6 +177,13 @@ func (s *State) Value(k any) any {
 		return armed.Value(k)
 	}
 	return s.parent.Value(k)
+}
+
+// isContext reports whether a value is what package context looks for to find its own
+// cancellation.
+func isContext(v any) bool {
+	_, ok := v.(context.Context)
+	return ok
 }
 
 // Parent is the context that Init was given.

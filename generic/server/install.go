@@ -97,6 +97,7 @@ func (s *GenericAPIServer) Endpoints() endpoints.Shared {
 	return endpoints.Shared{
 		Admission:           s.config.Admission,
 		Authorizer:          s.config.Authorization,
+		Served:              s.config.Discovery.Serves,
 		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
 		CBOR:                s.config.CBOR,
 		MinRequestTimeout:   s.config.MinRequestTimeout,

@@ -23,7 +23,7 @@ const unset = "<unset>"
 
 // Group builds admissionregistration.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, admissionv1.GroupName, "v1")
+	b := group.New(d, admissionv1.GroupName, "v1", "v1beta1", "v1alpha1")
 	group.Add(b, validatingWebhookKind())
 	group.Add(b, mutatingWebhookKind())
 	p := &paramAccess{authorizer: d.Authorizer, served: d.Served, stores: d.Stores}

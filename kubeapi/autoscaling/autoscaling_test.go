@@ -36,8 +36,8 @@ func TestRoundTrip(t *testing.T) {
 	if *through.Spec.TargetCPUUtilizationPercentage != 50 || len(through.Annotations) != 2 {
 		t.Errorf("unexpected v1 %+v %v", through.Spec, through.Annotations)
 	}
-	after := toV2(through)
-	if !equality.Semantic.DeepEqual(before.Spec, after.Spec) || len(after.Annotations) != 0 {
+	after, err := toV2(through)
+	if err != nil || !equality.Semantic.DeepEqual(before.Spec, after.Spec) || len(after.Annotations) != 0 {
 		t.Errorf("got %+v\nwant %+v", after.Spec, before.Spec)
 	}
 }
@@ -45,8 +45,8 @@ func TestRoundTrip(t *testing.T) {
 func TestUnreadableAnnotations(t *testing.T) {
 	a := &autoscalingv1.HorizontalPodAutoscaler{}
 	a.Annotations = map[string]string{metricsAnnotation: "x", behaviorAnnotation: "{", "keep": "me"}
-	out := toV2(a)
-	if len(out.Spec.Metrics) != 1 || out.Spec.Behavior != nil || len(out.Annotations) != 1 {
+	out, err := toV2(a)
+	if err != nil || len(out.Spec.Metrics) != 1 || out.Spec.Behavior != nil || len(out.Annotations) != 1 {
 		t.Errorf("got %+v %v", out.Spec, out.Annotations)
 	}
 }

@@ -25,13 +25,15 @@ type autoscaler = autoscalingv2.HorizontalPodAutoscaler
 
 func autoscalerKind() registry.Kind[*autoscaler] {
 	v1, v2 := autoscalingv1.SchemeGroupVersion, autoscalingv2.SchemeGroupVersion
+	former := registry.VersionOf(v1.WithKind("HorizontalPodAutoscaler"), toV2, toV1)
+	former.Default = defaultV1
 	return registry.Kind[*autoscaler]{
 		Hub: v2.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
 		New:     func() *autoscaler { return &autoscaler{} },
 		NewList: func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
 		Representation: registry.Typed[*autoscaler]{
 			MetadataOnUpdate: registry.MetadataChange,
-			Versions:         []registry.Version[*autoscaler]{registry.VersionOf(v1.WithKind("HorizontalPodAutoscaler"), toV2, toV1)},
+			Versions:         []registry.Version[*autoscaler]{former},
 		},
 		Names: registry.Names{
 			Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler",
@@ -85,6 +87,14 @@ func defaultAutoscaler(a *autoscaler) {
 	if b := a.Spec.Behavior; b != nil {
 		b.ScaleUp = withDefaults(b.ScaleUp, upRules(), true)
 		b.ScaleDown = withDefaults(b.ScaleDown, downRules(), true)
+	}
+}
+
+// defaultV1 replaces the defaults of version 2, which do not complete what comes in
+// annotations.
+func defaultV1(o runtime.Object) {
+	if a, ok := o.(*autoscalingv1.HorizontalPodAutoscaler); ok && a.Spec.MinReplicas == nil {
+		a.Spec.MinReplicas = ptr.To[int32](1)
 	}
 }
 

@@ -5,5 +5,6 @@
 // A hook lists what is there once, creates what is missing many at a time, and
 // brings objects up to date that nobody has asked to be left alone. It writes
 // through the storage of the kinds, without a request's detours, because a first
-// start makes some 160 objects and is to be ready in a fraction of a second.
+// start makes some 160 objects and is to be ready in a fraction of a second. The same is
+// done every minute, so that what somebody removes or breaks comes back.
 package bootstrap

@@ -1,5 +1,6 @@
-// Package certificates declares the kind of the group certificates.k8s.io/v1,
-// CertificateSigningRequest.
+// Package certificates declares the kinds of the group certificates.k8s.io:
+// CertificateSigningRequest and, where their features are on, ClusterTrustBundle and
+// PodCertificateRequest.
 //
 // Who asks is filled in by the server, and the specification is fixed: neither can
 // be forged. Conditions of approval are written through the subresource "approval"

@@ -16,9 +16,9 @@ var v1 = certificatesv1.SchemeGroupVersion
 
 type csr = certificatesv1.CertificateSigningRequest
 
-// Group builds certificates.k8s.io/v1.
+// Group builds certificates.k8s.io.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, certificatesv1.GroupName, "v1")
+	b := group.New(d, certificatesv1.GroupName, "v1", "v1beta1", "v1alpha1")
 	if store := group.Add(b, signingRequestKind()); store != nil {
 		b.Resource("certificatesigningrequests/approval", store.Subresource(&registry.StatusSubresource[*csr]{
 			PrepareForUpdate: prepareApproval,
@@ -28,5 +28,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 			ResetFields: strategy.ResetPaths(v1, strategy.Path{"spec"}, strategy.Path{"status", "certificate"}),
 		}))
 	}
+	group.AddGated(b, gateTrustBundle, trustBundleKind())
+	group.AddGated(b, gatePodCertificate, podRequestKind())
 	return b.Info()
 }

@@ -14,7 +14,9 @@ import (
 	"triplane/kubeapi/show"
 )
 
-func leaseKind() registry.Kind[*coordinationv1.Lease] {
+// leaseKind declares leases; elections says that there is coordinated leader
+// election.
+func leaseKind(elections bool) registry.Kind[*coordinationv1.Lease] {
 	type lease = *coordinationv1.Lease
 	return registry.Kind[lease]{
 		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Namespaced: true,
@@ -24,8 +26,8 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 		Names:          registry.Names{Plural: "leases", Singular: "lease"},
 		Write: registry.Write[lease]{
 			AllowCreateOnUpdate: true,
-			PrepareForCreate:    func(_ context.Context, l lease) { dropElection(&l.Spec, nil) },
-			PrepareForUpdate:    func(_ context.Context, l, old lease) { dropElection(&l.Spec, &old.Spec) },
+			PrepareForCreate:    func(_ context.Context, l lease) { dropElection(elections, &l.Spec, nil) },
+			PrepareForUpdate:    func(_ context.Context, l, old lease) { dropElection(elections, &l.Spec, &old.Spec) },
 			Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
 			ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
 		},
@@ -40,9 +42,12 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 	}
 }
 
-// dropElection drops what is for coordinated leader election, a feature that is
-// off, unless the lease had it before.
-func dropElection(s, old *coordinationv1.LeaseSpec) {
+// dropElection drops what is for coordinated leader election where it is off, unless
+// the lease had it before.
+func dropElection(elections bool, s, old *coordinationv1.LeaseSpec) {
+	if elections {
+		return
+	}
 	if old == nil || old.Strategy == nil && old.PreferredHolder == nil {
 		s.Strategy, s.PreferredHolder = nil, nil
 	}

@@ -8,6 +8,14 @@ import (
 	"triplane/generic/registry"
 )
 
+// AddGated adds a kind whose feature is on, and otherwise nothing.
+func AddGated[T registry.Object](b *Builder, gate string, kind registry.Kind[T]) *registry.Store[T] {
+	if !b.deps.Gate(gate) {
+		return nil
+	}
+	return Add(b, kind)
+}
+
 // Add makes the storage of a kind and enters it, with its declared
 // subresources, in the versions of the group that serve it. It returns the
 // store, for subresources that work on it; after an error, which Info reports,
@@ -27,7 +35,11 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 		b.err = fmt.Errorf("%s: %w", gr, err)
 		return nil
 	}
+	store.ServeOnly(func(gv schema.GroupVersion) bool { return b.deps.serves(gv, kind.Names.Plural) })
 	for _, gv := range b.versions {
+		if !b.deps.serves(gv, kind.Names.Plural) {
+			continue
+		}
 		for name, st := range store.Storage(gv) {
 			b.storage[gv.Version][name] = st
 		}

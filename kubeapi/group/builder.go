@@ -1,6 +1,9 @@
 package group
 
 import (
+	"slices"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/registry/rest"
@@ -16,7 +19,7 @@ type Builder struct {
 	err      error
 }
 
-// New begins a group; versions are the served ones, preferred first.
+// New begins a group; versions are those that may be served, preferred first.
 func New(d Deps, group string, versions ...string) *Builder {
 	b := &Builder{deps: d, group: group, storage: map[string]map[string]rest.Storage{}}
 	for _, v := range versions {
@@ -26,22 +29,29 @@ func New(d Deps, group string, versions ...string) *Builder {
 	return b
 }
 
-// Resource enters the storage of a resource ("bindings") or subresource
-// ("pods/binding") in every version of the group.
+// Resource enters the storage of a resource ("bindings") in every version of the
+// group that serves it, and of a subresource ("pods/binding") in those that have its
+// resource, which is entered before.
 func (b *Builder) Resource(name string, st rest.Storage) {
-	for _, m := range b.storage {
-		m[name] = st
+	parent, _, sub := strings.Cut(name, "/")
+	for _, gv := range b.versions {
+		m := b.storage[gv.Version]
+		if _, ok := m[parent]; b.deps.serves(gv, name) && (ok || !sub) {
+			m[name] = st
+		}
 	}
 	b.deps.Stores.Put(schema.GroupResource{Group: b.group, Resource: name}, st)
 }
 
-// Info returns the finished group, or the first error of building it.
+// Info returns the finished group, with the versions of which something is served,
+// or the first error of building it.
 func (b *Builder) Info() (*server.APIGroupInfo, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
+	served := slices.DeleteFunc(slices.Clone(b.versions), func(gv schema.GroupVersion) bool { return len(b.storage[gv.Version]) == 0 })
 	return &server.APIGroupInfo{
-		PrioritizedVersions:          b.versions,
+		PrioritizedVersions:          served,
 		VersionedResourcesStorageMap: b.storage,
 		Scheme:                       b.deps.Scheme,
 		TypeConverter:                b.deps.TypeConverter,

@@ -3,9 +3,11 @@ package group
 import (
 	"context"
 	"net"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
@@ -23,6 +25,11 @@ type Deps struct {
 	Scheme        *runtime.Scheme
 	RESTOptions   registry.RESTOptionsGetter
 	TypeConverter func() (managedfields.TypeConverter, error)
+	// Enabled reports whether a feature gate is on, Serves whether a resource is
+	// served in a version. A nil Enabled is every gate's default, a nil Serves serves
+	// what is stable.
+	Enabled func(gate string) bool
+	Serves  func(gv schema.GroupVersion, resource string) bool
 	// Stores is where Add leaves the storage of each resource.
 	Stores *Stores
 
@@ -54,6 +61,17 @@ type Deps struct {
 	AllowPrivileged bool
 	// Kubelets reaches the kubelets of nodes.
 	Kubelets *kubelet.Client
+}
+
+// Gate reports whether a feature gate is on.
+func (d *Deps) Gate(name string) bool { return d.Enabled != nil && d.Enabled(name) }
+
+// serves reports whether a resource is served in a version.
+func (d *Deps) serves(gv schema.GroupVersion, resource string) bool {
+	if d.Serves == nil {
+		return !strings.Contains(gv.Version, "alpha") && !strings.Contains(gv.Version, "beta")
+	}
+	return d.Serves(gv, resource)
 }
 
 // Func builds an API group.

@@ -95,8 +95,12 @@ func (c Config) transport(t *tls.Config) *http.Transport {
 	}
 }
 
-// Dial returns how nodes, pods and Services are connected to; nil is directly.
+// Dial returns how nodes, pods and Services are connected to; nil is directly, as
+// where there is no client.
 func (c *Client) Dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+	if c == nil {
+		return nil
+	}
 	return c.config.Dial
 }
 

@@ -11,7 +11,7 @@ var v1 = networkingv1.SchemeGroupVersion
 
 // Group builds networking.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, networkingv1.GroupName, "v1")
+	b := group.New(d, networkingv1.GroupName, "v1", "v1beta1")
 	group.Add(b, networkPolicyKind())
 	group.Add(b, ingressKind())
 	group.Add(b, ingressClassKind())

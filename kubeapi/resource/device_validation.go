@@ -19,7 +19,7 @@ import (
 // advanced reports whether a device uses what halves the limit of devices in a
 // slice: taints, counters or attributes that are lists.
 func advanced(d resourcev1.Device) bool {
-	return len(d.Taints) > 0 || len(d.ConsumesCounters) > 0 || hasLists(d)
+	return len(d.Taints) > 0 || len(d.ConsumesCounters) > 0 || hasLists(&d)
 }
 
 func isList(a *resourcev1.DeviceAttribute) bool {

@@ -14,7 +14,7 @@ import (
 	"triplane/kubeapi/strategy"
 )
 
-func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
+func deviceClassKind(f features) registry.Kind[*resourcev1.DeviceClass] {
 	type class = *resourcev1.DeviceClass
 	return registry.Kind[class]{
 		Hub:            v1.WithKind("DeviceClass"),
@@ -23,8 +23,12 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 		NewList:        func() runtime.Object { return &resourcev1.DeviceClassList{} },
 		Names:          registry.Names{Plural: "deviceclasses", Singular: "deviceclass"},
 		Write: registry.Write[class]{
-			PrepareForCreate: func(_ context.Context, c class) { c.Generation = 1 },
+			PrepareForCreate: func(_ context.Context, c class) {
+				f.dropFromClass(&c.Spec, &resourcev1.DeviceClassSpec{})
+				c.Generation = 1
+			},
 			PrepareForUpdate: func(_ context.Context, c, old class) {
+				f.dropFromClass(&c.Spec, &old.Spec)
 				strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
 			},
 			Validate:                 func(_ context.Context, c class) field.ErrorList { return validateClass(c) },

@@ -1,6 +1,7 @@
-// Package resource declares the kinds of the group resource.k8s.io/v1, dynamic
+// Package resource declares the kinds of the group resource.k8s.io, dynamic
 // resource allocation (KEP 4381): DeviceClass, ResourceClaim, ResourceClaimTemplate
-// and ResourceSlice.
+// and ResourceSlice in v1 and its betas and, where their features are on,
+// DeviceTaintRule and ResourcePoolStatusRequest.
 //
 // The specification of a claim is fixed. The status carries the allocation, which is
 // validated against the requests of the claim and does not change while it lasts,

@@ -7,9 +7,12 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// Group builds scheduling.k8s.io/v1.
+// Group builds scheduling.k8s.io.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, schedulingv1.GroupName, "v1")
+	b := group.New(d, schedulingv1.GroupName, "v1", "v1alpha2")
 	group.Add(b, priorityClassKind())
+	f := features{topology: d.Gate("TopologyAwareWorkloadScheduling"), claims: d.Gate("DRAWorkloadResourceClaims"), preemption: d.Gate("WorkloadAwarePreemption")}
+	group.AddGated(b, gateWorkload, workloadKind(f))
+	group.AddGated(b, gateWorkload, podGroupKind(f))
 	return b.Info()
 }

@@ -14,7 +14,7 @@ var v1 = storagev1.SchemeGroupVersion
 
 // Group builds storage.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	b := group.New(d, storagev1.GroupName, "v1")
+	b := group.New(d, storagev1.GroupName, "v1", "v1beta1")
 	group.Add(b, storageClassKind())
 	group.Add(b, volumeAttributesClassKind())
 	group.Add(b, volumeAttachmentKind())

@@ -199,6 +199,8 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		Groups: group.Deps{
 			Stores:             p.stores,
 			Scheme:             p.scheme,
+			Enabled:            p.options.Features.Gates.Enabled,
+			Serves:             kube.RuntimeConfig.Serves,
 			TypeConverter:      p.converter,
 			TokenAuthenticator: p.authn.Token,
 			APIAudiences:       p.authn.Audiences,
@@ -220,8 +222,6 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		AdvertisePort:             cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port()),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		RepairEvery:               p.options.repairEvery,
-		Serves:                    kube.RuntimeConfig.Serves,
-		ServesResource:            kube.RuntimeConfig.ServesResource,
 	}
 	if p.authn.ClientCA != nil {
 		config.ClientCA = p.authn.ClientCA.PEM

@@ -39,6 +39,7 @@ type Options struct {
 	Audit          *options.Audit
 	Features       *options.Features
 	Egress         *options.Egress
+	Tracing        *options.Tracing
 	Kube           *Kube
 	Controllers    *Controllers
 	Ignored        *options.Ignored
@@ -94,6 +95,7 @@ func NewOptions() *Options {
 		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),
 		Egress:         &options.Egress{},
+		Tracing:        &options.Tracing{},
 		Kube: &Kube{
 			ServiceNodePorts: utilnet.PortRange{Base: 30000, Size: 2768},
 			EventTTL:         time.Hour,
@@ -142,6 +144,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Audit.AddFlags(sets.FlagSet("auditing"))
 	o.Features.AddFlags(sets.FlagSet("features"))
 	o.Egress.AddFlags(sets.FlagSet("egress selector"))
+	o.Tracing.AddFlags(sets.FlagSet("traces"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
 	o.Kube.addKubeletFlags(sets.FlagSet("kubelet"))
 	o.Controllers.addFlags(sets.FlagSet("controllers"))

@@ -12,12 +12,14 @@ import (
 
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 
 	"triplane/cmd/triplane/pki"
 	"triplane/generic/egress"
 	"triplane/generic/flowcontrol"
 	"triplane/generic/options"
 	"triplane/generic/server"
+	"triplane/generic/tracing"
 	"triplane/internal/worker"
 	"triplane/kubeapi/bootstrap"
 )
@@ -107,7 +109,12 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		st.close()
 	})
 
-	prepared, err := assemble(o, st, files, listener, selector)
+	traces, err := o.Tracing.Load(ctx, o.externalHost())
+	if err != nil {
+		return nil, err
+	}
+	undo.add(func() { flushTraces(traces) })
+	prepared, err := assemble(o, st, files, listener, selector, traces)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +173,9 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error
 }
 
 // assemble makes the servers and prepares the outermost one.
-func assemble(o *Options, st *store, files pki.Files, listener net.Listener, selector *egress.Selector) (*server.PreparedServer, error) {
+func assemble(o *Options, st *store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider) (*server.PreparedServer, error) {
 	c := server.NewConfig()
+	c.Tracing = traces
 	o.ServerRun.ApplyTo(c)
 	o.Features.ApplyTo(c)
 	o.Ignored.Note()
@@ -214,6 +222,21 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	}
 	prepared = outermost.PrepareRun()
 	return prepared, nil
+}
+
+// flushWithin bounds how long the last spans may take, at the end.
+const flushWithin = 5 * time.Second
+
+// flushTraces exports the last spans; nil has none.
+func flushTraces(p *tracing.Provider) {
+	if p == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+	defer cancel()
+	if err := p.Shutdown(ctx); err != nil {
+		klog.InfoS("The last spans were not exported", "err", err)
+	}
 }
 
 // flowControl queues requests by the default objects until the stored ones are

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	admissionapi "k8s.io/api/admission/v1"
 	admissionv1beta1 "k8s.io/api/admission/v1beta1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -18,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
+
+	"triplane/generic/tracing"
 )
 
 // Resolver finds where a Service can be reached, and connects to webhooks behind
@@ -129,7 +132,14 @@ func toService(config *rest.Config, s *admissionv1.ServiceReference, resolver Re
 
 // post sends a review and decodes the answer, as the type of its version says.
 func (c *client) post(ctx context.Context, body []byte, answer runtime.Object) error {
+	ctx, span := tracing.Start(ctx, "Call admission webhook", attribute.String("path", c.path))
+	defer span.End()
+	header := http.Header{}
+	tracing.Inject(ctx, header)
 	r := c.rest.Post().AbsPath(c.path).Body(body).SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json, */*")
+	for name := range header {
+		r = r.SetHeader(name, header.Get(name))
+	}
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
 		if whole := left.Truncate(time.Second); whole != left {

@@ -5,15 +5,19 @@ import (
 	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"triplane/generic/metrics"
 	"triplane/generic/request"
 	"triplane/generic/storage"
+	"triplane/generic/tracing"
 )
 
 // Backend measures the requests of one resource to the backend below.
 type Backend struct {
 	storage.Backend
 	get, list, count, create, update, remove *metrics.Operation
+	attributes                               []attribute.KeyValue
 }
 
 // New returns a view of a backend for a resource.
@@ -22,6 +26,7 @@ func New(below storage.Backend, m *metrics.Storage, group, resource string) *Bac
 		Backend: below,
 		get:     m.Of("get", group, resource), list: m.Of("list", group, resource), count: m.Of("listOnlyCount", group, resource),
 		create: m.Of("create", group, resource), update: m.Of("update", group, resource), remove: m.Of("delete", group, resource),
+		attributes: []attribute.KeyValue{attribute.String("group", group), attribute.String("resource", resource)},
 	}
 }
 
@@ -49,7 +54,7 @@ func (b *Backend) Create(ctx context.Context, key string, value []byte, ttl time
 	begun := time.Now()
 	revision, err := b.Backend.Create(ctx, key, value, ttl)
 	b.create.Done(begun, failed(err))
-	noted(ctx, begun, "Object stored in database")
+	b.noted(ctx, begun, err, "create", "Object stored in database")
 	return revision, err
 }
 
@@ -58,7 +63,7 @@ func (b *Backend) Update(ctx context.Context, key string, value []byte, expected
 	begun := time.Now()
 	revision, err := b.Backend.Update(ctx, key, value, expected, ttl)
 	b.update.Done(begun, failed(err))
-	noted(ctx, begun, "Object stored in database")
+	b.noted(ctx, begun, err, "update", "Object stored in database")
 	return revision, err
 }
 
@@ -67,14 +72,19 @@ func (b *Backend) Delete(ctx context.Context, key string, expected int64) (int64
 	begun := time.Now()
 	revision, err := b.Backend.Delete(ctx, key, expected)
 	b.remove.Done(begun, failed(err))
-	noted(ctx, begun, "Object deleted from database")
+	b.noted(ctx, begun, err, "delete", "Object deleted from database")
 	return revision, err
 }
 
 // worthNoting is how long a step takes at least that can make a request slow.
 const worthNoting = 10 * time.Millisecond
 
-func noted(ctx context.Context, begun time.Time, what string) {
+// noted adds a write to the trace of a request and, where it took long, to its log.
+func (b *Backend) noted(ctx context.Context, begun time.Time, err error, operation, what string) {
+	if !failed(err) {
+		err = nil
+	}
+	tracing.Did(ctx, "etcd "+operation, begun, err, b.attributes...)
 	if time.Since(begun) >= worthNoting {
 		request.Noted(ctx, what)
 	}

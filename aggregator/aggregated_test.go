@@ -1,0 +1,56 @@
+package aggregator
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+)
+
+// TestLearn asks servers of different age what they have.
+func TestLearn(t *testing.T) {
+	const aggregated = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[{"metadata":{"name":"ext.example.com"},"versions":[
+{"version":"v2","resources":[{"resource":"others","responseKind":{"kind":"Other"},"scope":"Cluster","verbs":["get"]}]},
+{"version":"v1","resources":[{"resource":"things","singularResource":"thing","responseKind":{"group":"ext.example.com","version":"v1","kind":"Thing"},"scope":"Namespaced",
+"verbs":["get","list"],"shortNames":["th"],"subresources":[{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},"verbs":["get"]}]}]}]}]}`
+	const both = `[{things thing true   Thing [get list] [th] [] } {things/scale  true autoscaling v1 Scale [get] [] [] }]`
+	for _, c := range []struct{ name, legacy, whole, want string }{
+		{"legacy", `{"kind":"APIResourceList","resources":[{"name":"things","namespaced":true,"kind":"Thing","verbs":["get"]}]}`, "", `[{things  true   Thing [get] [] [] }]`},
+		{"aggregated", aggregated, aggregated, both},
+		{"another group", "{}", `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"a"}}]}`, "nothing"},
+		{"neither", "no", "no", "nothing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			remote := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/apis/ext.example.com/v1":
+					_, _ = io.WriteString(w, c.legacy)
+				case "/apis":
+					_, _ = io.WriteString(w, c.whole)
+				}
+			}))
+			defer remote.Close()
+			b, stop := newTestBackends(t, []runtime.Object{service(nil), endpointSlice("a", "https", true)}...)
+			defer stop()
+			a, client := newTestAvailability(t, b, remote.Listener.Addr().String(), remoteService(apiregistrationv1.ConditionUnknown))
+			defer a.queue.ShutDown()
+			learned := "nothing"
+			a.learn = func(_ *apiregistrationv1.APIService, resources []metav1.APIResource) { learned = fmt.Sprint(resources) }
+			if _, err := a.sync(t.Context(), "v1.ext.example.com"); err != nil {
+				t.Fatal(err)
+			}
+			s, err := client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.ext.example.com", metav1.GetOptions{})
+			if err != nil || available(s).Status != apiregistrationv1.ConditionTrue {
+				t.Errorf("not available: %v %v", s, err)
+			}
+			if learned != c.want {
+				t.Errorf("learned %s, want %s", learned, c.want)
+			}
+		})
+	}
+}

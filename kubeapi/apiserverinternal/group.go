@@ -1,0 +1,15 @@
+package apiserverinternal
+
+import (
+	internalv1alpha1 "k8s.io/api/apiserverinternal/v1alpha1"
+
+	"triplane/generic/server"
+	"triplane/kubeapi/group"
+)
+
+// Group builds internal.apiserver.k8s.io/v1alpha1.
+func Group(d group.Deps) (*server.APIGroupInfo, error) {
+	b := group.New(d, internalv1alpha1.GroupName, "v1alpha1")
+	group.AddGated(b, "StorageVersionAPI", storageVersionKind())
+	return b.Info()
+}

@@ -1,0 +1,80 @@
+package certificates
+
+import (
+	"context"
+	"time"
+
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+const (
+	gatePodCertificate = "PodCertificateRequest"
+
+	dayOfSeconds = int32(24 * time.Hour / time.Second)
+	leastSeconds = int32(time.Hour / time.Second)
+	mostSeconds  = 91 * dayOfSeconds
+)
+
+type podRequest = certificatesv1beta1.PodCertificateRequest
+
+func podRequestKind() registry.Kind[*podRequest] {
+	gv := certificatesv1beta1.SchemeGroupVersion
+	return registry.Kind[*podRequest]{
+		Hub: gv.WithKind("PodCertificateRequest"), Namespaced: true,
+		New:     func() *podRequest { return &podRequest{} },
+		NewList: func() runtime.Object { return &certificatesv1beta1.PodCertificateRequestList{} },
+		Names:   registry.Names{Plural: "podcertificaterequests", Singular: "podcertificaterequest"},
+		Write: registry.Write[*podRequest]{
+			Default:          func(r *podRequest) { defaults.Set(&r.Spec.MaxExpirationSeconds, dayOfSeconds) },
+			PrepareForCreate: func(_ context.Context, r *podRequest) { r.Status = certificatesv1beta1.PodCertificateRequestStatus{} },
+			PrepareForUpdate: func(_ context.Context, r, old *podRequest) { r.Status = old.Status },
+			Validate:         func(_ context.Context, r *podRequest) field.ErrorList { return validatePodRequest(r) },
+			ValidateUpdate: func(_ context.Context, r, old *podRequest) field.ErrorList {
+				return check.Immutable(r.Spec, old.Spec, field.NewPath("spec"))
+			},
+			ResetFields: strategy.Reset(gv, "status"),
+		},
+		Show: registry.Show[*podRequest]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("PodName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "podName")),
+				show.Text("ServiceAccountName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "serviceAccountName")),
+				show.Text("NodeName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "nodeName")),
+				show.Text("SignerName", show.Doc(certificatesv1beta1.PodCertificateRequestSpec{}, "signerName")),
+				show.Text("State", "Derived from the conditions list"),
+			},
+			Cells: func(r *podRequest, _ func(metav1.Time) string) []any {
+				return []any{r.Name, r.Spec.PodName, r.Spec.ServiceAccountName, string(r.Spec.NodeName), r.Spec.SignerName, podRequestState(r)}
+			},
+		},
+		Select: registry.Select[*podRequest]{Fields: []registry.SelectableField[*podRequest]{
+			{Path: "spec.signerName", Get: func(r *podRequest) string { return r.Spec.SignerName }},
+			{Path: "spec.podName", Get: func(r *podRequest) string { return r.Spec.PodName }},
+			{Path: "spec.nodeName", Get: func(r *podRequest) string { return string(r.Spec.NodeName) }},
+		}},
+		Status: &registry.StatusSubresource[*podRequest]{
+			PrepareForUpdate: func(_ context.Context, r, old *podRequest) { r.Spec = old.Spec },
+			ValidateUpdate:   func(_ context.Context, r, old *podRequest) field.ErrorList { return validatePodRequestStatus(r, old) },
+			ResetFields:      strategy.Reset(gv, "spec"),
+		},
+	}
+}
+
+func podRequestState(r *podRequest) string {
+	for _, c := range r.Status.Conditions {
+		switch c.Type {
+		case certificatesv1beta1.PodCertificateRequestConditionTypeIssued, certificatesv1beta1.PodCertificateRequestConditionTypeDenied,
+			certificatesv1beta1.PodCertificateRequestConditionTypeFailed:
+			return c.Type
+		}
+	}
+	return "Pending"
+}

@@ -1,0 +1,87 @@
+package coordination
+
+import (
+	"context"
+
+	"github.com/blang/semver/v4"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+)
+
+const gateElection = "CoordinatedLeaderElection"
+
+func candidateKind() registry.Kind[*coordinationv1beta1.LeaseCandidate] {
+	type candidate = *coordinationv1beta1.LeaseCandidate
+	doc := func(name string) string { return show.Doc(coordinationv1beta1.LeaseCandidateSpec{}, name) }
+	return registry.Kind[candidate]{
+		Hub: coordinationv1beta1.SchemeGroupVersion.WithKind("LeaseCandidate"), Namespaced: true,
+		New:            func() candidate { return &coordinationv1beta1.LeaseCandidate{} },
+		NewList:        func() runtime.Object { return &coordinationv1beta1.LeaseCandidateList{} },
+		Representation: registry.Typed[candidate]{Versions: registry.SameFields[candidate]("LeaseCandidate", "coordination.k8s.io/v1alpha2")},
+		Names:          registry.Names{Plural: "leasecandidates", Singular: "leasecandidate"},
+		Write: registry.Write[candidate]{
+			AllowCreateOnUpdate: true,
+			Validate:            func(_ context.Context, c candidate) field.ErrorList { return validateCandidate(&c.Spec) },
+			ValidateUpdate: func(_ context.Context, c, old candidate) field.ErrorList {
+				return append(validateCandidate(&c.Spec), check.Immutable(c.Spec.LeaseName, old.Spec.LeaseName, field.NewPath("spec", "leaseName"))...)
+			},
+		},
+		Show: registry.Show[candidate]{
+			Columns: []registry.Column{
+				show.Name(), show.Text("LeaseName", doc("leaseName")), show.Text("BinaryVersion", doc("binaryVersion")),
+				show.Text("EmulationVersion", doc("emulationVersion")), show.Text("Strategy", doc("strategy")), show.Age(),
+			},
+			Cells: func(c candidate, since func(metav1.Time) string) []any {
+				return []any{c.Name, c.Spec.LeaseName, c.Spec.BinaryVersion, c.Spec.EmulationVersion, string(c.Spec.Strategy), since(c.CreationTimestamp)}
+			},
+		},
+		Select: registry.Select[candidate]{Fields: []registry.SelectableField[candidate]{
+			{Path: "spec.leaseName", Get: func(c candidate) string { return c.Spec.LeaseName }},
+		}},
+	}
+}
+
+func validateCandidate(s *coordinationv1beta1.LeaseCandidateSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	var errs field.ErrorList
+	if s.LeaseName == "" {
+		errs = append(errs, field.Required(path.Child("leaseName"), ""))
+	} else {
+		errs = append(errs, check.Name(validation.NameIsDNSSubdomain(s.LeaseName, false), s.LeaseName, path.Child("leaseName"))...)
+	}
+	binary, wrong := parseVersion(s.BinaryVersion, path.Child("binaryVersion"))
+	errs = append(errs, wrong...)
+	switch {
+	case s.EmulationVersion != "":
+		emulated, wrong := parseVersion(s.EmulationVersion, path.Child("emulationVersion"))
+		errs = append(errs, wrong...)
+		if len(errs) == 0 && emulated.GT(binary) {
+			errs = append(errs, field.Invalid(path.Child("emulationVersion"), s.EmulationVersion, "must be less than or equal to binaryVersion"))
+		}
+	case s.Strategy == coordinationv1.OldestEmulationVersion:
+		errs = append(errs, field.Required(path.Child("emulationVersion"), "must be specified when `strategy` is 'OldestEmulationVersion'"))
+	}
+	if s.Strategy == "" {
+		return append(errs, field.Required(path.Child("strategy"), ""))
+	}
+	return append(errs, check.OneOf(s.Strategy, path.Child("strategy"), coordinationv1.OldestEmulationVersion)...)
+}
+
+func parseVersion(text string, path *field.Path) (semver.Version, field.ErrorList) {
+	if text == "" {
+		return semver.Version{}, field.ErrorList{field.Required(path, "must be set")}
+	}
+	v, err := semver.Parse(text)
+	if err != nil {
+		return v, field.ErrorList{field.Invalid(path, text, err.Error())}
+	}
+	return v, nil
+}

@@ -1,0 +1,27 @@
+package kubeapi_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"triplane/generic/options"
+	"triplane/generic/storage"
+)
+
+// TestFollowedGates compares the list of feature gates that change something with
+// those that the server asks for while it is built.
+func TestFollowedGates(t *testing.T) {
+	// These are asked for by the options themselves, and by logging.
+	asked := map[string]bool{
+		"AllAlpha": true, "AllBeta": true, "CBORServingAndStorage": true,
+		"ContextualLogging": true, "LoggingAlphaOptions": true, "LoggingBetaOptions": true,
+	}
+	startServerOver(t, func(gate string) bool {
+		asked[gate] = true
+		return enabled(gate)
+	}, func(storage.Backend) {})
+	if got, want := slices.Sorted(maps.Keys(asked)), options.FollowedGates(); !slices.Equal(got, want) {
+		t.Errorf("generic/options/followedgates.txt is to hold\n%q, but has\n%q", got, want)
+	}
+}

@@ -1,0 +1,94 @@
+package resource
+
+import (
+	"context"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+const gateTaintRules = "DRADeviceTaintRules"
+
+// taintRuleKind is kept as v1alpha3, which servers of 1.35 read.
+func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
+	type rule = *resourcev1beta2.DeviceTaintRule
+	const alpha3 = "resource.k8s.io/v1alpha3"
+	gv := resourcev1beta2.SchemeGroupVersion
+	return registry.Kind[rule]{
+		Hub:     gv.WithKind("DeviceTaintRule"),
+		New:     func() rule { return &resourcev1beta2.DeviceTaintRule{} },
+		NewList: func() runtime.Object { return &resourcev1beta2.DeviceTaintRuleList{} },
+		Representation: registry.Typed[rule]{Versions: registry.SameFields[rule]("DeviceTaintRule", alpha3),
+			StorageVersion: schema.FromAPIVersionAndKind(alpha3, "DeviceTaintRule")},
+		Names: registry.Names{Plural: "devicetaintrules", Singular: "devicetaintrule"},
+		Write: registry.Write[rule]{
+			Default: func(r rule) {
+				if r.Spec.Taint.TimeAdded == nil {
+					now := metav1.Now()
+					r.Spec.Taint.TimeAdded = &now
+				}
+			},
+			PrepareForCreate: func(_ context.Context, r rule) {
+				r.Status, r.Generation = resourcev1beta2.DeviceTaintRuleStatus{}, 1
+			},
+			PrepareForUpdate: func(_ context.Context, r, old rule) {
+				r.Status = old.Status
+				strategy.Generation(r, old, check.Differs(r.Spec, old.Spec))
+			},
+			Validate: func(_ context.Context, r rule) field.ErrorList { return validateTaintRule(r, nil) },
+			ValidateUpdate: func(_ context.Context, r, old rule) field.ErrorList {
+				return validateTaintRule(r, old)
+			},
+			AllowUnconditionalUpdate: true,
+			ResetFields:              strategy.Reset(gv, "status"),
+		},
+		Delete: registry.Delete[rule]{ReturnsObject: true},
+		Show: registry.Show[rule]{
+			Columns: []registry.Column{show.Name(), show.Age()},
+			Cells:   func(r rule, since func(metav1.Time) string) []any { return []any{r.Name, since(r.CreationTimestamp)} },
+		},
+		Status: &registry.StatusSubresource[rule]{
+			PrepareForUpdate: func(_ context.Context, r, old rule) { r.Spec = old.Spec },
+			ValidateUpdate: func(_ context.Context, r, _ rule) field.ErrorList {
+				path := field.NewPath("status", "conditions")
+				if n := len(r.Status.Conditions); n > resourcev1beta2.DeviceTaintRuleStatusMaxConditions {
+					return field.ErrorList{field.TooMany(path, n, resourcev1beta2.DeviceTaintRuleStatusMaxConditions)}
+				}
+				return metavalidation.ValidateConditions(r.Status.Conditions, path)
+			},
+			ResetFields: strategy.Reset(gv, "spec"),
+		},
+	}
+}
+
+func validateTaintRule(r, old *resourcev1beta2.DeviceTaintRule) field.ErrorList {
+	path := field.NewPath("spec")
+	var errs field.ErrorList
+	if s := r.Spec.DeviceSelector; s != nil {
+		at := path.Child("deviceSelector")
+		if s.Driver != nil {
+			errs = append(errs, validateDriver(*s.Driver, at.Child("driver"))...)
+		}
+		if s.Pool != nil {
+			errs = append(errs, validatePool(*s.Pool, at.Child("pool"))...)
+		}
+		if s.Device != nil {
+			errs = append(errs, check.Label(*s.Device, at.Child("device"))...)
+		}
+	}
+	if old != nil {
+		errs = append(errs, check.Immutable(r.Spec.DeviceSelector, old.Spec.DeviceSelector, path.Child("deviceSelector"))...)
+	}
+	t := r.Spec.Taint
+	return append(errs, validateTaint(&resourcev1.DeviceTaint{Key: t.Key, Value: t.Value, Effect: resourcev1.DeviceTaintEffect(t.Effect), TimeAdded: t.TimeAdded}, path.Child("taint"))...)
+}

@@ -1,0 +1,98 @@
+package storagemigration
+
+import (
+	"context"
+	"strconv"
+
+	migrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+	"triplane/kubeapi/check"
+	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
+)
+
+func migrationKind() registry.Kind[*migrationv1beta1.StorageVersionMigration] {
+	type migration = *migrationv1beta1.StorageVersionMigration
+	gv := migrationv1beta1.SchemeGroupVersion
+	return registry.Kind[migration]{
+		Hub:     gv.WithKind("StorageVersionMigration"),
+		New:     func() migration { return &migrationv1beta1.StorageVersionMigration{} },
+		NewList: func() runtime.Object { return &migrationv1beta1.StorageVersionMigrationList{} },
+		Names:   registry.Names{Plural: "storageversionmigrations", Singular: "storageversionmigration"},
+		Write: registry.Write[migration]{
+			PrepareForCreate: func(_ context.Context, m migration) {
+				m.Status = migrationv1beta1.StorageVersionMigrationStatus{}
+				m.Generation = 1
+			},
+			PrepareForUpdate: func(_ context.Context, m, old migration) {
+				m.Status = old.Status
+				strategy.Generation(m, old, check.Differs(m.Spec, old.Spec))
+			},
+			Validate: func(_ context.Context, m migration) field.ErrorList { return validateResource(m.Spec.Resource) },
+			ValidateUpdate: func(_ context.Context, m, old migration) field.ErrorList {
+				return append(validateResource(m.Spec.Resource), check.Immutable(m.Spec, old.Spec, field.NewPath("spec"))...)
+			},
+			ResetFields: strategy.Reset(gv, "status"),
+		},
+		Show: registry.Show[migration]{
+			Columns: []registry.Column{show.Name(), show.Text("Resource", show.Doc(migrationv1beta1.StorageVersionMigrationSpec{}, "resource")), show.Age()},
+			Cells: func(m migration, since func(metav1.Time) string) []any {
+				r := m.Spec.Resource
+				return []any{m.Name, r.String(), since(m.CreationTimestamp)}
+			},
+		},
+		Status: &registry.StatusSubresource[migration]{
+			PrepareForUpdate: func(_ context.Context, m, old migration) { m.Spec = old.Spec },
+			ValidateUpdate: func(_ context.Context, m, old migration) field.ErrorList {
+				return validateStatus(&m.Status, &old.Status)
+			},
+			ResetFields: strategy.Reset(gv, "spec"),
+		},
+	}
+}
+
+func validateResource(r metav1.GroupResource) field.ErrorList {
+	path := field.NewPath("spec", "resource")
+	var errs field.ErrorList
+	if r.Resource == "" {
+		errs = append(errs, field.Required(path.Child("resource"), "resource is required"))
+	} else {
+		errs = check.Name(utilvalidation.IsDNS1035Label(r.Resource), r.Resource, path.Child("resource"))
+	}
+	if r.Group != "" {
+		errs = append(errs, check.Name(utilvalidation.IsDNS1123Subdomain(r.Group), r.Group, path.Child("group"))...)
+	}
+	return errs
+}
+
+// validateStatus keeps a migration that has ended as it is, and the version that it
+// is for.
+func validateStatus(s, old *migrationv1beta1.StorageVersionMigrationStatus) field.ErrorList {
+	path := field.NewPath("status")
+	errs := metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))
+	if s.ResourceVersion != "" {
+		if _, err := strconv.ParseUint(s.ResourceVersion, 10, 64); err != nil {
+			errs = append(errs, field.Invalid(path.Child("resourceVersion"), s.ResourceVersion, "resource version must be a number"))
+		}
+	}
+	if old.ResourceVersion != "" && s.ResourceVersion != old.ResourceVersion {
+		errs = append(errs, field.Invalid(path.Child("resourceVersion"), s.ResourceVersion, "field is immutable"))
+	}
+	succeeded, failed := string(migrationv1beta1.MigrationSucceeded), string(migrationv1beta1.MigrationFailed)
+	for _, t := range []string{succeeded, failed} {
+		if meta.IsStatusConditionTrue(old.Conditions, t) && !meta.IsStatusConditionTrue(s.Conditions, t) {
+			errs = append(errs, field.Invalid(path.Child("conditions"), t, "must not change once it is true"))
+		}
+	}
+	if meta.IsStatusConditionTrue(s.Conditions, succeeded) && meta.IsStatusConditionTrue(s.Conditions, failed) {
+		errs = append(errs, field.Invalid(path.Child("conditions"), "", "both success and failed conditions cannot be true at the same time"))
+	}
+	return errs
+}
