@@ -229,7 +229,7 @@ type oldEvents struct {
 func (c oldClient) watch(path string) (*oldEvents, context.CancelFunc) {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), 30*time.Second)
-	res := c.send(ctx, "GET", path+"?watch=true&resourceVersion=0", "")
+	res := c.send(ctx, "GET", path+"?watch=true&resourceVersion=0", "") //nolint:bodyclose // by the function that is returned
 	if res.StatusCode != http.StatusOK {
 		c.Fatalf("watch of %s: %s", path, res.Status)
 	}
