@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
@@ -294,4 +295,16 @@ func BenchmarkTranscode(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestAsStored completes what a dry run answers with.
+func TestAsStored(t *testing.T) {
+	s := testStorage(t, testDefinition(t))
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Thing", "spec": map[string]any{"added": "of another version", "nd": nil},
+	}}
+	s.AsStored(u)
+	if want := map[string]any{"b": int64(3), "nd": nil}; !equality.Semantic.DeepEqual(u.Object["spec"], want) {
+		t.Errorf("got %v, want %v", u.Object["spec"], want)
+	}
 }
