@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/authentication/serviceaccount"
@@ -59,6 +60,8 @@ type Config struct {
 	// this replica.
 	Elect bool
 	ID    string
+	// Queues measures the work queues.
+	Queues workqueue.MetricsProvider
 }
 
 // Manager runs the selected controllers while this replica leads.
@@ -86,7 +89,7 @@ func New(c Config) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Manager{config: c, resources: resources, metrics: control.NewMetrics(), ended: make(chan struct{})}
+	m := &Manager{config: c, resources: resources, metrics: control.NewMetrics(c.Queues), ended: make(chan struct{})}
 	m.ctx, m.stop = context.WithCancelCause(context.Background())
 	m.set("the server is not ready", nil)
 	return m, nil

@@ -107,6 +107,7 @@ func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func()
 		Stores:  p.stores, Storages: p.config.RESTOptionsGetter, Hubs: p.store.hubs(),
 		Public: outermost.Config().Discovery, Local: localIn(p.config.Discovery), Scheme: p.scheme,
 		Loopback: p.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded(), ID: controllersID(),
+		Queues: p.config.Metrics.Queues,
 	})
 	if err != nil {
 		return fmt.Errorf("controllers: %w", err)

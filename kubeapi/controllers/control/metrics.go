@@ -1,74 +1,44 @@
 package control
 
 import (
-	"sync"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/util/workqueue"
 )
 
-// Metrics are those of the controllers' queues, with the names and labels that
-// client-go's have in kube-controller-manager.
+// Metrics are those of the controllers, with the names and labels that
+// kube-controller-manager has.
 type Metrics struct {
-	adds, retries *prometheus.CounterVec
-	took          *prometheus.HistogramVec
-	depth         *prometheus.Desc
-	running       *prometheus.GaugeVec
-	leading       *prometheus.GaugeVec
-
-	mu     sync.Mutex
-	depths map[string]func() int
+	queues           workqueue.MetricsProvider
+	running, leading *prometheus.GaugeVec
 }
 
 // LeaseName is the Lease of the replica whose controllers work.
 const LeaseName = "triplane-controllers"
 
-// NewMetrics returns metrics that are to be registered once.
-func NewMetrics() *Metrics {
-	name := []string{"name"}
+// NewMetrics returns metrics that are to be registered once. The queues are measured
+// by those of the server.
+func NewMetrics(queues workqueue.MetricsProvider) *Metrics {
 	return &Metrics{
-		adds: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "workqueue_adds_total", Help: "Keys entered in the queue of a controller.",
-		}, name),
-		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "workqueue_retries_total", Help: "Keys that a controller tried again after an error.",
-		}, name),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "workqueue_work_duration_seconds", Help: "How long the work for a key took.",
-			Buckets: prometheus.ExponentialBuckets(1e-5, 10, 8),
-		}, name),
-		depth: prometheus.NewDesc("workqueue_depth", "Keys that wait in the queue of a controller.", name, nil),
+		queues: queues,
 		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "running_managed_controllers", Help: "1 for each controller that runs in this replica.",
 		}, []string{"manager", "name"}),
 		leading: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "leader_election_master_status", Help: "1 where the controllers of this replica work, 0 where they wait for another's.",
-		}, name),
-		depths: map[string]func() int{},
+		}, []string{"name"}),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	ch <- m.depth
-	for _, c := range m.vectors() {
-		c.Describe(ch)
-	}
+	m.running.Describe(ch)
+	m.leading.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
-	for _, c := range m.vectors() {
-		c.Collect(ch)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for name, depth := range m.depths {
-		ch <- prometheus.MustNewConstMetric(m.depth, prometheus.GaugeValue, float64(depth()), name)
-	}
-}
-
-func (m *Metrics) vectors() []prometheus.Collector {
-	return []prometheus.Collector{m.adds, m.retries, m.took, m.running, m.leading}
+	m.running.Collect(ch)
+	m.leading.Collect(ch)
 }
 
 // Running notes whether a controller runs.
@@ -84,25 +54,4 @@ func number(b bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// meter is the metrics of one queue.
-type meter struct {
-	adds, retries prometheus.Counter
-	took          prometheus.Observer
-	end           func()
-}
-
-func (m *Metrics) meter(name string, depth func() int) *meter {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.depths[name] = depth
-	return &meter{
-		adds: m.adds.WithLabelValues(name), retries: m.retries.WithLabelValues(name), took: m.took.WithLabelValues(name),
-		end: func() {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			delete(m.depths, name)
-		},
-	}
 }

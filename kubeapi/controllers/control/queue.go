@@ -26,22 +26,17 @@ type Queue[K comparable] struct {
 	name  string
 	work  func(ctx context.Context, key K) error
 	queue workqueue.TypedRateLimitingInterface[K]
-	meter *meter
 }
 
 // NewQueue makes the queue of a controller. name is the label of its metrics.
 func NewQueue[K comparable](e *Env, name string, work func(ctx context.Context, key K) error) *Queue[K] {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[K](firstBackOff, lastBackOff)
-	q := &Queue[K]{name: name, work: work, queue: workqueue.NewTypedRateLimitingQueue[K](limiter)}
-	q.meter = e.Metrics.meter(name, q.queue.Len)
-	return q
+	config := workqueue.TypedRateLimitingQueueConfig[K]{Name: name, MetricsProvider: e.Metrics.queues}
+	return &Queue[K]{name: name, work: work, queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config)}
 }
 
 // Add enters a key that is not waiting already.
-func (q *Queue[K]) Add(key K) {
-	q.meter.adds.Inc()
-	q.queue.Add(key)
-}
+func (q *Queue[K]) Add(key K) { q.queue.Add(key) }
 
 // AddAfter enters a key after a while.
 func (q *Queue[K]) AddAfter(key K, wait time.Duration) { q.queue.AddAfter(key, wait) }
@@ -58,7 +53,6 @@ func (q *Queue[K]) Run(ctx context.Context, workers int) {
 		})
 	}
 	running.Wait()
-	q.meter.end()
 }
 
 func (q *Queue[K]) next(ctx context.Context) bool {
@@ -70,9 +64,7 @@ func (q *Queue[K]) next(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return true // the queue is emptied
 	}
-	began := time.Now()
 	err := q.do(ctx, key)
-	q.meter.took.Observe(time.Since(began).Seconds())
 	if err == nil {
 		q.queue.Forget(key)
 		return true
@@ -81,7 +73,6 @@ func (q *Queue[K]) next(ctx context.Context) bool {
 		return true
 	}
 	q.report(key, err)
-	q.meter.retries.Inc()
 	q.queue.AddRateLimited(key)
 	return true
 }
