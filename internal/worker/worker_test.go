@@ -31,7 +31,7 @@ func TestPanicsEndNothing(t *testing.T) {
 
 func TestErrorsArePassedOn(t *testing.T) {
 	wrong := errors.New("wrong")
-	if err := Try(func() error { return wrong }); err != wrong {
+	if err := Try(func() error { return wrong }); !errors.Is(err, wrong) {
 		t.Error(err)
 	}
 }
