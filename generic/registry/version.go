@@ -15,8 +15,10 @@ type Version[T Object] struct {
 	// with the same names in JSON and the same numbers in protobuf: its objects are
 	// those of the hub's Go type under another apiVersion.
 	New func() runtime.Object
-	// Default runs before ToHub, the hub's defaults behind it.
-	Default func(runtime.Object)
+	// Default runs before ToHub, the hub's defaults behind it unless OwnDefaults says
+	// that these are all.
+	Default     func(runtime.Object)
+	OwnDefaults bool
 	// ToHub and FromHub convert. They are nil where nothing differs, FromHub also
 	// where the version is read from storage only.
 	ToHub   func(runtime.Object) (T, error)
@@ -77,7 +79,8 @@ func CopyFields(from, to any) error {
 // same reports whether objects of the version are of the hub's Go type.
 func (v *Version[T]) same() bool { return v.New == nil }
 
-// toHub converts an object and completes it with the defaults of the hub.
+// toHub converts an object and completes it with the defaults of the hub, unless the
+// version has all of its own.
 func (v *Version[T]) toHub(obj runtime.Object, hubDefault func(T)) (T, error) {
 	out, ok := obj.(T)
 	switch {
@@ -89,7 +92,7 @@ func (v *Version[T]) toHub(obj runtime.Object, hubDefault func(T)) (T, error) {
 	case !ok:
 		return out, errNotOfKind(obj, v.Kind)
 	}
-	if hubDefault != nil {
+	if hubDefault != nil && !v.OwnDefaults {
 		hubDefault(out)
 	}
 	return out, nil

@@ -26,7 +26,7 @@ type autoscaler = autoscalingv2.HorizontalPodAutoscaler
 func autoscalerKind() registry.Kind[*autoscaler] {
 	v1, v2 := autoscalingv1.SchemeGroupVersion, autoscalingv2.SchemeGroupVersion
 	former := registry.VersionOf(v1.WithKind("HorizontalPodAutoscaler"), toV2, toV1)
-	former.Default = defaultV1
+	former.Default, former.OwnDefaults = defaultV1, true
 	return registry.Kind[*autoscaler]{
 		Hub: v2.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
 		New:     func() *autoscaler { return &autoscaler{} },
