@@ -60,8 +60,9 @@ func (t *termination) enter(cancel context.CancelFunc) (leave func()) {
 	id := t.next
 	t.cancels[id] = cancel
 	if len(t.cancels) == 1 {
-		t.idle = make(chan struct{})
-		worker.Go(func() { t.watch(t.idle) })
+		idle := make(chan struct{})
+		t.idle = idle
+		worker.Go(func() { t.watch(idle) })
 	}
 	return func() {
 		t.mu.Lock()
