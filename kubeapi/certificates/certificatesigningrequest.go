@@ -23,7 +23,7 @@ import (
 func signingRequestKind() registry.Kind[*csr] {
 	return registry.Kind[*csr]{
 		Hub:            v1.WithKind("CertificateSigningRequest"),
-		Representation: registry.Typed[*csr]{Former: formerRequests()},
+		Representation: registry.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: registry.MetadataWhole},
 		New:            func() *csr { return &csr{} },
 		NewList:        func() runtime.Object { return &certificatesv1.CertificateSigningRequestList{} },
 		Names: registry.Names{

@@ -29,7 +29,7 @@ type slice = *discoveryv1.EndpointSlice
 func endpointSliceKind() registry.Kind[slice] {
 	return registry.Kind[slice]{
 		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
-		Representation: registry.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(), MetadataOnUpdate: registry.MetadataChange},
+		Representation: registry.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(), MetadataOnUpdate: registry.MetadataCreate},
 		New:            func() slice { return &discoveryv1.EndpointSlice{} },
 		NewList:        func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
 		Names:          registry.Names{Plural: "endpointslices", Singular: "endpointslice"},

@@ -31,11 +31,11 @@ func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 			ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
 				return append(validate(c), check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))...)
 			},
-			AllowUnconditionalUpdate: false,
+			AllowCreateOnUpdate: true,
 		},
 		Show: registry.Show[*nodev1.RuntimeClass]{
 			Columns: []registry.Column{
-				show.Name(), show.Text("Handler", show.Doc(nodev1.RuntimeClass{}, "handler")), show.Age(),
+				show.Name(), show.Text("Handler", ""), show.Age(),
 			},
 			Cells: func(c *nodev1.RuntimeClass, since func(metav1.Time) string) []any {
 				return []any{c.Name, c.Handler, since(c.CreationTimestamp)}

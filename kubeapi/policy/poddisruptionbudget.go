@@ -19,7 +19,7 @@ import (
 func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 	return registry.Kind[*policyv1.PodDisruptionBudget]{
 		Hub: v1.WithKind("PodDisruptionBudget"), Namespaced: true,
-		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(), MetadataOnUpdate: registry.MetadataOnce, AnyFinalizer: true},
+		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(), MetadataOnUpdate: registry.MetadataOnce, MetadataOnStatus: registry.MetadataOnce, AnyFinalizer: true},
 		New:            func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
 		NewList:        func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
 		Names: registry.Names{
