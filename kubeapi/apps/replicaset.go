@@ -88,7 +88,7 @@ func validateReplicaSetSpec(o podspec.Options, r *appsv1.ReplicaSet) field.Error
 	s, path := &r.Spec, field.NewPath("spec")
 	errs := check.NonNegativePtr(s.Replicas, path.Child("replicas"))
 	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
-	errs = append(errs, workload.Selector(s.Selector, "replicaset", path.Child("selector"))...)
+	errs = append(errs, workload.Selector(s.Selector, "deployment", path.Child("selector"))...)
 	return append(errs, validateReplicatedTemplate(o, s.Selector, &s.Template, path)...)
 }
 
