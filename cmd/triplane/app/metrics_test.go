@@ -35,8 +35,6 @@ var absentMetrics = map[string]string{
 	"apiserver_storage_data_key_":                              "registered with --encryption-provider-config",
 	"apiserver_storage_envelope_":                              "registered with --encryption-provider-config",
 	"apiserver_init_events_total":                              "initial events are slices of a snapshot; apiserver_watch_list_duration_seconds measures them",
-	"apiserver_kube_aggregator_x509_":                          "such certificates are refused by Go",
-	"apiserver_webhooks_x509_":                                 "such certificates are refused by Go",
 	"apiserver_nodeport_repair_":                               "a failed repair is in the log",
 	"apiserver_request_post_timeout_total":                     "handlers end with their request",
 	"apiserver_request_timestamp_comparison_time":              "managed fields are compared without it",
