@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
 
 	"triplane/kubeapi/controllers/control"
 )
@@ -137,6 +138,7 @@ func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod) error {
 				return err
 			}
 			if gone {
+				klog.InfoS("A pod is removed, since its node does not exist", "pod", klog.KObj(p), "node", node)
 				some = append(some, p)
 			}
 		}

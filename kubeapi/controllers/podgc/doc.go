@@ -2,6 +2,9 @@
 // those that were deleted before they had a node, and the oldest of those that have
 // ended, where there are too many.
 //
+// As at kube-controller-manager a node that never was is one that is gone: pods that
+// name it go after 40 s. The log says so.
+//
 // Pods and nodes are looked through a while after one of them has changed; while
 // nothing changes nothing is done.
 package podgc
