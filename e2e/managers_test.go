@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -116,38 +115,38 @@ func ownedPod(t *testing.T, client *kubernetes.Clientset, name, kind string, bef
 }
 
 // startExample builds and runs an example of controller-runtime. Its ports are fixed
-// in the module: here it serves no metrics, and its webhooks at a port of the
-// kernel's choice.
+// there: here it serves no metrics, and its webhooks at a port of the kernel's choice,
+// since a file beside those of the example says so.
 func startExample(t *testing.T, s *harness.Server, name string) {
 	t.Helper()
 	const module = "sigs.k8s.io/controller-runtime"
-	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module)
+	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.Dir}}{{range .GoFiles}} {{.}}{{end}}`, module+"/examples/"+name)
 	list.Dir = "tools"
-	dir, err := list.Output()
+	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	original := filepath.Join(strings.TrimSpace(string(dir)), "pkg/webhook/server.go")
-	source, err := os.ReadFile(original)
+	folder, err := filepath.Abs("tools/examples/" + name) // which exists for the compiler alone
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := bytes.Replace(source, []byte("DefaultPort = 9443"), []byte("DefaultPort = 0"), 1)
-	if bytes.Equal(changed, source) {
-		t.Fatalf("%s has no port to change", original)
+	scratch, found := t.TempDir(), strings.Fields(string(out))
+	replace := map[string]string{filepath.Join(folder, "ports.go"): filepath.Join(scratch, "ports.go")}
+	for _, file := range found[1:] {
+		replace[filepath.Join(folder, file)] = filepath.Join(found[0], file)
 	}
-	scratch := t.TempDir()
-	files := map[string][]byte{"server.go": changed}
-	if files["overlay.json"], err = json.Marshal(map[string]any{"Replace": map[string]string{original: filepath.Join(scratch, "server.go")}}); err != nil {
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
 		t.Fatal(err)
 	}
 	// The manager reads its certificate below the directory of temporary files.
-	certificates := filepath.Join(scratch, "k8s-webhook-server/serving-certs")
-	if err := os.MkdirAll(certificates, 0o755); err != nil {
+	const certificates = "k8s-webhook-server/serving-certs"
+	if err := os.MkdirAll(filepath.Join(scratch, certificates), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	files := map[string][]byte{"overlay.json": overlay, "ports.go": []byte(ports)}
 	for from, to := range map[string]string{"apiserver.crt": "tls.crt", "apiserver.key": "tls.key"} {
-		if files[filepath.Join("k8s-webhook-server/serving-certs", to)], err = os.ReadFile(filepath.Join(s.DataDir, "pki", from)); err != nil {
+		if files[filepath.Join(certificates, to)], err = os.ReadFile(filepath.Join(s.DataDir, "pki", from)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,8 +155,18 @@ func startExample(t *testing.T, s *harness.Server, name string) {
 			t.Fatal(err)
 		}
 	}
-	program := harness.Tool(t, module+"/examples/"+name, "-overlay", filepath.Join(scratch, "overlay.json"),
-		"-ldflags", "-X "+module+"/pkg/metrics/server.DefaultBindAddress=0")
+	program := harness.Tool(t, "./examples/"+name, "-overlay", filepath.Join(scratch, "overlay.json"))
 	t.Setenv("TMPDIR", scratch)
-	harness.StartProgram(t, program, "--kubeconfig", s.Kubeconfig)
+	t.Setenv("KUBECONFIG", s.Kubeconfig)
+	harness.StartProgram(t, program)
 }
+
+const ports = `package main
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+)
+
+func init() { server.DefaultBindAddress, webhook.DefaultPort = "0", 0 }
+`

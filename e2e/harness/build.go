@@ -56,7 +56,8 @@ func build() (Programs, error) {
 	return p, nil
 }
 
-// Tool builds a program of a package that e2e/tools names, and returns its path.
+// Tool builds a program of the module e2e/tools, or of one that it requires, and
+// returns its path.
 func Tool(t testing.TB, pkg string, flags ...string) string {
 	t.Helper()
 	p, err := Build()
@@ -64,7 +65,7 @@ func Tool(t testing.TB, pkg string, flags ...string) string {
 		t.Fatal(err)
 	}
 	bin := filepath.Dir(p.Triplane)
-	out := filepath.Join(bin, strings.ReplaceAll(pkg, "/", "-"))
+	out := filepath.Join(bin, strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-"))
 	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", out}, flags...), pkg)...)
 	cmd.Dir = filepath.Join(filepath.Dir(bin), "tools")
 	if text, err := cmd.CombinedOutput(); err != nil {
