@@ -25,11 +25,12 @@ const (
 	askAgain = 2 * time.Second
 )
 
-// Reasons of the conditions.
+// Reasons of the conditions, as kube-controller-manager has them.
 const (
-	inProgress = "StorageVersionMigrationInProgress"
-	succeeded  = "StorageVersionMigrationSucceeded"
-	failed     = "StorageVersionMigrationFailed"
+	running   = "MigrationRunning"
+	completed = "MigrationCompleted"
+	succeeded = "StorageVersionMigrationSucceeded"
+	failed    = "StorageVersionMigrationFailed"
 )
 
 var migrations = schema.GroupResource{Group: migrationv1beta1.GroupName, Resource: "storageversionmigrations"}
@@ -141,7 +142,7 @@ func (c *controller) begin(ctx context.Context, m *migration, r *control.Resourc
 		return nil, err
 	}
 	m.Status.ResourceVersion = strconv.FormatInt(revision, 10)
-	set(m, migrationv1beta1.MigrationRunning, metav1.ConditionTrue, inProgress, "")
+	set(m, migrationv1beta1.MigrationRunning, metav1.ConditionTrue, running, "The migration is running")
 	return c.client.UpdateStatus(ctx, m, metav1.UpdateOptions{})
 }
 
@@ -151,9 +152,7 @@ func (c *controller) end(ctx context.Context, m *migration, wrong string) error 
 	if wrong != "" {
 		kind, reason = migrationv1beta1.MigrationFailed, failed
 	}
-	if meta.IsStatusConditionTrue(m.Status.Conditions, string(migrationv1beta1.MigrationRunning)) {
-		set(m, migrationv1beta1.MigrationRunning, metav1.ConditionFalse, inProgress, "")
-	}
+	set(m, migrationv1beta1.MigrationRunning, metav1.ConditionFalse, completed, "Migration completed")
 	set(m, kind, metav1.ConditionTrue, reason, wrong)
 	_, err := c.client.UpdateStatus(ctx, m, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
@@ -163,5 +162,7 @@ func (c *controller) end(ctx context.Context, m *migration, wrong string) error 
 }
 
 func set(m *migration, kind migrationv1beta1.MigrationConditionType, status metav1.ConditionStatus, reason, message string) {
-	meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{Type: string(kind), Status: status, Reason: reason, Message: message})
+	meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{
+		Type: string(kind), Status: status, Reason: reason, Message: message, ObservedGeneration: m.Generation,
+	})
 }

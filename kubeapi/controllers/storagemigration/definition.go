@@ -29,7 +29,7 @@ func (c *controller) announce(ctx context.Context, m *migration) error {
 	if err != nil || crd == nil {
 		return err
 	}
-	setMigrating(crd, apiextensionsv1.ConditionTrue, inProgress, m.Name)
+	setMigrating(crd, apiextensionsv1.ConditionTrue, running, runs(m))
 	_, err = c.definitions.UpdateStatus(ctx, crd, metav1.UpdateOptions{})
 	return err
 }
@@ -45,29 +45,30 @@ func (c *controller) settleDefinition(ctx context.Context, m *migration, written
 	i := slices.IndexFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 		return c.Type == apiextensionsv1.StorageMigrating
 	})
-	if i < 0 || crd.Status.Conditions[i].Message != by(m.Name) || crd.Status.Conditions[i].Status != apiextensionsv1.ConditionTrue {
+	if i < 0 || crd.Status.Conditions[i].Message != runs(m) || crd.Status.Conditions[i].Status != apiextensionsv1.ConditionTrue {
 		return nil // another migration has begun after this one
 	}
-	reason := failed
+	reason, message := "MigrationFailed", "The definition has changed, or objects could not be written: there may be objects of other versions"
 	if written && crd.Status.Conditions[i].ObservedGeneration == crd.Generation {
-		reason = succeeded
+		reason, message = "MigrationSucceeded", "All objects are stored in the storage version"
 		for j := range crd.Spec.Versions {
 			if v := &crd.Spec.Versions[j]; v.Storage {
 				crd.Status.StoredVersions = []string{v.Name}
 			}
 		}
 	}
-	setMigrating(crd, apiextensionsv1.ConditionFalse, reason, m.Name)
+	setMigrating(crd, apiextensionsv1.ConditionFalse, reason, message)
 	_, err = c.definitions.UpdateStatus(ctx, crd, metav1.UpdateOptions{})
 	return err
 }
 
-// by is the message of the condition that a migration sets.
-func by(name string) string { return "by StorageVersionMigration " + name }
+// runs is the message of the condition while a migration goes on: which one. It is
+// kube-controller-manager's, so that either can finish what the other has begun.
+func runs(m *migration) string { return "Migration " + m.Name + " is running" }
 
-func setMigrating(crd *apiextensionsv1.CustomResourceDefinition, status apiextensionsv1.ConditionStatus, reason, name string) {
+func setMigrating(crd *apiextensionsv1.CustomResourceDefinition, status apiextensionsv1.ConditionStatus, reason, message string) {
 	next := apiextensionsv1.CustomResourceDefinitionCondition{
-		Type: apiextensionsv1.StorageMigrating, Status: status, Reason: reason, Message: by(name),
+		Type: apiextensionsv1.StorageMigrating, Status: status, Reason: reason, Message: message,
 		LastTransitionTime: metav1.Now(), ObservedGeneration: crd.Generation,
 	}
 	for i := range crd.Status.Conditions {
