@@ -127,8 +127,6 @@ func validateStatusRoot(p *apiextensionsv1.JSONSchemaProps, path *field.Path) fi
 		func() {
 			rest.ExternalDocs, rest.Example, rest.XPreserveUnknownFields, rest.XValidations = nil, nil, nil, nil
 		},
-		// Said by its own rule.
-		func() { rest.Nullable = false },
 	} {
 		zero()
 	}
