@@ -49,7 +49,7 @@ func TestDirectoryTells(t *testing.T) {
 	local.Set(discovery.Version{GroupVersion: apps, GroupPriority: 1, Resources: []metav1.APIResource{{Name: "deployments"}}})
 	d.localChanged(apps)
 	check("served, but without an APIService", "")
-	own := localAPIService(apps)
+	own := localOf(builtIn(apps))
 	d.set(own)
 	check("registered", "apps/v1 deployments")
 
@@ -78,7 +78,7 @@ func TestDirectoryRoutes(t *testing.T) {
 	d, local, _ := newTestDirectory()
 	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
 	local.Set(discovery.Version{GroupVersion: apps})
-	d.set(localAPIService(apps))
+	d.set(localOf(builtIn(apps)))
 	d.set(remoteService(apiregistrationv1.ConditionFalse))
 	h := d.handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	tests := []struct {
@@ -110,11 +110,11 @@ func BenchmarkLocalChanged(b *testing.B) {
 	for i := range 10000 {
 		gv := schema.GroupVersion{Group: "g" + strings.Repeat("a", i%50) + string(rune('a'+i%26)) + ".example.com", Version: "v1"}
 		local.Set(discovery.Version{GroupVersion: gv})
-		d.set(localAPIService(gv))
+		d.set(localOf(builtIn(gv)))
 	}
 	gv := schema.GroupVersion{Group: "one.example.com", Version: "v1"}
 	local.Set(discovery.Version{GroupVersion: gv})
-	d.set(localAPIService(gv))
+	d.set(localOf(builtIn(gv)))
 	b.ReportAllocs()
 	for b.Loop() {
 		d.localChanged(gv)

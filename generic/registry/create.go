@@ -72,6 +72,7 @@ func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObje
 
 // insert writes a key that must not exist, or looks whether it does.
 func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (runtime.Object, error) {
+	sent := obj.GetResourceVersion()
 	obj.SetResourceVersion("")
 	if dryRun {
 		p, err := s.read(ctx, key)
@@ -82,6 +83,7 @@ func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (
 			return nil, storage.ErrExists
 		}
 		s.form.asStored(obj)
+		obj.SetResourceVersion(sent) // nothing gives it one of its own
 		return obj, nil
 	}
 	value, err := s.encodeStored(obj)
