@@ -255,11 +255,17 @@ func (a *autoregister) check() error {
 
 func apiServiceName(gv schema.GroupVersion) string { return gv.Version + "." + gv.Group }
 
+// isCustom reports whether a local group version comes and goes with CRDs.
+func isCustom(gv schema.GroupVersion) bool {
+	group, _ := discovery.DefaultPriority(gv)
+	return group == discovery.CustomGroupPriority
+}
+
 // localAPIService is the APIService of a local group version.
 func localAPIService(gv schema.GroupVersion) *apiregistrationv1.APIService {
 	group, version := discovery.DefaultPriority(gv)
 	label := onStart
-	if group == discovery.CustomGroupPriority {
+	if isCustom(gv) {
 		label = always
 	}
 	return &apiregistrationv1.APIService{

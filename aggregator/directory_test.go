@@ -49,6 +49,13 @@ func TestDirectoryTells(t *testing.T) {
 	local.Set(discovery.Version{GroupVersion: apps, GroupPriority: 1, Resources: []metav1.APIResource{{Name: "deployments"}}})
 	d.localChanged(apps)
 	check("served, but without an APIService", "")
+	custom := schema.GroupVersion{Group: "example.com", Version: "v1"}
+	local.Set(discovery.Version{GroupVersion: custom, Resources: []metav1.APIResource{{Name: "widgets"}}})
+	d.localChanged(custom)
+	check("custom, and without an APIService yet", "example.com/v1 widgets")
+	local.Remove(custom)
+	d.localChanged(custom)
+	check("no longer served, nor registered", "")
 	own := localAPIService(apps)
 	d.set(own)
 	check("registered", "apps/v1 deployments")
