@@ -41,7 +41,7 @@ func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBin
 		func(b binding) field.ErrorList {
 			return validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 		})
-	k.Representation = keptAsBeta[binding]("MutatingAdmissionPolicyBinding")
+	k.Representation = inVersions[binding]("MutatingAdmissionPolicyBinding")
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns()
 	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {

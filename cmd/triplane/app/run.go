@@ -178,6 +178,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	c.Tracing = traces
 	o.ServerRun.ApplyTo(c)
 	o.Features.ApplyTo(c)
+	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
 	if o.flags != nil {
 		c.Flags = o.flagValues
@@ -192,7 +193,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	}
 	stored := newObjects(c.RESTOptionsGetter)
 	c.RESTOptionsGetter = stored
-	if err := c.Metrics.RegisterGates(o.Features.Gates.Stages(), o.Features.Gates.Enabled); err != nil {
+	if err := c.Metrics.RegisterGates(o.Compatibility.Stages(), o.Compatibility.Enabled); err != nil {
 		return nil, err
 	}
 	c.Metrics.MustRegister(&storageMetrics{
