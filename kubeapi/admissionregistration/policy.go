@@ -74,7 +74,7 @@ func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 		func() policy { return &admissionv1.MutatingAdmissionPolicy{} },
 		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyList{} },
 		func(p policy) any { return p.Spec }, validateMutatingPolicy)
-	k.Representation = keptAsBeta[policy]("MutatingAdmissionPolicy")
+	k.Representation = inVersions[policy]("MutatingAdmissionPolicy")
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)

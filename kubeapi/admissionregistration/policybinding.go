@@ -42,7 +42,7 @@ func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBin
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
 		})
-	k.Representation = keptAsBeta[binding]("MutatingAdmissionPolicyBinding")
+	k.Representation = inVersions[binding]("MutatingAdmissionPolicyBinding")
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns()
 	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {

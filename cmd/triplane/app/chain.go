@@ -142,7 +142,7 @@ func (p *parts) makeAdmission() error {
 		Loopback:       c.LoopbackClientConfig,
 		Tolerations:    p.options.Kube.Tolerations,
 		Configurations: configurations,
-		FeatureEnabled: p.options.Features.Gates.Enabled,
+		FeatureEnabled: p.options.Compatibility.Enabled,
 		Metrics:        c.Metrics.Admission,
 		Own:            p.options.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
@@ -201,8 +201,9 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		Groups: group.Deps{
 			Stores:             p.stores,
 			Scheme:             p.scheme,
-			Enabled:            p.options.Features.Gates.Enabled,
+			Enabled:            p.options.Compatibility.Enabled,
 			Serves:             kube.RuntimeConfig.Serves,
+			Release:            p.options.release(),
 			TypeConverter:      p.converter,
 			TokenAuthenticator: p.authn.Token,
 			APIAudiences:       p.authn.Audiences,

@@ -180,6 +180,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	c.Tracing = traces
 	o.ServerRun.ApplyTo(c)
 	o.Features.ApplyTo(c)
+	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
 	if o.flags != nil {
 		c.Flags = o.flagValues
@@ -194,7 +195,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	}
 	stored := newObjects(c.RESTOptionsGetter)
 	c.RESTOptionsGetter = stored
-	if err := c.Metrics.RegisterGates(o.Features.Gates.Stages(), o.Features.Gates.Enabled); err != nil {
+	if err := c.Metrics.RegisterGates(o.Compatibility.Stages(), o.Compatibility.Enabled); err != nil {
 		return nil, err
 	}
 	c.Metrics.MustRegister(&storageMetrics{
