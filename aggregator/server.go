@@ -132,7 +132,7 @@ func (s *Server) install() error {
 
 // build makes the controllers and joins them to the events that they follow.
 func (s *Server) build() error {
-	loopback := s.config.Generic.LoopbackClientConfig
+	loopback := server.SkippingUnreadable(s.config.Generic.LoopbackClientConfig)
 	client, err := clientset.NewForConfig(loopback)
 	if err != nil {
 		return err

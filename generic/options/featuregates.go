@@ -40,6 +40,8 @@ const (
 	gateAllBeta  = "AllBeta"
 	// GateCBOR lets objects travel as CBOR.
 	GateCBOR = "CBORServingAndStorage"
+	// GateUnreadDeletion lets objects be deleted that cannot be read from storage.
+	GateUnreadDeletion = "AllowUnsafeMalformedObjectDeletion"
 )
 
 // followed are the gates that change something here, followedgates.txt their names. What

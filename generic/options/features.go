@@ -41,6 +41,7 @@ func (o *Features) AddFlags(fs *pflag.FlagSet) {
 func (o *Features) ApplyTo(c *server.Config) {
 	o.Gates.warn()
 	c.CBOR = o.Gates.Enabled(GateCBOR)
+	c.UnreadDeletion = o.Gates.Enabled(GateUnreadDeletion)
 	c.ProfilingOptions = o.ProfilingOptions
 	c.DisabledMetrics, c.EnableLogs = o.DisabledMetrics, o.EnableLogs
 }
