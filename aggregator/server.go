@@ -94,7 +94,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	apis := s.directory.handler(delegate.UnprotectedHandler())
 	root := c.generic.Discovery.RootHandler()
 	generic.Handler.NonGoRestfulMux.Handle("/apis", root)
-	generic.Handler.NonGoRestfulMux.UnlistedHandle("/apis/", root)
+	generic.Handler.NonGoRestfulMux.Handle("/apis/", root)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", apis)
 	return s, s.addHooks()
 }
