@@ -37,9 +37,18 @@ type gate struct {
 type gateEffect string
 
 const (
+<<<<<<< HEAD
 	followed  gateEffect = "followed"  // it changes what the server does
 	elsewhere gateEffect = "elsewhere" // it concerns other components
 	fixed     gateEffect = "fixed"     // the server does the same, whatever it says
+=======
+	gateAllAlpha = "AllAlpha"
+	gateAllBeta  = "AllBeta"
+	// GateCBOR lets objects travel as CBOR.
+	GateCBOR = "CBORServingAndStorage"
+	// GateUnreadDeletion lets objects be deleted that cannot be read from storage.
+	GateUnreadDeletion = "AllowUnsafeMalformedObjectDeletion"
+>>>>>>> ops
 )
 
 // FollowedGates returns the gates that change something here, in order of their names.
