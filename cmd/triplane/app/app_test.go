@@ -179,7 +179,7 @@ func TestParse(t *testing.T) {
 		{"--requestheader-client-ca-file=a", "needs --requestheader-username-headers"},
 		{"--enable-admission-plugins=Nobody", `there is no plugin "Nobody"`},
 		{"--goaway-chance=1 --max-requests-inflight=-1", "; "},
-		{"serve", "is no flag; there are no commands"},
+		{"serve", "is no flag and no command"},
 	} {
 		_, err := Parse(strings.Fields(c.args), nil)
 		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {

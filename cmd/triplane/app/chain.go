@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -142,7 +143,7 @@ func (p *parts) makeAdmission() error {
 		Loopback:       c.LoopbackClientConfig,
 		Tolerations:    p.options.Kube.Tolerations,
 		Configurations: configurations,
-		FeatureEnabled: p.options.Features.Gates.Enabled,
+		FeatureEnabled: p.options.Compatibility.Enabled,
 		Metrics:        c.Metrics.Admission,
 		Own:            p.options.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
@@ -150,13 +151,16 @@ func (p *parts) makeAdmission() error {
 		return err
 	}
 	c.Admission = plugins.Chain
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", func() error {
+		return errors.Join(p.store.following(), plugins.Following())
+	}))
 	c.PostStartHooks = append(c.PostStartHooks, plugins.StartHook())
 	return nil
 }
 
 func (p *parts) makeServices() (err error) {
 	toEndpoints := p.options.Kube.AggregatorRouting || p.options.Etcd.Embedded() // alone there is no kube-proxy
-	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints, p.egress)
+	p.services, err = aggregator.NewServices(server.SkippingUnreadable(p.config.LoopbackClientConfig), toEndpoints, p.egress)
 	return err
 }
 
@@ -201,8 +205,9 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		Groups: group.Deps{
 			Stores:             p.stores,
 			Scheme:             p.scheme,
-			Enabled:            p.options.Features.Gates.Enabled,
+			Enabled:            p.options.Compatibility.Enabled,
 			Serves:             kube.RuntimeConfig.Serves,
+			Release:            p.options.release(),
 			TypeConverter:      p.converter,
 			TokenAuthenticator: p.authn.Token,
 			APIAudiences:       p.authn.Audiences,
