@@ -94,7 +94,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	apis := s.directory.handler(delegate.UnprotectedHandler())
 	root := c.generic.Discovery.RootHandler()
 	generic.Handler.NonGoRestfulMux.Handle("/apis", root)
-	generic.Handler.NonGoRestfulMux.UnlistedHandle("/apis/", root)
+	generic.Handler.NonGoRestfulMux.Handle("/apis/", root)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", apis)
 	return s, s.addHooks()
 }
@@ -132,7 +132,7 @@ func (s *Server) install() error {
 
 // build makes the controllers and joins them to the events that they follow.
 func (s *Server) build() error {
-	loopback := s.config.Generic.LoopbackClientConfig
+	loopback := server.SkippingUnreadable(s.config.Generic.LoopbackClientConfig)
 	client, err := clientset.NewForConfig(loopback)
 	if err != nil {
 		return err

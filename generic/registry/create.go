@@ -111,7 +111,7 @@ func (s *Store[T]) alreadyExists(ctx context.Context, key, name string) error {
 	if err != nil || !p.exists() {
 		return exists
 	}
-	if obj, err := s.decodeValue(p.value, p.revision); err == nil && obj.GetDeletionTimestamp() != nil {
+	if obj, err := s.decodeValue(key, p.value, p.revision); err == nil && obj.GetDeletionTimestamp() != nil {
 		exists.ErrStatus.Message = "object is being deleted: " + exists.ErrStatus.Message
 	}
 	return exists

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -150,13 +151,16 @@ func (p *parts) makeAdmission() error {
 		return err
 	}
 	c.Admission = plugins.Chain
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", func() error {
+		return errors.Join(p.store.following(), plugins.Following())
+	}))
 	c.PostStartHooks = append(c.PostStartHooks, plugins.StartHook())
 	return nil
 }
 
 func (p *parts) makeServices() (err error) {
 	toEndpoints := p.options.Kube.AggregatorRouting || p.options.Etcd.Embedded() // alone there is no kube-proxy
-	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints, p.egress)
+	p.services, err = aggregator.NewServices(server.SkippingUnreadable(p.config.LoopbackClientConfig), toEndpoints, p.egress)
 	return err
 }
 
