@@ -127,6 +127,7 @@ func (c *Compatibility) Stages() map[string]string {
 func (c *Compatibility) ApplyTo(s *server.Config) {
 	c.warn()
 	s.CBOR = c.Enabled(GateCBOR)
+	s.UnreadDeletion = c.Enabled(GateUnreadDeletion)
 	emulated, least := c.Emulated(), c.MinCompatibility()
 	s.Version.EmulationMajor, s.Version.EmulationMinor = version.Itoa(emulated.Major()), version.Itoa(emulated.Minor())
 	s.Version.MinCompatibilityMajor, s.Version.MinCompatibilityMinor = version.Itoa(least.Major()), version.Itoa(least.Minor())

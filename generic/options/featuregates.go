@@ -22,8 +22,12 @@ var gateTable string
 //go:embed removedgates.txt
 var removedTable string
 
-// GateCBOR lets objects travel as CBOR.
-const GateCBOR = "CBORServingAndStorage"
+const (
+	// GateCBOR lets objects travel as CBOR.
+	GateCBOR = "CBORServingAndStorage"
+	// GateUnreadDeletion lets objects be deleted that cannot be read from storage.
+	GateUnreadDeletion = "AllowUnsafeMalformedObjectDeletion"
+)
 
 // gate is a row of the table.
 type gate struct {
@@ -37,18 +41,9 @@ type gate struct {
 type gateEffect string
 
 const (
-<<<<<<< HEAD
 	followed  gateEffect = "followed"  // it changes what the server does
 	elsewhere gateEffect = "elsewhere" // it concerns other components
 	fixed     gateEffect = "fixed"     // the server does the same, whatever it says
-=======
-	gateAllAlpha = "AllAlpha"
-	gateAllBeta  = "AllBeta"
-	// GateCBOR lets objects travel as CBOR.
-	GateCBOR = "CBORServingAndStorage"
-	// GateUnreadDeletion lets objects be deleted that cannot be read from storage.
-	GateUnreadDeletion = "AllowUnsafeMalformedObjectDeletion"
->>>>>>> ops
 )
 
 // FollowedGates returns the gates that change something here, in order of their names.

@@ -34,12 +34,6 @@ func (o *Features) AddFlags(fs *pflag.FlagSet) {
 
 // ApplyTo sets what the options say.
 func (o *Features) ApplyTo(c *server.Config) {
-<<<<<<< HEAD
-=======
-	o.Gates.warn()
-	c.CBOR = o.Gates.Enabled(GateCBOR)
-	c.UnreadDeletion = o.Gates.Enabled(GateUnreadDeletion)
->>>>>>> ops
 	c.ProfilingOptions = o.ProfilingOptions
 	c.DisabledMetrics, c.EnableLogs = o.DisabledMetrics, o.EnableLogs
 }

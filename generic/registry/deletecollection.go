@@ -2,12 +2,7 @@ package registry
 
 import (
 	"context"
-<<<<<<< HEAD
-=======
-	"fmt"
-	"runtime/debug"
 	"sync/atomic"
->>>>>>> ops
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -41,16 +36,11 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateO
 	for range min(max(1, s.options.DeleteCollectionWorkers), len(found.Items)) {
 		wg.Go(func() {
 			for r := range work {
-<<<<<<< HEAD
 				err := worker.Try(func() error { return s.deleteRecord(ctx, r, validate, opts) })
-				if err != nil {
-=======
-				err := worker.Try(func() error { return s.deleteSafely(ctx, r, validate, opts) })
 				switch {
 				case apierrors.IsStoreReadError(err):
 					unread.Store(&err)
 				case err != nil:
->>>>>>> ops
 					cancel(err)
 				}
 			}
