@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -58,7 +60,12 @@ func (g greeter) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 func TestControllerRuntime(t *testing.T) {
 	t.Parallel()
 	srv := testserver.Start(t)
-	mgr, err := ctrl.NewManager(srv.Config(), ctrl.Options{Metrics: server.Options{BindAddress: "0"}})
+	unnamed := true // the same controller may run in another manager of the process
+	mgr, err := ctrl.NewManager(srv.Config(), ctrl.Options{
+		Metrics:    server.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: &unnamed},
+		Logger:     klog.Background(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
