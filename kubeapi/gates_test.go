@@ -14,7 +14,7 @@ import (
 func TestFollowedGates(t *testing.T) {
 	// These are asked for by the options themselves, and by logging.
 	asked := map[string]bool{
-		"AllAlpha": true, "AllBeta": true, "CBORServingAndStorage": true,
+		"AllAlpha": true, "AllBeta": true, "CBORServingAndStorage": true, "AllowUnsafeMalformedObjectDeletion": true,
 		"ContextualLogging": true, "LoggingAlphaOptions": true, "LoggingBetaOptions": true,
 	}
 	startServerOver(t, func(gate string) bool {

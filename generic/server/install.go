@@ -23,6 +23,9 @@ type EndpointOptions struct {
 	// CBOR lets bodies, answers and watches travel as CBOR (the feature gate
 	// CBORServingAndStorage).
 	CBOR bool
+	// UnreadDeletion lets objects be deleted that cannot be read from storage (the
+	// feature gate AllowUnsafeMalformedObjectDeletion).
+	UnreadDeletion bool
 }
 
 // DefaultEndpointOptions returns kube-apiserver's defaults.
@@ -100,6 +103,7 @@ func (s *GenericAPIServer) Endpoints() endpoints.Shared {
 		Served:              s.config.Discovery.Serves,
 		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
 		CBOR:                s.config.CBOR,
+		UnreadDeletion:      s.config.UnreadDeletion,
 		MinRequestTimeout:   s.config.MinRequestTimeout,
 		Metrics:             s.config.Metrics,
 	}

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"triplane/generic/authentication/serviceaccount/external/externaltest"
 	"triplane/kubeapi/controllers"
 )
 
@@ -51,6 +52,23 @@ func client(t *testing.T, s *Server) kubernetes.Interface {
 		t.Fatal(err)
 	}
 	return c
+}
+
+func TestStartsThatFailLeaveNothing(t *testing.T) {
+	// The one goroutine that serves the signer itself goes with its connections.
+	signer := &externaltest.Process{Seconds: 3600, Hint: 3600}
+	socket := signer.Start(t)
+	before := goleak.IgnoreCurrent()
+	o := testOptions(t.TempDir())
+	o.Authentication.ServiceAccount.SigningEndpoint = socket
+	o.Admission.ConfigFile = filepath.Join(t.TempDir(), "none.yaml")
+	if s, err := Start(t.Context(), o); err == nil {
+		t.Fatal("a server starts without the configuration that it is told to use", s.Stop())
+	}
+	goleak.VerifyNone(t, before)
+	if signer.Fetched() == 0 {
+		t.Error("the signer was not asked before the start failed")
+	}
 }
 
 func TestServersRunSideBySideAndLeaveNothing(t *testing.T) {

@@ -95,7 +95,7 @@ func (o *Options) ApplyLogging() error {
 	}
 	set := map[string]bool{}
 	for gate := range gates.DeepCopy().GetAll() {
-		set[string(gate)] = o.Features.Gates.Enabled(string(gate))
+		set[string(gate)] = o.Compatibility.Enabled(string(gate))
 	}
 	if err := gates.SetFromMap(set); err != nil {
 		return err

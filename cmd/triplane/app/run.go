@@ -116,7 +116,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	undo.add(func() { flushTraces(traces) })
-	prepared, err := assemble(o, st, files, listener, selector, traces)
+	prepared, err := assemble(o, st, files, listener, selector, traces, &undo)
 	if err != nil {
 		return nil, err
 	}
@@ -174,12 +174,13 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error
 	return st.store, files, errors.Join(err, st.err)
 }
 
-// assemble makes the servers and prepares the outermost one.
-func assemble(o *Options, st *store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider) (*server.PreparedServer, error) {
+// assemble makes the servers and prepares the outermost one. What it opens, undo closes.
+func assemble(o *Options, st *store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider, undo *cleanup) (*server.PreparedServer, error) {
 	c := server.NewConfig()
 	c.Tracing = traces
 	o.ServerRun.ApplyTo(c)
 	o.Features.ApplyTo(c)
+	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
 	if o.flags != nil {
 		c.Flags = o.flagValues
@@ -194,7 +195,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	}
 	stored := newObjects(c.RESTOptionsGetter)
 	c.RESTOptionsGetter = stored
-	if err := c.Metrics.RegisterGates(o.Features.Gates.Stages(), o.Features.Gates.Enabled); err != nil {
+	if err := c.Metrics.RegisterGates(o.Compatibility.Stages(), o.Compatibility.Enabled); err != nil {
 		return nil, err
 	}
 	c.Metrics.MustRegister(&storageMetrics{
@@ -204,7 +205,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 
 	c.Metrics.MustRegister(selector.Collectors()...)
 
-	p, err := newParts(o, st, files, c, selector)
+	p, err := newParts(o, st, files, c, selector, undo)
 	if err != nil {
 		return nil, err
 	}

@@ -161,10 +161,6 @@ func (s *store) installIn(c *server.Config, o *options.Etcd) error {
 	for _, check := range s.providers.Checks() {
 		c.HealthChecks = append(c.HealthChecks, server.NamedCheck(check.Name, check.Check))
 	}
-	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", s.following))
-	if o.EncryptionConfig == "" {
-		return nil
-	}
 	for _, collector := range s.providers.Metrics().Collectors() {
 		if err := c.Metrics.Register(collector); err != nil {
 			return err
