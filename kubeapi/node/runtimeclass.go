@@ -18,7 +18,9 @@ import (
 	"triplane/kubeapi/show"
 )
 
-func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
+// runtimeClassKind declares runtime classes; compared says that tolerations may compare
+// numbers.
+func runtimeClassKind(compared bool) registry.Kind[*nodev1.RuntimeClass] {
 	return registry.Kind[*nodev1.RuntimeClass]{
 		Hub:            nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
 		Representation: registry.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
@@ -27,9 +29,9 @@ func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 		Names:          registry.Names{Plural: "runtimeclasses", Singular: "runtimeclass"},
 		Write: registry.Write[*nodev1.RuntimeClass]{
 			Default:  defaultRuntimeClass,
-			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c) },
+			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c, compared) },
 			ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
-				return append(validate(c), check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))...)
+				return append(validate(c, compared), check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))...)
 			},
 			AllowUnconditionalUpdate: false,
 		},
@@ -55,7 +57,7 @@ func defaultRuntimeClass(c *nodev1.RuntimeClass) {
 	}
 }
 
-func validate(c *nodev1.RuntimeClass) field.ErrorList {
+func validate(c *nodev1.RuntimeClass, compared bool) field.ErrorList {
 	var errs field.ErrorList
 	if handler := field.NewPath("handler"); c.Handler == "" {
 		errs = append(errs, field.Required(handler, ""))
@@ -74,7 +76,7 @@ func validate(c *nodev1.RuntimeClass) field.ErrorList {
 	if s := c.Scheduling; s != nil {
 		path := field.NewPath("scheduling")
 		errs = append(errs, metavalidation.ValidateLabels(s.NodeSelector, path.Child("nodeSelector"))...)
-		errs = append(errs, podspec.Tolerations(s.Tolerations, path.Child("tolerations"))...)
+		errs = append(errs, podspec.Tolerations(s.Tolerations, compared, path.Child("tolerations"))...)
 	}
 	return errs
 }
