@@ -8,7 +8,9 @@ import (
 
 	"triplane/generic/options"
 	"triplane/generic/server"
+	"triplane/kubeapi/fieldgates"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/leadership"
 )
 
 // Config is what the core server is made of.
@@ -33,6 +35,10 @@ type Config struct {
 	// is none.
 	ClientCA      func() []byte
 	RequestHeader *RequestHeader
+
+	// Leadership is how long the Leases of coordinated leader election last; the zero
+	// value is the default.
+	Leadership leadership.Durations
 
 	// RepairEvery is how often it is looked whether what the server creates for itself
 	// is there; 0 is a minute.
@@ -67,8 +73,12 @@ func (c *Config) Complete() CompletedConfig {
 	if g.Enabled == nil {
 		g.Enabled = options.NewCompatibility().Enabled
 	}
+	g.Fields = fieldgates.New(g.Enabled)
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour
+	}
+	if done.Leadership == (leadership.Durations{}) {
+		done.Leadership = leadership.DefaultDurations()
 	}
 	if done.RepairEvery == 0 {
 		done.RepairEvery = time.Minute

@@ -162,6 +162,7 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
 		CBOR:                g.CBOR,
 		UnreadDeletion:      g.UnreadDeletion,
+		NoInitialEvents:     g.NoInitialEvents,
 		MinRequestTimeout:   g.MinRequestTimeout,
 		SchemeName:          g.SchemeName,
 	}

@@ -20,6 +20,8 @@ import (
 type AuthorizationOptions struct {
 	// Authorization decides; nil allows everything.
 	Authorization authorizer.Authorizer
+	// PlainImpersonation leaves out the constrained ways to impersonate (KEP-5284).
+	PlainImpersonation bool
 }
 
 // The audit annotations of authorization.

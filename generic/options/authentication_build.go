@@ -35,6 +35,8 @@ type AuthenticationInputs struct {
 	// AlwaysAllowed says that users may do everything, so that anonymous requests
 	// are refused unless they are asked for.
 	AlwaysAllowed bool
+	// Features reports whether a feature gate is on.
+	Features func(gate string) bool
 	// Egress connects to webhooks and issuers; it may be nil.
 	Egress *egress.Selector
 }
@@ -108,7 +110,7 @@ func (o *Authentication) Build(in AuthenticationInputs) (_ *Authenticators, err 
 	if len(a.Audiences) == 0 {
 		a.Audiences = o.ServiceAccount.Issuers
 	}
-	requests, err := o.certificates(a)
+	requests, err := o.certificates(a, in.Features)
 	if err != nil {
 		return nil, err
 	}
@@ -129,18 +131,22 @@ func (o *Authentication) Build(in AuthenticationInputs) (_ *Authenticators, err 
 }
 
 // certificates makes the authenticators of client certificates.
-func (o *Authentication) certificates(a *Authenticators) (requests []authentication.Request, err error) {
+func (o *Authentication) certificates(a *Authenticators, features func(gate string) bool) (requests []authentication.Request, err error) {
 	if o.RequestHeader.ClientCAFile != "" {
 		if a.RequestHeaderCA, err = authentication.NewCABundle(o.RequestHeader.ClientCAFile); err != nil {
 			return nil, fmt.Errorf("--requestheader-client-ca-file: %w", err)
 		}
-		requests = append(requests, authentication.RequestHeader(a.RequestHeaderCA, o.RequestHeader.config()))
+		config := o.RequestHeader.config()
+		if !features("RemoteRequestHeaderUID") {
+			config.UIDHeaders = nil
+		}
+		requests = append(requests, authentication.RequestHeader(a.RequestHeaderCA, config))
 	}
 	if o.ClientCAFile != "" {
 		if a.ClientCA, err = authentication.NewCABundle(o.ClientCAFile); err != nil {
 			return nil, fmt.Errorf("--client-ca-file: %w", err)
 		}
-		requests = append(requests, authentication.X509(a.ClientCA))
+		requests = append(requests, authentication.X509(a.ClientCA, features("AllowParsingUserUIDFromCertAuth")))
 	}
 	if bundles := a.bundles(); len(bundles) > 0 {
 		a.Authorities = authentication.UnionPool(bundles...)

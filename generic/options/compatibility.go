@@ -126,7 +126,12 @@ func (c *Compatibility) Stages() map[string]string {
 // ApplyTo sets what the options say.
 func (c *Compatibility) ApplyTo(s *server.Config) {
 	c.warn()
-	s.CBOR = c.Enabled(GateCBOR)
+	s.CBOR, s.NoInitialEvents = c.Enabled(GateCBOR), !c.Enabled("WatchList")
+	s.Uncompressed, s.PlainImpersonation = !c.Enabled("APIResponseCompression"), !c.Enabled("ConstrainedImpersonation")
+	s.NoStatus = !c.Enabled("ComponentStatusz")
+	if !c.Enabled("StorageVersionHash") {
+		s.Discovery.HideStorageVersions()
+	}
 	s.UnreadDeletion = c.Enabled(GateUnreadDeletion)
 	emulated, least := c.Emulated(), c.MinCompatibility()
 	s.Version.EmulationMajor, s.Version.EmulationMinor = version.Itoa(emulated.Major()), version.Itoa(emulated.Minor())

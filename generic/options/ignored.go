@@ -22,9 +22,6 @@ type Ignored struct {
 var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
 	{"allow-metric-labels", "stringToString", "[]", "the values of labels are bounded where they are recorded", ""},
 	{"allow-metric-labels-manifest", "string", "", "the values of labels are bounded where they are recorded", ""},
-	{"coordinated-leadership-lease-duration", "duration", "15s", "leader election is not coordinated", ""},
-	{"coordinated-leadership-renew-deadline", "duration", "10s", "leader election is not coordinated", ""},
-	{"coordinated-leadership-retry-period", "duration", "2s", "leader election is not coordinated", ""},
 	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
 	{"peer-advertise-ip", "string", "", "requests are not proxied to peers", ""},
 	{"peer-advertise-port", "string", "", "requests are not proxied to peers", ""},

@@ -43,6 +43,8 @@ type Config struct {
 	// ExternalAddress is the host:port in what clients are answered.
 	ExternalAddress string
 
+	// NoStatus serves no /statusz.
+	NoStatus bool
 	// Version is served at /version.
 	Version *version.Info
 

@@ -2,6 +2,7 @@ package group
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -33,6 +34,7 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 		return nil
 	}
 	keepFor(b, &kind)
+	forgetFor(b, &kind)
 	store, err := registry.NewStore(&kind, b.deps.Scheme, options)
 	if err != nil {
 		b.err = fmt.Errorf("%s: %w", gr, err)
@@ -66,4 +68,54 @@ func keepFor[T registry.Object](b *Builder, kind *registry.Kind[T]) {
 	})
 	t.StorageVersion = b.deps.storageVersion(kinds)
 	kind.Representation = t
+}
+
+// forgetFor has the writes of a kind forget the fields of features that are off. That
+// comes after the keeping of managed fields, like whatever the server decides of an
+// object, and before its generation is.
+func forgetFor[T registry.Object](b *Builder, kind *registry.Kind[T]) {
+	create := kind.Write.PrepareForCreate
+	kind.Write.PrepareForCreate = func(ctx context.Context, obj T) {
+		b.deps.Fields.Drop(obj, nil)
+		if create != nil {
+			create(ctx, obj)
+		}
+	}
+	if kind.Names.Plural == forgetsLast {
+		kind.Write.PrepareForUpdate = forgettingLast(b, kind.Write.PrepareForUpdate)
+	} else {
+		kind.Write.PrepareForUpdate = forgetting(b, kind.Write.PrepareForUpdate)
+	}
+	if kind.Status != nil {
+		status := *kind.Status
+		status.PrepareForUpdate = forgetting(b, status.PrepareForUpdate)
+		kind.Status = &status
+	}
+	subresources := map[string]*registry.UpdateSubresource[T]{}
+	for name, declared := range kind.Subresources {
+		sub := *declared
+		sub.PrepareForUpdate = forgetting(b, sub.PrepareForUpdate)
+		subresources[name] = &sub
+	}
+	kind.Subresources = subresources
+}
+
+func forgetting[T registry.Object](b *Builder, prepare func(ctx context.Context, obj, old T)) func(ctx context.Context, obj, old T) {
+	return func(ctx context.Context, obj, old T) {
+		b.deps.Fields.Drop(obj, old)
+		if prepare != nil {
+			prepare(ctx, obj, old)
+		}
+	}
+}
+
+// forgetsLast is the resource of which everything that is sent counts as a change, even
+// what is forgotten then.
+const forgetsLast = "resourceslices"
+
+func forgettingLast[T registry.Object](b *Builder, prepare func(ctx context.Context, obj, old T)) func(ctx context.Context, obj, old T) {
+	return func(ctx context.Context, obj, old T) {
+		prepare(ctx, obj, old)
+		b.deps.Fields.Drop(obj, old)
+	}
 }

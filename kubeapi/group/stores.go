@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +36,13 @@ func (s *Stores) Put(gr schema.GroupResource, st rest.Storage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.byName[gr] = st
+}
+
+// All returns the storage of all resources that are there.
+func (s *Stores) All() map[schema.GroupResource]rest.Storage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return maps.Clone(s.byName)
 }
 
 // Find returns the storage of a resource, nil if it is not (yet) there.

@@ -17,7 +17,9 @@ import (
 	"triplane/kubeapi/show"
 )
 
-func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
+// runtimeClassKind declares runtime classes; compared says that tolerations may compare
+// numbers.
+func runtimeClassKind(compared bool) registry.Kind[*nodev1.RuntimeClass] {
 	return registry.Kind[*nodev1.RuntimeClass]{
 		Hub:            nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
 		Representation: registry.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
@@ -25,9 +27,9 @@ func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 		NewList:        func() runtime.Object { return &nodev1.RuntimeClassList{} },
 		Names:          registry.Names{Plural: "runtimeclasses", Singular: "runtimeclass"},
 		Write: registry.Write[*nodev1.RuntimeClass]{
-			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c) },
+			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c, compared) },
 			ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
-				return append(validate(c), check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))...)
+				return append(validate(c, compared), check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))...)
 			},
 			AllowCreateOnUpdate: true,
 		},
@@ -42,7 +44,7 @@ func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 	}
 }
 
-func validate(c *nodev1.RuntimeClass) field.ErrorList {
+func validate(c *nodev1.RuntimeClass, compared bool) field.ErrorList {
 	var errs field.ErrorList
 	if handler := field.NewPath("handler"); c.Handler == "" {
 		errs = append(errs, field.Required(handler, ""))
@@ -56,13 +58,13 @@ func validate(c *nodev1.RuntimeClass) field.ErrorList {
 	if s := c.Scheduling; s != nil {
 		path := field.NewPath("scheduling")
 		errs = append(errs, metavalidation.ValidateLabels(s.NodeSelector, path.Child("nodeSelector"))...)
-		errs = append(errs, validateTolerations(s.Tolerations, path.Child("tolerations"))...)
+		errs = append(errs, validateTolerations(s.Tolerations, compared, path.Child("tolerations"))...)
 	}
 	return errs
 }
 
-func validateTolerations(list []corev1.Toleration, path *field.Path) field.ErrorList {
-	errs := podspec.Tolerations(list, path)
+func validateTolerations(list []corev1.Toleration, compared bool, path *field.Path) field.ErrorList {
+	errs := podspec.Tolerations(list, compared, path)
 	for i := range list {
 		if slices.ContainsFunc(list[:i], func(t corev1.Toleration) bool { return !check.Differs(t, list[i]) }) {
 			errs = append(errs, field.Duplicate(path.Index(i), list[i]))

@@ -24,11 +24,11 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 	const alpha3 = "resource.k8s.io/v1alpha3"
 	gv := resourcev1beta2.SchemeGroupVersion
 	return registry.Kind[rule]{
-		Hub:     gv.WithKind("DeviceTaintRule"),
-		New:     func() rule { return &resourcev1beta2.DeviceTaintRule{} },
-		NewList: func() runtime.Object { return &resourcev1beta2.DeviceTaintRuleList{} },
+		Hub:            gv.WithKind("DeviceTaintRule"),
+		New:            func() rule { return &resourcev1beta2.DeviceTaintRule{} },
+		NewList:        func() runtime.Object { return &resourcev1beta2.DeviceTaintRuleList{} },
 		Representation: registry.Typed[rule]{Versions: registry.SameFields[rule]("DeviceTaintRule", alpha3)},
-		Names: registry.Names{Plural: "devicetaintrules", Singular: "devicetaintrule"},
+		Names:          registry.Names{Plural: "devicetaintrules", Singular: "devicetaintrule"},
 		Write: registry.Write[rule]{
 			Default: func(r rule) {
 				if r.Spec.Taint.TimeAdded == nil {

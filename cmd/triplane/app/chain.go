@@ -99,6 +99,7 @@ func (p *parts) makeAuthentication() (err error) {
 	c := p.config
 	if p.authn, err = p.options.Authentication.Build(options.AuthenticationInputs{
 		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
+		Features: p.options.Compatibility.Enabled,
 	}); err != nil {
 		return err
 	}
@@ -229,6 +230,7 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		AdvertisePort:             cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port()),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		RepairEvery:               p.options.repairEvery,
+		Leadership:                kube.Leadership,
 	}
 	if p.authn.ClientCA != nil {
 		config.ClientCA = p.authn.ClientCA.PEM

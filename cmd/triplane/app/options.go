@@ -21,6 +21,7 @@ import (
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
 	"triplane/kubeapi/kubelet"
+	"triplane/kubeapi/leadership"
 )
 
 // Options are all that can be set by flags. Get one from NewOptions.
@@ -70,6 +71,8 @@ type Kube struct {
 	// ServiceNodePort makes the Service kubernetes a NodePort one.
 	ServiceNodePort int
 	Tolerations     admission.TolerationOptions
+	// Leadership is how long the Leases of coordinated leader election last.
+	Leadership leadership.Durations
 	// Kubelet is how to reach the kubelets of nodes.
 	Kubelet kubelet.Config
 }
@@ -105,6 +108,7 @@ func NewOptions() *Options {
 
 			EndpointReconciler: reconcilerLease,
 			Tolerations:        admission.DefaultTolerationOptions(),
+			Leadership:         leadership.DefaultDurations(),
 			Kubelet:            kubelet.DefaultConfig(),
 		},
 		Controllers: newControllers(),
@@ -157,6 +161,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 
 func (k *Kube) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&k.AllowPrivileged, "allow-privileged", k.AllowPrivileged, "Allow privileged containers.")
+	k.addLeadershipFlags(fs)
 	fs.StringVar(&k.ServiceClusterIPs, "service-cluster-ip-range", k.ServiceClusterIPs,
 		"The range of cluster IPs of Services, or two of different families, comma separated. "+defaultServiceCIDR+" if blank.")
 	fs.Var(&k.ServiceNodePorts, "service-node-port-range", "The range of node ports of Services.")
@@ -221,11 +226,23 @@ func (k *Kube) Validate() []error {
 		errs = append(errs, fmt.Errorf("--kubernetes-service-node-port %d is not in the range %v", k.ServiceNodePort, k.ServiceNodePorts))
 	}
 	errs = append(errs, k.validateKubelet()...)
+	errs = append(errs, k.Leadership.Validate()...)
 	errs = append(errs, k.RuntimeConfig.Validate(kubeapi.ServesGroup, kubeapi.KnowsVersion)...)
 	if k.EventTTL < 0 {
 		errs = append(errs, errors.New("--event-ttl cannot be negative"))
 	}
 	return errs
+}
+
+// addLeadershipFlags binds those of coordinated leader election.
+func (k *Kube) addLeadershipFlags(fs *pflag.FlagSet) {
+	d := &k.Leadership
+	fs.DurationVar(&d.LeaseDuration, "coordinated-leadership-lease-duration", d.LeaseDuration,
+		"With the feature gate CoordinatedLeaderElection, how long the Leases are that candidates are given, and that of the API server that gives them.")
+	fs.DurationVar(&d.RenewDeadline, "coordinated-leadership-renew-deadline", d.RenewDeadline,
+		"For how long the API server that gives Leases to candidates tries to renew its own before another one does.")
+	fs.DurationVar(&d.RetryPeriod, "coordinated-leadership-retry-period", d.RetryPeriod,
+		"How often API servers look which of them gives Leases to candidates.")
 }
 
 // serviceCIDRs are the ranges of cluster IPs, the primary one first.

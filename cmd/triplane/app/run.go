@@ -182,7 +182,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	o.Features.ApplyTo(c)
 	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
-	if o.flags != nil {
+	if o.flags != nil && o.Compatibility.Enabled("ComponentFlagz") {
 		c.Flags = o.flagValues
 	}
 	var err error

@@ -80,6 +80,8 @@ type RequestScope struct {
 	// MinRequestTimeout is the lower bound of the random duration of a watch
 	// that does not say how long it wants to last; 0 means 30 minutes.
 	MinRequestTimeout time.Duration
+	// NoInitialEvents refuses watches that are to begin with what there is.
+	NoInitialEvents bool
 	// Watches counts what watches of the resource send; nil counts nothing.
 	Watches *metrics.WatchesOf
 	// Deprecation, where not empty, is a warning for every client of the kind.
