@@ -21,8 +21,6 @@ type Ignored struct {
 // changes nothing here. Those that kube-apiserver deprecates are not in the help,
 // and say what to do instead.
 var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
-	{"allow-metric-labels", "stringToString", "[]", "the values of labels are bounded where they are recorded", ""},
-	{"allow-metric-labels-manifest", "string", "", "the values of labels are bounded where they are recorded", ""},
 	{"coordinated-leadership-lease-duration", "duration", "15s", "leader election is not coordinated", ""},
 	{"coordinated-leadership-renew-deadline", "duration", "10s", "leader election is not coordinated", ""},
 	{"coordinated-leadership-retry-period", "duration", "2s", "leader election is not coordinated", ""},
