@@ -141,10 +141,11 @@ func (s *Server) build() error {
 	s.stop = stop
 	services := s.config.Services
 	identity := newIdentity(s.config.IdentityHeaders)
+	certificates := s.config.generic.Metrics.AggregatorCertificates
 	newProxy := func() *proxyHandler {
-		return &proxyHandler{resolver: services, dial: services.DialCluster, identity: identity, rejectRedirects: s.config.RejectForwardingRedirects}
+		return &proxyHandler{resolver: services, dial: services.DialCluster, identity: identity, rejectRedirects: s.config.RejectForwardingRedirects, certificates: certificates}
 	}
-	f := &fetcher{resolver: services, cert: s.config.ProxyClientCert, dial: services.DialCluster}
+	f := &fetcher{resolver: services, cert: s.config.ProxyClientCert, dial: services.DialCluster, certificates: certificates}
 	s.documents = &documents{ctx: ctx, service: s.config.generic.OpenAPI, fetcher: f}
 	s.directory = newDirectory(s.config.Local, s.config.generic.Discovery, newProxy, s.config.ProxyClientCert)
 

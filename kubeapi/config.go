@@ -65,7 +65,7 @@ func (c *Config) Complete() CompletedConfig {
 	}
 	g.Authorizer, g.RuleResolver, g.Served = c.Generic.Authorization, c.Generic.RuleResolver, c.Generic.Discovery
 	if g.Enabled == nil {
-		g.Enabled = new(options.FeatureGates).Enabled
+		g.Enabled = options.NewCompatibility().Enabled
 	}
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour

@@ -22,6 +22,6 @@ func TestFollowedGates(t *testing.T) {
 		return enabled(gate)
 	}, func(storage.Backend) {})
 	if got, want := slices.Sorted(maps.Keys(asked)), options.FollowedGates(); !slices.Equal(got, want) {
-		t.Errorf("generic/options/followedgates.txt is to hold\n%q, but has\n%q", got, want)
+		t.Errorf("generic/options/featuregates.md is to say of these that they are followed\n%q, but has\n%q", got, want)
 	}
 }

@@ -1,8 +1,6 @@
 package options
 
 import (
-	"strings"
-
 	"github.com/spf13/pflag"
 
 	"triplane/generic/server"
@@ -19,7 +17,6 @@ type Features struct {
 	AllowedLabelsFile string
 	// EnableLogs serves the files below /var/log.
 	EnableLogs bool
-	Gates      FeatureGates
 }
 
 // NewFeatures returns the defaults.
@@ -30,8 +27,6 @@ func NewFeatures() *Features {
 // AddFlags binds the flags.
 func (o *Features) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.EnableProfiling, "profiling", o.EnableProfiling, "Serve profiles at /debug/pprof/.")
-	fs.Var(&o.Gates, "feature-gates", "Feature gates of kube-apiserver, name=true|false, comma separated. "+
-		"Of those, "+strings.Join(followed(), ", ")+" change something here; the others are as they are by default.")
 	fs.StringVar(&o.DebugSocketPath, "debug-socket-path", o.DebugSocketPath,
 		"Serve profiles at this Unix socket, too, to whoever may open it.")
 	fs.BoolVar(&o.EnableLogs, "enable-logs-handler", o.EnableLogs, "Serve the files below /var/log at /logs.")
@@ -47,9 +42,6 @@ func (o *Features) AddFlags(fs *pflag.FlagSet) {
 
 // ApplyTo sets what the options say, and fails if the file of labels cannot be read.
 func (o *Features) ApplyTo(c *server.Config) (err error) {
-	o.Gates.warn()
-	c.CBOR = o.Gates.Enabled(GateCBOR)
-	c.UnreadDeletion = o.Gates.Enabled(GateUnreadDeletion)
 	c.ProfilingOptions = o.ProfilingOptions
 	c.DisabledMetrics, c.EnableLogs = o.DisabledMetrics, o.EnableLogs
 	c.AllowedLabels, err = o.allowedLabels()

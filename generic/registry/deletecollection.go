@@ -2,15 +2,12 @@ package registry
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/klog/v2"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
@@ -29,6 +26,7 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateO
 	if opts == nil {
 		opts = metav1.NewDeleteOptions(0)
 	}
+	s.warnOfDeletion(ctx, opts)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
@@ -38,7 +36,7 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateO
 	for range min(max(1, s.options.DeleteCollectionWorkers), len(found.Items)) {
 		wg.Go(func() {
 			for r := range work {
-				err := worker.Try(func() error { return s.deleteSafely(ctx, r, validate, opts) })
+				err := worker.Try(func() error { return s.deleteRecord(ctx, r, validate, opts) })
 				switch {
 				case apierrors.IsStoreReadError(err):
 					unread.Store(&err)
@@ -67,18 +65,6 @@ feed:
 		return nil, found.ReadError(*err)
 	}
 	return found, nil
-}
-
-// deleteSafely is deleteRecord in a goroutine that no handler recovers: a panic is
-// logged, and an error of this request alone.
-func (s *Store[T]) deleteSafely(ctx context.Context, r *storage.Record, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("deletion of an item panicked: %v", p)
-			klog.ErrorS(err, "A deletion of a collection panicked", "stack", string(debug.Stack()))
-		}
-	}()
-	return s.deleteRecord(ctx, r, validate, opts)
 }
 
 // deleteRecord deletes an object of a list; that it is gone is no error.

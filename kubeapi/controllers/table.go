@@ -17,6 +17,7 @@ import (
 	"triplane/kubeapi/controllers/rootca"
 	"triplane/kubeapi/controllers/serviceaccount"
 	"triplane/kubeapi/controllers/servicecidr"
+	"triplane/kubeapi/controllers/storagemigration"
 	"triplane/kubeapi/controllers/token"
 	"triplane/kubeapi/controllers/ttl"
 )
@@ -72,6 +73,7 @@ func table() []controller {
 			}
 			return token.New(e, token.Config{Signer: o.TokenSigner, RootCA: o.RootCA})
 		}},
+		{"storage-version-migrator-controller", plain(storagemigration.New)},
 		{"ttl-after-finished-controller", plain(ttl.New)},
 	}
 }

@@ -1,7 +1,9 @@
 package group
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -30,20 +32,38 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 		b.err = err
 		return nil
 	}
+	keepFor(b, &kind)
 	store, err := registry.NewStore(&kind, b.deps.Scheme, options)
 	if err != nil {
 		b.err = fmt.Errorf("%s: %w", gr, err)
 		return nil
 	}
-	store.ServeOnly(func(gv schema.GroupVersion) bool { return b.deps.serves(gv, kind.Names.Plural) })
-	for _, gv := range b.versions {
-		if !b.deps.serves(gv, kind.Names.Plural) {
-			continue
-		}
+	served := b.deps.available(b.versions, kind.Names.Plural, kind.Hub.Kind)
+	store.ServeOnly(func(gv schema.GroupVersion) bool { return slices.Contains(served, gv) })
+	for _, gv := range served {
 		for name, st := range store.Storage(gv) {
 			b.storage[gv.Version][name] = st
 		}
 	}
 	b.deps.Stores.Put(gr, store)
 	return store
+}
+
+// keepFor has a kind stored in the version that the releases beside this one read.
+func keepFor[T registry.Object](b *Builder, kind *registry.Kind[T]) {
+	t, ok := kind.Representation.(registry.Typed[T])
+	if !ok || len(t.Versions) == 0 || !slices.Contains(b.versions, kind.Hub.GroupVersion()) {
+		return
+	}
+	kinds := []schema.GroupVersionKind{kind.Hub}
+	for i := range t.Versions {
+		if v := t.Versions[i].Kind; slices.Contains(b.versions, v.GroupVersion()) {
+			kinds = append(kinds, v)
+		}
+	}
+	slices.SortStableFunc(kinds, func(x, y schema.GroupVersionKind) int {
+		return cmp.Compare(slices.Index(b.versions, x.GroupVersion()), slices.Index(b.versions, y.GroupVersion()))
+	})
+	t.StorageVersion = b.deps.storageVersion(kinds)
+	kind.Representation = t
 }

@@ -30,6 +30,7 @@ type Deps struct {
 	// what is stable.
 	Enabled func(gate string) bool
 	Serves  func(gv schema.GroupVersion, resource string) bool
+	Release Release
 	// Stores is where Add leaves the storage of each resource.
 	Stores *Stores
 

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -28,8 +27,7 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 		Hub:     gv.WithKind("DeviceTaintRule"),
 		New:     func() rule { return &resourcev1beta2.DeviceTaintRule{} },
 		NewList: func() runtime.Object { return &resourcev1beta2.DeviceTaintRuleList{} },
-		Representation: registry.Typed[rule]{Versions: registry.SameFields[rule]("DeviceTaintRule", alpha3),
-			StorageVersion: schema.FromAPIVersionAndKind(alpha3, "DeviceTaintRule")},
+		Representation: registry.Typed[rule]{Versions: registry.SameFields[rule]("DeviceTaintRule", alpha3)},
 		Names: registry.Names{Plural: "devicetaintrules", Singular: "devicetaintrule"},
 		Write: registry.Write[rule]{
 			Default: func(r rule) {

@@ -44,6 +44,7 @@ type parts struct {
 	files   pki.Files // generated keys and certificates
 	config  *server.Config
 	egress  *egress.Selector // nil connects directly
+	undo    *cleanup
 
 	scheme    *runtime.Scheme
 	schemas   *models.Source
@@ -62,8 +63,8 @@ type parts struct {
 }
 
 // newParts makes all that the servers share.
-func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector) (*parts, error) {
-	p := &parts{options: o, store: st, files: files, config: c, egress: e, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
+func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector, undo *cleanup) (*parts, error) {
+	p := &parts{options: o, store: st, files: files, config: c, egress: e, undo: undo, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err
@@ -101,6 +102,7 @@ func (p *parts) makeAuthentication() (err error) {
 	}); err != nil {
 		return err
 	}
+	p.undo.add(func() { _ = p.authn.Close() }) // calls of a signer may be under way
 	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
 	c.Serving.CurrentClientCAs = p.authn.Authorities
 	p.runInBackground("start-token-issuers", p.authn.Background())
@@ -141,7 +143,7 @@ func (p *parts) makeAdmission() error {
 		Loopback:       c.LoopbackClientConfig,
 		Tolerations:    p.options.Kube.Tolerations,
 		Configurations: configurations,
-		FeatureEnabled: p.options.Features.Gates.Enabled,
+		FeatureEnabled: p.options.Compatibility.Enabled,
 		Metrics:        c.Metrics.Admission,
 		Own:            p.options.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
@@ -203,8 +205,9 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		Groups: group.Deps{
 			Stores:             p.stores,
 			Scheme:             p.scheme,
-			Enabled:            p.options.Features.Gates.Enabled,
+			Enabled:            p.options.Compatibility.Enabled,
 			Serves:             kube.RuntimeConfig.Serves,
+			Release:            p.options.release(),
 			TypeConverter:      p.converter,
 			TokenAuthenticator: p.authn.Token,
 			APIAudiences:       p.authn.Audiences,

@@ -38,6 +38,7 @@ type Options struct {
 	Admission      *options.Admission
 	Audit          *options.Audit
 	Features       *options.Features
+	Compatibility  *options.Compatibility
 	Egress         *options.Egress
 	Tracing        *options.Tracing
 	Kube           *Kube
@@ -94,6 +95,7 @@ func NewOptions() *Options {
 		Admission:      options.NewAdmission(admissionPlugins(nil)),
 		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),
+		Compatibility:  options.NewCompatibility(),
 		Egress:         &options.Egress{},
 		Tracing:        &options.Tracing{},
 		Kube: &Kube{
@@ -143,6 +145,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.ServerRun.AddFlags(sets.FlagSet("generic"))
 	o.Audit.AddFlags(sets.FlagSet("auditing"))
 	o.Features.AddFlags(sets.FlagSet("features"))
+	o.Compatibility.AddFlags(sets.FlagSet("generic"))
 	o.Egress.AddFlags(sets.FlagSet("egress selector"))
 	o.Tracing.AddFlags(sets.FlagSet("traces"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
@@ -181,10 +184,11 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
-		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Controllers, o.Features,
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Controllers, o.Features, o.Compatibility,
 	} {
 		errs = append(errs, v.Validate()...)
 	}
+	errs = append(errs, o.servedTooEarly()...)
 	if o.DataDir == "" {
 		errs = append(errs, errors.New("--data-dir cannot be empty"))
 	}

@@ -54,7 +54,9 @@ func (a *answer) respond(code int, obj runtime.Object) {
 			}
 			break
 		}
+		timer := request.Time(a.r.Context(), request.Serialization)
 		b, err = a.scope.encode(obj, a.out.MediaType)
+		timer.Stop()
 	}
 	if err != nil {
 		if isList {

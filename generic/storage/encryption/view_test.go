@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"triplane/generic/storage"
+	"triplane/generic/storage/encryption/kmstest"
 )
 
 const goldenValue = `{"kind":"Secret"} hidden`
@@ -35,7 +36,7 @@ func kmsProvider(socket string) string {
 
 func TestWhatKubeAPIServerStoredIsRead(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
-	startPlugin(t, socket)
+	kmstest.Start(t, socket)
 	w := newWorld(t, file(entry("secrets", strings.Join([]string{
 		withKeys("aesgcm", "key1", secret32), withKeys("aescbc", "key1", secret32), kmsProvider(socket), "{identity: {}}"}, ", "))))
 	at := int64(0)
@@ -59,7 +60,7 @@ func TestWhatKubeAPIServerStoredIsRead(t *testing.T) {
 // is on the disk but with the identity provider.
 func TestNothingIsLeftOnTheDisk(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
-	startPlugin(t, socket)
+	kmstest.Start(t, socket)
 	for begins, provider := range map[string]string{
 		"k8s:enc:aesgcm:v1:key1:":    withKeys("aesgcm", "key1", secret16),
 		"k8s:enc:aescbc:v1:key1:":    withKeys("aescbc", "key1", secret32),
@@ -302,7 +303,7 @@ func TestReload(t *testing.T) {
 	if err := w.providers.reload(t.Context()); err == nil || w.providers.current.Load() != after {
 		t.Errorf("a file whose plugin is away was taken: %v", err)
 	}
-	startPlugin(t, socket)
+	kmstest.Start(t, socket)
 	if err := w.providers.reload(t.Context()); err != nil {
 		t.Errorf("the plugin has come up: %v", err)
 	}
