@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/triplane
 
-.PHONY: run build test published race fuzz bench microbench lint fmt clean
+.PHONY: run build test envtest-assets envtest-suites published race fuzz bench microbench lint fmt clean
 
 run: build ## Serve with the embedded store; data goes to .triplane.
 	$(BIN) $(ARGS)
@@ -18,6 +18,12 @@ build: ## Build the binary.
 
 test: lint ## Run all tests.
 	$(GO) test ./...
+
+envtest-assets: build ## Lay out the programs of envtest in bin/envtest.
+	$(BIN) envtest-assets bin/envtest
+
+envtest-suites: ## Run controller-runtime's test suites against the server (some minutes).
+	$(GO) test ./e2e/envtest -timeout 60m -v -args -all
 
 published: ## Install the CRDs that projects publish (some minutes).
 	$(GO) test ./e2e/published -timeout 30m -args -all

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"slices"
@@ -291,6 +292,24 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
 	}
 	addresses("web", "10.1.0.1:8081 true, 10.1.0.2:8081 true")
 	allowed(1)
+	s.KubectlIn(t, `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","labels":{"topology.kubernetes.io/zone":"z"}}}`, "create", "-f", "-")
+	for _, c := range []struct{ distribution, want string }{
+		{"PreferClose", `{"forZones":[{"name":"z"}]}`}, {"PreferSameNode", `{"forZones":[{"name":"z"}],"forNodes":[{"name":"n"}]}`},
+	} {
+		s.Kubectl(t, "patch", "service", "web", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"trafficDistribution":%q}}`, c.distribution))
+		eventually(t, func() error {
+			list, err := slicesOf("web")
+			if err != nil {
+				return err
+			}
+			for _, e := range list[0].Endpoints {
+				if got, err := json.Marshal(e.Hints); err != nil || string(got) != c.want {
+					return fmt.Errorf("%s: hints %s (%w), want %s", c.distribution, got, err, c.want)
+				}
+			}
+			return nil
+		})
+	}
 	s.Kubectl(t, "patch", "pod", "a", "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`)
 	addresses("web", "10.1.0.1:8081 false, 10.1.0.2:8081 true")
 	allowed(0)

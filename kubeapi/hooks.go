@@ -117,7 +117,7 @@ func (s *Server) objectCountHook(ctx context.Context) error {
 		return nil
 	}
 	namespaces := corev1.Resource("namespaces")
-	if _, err := group.List[*corev1.Namespace](ctx, s.Stores, namespaces, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached}); err != nil {
+	if _, err := group.List[*corev1.Namespace](request.SkippingUnreadable(ctx), s.Stores, namespaces, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached}); err != nil {
 		return err
 	}
 	if !flow.Counted(namespaces.Group, namespaces.Resource) {

@@ -17,13 +17,16 @@ import (
 	"triplane/apiextensions/schema"
 )
 
-// Rules validates the CEL rules of a structural schema, whose root is at path.
-// Nil leaves them unjudged.
-type Rules func(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList
+// Rules validates the CEL rules of a structural schema, whose root is at path, but
+// for nodes of which skip reports true.
+type Rules func(ctx context.Context, path *field.Path, root *schema.Schema, skip func(*field.Path) bool) field.ErrorList
 
 // Validator validates CRDs.
 type Validator struct {
+	// Rules and DefaultRules may be nil, which leaves out what they validate.
 	Rules Rules
+	// DefaultRules validates defaults by the rules of their schemas.
+	DefaultRules schema.DefaultRules
 }
 
 // Validate validates a new CRD.

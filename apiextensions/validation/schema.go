@@ -31,19 +31,20 @@ func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResour
 	if unreadable == nil {
 		if more := schema.Check(at, structural); len(more) > 0 {
 			errs = append(errs, more...)
-		} else if more, err := schema.CheckDefaults(at, structural); err != nil {
+		} else if more, err := schema.CheckDefaults(ctx, at, structural, v.DefaultRules); err != nil {
 			errs = append(errs, field.Invalid(at, "", fmt.Sprintf("failed to validate defaults: %v", err)))
 		} else {
-			sound = true
+			sound = len(more) == 0
 			errs = append(errs, more...)
 		}
 	}
-	errs = append(errs, validateNode(at, props, place{root: true})...)
+	n := nodes{wrong: map[string]bool{}}
+	errs = append(errs, n.validate(at, props, place{root: true})...)
 	if unreadable != nil && len(errs) == 0 {
 		errs = append(errs, field.Invalid(at, "", unreadable.Error()))
 	}
 	if sound && v.Rules != nil {
-		errs = append(errs, v.Rules(ctx, at, structural)...)
+		errs = append(errs, v.Rules(ctx, at, structural, n.isWrong)...)
 	}
 	if len(errs) == 0 {
 		if _, err := schema.NewValidator(props); err != nil {
@@ -100,20 +101,7 @@ func eachChild(path *field.Path, p *apiextensionsv1.JSONSchemaProps, f func(*fie
 			return err
 		}
 	}
-	for _, l := range []struct {
-		name string
-		list []apiextensionsv1.JSONSchemaProps
-	}{{"allOf", p.AllOf}, {"anyOf", p.AnyOf}, {"oneOf", p.OneOf}} {
-		for i := range l.list {
-			if err := f(path.Child(l.name).Index(i), &l.list[i]); err != nil {
-				return err
-			}
-		}
-	}
-	if p.Not != nil {
-		return f(path.Child("not"), p.Not)
-	}
-	return nil
+	return schema.EachLogical(path, p, f)
 }
 
 // statusRootFields may stand at the root of a schema whose status is a
@@ -139,8 +127,6 @@ func validateStatusRoot(p *apiextensionsv1.JSONSchemaProps, path *field.Path) fi
 		func() {
 			rest.ExternalDocs, rest.Example, rest.XPreserveUnknownFields, rest.XValidations = nil, nil, nil, nil
 		},
-		// Said by its own rule.
-		func() { rest.Nullable = false },
 	} {
 		zero()
 	}
@@ -163,17 +149,33 @@ type place struct {
 	noDefaults string
 }
 
-func validateNode(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) field.ErrorList {
+// nodes validates the nodes of a schema.
+type nodes struct {
+	// wrong has the paths of nodes with errors at them or below: their rules have no
+	// types to be compiled with.
+	wrong map[string]bool
+}
+
+func (n *nodes) isWrong(path *field.Path) bool { return len(n.wrong) > 0 && n.wrong[path.String()] }
+
+func (n *nodes) validate(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) field.ErrorList {
 	errs := forbidden(path, p, at)
 	if a := p.AdditionalProperties; a != nil && len(p.Properties) > 0 && (!a.Allows || a.Schema != nil) {
 		errs = append(errs, field.Forbidden(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
 	}
 	_ = eachChild(path, p, func(cp *field.Path, c *apiextensionsv1.JSONSchemaProps) error {
-		errs = append(errs, validateNode(cp, c, at.down(p, path, cp))...)
+		errs = append(errs, n.validate(cp, c, at.down(p, path, cp))...)
 		return nil
 	})
 	errs = append(errs, validateExtensions(path, p)...)
-	return append(errs, validateListMapKeys(path, p)...)
+	errs = append(errs, validateListMapKeys(path, p)...)
+	for i := range p.XValidations {
+		errs = append(errs, validateRule(path.Child("x-kubernetes-validations").Index(i), p, &p.XValidations[i])...)
+	}
+	if len(errs) > 0 {
+		n.wrong[path.String()] = true
+	}
+	return errs
 }
 
 // down is the context of a child of p.
@@ -211,7 +213,7 @@ func forbidden(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) f
 	no(p.Type == "null", "type", "type cannot be set to null, use nullable as an alternative")
 	no(p.Items != nil && len(p.Items.JSONSchemas) != 0, "items", "items must be a schema object and not an array")
 	no(p.UniqueItems, "uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
-	if types := []string{"array", "boolean", "integer", "number", "object", "string"}; p.Type != "" && p.Type != "null" && !slices.Contains(types, p.Type) {
+	if types := []string{"array", "boolean", "integer", "number", "object", "string"}; p.Type != "" && !slices.Contains(types, p.Type) {
 		errs = append(errs, field.NotSupported(path.Child("type"), p.Type, types))
 	}
 	return errs
@@ -281,10 +283,13 @@ func validateListMap(path *field.Path, p *apiextensionsv1.JSONSchemaProps) field
 		return errs
 	}
 	if len(p.XListMapKeys) == 0 {
-		return append(errs, field.Required(keysAt, "must not be empty if x-kubernetes-list-type is map"))
+		errs = append(errs, field.Required(keysAt, "must not be empty if x-kubernetes-list-type is map"))
 	}
-	if p.Items == nil || p.Items.Schema == nil {
+	switch {
+	case p.Items == nil:
 		return append(errs, field.Required(path.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
+	case p.Items.Schema == nil:
+		return append(errs, field.Invalid(path.Child("items"), p.Items, "must only have a single schema if x-kubernetes-list-type is map"))
 	}
 	item := p.Items.Schema
 	if item.Type != "object" {

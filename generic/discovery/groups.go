@@ -29,6 +29,8 @@ type Version struct {
 	// Aggregated is what the aggregated form shows; nil derives it from
 	// Resources.
 	Aggregated []apidiscoveryv2.APIResourceDiscovery
+	// Custom says that CustomResourceDefinitions define the version.
+	Custom bool
 	// Stale says that the version's server did not answer lately.
 	Stale bool
 	// FullKinds fills in the group and version of kinds in the aggregated form

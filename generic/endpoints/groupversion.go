@@ -27,6 +27,8 @@ type Shared struct {
 	CBOR bool
 	// NoInitialEvents refuses watches that are to begin with what there is.
 	NoInitialEvents bool
+	// UnreadDeletion lets objects be deleted that cannot be read from storage.
+	UnreadDeletion bool
 	// MinRequestTimeout is the lower bound of a watch's random duration.
 	MinRequestTimeout time.Duration
 	// Metrics counts what watches send; nil counts nothing.

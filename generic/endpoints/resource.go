@@ -162,6 +162,7 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
 		CBOR:                g.CBOR,
 		NoInitialEvents:     g.NoInitialEvents,
+		UnreadDeletion:      g.UnreadDeletion,
 		MinRequestTimeout:   g.MinRequestTimeout,
 		SchemeName:          g.SchemeName,
 	}

@@ -3,6 +3,7 @@ package options
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,6 +63,16 @@ type Authenticators struct {
 	MaxTokenLifetime, ExtendedTokenLifetime time.Duration
 
 	background []func(context.Context)
+	closers    []func() error
+}
+
+// Close closes the connections to others, when nobody is authenticated any more.
+func (a *Authenticators) Close() error {
+	var errs []error
+	for _, c := range a.closers {
+		errs = append(errs, c())
+	}
+	return errors.Join(errs...)
 }
 
 // Background returns what has to run while requests are authenticated, until its
@@ -88,9 +99,14 @@ func (a *Authenticators) bundles() (all []*authentication.CABundle) {
 	return all
 }
 
-// Build reads the files and makes the authenticators.
-func (o *Authentication) Build(in AuthenticationInputs) (*Authenticators, error) {
+// Build reads the files and makes the authenticators, which have to be closed.
+func (o *Authentication) Build(in AuthenticationInputs) (_ *Authenticators, err error) {
 	a := &Authenticators{Audiences: o.APIAudiences}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
 	if len(a.Audiences) == 0 {
 		a.Audiences = o.ServiceAccount.Issuers
 	}

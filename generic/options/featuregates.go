@@ -22,8 +22,12 @@ var gateTable string
 //go:embed removedgates.txt
 var removedTable string
 
-// GateCBOR lets objects travel as CBOR.
-const GateCBOR = "CBORServingAndStorage"
+const (
+	// GateCBOR lets objects travel as CBOR.
+	GateCBOR = "CBORServingAndStorage"
+	// GateUnreadDeletion lets objects be deleted that cannot be read from storage.
+	GateUnreadDeletion = "AllowUnsafeMalformedObjectDeletion"
+)
 
 // gate is a row of the table.
 type gate struct {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
@@ -27,8 +28,19 @@ func (s *Store[T]) Delete(ctx context.Context, name string, validate rest.Valida
 	if opts == nil {
 		opts = metav1.NewDeleteOptions(0)
 	}
+	s.warnOfDeletion(ctx, opts)
 	d := &deletion[T]{store: s, name: name, key: key, validate: validate, given: opts, dryRun: isDryRun(opts.DryRun)}
-	return d.run(ctx)
+	out, deleted, err := d.run(ctx)
+	if apierrors.IsStoreReadError(err) && ptr.Deref(opts.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
+		return d.removeUnread(ctx, err)
+	}
+	return out, deleted, err
+}
+
+func (s *Store[T]) warnOfDeletion(ctx context.Context, opts *metav1.DeleteOptions) {
+	if s.kind.Delete.Warnings != nil {
+		addWarnings(ctx, s.kind.Delete.Warnings(opts))
+	}
 }
 
 // deletion is one request that deletes an object.
@@ -83,7 +95,7 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 		}
 		return nil, false, s.notFound(ctx, d.name)
 	}
-	obj, err := s.decodeValue(from.value, from.revision)
+	obj, err := s.decodeValue(d.key, from.value, from.revision)
 	if err != nil {
 		return nil, false, err
 	}
@@ -94,7 +106,7 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 		}
 	}
 	if s.kind.Delete.Mark != nil {
-		if done, out, err := d.markOwn(ctx, obj, from); done {
+		if done, out, err := d.markOwn(ctx, obj, opts, from); done {
 			return out, false, err
 		}
 	}
@@ -172,7 +184,7 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 // markOwn begins the deletion of kinds that mark objects in a way of their own,
 // and keeps what they hold. done is false where the deletion goes on as that of
 // other kinds.
-func (d *deletion[T]) markOwn(ctx context.Context, obj T, from present) (done bool, out runtime.Object, err error) {
+func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions, from present) (done bool, out runtime.Object, err error) {
 	s := d.store
 	if obj.GetDeletionTimestamp() != nil {
 		if s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj) {
@@ -191,6 +203,9 @@ func (d *deletion[T]) markOwn(ctx context.Context, obj T, from present) (done bo
 		if err := d.validate(ctx, obj); err != nil {
 			return true, nil, err
 		}
+	}
+	if finalizers, changed := s.deletionFinalizers(marked, opts); changed && s.kind.Delete.MarkPropagates {
+		marked.SetFinalizers(finalizers)
 	}
 	now := metav1.Now()
 	marked.SetDeletionTimestamp(&now)

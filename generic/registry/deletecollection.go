@@ -2,14 +2,12 @@ package registry
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/klog/v2"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
@@ -19,7 +17,7 @@ import (
 
 // DeleteCollection implements rest.CollectionDeleter. The result is the list of
 // the objects as they were. The first error ends it; what is deleted by then
-// stays deleted.
+// stays deleted. Objects that cannot be read are an error once all others are gone.
 func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
 	found, err := s.list(ctx, list)
 	if err != nil {
@@ -28,16 +26,21 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateO
 	if opts == nil {
 		opts = metav1.NewDeleteOptions(0)
 	}
+	s.warnOfDeletion(ctx, opts)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
 	var wg worker.Group
+	var unread atomic.Pointer[error]
 	work := make(chan *storage.Record)
 	for range min(max(1, s.options.DeleteCollectionWorkers), len(found.Items)) {
 		wg.Go(func() {
 			for r := range work {
-				err := worker.Try(func() error { return s.deleteSafely(ctx, r, validate, opts) })
-				if err != nil {
+				err := worker.Try(func() error { return s.deleteRecord(ctx, r, validate, opts) })
+				switch {
+				case apierrors.IsStoreReadError(err):
+					unread.Store(&err)
+				case err != nil:
 					cancel(err)
 				}
 			}
@@ -58,19 +61,10 @@ feed:
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
+	if err := unread.Load(); err != nil {
+		return nil, found.ReadError(*err)
+	}
 	return found, nil
-}
-
-// deleteSafely is deleteRecord in a goroutine that no handler recovers: a panic is
-// logged, and an error of this request alone.
-func (s *Store[T]) deleteSafely(ctx context.Context, r *storage.Record, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("deletion of an item panicked: %v", p)
-			klog.ErrorS(err, "A deletion of a collection panicked", "stack", string(debug.Stack()))
-		}
-	}()
-	return s.deleteRecord(ctx, r, validate, opts)
 }
 
 // deleteRecord deletes an object of a list; that it is gone is no error.
@@ -80,7 +74,7 @@ func (s *Store[T]) deleteRecord(ctx context.Context, r *storage.Record, validate
 	}
 	a, err := r.Attributes(s.attributes)
 	if err != nil {
-		return err
+		return s.readError(err)
 	}
 	if s.kind.Namespaced {
 		ctx = request.WithNamespace(ctx, a.Fields.Get("metadata.namespace"))

@@ -133,6 +133,11 @@ type Delete[T Object] struct {
 	// marked and kept, whatever its finalizers, until a later deletion or update
 	// finds nothing that holds it. It sees a copy of its own.
 	Mark func(ctx context.Context, obj T) bool
+	// MarkPropagates adds the finalizers of the wanted propagation to a marked object.
+	MarkPropagates bool
+	// Warnings for the client of a deletion, of one object or of a collection,
+	// whatever comes of it.
+	Warnings func(opts *metav1.DeleteOptions) []string
 	// After is called when the object is gone from storage (not on dry run).
 	After func(ctx context.Context, obj T)
 }

@@ -100,30 +100,26 @@ func standardFinalizer(f string) bool {
 	return f == "kubernetes" || f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
 }
 
-// validateMetadataUpdate validates the metadata of an update. The generic rules and
-// the kind's are both reported, as kube-apiserver does, which repeats causes.
-// Subresources validate the change alone twice.
+// validateMetadataUpdate validates the metadata of an update, through a subresource
+// unless main. The generic rules and the kind's are both reported, as
+// kube-apiserver does, which repeats causes.
 func (s *Store[T]) validateMetadataUpdate(obj, old metav1.Object, main bool) field.ErrorList {
 	obj = s.form.view().Metadata(obj)
 	rules := s.form.metadataRules()
-	errs := s.validatePathMetadata(obj)
-	change := apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)
-	errs = append(errs, change...)
-	switch rules.onUpdate {
-	case MetadataOnce:
-		return errs
-	case MetadataCreate:
-		if main {
-			errs = append(errs, s.validateMetadata(obj)...)
-		}
-		return errs
+	how := rules.onStatus
+	if main {
+		how = rules.onUpdate
 	}
-	errs = append(errs, change...)
-	errs = append(errs, s.validateFinalizers(obj)...)
-	if main && rules.onUpdate != MetadataChange {
+	change := apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath)
+	errs := append(s.validatePathMetadata(obj), change...)
+	if how == MetadataWhole || how == MetadataChange {
+		errs = append(errs, change...)
+		errs = append(errs, s.validateFinalizers(obj)...)
+	}
+	if how == MetadataWhole || how == MetadataCreate || how == MetadataTwice {
 		errs = append(errs, s.validateMetadata(obj)...)
 	}
-	if main && rules.onUpdate == MetadataTwice {
+	if how == MetadataTwice {
 		errs = append(errs, s.validateMetadata(obj)...)
 	}
 	return errs

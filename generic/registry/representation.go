@@ -53,6 +53,7 @@ type form[T Object] interface {
 
 type metadataRules struct {
 	onUpdate     MetadataValidation
+	onStatus     MetadataValidation
 	anyFinalizer bool
 }
 

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"sync"
@@ -42,8 +43,10 @@ type Typed[T Object] struct {
 	// more than nothing (replicas of 0).
 	Bookmark func(T)
 	// MetadataOnUpdate says how often an update validates the metadata, which
-	// shows in the causes of the error.
+	// shows in the causes of the error. MetadataOnStatus is the same of an update
+	// through a subresource.
 	MetadataOnUpdate MetadataValidation
+	MetadataOnStatus MetadataValidation
 	// AnyFinalizer allows finalizers without a slash besides the standard ones.
 	AnyFinalizer bool
 }
@@ -53,18 +56,20 @@ type Typed[T Object] struct {
 type MetadataValidation uint8
 
 const (
-	// MetadataWhole validates the metadata as in a create, and the change, each
-	// twice: kinds that validate the whole object again on update.
-	MetadataWhole MetadataValidation = iota
-	// MetadataTwice validates the metadata as in a create once more than that.
-	MetadataTwice
-	// MetadataChange validates the change twice, the metadata itself once.
-	MetadataChange
-	// MetadataOnce validates everything once.
+	// MetadataDefault is MetadataWhole of an update, and MetadataChange of one
+	// through a subresource.
+	MetadataDefault MetadataValidation = iota
+	// MetadataWhole validates the change and the metadata itself, as in a create,
+	// beyond MetadataOnce: kinds that validate the whole object again.
+	MetadataWhole
+	// MetadataOnce validates the change, and what holds for all kinds.
 	MetadataOnce
-	// MetadataCreate validates the metadata as in a create as well, and the change
-	// once: kinds whose update is validated as a create is.
+	// MetadataChange validates the change once more.
+	MetadataChange
+	// MetadataCreate validates the metadata as in a create as well.
 	MetadataCreate
+	// MetadataTwice does that twice.
+	MetadataTwice
 )
 
 // structs is a Typed at work.
@@ -177,7 +182,7 @@ func (f *structs[T]) decodeStored(value []byte) (T, error) {
 	var none T
 	decoded, err := f.storage.DecodeStored(value)
 	if err != nil {
-		return none, err
+		return none, &storage.DecodeError{Err: err}
 	}
 	obj, ok := decoded.(T)
 	if !ok {
@@ -227,5 +232,9 @@ func (f *structs[T]) bookmark(obj T) {
 }
 
 func (f *structs[T]) metadataRules() metadataRules {
-	return metadataRules{onUpdate: f.MetadataOnUpdate, anyFinalizer: f.AnyFinalizer}
+	return metadataRules{
+		onUpdate:     cmp.Or(f.MetadataOnUpdate, MetadataWhole),
+		onStatus:     cmp.Or(f.MetadataOnStatus, MetadataChange),
+		anyFinalizer: f.AnyFinalizer,
+	}
 }

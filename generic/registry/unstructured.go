@@ -83,5 +83,5 @@ func (f *trees) asStored(obj *unstructured.Unstructured) { f.storage.AsStored(ob
 func (f *trees) bookmark(*unstructured.Unstructured) {}
 
 func (f *trees) metadataRules() metadataRules {
-	return metadataRules{onUpdate: MetadataChange, anyFinalizer: true}
+	return metadataRules{onUpdate: MetadataChange, onStatus: MetadataChange, anyFinalizer: true}
 }

@@ -26,6 +26,9 @@ type EndpointOptions struct {
 	// NoInitialEvents refuses watches that are to begin with what there is (the feature
 	// gate WatchList is off).
 	NoInitialEvents bool
+	// UnreadDeletion lets objects be deleted that cannot be read from storage (the
+	// feature gate AllowUnsafeMalformedObjectDeletion).
+	UnreadDeletion bool
 }
 
 // DefaultEndpointOptions returns kube-apiserver's defaults.
@@ -104,6 +107,7 @@ func (s *GenericAPIServer) Endpoints() endpoints.Shared {
 		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
 		CBOR:                s.config.CBOR,
 		NoInitialEvents:     s.config.NoInitialEvents,
+		UnreadDeletion:      s.config.UnreadDeletion,
 		MinRequestTimeout:   s.config.MinRequestTimeout,
 		Metrics:             s.config.Metrics,
 	}

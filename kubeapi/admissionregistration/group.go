@@ -54,7 +54,7 @@ func configuration[T registry.Object](kind, plural, singular string, newObject f
 
 // kept completes how a configuration is kept.
 func kept[T registry.Object](t registry.Typed[T]) registry.Typed[T] {
-	t.MetadataOnUpdate, t.AnyFinalizer = registry.MetadataCreate, true
+	t.MetadataOnUpdate, t.MetadataOnStatus, t.AnyFinalizer = registry.MetadataCreate, registry.MetadataOnce, true
 	return t
 }
 

@@ -50,9 +50,13 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 	}
 	k.Write.ResetFields = strategy.Reset(v1, "status")
 	k.Status = &registry.StatusSubresource[policy]{
-		PrepareForUpdate: func(_ context.Context, p, old policy) { p.Spec = old.Spec },
-		ValidateUpdate:   func(_ context.Context, p, _ policy) field.ErrorList { return validatePolicyStatus(&p.Status) },
-		ResetFields:      strategy.Reset(v1, "spec"),
+		PrepareForUpdate: func(_ context.Context, p, old policy) {
+			p.Spec = old.Spec
+			strategy.KeepMetadata(p, old)
+			p.DeletionTimestamp, p.ManagedFields = old.DeletionTimestamp, old.ManagedFields
+		},
+		ValidateUpdate: func(_ context.Context, p, _ policy) field.ErrorList { return validatePolicyStatus(&p.Status) },
+		ResetFields:    strategy.Reset(v1, "spec"),
 	}
 	return k
 }

@@ -39,7 +39,8 @@ func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBin
 		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyBindingList{} },
 		func(b binding) any { return b.Spec },
 		func(b binding) field.ErrorList {
-			return validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
 		})
 	k.Representation = inVersions[binding]("MutatingAdmissionPolicyBinding")
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }

@@ -29,7 +29,7 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 		Hub: kind("DaemonSet"), Namespaced: true,
 		New:            func() *appsv1.DaemonSet { return &appsv1.DaemonSet{} },
 		NewList:        func() runtime.Object { return &appsv1.DaemonSetList{} },
-		Representation: registry.Typed[*appsv1.DaemonSet]{Former: formerDaemonSets(), Readable: readableGeneration},
+		Representation: registry.Typed[*appsv1.DaemonSet]{Former: formerDaemonSets(), Readable: readableGeneration, MetadataOnUpdate: registry.MetadataChange},
 		Names: registry.Names{
 			Plural: "daemonsets", Singular: "daemonset",
 			ShortNames: []string{"ds"}, Categories: []string{"all"},

@@ -23,7 +23,7 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 	return registry.Kind[*appsv1.ReplicaSet]{
 		Hub: kind("ReplicaSet"), Namespaced: true,
 		New:            func() *appsv1.ReplicaSet { return &appsv1.ReplicaSet{} },
-		Representation: registry.Typed[*appsv1.ReplicaSet]{Former: formerReplicaSets(), Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
+		Representation: registry.Typed[*appsv1.ReplicaSet]{Former: formerReplicaSets(), MetadataOnUpdate: registry.MetadataChange, Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
 		NewList:        func() runtime.Object { return &appsv1.ReplicaSetList{} },
 		Names: registry.Names{
 			Plural: "replicasets", Singular: "replicaset",
@@ -88,7 +88,7 @@ func validateReplicaSetSpec(o podspec.Options, r *appsv1.ReplicaSet) field.Error
 	s, path := &r.Spec, field.NewPath("spec")
 	errs := check.NonNegativePtr(s.Replicas, path.Child("replicas"))
 	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
-	errs = append(errs, workload.Selector(s.Selector, "replicaset", path.Child("selector"))...)
+	errs = append(errs, workload.Selector(s.Selector, "deployment", path.Child("selector"))...)
 	return append(errs, validateReplicatedTemplate(o, s.Selector, &s.Template, path)...)
 }
 

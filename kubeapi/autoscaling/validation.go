@@ -232,7 +232,7 @@ func validateExternal(e *autoscalingv2.ExternalMetricSource, path *field.Path) f
 func validatePods(p *autoscalingv2.PodsMetricSource, path *field.Path) field.ErrorList {
 	errs := validateIdentifier(&p.Metric, path.Child("metric"))
 	errs = append(errs, validateTarget(&p.Target, path.Child("target"))...)
-	if p.Target.AverageValue == nil || p.Target.AverageValue.Sign() != 1 {
+	if p.Target.AverageValue == nil {
 		errs = append(errs, field.Required(path.Child("target", "averageValue"), "must specify a positive target averageValue"))
 	}
 	return errs

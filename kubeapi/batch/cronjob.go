@@ -32,7 +32,7 @@ const zoneInSchedule = "cannot use TZ or CRON_TZ in schedule, use timeZone field
 func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 	return registry.Kind[*batchv1.CronJob]{
 		Hub: kind("CronJob"), Namespaced: true,
-		Representation: registry.Typed[*batchv1.CronJob]{Former: registry.SameFields[*batchv1.CronJob]("CronJob", "batch/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
+		Representation: registry.Typed[*batchv1.CronJob]{Former: registry.SameFields[*batchv1.CronJob]("CronJob", "batch/v1beta1"), MetadataOnUpdate: registry.MetadataChange, MetadataOnStatus: registry.MetadataOnce},
 		New:            func() *batchv1.CronJob { return &batchv1.CronJob{} },
 		NewList:        func() runtime.Object { return &batchv1.CronJobList{} },
 		Names: registry.Names{

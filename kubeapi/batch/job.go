@@ -16,7 +16,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
-	"triplane/generic/request"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
@@ -40,7 +39,8 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 		NewList: func() runtime.Object { return &batchv1.JobList{} },
 		Names:   registry.Names{Plural: "jobs", Singular: "job", Categories: []string{"all"}},
 		Write: registry.Write[*batchv1.Job]{
-			Default: defaultJob,
+			Default:                  defaultJob,
+			AllowUnconditionalUpdate: true,
 			PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
 				j.Generation = 1
 				j.Status = batchv1.JobStatus{}
@@ -64,7 +64,7 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 			ResetFields:    strategy.Reset(v1, "status"),
 		},
 		Delete: registry.Delete[*batchv1.Job]{
-			CheckGraceful:     warnOfOrphans,
+			Warnings:          warnOfOrphans,
 			GarbageCollection: registry.OrphanDependents,
 		},
 		Show: registry.Show[*batchv1.Job]{
@@ -165,12 +165,12 @@ func generateSelector(j *batchv1.Job) {
 }
 
 // warnOfOrphans warns clients that say nothing about dependents of what happens to
-// them; the deletion itself is never graceful.
-func warnOfOrphans(ctx context.Context, _ *batchv1.Job, opts *metav1.DeleteOptions) bool {
-	if opts != nil && opts.PropagationPolicy == nil && opts.OrphanDependents == nil {
-		request.AddWarning(ctx, "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
+// them.
+func warnOfOrphans(opts *metav1.DeleteOptions) []string {
+	if opts.PropagationPolicy != nil || opts.OrphanDependents != nil {
+		return nil
 	}
-	return false
+	return []string{"child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"}
 }
 
 func jobWarnings(_ context.Context, j, old *batchv1.Job) []string {

@@ -15,7 +15,6 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/generic/request"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
@@ -23,7 +22,7 @@ import (
 func signingRequestKind() registry.Kind[*csr] {
 	return registry.Kind[*csr]{
 		Hub:            v1.WithKind("CertificateSigningRequest"),
-		Representation: registry.Typed[*csr]{Former: formerRequests()},
+		Representation: registry.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: registry.MetadataWhole},
 		New:            func() *csr { return &csr{} },
 		NewList:        func() runtime.Object { return &certificatesv1.CertificateSigningRequestList{} },
 		Names: registry.Names{
@@ -31,7 +30,7 @@ func signingRequestKind() registry.Kind[*csr] {
 			ShortNames: []string{"csr"},
 		},
 		Write: registry.Write[*csr]{
-			ValidateName:             check.PathSegmentName,
+			ValidateName:             func(string, bool) []string { return nil },
 			PrepareForCreate:         prepareCreate,
 			PrepareForUpdate:         func(_ context.Context, r, old *csr) { r.Spec, r.Status = old.Spec, old.Status },
 			Validate:                 func(_ context.Context, r *csr) field.ErrorList { return validate(r) },

@@ -16,6 +16,7 @@ import (
 	"triplane/kubeapi/controllers/roleaggregation"
 	"triplane/kubeapi/controllers/rootca"
 	"triplane/kubeapi/controllers/serviceaccount"
+	"triplane/kubeapi/controllers/storagemigration"
 	"triplane/kubeapi/controllers/token"
 	"triplane/kubeapi/controllers/ttl"
 )
@@ -70,6 +71,7 @@ func table() []controller {
 			}
 			return token.New(e, token.Config{Signer: o.TokenSigner, RootCA: o.RootCA})
 		}},
+		{"storage-version-migrator-controller", plain(storagemigration.New)},
 		{"ttl-after-finished-controller", plain(ttl.New)},
 	}
 }

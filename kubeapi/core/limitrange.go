@@ -16,9 +16,10 @@ import (
 func limitRangeKind() registry.Kind[*corev1.LimitRange] {
 	return registry.Kind[*corev1.LimitRange]{
 		Hub: kind("LimitRange"), Namespaced: true,
-		New:     func() *corev1.LimitRange { return &corev1.LimitRange{} },
-		NewList: func() runtime.Object { return &corev1.LimitRangeList{} },
-		Names:   registry.Names{Plural: "limitranges", Singular: "limitrange", ShortNames: []string{"limits"}},
+		Representation: registry.Typed[*corev1.LimitRange]{MetadataOnUpdate: registry.MetadataCreate},
+		New:            func() *corev1.LimitRange { return &corev1.LimitRange{} },
+		NewList:        func() runtime.Object { return &corev1.LimitRangeList{} },
+		Names:          registry.Names{Plural: "limitranges", Singular: "limitrange", ShortNames: []string{"limits"}},
 		Write: registry.Write[*corev1.LimitRange]{
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,

@@ -55,7 +55,8 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 				n.Status.Phase = corev1.NamespaceTerminating
 				return true
 			},
-			Hold: func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 },
+			MarkPropagates: true,
+			Hold:           func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 },
 		},
 		Show: registry.Show[*corev1.Namespace]{
 			Columns: []registry.Column{show.Name(), show.Text("Status", "The status of the namespace"), show.Age()},

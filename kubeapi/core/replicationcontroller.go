@@ -26,8 +26,9 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 	type rc = *corev1.ReplicationController
 	return registry.Kind[rc]{
 		Hub: kind("ReplicationController"), Namespaced: true, Prefix: "controllers",
-		New:     func() rc { return &corev1.ReplicationController{} },
-		NewList: func() runtime.Object { return &corev1.ReplicationControllerList{} },
+		Representation: registry.Typed[rc]{MetadataOnUpdate: registry.MetadataChange},
+		New:            func() rc { return &corev1.ReplicationController{} },
+		NewList:        func() runtime.Object { return &corev1.ReplicationControllerList{} },
 		Names: registry.Names{
 			Plural: "replicationcontrollers", Singular: "replicationcontroller",
 			ShortNames: []string{"rc"}, Categories: []string{"all"},

@@ -24,7 +24,7 @@ const maxPrecedence = 10000
 func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 	return registry.Kind[*flowv1.FlowSchema]{
 		Hub:            v1.WithKind("FlowSchema"),
-		Representation: registry.Typed[*flowv1.FlowSchema]{Former: registry.SameFields[*flowv1.FlowSchema]("FlowSchema", "flowcontrol.apiserver.k8s.io/v1beta3", "flowcontrol.apiserver.k8s.io/v1beta2", "flowcontrol.apiserver.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate},
+		Representation: registry.Typed[*flowv1.FlowSchema]{Former: registry.SameFields[*flowv1.FlowSchema]("FlowSchema", "flowcontrol.apiserver.k8s.io/v1beta3", "flowcontrol.apiserver.k8s.io/v1beta2", "flowcontrol.apiserver.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataOnce},
 		New:            func() *flowv1.FlowSchema { return &flowv1.FlowSchema{} },
 		NewList:        func() runtime.Object { return &flowv1.FlowSchemaList{} },
 		Names:          registry.Names{Plural: "flowschemas", Singular: "flowschema"},
@@ -72,7 +72,7 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 		Status: &registry.StatusSubresource[*flowv1.FlowSchema]{
 			PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
 				f.Spec = old.Spec
-				strategy.KeepMetadata(f, old)
+				strategy.KeepAllMetadata(&f.ObjectMeta, old.ObjectMeta)
 			},
 			ValidateUpdate: func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList {
 				types := make([]string, len(f.Status.Conditions))

@@ -29,7 +29,7 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 	type level = flowv1.PriorityLevelConfiguration
 	return registry.Kind[*level]{
 		Hub:            v1.WithKind("PriorityLevelConfiguration"),
-		Representation: registry.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: registry.MetadataCreate},
+		Representation: registry.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataOnce},
 		New:            func() *level { return &level{} },
 		NewList:        func() runtime.Object { return &flowv1.PriorityLevelConfigurationList{} },
 		Names:          registry.Names{Plural: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration"},
@@ -63,7 +63,7 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 		Status: &registry.StatusSubresource[*level]{
 			PrepareForUpdate: func(_ context.Context, l, old *level) {
 				l.Spec = old.Spec
-				strategy.KeepMetadata(l, old)
+				strategy.KeepAllMetadata(&l.ObjectMeta, old.ObjectMeta)
 			},
 			ValidateUpdate: func(_ context.Context, l, _ *level) field.ErrorList {
 				types := make([]string, len(l.Status.Conditions))

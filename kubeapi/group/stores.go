@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
@@ -88,7 +89,8 @@ func GetNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupRe
 }
 
 // List reads all objects of a namespace ("" for all) that the selector of opts
-// matches. The objects are the caller's own.
+// matches. The objects are the caller's own. Where ctx skips what cannot be read, the
+// rest is returned, else such an object is an error.
 func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string, opts *metainternalversion.ListOptions) ([]T, error) {
 	lister, ok := s.Find(gr).(rest.Lister)
 	if !ok {
@@ -105,6 +107,10 @@ func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupReso
 	out := make([]T, 0, len(stored.Items))
 	for _, it := range stored.Items {
 		t, err := as[T](it)
+		if apierrors.IsStoreReadError(err) && request.SkipsUnreadable(ctx) {
+			klog.FromContext(ctx).V(2).Info("An object is left out, since it cannot be read", "err", err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -128,9 +128,7 @@ func (v *checker) system(path *field.Path) {
 	if p := s.PreemptionPolicy; p != nil {
 		oneOf(v, *p, path.Child("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)
 	}
-	if len(s.Overhead) > 0 {
-		v.containerResources(&corev1.ResourceRequirements{Limits: s.Overhead}, path.Child("overhead"))
-	}
+	v.add(Overhead(s.Overhead, path.Child("overhead"))...)
 	v.os(path)
 	if h := s.HostnameOverride; h != nil {
 		v.hostnameOverride(*h, path.Child("hostnameOverride"))

@@ -19,7 +19,7 @@ import (
 func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 	return registry.Kind[*policyv1.PodDisruptionBudget]{
 		Hub: v1.WithKind("PodDisruptionBudget"), Namespaced: true,
-		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(), MetadataOnUpdate: registry.MetadataOnce, AnyFinalizer: true},
+		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(), MetadataOnUpdate: registry.MetadataOnce, MetadataOnStatus: registry.MetadataOnce, AnyFinalizer: true},
 		New:            func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
 		NewList:        func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
 		Names: registry.Names{
@@ -90,7 +90,7 @@ func validateSpec(s *policyv1.PodDisruptionBudgetSpec, allowInvalidValues bool) 
 	errs = append(errs, metavalidation.ValidateLabelSelector(s.Selector,
 		metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalidValues}, path.Child("selector"))...)
 	if p := s.UnhealthyPodEvictionPolicy; p != nil {
-		errs = append(errs, check.OneOf(*p, path.Child("unhealthyPodEvictionPolicy"), policyv1.IfHealthyBudget, policyv1.AlwaysAllow)...)
+		errs = append(errs, check.OneOf(*p, path.Child("unhealthyPodEvictionPolicy"), policyv1.AlwaysAllow, policyv1.IfHealthyBudget)...)
 	}
 	return errs
 }

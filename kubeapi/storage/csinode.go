@@ -19,7 +19,7 @@ const maxNodeID = 192
 func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 	return registry.Kind[*storagev1.CSINode]{
 		Hub:            v1.WithKind("CSINode"),
-		Representation: registry.Typed[*storagev1.CSINode]{Former: registry.SameFields[*storagev1.CSINode]("CSINode", "storage.k8s.io/v1beta1")},
+		Representation: registry.Typed[*storagev1.CSINode]{Former: registry.SameFields[*storagev1.CSINode]("CSINode", "storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate},
 		New:            func() *storagev1.CSINode { return &storagev1.CSINode{} },
 		NewList:        func() runtime.Object { return &storagev1.CSINodeList{} },
 		Names:          registry.Names{Plural: "csinodes", Singular: "csinode"},

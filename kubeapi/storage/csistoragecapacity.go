@@ -28,7 +28,6 @@ func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {
 				errs = append(errs, check.Immutable(c.NodeTopology, old.NodeTopology, field.NewPath("nodeTopology"))...)
 				return append(errs, check.Immutable(c.StorageClassName, old.StorageClassName, field.NewPath("storageClassName"))...)
 			},
-			AllowUnconditionalUpdate: false,
 		},
 	}
 }

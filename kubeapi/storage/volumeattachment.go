@@ -25,7 +25,7 @@ const (
 func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 	return registry.Kind[*storagev1.VolumeAttachment]{
 		Hub:            v1.WithKind("VolumeAttachment"),
-		Representation: registry.Typed[*storagev1.VolumeAttachment]{Former: registry.SameFields[*storagev1.VolumeAttachment]("VolumeAttachment", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1")},
+		Representation: registry.Typed[*storagev1.VolumeAttachment]{Former: registry.SameFields[*storagev1.VolumeAttachment]("VolumeAttachment", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1"), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataCreate},
 		New:            func() *storagev1.VolumeAttachment { return &storagev1.VolumeAttachment{} },
 		NewList:        func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
 		Names:          registry.Names{Plural: "volumeattachments", Singular: "volumeattachment"},

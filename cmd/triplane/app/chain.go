@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -43,6 +44,7 @@ type parts struct {
 	files   pki.Files // generated keys and certificates
 	config  *server.Config
 	egress  *egress.Selector // nil connects directly
+	undo    *cleanup
 
 	scheme    *runtime.Scheme
 	schemas   *models.Source
@@ -61,8 +63,8 @@ type parts struct {
 }
 
 // newParts makes all that the servers share.
-func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector) (*parts, error) {
-	p := &parts{options: o, store: st, files: files, config: c, egress: e, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
+func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector, undo *cleanup) (*parts, error) {
+	p := &parts{options: o, store: st, files: files, config: c, egress: e, undo: undo, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err
@@ -101,6 +103,7 @@ func (p *parts) makeAuthentication() (err error) {
 	}); err != nil {
 		return err
 	}
+	p.undo.add(func() { _ = p.authn.Close() }) // calls of a signer may be under way
 	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
 	c.Serving.CurrentClientCAs = p.authn.Authorities
 	p.runInBackground("start-token-issuers", p.authn.Background())
@@ -149,13 +152,16 @@ func (p *parts) makeAdmission() error {
 		return err
 	}
 	c.Admission = plugins.Chain
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", func() error {
+		return errors.Join(p.store.following(), plugins.Following())
+	}))
 	c.PostStartHooks = append(c.PostStartHooks, plugins.StartHook())
 	return nil
 }
 
 func (p *parts) makeServices() (err error) {
 	toEndpoints := p.options.Kube.AggregatorRouting || p.options.Etcd.Embedded() // alone there is no kube-proxy
-	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints, p.egress)
+	p.services, err = aggregator.NewServices(server.SkippingUnreadable(p.config.LoopbackClientConfig), toEndpoints, p.egress)
 	return err
 }
 

@@ -28,6 +28,8 @@ import (
 type Server struct {
 	options    *Options
 	prepared   *server.PreparedServer
+	store      *store
+	files      pki.Files // generated keys and certificates
 	kubeconfig string
 
 	stop context.CancelFunc
@@ -114,7 +116,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	undo.add(func() { flushTraces(traces) })
-	prepared, err := assemble(o, st, files, listener, selector, traces)
+	prepared, err := assemble(o, st, files, listener, selector, traces, &undo)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +125,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	runCtx, stop := context.WithCancel(ctx)
-	s := &Server{options: o, prepared: prepared, kubeconfig: kubeconfig, stop: stop, done: make(chan struct{})}
+	s := &Server{options: o, prepared: prepared, store: st, files: files, kubeconfig: kubeconfig, stop: stop, done: make(chan struct{})}
 	worker.Go(func() { s.run(runCtx, st, undo) })
 	return s, nil
 }
@@ -172,8 +174,8 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error
 	return st.store, files, errors.Join(err, st.err)
 }
 
-// assemble makes the servers and prepares the outermost one.
-func assemble(o *Options, st *store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider) (*server.PreparedServer, error) {
+// assemble makes the servers and prepares the outermost one. What it opens, undo closes.
+func assemble(o *Options, st *store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider, undo *cleanup) (*server.PreparedServer, error) {
 	c := server.NewConfig()
 	c.Tracing = traces
 	o.ServerRun.ApplyTo(c)
@@ -203,7 +205,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 
 	c.Metrics.MustRegister(selector.Collectors()...)
 
-	p, err := newParts(o, st, files, c, selector)
+	p, err := newParts(o, st, files, c, selector, undo)
 	if err != nil {
 		return nil, err
 	}
@@ -312,6 +314,21 @@ func (s *Server) ClientConfig() *restclient.Config {
 // over TLS.
 func (s *Server) AdminConfig() (*restclient.Config, error) {
 	return clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+}
+
+// UserConfig is the client configuration, over TLS, of a user in groups, who is known by a
+// certificate of the generated authority. There is none where that is not the authority of
+// clients.
+func (s *Server) UserConfig(name string, groups ...string) (*restclient.Config, error) {
+	if s.kubeconfig == "" {
+		return nil, errors.New("clients are not known by certificates of the generated authority")
+	}
+	config, err := s.AdminConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.CertData, config.KeyData, err = pki.NewClient(s.files, name, groups...)
+	return config, err
 }
 
 // Stop shuts the server down gracefully and waits for the end.

@@ -186,7 +186,7 @@ func (a *IPs) inRange(ctx context.Context, ip netip.Addr) bool {
 			return true
 		}
 	}
-	more, err := group.List[*networkingv1.ServiceCIDR](ctx, a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	more, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
 		return false
 	}
