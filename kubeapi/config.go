@@ -36,9 +36,12 @@ type Config struct {
 	ClientCA      func() []byte
 	RequestHeader *RequestHeader
 
-	// Leadership is how long the Leases of coordinated leader election last; the zero
-	// value is the default.
-	Leadership leadership.Durations
+	// Leadership is how long the Leases of coordinated leader election last, where that
+	// feature is on; nil elects nobody.
+	Leadership *leadership.Durations
+	// PublishStorageVersions says in StorageVersions how this server stores resources,
+	// where that feature is on.
+	PublishStorageVersions bool
 
 	// RepairEvery is how often it is looked whether what the server creates for itself
 	// is there; 0 is a minute.
@@ -76,9 +79,6 @@ func (c *Config) Complete() CompletedConfig {
 	g.Fields = fieldgates.New(g.Enabled)
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour
-	}
-	if done.Leadership == (leadership.Durations{}) {
-		done.Leadership = leadership.DefaultDurations()
 	}
 	if done.RepairEvery == 0 {
 		done.RepairEvery = time.Minute

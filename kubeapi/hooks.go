@@ -68,17 +68,17 @@ func (s *Server) addHooks() error {
 func (s *Server) addGatedHooks() error {
 	d := &s.config.Groups
 	elections := coordinationv1beta1.SchemeGroupVersion
-	if d.Gate("CoordinatedLeaderElection") && d.Served.Serves(elections, "leasecandidates") {
+	if durations := s.config.Leadership; durations != nil && d.Gate("CoordinatedLeaderElection") && d.Served.Serves(elections, "leasecandidates") {
 		if err := s.GenericAPIServer.AddPostStartHook(leadership.Hook, func(hook server.HookContext) error {
 			hook.Go(func(ctx context.Context) {
-				leadership.Run(ctx, hook.LoopbackClientConfig, s.identity.Name(), s.config.Leadership)
+				leadership.Run(ctx, hook.LoopbackClientConfig, s.identity.Name(), *durations)
 			})
 			return nil
 		}); err != nil {
 			return err
 		}
 	}
-	if !d.Gate("StorageVersionAPI") || !d.Served.Serves(internalv1alpha1.SchemeGroupVersion, "storageversions") {
+	if !s.config.PublishStorageVersions || !d.Gate("StorageVersionAPI") || !d.Served.Serves(internalv1alpha1.SchemeGroupVersion, "storageversions") {
 		return nil
 	}
 	return s.GenericAPIServer.AddPostStartHook(bootstrap.StorageVersionsHook, func(hook server.HookContext) error {

@@ -23,8 +23,13 @@ func living(all []candidate, now time.Time) []candidate {
 	return alive
 }
 
+// gone reports whether a candidate has not renewed, nor was made, lately.
 func gone(c candidate, now time.Time) bool {
-	return c.Spec.RenewTime == nil || now.Sub(c.Spec.RenewTime.Time) > candidateLife
+	last := c.CreationTimestamp.Time
+	if c.Spec.RenewTime != nil {
+		last = c.Spec.RenewTime.Time
+	}
+	return now.Sub(last) > candidateLife
 }
 
 // compare orders candidates by the strategy OldestEmulationVersion: the oldest release

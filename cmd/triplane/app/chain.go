@@ -230,7 +230,8 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		AdvertisePort:             cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port()),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		RepairEvery:               p.options.repairEvery,
-		Leadership:                kube.Leadership,
+		Leadership:                &kube.Leadership,
+		PublishStorageVersions:    true,
 	}
 	if p.authn.ClientCA != nil {
 		config.ClientCA = p.authn.ClientCA.PEM
