@@ -130,11 +130,11 @@ func markDeletion(_ context.Context, crd definitionObject) bool {
 func crdWarnings(_ context.Context, crd, old definitionObject) []string {
 	known := map[string]bool{}
 	if old != nil {
-		eachFormat(old, func(f string) { known[f] = true })
+		eachFormat(old, func(_, f string) { known[f] = true })
 	}
 	var out []string
-	eachFormat(crd, func(f string) {
-		if !known[f] && !schema.KnownFormat(f) {
+	eachFormat(crd, func(typ, f string) {
+		if !known[f] && !schema.KnownFormat(typ, f) {
 			known[f] = true
 			out = append(out, fmt.Sprintf("unrecognized format %q", f))
 		}
@@ -142,12 +142,12 @@ func crdWarnings(_ context.Context, crd, old definitionObject) []string {
 	return out
 }
 
-func eachFormat(crd definitionObject, f func(string)) {
+func eachFormat(crd definitionObject, f func(typ, format string)) {
 	for i := range crd.Spec.Versions {
 		if s := crd.Spec.Versions[i].Schema; s != nil && s.OpenAPIV3Schema != nil {
 			schema.Walk(s.OpenAPIV3Schema, func(p *apiextensionsv1.JSONSchemaProps) {
 				if p.Format != "" {
-					f(p.Format)
+					f(p.Type, p.Format)
 				}
 			})
 		}

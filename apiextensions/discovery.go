@@ -119,6 +119,7 @@ func resourcesOf(crd definitionObject, v *apiextensionsv1.CustomResourceDefiniti
 	out := []metav1.APIResource{{
 		Name: names.Plural, SingularName: names.Singular, Namespaced: namespaced, Kind: names.Kind,
 		Verbs: verbs, ShortNames: names.ShortNames, Categories: names.Categories,
+		StorageVersionHash: storageVersionHash(crd),
 	}}
 	if v.Subresources == nil {
 		return out
@@ -134,4 +135,13 @@ func resourcesOf(crd definitionObject, v *apiextensionsv1.CustomResourceDefiniti
 		})
 	}
 	return out
+}
+
+func storageVersionHash(crd definitionObject) string {
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Storage {
+			return discovery.StorageVersionHash(schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
+		}
+	}
+	return ""
 }

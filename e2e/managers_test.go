@@ -33,18 +33,18 @@ func TestManagerOfACustomResource(t *testing.T) {
 		s.KubectlIn(t, fmt.Sprintf(`{"apiVersion":"chaosapps.metamagical.io/v1","kind":"ChaosPod","metadata":{"name":%q},
 			"spec":{"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, name), "create", "-f", "-")
 	}
-	first := ownedPod(t, client, "one", "ChaosPod", "")
+	first := ownedPod(t, client, "one", "")
 	if err := client.CoreV1().Pods("default").Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	ownedPod(t, client, "one", "ChaosPod", first)
-	kept := ownedPod(t, client, "two", "ChaosPod", "")
+	ownedPod(t, client, "one", first)
+	kept := ownedPod(t, client, "two", "")
 
 	for _, policy := range []string{"background", "foreground"} {
 		if policy == "foreground" {
 			s.KubectlIn(t, `{"apiVersion":"chaosapps.metamagical.io/v1","kind":"ChaosPod","metadata":{"name":"one"},
 				"spec":{"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, "create", "-f", "-")
-			ownedPod(t, client, "one", "ChaosPod", "")
+			ownedPod(t, client, "one", "")
 		}
 		s.Kubectl(t, "delete", "chaospod", "one", "--cascade="+policy, "--timeout=30s")
 		gone(t, func() error {
@@ -96,16 +96,16 @@ func TestManagerOfABuiltInKind(t *testing.T) {
 	gone(t, func() error { _, err := client.CoreV1().Pods("default").Get(ctx, "p", metav1.GetOptions{}); return err })
 }
 
-// ownedPod waits for a pod that an object of its name owns, with another UID than one
+// ownedPod waits for a pod that the ChaosPod of its name owns, with another UID than one
 // before, and returns its UID.
-func ownedPod(t *testing.T, client *kubernetes.Clientset, name, kind string, before types.UID) (uid types.UID) {
+func ownedPod(t *testing.T, client *kubernetes.Clientset, name string, before types.UID) (uid types.UID) {
 	t.Helper()
 	eventually(t, func() error {
 		p, err := client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		if owner := metav1.GetControllerOf(p); owner == nil || owner.Kind != kind || owner.Name != name || p.UID == before {
+		if owner := metav1.GetControllerOf(p); owner == nil || owner.Kind != "ChaosPod" || owner.Name != name || p.UID == before {
 			return fmt.Errorf("pod %s with owner %v", p.UID, owner)
 		}
 		uid = p.UID

@@ -14,8 +14,8 @@ import (
 func TestFollowedGates(t *testing.T) {
 	// These are asked for by the options themselves, and by logging.
 	asked := map[string]bool{
-		"AllAlpha": true, "AllBeta": true, "CBORServingAndStorage": true, "WatchList": true, "APIResponseCompression": true,
-		"ConstrainedImpersonation": true, "ComponentStatusz": true, "ComponentFlagz": true, "StorageVersionHash": true, "AllowUnsafeMalformedObjectDeletion": true,
+		"AllAlpha": true, "AllBeta": true, "CBORServingAndStorage": true, "AllowUnsafeMalformedObjectDeletion": true, "WatchList": true, "APIResponseCompression": true,
+		"ConstrainedImpersonation": true, "ComponentStatusz": true, "ComponentFlagz": true, "StorageVersionHash": true,
 		"AllowParsingUserUIDFromCertAuth": true, "RemoteRequestHeaderUID": true,
 		// A plugin that is off unless asked for follows this one.
 		"ServiceAccountNodeAudienceRestriction": true,

@@ -23,7 +23,8 @@ type settings struct {
 
 // WithControllers runs controllers of the API: those of the names, in the syntax of the flag
 // --controllers, or without names all of them. Namespaces are emptied and dependents collected
-// then, and each namespace gets its service account.
+// then, and each namespace gets its service account. Pods that name a node go after 40 s
+// where there is no such Node, unless "-pod-garbage-collector-controller" follows "*".
 func WithControllers(names ...string) Option {
 	return func(s *settings) {
 		if len(names) == 0 {

@@ -271,33 +271,3 @@ func TestPodsWithoutControllers(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func BenchmarkStart(b *testing.B) {
-	for name, opts := range map[string][]Option{"memory": nil, "etcd": {WithEtcd()}} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				b.StopTimer()
-				s := &stopping{TB: b}
-				b.StartTimer()
-				createMap(b, clientOf(b, Start(s, opts...).Config()), "first")
-				b.StopTimer()
-				s.stop()
-				b.StartTimer()
-			}
-		})
-	}
-}
-
-// stopping is a test that ends earlier.
-type stopping struct {
-	testing.TB
-	cleanups []func()
-}
-
-func (s *stopping) Cleanup(f func()) { s.cleanups = append(s.cleanups, f) }
-
-func (s *stopping) stop() {
-	for i := len(s.cleanups) - 1; i >= 0; i-- {
-		s.cleanups[i]()
-	}
-}

@@ -115,7 +115,8 @@ func TestDefault(t *testing.T) {
 func TestValidate(t *testing.T) {
 	const s = `{"type":"object","required":["r"],"properties":{"r":{"type":"string"},
 		"e":{"type":"string","enum":["a","b"]},"m":{"type":"string","maxLength":2},"i":{"type":"integer","format":"int32"},
-		"l":{"type":"array","maxItems":1,"items":{"type":"string"}},"ios":{"x-kubernetes-int-or-string":true}}}`
+		"l":{"type":"array","maxItems":1,"items":{"type":"string"}},"ios":{"x-kubernetes-int-or-string":true},
+		"tf":{"type":"string","format":"int32"},"nf":{"type":"number","format":"ipv4"},"ip":{"type":"string","format":"ipv4"}}}`
 	v, err := NewValidator(props(t, s))
 	if err != nil {
 		t.Fatal(err)
@@ -127,6 +128,9 @@ func TestValidate(t *testing.T) {
 		{`{"r":"x","e":"c"}`, `e: Unsupported value: "c": supported values: "a", "b"`},
 		{`{"r":"x","m":"abc"}`, "m: Too long: may not be more than 2 bytes"},
 		{`{"r":"x","l":["a","b"]}`, "l: Too many: 2: must have at most 1 item"},
+		{`{"r":"x","tf":1}`, `tf: Invalid value: "integer": tf in body must be of type string: "integer"`},
+		{`{"r":"x","nf":true}`, `nf: Invalid value: "boolean": nf in body must be of type number: "boolean"`},
+		{`{"r":"x","ip":"a"}`, `ip: Invalid value: "a": ip in body must be of type ipv4: "a"`},
 		{`{"r":"x","ios":true}`, `ios: Invalid value: "boolean": ios in body must be of type integer,string: "boolean"`},
 	} {
 		if got := strings.Join(messages(v.Validate(nil, value(t, c.value))), "; "); got != c.want {
@@ -143,6 +147,8 @@ func TestValidateLists(t *testing.T) {
 		{`{"s":["a","b"],"m":[{"k":"a"},{"k":"b"}]}`, ""},
 		{`{"s":["a","b","a","a"]}`, `s[2]: Duplicate value: "a"`},
 		{`{"m":[{"k":"a","v":1},{"k":"a","v":2}]}`, `m[1]: Duplicate value: {"k":"a"}`},
+		{`{"m":[{"k":"a"},5,{"k":"a"}]}`, `m[1]: Invalid value: 5: must be an object for an array of list-type map`},
+		{`{"m":[null,null]}`, `m[1]: Duplicate value: {}`},
 	} {
 		if got := strings.Join(messages(ValidateLists(nil, read(t, s), value(t, c.value))), "; "); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.value, got, c.want)

@@ -131,3 +131,41 @@ func TestValidateUpdate(t *testing.T) {
 		t.Errorf("got %v", fields)
 	}
 }
+
+// What a stored CRD has wrong may stay, and other wrongs may not come.
+func TestUpdateOfInvalid(t *testing.T) {
+	set, mapList := "set", "map"
+	listOf := func(listType *string, item apiextensionsv1.JSONSchemaProps, keys ...string) apiextensionsv1.JSONSchemaProps {
+		return apiextensionsv1.JSONSchemaProps{Type: "array", XListType: listType, XListMapKeys: keys,
+			Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &item}}
+	}
+	type CRD = *apiextensionsv1.CustomResourceDefinition
+	wrongs := map[string]func(CRD){
+		"no schema":      func(c CRD) { c.Spec.Versions[0].Schema, c.Spec.PreserveUnknownFields = nil, true },
+		"not structural": func(c CRD) { root(c).Type, c.Spec.PreserveUnknownFields = "", true },
+		"another type":   func(c CRD) { root(c).Properties["a"] = apiextensionsv1.JSONSchemaProps{Type: "text"} },
+		"a set of objects": func(c CRD) {
+			root(c).Properties["a"] = listOf(&set, apiextensionsv1.JSONSchemaProps{Type: "object"})
+		},
+		"keys that are not required": func(c CRD) {
+			root(c).Properties["a"] = listOf(&mapList, apiextensionsv1.JSONSchemaProps{Type: "object",
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{"k": {Type: "string"}}}, "k")
+		},
+	}
+	for name, wrong := range wrongs {
+		t.Run(name, func(t *testing.T) {
+			v := &Validator{}
+			if errs := v.ValidateUpdate(t.Context(), widget(t, wrong), widget(t)); len(errs) == 0 {
+				t.Error("it came")
+			}
+			changed := widget(t, wrong, func(c CRD) { c.Spec.Names.ShortNames = []string{"w"} })
+			if errs := v.ValidateUpdate(t.Context(), changed, widget(t, wrong)); len(errs) > 0 {
+				t.Errorf("it may not stay: %v", errs)
+			}
+			changed.Spec.Names.ShortNames = []string{"W"}
+			if errs := v.ValidateUpdate(t.Context(), changed, widget(t, wrong)); len(errs) != 1 {
+				t.Errorf("another error came: %v", errs)
+			}
+		})
+	}
+}

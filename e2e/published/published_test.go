@@ -1,6 +1,7 @@
 package published
 
 import (
+	"cmp"
 	"flag"
 	"os"
 	"path/filepath"
@@ -115,8 +116,10 @@ func documents(t *testing.T, root string, patterns []string, wanted func(*manife
 	return out
 }
 
+// sameObject reports whether both are one object, maybe of two versions.
 func (m *manifest) sameObject(o *manifest) bool {
-	return m.APIVersion == o.APIVersion && m.Kind == o.Kind && m.Namespace == o.Namespace && m.Name == o.Name
+	namespace := func(m *manifest) string { return cmp.Or(m.Namespace, metav1.NamespaceDefault) }
+	return m.GroupVersionKind().GroupKind() == o.GroupVersionKind().GroupKind() && namespace(m) == namespace(o) && m.Name == o.Name
 }
 
 // write puts documents into a file for kubectl.

@@ -20,8 +20,6 @@ type Ignored struct {
 // changes nothing here. Those that kube-apiserver deprecates are not in the help,
 // and say what to do instead.
 var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
-	{"allow-metric-labels", "stringToString", "[]", "the values of labels are bounded where they are recorded", ""},
-	{"allow-metric-labels-manifest", "string", "", "the values of labels are bounded where they are recorded", ""},
 	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
 	{"peer-advertise-ip", "string", "", "requests are not proxied to peers", ""},
 	{"peer-advertise-port", "string", "", "requests are not proxied to peers", ""},

@@ -105,12 +105,12 @@ func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.Li
 
 // continued sets where a list goes on.
 func continued(o storage.ListOptions, opts *metainternalversion.ListOptions) (storage.ListOptions, error) {
-	if opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
-		return o, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
-	}
 	after, revision, err := decodeContinue(opts.Continue, o.Prefix)
 	if err != nil {
 		return o, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", err))
+	}
+	if opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
+		return o, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	}
 	o.After = after
 	if revision != anyRevision {

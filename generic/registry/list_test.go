@@ -142,7 +142,7 @@ func TestContinueTokens(t *testing.T) {
 		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"a/../../b"}`), "", "continue key is not valid: a/../../b"},
 		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":""}`), "", "continue key is not valid: encoded start key empty"},
 		{encode(`{"v":"meta.k8s.io/v1","rv":0,"start":"b"}`), "", "continue key is not valid: incorrect encoded start resourceVersion"},
-		{encode(`{"v":"meta.k8s.io/v2","rv":5,"start":"b"}`), "", "continue key is not valid: server does not recognize this encoded version"},
+		{encode(`{"v":"meta.k8s.io/v2","rv":5,"start":"b"}`), "", "continue key is not valid: server does not recognize this encoded version meta.k8s.io/v2"},
 		{"%%%", "", "continue key is not valid: illegal base64 data"},
 		{encode("x"), "", "continue key is not valid: invalid character"},
 	}

@@ -65,7 +65,7 @@ func (p *priority) Admit(ctx context.Context, a *admission.Attributes) error {
 // of finds the pod's class, or the default one.
 func (p *priority) of(ctx context.Context, a *admission.Attributes, pod *corev1.Pod) (int32, corev1.PreemptionPolicy, error) {
 	class, err := p.class(ctx, pod.Spec.PriorityClassName)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return 0, "", forbidden(a, "no PriorityClass with name %v was found", pod.Spec.PriorityClassName)
 	}
 	if err != nil {

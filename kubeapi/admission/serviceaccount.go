@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -110,6 +111,9 @@ func validateMirror(a *admission.Attributes, p *corev1.Pod) error {
 func (s *serviceAccount) account(ctx context.Context, a *admission.Attributes, p *corev1.Pod) (*corev1.ServiceAccount, error) {
 	name := p.Spec.ServiceAccountName
 	account, err := group.GetNew[*corev1.ServiceAccount](ctx, s.stores, core("serviceaccounts"), a.Namespace, name)
+	if msgs := path.IsValidPathSegmentName(name); apierrors.IsBadRequest(err) && len(msgs) > 0 {
+		return nil, forbidden(a, "error looking up service account %s/%s: invalid resource name %q: %v", a.Namespace, name, name, msgs)
+	}
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil, forbidden(a, "error looking up service account %s/%s: serviceaccount %q not found", a.Namespace, name, name)
 	}

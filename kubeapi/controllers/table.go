@@ -16,6 +16,7 @@ import (
 	"triplane/kubeapi/controllers/roleaggregation"
 	"triplane/kubeapi/controllers/rootca"
 	"triplane/kubeapi/controllers/serviceaccount"
+	"triplane/kubeapi/controllers/servicecidr"
 	"triplane/kubeapi/controllers/storagemigration"
 	"triplane/kubeapi/controllers/token"
 	"triplane/kubeapi/controllers/ttl"
@@ -64,6 +65,7 @@ func table() []controller {
 			}
 			return rootca.New(e, o.RootCA)
 		}},
+		{"service-cidr-controller", plain(servicecidr.New)},
 		{"serviceaccount-controller", plain(serviceaccount.New)},
 		{"serviceaccount-token-controller", func(e *control.Env, o *Options) (run, error) {
 			if o.TokenSigner == nil {

@@ -60,12 +60,22 @@ func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] 
 		Status: &registry.StatusSubresource[pv]{
 			PrepareForUpdate: func(_ context.Context, v, old pv) {
 				v.Spec = old.Spec
-				if v.Status.Phase != old.Status.Phase && v.Status.LastPhaseTransitionTime.Equal(old.Status.LastPhaseTransitionTime) {
-					v.Status.LastPhaseTransitionTime = now()
-				}
+				keepTransition(&v.Status, &old.Status)
 			},
 			ResetFields: strategy.Reset(v1, "spec"),
 		},
+	}
+}
+
+// keepTransition keeps the time at which a volume came to its phase, or notes it where the
+// writer of another phase does not.
+func keepTransition(s, old *corev1.PersistentVolumeStatus) {
+	at := s.LastPhaseTransitionTime
+	switch {
+	case s.Phase == old.Phase && at == nil:
+		s.LastPhaseTransitionTime = old.LastPhaseTransitionTime
+	case s.Phase != old.Phase && (at == nil || at.Equal(old.LastPhaseTransitionTime)):
+		s.LastPhaseTransitionTime = now()
 	}
 }
 

@@ -177,7 +177,7 @@ func (v *checker) podResources(path *field.Path) {
 	if r == nil {
 		return
 	}
-	if len(r.Claims) > 0 {
+	if r.Claims != nil {
 		v.add(field.Forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level"))
 	}
 	v.resources(r, path, podResourceName)

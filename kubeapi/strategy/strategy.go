@@ -21,6 +21,7 @@ func Generation(obj, old metav1.Object, changed bool) {
 // KeepMetadata puts back the metadata that clients write, for subresources that
 // leave it alone.
 func KeepMetadata(obj, old metav1.Object) {
+	obj.SetDeletionTimestamp(old.GetDeletionTimestamp())
 	obj.SetLabels(old.GetLabels())
 	obj.SetAnnotations(old.GetAnnotations())
 	obj.SetOwnerReferences(old.GetOwnerReferences())

@@ -69,6 +69,21 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// Values that the schema allows may have no form of its type in CEL.
+func TestValuesWithoutForm(t *testing.T) {
+	for _, c := range []struct{ typ, value, want string }{
+		{`"type":"integer"`, `2.0`, "invalid data, expected int, got float64"},
+		{`"type":"string","format":"duration"`, `[]`, "invalid data, expected string, got []interface {}"},
+		{`"x-kubernetes-int-or-string":true`, `2.0`, "expected XIntOrString value to be either a string or integer"},
+	} {
+		v := NewValidator(ruled(t, c.typ, "self == self"))
+		errs := v.Validate(t.Context(), nil, decode(t, c.value), nil)
+		if len(errs) != 1 || !strings.Contains(errs[0].Detail, c.want) {
+			t.Errorf("%s: %v", c.value, errs)
+		}
+	}
+}
+
 func decode(t testing.TB, text string) map[string]any {
 	t.Helper()
 	var f any

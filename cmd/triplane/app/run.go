@@ -179,7 +179,9 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	c := server.NewConfig()
 	c.Tracing = traces
 	o.ServerRun.ApplyTo(c)
-	o.Features.ApplyTo(c)
+	if err := o.Features.ApplyTo(c); err != nil {
+		return nil, err
+	}
 	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
 	if o.flags != nil && o.Compatibility.Enabled("ComponentFlagz") {
