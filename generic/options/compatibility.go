@@ -133,7 +133,6 @@ func (c *Compatibility) ApplyTo(s *server.Config) {
 	if !c.Enabled("StorageVersionHash") {
 		s.Discovery.HideStorageVersions()
 	}
-	s.UnreadDeletion = c.Enabled(GateUnreadDeletion)
 	emulated, least := c.Emulated(), c.MinCompatibility()
 	s.Version.EmulationMajor, s.Version.EmulationMinor = version.Itoa(emulated.Major()), version.Itoa(emulated.Minor())
 	s.Version.MinCompatibilityMajor, s.Version.MinCompatibilityMinor = version.Itoa(least.Major()), version.Itoa(least.Minor())
