@@ -8,9 +8,9 @@ import (
 
 	"triplane/generic/options"
 	"triplane/generic/server"
+	"triplane/kubeapi/controllers/leadership"
 	"triplane/kubeapi/fieldgates"
 	"triplane/kubeapi/group"
-	"triplane/kubeapi/leadership"
 )
 
 // Config is what the core server is made of.

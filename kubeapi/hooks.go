@@ -14,9 +14,9 @@ import (
 	"triplane/generic/request"
 	"triplane/generic/server"
 	"triplane/kubeapi/bootstrap"
+	"triplane/kubeapi/controllers/leadership"
 	"triplane/kubeapi/flowcontrol"
 	"triplane/kubeapi/group"
-	"triplane/kubeapi/leadership"
 	"triplane/kubeapi/scheduling"
 )
 

@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 // shared are the folders of kubeapi that its other folders may import. API groups
 // are not among them: what one needs of another it finds in group.Stores.
 var shared = []string{
-	"bootstrap", "check", "defaults", "event", "group", "kindtest", "kubelet", "podspec", "quota", "show", "specdiff", "strategy", "workload",
+	"bootstrap", "check", "defaults", "event", "fieldgates", "group", "kindtest", "kubelet", "podspec", "quota", "show", "specdiff", "strategy", "workload",
 }
 
 // refused are import paths, with those below, that are ours to write. Those of

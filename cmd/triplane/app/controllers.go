@@ -193,3 +193,6 @@ func (s *store) hubs() []*cache.Hub {
 	}
 	return hubs
 }
+
+// ControllerNames are the names that --controllers knows.
+func ControllerNames() []string { return controllers.Names() }

@@ -20,8 +20,8 @@ import (
 	"triplane/generic/options"
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
+	"triplane/kubeapi/controllers/leadership"
 	"triplane/kubeapi/kubelet"
-	"triplane/kubeapi/leadership"
 )
 
 // Options are all that can be set by flags. Get one from NewOptions.
