@@ -35,7 +35,7 @@ var projects = []project{
 	{module: "github.com/fluxcd/notification-controller", version: "v1.6.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*.yaml"}},
 	{module: "github.com/grafana/grafana-operator/v5", version: "v5.18.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*grafana[acdfl]*.yaml"}},
 	{module: "sigs.k8s.io/network-policy-api", version: "v0.1.1", crds: []string{"config/crd/*.yaml"}, examples: []string{"conformance/base/*/*.yaml"}},
-	{module: "sigs.k8s.io/jobset", version: "v0.8.0", crds: []string{"config/components/crd/bases/*.yaml"}, examples: []string{"config/samples/*.yaml", "site/static/examples/simple/*.yaml", "site/static/examples/depends-on/*.yaml"}},
+	{module: "sigs.k8s.io/jobset", version: "v0.8.0", crds: []string{"config/components/crd/bases/*.yaml"}, examples: []string{"site/static/examples/simple/*.yaml", "site/static/examples/depends-on/*.yaml"}},
 	{module: "github.com/crossplane/crossplane", version: "v1.20.0", crds: []string{"cluster/crds/*.yaml"}, examples: []string{"cluster/composition/*.yaml", "test/e2e/manifests/apiextensions/xrd/validation/*.yaml"}},
 	{module: "github.com/tektoncd/pipeline", version: "v1.0.0", crds: []string{"config/300-crds/*.yaml"}, examples: []string{"examples/v1/taskruns/*.yaml"}},
 	{module: "github.com/cloudnative-pg/cloudnative-pg", version: "v1.27.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"docs/src/samples/cluster-example-[c-z]*.yaml", "docs/src/samples/pooler*.yaml", "docs/src/samples/database*.yaml"}},
