@@ -33,18 +33,17 @@ func TestCompactionGivesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := gone
-	if gone, err = b.Delete(ctx, "/r/gone", gone); err != nil {
+	if _, err := b.Delete(ctx, "/r/gone", gone); err != nil {
 		t.Fatal(err)
 	}
 	last, err := b.Update(ctx, "/r/kept", []byte("last"), rev, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Compact(ctx, before); err != nil {
+	if err := b.Compact(ctx, gone); err != nil {
 		t.Fatal(err)
 	}
-	got, err := b.Range(ctx, storage.RangeOptions{Prefix: "/r/", Revision: before})
+	got, err := b.Range(ctx, storage.RangeOptions{Prefix: "/r/", Revision: gone})
 	if err != nil || len(got.Items) != 2 || len(got.Items[1].Value) != 1000 {
 		t.Errorf("at the compacted revision: %v, %v", got.Items, err)
 	}
