@@ -189,6 +189,11 @@ func (c *crCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 	if to == to.definition.storage {
 		return obj, nil
 	}
+	if u, ok := obj.(*unstructured.Unstructured); ok && isBookmark(u) {
+		u = u.DeepCopy()
+		u.SetAPIVersion(to.gvk.GroupVersion().String())
+		return u, nil
+	}
 	// The copy is for tidying, and because conversion shares parts.
 	out, err := c.convert(obj.DeepCopyObject(), to)
 	if err != nil {
@@ -198,6 +203,13 @@ func (c *crCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 		fit(u.Object, c.schema)
 	}
 	return out, nil
+}
+
+// isBookmark reports whether an object is that of a watch's bookmark, which has a resource
+// version and is nothing that was stored. A webhook that converts it may drop its annotation,
+// by which clients know that they have the initial events.
+func isBookmark(u *unstructured.Unstructured) bool {
+	return u.GetResourceVersion() != "" && u.GetUID() == "" && u.GetName() == ""
 }
 
 // fit removes what a schema has no place for. Defaults are those of the version

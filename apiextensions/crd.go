@@ -8,7 +8,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/apiextensions/controllers"
@@ -25,9 +24,7 @@ var crdGVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefiniti
 
 // crdKind declares CustomResourceDefinition.
 func crdKind() *registry.Kind[definitionObject] {
-	validator := &validation.Validator{Rules: func(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
-		return cel.Check(ctx, path, root)
-	}}
+	validator := &validation.Validator{Rules: cel.Check, DefaultRules: cel.ValidateDefault}
 	gv := apiextensionsv1.SchemeGroupVersion
 	return &registry.Kind[definitionObject]{
 		Hub:            crdGVK,

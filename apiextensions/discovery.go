@@ -59,10 +59,15 @@ func looksSame(old, crd definitionObject) bool {
 		validation.IsTrue(old, apiextensionsv1.Terminating) == validation.IsTrue(crd, apiextensionsv1.Terminating)
 }
 
+// publish renews a version. Those that the server has itself are not touched: their
+// paths lead to what is built in.
 func (p *publisher) publish(gv schema.GroupVersion) {
+	if v, found := p.discovery.Get(gv); found && !v.Custom {
+		return
+	}
 	for range p.catalogue.serving(gv) {
 		p.discovery.Set(discovery.Version{
-			GroupVersion: gv, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority,
+			GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority,
 			Later: sync.OnceValue(func() []metav1.APIResource { return p.resources(gv) }), FullKinds: true,
 		})
 		p.openapi(gv, func() []definitionObject { return slices.Collect(p.catalogue.serving(gv)) })

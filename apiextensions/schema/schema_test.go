@@ -57,7 +57,12 @@ func TestCheck(t *testing.T) {
 		"type in logic":       {`{"type":"object","anyOf":[{"type":"object"}]}`, []string{"s.anyOf[0].type: Forbidden: must be empty to be structural"}},
 		"int or string":       {`{"type":"object","properties":{"a":{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]}}}`, nil},
 		"metadata restricted": {`{"type":"object","properties":{"metadata":{"type":"object","properties":{"labels":{"type":"object"}}}}}`, []string{"s.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified"}},
-		"root is a list":      {`{"type":"array","items":{"type":"string"}}`, []string{`s.type: Invalid value: "array": must be object at the root`}},
+		"named in logic only": {`{"type":"object","properties":{"l":{"type":"array","items":{"type":"object"}},"p":{"type":"object","anyOf":[{"properties":{"below":{}}}]}},"allOf":[{"properties":{"a":{}}}],"not":{"properties":{"l":{"items":{"properties":{"b":{}}}}}}}`, []string{
+			"s.properties[a]: Required value: because it is defined in s.allOf[0].properties[a]",
+			"s.properties[l].items.properties[b]: Required value: because it is defined in s.not.properties[l].items.properties[b]"}},
+		"int or string or more": {`{"type":"object","properties":{"a":{"x-kubernetes-int-or-string":true,"x-kubernetes-preserve-unknown-fields":true}}}`, []string{
+			"s.properties[a].x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if x-kubernetes-int-or-string is true"}},
+		"root is a list": {`{"type":"array","items":{"type":"string"}}`, []string{`s.type: Invalid value: "array": must be object at the root`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := messages(Check(field.NewPath("s"), read(t, c.schema))); !slices.Equal(got, c.want) {
@@ -159,6 +164,17 @@ func TestCoerceRoot(t *testing.T) {
 	}
 	if _, err := CoerceRoot(value(t, `{"metadata":{"labels":{"a":1}}}`), true); err == nil {
 		t.Error("labels that are numbers were taken")
+	}
+}
+
+func TestParseFieldPath(t *testing.T) {
+	for path, want := range map[string][]string{
+		".spec.a": {"spec", "a"}, ".spec['a-b'].c": {"spec", "a-b", "c"}, ".a[0]": nil, "a": nil, ".a['b": nil,
+	} {
+		got, err := ParseFieldPath(path)
+		if !slices.Equal(got, want) && want != nil || (err != nil) != (want == nil) {
+			t.Errorf("%s: got %q, %v", path, got, err)
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ func (s *Store[T]) list(ctx context.Context, opts *metainternalversion.ListOptio
 	}
 	l, err := s.cache.List(ctx, o)
 	if err != nil {
-		return nil, listError(err, o, opts.Continue != "")
+		return nil, s.listError(err, o, opts.Continue != "")
 	}
 	return s.storedList(l, o.Prefix)
 }
@@ -123,9 +123,9 @@ func continued(o storage.ListOptions, opts *metainternalversion.ListOptions) (st
 }
 
 // listError returns the error for a client whose page is gone, with how to go on.
-func listError(err error, o storage.ListOptions, paged bool) error {
+func (s *Store[T]) listError(err error, o storage.ListOptions, paged bool) error {
 	if !paged || !errors.Is(err, storage.ErrCompacted) {
-		return readError(err)
+		return s.readError(err)
 	}
 	token, tokenErr := encodeContinue(o.After, o.Prefix, anyRevision)
 	if tokenErr != nil {

@@ -278,10 +278,10 @@ func TestWatchOptions(t *testing.T) {
 			t.Errorf("%q %v: %+v, %v", tt.version, tt.initial, o, err)
 		}
 	}
-	if err := watchError(storage.ErrTooSlow); !errors.Is(err, io.EOF) {
+	if err := s.watchError(storage.ErrTooSlow); !errors.Is(err, io.EOF) {
 		t.Errorf("too slow: %v", err)
 	}
-	err := watchError(&storage.TooOldError{Requested: 5, Oldest: 9})
+	err := s.watchError(&storage.TooOldError{Requested: 5, Oldest: 9})
 	wantStatus(t, "too old", err, 410, "too old resource version: 5 (9)")
 }
 

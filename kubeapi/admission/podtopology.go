@@ -47,7 +47,7 @@ func (p *podTopology) label(ctx context.Context, o group.Object, node string) er
 		return nil
 	}
 	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", node)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return nil // whose labels nobody knows
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/admission"
+	"triplane/generic/request"
 	"triplane/kubeapi/group"
 )
 
@@ -64,7 +65,7 @@ func (p *priority) Admit(ctx context.Context, a *admission.Attributes) error {
 // of finds the pod's class, or the default one.
 func (p *priority) of(ctx context.Context, a *admission.Attributes, pod *corev1.Pod) (int32, corev1.PreemptionPolicy, error) {
 	class, err := p.class(ctx, pod.Spec.PriorityClassName)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) {
 		return 0, "", forbidden(a, "no PriorityClass with name %v was found", pod.Spec.PriorityClassName)
 	}
 	if err != nil {
@@ -85,7 +86,7 @@ func (p *priority) class(ctx context.Context, name string) (*schedulingv1.Priori
 	if name != "" {
 		return group.GetNew[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", name)
 	}
-	all, err := group.List[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	all, err := group.List[*schedulingv1.PriorityClass](request.SkippingUnreadable(ctx), p.stores, priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,13 @@ package core
 
 import (
 	"fmt"
-	"net/netip"
 	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
@@ -19,6 +19,7 @@ func validateNode(n *corev1.Node) field.ErrorList {
 	errs := avoidedPods(n.Annotations, field.NewPath("metadata", "annotations"))
 	errs = append(errs, nodeTaints(n)...)
 	errs = append(errs, nodeAmounts(n)...)
+	errs = append(errs, declaredFeatures(n.Status.DeclaredFeatures, field.NewPath("status", "declaredFeatures"))...)
 	return append(errs, podCIDRs(n.Spec.PodCIDRs, field.NewPath("spec", "podCIDRs"))...)
 }
 
@@ -49,7 +50,7 @@ func nodeAmounts(n *corev1.Node) field.ErrorList {
 	}{{"capacity", n.Status.Capacity}, {"allocatable", n.Status.Allocatable}} {
 		for _, name := range sortedNames(l.list) {
 			q := l.list[name]
-			errs = append(errs, podspec.Quantity(string(name), &q, field.NewPath("status", l.name).Key(string(name)))...)
+			errs = append(errs, podspec.Quantity(string(name), &q, field.NewPath("status", l.name, string(name)))...)
 		}
 	}
 	return errs
@@ -58,22 +59,26 @@ func nodeAmounts(n *corev1.Node) field.ErrorList {
 // podCIDRs wants ranges, of each IP family one at most.
 func podCIDRs(ranges []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	v4, v6 := 0, 0
 	for i, r := range ranges {
-		if e := utilvalidation.IsValidCIDR(path.Index(i), r); len(e) > 0 {
-			errs = append(errs, e...)
-			continue
-		}
-		if prefix, err := netip.ParsePrefix(r); err == nil && prefix.Addr().Is6() {
-			v6++
-		} else {
-			v4++
-		}
+		errs = append(errs, utilvalidation.IsValidCIDR(path.Index(i), r)...)
 	}
-	if v4 > 1 || v6 > 1 {
+	if len(ranges) < 2 {
+		return errs
+	}
+	dual, err := netutils.IsDualStackCIDRStrings(ranges)
+	if err != nil {
+		errs = append(errs, field.InternalError(path, fmt.Errorf("invalid PodCIDRs. failed to check with dual stack with error:%w", err)))
+	}
+	if !dual || len(ranges) > 2 {
 		errs = append(errs, field.Invalid(path, ranges, "may specify no more than one CIDR for each IP family"))
 	}
 	return errs
+}
+
+// shownAddress is an address as messages show it, with the names of fields.
+type shownAddress struct {
+	Type    corev1.NodeAddressType
+	Address string
 }
 
 func addressesUnique(list []corev1.NodeAddress, path *field.Path) field.ErrorList {
@@ -81,7 +86,7 @@ func addressesUnique(list []corev1.NodeAddress, path *field.Path) field.ErrorLis
 	seen := sets.New[corev1.NodeAddress]()
 	for i, a := range list {
 		if seen.Has(a) {
-			errs = append(errs, field.Duplicate(path.Index(i), a))
+			errs = append(errs, field.Duplicate(path.Index(i), shownAddress(a)))
 		}
 		seen.Insert(a)
 	}
@@ -90,14 +95,29 @@ func addressesUnique(list []corev1.NodeAddress, path *field.Path) field.ErrorLis
 
 var featureName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*(/[A-Za-z][A-Za-z0-9]*)*$`)
 
-// declaredFeatures validates the names of what a kubelet can do (KEP-5328).
+const maxFeatureName = 253
+
+// declaredFeatures validates the names of what a kubelet can do, in their order (KEP-5328).
 func declaredFeatures(names []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, name := range names {
-		if !featureName.MatchString(name) {
-			errs = append(errs, field.Invalid(path.Index(i), name, fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, "+
-				"with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes", name)))
+		if i > 0 && name < names[i-1] {
+			errs = append(errs, field.Invalid(path.Index(i), name, "list must be sorted alphabetically"))
 		}
+		if i > 0 && name == names[i-1] {
+			errs = append(errs, field.Duplicate(path.Index(i), name))
+		}
+		msg := ""
+		switch {
+		case len(name) > maxFeatureName:
+			msg = fmt.Sprintf("must be no more than %d characters", maxFeatureName)
+		case !featureName.MatchString(name):
+			msg = "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), " +
+				"and contain only alphanumeric characters and slashes"
+		default:
+			continue
+		}
+		errs = append(errs, field.Invalid(path.Index(i), name, fmt.Sprintf("invalid feature name %q: %s", name, msg)))
 	}
 	return errs
 }

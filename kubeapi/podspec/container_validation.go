@@ -19,8 +19,8 @@ func (v *checker) containers(path *field.Path) {
 	names := sets.New[string]()
 	for i := range s.Containers {
 		c, p := &s.Containers[i], list.Index(i)
-		v.containerName(c.Name, names, p)
-		v.container(c, p)
+		v.container(c, p, false)
+		v.uniqueName(c.Name, names, p)
 		if c.Lifecycle != nil {
 			v.lifecycle(c.Lifecycle, p.Child("lifecycle"))
 		}
@@ -33,14 +33,10 @@ func (v *checker) containers(path *field.Path) {
 	v.hostPortConflicts(s.Containers, list)
 }
 
-func (v *checker) containerName(name string, seen sets.Set[string], path *field.Path) {
-	switch {
-	case name == "":
-		v.add(field.Required(path.Child("name"), ""))
-	case seen.Has(name):
+// uniqueName refuses the name of a container that another one has.
+func (v *checker) uniqueName(name string, seen sets.Set[string], path *field.Path) {
+	if seen.Has(name) {
 		v.add(field.Duplicate(path.Child("name"), name))
-	default:
-		v.label(name, path.Child("name"))
 	}
 	seen.Insert(name)
 }
@@ -52,8 +48,10 @@ func (v *checker) initContainers(list *field.Path) {
 	}
 	for i := range v.spec.InitContainers {
 		c, p := &v.spec.InitContainers[i], list.Index(i)
-		v.containerName(c.Name, names, p)
-		v.container(c, p)
+		v.container(c, p, false)
+		if c.Name != "" || names.Has("") {
+			v.uniqueName(c.Name, names, p)
+		}
 		// They run one by one, each with the ports to itself.
 		v.hostPortConflicts(v.spec.InitContainers[i:i+1], list)
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
@@ -122,11 +120,17 @@ func (v *checker) restartRuleList(rules []corev1.ContainerRestartRule, list *fie
 	}
 }
 
-// container validates what all kinds of containers have in common but the name.
-func (v *checker) container(c *corev1.Container, path *field.Path) {
+// container validates what all kinds of containers have in common.
+func (v *checker) container(c *corev1.Container, path *field.Path, ephemeral bool) {
+	if c.Name == "" {
+		v.add(field.Required(path.Child("name"), ""))
+	} else {
+		v.label(c.Name, path.Child("name"))
+	}
 	if c.Image == "" {
 		v.add(field.Required(path.Child("image"), ""))
-	} else if strings.TrimSpace(c.Image) != c.Image {
+	} else if strings.TrimSpace(c.Image) != c.Image && (!v.template || ephemeral) {
+		// Templates may have had such images before the rule.
 		v.add(field.Invalid(path.Child("image"), c.Image, "must not have leading or trailing whitespace"))
 	}
 	if c.TerminationMessagePolicy == "" {

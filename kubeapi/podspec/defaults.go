@@ -24,9 +24,6 @@ func DefaultPod(p *corev1.Pod) {
 		hostPorts(p.Spec.Containers)
 		hostPorts(p.Spec.InitContainers)
 	}
-	if p.Status.Phase == "" {
-		p.Status.Phase = corev1.PodPending
-	}
 }
 
 // DefaultPodSpec completes what pods and templates have in common.

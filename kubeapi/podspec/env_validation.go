@@ -61,9 +61,6 @@ func (v *checker) keyRef(name, key string, path *field.Path) {
 	}
 }
 
-// maxFileKey is the most characters that the key of a variable in a file has.
-const maxFileKey = 128
-
 // fileKeyRef validates a variable that is read from a file, which another
 // container of the pod writes to a volume of the pod's own.
 func (v *checker) fileKeyRef(r *corev1.FileKeySelector, path *field.Path) {
@@ -72,15 +69,16 @@ func (v *checker) fileKeyRef(r *corev1.FileKeySelector, path *field.Path) {
 		v.add(field.Required(key, ""))
 	} else {
 		v.messages(utilvalidation.IsRelaxedEnvVarName(r.Key), r.Key, key)
-		if len(r.Key) > maxFileKey {
-			v.add(field.TooLong(key, r.Key, maxFileKey))
-		}
 	}
-	v.filePath(r.Path, path.Child("path"))
 	if r.VolumeName == "" {
 		v.add(field.Required(volume, ""))
 	} else {
 		v.label(r.VolumeName, volume)
+	}
+	if r.Path == "" {
+		v.add(field.Required(path.Child("path"), ""))
+	} else {
+		v.noBackstep(r.Path, path.Child("path"))
 	}
 	if vol := v.volumes[r.VolumeName]; vol == nil {
 		v.add(field.NotFound(volume, r.VolumeName))

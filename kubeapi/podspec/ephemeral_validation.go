@@ -37,8 +37,8 @@ func (v *checker) ephemeralContainers(list *field.Path) {
 	for i := range s.EphemeralContainers {
 		e, p := &s.EphemeralContainers[i], list.Index(i)
 		c := corev1.Container(e.EphemeralContainerCommon)
-		v.containerName(c.Name, names, p)
-		v.container(&c, p)
+		v.container(&c, p, true)
+		v.uniqueName(c.Name, names, p)
 		if e.TargetContainerName != "" && !targets.Has(e.TargetContainerName) {
 			v.add(field.NotFound(p.Child("targetContainerName"), e.TargetContainerName))
 		}

@@ -52,7 +52,6 @@ func InlineVolumeSpec(s *corev1.PersistentVolumeSpec, spec *field.Path) field.Er
 		{"storageClassName", s.StorageClassName != "", ""},
 		{"volumeMode", s.VolumeMode != nil && *s.VolumeMode != corev1.PersistentVolumeFilesystem,
 			"may not specify volumeMode other than Filesystem in the context of inline volumes"},
-		{"volumeAttributesClassName", s.VolumeAttributesClassName != nil, ""},
 	} {
 		if f.msg == "" {
 			f.msg = "may not be specified in the context of inline volumes"
@@ -88,7 +87,9 @@ func (v *checker) volumeCapacity(l corev1.ResourceList, path *field.Path) {
 	}
 	for _, name := range names {
 		q, p := l[name], path.Key(string(name))
-		v.add(ResourceName(string(name), p)...)
+		if q.Sign() < 0 {
+			v.add(field.Invalid(p, q.Value(), "must be a valid resource quantity"))
+		}
 		if q.Sign() <= 0 {
 			v.add(field.Invalid(p, q.String(), "must be greater than zero"))
 		}

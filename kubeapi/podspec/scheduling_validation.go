@@ -42,8 +42,8 @@ func (v *checker) scheduling(path *field.Path) {
 	}
 }
 
-// Tolerations validates a list of tolerations.
-func Tolerations(list []corev1.Toleration, path *field.Path) field.ErrorList {
+// Tolerations validates a list of tolerations, which may compare numbers or not.
+func Tolerations(list []corev1.Toleration, compared bool, path *field.Path) field.ErrorList {
 	v := &checker{}
 	for i := range list {
 		t, p := &list[i], path.Index(i)
@@ -62,6 +62,12 @@ func Tolerations(list []corev1.Toleration, path *field.Path) field.ErrorList {
 		case corev1.TolerationOpExists:
 			if t.Value != "" {
 				v.add(field.Invalid(p.Child("operator"), t.Value, "value must be empty when `operator` is 'Exists'"))
+			}
+		case corev1.TolerationOpGt, corev1.TolerationOpLt:
+			if !compared {
+				v.add(field.NotSupported(p.Child("operator"), t.Operator, knownTolerationOperators(t.Operator)))
+			} else if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
+				v.add(field.Invalid(p.Child("value"), t.Value, "must be a valid integer when `operator` is 'Gt' or 'Lt'"))
 			}
 		default:
 			v.add(field.NotSupported(p.Child("operator"), t.Operator, knownTolerationOperators(t.Operator)))
@@ -99,10 +105,10 @@ func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, path *field
 	if len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil {
 		v.add(field.Forbidden(path.Child("matchLabelKeys"), "must not be specified when labelSelector is not set"))
 	}
-	for i, k := range c.MatchLabelKeys {
-		v.qualified(k, path.Child("matchLabelKeys").Index(i))
-	}
 	if c.LabelSelector != nil {
+		for i, k := range c.MatchLabelKeys {
+			v.qualified(k, path.Child("matchLabelKeys").Index(i))
+		}
 		v.add(metav1validation.ValidateLabelSelector(c.LabelSelector, metav1validation.LabelSelectorValidationOptions{}, path.Child("labelSelector"))...)
 	}
 }
@@ -244,6 +250,14 @@ func (v *checker) matchLabelKeys(t *corev1.PodAffinityTerm, path *field.Path) {
 	}
 }
 
+// shownTaint is a taint as messages show it, with the names of fields.
+type shownTaint struct {
+	Key       string
+	Value     string
+	Effect    corev1.TaintEffect
+	TimeAdded *metav1.Time
+}
+
 // Taints validates the taints of a node.
 func Taints(list []corev1.Taint, path *field.Path) field.ErrorList {
 	v := &checker{}
@@ -254,7 +268,7 @@ func Taints(list []corev1.Taint, path *field.Path) field.ErrorList {
 		v.messages(utilvalidation.IsValidLabelValue(t.Value), t.Value, p.Child("value"))
 		oneOf(v, t.Effect, p.Child("effect"), corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 		if id := strconv.Quote(t.Key) + string(t.Effect); seen.Has(id) {
-			d := field.Duplicate(p, *t)
+			d := field.Duplicate(p, shownTaint(*t))
 			d.Detail = "taints must be unique by key and effect pair"
 			v.add(d)
 		} else {

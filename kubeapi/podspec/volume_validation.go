@@ -150,7 +150,7 @@ func (v *checker) filePath(value string, path *field.Path) {
 		return
 	}
 	v.relativePath(value, path)
-	if strings.HasPrefix(value, "..") && !strings.HasPrefix(value, "../") && value != ".." {
+	if strings.HasPrefix(value, "..") && !strings.HasPrefix(value, "../") {
 		v.add(field.Invalid(path, value, "must not start with '..'"))
 	}
 }
@@ -232,9 +232,7 @@ func (v *checker) tokenSource(t *corev1.ServiceAccountTokenProjection, projected
 	} else if e != nil && *e > 1<<32 {
 		v.add(field.Invalid(path.Child("expirationSeconds"), *e, "may not specify a duration larger than 2^32 seconds"))
 	}
-	if t.Path == "" {
-		v.add(field.Required(projected.Child("path"), ""))
-	}
+	v.filePath(t.Path, projected.Child("path"))
 }
 
 func (v *checker) ephemeral(e *corev1.EphemeralVolumeSource, path *field.Path) {

@@ -9,6 +9,7 @@ import (
 	"github.com/blang/semver/v4"
 	resourcev1 "k8s.io/api/resource/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -181,11 +182,34 @@ func validateBinding(success, failure []string, path *field.Path) field.ErrorLis
 	ready, failed := path.Child("bindingConditions"), path.Child("bindingFailureConditions")
 	errs := validateConditionTypes(success, resourcev1.BindingConditionsMaxSize, ready)
 	errs = append(errs, validateConditionTypes(failure, resourcev1.BindingFailureConditionsMaxSize, failed)...)
+	errs = append(errs, distinctConditions(success, failure, ready, failed)...)
 	switch n, m := len(success), len(failure); {
 	case n > 0 && m == 0:
 		errs = append(errs, field.Invalid(failed, nil, "bindingFailureConditions are required to use bindingConditions"))
 	case n == 0 && m > 0:
 		errs = append(errs, field.Invalid(ready, nil, "bindingConditions are required to use bindingFailureConditions"))
+	}
+	return errs
+}
+
+// distinctConditions wants each condition once, and in one of the lists.
+func distinctConditions(success, failure []string, ready, failed *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	good, bad := sets.New[string](), sets.New[string]()
+	for i, t := range success {
+		if good.Has(t) {
+			errs = append(errs, field.Duplicate(ready.Index(i), t))
+		}
+		good.Insert(t)
+	}
+	for i, t := range failure {
+		if bad.Has(t) {
+			errs = append(errs, field.Duplicate(failed.Index(i), t))
+		}
+		bad.Insert(t)
+		if good.Has(t) {
+			errs = append(errs, field.Invalid(failed.Index(i), t, "bindingFailureConditions must not overlap with bindingConditions"))
+		}
 	}
 	return errs
 }
@@ -199,4 +223,13 @@ func validateConditionTypes(list []string, limit int, path *field.Path) field.Er
 		errs = append(errs, metavalidation.ValidateLabelName(t, path.Index(i))...)
 	}
 	return errs
+}
+
+func hasLists(d *resourcev1.Device) bool {
+	for _, a := range d.Attributes {
+		if isList(&a) {
+			return true
+		}
+	}
+	return false
 }

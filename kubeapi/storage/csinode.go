@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +15,7 @@ import (
 	"triplane/kubeapi/show"
 )
 
-const maxNodeID = 192
+const maxNodeID = 256
 
 func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 	return registry.Kind[*storagev1.CSINode]{
@@ -63,7 +64,7 @@ func validateCSINode(n *storagev1.CSINode) field.ErrorList {
 		if d.NodeID == "" {
 			errs = append(errs, field.Required(path.Child("nodeID"), ""))
 		} else if len(d.NodeID) > maxNodeID {
-			errs = append(errs, field.Invalid(path.Child("nodeID"), d.NodeID, "must be 192 characters or less"))
+			errs = append(errs, field.Invalid(path.Child("nodeID"), d.NodeID, fmt.Sprintf("must be %d characters or less", maxNodeID)))
 		}
 		if d.Allocatable != nil && d.Allocatable.Count != nil {
 			errs = append(errs, check.NonNegative(int64(*d.Allocatable.Count), path.Child("allocatable", "count"))...)
@@ -74,10 +75,13 @@ func validateCSINode(n *storagev1.CSINode) field.ErrorList {
 		seen[d.Name] = true
 		keys := map[string]bool{}
 		for _, k := range d.TopologyKeys {
-			errs = append(errs, check.QualifiedName(k, path)...)
+			if k == "" {
+				errs = append(errs, field.Required(path, ""))
+			}
 			if keys[k] {
 				errs = append(errs, field.Duplicate(path, k))
 			}
+			errs = append(errs, check.QualifiedName(k, path)...)
 			keys[k] = true
 		}
 	}

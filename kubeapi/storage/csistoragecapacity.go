@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +33,7 @@ func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {
 
 func validateCapacity(c *storagev1.CSIStorageCapacity, allowInvalid bool) field.ErrorList {
 	errs := validateSelector(c.NodeTopology, allowInvalid, field.NewPath("nodeTopology"))
-	errs = append(errs, check.Subdomain(strings.TrimSpace(c.StorageClassName), field.NewPath("storageClassName"))...)
+	errs = append(errs, check.Subdomain(c.StorageClassName, field.NewPath("storageClassName"))...)
 	if c.Capacity != nil && c.Capacity.Sign() < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("capacity"), c.Capacity.String(), "must be greater than or equal to 0"))
 	}

@@ -92,17 +92,17 @@ func validateStorageClass(c *storagev1.StorageClass) field.ErrorList {
 
 func validateTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	var seen []map[string]map[string]bool
+	// kube-apiserver begins with as many empty terms as there are terms, and reports a term
+	// once for each that it equals.
+	seen := make([]map[string]map[string]bool, len(terms))
 	for i := range terms {
 		exprs := path.Index(i).Child("matchLabelExpressions")
 		term, termErrs := validateTopologyTerm(terms[i].MatchLabelExpressions, exprs)
 		errs = append(errs, termErrs...)
-		duplicate := len(term) == 0
 		for _, s := range seen {
-			duplicate = duplicate || equality.Semantic.DeepEqual(s, term)
-		}
-		if duplicate {
-			errs = append(errs, field.Duplicate(exprs, ""))
+			if equality.Semantic.DeepEqual(s, term) {
+				errs = append(errs, field.Duplicate(exprs, ""))
+			}
 		}
 		seen = append(seen, term)
 	}

@@ -34,10 +34,11 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 			PrepareForCreate: func(_ context.Context, a *storagev1.VolumeAttachment) { a.Status = storagev1.VolumeAttachmentStatus{} },
 			PrepareForUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) { a.Status = old.Status },
 			Validate: onCreate(func(a *storagev1.VolumeAttachment) field.ErrorList {
-				return append(validateAttachment(a), validateAttacher(a.Spec.Attacher, field.NewPath("spec", "attacher"))...)
+				return append(validateAttachment(a), validateAttacher(a.Spec.Attacher, "")...)
 			}),
 			ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
-				return append(validateAttachment(a), check.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
+				errs := append(validateAttachment(a), validateAttacher(a.Spec.Attacher, old.Spec.Attacher)...)
+				return append(errs, check.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
 			},
 			ResetFields: strategy.Reset(v1, "status"),
 		},
@@ -75,12 +76,13 @@ func defaultAttachment(a *storagev1.VolumeAttachment) {
 	}
 }
 
-// validateAttacher validates what new objects alone are held to.
-func validateAttacher(name string, path *field.Path) field.ErrorList {
-	if name == "" {
-		return nil // said already
+// validateAttacher validates the name of a driver that is none yet or another one: those that
+// are stored may be older than the rule.
+func validateAttacher(name, old string) field.ErrorList {
+	if name == "" || name == old {
+		return nil // said already, or stored
 	}
-	return podspec.CSIDriverName(name, path)
+	return podspec.CSIDriverName(name, field.NewPath("spec", "attacher"))
 }
 
 func validateAttachment(a *storagev1.VolumeAttachment) field.ErrorList {

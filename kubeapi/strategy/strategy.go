@@ -21,10 +21,18 @@ func Generation(obj, old metav1.Object, changed bool) {
 // KeepMetadata puts back the metadata that clients write, for subresources that
 // leave it alone.
 func KeepMetadata(obj, old metav1.Object) {
+	obj.SetDeletionTimestamp(old.GetDeletionTimestamp())
 	obj.SetLabels(old.GetLabels())
 	obj.SetAnnotations(old.GetAnnotations())
 	obj.SetOwnerReferences(old.GetOwnerReferences())
 	obj.SetFinalizers(old.GetFinalizers())
+}
+
+// KeepAllMetadata puts back everything but who manages which fields.
+func KeepAllMetadata(m *metav1.ObjectMeta, old metav1.ObjectMeta) {
+	managed, version := m.ManagedFields, m.ResourceVersion
+	old.DeepCopyInto(m)
+	m.ManagedFields, m.ResourceVersion = managed, version
 }
 
 // Reset names the fields that an endpoint resets, in one version.

@@ -1,6 +1,8 @@
 package pod
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -63,7 +65,11 @@ func resourceStatuses(c *corev1.ContainerStatus, containers []corev1.Container, 
 	for i := range c.AllocatedResourcesStatus {
 		s, path := &c.AllocatedResourcesStatus[i], list.Index(i)
 		if spec := named(containers, c.Name); spec != nil && !asksFor(spec, s.Name) {
-			errs = append(errs, field.Invalid(path.Child("name"), s.Name, "must match one of the container's resource requests"))
+			msg := "must match one of the container's resource requests"
+			if strings.HasPrefix(string(s.Name), "claim:") {
+				msg = "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
+			}
+			errs = append(errs, field.Invalid(path.Child("name"), s.Name, msg))
 		}
 		seen := sets.New[corev1.ResourceID]()
 		for j := range s.Resources {

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -45,17 +46,12 @@ var systemConditions = sets.New(corev1.PodScheduled, corev1.PodReady, corev1.Pod
 
 func conditions(list []corev1.PodCondition, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	seen := sets.New[corev1.PodConditionType]()
 	for i := range list {
 		c, p := &list[i], path.Index(i)
 		errs = append(errs, observedGeneration(c.ObservedGeneration, p)...)
 		if !systemConditions.Has(c.Type) {
 			errs = append(errs, check.QualifiedName(string(c.Type), p.Child("Type"))...)
 		}
-		if seen.Has(c.Type) {
-			errs = append(errs, field.Duplicate(p.Child("type"), c.Type))
-		}
-		seen.Insert(c.Type)
 	}
 	return errs
 }
@@ -160,12 +156,15 @@ func extendedResourceClaim(s *corev1.PodExtendedResourceClaimStatus, spec *corev
 	return append(errs, check.Subdomain(s.ResourceClaimName, path.Child("resourceClaimName"))...)
 }
 
+// shownIP is an address as messages show it, with the name of the field.
+type shownIP struct{ IP string }
+
 func podIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
-	ips := make([]string, len(s.PodIPs))
+	ips := make([]shownIP, len(s.PodIPs))
 	for i := range s.PodIPs {
-		ips[i] = s.PodIPs[i].IP
+		ips[i] = shownIP(s.PodIPs[i])
 	}
-	return addresses(ips, s.PodIPs, path)
+	return addresses(ips, path)
 }
 
 func hostIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
@@ -176,31 +175,30 @@ func hostIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
 	if first := s.HostIPs[0].IP; first != s.HostIP {
 		errs = append(errs, field.Invalid(path.Index(0).Child("ip"), first, "must be equal to `hostIP`"))
 	}
-	ips := make([]string, len(s.HostIPs))
+	ips := make([]shownIP, len(s.HostIPs))
 	for i := range s.HostIPs {
-		ips[i] = s.HostIPs[i].IP
+		ips[i] = shownIP(s.HostIPs[i])
 	}
-	return append(errs, addresses(ips, s.HostIPs, path)...)
+	return append(errs, addresses(ips, path)...)
 }
 
 // addresses validates a list of at most one address a family.
-func addresses(ips []string, shown any, path *field.Path) field.ErrorList {
+func addresses(ips []shownIP, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	seen := sets.New[string]()
-	for i, ip := range ips {
-		errs = append(errs, utilvalidation.IsValidIP(path.Index(i), ip)...)
+	texts := make([]string, len(ips))
+	for i := range ips {
+		texts[i] = ips[i].IP
+		errs = append(errs, utilvalidation.IsValidIP(path.Index(i), texts[i])...)
 	}
 	if len(ips) < 2 {
 		return errs
 	}
-	if dual, err := netutils.IsDualStackIPStrings(ips); err != nil || !dual || len(ips) > 2 {
-		errs = append(errs, field.Invalid(path, shown, "may specify no more than one IP for each IP family"))
+	dual, err := netutils.IsDualStackIPStrings(texts)
+	if err != nil {
+		errs = append(errs, field.InternalError(path, fmt.Errorf("failed to check for dual stack with error:%w", err)))
 	}
-	for i, ip := range ips {
-		if seen.Has(ip) {
-			errs = append(errs, field.Duplicate(path.Index(i), ip))
-		}
-		seen.Insert(ip)
+	if !dual || len(ips) > 2 {
+		errs = append(errs, field.Invalid(path, ips, "may specify no more than one IP for each IP family"))
 	}
 	return errs
 }

@@ -3,6 +3,7 @@ package pod
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -78,14 +79,16 @@ func addedTolerations(now, before []corev1.Toleration, path *field.Path) field.E
 			return field.ErrorList{field.Forbidden(path, "existing toleration can not be modified except its tolerationSeconds")}
 		}
 	}
-	return nil
+	// They are validated again as a change, as kube-apiserver has it: each error appears twice.
+	return podspec.Tolerations(now, path)
 }
 
 func removedGates(p, old pod, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	before := sets.New(old.Spec.SchedulingGates...)
 	for i, g := range p.Spec.SchedulingGates {
-		if !before.Has(g) {
+		again := slices.Contains(p.Spec.SchedulingGates[i+1:], g) // a gate is named where it stands last
+		if !before.Has(g) && !again {
 			errs = append(errs, field.Forbidden(path.Index(i).Child("name"), fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", g.Name)))
 		}
 	}
