@@ -29,6 +29,14 @@ type claims struct {
 	Kubernetes Bound `json:"kubernetes.io,omitempty"`
 }
 
+// issued are claims as they are signed: the audience is a list even of one, since
+// there are readers of tokens that know no other form (RFC 7519, section 4.1.3, has
+// both).
+type issued struct {
+	claims
+	Audience []string `json:"aud,omitempty"`
+}
+
 // legacyClaims is all that a token stored in a Secret says.
 type legacyClaims struct {
 	jwt.Claims

@@ -30,7 +30,7 @@ func NewIssuer(url string, signer Signer) *Issuer {
 // Issue signs a token; id is its JWT ID, for the audit log.
 func (i *Issuer) Issue(ctx context.Context, r Request) (token, id string, err error) {
 	id = uuid.NewString()
-	claims, err := json.Marshal(r.claims(i.url, id, i.now()))
+	claims, err := json.Marshal(issued{claims: r.claims(i.url, id, i.now()), Audience: r.Audiences})
 	if err != nil {
 		return "", "", err
 	}

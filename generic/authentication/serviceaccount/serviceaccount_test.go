@@ -9,12 +9,14 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +107,28 @@ func public(t testing.TB, keys ...crypto.Signer) StaticKeys {
 
 func bound() Request {
 	return Request{Namespace: "n", Account: Ref{"sa", "1"}, Audiences: []string{"api", "vault"}, Lifetime: time.Hour}
+}
+
+// A reader that knows lists only reads the audience of a token that has one.
+func TestAudienceIsList(t *testing.T) {
+	signer, err := NewSigner(rsaKey(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := bound()
+	r.Audiences = []string{"api"}
+	token, _, err := NewIssuer(issuerURL, signer).Issue(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var claims struct{ Aud []string }
+	if err := json.Unmarshal(payload, &claims); err != nil || !slices.Equal(claims.Aud, r.Audiences) {
+		t.Errorf("%s: %v", payload, err)
+	}
 }
 
 func TestBoundTokens(t *testing.T) {
