@@ -60,7 +60,7 @@ func nodeAmounts(n *corev1.Node) field.ErrorList {
 func podCIDRs(ranges []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range ranges {
-		errs = append(errs, utilvalidation.IsValidCIDR(path.Index(i), r)...)
+		errs = append(errs, check.CIDR(r, path.Index(i))...)
 	}
 	if len(ranges) < 2 {
 		return errs

@@ -4,7 +4,6 @@ import (
 	"net"
 
 	corev1 "k8s.io/api/core/v1"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/kubeapi/check"
@@ -20,7 +19,7 @@ func validateStatus(s service) field.ErrorList {
 	for i := range ingress {
 		in, p := &ingress[i], path.Index(i)
 		if in.IP != "" {
-			errs = append(errs, utilvalidation.IsValidIP(p.Child("ip"), in.IP)...)
+			errs = append(errs, check.IP(in.IP, p.Child("ip"))...)
 		}
 		switch {
 		case in.IP != "" && in.IPMode == nil:
