@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/triplane
 
-.PHONY: run build test published race fuzz bench microbench lint fmt clean
+.PHONY: run build test envtest-assets envtest-suites published race fuzz bench microbench lint fmt clean
 
 run: build ## Serve with the embedded store; data goes to .triplane.
 	$(BIN) $(ARGS)
@@ -19,11 +19,17 @@ build: ## Build the binary.
 test: lint ## Run all tests.
 	$(GO) test ./...
 
+envtest-assets: build ## Lay out the programs of envtest in bin/envtest.
+	$(BIN) envtest-assets bin/envtest
+
+envtest-suites: ## Run controller-runtime's test suites against the server (some minutes).
+	$(GO) test ./e2e/envtest -timeout 60m -v -args -all
+
 published: ## Install the CRDs that projects publish (some minutes).
 	$(GO) test ./e2e/published -timeout 30m -args -all
 
 race: ## Run the tests of the packages with the race detector.
-	$(GO) test -race ./aggregator/... ./apiextensions/... ./cmd/... ./generic/... ./kubeapi/...
+	$(GO) test -race ./aggregator/... ./apiextensions/... ./cmd/... ./generic/... ./kubeapi/... ./testserver/...
 
 FUZZTIME ?= 1m
 
@@ -42,13 +48,13 @@ microbench: ## Run the benchmarks of all packages.
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 lint: ## Check formatting, vet, .golangci.yml, and which room imports which.
-	@unformatted=$$(gofmt -l aggregator apiextensions cmd e2e generic hack internal kubeapi); \
+	@unformatted=$$(gofmt -l aggregator apiextensions cmd e2e generic hack internal kubeapi testserver); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) tool -modfile=hack/lint/go.mod golangci-lint run --timeout 15m
 	$(GO) test ./internal/imports
 
 fmt: ## Format all files.
-	gofmt -w aggregator apiextensions cmd e2e generic hack internal kubeapi
+	gofmt -w aggregator apiextensions cmd e2e generic hack internal kubeapi testserver
 
 clean: ## Remove what was built.
 	rm -rf bin

@@ -190,7 +190,11 @@ func (a *autoregister) register(ctx context.Context, gv schema.GroupVersion) err
 	if gv.Group == apiregistrationv1.GroupName {
 		return nil // the aggregator itself needs no registration
 	}
-	want := localAPIService(gv)
+	served, found := a.local.Get(gv)
+	if !found {
+		served = discovery.Version{GroupVersion: gv, Custom: true} // may come again
+	}
+	want := localAPIService(&served)
 	if want.Labels[automanagedLabel] == onStart {
 		if _, settled := a.settled.Load(gv); settled {
 			return nil
@@ -256,16 +260,16 @@ func (a *autoregister) check() error {
 func apiServiceName(gv schema.GroupVersion) string { return gv.Version + "." + gv.Group }
 
 // localAPIService is the APIService of a local group version.
-func localAPIService(gv schema.GroupVersion) *apiregistrationv1.APIService {
-	group, version := discovery.DefaultPriority(gv)
+func localAPIService(v *discovery.Version) *apiregistrationv1.APIService {
 	label := onStart
-	if group == discovery.CustomGroupPriority {
+	if v.Custom {
 		label = always
 	}
 	return &apiregistrationv1.APIService{
-		ObjectMeta: metav1.ObjectMeta{Name: apiServiceName(gv), Labels: map[string]string{automanagedLabel: label}},
+		ObjectMeta: metav1.ObjectMeta{Name: apiServiceName(v.GroupVersion), Labels: map[string]string{automanagedLabel: label}},
 		Spec: apiregistrationv1.APIServiceSpec{
-			Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: group, VersionPriority: version,
+			Group: v.GroupVersion.Group, Version: v.GroupVersion.Version,
+			GroupPriorityMinimum: v.GroupPriority, VersionPriority: v.VersionPriority,
 		},
 	}
 }

@@ -18,6 +18,18 @@ import (
 	"triplane/generic/discovery"
 )
 
+// builtIn and custom are group versions as core and CRDs have them.
+func builtIn(gv schema.GroupVersion) discovery.Version {
+	group, version := discovery.DefaultPriority(gv)
+	return discovery.Version{GroupVersion: gv, GroupPriority: group, VersionPriority: version}
+}
+
+func custom(gv schema.GroupVersion) discovery.Version {
+	return discovery.Version{GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority}
+}
+
+func localOf(v discovery.Version) *apiregistrationv1.APIService { return localAPIService(&v) }
+
 // registrar runs an autoregister over a client that keeps objects in memory.
 type registrar struct {
 	t        *testing.T
@@ -82,28 +94,35 @@ func TestAutoregister(t *testing.T) {
 	apps, widgets := schema.GroupVersion{Group: "apps", Version: "v1"}, schema.GroupVersion{Group: "example.com", Version: "v1"}
 	gone := schema.GroupVersion{Group: "gone.example.com", Version: "v1"}
 	theirs := remoteService(apiregistrationv1.ConditionTrue)
-	local := discovery.NewGroups()
-	local.Set(discovery.Version{GroupVersion: apps})
-	local.Set(discovery.Version{GroupVersion: groupVersion(theirs)})
-	r := startRegistrar(t, local, theirs, localAPIService(gone))
+	served := discovery.NewGroups()
+	served.Set(builtIn(apps))
+	served.Set(custom(groupVersion(theirs)))
+	r := startRegistrar(t, served, theirs, localOf(custom(gone)))
 	defer r.stop()
 
 	r.is("v1.apps", true)
-	local.Set(discovery.Version{GroupVersion: widgets})
+	served.Set(custom(widgets))
 	r.is("v1.example.com", true)
 	s, err := r.client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.example.com", metav1.GetOptions{})
 	if err != nil || s.Labels[automanagedLabel] != always || s.Spec.GroupPriorityMinimum != 1000 || s.Spec.VersionPriority != 100 {
 		t.Errorf("%+v, %v", s, err)
 	}
 
+	// A version of a built-in group that a CRD has, comes and goes with it.
+	later := schema.GroupVersion{Group: "apps", Version: "v3"}
+	served.Set(custom(later))
+	r.is("v3.apps", true)
+
 	r.is("v1.gone.example.com", true) // all CRDs may not be known yet
 	close(r.complete)
 	r.is("v1.gone.example.com", false)
-	local.Remove(widgets)
+	served.Remove(widgets)
 	r.is("v1.example.com", false)
+	served.Remove(later)
+	r.is("v3.apps", false)
 
-	local.Remove(groupVersion(theirs))
-	local.Set(discovery.Version{GroupVersion: widgets})
+	served.Remove(groupVersion(theirs))
+	served.Set(custom(widgets))
 	r.is("v1.example.com", true)
 	r.is(theirs.Name, true) // an administrator's own is left alone
 }
@@ -111,12 +130,12 @@ func TestAutoregister(t *testing.T) {
 func TestAutoregisterRestores(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	apps, widgets := schema.GroupVersion{Group: "apps", Version: "v1"}, schema.GroupVersion{Group: "example.com", Version: "v1"}
-	local := discovery.NewGroups()
-	local.Set(discovery.Version{GroupVersion: apps})
-	local.Set(discovery.Version{GroupVersion: widgets})
-	old := localAPIService(apps)
+	served := discovery.NewGroups()
+	served.Set(builtIn(apps))
+	served.Set(custom(widgets))
+	old := localOf(builtIn(apps))
 	old.Spec.GroupPriorityMinimum = 5 // of an older release
-	r := startRegistrar(t, local, old)
+	r := startRegistrar(t, served, old)
 	defer r.stop()
 	services := r.client.ApiregistrationV1().APIServices()
 	priority := func(name string) int32 {

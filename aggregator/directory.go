@@ -108,6 +108,11 @@ func (d *directory) publish(gv schema.GroupVersion) {
 	switch {
 	case gv.Group == apiregistrationv1.GroupName:
 		return // it is in public by itself
+	case s == nil && served && v.Custom:
+		// Its APIService is about to be registered, again if it was deleted. Who finds the
+		// version at its path, as envtest does, then looks for it among all groups.
+		d.public.Set(v)
+		return
 	case s == nil:
 		d.public.Remove(gv)
 		return

@@ -49,7 +49,15 @@ func TestDirectoryTells(t *testing.T) {
 	local.Set(discovery.Version{GroupVersion: apps, GroupPriority: 1, Resources: []metav1.APIResource{{Name: "deployments"}}})
 	d.localChanged(apps)
 	check("served, but without an APIService", "")
-	own := localAPIService(apps)
+	theirs := custom(schema.GroupVersion{Group: "example.com", Version: "v1"})
+	theirs.Resources = []metav1.APIResource{{Name: "widgets"}}
+	local.Set(theirs)
+	d.localChanged(theirs.GroupVersion)
+	check("custom, and without an APIService yet", "example.com/v1 widgets")
+	local.Remove(theirs.GroupVersion)
+	d.localChanged(theirs.GroupVersion)
+	check("no longer served, nor registered", "")
+	own := localOf(builtIn(apps))
 	d.set(own)
 	check("registered", "apps/v1 deployments")
 
@@ -78,7 +86,7 @@ func TestDirectoryRoutes(t *testing.T) {
 	d, local, _ := newTestDirectory()
 	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
 	local.Set(discovery.Version{GroupVersion: apps})
-	d.set(localAPIService(apps))
+	d.set(localOf(builtIn(apps)))
 	d.set(remoteService(apiregistrationv1.ConditionFalse))
 	h := d.handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	tests := []struct {
@@ -110,11 +118,11 @@ func BenchmarkLocalChanged(b *testing.B) {
 	for i := range 10000 {
 		gv := schema.GroupVersion{Group: "g" + strings.Repeat("a", i%50) + string(rune('a'+i%26)) + ".example.com", Version: "v1"}
 		local.Set(discovery.Version{GroupVersion: gv})
-		d.set(localAPIService(gv))
+		d.set(localOf(builtIn(gv)))
 	}
 	gv := schema.GroupVersion{Group: "one.example.com", Version: "v1"}
 	local.Set(discovery.Version{GroupVersion: gv})
-	d.set(localAPIService(gv))
+	d.set(localOf(builtIn(gv)))
 	b.ReportAllocs()
 	for b.Loop() {
 		d.localChanged(gv)

@@ -11,6 +11,7 @@ import (
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/egress"
+	"triplane/generic/metrics"
 )
 
 const (
@@ -29,6 +30,8 @@ type fetcher struct {
 	resolver ServiceResolver
 	cert     ClientCertificate
 	dial     egress.Dial
+
+	certificates *metrics.Certificates
 }
 
 // statusError is an answer that is no success.
@@ -63,7 +66,7 @@ func (f *fetcher) get(ctx context.Context, s *apiregistrationv1.APIService, path
 	}
 	newIdentity(IdentityHeaders{}).assume(r, aggregatorUser)
 	r.Header.Set("Accept", accept)
-	resp, err := t.RoundTrip(r)
+	resp, err := egress.CheckCertificates(t, f.certificates).RoundTrip(r)
 	if err != nil {
 		return nil, fmt.Errorf("failing or missing response from %s: Get %q: %w", u, u, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/egress"
+	"triplane/generic/metrics"
 	"triplane/generic/request"
 )
 
@@ -40,6 +41,7 @@ type proxyHandler struct {
 	resolver        ServiceResolver
 	dial            egress.Dial
 	identity        *identity
+	certificates    *metrics.Certificates
 	rejectRedirects bool
 	target          atomic.Pointer[target]
 }
@@ -126,7 +128,7 @@ func (h *proxyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // forward proxies a plain request, streaming the answer.
 func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target, host *url.URL, u *user.Info) {
 	p := &httputil.ReverseProxy{
-		Transport:     t.plain,
+		Transport:     egress.CheckCertificates(t.plain, h.certificates),
 		FlushInterval: -1,
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pointTo(pr.Out, host)

@@ -94,7 +94,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	apis := s.directory.handler(delegate.UnprotectedHandler())
 	root := c.generic.Discovery.RootHandler()
 	generic.Handler.NonGoRestfulMux.Handle("/apis", root)
-	generic.Handler.NonGoRestfulMux.UnlistedHandle("/apis/", root)
+	generic.Handler.NonGoRestfulMux.Handle("/apis/", root)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", apis)
 	return s, s.addHooks()
 }
@@ -132,7 +132,7 @@ func (s *Server) install() error {
 
 // build makes the controllers and joins them to the events that they follow.
 func (s *Server) build() error {
-	loopback := s.config.Generic.LoopbackClientConfig
+	loopback := server.SkippingUnreadable(s.config.Generic.LoopbackClientConfig)
 	client, err := clientset.NewForConfig(loopback)
 	if err != nil {
 		return err
@@ -141,10 +141,11 @@ func (s *Server) build() error {
 	s.stop = stop
 	services := s.config.Services
 	identity := newIdentity(s.config.IdentityHeaders)
+	certificates := s.config.generic.Metrics.AggregatorCertificates
 	newProxy := func() *proxyHandler {
-		return &proxyHandler{resolver: services, dial: services.DialCluster, identity: identity, rejectRedirects: s.config.RejectForwardingRedirects}
+		return &proxyHandler{resolver: services, dial: services.DialCluster, identity: identity, rejectRedirects: s.config.RejectForwardingRedirects, certificates: certificates}
 	}
-	f := &fetcher{resolver: services, cert: s.config.ProxyClientCert, dial: services.DialCluster}
+	f := &fetcher{resolver: services, cert: s.config.ProxyClientCert, dial: services.DialCluster, certificates: certificates}
 	s.documents = &documents{ctx: ctx, service: s.config.generic.OpenAPI, fetcher: f}
 	s.directory = newDirectory(s.config.Local, s.config.generic.Discovery, newProxy, s.config.ProxyClientCert)
 

@@ -58,11 +58,10 @@ func (c *crCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.O
 	}
 	u := &unstructured.Unstructured{Object: content}
 	kind := u.GroupVersionKind()
-	if kind.Kind == "" {
-		return nil, &kind, nil, runtime.NewMissingKindErr(string(body))
-	}
-	if u.GetAPIVersion() == "" {
-		return nil, &kind, nil, runtime.NewMissingVersionErr(string(body))
+	if kind.Kind == "" || kind.Version == "" {
+		if err := checkHead(body, mt, u); err != nil {
+			return nil, &schema.GroupVersionKind{}, nil, err
+		}
 	}
 	unknown, err := structural.CoerceRoot(content, strict)
 	if err != nil {
@@ -98,14 +97,29 @@ func unreadable(body []byte, mt wire.MediaType, err error) (*schema.GroupVersion
 		body = converted
 	}
 	var meta struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
+		APIVersion string `json:"apiVersion,omitempty"`
+		Kind       string `json:"kind,omitempty"`
 	}
 	if metaErr := json.Unmarshal(body, &meta); metaErr != nil {
 		return nil, fmt.Errorf("couldn't get version/kind; json parse error: %w", metaErr)
 	}
 	kind := schema.FromAPIVersionAndKind(meta.APIVersion, meta.Kind)
 	return &kind, err
+}
+
+// checkHead returns why the kind of a body that was parsed is not known. An
+// apiVersion that is not there is none of the reasons: it is another version.
+func checkHead(body []byte, mt wire.MediaType, u *unstructured.Unstructured) error {
+	if _, err := unreadable(body, mt, nil); err != nil {
+		return err
+	}
+	if _, err := schema.ParseGroupVersion(u.GetAPIVersion()); err != nil {
+		return err
+	}
+	if u.GetKind() == "" {
+		return runtime.NewMissingKindErr(string(body))
+	}
+	return nil
 }
 
 // schemaOf is the schema of the body's own version, which may be another one
@@ -153,9 +167,14 @@ func parse(body []byte, mt wire.MediaType, strict bool) (content map[string]any,
 }
 
 func (c *crCodec) Default(obj runtime.Object) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		structural.Default(u.Object, c.schema)
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return
 	}
+	// What server-side apply merged has the metadata as the client wrote it. What
+	// is wrong with it stays, and is found by validation.
+	_, _ = structural.CoerceRoot(u.Object, false)
+	structural.Default(u.Object, c.schema)
 }
 
 // ToHub brings an object into the storage version. What that has no place for
@@ -170,6 +189,11 @@ func (c *crCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 	if to == to.definition.storage {
 		return obj, nil
 	}
+	if u, ok := obj.(*unstructured.Unstructured); ok && isBookmark(u) {
+		u = u.DeepCopy()
+		u.SetAPIVersion(to.gvk.GroupVersion().String())
+		return u, nil
+	}
 	// The copy is for tidying, and because conversion shares parts.
 	out, err := c.convert(obj.DeepCopyObject(), to)
 	if err != nil {
@@ -179,6 +203,13 @@ func (c *crCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 		fit(u.Object, c.schema)
 	}
 	return out, nil
+}
+
+// isBookmark reports whether an object is that of a watch's bookmark, which has a resource
+// version and is nothing that was stored. A webhook that converts it may drop its annotation,
+// by which clients know that they have the initial events.
+func isBookmark(u *unstructured.Unstructured) bool {
+	return u.GetResourceVersion() != "" && u.GetUID() == "" && u.GetName() == ""
 }
 
 // fit removes what a schema has no place for. Defaults are those of the version

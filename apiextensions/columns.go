@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/jsonpath"
+	"k8s.io/klog/v2"
 
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
@@ -28,8 +29,9 @@ type columns struct {
 }
 
 // newColumns takes the printer columns that a version declares, or the age for
-// none. The name comes first always.
-func newColumns(spec *apiextensionsv1.CustomResourceDefinitionVersion) (*columns, error) {
+// none. The name comes first always. A path that cannot be read, which validation
+// lets pass, ends the columns.
+func newColumns(spec *apiextensionsv1.CustomResourceDefinitionVersion) *columns {
 	declared := spec.AdditionalPrinterColumns
 	if len(declared) == 0 {
 		declared = []apiextensionsv1.CustomResourceColumnDefinition{{
@@ -43,7 +45,8 @@ func newColumns(spec *apiextensionsv1.CustomResourceDefinitionVersion) (*columns
 	for _, d := range declared {
 		path := jsonpath.New(d.Name).AllowMissingKeys(true)
 		if err := path.Parse("{" + d.JSONPath + "}"); err != nil {
-			return nil, fmt.Errorf("unrecognized column definition %q: %w", d.JSONPath, err)
+			klog.V(2).InfoS("A printer column of a custom resource cannot be shown, nor those after it", "column", d.Name, "jsonPath", d.JSONPath, "err", err)
+			return c
 		}
 		description := d.Description
 		if description == "" {
@@ -55,7 +58,7 @@ func newColumns(spec *apiextensionsv1.CustomResourceDefinitionVersion) (*columns
 		c.paths = append(c.paths, path)
 		c.names = append(c.names, plainNames(d.JSONPath))
 	}
-	return c, nil
+	return c
 }
 
 // cells are an object's cells behind its name.

@@ -16,6 +16,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"triplane/apiextensions/conversion"
+	"triplane/generic/egress"
+	"triplane/generic/metrics"
 )
 
 var errNoInfo = errors.New("no request info in the context")
@@ -29,7 +31,10 @@ type ServiceResolver interface {
 }
 
 // converterFactory makes converters as CRDs ask for them.
-type converterFactory struct{ resolver ServiceResolver }
+type converterFactory struct {
+	resolver     ServiceResolver
+	certificates *metrics.Certificates
+}
 
 func (f *converterFactory) of(crd *apiextensionsv1.CustomResourceDefinition) (conversion.Converter, error) {
 	c := crd.Spec.Conversion
@@ -83,7 +88,8 @@ func (f *converterFactory) webhook(client *apiextensionsv1.WebhookClientConfig, 
 	query := u.Query()
 	query.Set("timeout", "30s")
 	u.RawQuery = query.Encode()
-	return &conversion.Webhook{Client: &http.Client{Transport: transport, CheckRedirect: noRedirects}, URL: u.String(), ReviewVersion: review}, nil
+	checked := egress.CheckCertificates(transport, f.certificates)
+	return &conversion.Webhook{Client: &http.Client{Transport: checked, CheckRedirect: noRedirects}, URL: u.String(), ReviewVersion: review}, nil
 }
 
 // service lets the transport dial a service where the resolver finds it; its

@@ -8,7 +8,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/apiextensions/controllers"
@@ -25,9 +24,7 @@ var crdGVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefiniti
 
 // crdKind declares CustomResourceDefinition.
 func crdKind() *registry.Kind[definitionObject] {
-	validator := &validation.Validator{Rules: func(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
-		return cel.Check(ctx, path, root)
-	}}
+	validator := &validation.Validator{Rules: cel.Check, DefaultRules: cel.ValidateDefault}
 	gv := apiextensionsv1.SchemeGroupVersion
 	return &registry.Kind[definitionObject]{
 		Hub:            crdGVK,
@@ -133,11 +130,11 @@ func markDeletion(_ context.Context, crd definitionObject) bool {
 func crdWarnings(_ context.Context, crd, old definitionObject) []string {
 	known := map[string]bool{}
 	if old != nil {
-		eachFormat(old, func(f string) { known[f] = true })
+		eachFormat(old, func(_, f string) { known[f] = true })
 	}
 	var out []string
-	eachFormat(crd, func(f string) {
-		if !known[f] && !schema.KnownFormat(f) {
+	eachFormat(crd, func(typ, f string) {
+		if !known[f] && !schema.KnownFormat(typ, f) {
 			known[f] = true
 			out = append(out, fmt.Sprintf("unrecognized format %q", f))
 		}
@@ -145,12 +142,12 @@ func crdWarnings(_ context.Context, crd, old definitionObject) []string {
 	return out
 }
 
-func eachFormat(crd definitionObject, f func(string)) {
+func eachFormat(crd definitionObject, f func(typ, format string)) {
 	for i := range crd.Spec.Versions {
 		if s := crd.Spec.Versions[i].Schema; s != nil && s.OpenAPIV3Schema != nil {
 			schema.Walk(s.OpenAPIV3Schema, func(p *apiextensionsv1.JSONSchemaProps) {
 				if p.Format != "" {
-					f(p.Format)
+					f(p.Type, p.Format)
 				}
 			})
 		}

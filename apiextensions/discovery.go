@@ -59,10 +59,15 @@ func looksSame(old, crd definitionObject) bool {
 		validation.IsTrue(old, apiextensionsv1.Terminating) == validation.IsTrue(crd, apiextensionsv1.Terminating)
 }
 
+// publish renews a version. Those that the server has itself are not touched: their
+// paths lead to what is built in.
 func (p *publisher) publish(gv schema.GroupVersion) {
+	if v, found := p.discovery.Get(gv); found && !v.Custom {
+		return
+	}
 	for range p.catalogue.serving(gv) {
 		p.discovery.Set(discovery.Version{
-			GroupVersion: gv, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority,
+			GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority,
 			Later: sync.OnceValue(func() []metav1.APIResource { return p.resources(gv) }), FullKinds: true,
 		})
 		p.openapi(gv, func() []definitionObject { return slices.Collect(p.catalogue.serving(gv)) })
@@ -114,6 +119,7 @@ func resourcesOf(crd definitionObject, v *apiextensionsv1.CustomResourceDefiniti
 	out := []metav1.APIResource{{
 		Name: names.Plural, SingularName: names.Singular, Namespaced: namespaced, Kind: names.Kind,
 		Verbs: verbs, ShortNames: names.ShortNames, Categories: names.Categories,
+		StorageVersionHash: storageVersionHash(crd),
 	}}
 	if v.Subresources == nil {
 		return out
@@ -129,4 +135,13 @@ func resourcesOf(crd definitionObject, v *apiextensionsv1.CustomResourceDefiniti
 		})
 	}
 	return out
+}
+
+func storageVersionHash(crd definitionObject) string {
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Storage {
+			return discovery.StorageVersionHash(schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
+		}
+	}
+	return ""
 }

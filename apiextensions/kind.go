@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	structural "triplane/apiextensions/schema"
-	"triplane/apiextensions/validation"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
@@ -339,7 +338,7 @@ type selectableField struct {
 func (v *crVersion) selectable() []selectableField {
 	var out []selectableField
 	for _, f := range v.spec.SelectableFields {
-		path, err := validation.ParseFieldPath(f.JSONPath)
+		path, err := structural.ParseFieldPath(f.JSONPath)
 		if err != nil || len(f.JSONPath) == 0 {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -50,12 +51,9 @@ func TestRows(t *testing.T) {
 	keep.schema = anything
 	for path, types := range paths {
 		for _, typ := range types {
-			c, err := newColumns(&apiextensionsv1.CustomResourceDefinitionVersion{AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{
+			c := newColumns(&apiextensionsv1.CustomResourceDefinitionVersion{AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{
 				{Name: "C", Type: typ, JSONPath: path},
 			}})
-			if err != nil {
-				t.Fatal(err)
-			}
 			convertor := &tableConvertor{codec: codec, columns: c}
 			row, ok, err := convertor.Row(&storedItem{&keep, value})
 			if err != nil || !ok {
@@ -88,6 +86,19 @@ func TestRows(t *testing.T) {
 				t.Errorf("%s: the metadata is not taken over: %s", path, text)
 			}
 		}
+	}
+}
+
+// A path that cannot be read leaves out its column and those after it.
+func TestUnreadableColumn(t *testing.T) {
+	var declared []apiextensionsv1.CustomResourceColumnDefinition
+	for _, path := range []string{".a", ".b[0", ".c"} {
+		declared = append(declared, apiextensionsv1.CustomResourceColumnDefinition{Name: path, Type: "string", JSONPath: path})
+	}
+	c := newColumns(&apiextensionsv1.CustomResourceDefinitionVersion{AdditionalPrinterColumns: declared})
+	cells := c.cells(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "x"}, "a": "1", "c": "3"}}, age)
+	if !reflect.DeepEqual(cells, []any{"x", "1"}) || len(c.definitions) != 2 {
+		t.Errorf("got %v under %v", cells, c.definitions)
 	}
 }
 

@@ -84,11 +84,7 @@ func storageOf(store *registry.Store[object], v *crVersion) (map[string]rest.Sto
 	if err != nil {
 		return nil, err
 	}
-	columns, err := newColumns(v.spec)
-	if err != nil {
-		return nil, err
-	}
-	plural, table := store.Kind().Names.Plural, &tableConvertor{codec: codec, columns: columns}
+	plural, table := store.Kind().Names.Plural, &tableConvertor{codec: codec, columns: newColumns(v.spec)}
 	all := map[string]rest.Storage{plural: &served{stored{store}, table, v}}
 	if sub, ok := store.Status().(subresource); ok && v.hasStatus() {
 		all[plural+"/status"] = &servedStatus{sub, table, v.definition.versionsWith("status")}

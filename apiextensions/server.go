@@ -173,7 +173,7 @@ func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source
 		discovery:  config.Discovery,
 		options:    config.RESTOptionsGetter,
 		shared:     &shared{endpoints: generic.Endpoints(), types: newTypeConverters(m)},
-		converters: &converterFactory{resolver: resolver},
+		converters: &converterFactory{resolver: resolver, certificates: config.Metrics.WebhookCertificates},
 		draining:   map[schema.GroupResource]*serving{},
 	}
 }

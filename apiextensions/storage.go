@@ -65,7 +65,7 @@ func (s *crStorage) AsStored(u *unstructured.Unstructured) {
 func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
 	var content map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(value, &content); err != nil {
-		return nil, err
+		return nil, &storage.DecodeError{Err: err}
 	}
 	u := &unstructured.Unstructured{Object: content}
 	from := u.GroupVersionKind()

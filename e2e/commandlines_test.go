@@ -156,7 +156,8 @@ func TestStartFails(t *testing.T) {
 		"--runtime-config=nosuch/v1=true":                                       "unknown api groups nosuch",
 		"--runtime-config=apps/v9=true":                                         "group version apps/v9 that has not been registered",
 		"--feature-gates=NeverWas=true":                                         "unrecognized feature gate: NeverWas",
-		"--emulated-version=1.12":                                               "it cannot be as 1.12",
+		"--emulated-version=1.12":                                               "emulation version 1.12 is not between",
+		"--emulated-version=1.33 --runtime-config=resource.k8s.io/v1=true":      "group version resource.k8s.io/v1 was introduced after the emulation version 1.33",
 		"--egress-selector-config-file=/nosuch":                                 "--egress-selector-config-file: open /nosuch: no such file or directory",
 	} {
 		args := append(strings.Fields(line), "--data-dir", t.TempDir(), "--secure-port=0", "--bind-address=127.0.0.1")

@@ -7,7 +7,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -243,6 +246,11 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: b}
 spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: unmanaged}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 `, "apply", "-f", "-")
 	slicesOf := func(service string) ([]discoveryv1.EndpointSlice, error) {
 		list, err := client.DiscoveryV1().EndpointSlices("default").List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
@@ -291,6 +299,38 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
 	}
 	addresses("web", "10.1.0.1:8081 true, 10.1.0.2:8081 true")
 	allowed(1)
+	eventually(t, func() error { // nothing says how many pods without a controller there should be
+		b, err := client.PolicyV1().PodDisruptionBudgets("default").Get(ctx, "unmanaged", metav1.GetOptions{})
+		if err == nil && (b.Status.ExpectedPods != 0 || b.Status.CurrentHealthy != 2 || len(b.Status.Conditions) == 0 || b.Status.Conditions[0].Reason != policyv1.InsufficientPodsReason) {
+			err = fmt.Errorf("status %v", b.Status)
+		}
+		if err != nil {
+			return err
+		}
+		events, err := client.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "reason=UnmanagedPods,involvedObject.name=unmanaged"})
+		if err == nil && len(events.Items) == 0 {
+			err = errors.New("no event")
+		}
+		return err
+	})
+	s.KubectlIn(t, `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","labels":{"topology.kubernetes.io/zone":"z"}}}`, "create", "-f", "-")
+	for _, c := range []struct{ distribution, want string }{
+		{"PreferClose", `{"forZones":[{"name":"z"}]}`}, {"PreferSameNode", `{"forZones":[{"name":"z"}],"forNodes":[{"name":"n"}]}`},
+	} {
+		s.Kubectl(t, "patch", "service", "web", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"trafficDistribution":%q}}`, c.distribution))
+		eventually(t, func() error {
+			list, err := slicesOf("web")
+			if err != nil {
+				return err
+			}
+			for _, e := range list[0].Endpoints {
+				if got, err := json.Marshal(e.Hints); err != nil || string(got) != c.want {
+					return fmt.Errorf("%s: hints %s (%w), want %s", c.distribution, got, err, c.want)
+				}
+			}
+			return nil
+		})
+	}
 	s.Kubectl(t, "patch", "pod", "a", "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`)
 	addresses("web", "10.1.0.1:8081 false, 10.1.0.2:8081 true")
 	allowed(0)

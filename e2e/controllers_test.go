@@ -94,6 +94,42 @@ func TestNamespacesAreEmptied(t *testing.T) {
 	gone(t, func() error { _, err := client.CoreV1().Namespaces().Get(ctx, "full", metav1.GetOptions{}); return err })
 }
 
+// TestPodsGoFirst deletes a namespace with a pod that a finalizer holds: what guards
+// the pod stays until then.
+func TestPodsGoFirst(t *testing.T) {
+	s, client := startControlled(t)
+	ctx := t.Context()
+	s.Kubectl(t, "create", "namespace", "ordered")
+	s.Kubectl(t, "-n", "ordered", "create", "configmap", "m")
+	eventually(t, func() error {
+		_, err := client.CoreV1().ServiceAccounts("ordered").Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+	s.KubectlIn(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ordered","finalizers":["example.com/hold"]},
+		"spec":{"containers":[{"name":"c","image":"i"}]}}`, "create", "-f", "-")
+	s.Kubectl(t, "delete", "namespace", "ordered", "--wait=false")
+	eventually(t, func() error {
+		ns, err := client.CoreV1().Namespaces().Get(ctx, "ordered", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(ns.Status.Conditions, func(c corev1.NamespaceCondition) bool {
+			return c.Type == corev1.NamespaceContentRemaining && c.Message == "Some resources are remaining: pods. has 1 resource instances"
+		}) {
+			return fmt.Errorf("conditions %v", ns.Status.Conditions)
+		}
+		return nil
+	})
+	if _, err := client.CoreV1().ConfigMaps("ordered").Get(ctx, "m", metav1.GetOptions{}); err != nil {
+		t.Errorf("something went before the pod: %v", err)
+	}
+	s.Kubectl(t, "-n", "ordered", "patch", "pod", "p", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	gone(t, func() error {
+		_, err := client.CoreV1().Namespaces().Get(ctx, "ordered", metav1.GetOptions{})
+		return err
+	})
+}
+
 // TestNamespacesWithExternalObjects deletes a namespace that an external API server
 // keeps objects of, and another one while that server does not answer.
 func TestNamespacesWithExternalObjects(t *testing.T) {

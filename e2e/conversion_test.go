@@ -130,6 +130,8 @@ func TestConversionWebhook(t *testing.T) {
 		t.Fatalf("list: %v %v", list, err)
 	}
 
+	wantInitialEvents(t, v2)
+
 	hook.mutating.Store(true)
 	_, err = v1.Create(t.Context(), host("v1", "b", map[string]any{"hostPort": "i:90"}), metav1.CreateOptions{})
 	if err != nil {
@@ -212,6 +214,30 @@ func wantEvent(t *testing.T, events <-chan watch.Event, kind watch.EventType, po
 		wantField(t, "event", u, nil, "port", port)
 	case <-time.After(30 * time.Second):
 		t.Fatalf("no event %s", kind)
+	}
+}
+
+// wantInitialEvents watches as informers do: the bookmark behind the objects has to come as
+// it is, although the webhook replaces the annotations of what it converts.
+func wantInitialEvents(t *testing.T, r dynamic.ResourceInterface) {
+	t.Helper()
+	initial := true
+	w, err := r.Watch(t.Context(), metav1.ListOptions{
+		SendInitialEvents: &initial, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	wantEvent(t, w.ResultChan(), watch.Added, "81")
+	select {
+	case e := <-w.ResultChan():
+		u, ok := e.Object.(*unstructured.Unstructured)
+		if !ok || e.Type != watch.Bookmark || u.GetAPIVersion() != "example.com/v2" || u.GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
+			t.Errorf("after the initial events: %s %v", e.Type, e.Object)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("no bookmark after the initial events")
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 
 	"triplane/generic/options"
 	"triplane/generic/server"
+	"triplane/kubeapi/fieldgates"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/leadership"
 )
 
 // Config is what the core server is made of.
@@ -33,6 +35,13 @@ type Config struct {
 	// is none.
 	ClientCA      func() []byte
 	RequestHeader *RequestHeader
+
+	// Leadership is how long the Leases of coordinated leader election last, where that
+	// feature is on; nil elects nobody.
+	Leadership *leadership.Durations
+	// PublishStorageVersions says in StorageVersions how this server stores resources,
+	// where that feature is on.
+	PublishStorageVersions bool
 
 	// RepairEvery is how often it is looked whether what the server creates for itself
 	// is there; 0 is a minute.
@@ -65,8 +74,9 @@ func (c *Config) Complete() CompletedConfig {
 	}
 	g.Authorizer, g.RuleResolver, g.Served = c.Generic.Authorization, c.Generic.RuleResolver, c.Generic.Discovery
 	if g.Enabled == nil {
-		g.Enabled = new(options.FeatureGates).Enabled
+		g.Enabled = options.NewCompatibility().Enabled
 	}
+	g.Fields = fieldgates.New(g.Enabled)
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour
 	}

@@ -14,14 +14,18 @@ import (
 func TestFollowedGates(t *testing.T) {
 	// These are asked for by the options themselves, and by logging.
 	asked := map[string]bool{
-		"AllAlpha": true, "AllBeta": true, "CBORServingAndStorage": true,
-		"ContextualLogging": true, "LoggingAlphaOptions": true, "LoggingBetaOptions": true,
+		"AllAlpha": true, "AllBeta": true, "CBORServingAndStorage": true, "AllowUnsafeMalformedObjectDeletion": true, "WatchList": true, "APIResponseCompression": true,
+		"ConstrainedImpersonation": true, "ComponentStatusz": true, "ComponentFlagz": true, "StorageVersionHash": true,
+		"AllowParsingUserUIDFromCertAuth": true, "RemoteRequestHeaderUID": true,
+		// A plugin that is off unless asked for follows this one.
+		"ServiceAccountNodeAudienceRestriction": true,
+		"ContextualLogging":                     true, "LoggingAlphaOptions": true, "LoggingBetaOptions": true,
 	}
 	startServerOver(t, func(gate string) bool {
 		asked[gate] = true
 		return enabled(gate)
 	}, func(storage.Backend) {})
 	if got, want := slices.Sorted(maps.Keys(asked)), options.FollowedGates(); !slices.Equal(got, want) {
-		t.Errorf("generic/options/followedgates.txt is to hold\n%q, but has\n%q", got, want)
+		t.Errorf("generic/options/featuregates.md is to have as followed\n%q, but has\n%q", got, want)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	internalv1alpha1 "k8s.io/api/apiserverinternal/v1alpha1"
+	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -14,6 +16,7 @@ import (
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/flowcontrol"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/leadership"
 	"triplane/kubeapi/scheduling"
 )
 
@@ -54,7 +57,33 @@ func (s *Server) addHooks() error {
 			return err
 		}
 	}
+	if err := s.addGatedHooks(); err != nil {
+		return err
+	}
 	return s.GenericAPIServer.AddPreShutdownHook("kubernetes-endpoint", s.leaveEndpoints)
+}
+
+// addGatedHooks adds those of features that are off unless asked for, with the API that
+// they need.
+func (s *Server) addGatedHooks() error {
+	d := &s.config.Groups
+	elections := coordinationv1beta1.SchemeGroupVersion
+	if durations := s.config.Leadership; durations != nil && d.Gate("CoordinatedLeaderElection") && d.Served.Serves(elections, "leasecandidates") {
+		if err := s.GenericAPIServer.AddPostStartHook(leadership.Hook, func(hook server.HookContext) error {
+			hook.Go(func(ctx context.Context) {
+				leadership.Run(ctx, hook.LoopbackClientConfig, s.identity.Name(), *durations)
+			})
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	if !s.config.PublishStorageVersions || !d.Gate("StorageVersionAPI") || !d.Served.Serves(internalv1alpha1.SchemeGroupVersion, "storageversions") {
+		return nil
+	}
+	return s.GenericAPIServer.AddPostStartHook(bootstrap.StorageVersionsHook, func(hook server.HookContext) error {
+		return bootstrap.StorageVersions(hook, hook.LoopbackClientConfig, s.identity.Name(), s.Stores)
+	})
 }
 
 // kept returns work that puts something in place, and has it repaired from then on where
@@ -88,7 +117,7 @@ func (s *Server) objectCountHook(ctx context.Context) error {
 		return nil
 	}
 	namespaces := corev1.Resource("namespaces")
-	if _, err := group.List[*corev1.Namespace](ctx, s.Stores, namespaces, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached}); err != nil {
+	if _, err := group.List[*corev1.Namespace](request.SkippingUnreadable(ctx), s.Stores, namespaces, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached}); err != nil {
 		return err
 	}
 	if !flow.Counted(namespaces.Group, namespaces.Resource) {

@@ -39,7 +39,7 @@ var kindGates = []string{
 
 // enabled is how features are where all kinds are served.
 func enabled(gate string) bool {
-	return slices.Contains(kindGates, gate) || new(options.FeatureGates).Enabled(gate)
+	return slices.Contains(kindGates, gate) || options.NewCompatibility().Enabled(gate)
 }
 
 // startServer runs a core server on its own, over an embedded etcd, with the

@@ -3,6 +3,9 @@ package kubeapi
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"triplane/kubeapi/group"
 )
 
 // ServesGroup reports whether a name is that of an API group of this process.
@@ -21,4 +24,9 @@ func KnowsVersion(gv schema.GroupVersion) bool {
 		return gv.Version == "v1" || gv.Version == "v1beta1"
 	}
 	return NewScheme().IsVersionRegistered(gv)
+}
+
+// HasVersion reports whether a release has kinds in a version of a group.
+func HasVersion(release *version.Version, gv schema.GroupVersion) bool {
+	return group.HasVersion(release, NewScheme(), gv)
 }

@@ -91,6 +91,9 @@ func (s *Server) repairHook(ctx context.Context) error {
 
 // identityHook keeps the lease that shows that this replica lives.
 func (s *Server) identityHook(ctx context.Context) error {
+	if !s.config.Groups.Gate("APIServerIdentity") {
+		return nil
+	}
 	if err := s.identity.Renew(ctx); err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"triplane/apiextensions/validation"
 )
 
 // finalize deletes the objects of a CRD that is being deleted, in a goroutine of
@@ -58,16 +60,39 @@ func (c *Controller) tryCleanUp(ctx context.Context, name string, uid types.UID)
 	if err != nil || crd == nil {
 		return crd == nil && err == nil, err
 	}
-	if err := c.DeleteInstances(ctx, crd); err != nil {
+	deleted, err := c.deleteInstances(ctx, crd)
+	if err != nil {
 		return false, err
 	}
 	_, err = c.update(ctx, name, uid, func(crd definition) {
-		SetCondition(crd, terminating(apiextensionsv1.ConditionFalse, "InstanceDeletionCompleted", "removed all instances"))
+		SetCondition(crd, deleted)
 		crd.Finalizers = slices.DeleteFunc(slices.Clone(crd.Finalizers), func(f string) bool {
 			return f == apiextensionsv1.CustomResourceCleanupFinalizer
 		})
 	})
 	return err == nil, err
+}
+
+// deleteInstances deletes the objects of a CRD, if there can be any, and returns how
+// that ended.
+func (c *Controller) deleteInstances(ctx context.Context, crd definition) (apiextensionsv1.CustomResourceDefinitionCondition, error) {
+	switch {
+	case !validation.IsTrue(crd, apiextensionsv1.Established):
+		return terminating(apiextensionsv1.ConditionFalse, "NeverEstablished", "resource was never established"), nil
+	case overlapsBuiltIn(crd):
+		return terminating(apiextensionsv1.ConditionFalse, "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"), nil
+	}
+	return terminating(apiextensionsv1.ConditionFalse, "InstanceDeletionCompleted", "removed all instances"), c.DeleteInstances(ctx, crd)
+}
+
+// overlapsBuiltIn reports whether the objects of a CRD would lie in storage where
+// those of a built-in resource do: of two that have their group in their keys.
+func overlapsBuiltIn(crd definition) bool {
+	switch crd.Name {
+	case "apiservices.apiregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io":
+		return true
+	}
+	return false
 }
 
 // errNotWaiting says that a CRD does not wait for its objects to be deleted.

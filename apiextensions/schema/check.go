@@ -21,6 +21,9 @@ const (
 // Check returns what keeps a schema from being structural, sorted by message.
 func Check(path *field.Path, s *Schema) field.ErrorList {
 	errs := checkNode(path, s, atRoot)
+	if s != nil {
+		errs = append(errs, checkNamed(path, s, path, s.Props)...)
+	}
 	sort.SliceStable(errs, func(i, j int) bool { return errs[i].Error() < errs[j].Error() })
 	return errs
 }
@@ -84,11 +87,64 @@ func checkExtensions(path *field.Path, s *Schema, lvl level) field.ErrorList {
 				"must not be used if x-kubernetes-embedded-resource is set"))
 		}
 	}
+	if s.IntOrString {
+		const must = "must be false if x-kubernetes-int-or-string is true"
+		if s.Preserve {
+			errs = append(errs, field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), true, must))
+		}
+		if s.Embedded {
+			errs = append(errs, field.Invalid(path.Child("x-kubernetes-embedded-resource"), true, must))
+		}
+	}
 	if s.Embedded && !s.Preserve && len(s.Properties) == 0 {
 		errs = append(errs, field.Required(path.Child("properties"),
 			"must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"))
 	}
 	return errs
+}
+
+// checkNamed returns the properties and items that allOf, anyOf, oneOf or not speak
+// of at vPath, but that the schema at sPath does not have.
+func checkNamed(sPath *field.Path, s *Schema, vPath *field.Path, v *apiextensionsv1.JSONSchemaProps) field.ErrorList {
+	var errs field.ErrorList
+	_ = EachLogical(vPath, v, func(p *field.Path, l *apiextensionsv1.JSONSchemaProps) error {
+		errs = append(errs, checkNestedNamed(sPath, s, p, l)...)
+		return nil
+	})
+	return errs
+}
+
+func checkNestedNamed(sPath *field.Path, s *Schema, vPath *field.Path, v *apiextensionsv1.JSONSchemaProps) field.ErrorList {
+	if s == nil {
+		return field.ErrorList{field.Required(sPath, "because it is defined in "+vPath.String())}
+	}
+	errs := checkNamed(sPath, s, vPath, v)
+	if v.Items != nil && v.Items.Schema != nil {
+		errs = append(errs, checkNestedNamed(sPath.Child("items"), s.Items, vPath.Child("items"), v.Items.Schema)...)
+	}
+	for name := range v.Properties {
+		c := v.Properties[name]
+		errs = append(errs, checkNestedNamed(sPath.Child("properties").Key(name), s.Properties[name], vPath.Child("properties").Key(name), &c)...)
+	}
+	return errs
+}
+
+// EachLogical calls f for the schemas of allOf, anyOf, oneOf and not, until one fails.
+func EachLogical(path *field.Path, p *apiextensionsv1.JSONSchemaProps, f func(*field.Path, *apiextensionsv1.JSONSchemaProps) error) error {
+	for _, l := range []struct {
+		name string
+		list []apiextensionsv1.JSONSchemaProps
+	}{{"allOf", p.AllOf}, {"anyOf", p.AnyOf}, {"oneOf", p.OneOf}} {
+		for i := range l.list {
+			if err := f(path.Child(l.name).Index(i), &l.list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Not != nil {
+		return f(path.Child("not"), p.Not)
+	}
+	return nil
 }
 
 // checkMeta holds kind, apiVersion and metadata of a resource to what the API

@@ -7,22 +7,30 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// knownFormats are the formats that values are validated by; others only inform.
+// textFormats are the formats that texts are validated by; others only inform.
 // The names are without dashes, as the registry of formats compares them.
-var knownFormats = map[string]bool{
+var textFormats = map[string]bool{
 	"bsonobjectid": true, "uri": true, "email": true, "hostname": true,
 	"ipv4": true, "ipv6": true, "cidr": true, "mac": true,
 	"uuid": true, "uuid3": true, "uuid4": true, "uuid5": true,
 	"isbn": true, "isbn10": true, "isbn13": true, "creditcard": true, "ssn": true,
 	"hexcolor": true, "rgbcolor": true, "byte": true, "password": true,
 	"date": true, "duration": true, "datetime": true,
-	"int32": true, "int64": true, "float": true, "double": true,
 	"k8sshortname": true, "k8slongname": true,
 }
 
-// KnownFormat reports whether values are validated against the format.
-func KnownFormat(format string) bool {
-	return knownFormats[strings.ReplaceAll(format, "-", "")]
+// KnownFormat reports whether values of the type are validated against the format.
+// A schema without a type has the formats of texts.
+func KnownFormat(typ, format string) bool {
+	switch typ {
+	case "", "string":
+		return textFormats[strings.ReplaceAll(format, "-", "")]
+	case "integer":
+		return format == "int32" || format == "int64"
+	case "number":
+		return format == "float" || format == "double"
+	}
+	return false
 }
 
 // ToOpenAPI turns a schema into kube-openapi's model. edit, where given, may

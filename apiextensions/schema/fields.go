@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -30,6 +31,39 @@ func SimplePath(path string) []string {
 		return nil
 	}
 	return strings.Split(path, ".")
+}
+
+// ParseFieldPath splits a path of names after dots; names that are no
+// identifiers stand in brackets and quotes: ".spec['a-b']".
+func ParseFieldPath(p string) ([]string, error) {
+	var names []string
+	for rest := p; rest != ""; {
+		switch rest[0] {
+		case '.':
+			rest = rest[1:]
+			end := strings.IndexAny(rest, ".[")
+			if end < 0 {
+				end = len(rest)
+			}
+			names, rest = append(names, rest[:end]), rest[end:]
+		case '[':
+			if !strings.HasPrefix(rest, "['") {
+				return nil, fmt.Errorf("array notation is not allowed")
+			}
+			end := strings.Index(rest, "']")
+			if end < 0 {
+				return nil, fmt.Errorf("unterminated name: %s", rest)
+			}
+			names, rest = append(names, strings.NewReplacer(`\'`, `'`, `\\`, `\`).Replace(rest[2:end])), rest[end+2:]
+		default:
+			word := rest
+			if end := strings.IndexAny(rest, ".["); end >= 0 {
+				word = rest[:end]
+			}
+			return nil, fmt.Errorf("expected [ or . but got: %s", word)
+		}
+	}
+	return names, nil
 }
 
 // ValidateSimplePath returns what keeps a text from being a simple path.

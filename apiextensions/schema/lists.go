@@ -28,7 +28,7 @@ func ValidateLists(path *field.Path, s *Schema, v any) field.ErrorList {
 		case "set":
 			errs = append(errs, duplicates(path, x, func(v any) any { return v })...)
 		case "map":
-			errs = append(errs, duplicates(path, x, s.keysOf)...)
+			errs = append(errs, s.duplicateKeys(path, x)...)
 		}
 		for i, v := range x {
 			errs = append(errs, ValidateLists(path.Index(i), s.Items, v)...)
@@ -37,12 +37,19 @@ func ValidateLists(path *field.Path, s *Schema, v any) field.ErrorList {
 	return errs
 }
 
+// duplicateKeys compares the entries of a list map, unless one of them has no keys.
+func (s *Schema) duplicateKeys(path *field.Path, items []any) field.ErrorList {
+	for i, v := range items {
+		if _, ok := v.(map[string]any); !ok && v != nil {
+			return field.ErrorList{field.Invalid(path.Index(i), v, "must be an object for an array of list-type map")}
+		}
+	}
+	return duplicates(path, items, s.keysOf)
+}
+
 // keysOf is the part of a list map's entry that has to be unique.
 func (s *Schema) keysOf(v any) any {
-	entry, ok := v.(map[string]any)
-	if !ok {
-		return v
-	}
+	entry, _ := v.(map[string]any)
 	keys := make(map[string]any, len(s.ListMapKeys))
 	for _, k := range s.ListMapKeys {
 		if v, found := entry[k]; found {

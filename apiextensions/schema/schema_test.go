@@ -57,7 +57,12 @@ func TestCheck(t *testing.T) {
 		"type in logic":       {`{"type":"object","anyOf":[{"type":"object"}]}`, []string{"s.anyOf[0].type: Forbidden: must be empty to be structural"}},
 		"int or string":       {`{"type":"object","properties":{"a":{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]}}}`, nil},
 		"metadata restricted": {`{"type":"object","properties":{"metadata":{"type":"object","properties":{"labels":{"type":"object"}}}}}`, []string{"s.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified"}},
-		"root is a list":      {`{"type":"array","items":{"type":"string"}}`, []string{`s.type: Invalid value: "array": must be object at the root`}},
+		"named in logic only": {`{"type":"object","properties":{"l":{"type":"array","items":{"type":"object"}},"p":{"type":"object","anyOf":[{"properties":{"below":{}}}]}},"allOf":[{"properties":{"a":{}}}],"not":{"properties":{"l":{"items":{"properties":{"b":{}}}}}}}`, []string{
+			"s.properties[a]: Required value: because it is defined in s.allOf[0].properties[a]",
+			"s.properties[l].items.properties[b]: Required value: because it is defined in s.not.properties[l].items.properties[b]"}},
+		"int or string or more": {`{"type":"object","properties":{"a":{"x-kubernetes-int-or-string":true,"x-kubernetes-preserve-unknown-fields":true}}}`, []string{
+			"s.properties[a].x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if x-kubernetes-int-or-string is true"}},
+		"root is a list": {`{"type":"array","items":{"type":"string"}}`, []string{`s.type: Invalid value: "array": must be object at the root`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := messages(Check(field.NewPath("s"), read(t, c.schema))); !slices.Equal(got, c.want) {
@@ -110,7 +115,8 @@ func TestDefault(t *testing.T) {
 func TestValidate(t *testing.T) {
 	const s = `{"type":"object","required":["r"],"properties":{"r":{"type":"string"},
 		"e":{"type":"string","enum":["a","b"]},"m":{"type":"string","maxLength":2},"i":{"type":"integer","format":"int32"},
-		"l":{"type":"array","maxItems":1,"items":{"type":"string"}},"ios":{"x-kubernetes-int-or-string":true}}}`
+		"l":{"type":"array","maxItems":1,"items":{"type":"string"}},"ios":{"x-kubernetes-int-or-string":true},
+		"tf":{"type":"string","format":"int32"},"nf":{"type":"number","format":"ipv4"},"ip":{"type":"string","format":"ipv4"}}}`
 	v, err := NewValidator(props(t, s))
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +128,9 @@ func TestValidate(t *testing.T) {
 		{`{"r":"x","e":"c"}`, `e: Unsupported value: "c": supported values: "a", "b"`},
 		{`{"r":"x","m":"abc"}`, "m: Too long: may not be more than 2 bytes"},
 		{`{"r":"x","l":["a","b"]}`, "l: Too many: 2: must have at most 1 item"},
+		{`{"r":"x","tf":1}`, `tf: Invalid value: "integer": tf in body must be of type string: "integer"`},
+		{`{"r":"x","nf":true}`, `nf: Invalid value: "boolean": nf in body must be of type number: "boolean"`},
+		{`{"r":"x","ip":"a"}`, `ip: Invalid value: "a": ip in body must be of type ipv4: "a"`},
 		{`{"r":"x","ios":true}`, `ios: Invalid value: "boolean": ios in body must be of type integer,string: "boolean"`},
 	} {
 		if got := strings.Join(messages(v.Validate(nil, value(t, c.value))), "; "); got != c.want {
@@ -138,6 +147,8 @@ func TestValidateLists(t *testing.T) {
 		{`{"s":["a","b"],"m":[{"k":"a"},{"k":"b"}]}`, ""},
 		{`{"s":["a","b","a","a"]}`, `s[2]: Duplicate value: "a"`},
 		{`{"m":[{"k":"a","v":1},{"k":"a","v":2}]}`, `m[1]: Duplicate value: {"k":"a"}`},
+		{`{"m":[{"k":"a"},5,{"k":"a"}]}`, `m[1]: Invalid value: 5: must be an object for an array of list-type map`},
+		{`{"m":[null,null]}`, `m[1]: Duplicate value: {}`},
 	} {
 		if got := strings.Join(messages(ValidateLists(nil, read(t, s), value(t, c.value))), "; "); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.value, got, c.want)
@@ -153,6 +164,17 @@ func TestCoerceRoot(t *testing.T) {
 	}
 	if _, err := CoerceRoot(value(t, `{"metadata":{"labels":{"a":1}}}`), true); err == nil {
 		t.Error("labels that are numbers were taken")
+	}
+}
+
+func TestParseFieldPath(t *testing.T) {
+	for path, want := range map[string][]string{
+		".spec.a": {"spec", "a"}, ".spec['a-b'].c": {"spec", "a-b", "c"}, ".a[0]": nil, "a": nil, ".a['b": nil,
+	} {
+		got, err := ParseFieldPath(path)
+		if !slices.Equal(got, want) && want != nil || (err != nil) != (want == nil) {
+			t.Errorf("%s: got %q, %v", path, got, err)
+		}
 	}
 }
 

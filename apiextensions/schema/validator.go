@@ -22,7 +22,11 @@ type Validator struct {
 // NewValidator compiles a schema.
 func NewValidator(props *apiextensionsv1.JSONSchemaProps) (*Validator, error) {
 	s, err := ToOpenAPI(props, func(s *spec.Schema) {
-		if !KnownFormat(s.Format) {
+		var typ string
+		if len(s.Type) == 1 {
+			typ = s.Type[0]
+		}
+		if !KnownFormat(typ, s.Format) {
 			s.Format = ""
 		}
 	})

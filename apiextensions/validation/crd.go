@@ -17,13 +17,19 @@ import (
 	"triplane/apiextensions/schema"
 )
 
-// Rules validates the CEL rules of a structural schema, whose root is at path.
-// Nil leaves them unjudged.
-type Rules func(ctx context.Context, path *field.Path, root *schema.Schema) field.ErrorList
+// Rules validates the CEL rules of a structural schema, whose root is at path, but
+// for nodes of which skip reports true.
+type Rules func(ctx context.Context, path *field.Path, root *schema.Schema, skip func(*field.Path) bool) field.ErrorList
 
 // Validator validates CRDs.
 type Validator struct {
+	// Rules and DefaultRules may be nil, which leaves out what they validate.
 	Rules Rules
+	// DefaultRules validates defaults by the rules of their schemas.
+	DefaultRules schema.DefaultRules
+
+	// stays is what the CRD that is updated has wrong already.
+	stays stays
 }
 
 // Validate validates a new CRD.
@@ -53,6 +59,12 @@ func validateName(crd *apiextensionsv1.CustomResourceDefinition) (errs field.Err
 // ValidateUpdate validates a change of a CRD.
 func (v *Validator) ValidateUpdate(ctx context.Context, crd, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	errs := v.spec(ctx, crd, old)
+	if len(errs) > 0 {
+		if before := staysOf(old); before != (stays{}) {
+			lenient := &Validator{Rules: v.Rules, DefaultRules: v.DefaultRules, stays: before}
+			errs = lenient.spec(ctx, crd, old)
+		}
+	}
 	errs = append(errs, validateTrust(crd, old)...)
 	spec := field.NewPath("spec")
 	if IsTrue(old, apiextensionsv1.Established) {
@@ -99,7 +111,7 @@ func (v *Validator) spec(ctx context.Context, crd, old *apiextensionsv1.CustomRe
 	h := hoist(spec)
 	if h.validation == nil || h.validation.OpenAPIV3Schema == nil {
 		for i := range spec.Versions {
-			if s := spec.Versions[i].Schema; s == nil || s.OpenAPIV3Schema == nil {
+			if s := spec.Versions[i].Schema; (s == nil || s.OpenAPIV3Schema == nil) && v.needsSchema(spec, &spec.Versions[i]) {
 				errs = append(errs, field.Required(path.Child("versions").Index(i).Child("schema", "openAPIV3Schema"), ""))
 			}
 		}
@@ -108,13 +120,19 @@ func (v *Validator) spec(ctx context.Context, crd, old *apiextensionsv1.CustomRe
 	errs = append(errs, requiredNames(&spec.Names, path.Child("names"))...)
 	errs = append(errs, validateNames(&spec.Names, path.Child("names"))...)
 
-	top := v.version(ctx, h.asVersion(), path, "validation", hasStatus(spec))
+	top := v.version(ctx, h.asVersion(), path, "validation", hasStatus(spec), spec.PreserveUnknownFields)
 	errs = append(errs, top...)
 	if spec.Conversion != nil && spec.Conversion.Strategy != apiextensionsv1.NoneConverter && spec.PreserveUnknownFields {
 		errs = append(errs, field.Invalid(path.Child("conversion", "strategy"), spec.Conversion.Strategy,
 			"must be None if spec.preserveUnknownFields is true"))
 	}
 	return append(errs, validateConversion(spec.Conversion, recognizedBefore(old), path.Child("conversion"))...)
+}
+
+// needsSchema reports whether a version has to have a schema: where old versions have
+// none, those that are served and pruned.
+func (v *Validator) needsSchema(spec *apiextensionsv1.CustomResourceDefinitionSpec, version *apiextensionsv1.CustomResourceDefinitionVersion) bool {
+	return !v.stays.noSchema || version.Served && !spec.PreserveUnknownFields
 }
 
 func hasStatus(spec *apiextensionsv1.CustomResourceDefinitionSpec) bool {
@@ -145,7 +163,7 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 		}
 		own := h.own(version)
 		status := version.Subresources != nil && version.Subresources.Status != nil
-		errs = append(errs, v.version(ctx, &own, at, "schema", status)...)
+		errs = append(errs, v.version(ctx, &own, at, "schema", status, spec.PreserveUnknownFields)...)
 	}
 	if len(names) != len(spec.Versions) {
 		errs = append(errs, field.Invalid(path, internalVersions(spec), "must contain unique version names"))
@@ -161,9 +179,9 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 }
 
 // version validates what a version has of its own, or what all have in common.
-func (v *Validator) version(ctx context.Context, version *apiextensionsv1.CustomResourceDefinitionVersion, path *field.Path, schemaName string, status bool) field.ErrorList {
+func (v *Validator) version(ctx context.Context, version *apiextensionsv1.CustomResourceDefinitionVersion, path *field.Path, schemaName string, status, preserve bool) field.ErrorList {
 	var errs field.ErrorList
-	errs = append(errs, v.schema(ctx, version.Schema, status, path.Child(schemaName))...)
+	errs = append(errs, v.schema(ctx, version.Schema, status, preserve, path.Child(schemaName))...)
 	errs = append(errs, validateSubresources(version.Subresources, path.Child("subresources"))...)
 	for i := range version.AdditionalPrinterColumns {
 		errs = append(errs, validateColumn(&version.AdditionalPrinterColumns[i], path.Child("additionalPrinterColumns").Index(i))...)

@@ -1,12 +1,16 @@
 package validation
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/apiextensions/schema"
 )
 
 func widget(t *testing.T, changes ...func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
@@ -57,6 +61,31 @@ func TestValidate(t *testing.T) {
 		"default": {func(c CRD) {
 			root(c).Properties["a"] = apiextensionsv1.JSONSchemaProps{Type: "string", Default: &apiextensionsv1.JSON{Raw: []byte("5")}}
 		}, []string{`spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer"`}},
+		"types that are none": {func(c CRD) {
+			root(c).Properties["a"] = apiextensionsv1.JSONSchemaProps{Type: "null"}
+		}, []string{"spec.validation.openAPIV3Schema.properties[a].type: Forbidden: type cannot be set to null, use nullable as an alternative",
+			`spec.validation.openAPIV3Schema.properties[a].type: Unsupported value: "null": supported values: "array", "boolean", "integer", "number", "object", "string"`}},
+		"default of an embedded resource": {func(c CRD) {
+			embedded := apiextensionsv1.JSONSchemaProps{Type: "object", XEmbeddedResource: true, Properties: map[string]apiextensionsv1.JSONSchemaProps{
+				"metadata": {Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
+					"labels": {Type: "object", Default: &apiextensionsv1.JSON{Raw: []byte(`{"a b":"c"}`)}, AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true}}}}}}
+			root(c).Properties["a"] = embedded
+		}, []string{`spec.validation.openAPIV3Schema.properties[a].properties[metadata].properties[labels].default: Invalid value: {"a b":"c"}: must result in valid metadata: ` +
+			`metadata.labels: Invalid value: "a b": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`}},
+		"default without a kind": {func(c CRD) {
+			root(c).Properties["a"] = apiextensionsv1.JSONSchemaProps{Type: "object", XEmbeddedResource: true, XPreserveUnknownFields: new(true),
+				Default: &apiextensionsv1.JSON{Raw: []byte(`{"apiVersion":"v1"}`)}}
+		}, []string{`spec.validation.openAPIV3Schema.properties[a].default: Invalid value: {"apiVersion":"v1"}: must result in valid metadata: spec.validation.openAPIV3Schema.properties[a].default.kind: Required value`}},
+		"rule": {func(c CRD) {
+			root(c).XValidations = apiextensionsv1.ValidationRules{{Rule: "true", Message: "a\nb", FieldPath: ".x"}}
+		}, []string{`spec.validation.openAPIV3Schema.x-kubernetes-validations[0].message: Invalid value: "a\nb": must not contain line breaks`,
+			`spec.validation.openAPIV3Schema.x-kubernetes-validations[0].fieldPath: Invalid value: ".x": must be a valid path`}},
+		"a list's keys and items": {func(c CRD) {
+			listType := "map"
+			root(c).Properties["a"] = apiextensionsv1.JSONSchemaProps{Type: "array", XListType: &listType,
+				Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}}}
+		}, []string{"spec.validation.openAPIV3Schema.properties[a].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map",
+			`spec.validation.openAPIV3Schema.properties[a].items.type: Invalid value: "string": must be object if parent array's x-kubernetes-list-type is map`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -67,6 +96,25 @@ func TestValidate(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(c.want, "\n     "))
 			}
 		})
+	}
+}
+
+// Rules of nodes with errors, at them or below, are not compiled.
+func TestWrongNodesHaveNoRules(t *testing.T) {
+	crd := widget(t, func(c *apiextensionsv1.CustomResourceDefinition) {
+		root(c).Properties["a"] = apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
+			"b": {Type: "array", UniqueItems: true, Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}}}}}
+	})
+	skipped := map[string]bool{}
+	v := &Validator{Rules: func(_ context.Context, path *field.Path, _ *schema.Schema, skip func(*field.Path) bool) field.ErrorList {
+		for _, name := range []string{"a", "spec"} {
+			skipped[name] = skip(path.Child("properties").Key(name))
+		}
+		skipped[""] = skip(path)
+		return nil
+	}}
+	if errs := v.Validate(t.Context(), crd); len(errs) != 1 || !skipped["a"] || !skipped[""] || skipped["spec"] {
+		t.Errorf("got %v, skipped %v", errs, skipped)
 	}
 }
 
@@ -84,13 +132,40 @@ func TestValidateUpdate(t *testing.T) {
 	}
 }
 
-func TestParseFieldPath(t *testing.T) {
-	for path, want := range map[string][]string{
-		".spec.a": {"spec", "a"}, ".spec['a-b'].c": {"spec", "a-b", "c"}, ".a[0]": nil, "a": nil, ".a['b": nil,
-	} {
-		got, err := ParseFieldPath(path)
-		if !slices.Equal(got, want) && want != nil || (err != nil) != (want == nil) {
-			t.Errorf("%s: got %q, %v", path, got, err)
-		}
+// What a stored CRD has wrong may stay, and other wrongs may not come.
+func TestUpdateOfInvalid(t *testing.T) {
+	set, mapList := "set", "map"
+	listOf := func(listType *string, item apiextensionsv1.JSONSchemaProps, keys ...string) apiextensionsv1.JSONSchemaProps {
+		return apiextensionsv1.JSONSchemaProps{Type: "array", XListType: listType, XListMapKeys: keys,
+			Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &item}}
+	}
+	type CRD = *apiextensionsv1.CustomResourceDefinition
+	wrongs := map[string]func(CRD){
+		"no schema":      func(c CRD) { c.Spec.Versions[0].Schema, c.Spec.PreserveUnknownFields = nil, true },
+		"not structural": func(c CRD) { root(c).Type, c.Spec.PreserveUnknownFields = "", true },
+		"another type":   func(c CRD) { root(c).Properties["a"] = apiextensionsv1.JSONSchemaProps{Type: "text"} },
+		"a set of objects": func(c CRD) {
+			root(c).Properties["a"] = listOf(&set, apiextensionsv1.JSONSchemaProps{Type: "object"})
+		},
+		"keys that are not required": func(c CRD) {
+			root(c).Properties["a"] = listOf(&mapList, apiextensionsv1.JSONSchemaProps{Type: "object",
+				Properties: map[string]apiextensionsv1.JSONSchemaProps{"k": {Type: "string"}}}, "k")
+		},
+	}
+	for name, wrong := range wrongs {
+		t.Run(name, func(t *testing.T) {
+			v := &Validator{}
+			if errs := v.ValidateUpdate(t.Context(), widget(t, wrong), widget(t)); len(errs) == 0 {
+				t.Error("it came")
+			}
+			changed := widget(t, wrong, func(c CRD) { c.Spec.Names.ShortNames = []string{"w"} })
+			if errs := v.ValidateUpdate(t.Context(), changed, widget(t, wrong)); len(errs) > 0 {
+				t.Errorf("it may not stay: %v", errs)
+			}
+			changed.Spec.Names.ShortNames = []string{"W"}
+			if errs := v.ValidateUpdate(t.Context(), changed, widget(t, wrong)); len(errs) != 1 {
+				t.Errorf("another error came: %v", errs)
+			}
+		})
 	}
 }

@@ -13,8 +13,9 @@ import (
 )
 
 // schema validates the schema of a version, or of all. Rules are looked at only
-// where the schema is structural.
-func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResourceValidation, status bool, path *field.Path) field.ErrorList {
+// where the schema is structural, as it has to be where objects are pruned; preserve
+// says that they are not.
+func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResourceValidation, status, preserve bool, path *field.Path) field.ErrorList {
 	if cv == nil || cv.OpenAPIV3Schema == nil {
 		return nil
 	}
@@ -26,24 +27,22 @@ func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResour
 	if props.Nullable {
 		errs = append(errs, field.Forbidden(path.Child("openAPIV3Schema.nullable"), "nullable cannot be true at the root"))
 	}
-	structural, unreadable := readStructural(props)
+	var structural *schema.Schema
+	var unreadable error
 	sound := false
-	if unreadable == nil {
-		if more := schema.Check(at, structural); len(more) > 0 {
-			errs = append(errs, more...)
-		} else if more, err := schema.CheckDefaults(at, structural); err != nil {
-			errs = append(errs, field.Invalid(at, "", fmt.Sprintf("failed to validate defaults: %v", err)))
-		} else {
-			sound = true
-			errs = append(errs, more...)
-		}
+	if !preserve || !v.stays.notStructural {
+		var more field.ErrorList
+		structural, more, unreadable = v.structure(ctx, at, props)
+		sound = unreadable == nil && len(more) == 0
+		errs = append(errs, more...)
 	}
-	errs = append(errs, validateNode(at, props, place{root: true})...)
+	n := nodes{stays: v.stays, wrong: map[string]bool{}}
+	errs = append(errs, n.validate(at, props, place{root: true})...)
 	if unreadable != nil && len(errs) == 0 {
 		errs = append(errs, field.Invalid(at, "", unreadable.Error()))
 	}
 	if sound && v.Rules != nil {
-		errs = append(errs, v.Rules(ctx, at, structural)...)
+		errs = append(errs, v.Rules(ctx, at, structural, n.isWrong)...)
 	}
 	if len(errs) == 0 {
 		if _, err := schema.NewValidator(props); err != nil {
@@ -51,6 +50,22 @@ func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResour
 		}
 	}
 	return errs
+}
+
+// structure returns what keeps a schema from being structural, or what is wrong with
+// its defaults; unreadable is what a skeleton cannot hold.
+func (v *Validator) structure(ctx context.Context, at *field.Path, props *apiextensionsv1.JSONSchemaProps) (s *schema.Schema, errs field.ErrorList, unreadable error) {
+	if s, unreadable = readStructural(props); unreadable != nil {
+		return nil, nil, unreadable
+	}
+	if errs := schema.Check(at, s); len(errs) > 0 {
+		return s, errs, nil
+	}
+	errs, err := schema.CheckDefaults(ctx, at, s, v.DefaultRules)
+	if err != nil {
+		return s, field.ErrorList{field.Invalid(at, "", fmt.Sprintf("failed to validate defaults: %v", err))}, nil
+	}
+	return s, errs, nil
 }
 
 // readStructural reads the skeleton and refuses what it has no place for.
@@ -100,20 +115,7 @@ func eachChild(path *field.Path, p *apiextensionsv1.JSONSchemaProps, f func(*fie
 			return err
 		}
 	}
-	for _, l := range []struct {
-		name string
-		list []apiextensionsv1.JSONSchemaProps
-	}{{"allOf", p.AllOf}, {"anyOf", p.AnyOf}, {"oneOf", p.OneOf}} {
-		for i := range l.list {
-			if err := f(path.Child(l.name).Index(i), &l.list[i]); err != nil {
-				return err
-			}
-		}
-	}
-	if p.Not != nil {
-		return f(path.Child("not"), p.Not)
-	}
-	return nil
+	return schema.EachLogical(path, p, f)
 }
 
 // statusRootFields may stand at the root of a schema whose status is a
@@ -139,8 +141,6 @@ func validateStatusRoot(p *apiextensionsv1.JSONSchemaProps, path *field.Path) fi
 		func() {
 			rest.ExternalDocs, rest.Example, rest.XPreserveUnknownFields, rest.XValidations = nil, nil, nil, nil
 		},
-		// Said by its own rule.
-		func() { rest.Nullable = false },
 	} {
 		zero()
 	}
@@ -163,17 +163,39 @@ type place struct {
 	noDefaults string
 }
 
-func validateNode(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) field.ErrorList {
+// nodes validates the nodes of a schema.
+type nodes struct {
+	stays stays
+	// wrong has the paths of nodes with errors at them or below: their rules have no
+	// types to be compiled with.
+	wrong map[string]bool
+}
+
+func (n *nodes) isWrong(path *field.Path) bool { return len(n.wrong) > 0 && n.wrong[path.String()] }
+
+func (n *nodes) validate(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) field.ErrorList {
 	errs := forbidden(path, p, at)
+	if !n.stays.otherTypes && !isType(p.Type) {
+		errs = append(errs, field.NotSupported(path.Child("type"), p.Type, openAPITypes()))
+	}
 	if a := p.AdditionalProperties; a != nil && len(p.Properties) > 0 && (!a.Allows || a.Schema != nil) {
 		errs = append(errs, field.Forbidden(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
 	}
 	_ = eachChild(path, p, func(cp *field.Path, c *apiextensionsv1.JSONSchemaProps) error {
-		errs = append(errs, validateNode(cp, c, at.down(p, path, cp))...)
+		errs = append(errs, n.validate(cp, c, at.down(p, path, cp))...)
 		return nil
 	})
-	errs = append(errs, validateExtensions(path, p)...)
-	return append(errs, validateListMapKeys(path, p)...)
+	errs = append(errs, n.extensions(path, p)...)
+	if !n.stays.looseKeys {
+		errs = append(errs, validateListMapKeys(path, p)...)
+	}
+	for i := range p.XValidations {
+		errs = append(errs, validateRule(path.Child("x-kubernetes-validations").Index(i), p, &p.XValidations[i])...)
+	}
+	if len(errs) > 0 {
+		n.wrong[path.String()] = true
+	}
+	return errs
 }
 
 // down is the context of a child of p.
@@ -211,13 +233,16 @@ func forbidden(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) f
 	no(p.Type == "null", "type", "type cannot be set to null, use nullable as an alternative")
 	no(p.Items != nil && len(p.Items.JSONSchemas) != 0, "items", "items must be a schema object and not an array")
 	no(p.UniqueItems, "uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
-	if types := []string{"array", "boolean", "integer", "number", "object", "string"}; p.Type != "" && p.Type != "null" && !slices.Contains(types, p.Type) {
-		errs = append(errs, field.NotSupported(path.Child("type"), p.Type, types))
-	}
 	return errs
 }
 
-func validateExtensions(path *field.Path, p *apiextensionsv1.JSONSchemaProps) field.ErrorList {
+func openAPITypes() []string {
+	return []string{"array", "boolean", "integer", "number", "object", "string"}
+}
+
+func isType(name string) bool { return name == "" || slices.Contains(openAPITypes(), name) }
+
+func (n *nodes) extensions(path *field.Path, p *apiextensionsv1.JSONSchemaProps) field.ErrorList {
 	var errs field.ErrorList
 	typed := func(want, ext string) {
 		must := "must be " + want + " if " + ext + " is specified"
@@ -241,7 +266,7 @@ func validateExtensions(path *field.Path, p *apiextensionsv1.JSONSchemaProps) fi
 		if p.Type == "array" && !slices.Contains([]string{"atomic", "set", "map"}, *p.XListType) {
 			errs = append(errs, field.NotSupported(path.Child("x-kubernetes-list-type"), *p.XListType, []string{"atomic", "set", "map"}))
 		}
-		if *p.XListType == "set" {
+		if !n.stays.looseSets {
 			errs = append(errs, validateSetItems(path, p)...)
 		}
 	}
@@ -249,7 +274,7 @@ func validateExtensions(path *field.Path, p *apiextensionsv1.JSONSchemaProps) fi
 }
 
 func validateSetItems(path *field.Path, p *apiextensionsv1.JSONSchemaProps) field.ErrorList {
-	if p.Items == nil || p.Items.Schema == nil {
+	if p.XListType == nil || *p.XListType != "set" || p.Items == nil || p.Items.Schema == nil {
 		return nil
 	}
 	const must = "must be atomic as item of a list with x-kubernetes-list-type=set"
@@ -281,10 +306,13 @@ func validateListMap(path *field.Path, p *apiextensionsv1.JSONSchemaProps) field
 		return errs
 	}
 	if len(p.XListMapKeys) == 0 {
-		return append(errs, field.Required(keysAt, "must not be empty if x-kubernetes-list-type is map"))
+		errs = append(errs, field.Required(keysAt, "must not be empty if x-kubernetes-list-type is map"))
 	}
-	if p.Items == nil || p.Items.Schema == nil {
+	switch {
+	case p.Items == nil:
 		return append(errs, field.Required(path.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
+	case p.Items.Schema == nil:
+		return append(errs, field.Invalid(path.Child("items"), p.Items, "must only have a single schema if x-kubernetes-list-type is map"))
 	}
 	item := p.Items.Schema
 	if item.Type != "object" {

@@ -1,9 +1,6 @@
 package validation
 
 import (
-	"fmt"
-	"strings"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -30,7 +27,7 @@ func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion
 			errs = append(errs, field.Required(at, ""))
 			continue
 		}
-		names, err := ParseFieldPath(p)
+		names, err := schema.ParseFieldPath(p)
 		if err != nil {
 			errs = append(errs, field.Invalid(at, p, "is an invalid path: "+err.Error()))
 			continue
@@ -56,37 +53,4 @@ func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion
 		errs = append(errs, field.TooMany(path, n, maxSelectableFields))
 	}
 	return errs
-}
-
-// ParseFieldPath splits a path of names after dots; names that are no
-// identifiers stand in brackets and quotes: ".spec['a-b']".
-func ParseFieldPath(p string) ([]string, error) {
-	var names []string
-	for rest := p; rest != ""; {
-		switch rest[0] {
-		case '.':
-			rest = rest[1:]
-			end := strings.IndexAny(rest, ".[")
-			if end < 0 {
-				end = len(rest)
-			}
-			names, rest = append(names, rest[:end]), rest[end:]
-		case '[':
-			if !strings.HasPrefix(rest, "['") {
-				return nil, fmt.Errorf("array notation is not allowed")
-			}
-			end := strings.Index(rest, "']")
-			if end < 0 {
-				return nil, fmt.Errorf("unterminated name: %s", rest)
-			}
-			names, rest = append(names, strings.ReplaceAll(rest[2:end], `\'`, `'`)), rest[end+2:]
-		default:
-			word := rest
-			if end := strings.IndexAny(rest, ".["); end >= 0 {
-				word = rest[:end]
-			}
-			return nil, fmt.Errorf("expected [ or . but got: %s", word)
-		}
-	}
-	return names, nil
 }

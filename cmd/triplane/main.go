@@ -2,24 +2,57 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
+	"go.etcd.io/etcd/server/v3/etcdmain"
+
 	"triplane/cmd/triplane/app"
+	"triplane/cmd/triplane/assets"
 	"triplane/internal/worker"
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(os.Args[0], os.Args[1:]); err != nil {
 		fmt.Fprintf(os.Stderr, "triplane: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// run serves until the first signal; the second ends the process at once.
-func run(args []string) error {
+// run does what the name of the program and its arguments ask for.
+func run(program string, args []string) error {
+	switch name, rest := command(program, args); name {
+	case "etcd":
+		etcdmain.Main(append([]string{name}, rest...)) // ends the process
+		return nil
+	case "envtest-assets":
+		if len(rest) != 1 {
+			return errors.New("envtest-assets takes one argument, the directory to make")
+		}
+		return assets.Write(rest[0], os.Stdout)
+	}
+	return serve(args)
+}
+
+// command is which of the commands is asked for, with its arguments; "" is none of
+// them. A program that is installed as etcd is that.
+func command(program string, args []string) (name string, rest []string) {
+	if filepath.Base(program) == "etcd" {
+		return "etcd", args
+	}
+	if len(args) > 0 && (args[0] == "etcd" || args[0] == "envtest-assets") {
+		return args[0], args[1:]
+	}
+	return "", args
+}
+
+// serve runs the API server until the first signal; the second ends the process at
+// once.
+func serve(args []string) error {
 	options, err := app.Parse(args, os.Stdout)
 	if err != nil || options == nil {
 		return err

@@ -45,6 +45,18 @@ func billionLaughs(_ *testing.T, s *target) {
 	}
 }
 
+// Documents that take a parser long, for what they are: brackets that are opened and
+// not closed, indicators in a row. The attacker would fill processors with kilobytes.
+func malformedDocuments(_ *testing.T, s *target) {
+	for _, piece := range []string{"{", "[", "? ", "- ", "&a ", "!!str ", "{a: ", `{"a":`, `[[{"a":[`} {
+		begun := time.Now()
+		code, answer := s.as("mallory").do("POST", "/api/v1/namespaces/default/configmaps", strings.Repeat(piece, (1<<20)/len(piece)))
+		if code < 400 || code >= 500 || len(answer) > 64<<10 || time.Since(begun) > 10*time.Second {
+			s.t.Errorf("%q: %d with %d bytes after %v", piece, code, len(answer), time.Since(begun))
+		}
+	}
+}
+
 // Streams that are reset as soon as they are open. The attacker would have the
 // server work on any number of requests at once, for the price of their heads.
 func rapidReset(_ *testing.T, s *target) {

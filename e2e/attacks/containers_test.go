@@ -62,6 +62,7 @@ func secretsByEnvFrom(_ *testing.T, s *target) {
 			"containers: [{name: c, image: i, env: [{name: E, valueFrom: {secretKeyRef: {name: other, key: k}}}]}]",
 			"initContainers: [{name: d, image: i, envFrom: [{secretRef: {name: other}}]}], containers: [{name: c, image: i}]",
 			"volumes: [{name: v, secret: {secretName: other}}], containers: [{name: c, image: i}]",
+			"volumes: [{name: v, projected: {sources: [{secret: {name: other}}]}}], containers: [{name: c, image: i}]",
 			"imagePullSecrets: [{name: other}], containers: [{name: c, image: i}]",
 		} {
 			s.as("mallory").refused(403, "service account strict does not reference that", "POST", pods,

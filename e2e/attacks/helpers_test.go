@@ -87,6 +87,9 @@ func (s *target) ask(request string, patience time.Duration) (code int, body str
 	return resp.StatusCode, string(b), err
 }
 
+// generous is the patience for what has to come, on a machine that may be busy.
+const generous = 30 * time.Second
+
 // eventually waits until the condition holds.
 func (s *target) eventually(what string, within time.Duration, holds func() bool) {
 	s.t.Helper()

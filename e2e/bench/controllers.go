@@ -4,14 +4,66 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"triplane/e2e/harness"
+	"triplane/kubeapi/controllers"
 )
 
-// controlledName is the server with all of its controllers, whose own rows these
-// are: all other rows are measured without.
-const controlledName = "Triplane, embedded etcd, controllers"
+// Servers with controllers, whose own rows these are: all other rows are measured
+// without. The last two are there to be compared, where -kube-controller-manager says
+// which one.
+const (
+	controlledName         = "Triplane, embedded etcd, controllers"
+	externalControlledName = "Triplane + etcd process, controllers"
+	managerName            = "Triplane + etcd process + kube-controller-manager"
+)
+
+// controlled are the servers with controllers.
+func controlled(p harness.Programs) []kind {
+	all := []kind{{controlledName, measureControllers(func(dir string) (*target, error) {
+		t := &target{}
+		return t, t.triplane(p, dir, "", true, "--controllers=*")
+	})}}
+	if *controllerManager == "" {
+		return all
+	}
+	return append(all,
+		kind{externalControlledName, measureControllers(func(dir string) (*target, error) { return startWithEtcd(p, dir, "--controllers=*") })},
+		kind{managerName, measureControllers(func(dir string) (*target, error) { return startManaged(p, dir) })})
+}
+
+// startManaged starts a server without controllers, and kube-controller-manager beside
+// it: its controllers that Triplane has, too, and without its limit of 20 requests a
+// second, which would be all that is measured.
+func startManaged(p harness.Programs, dir string) (*target, error) {
+	t, err := startWithEtcd(p, dir)
+	if err != nil {
+		return t, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return t, err
+	}
+	keys := filepath.Join(t.dir, "pki")
+	names := slices.DeleteFunc(controllers.Names(), func(name string) bool { return name == "storage-version-migrator-controller" })
+	if err := t.run(*controllerManager, true, "--kubeconfig", t.kubeconfig, "--authentication-kubeconfig", t.kubeconfig, "--authorization-kubeconfig", t.kubeconfig,
+		"--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(port), "--cert-dir", filepath.Join(dir, "manager"),
+		"--controllers", strings.Join(names, ","), "--kube-api-qps", "10000", "--kube-api-burst", "10000", "--use-service-account-credentials",
+		"--service-account-private-key-file", filepath.Join(keys, "sa.key"), "--root-ca-file", filepath.Join(keys, "ca.crt"),
+		"--cluster-signing-cert-file", filepath.Join(keys, "ca.crt"), "--cluster-signing-key-file", filepath.Join(keys, "ca.key")); err != nil {
+		return t, err
+	}
+	b := newBench(t)
+	defer b.loader.close()
+	return t, t.wait(func() error { // it has begun
+		return b.one(request{method: "GET", path: "/api/v1/namespaces/default/serviceaccounts/default", want: http.StatusOK})
+	})
+}
 
 // dependents is how many objects a namespace, or an owner, is deleted with.
 const dependents = 10_000
@@ -19,10 +71,10 @@ const dependents = 10_000
 // measureControllers deletes a namespace, and owners, with many objects. CPU/op and
 // op/s are by object, from the request until the last one is gone; memory is after
 // all of them.
-func measureControllers(p harness.Programs) func(res *results, name string) error {
+func measureControllers(start func(dir string) (*target, error)) func(res *results, name string) error {
 	return func(res *results, server string) error {
-		return withTarget(func(dir string) (*target, error) { return startControlled(p, dir) }, func(t *target) error {
-			time.Sleep(4 * time.Second)
+		return withTarget(start, func(t *target) error {
+			time.Sleep(10 * time.Second)
 			res.addStart(server, t.ready, residentBytes(t.pids))
 			b := newBench(t)
 			defer b.loader.close()
@@ -115,9 +167,4 @@ func (b *bench) emptied(namespace, policy string) bool {
 		Items []struct{} `json:"items"`
 	}
 	return b.get(path+"/configmaps?limit=2&resourceVersion=0", &list) == nil && len(list.Items) < 2
-}
-
-func startControlled(p harness.Programs, dir string) (*target, error) {
-	t := &target{}
-	return t, t.triplane(p, dir, "", true, "--controllers=*")
 }

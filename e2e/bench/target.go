@@ -48,15 +48,14 @@ const (
 
 func kinds(p harness.Programs) []kind {
 	own := []resource{configMaps, pods, flundersCRD}
-	return []kind{
+	return append([]kind{
 		{embeddedName, measureServer(func(dir string) (*target, error) { return startTriplane(p, dir) }, own)},
-		{controlledName, measureControllers(p)},
 		{externalName, measureServer(func(dir string) (*target, error) { return startWithEtcd(p, dir) }, own)},
 		{sampleName, measureServer(func(dir string) (*target, error) { return startSample(p, dir) }, []resource{flunders})},
 		{etcdName, func(res *results, name string) error {
 			return withTarget(func(dir string) (*target, error) { return startEtcd(p, dir) }, func(t *target) error { return measureEtcd(res, name, t) })
 		}},
-	}
+	}, controlled(p)...)
 }
 
 func (t *target) close() {
@@ -140,13 +139,13 @@ func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool, fl
 	return nil
 }
 
-func startWithEtcd(p harness.Programs, dir string) (*target, error) {
+func startWithEtcd(p harness.Programs, dir string, flags ...string) (*target, error) {
 	t := &target{}
 	etcd, err := t.etcd(p, filepath.Join(dir, "etcd"))
 	if err != nil {
 		return t, err
 	}
-	return t, t.triplane(p, filepath.Join(dir, "triplane"), etcd, true)
+	return t, t.triplane(p, filepath.Join(dir, "triplane"), etcd, true, flags...)
 }
 
 // startSample starts the API server of k8s.io/sample-apiserver, alone: it trusts

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"testing"
 )
 
 // Programs are the paths of the built programs.
@@ -53,4 +54,22 @@ func build() (Programs, error) {
 		}
 	}
 	return p, nil
+}
+
+// Tool builds a program of the module e2e/tools, or of one that it requires, and
+// returns its path.
+func Tool(t testing.TB, pkg string, flags ...string) string {
+	t.Helper()
+	p, err := Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Dir(p.Triplane)
+	out := filepath.Join(bin, strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-"))
+	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", out}, flags...), pkg)...)
+	cmd.Dir = filepath.Join(filepath.Dir(bin), "tools")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build %s: %v\n%s", pkg, err, text)
+	}
+	return out
 }

@@ -34,6 +34,23 @@ type Server struct {
 // ready. No controllers run in it unless the flags say so.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	s := prepare(t, args)
+	s.Restart(t)
+	return s
+}
+
+// StartUnready is Start for a server that something keeps from being ready: it returns
+// when requests are answered.
+func StartUnready(t testing.TB, args ...string) *Server {
+	t.Helper()
+	s := prepare(t, args)
+	s.start(t)
+	s.wait(t, "/version")
+	return s
+}
+
+func prepare(t testing.TB, args []string) *Server {
+	t.Helper()
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--controllers") }) {
 		args = append([]string{"--controllers=none"}, args...)
 	}
@@ -43,7 +60,6 @@ func Start(t testing.TB, args ...string) *Server {
 	}
 	s := &Server{Programs: p, DataDir: t.TempDir(), Port: FreePort(t), args: args}
 	s.Kubeconfig = filepath.Join(s.DataDir, "admin.kubeconfig")
-	s.Restart(t)
 	return s
 }
 
@@ -51,17 +67,29 @@ func Start(t testing.TB, args ...string) *Server {
 // was terminated or killed.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	args := append([]string{"--data-dir", s.DataDir, "--secure-port", strconv.Itoa(s.Port), "--bind-address", "127.0.0.1"}, s.args...)
-	s.Process = startProcess(t, s.Programs.Triplane, args...)
-	s.waitReady(t)
+	s.start(t)
+	s.WaitReady(t)
 }
 
-func (s *Server) waitReady(t testing.TB) {
+func (s *Server) start(t testing.TB) {
+	t.Helper()
+	args := append([]string{"--data-dir", s.DataDir, "--secure-port", strconv.Itoa(s.Port), "--bind-address", "127.0.0.1"}, s.args...)
+	s.Process = startProcess(t, s.Programs.Triplane, args...)
+}
+
+// WaitReady waits until the server is ready.
+func (s *Server) WaitReady(t testing.TB) {
+	t.Helper()
+	s.wait(t, "/readyz")
+}
+
+// wait waits until a path is answered with 200.
+func (s *Server) wait(t testing.TB, path string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for {
-		err := s.ready(ctx)
+		err := s.answers(ctx, path)
 		if err == nil {
 			return
 		}
@@ -75,7 +103,7 @@ func (s *Server) waitReady(t testing.TB) {
 	}
 }
 
-func (s *Server) ready(ctx context.Context) error {
+func (s *Server) answers(ctx context.Context, path string) error {
 	if s.Config == nil {
 		config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 		if err != nil {
@@ -88,7 +116,7 @@ func (s *Server) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	return client.RESTClient().Get().AbsPath(path).Do(ctx).Error()
 }
 
 // Kubectl runs kubectl as the administrator and returns what it prints. It fails

@@ -1,10 +1,9 @@
 package published
 
 import (
-	"encoding/json"
+	"cmp"
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,7 +29,7 @@ func TestPublished(t *testing.T) {
 }
 
 func (p *project) use(t *testing.T, s *harness.Server) {
-	root := download(t, p.module+"@"+p.version)
+	root := harness.Module(t, p.module+"@"+p.version)
 	crds := documents(t, root, p.crds, func(m *manifest) bool { return m.Kind == "CustomResourceDefinition" })
 	if len(crds) == 0 {
 		t.Fatalf("%s has no CRDs in %s", p.module, p.crds)
@@ -81,19 +80,6 @@ func (p *project) useExamples(t *testing.T, s *harness.Server, root string, grou
 	s.Kubectl(t, "delete", "-f", file, "--wait=false")
 }
 
-// download fetches a module and returns the folder that it is in.
-func download(t *testing.T, module string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", module)
-	cmd.Dir = t.TempDir() // outside of this module, whose requirements it is not
-	out, err := cmd.Output()
-	var got struct{ Dir, Error string }
-	if jsonErr := json.Unmarshal(out, &got); err != nil || jsonErr != nil || got.Dir == "" {
-		t.Fatalf("go mod download %s: %v %s", module, err, got.Error)
-	}
-	return got.Dir
-}
-
 // manifest is a YAML document as it was published.
 type manifest struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -130,8 +116,10 @@ func documents(t *testing.T, root string, patterns []string, wanted func(*manife
 	return out
 }
 
+// sameObject reports whether both are one object, maybe of two versions.
 func (m *manifest) sameObject(o *manifest) bool {
-	return m.APIVersion == o.APIVersion && m.Kind == o.Kind && m.Namespace == o.Namespace && m.Name == o.Name
+	namespace := func(m *manifest) string { return cmp.Or(m.Namespace, metav1.NamespaceDefault) }
+	return m.GroupVersionKind().GroupKind() == o.GroupVersionKind().GroupKind() && namespace(m) == namespace(o) && m.Name == o.Name
 }
 
 // write puts documents into a file for kubectl.

@@ -5,5 +5,8 @@ package tools
 
 import (
 	_ "go.etcd.io/etcd/server/v3"
+	_ "helm.sh/helm/v4/cmd/helm"
 	_ "k8s.io/sample-apiserver"
+	_ "sigs.k8s.io/controller-runtime/examples/builtins"
+	_ "sigs.k8s.io/controller-runtime/examples/crd"
 )

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"time"
 
 	"triplane/generic/metrics"
 )
@@ -23,12 +22,11 @@ type Auditor struct {
 	policy  *Policy
 	backend Backend
 	metrics *metrics.Audit
-	now     func() time.Time
 }
 
 // New returns an auditor that sends events to a backend; m may be nil.
 func New(p *Policy, b Backend, m *metrics.Audit) *Auditor {
-	return &Auditor{policy: p, backend: b, metrics: m, now: time.Now}
+	return &Auditor{policy: p, backend: b, metrics: m}
 }
 
 // Close closes the backend, after the last request.

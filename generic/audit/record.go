@@ -25,8 +25,6 @@ const (
 	cutUserAgent = "...TRUNCATED"
 	// maxAnnotations bounds the bytes of all annotations of a request.
 	maxAnnotations = 256 << 10
-	// slowRequest is how long a request takes at least whose times are recorded.
-	slowRequest = 500 * time.Millisecond
 )
 
 // MaxObject is the size in bytes of the largest object that is recorded. Where one
@@ -35,9 +33,6 @@ const (
 	MaxObject           = 10 << 20
 	TruncatedAnnotation = "audit.k8s.io/truncated"
 )
-
-// latencyPrefix begins the annotations with the times of slow requests.
-const latencyPrefix = "apiserver.latency.k8s.io/"
 
 // Record is what is recorded of one request. Its methods may be called from any
 // goroutine, and do nothing on nil.
@@ -52,13 +47,6 @@ type Record struct {
 	longRunning bool
 	began       bool // the response has
 	ended       bool
-	latencies   [2]latency
-}
-
-// latency is how long a part of the request took.
-type latency struct {
-	part string
-	took time.Duration
 }
 
 // Request is what is known of a request when its record is opened.
@@ -180,22 +168,6 @@ func (r *Record) annotate(key, value string) {
 		r.event.Annotations = map[string]string{}
 	}
 	r.event.Annotations[key] = value
-}
-
-// Took notes how long authentication or authorization took; it is recorded with
-// slow requests.
-func (r *Record) Took(part string, d time.Duration) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range r.latencies {
-		if l := &r.latencies[i]; l.part == "" || l.part == part {
-			*l = latency{part, d}
-			return
-		}
-	}
 }
 
 // Impersonates records whom the request is made as. constraint is the verb that
@@ -360,15 +332,11 @@ func (r *Record) emit(s Stage) bool {
 	if r.decision.Omits(s) {
 		return true
 	}
-	now := r.auditor.now()
-	if s == StageResponseComplete && !r.longRunning {
-		r.slow(now)
-	}
 	e := &r.event
 	if s != StageResponseComplete && s != StagePanic {
 		e = r.snapshot()
 	}
-	e.Stage, e.StageTimestamp = s, metav1.NewMicroTime(now)
+	e.Stage, e.StageTimestamp = s, metav1.NewMicroTime(time.Now())
 	if m := r.auditor.metrics; m != nil {
 		m.Events.Inc()
 	}
@@ -388,18 +356,4 @@ func (r *Record) snapshot() *Event {
 		e.ResponseStatus = &status
 	}
 	return &e
-}
-
-// slow annotates a request that took long with its times.
-func (r *Record) slow(now time.Time) {
-	total := now.Sub(r.event.RequestReceivedTimestamp.Time)
-	if total < slowRequest {
-		return
-	}
-	r.annotate(latencyPrefix+"total", total.String())
-	for _, l := range r.latencies {
-		if l.part != "" {
-			r.annotate(latencyPrefix+l.part, l.took.String())
-		}
-	}
 }

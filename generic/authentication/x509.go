@@ -103,25 +103,30 @@ func describeCertificate(c *x509.Certificate) string {
 }
 
 // X509 authenticates clients by their TLS certificates: the common name is the
-// user, each organization a group.
-func X509(bundle *CABundle) Request {
+// user, each organization a group. With uids, an attribute of the subject is the user's
+// UID.
+func X509(bundle *CABundle, uids bool) Request {
 	v := &certificateVerifier{bundle: bundle}
 	v.known.limit = maxKnownCertificates
+	userOf := func(c *x509.Certificate) (*Response, error) { return certificateUser(c, uids) }
 	return RequestFunc(func(r *http.Request) (*Response, error) {
 		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 			return nil, nil
 		}
-		return v.verify(r.TLS.PeerCertificates, certificateUser)
+		return v.verify(r.TLS.PeerCertificates, userOf)
 	})
 }
 
-func certificateUser(c *x509.Certificate) (*Response, error) {
+func certificateUser(c *x509.Certificate, uids bool) (*Response, error) {
 	if c.Subject.CommonName == "" {
 		return nil, nil
 	}
-	uid, err := certificateUID(c)
-	if err != nil {
-		return nil, err
+	uid := ""
+	if uids {
+		var err error
+		if uid, err = certificateUID(c); err != nil {
+			return nil, err
+		}
 	}
 	sum := sha256.Sum256(c.Raw)
 	return &Response{User: &user.Info{

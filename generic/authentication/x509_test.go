@@ -89,7 +89,7 @@ func TestX509(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	auth := X509(bundle)
+	auth := X509(bundle, true)
 	withUID := pkix.Name{CommonName: "u", Organization: []string{"g", "h"}, ExtraNames: []pkix.AttributeTypeAndValue{{Type: uidOID, Value: "id"}}}
 	for range 2 { // the second time from memory
 		response, err := ask(auth, ca.issue(t, withUID, nil))
@@ -186,7 +186,7 @@ func BenchmarkX509(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	auth, r := X509(bundle), httptest.NewRequest(http.MethodGet, "/", nil)
+	auth, r := X509(bundle, true), httptest.NewRequest(http.MethodGet, "/", nil)
 	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{ca.issue(b, pkix.Name{CommonName: "u"}, nil)}}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -29,6 +29,8 @@ type Version struct {
 	// Aggregated is what the aggregated form shows; nil derives it from
 	// Resources.
 	Aggregated []apidiscoveryv2.APIResourceDiscovery
+	// Custom says that CustomResourceDefinitions define the version.
+	Custom bool
 	// Stale says that the version's server did not answer lately.
 	Stale bool
 	// FullKinds fills in the group and version of kinds in the aggregated form
@@ -53,6 +55,8 @@ type Groups struct {
 	changes changes
 	// documents made since the last change of any group
 	documents map[documentKey]*document
+	// unhashed hides in which version resources are stored.
+	unhashed bool
 }
 
 // group is one group with what was made from it since it changed.
@@ -69,10 +73,24 @@ func NewGroups() *Groups {
 	return &Groups{groups: map[string]*group{}, changed: make(chan struct{}), documents: map[documentKey]*document{}}
 }
 
+// HideStorageVersions leaves the hashes of storage versions out of what is set from now
+// on.
+func (g *Groups) HideStorageVersions() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unhashed = true
+}
+
 // Set enters a version, or replaces it.
 func (g *Groups) Set(v Version) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.unhashed {
+		v.Resources = slices.Clone(v.Resources)
+		for i := range v.Resources {
+			v.Resources[i].StorageVersionHash = ""
+		}
+	}
 	e := g.groups[v.GroupVersion.Group]
 	if e == nil {
 		e = &group{name: v.GroupVersion.Group, versions: map[string]Version{}}

@@ -25,6 +25,10 @@ type Shared struct {
 	MaxRequestBodyBytes int64
 	// CBOR lets bodies, answers and watches travel as CBOR.
 	CBOR bool
+	// UnreadDeletion lets objects be deleted that cannot be read from storage.
+	UnreadDeletion bool
+	// NoInitialEvents refuses watches that are to begin with what there is.
+	NoInitialEvents bool
 	// MinRequestTimeout is the lower bound of a watch's random duration.
 	MinRequestTimeout time.Duration
 	// Metrics counts what watches send; nil counts nothing.

@@ -1,8 +1,6 @@
 package endpoints
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/generic/discovery"
 	"triplane/generic/endpoints/handlers"
 	"triplane/generic/managedfields"
 	view "triplane/generic/object"
@@ -161,6 +160,8 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		Admission: g.Admission, Authorizer: g.Authorizer,
 		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
 		CBOR:                g.CBOR,
+		UnreadDeletion:      g.UnreadDeletion,
+		NoInitialEvents:     g.NoInitialEvents,
 		MinRequestTimeout:   g.MinRequestTimeout,
 		SchemeName:          g.SchemeName,
 	}
@@ -274,8 +275,7 @@ func (r *Resource) storageVersionHash() string {
 	} else if !r.watches() {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(kind.Group + "/" + kind.Version + "/" + kind.Kind))
-	return base64.StdEncoding.EncodeToString(sum[:8])
+	return discovery.StorageVersionHash(kind)
 }
 
 // watches reports whether lists of the resource can be watched.

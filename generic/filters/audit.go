@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"triplane/generic/audit"
 	"triplane/generic/authorization"
@@ -78,7 +79,25 @@ func (e *exchange) completeAudit() {
 	if e.status == 0 && !e.hijacked && errors.Is(e.Err(), context.DeadlineExceeded) {
 		e.Audit.Responds(http.StatusGatewayTimeout) // which withDeadline answers
 	}
+	if !e.longRunning {
+		e.auditSlow()
+	}
 	e.Audit.Complete()
+}
+
+// latencyPrefix begins the annotations with the times of slow requests.
+const latencyPrefix = "apiserver.latency.k8s.io/"
+
+// auditSlow annotates a request that took long with where the time went.
+func (e *exchange) auditSlow() {
+	total := time.Since(e.Received)
+	if total < slowRequest {
+		return
+	}
+	e.Audit.Annotate(latencyPrefix+"total", total.String())
+	for part, took := range e.Parts() {
+		e.Audit.Annotate(latencyPrefix+part.String(), took.String())
+	}
 }
 
 // auditUnauthenticated opens the record of a request that is about to be answered

@@ -107,6 +107,43 @@ func TestAuditOfTimeouts(t *testing.T) {
 	}
 }
 
+func TestAuditOfSlowRequests(t *testing.T) {
+	late := time.Second
+	h, k := audited(audit.LevelRequest, func(w http.ResponseWriter, r *http.Request) {
+		exchangeOf(r).Received = time.Now().Add(-late)
+		request.Spent(r.Context(), request.MutatingWebhook, time.Millisecond)
+		request.Spent(r.Context(), request.MutatingWebhook, time.Millisecond)
+		request.Spent(r.Context(), request.ValidatingWebhook, 3*time.Millisecond)
+		request.Spent(r.Context(), request.ValidatingWebhook, 2*time.Millisecond)
+		_, _ = w.Write([]byte("x"))
+	}, nil)
+	latencies := func(url string) map[string]string {
+		serve(h, "GET", url, "Authorization", "Bearer admin")
+		found := map[string]string{}
+		for k, v := range k.all[len(k.all)-1].Annotations {
+			if part, ok := strings.CutPrefix(k, latencyPrefix); ok {
+				found[part] = v
+			}
+		}
+		return found
+	}
+	slow := latencies("/api/v1/namespaces/n/pods")
+	for part, want := range map[string]string{"mutating-webhook": "2ms", "validating-webhook": "3ms", "total": "", "authentication": "", "authorization": "", "response-write": ""} {
+		if d, err := time.ParseDuration(slow[part]); err != nil || d <= 0 || want != "" && slow[part] != want {
+			t.Errorf("%s took %q, want %s", part, slow[part], want)
+		}
+	}
+	if len(slow) != 6 {
+		t.Errorf("%v", slow)
+	}
+	if watch := latencies("/api/v1/namespaces/n/pods?watch=1"); len(watch) > 0 {
+		t.Errorf("a watch has %v", watch)
+	}
+	if late = 0; len(latencies("/api/v1/namespaces/n/pods")) > 0 {
+		t.Error("a fast request is annotated")
+	}
+}
+
 func TestNoAuditCostsNothing(t *testing.T) {
 	o := testOptions()
 	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,7 @@ import (
 	"triplane/generic/authentication"
 	"triplane/generic/authentication/user"
 	"triplane/generic/metrics"
+	"triplane/generic/request"
 )
 
 // AuthenticationOptions is who may be a user.
@@ -46,7 +47,7 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 			e := exchangeOf(r)
 			start := time.Now()
 			response, err := auth.AuthenticateRequest(r)
-			e.Audit.Took("authentication", time.Since(start))
+			e.Spent(request.Authentication, time.Since(start))
 			if m != nil {
 				took.Observe(metrics.Took(start))
 				if response != nil && err == nil {

@@ -36,6 +36,7 @@ func Chain(director http.Handler, o Options) http.Handler {
 		withImpersonation(o.AuthorizationOptions, o.Metrics),
 		withPriorityAndFairness(o.PriorityAndFairnessOptions, o.InFlightOptions, o.Metrics),
 		withAuthorization(o.AuthorizationOptions, o.Metrics),
+		withPlainAnswers(o.CompressionOptions),
 	}
 	handler := director
 	for i := len(filters) - 1; i >= 0; i-- {

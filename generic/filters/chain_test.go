@@ -46,7 +46,7 @@ func testOptions() Options {
 				authentication.AuthenticatedGroup(authentication.Bearer(testTokens)), authentication.Anonymous()),
 			APIAudiences: []string{"api"},
 		},
-		AuthorizationOptions: AuthorizationOptions{authorization.Union(authorization.SystemMasters(), granted{})},
+		AuthorizationOptions: AuthorizationOptions{Authorization: authorization.Union(authorization.SystemMasters(), granted{})},
 		Settings:             within(time.Minute),
 		Metrics:              metrics.New(),
 		WaitGroupOptions:     WaitGroupOptions{&WaitGroup{}},

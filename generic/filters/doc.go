@@ -28,6 +28,7 @@
 //	impersonation        as whom; 403
 //	priorityAndFairness  seats and queues by flow, or limits in flight; 429
 //	authorization        may they; 403
+//	plainAnswers         answers are not compressed
 //
 // Each filter's file says what it does, which options it has, which metrics it
 // feeds, and why it stands where it does. A filter that does not apply, because

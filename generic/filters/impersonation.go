@@ -33,7 +33,7 @@ func withImpersonation(o AuthorizationOptions, m *metrics.Registry) filter {
 	if authz == nil {
 		authz = authorization.AlwaysAllow{}
 	}
-	modes := newImpersonationModes(authz, m)
+	modes := newImpersonationModes(authz, o.PlainImpersonation, m)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			wanted := wantedUser(r.Header)

@@ -36,7 +36,7 @@ func impersonate(authz authorizer.Authorizer, requestor *user.Info, h http.Heade
 	if wanted.Name == "" {
 		return nil, http.StatusBadRequest
 	}
-	constraint, refusal := newImpersonationModes(authz, nil).check(e, wanted)
+	constraint, refusal := newImpersonationModes(authz, false, nil).check(e, wanted)
 	if refusal != nil {
 		return nil, int(refusal.ErrStatus.Code)
 	}

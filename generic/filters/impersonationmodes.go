@@ -48,12 +48,12 @@ type impersonationModes struct {
 	lastGood map[string]int
 }
 
-func newImpersonationModes(authz authorizer.Authorizer, registry *metrics.Registry) *impersonationModes {
+func newImpersonationModes(authz authorizer.Authorizer, plain bool, registry *metrics.Registry) *impersonationModes {
 	var m *metrics.Impersonation
 	if registry != nil {
 		m = registry.Impersonation
 	}
-	return &impersonationModes{authz: authz, metrics: m, lastGood: map[string]int{}, modes: []impersonationMode{
+	all := []impersonationMode{
 		{associatedNode, isAssociatedNode, func(*user.Info) authorizer.Attributes {
 			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "nodes", Name: "*"}
 		}},
@@ -66,7 +66,11 @@ func newImpersonationModes(authz authorizer.Authorizer, registry *metrics.Regist
 		}},
 		{"user-info", isPlainUser, nil},
 		{"", func(_, _ *user.Info) bool { return true }, nil},
-	}}
+	}
+	if plain {
+		all = all[len(all)-1:]
+	}
+	return &impersonationModes{authz: authz, metrics: m, lastGood: map[string]int{}, modes: all}
 }
 
 func onlyName(wanted *user.Info) bool {

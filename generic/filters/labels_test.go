@@ -87,3 +87,41 @@ func TestAnswersToAnythingMakeBoundedSeries(t *testing.T) {
 		}
 	}
 }
+
+// FuzzLabels sends whatever request to a server that knows of nothing. None of what
+// it says becomes a label, and there are not more series than of those before it.
+func FuzzLabels(f *testing.F) {
+	for _, seed := range [][5]string{
+		{"GET", "/api/v1/namespaces/n/pods/p/log", "watch=1", "agent", "admin"}, {"POST", "/apis/g/v/r", "dryRun=All&fieldValidation=Strict", "kube-scheduler/v1", "alice"},
+		{"BREW", "/apis/g/v/watch/namespaces//r//s", "timeout=x", "", "wrong"}, {"PATCH", "//api//v1/./proxy/nodes/n/", "fieldValidation=%00", "kube-controller-manager", ""},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
+	}
+	o := testOptions()
+	chain := Chain(http.NotFoundHandler(), o)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		chain.ServeHTTP(httptest.NewRecorder(), hostile(random))
+	}
+	f.Fuzz(func(t *testing.T, method, path, query, agent, token string) {
+		const mark = "mark7f3a"
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Method, r.URL.Path, r.URL.RawQuery = method, strings.ReplaceAll(path, "x", mark), strings.ReplaceAll(query, "x", mark)
+		r.Header = http.Header{"User-Agent": {agent + mark}, "Authorization": {"Bearer " + token}}
+		chain.ServeHTTP(httptest.NewRecorder(), r)
+		families, err := o.Metrics.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		series := 0
+		for _, family := range families {
+			series += len(family.Metric)
+			if strings.Contains(family.String(), mark) {
+				t.Fatalf("%s has a label of the request's own", family.GetName())
+			}
+		}
+		if series > 400 {
+			t.Fatalf("there are %d series", series)
+		}
+	})
+}

@@ -45,7 +45,7 @@ func withMetrics(m *metrics.Registry) filter {
 					code = http.StatusOK // net/http answers
 				}
 				m.Requests.Observe(&metrics.Done{
-					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: time.Since(e.Received),
+					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: time.Since(e.Received), Outside: e.Outside(),
 					DryRun: isDryRun(r, &e.info), Client: client, LongRunning: e.longRunning,
 					Body: r.ContentLength, Validation: fieldValidation(r, &e.info), Deprecation: e.Deprecation,
 				})

@@ -13,6 +13,7 @@ type Options struct {
 	AuthenticationOptions
 	AuditOptions
 	AuthorizationOptions
+	CompressionOptions
 	PriorityAndFairnessOptions
 
 	// Metrics counts requests and decisions; nil counts nothing.

@@ -6,6 +6,7 @@ import (
 
 	"triplane/generic/flowcontrol"
 	"triplane/generic/metrics"
+	"triplane/generic/request"
 )
 
 // PriorityAndFairnessOptions is what API priority and fairness needs.
@@ -39,7 +40,9 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 			t := &e.ticket
 			control.Classify(flowcontrol.Request{User: e.User, Info: &e.info, Query: r.URL.RawQuery}, t)
 			setFlowHeaders(w.Header(), t)
-			if t.Enter(e, e.patience()) != "" {
+			rejection := t.Enter(e, e.patience())
+			e.Spent(request.QueueWait, t.Waited())
+			if rejection != "" {
 				tooManyRequests(w, r, m)
 				return
 			}

@@ -47,7 +47,9 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.begin(http.StatusOK)
 	}
+	timer := request.Time(w.state, request.ResponseWrite)
 	n, err := w.write(p)
+	timer.Stop()
 	w.bytes += int64(n)
 	return n, err
 }

@@ -65,7 +65,8 @@ type Ticket struct {
 	hash          uint64
 	width
 
-	left atomic.Bool
+	left   atomic.Bool
+	waited time.Duration // by Enter
 
 	// Below guarded by the level's mutex.
 	phase            phase
@@ -125,6 +126,8 @@ func (t *Ticket) Enter(ctx context.Context, limit time.Duration) Rejection {
 	if !waits {
 		return reason
 	}
+	begun := l.clock.Now()
+	defer func() { t.waited = l.clock.Since(begun) }()
 	timer := l.clock.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -139,6 +142,9 @@ func (t *Ticket) Enter(ctx context.Context, limit time.Duration) Rejection {
 		return l.giveUp(t, Cancelled)
 	}
 }
+
+// Waited is how long Enter waited.
+func (t *Ticket) Waited() time.Duration { return t.waited }
 
 // Leave gives the seats back, once; those that the estimate says a write's
 // watchers occupy are given back later.

@@ -33,6 +33,8 @@ type Admission struct {
 	conditions conditionMetrics
 	validating policyMetrics
 	mutating   policyMetrics
+
+	certificates *Certificates
 }
 
 // webhookMetrics are about calls of webhooks.
@@ -55,7 +57,7 @@ type policyMetrics struct {
 
 const admissionPrefix = "apiserver_admission_"
 
-func newAdmission(r prometheus.Registerer) *Admission {
+func newAdmission(r prometheus.Registerer, webhooks *Certificates) *Admission {
 	outcome := []string{"type", "operation", "rejected"}
 	buckets := []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5}
 	a := &Admission{
@@ -68,9 +70,18 @@ func newAdmission(r prometheus.Registerer) *Admission {
 			Help:       "Seconds that a phase of admission took, by operation and whether a plugin refused, as quantiles of some hours."}, outcome),
 		webhook: newWebhookMetrics(r), conditions: newConditionMetrics(r),
 		validating: newPolicyMetrics(r, "validating"), mutating: newPolicyMetrics(r, "mutating"),
+		certificates: webhooks,
 	}
 	r.MustRegister(a.plugins, a.steps, a.summaries)
 	return a
+}
+
+// Certificates counts those of webhooks.
+func (a *Admission) Certificates() *Certificates {
+	if a == nil {
+		return nil
+	}
+	return a.certificates
 }
 
 func newWebhookMetrics(r prometheus.Registerer) webhookMetrics {

@@ -28,6 +28,9 @@ type Registry struct {
 	// controllers.
 	Clients *Clients
 	Queues  *Queues
+	// WebhookCertificates and AggregatorCertificates count the certificates of
+	// webhooks and of external API servers.
+	WebhookCertificates, AggregatorCertificates *Certificates
 }
 
 // New returns a registry with all of the server's metrics in it, and those of
@@ -44,7 +47,9 @@ func New() *Registry {
 	r.Requests = newRequests(r.Registry)
 	r.Auth = newAuth(r.Registry)
 	r.Audit = newAudit(r.Registry)
-	r.Admission = newAdmission(r.Registry)
+	r.WebhookCertificates = newCertificates(r.Registry, "apiserver_webhooks")
+	r.AggregatorCertificates = newCertificates(r.Registry, "apiserver_kube_aggregator")
+	r.Admission = newAdmission(r.Registry, r.WebhookCertificates)
 	r.Storage = newStorage(r.Registry)
 	r.Watches = newWatches(r.Registry)
 	r.Impersonation = newImpersonation(r.Registry)

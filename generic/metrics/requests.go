@@ -71,7 +71,10 @@ type Done struct {
 	Code     int
 	Bytes    int64
 	Duration time.Duration
-	DryRun   bool
+	// Outside is the part of Duration that is not this server's: webhooks, and the
+	// wait for a turn.
+	Outside time.Duration
+	DryRun  bool
 	// Client is kube-controller-manager or kube-scheduler, "" for others.
 	Client string
 	// LongRunning requests have no meaningful duration for service levels.
@@ -94,7 +97,7 @@ func newRequests(r prometheus.Registerer) *Requests {
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: seconds,
 			Help: "Seconds from a request's arrival to the end of its response."}, with("dry_run", "component")),
 		sli: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_sli_duration_seconds", Buckets: seconds,
-			Help: "Seconds that requests without long-running ones took."}, with("component")),
+			Help: "Seconds that requests took, without long-running ones, webhooks and waits in queues."}, with("component")),
 		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_response_sizes", Buckets: prometheus.ExponentialBuckets(1000, 10, 7),
 			Help: "Bytes of response bodies."}, with("component")),
 		longRunning: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
@@ -133,7 +136,7 @@ func (m *Requests) Observe(d *Done) {
 	}
 	m.observeWrite(s, d)
 	if !d.LongRunning {
-		s.sli.get(s.makeSLI).Observe(seconds)
+		s.sli.get(s.makeSLI).Observe(max(0, (d.Duration - d.Outside).Seconds()))
 		if d.Verb == "GET" || d.Verb == "LIST" {
 			s.sizes.get(s.makeSizes).Observe(float64(d.Bytes))
 		}

@@ -3,6 +3,7 @@ package options
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,6 +35,8 @@ type AuthenticationInputs struct {
 	// AlwaysAllowed says that users may do everything, so that anonymous requests
 	// are refused unless they are asked for.
 	AlwaysAllowed bool
+	// Features reports whether a feature gate is on.
+	Features func(gate string) bool
 	// Egress connects to webhooks and issuers; it may be nil.
 	Egress *egress.Selector
 }
@@ -60,6 +63,16 @@ type Authenticators struct {
 	MaxTokenLifetime, ExtendedTokenLifetime time.Duration
 
 	background []func(context.Context)
+	closers    []func() error
+}
+
+// Close closes the connections to others, when nobody is authenticated any more.
+func (a *Authenticators) Close() error {
+	var errs []error
+	for _, c := range a.closers {
+		errs = append(errs, c())
+	}
+	return errors.Join(errs...)
 }
 
 // Background returns what has to run while requests are authenticated, until its
@@ -86,13 +99,18 @@ func (a *Authenticators) bundles() (all []*authentication.CABundle) {
 	return all
 }
 
-// Build reads the files and makes the authenticators.
-func (o *Authentication) Build(in AuthenticationInputs) (*Authenticators, error) {
+// Build reads the files and makes the authenticators, which have to be closed.
+func (o *Authentication) Build(in AuthenticationInputs) (_ *Authenticators, err error) {
 	a := &Authenticators{Audiences: o.APIAudiences}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
 	if len(a.Audiences) == 0 {
 		a.Audiences = o.ServiceAccount.Issuers
 	}
-	requests, err := o.certificates(a)
+	requests, err := o.certificates(a, in.Features)
 	if err != nil {
 		return nil, err
 	}
@@ -113,18 +131,22 @@ func (o *Authentication) Build(in AuthenticationInputs) (*Authenticators, error)
 }
 
 // certificates makes the authenticators of client certificates.
-func (o *Authentication) certificates(a *Authenticators) (requests []authentication.Request, err error) {
+func (o *Authentication) certificates(a *Authenticators, features func(gate string) bool) (requests []authentication.Request, err error) {
 	if o.RequestHeader.ClientCAFile != "" {
 		if a.RequestHeaderCA, err = authentication.NewCABundle(o.RequestHeader.ClientCAFile); err != nil {
 			return nil, fmt.Errorf("--requestheader-client-ca-file: %w", err)
 		}
-		requests = append(requests, authentication.RequestHeader(a.RequestHeaderCA, o.RequestHeader.config()))
+		config := o.RequestHeader.config()
+		if !features("RemoteRequestHeaderUID") {
+			config.UIDHeaders = nil
+		}
+		requests = append(requests, authentication.RequestHeader(a.RequestHeaderCA, config))
 	}
 	if o.ClientCAFile != "" {
 		if a.ClientCA, err = authentication.NewCABundle(o.ClientCAFile); err != nil {
 			return nil, fmt.Errorf("--client-ca-file: %w", err)
 		}
-		requests = append(requests, authentication.X509(a.ClientCA))
+		requests = append(requests, authentication.X509(a.ClientCA, features("AllowParsingUserUIDFromCertAuth")))
 	}
 	if bundles := a.bundles(); len(bundles) > 0 {
 		a.Authorities = authentication.UnionPool(bundles...)

@@ -111,8 +111,9 @@ func (s *ServiceAccount) externalKeys(a *Authenticators, registry prometheus.Reg
 	if err != nil {
 		return fmt.Errorf("--service-account-signing-endpoint: %w", err)
 	}
+	a.closers = append(a.closers, signer.Close)
 	if s.MaxExpiration > signer.MaxLifetime {
-		return errors.Join(fmt.Errorf("--service-account-max-token-expiration %v is more than the %v that the external signer allows", s.MaxExpiration, signer.MaxLifetime), signer.Close())
+		return fmt.Errorf("--service-account-max-token-expiration %v is more than the %v that the external signer allows", s.MaxExpiration, signer.MaxLifetime)
 	}
 	if s.MaxExpiration == 0 {
 		a.MaxTokenLifetime = signer.MaxLifetime

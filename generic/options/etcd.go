@@ -17,7 +17,10 @@ import (
 // Etcd is where objects are kept.
 type Etcd struct {
 	// Servers of 0 length means the embedded etcd.
-	Servers                   []string
+	Servers []string
+	// Memory, without Servers, keeps objects in the memory of this process rather than in
+	// an etcd; they are gone when it ends. It is for tests, and has no flag.
+	Memory                    bool
 	CAFile, CertFile, KeyFile string
 	Prefix                    string
 	// Overrides are the servers of resources that are kept elsewhere:

@@ -1,40 +1,92 @@
 package options
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
 )
 
 func TestFeatureGates(t *testing.T) {
-	for _, c := range []struct{ value, gate, wrong string }{
+	for _, c := range []struct{ args, gate, wrong string }{
 		{"", "ComponentFlagz", ""},
 		{"", "!" + GateCBOR, ""},
-		{"CBORServingAndStorage=true", GateCBOR, ""},
-		{"kube:CBORServingAndStorage=true,AllAlpha=false", GateCBOR, ""},
-		{"AllAlpha=true", GateCBOR, ""},
-		{"AllAlpha=true,CBORServingAndStorage=false", "!" + GateCBOR, ""},
-		{"AllBeta=false", "!ComponentFlagz", ""},
-		{"PodSecurity=true,JobTrackingWithFinalizers=true", "!" + GateCBOR, ""},
-		{"Nosuch=true", "", "unrecognized feature gate: Nosuch"},
-		{"other:CBORServingAndStorage=true", "", "component not registered: other"},
-		{"CBORServingAndStorage", "", "missing bool value"},
-		{"CBORServingAndStorage=maybe", "", "invalid value"},
+		{"--feature-gates=CBORServingAndStorage=true", GateCBOR, ""},
+		{"--feature-gates=kube:CBORServingAndStorage=true,AllAlpha=false", "", "do not mix use"},
+		{"--feature-gates=kube:CBORServingAndStorage=true,kube:AllAlpha=false", GateCBOR, ""},
+		{"--feature-gates=AllAlpha=true,AllBeta=true", GateCBOR, ""},
+		{"--feature-gates=AllAlpha=true --feature-gates=AllBeta=true,CBORServingAndStorage=false", "!" + GateCBOR, ""},
+		{"--feature-gates=ComponentFlagz=false", "!ComponentFlagz", ""},
+		{"--feature-gates=PodSecurity=true,JobTrackingWithFinalizers=true", "!" + GateCBOR, ""},
+		{"--feature-gates=Nosuch=true", "", "unrecognized feature gate: Nosuch"},
+		{"--feature-gates=other:CBORServingAndStorage=true", "", "component not registered: other"},
+		{"--feature-gates=CBORServingAndStorage", "", "missing bool value"},
+		{"--feature-gates=CBORServingAndStorage=maybe", "", "invalid value"},
+		{"--feature-gates=ImageVolume=true", "ImageVolume", ""},
+		{"--feature-gates=ImageVolume=false", "", "cannot set feature gate ImageVolume to false, feature is locked to true"},
+		{"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false", "!APIServerIdentity", ""},
+		{"--feature-gates=APIServerIdentity=false", "", "UnknownVersionInteroperabilityProxy is enabled, but depends on features that are disabled: [APIServerIdentity]"},
+
+		{"--emulated-version=1.36", "StrictIPCIDRValidation", ""},
+		{"--emulated-version=kube=1.35", "!StrictIPCIDRValidation", ""},
+		{"--feature-gates=ImageVolume=false --emulated-version=1.35", "!ImageVolume", ""},
+		{"--emulated-version=1.34", "!ImageVolume", ""},
+		{"--emulated-version=1.33", "!DynamicResourceAllocation", ""},
+		{"--emulated-version=1.35 --feature-gates=ShardedListAndWatch=true", "", "cannot set feature gate ShardedListAndWatch to true, feature is PreAlpha at emulated version 1.35"},
+		{"--emulated-version=1.32", "", "emulation version 1.32 is not between [1.33, 1.36"},
+		{"--emulated-version=1.37", "", "emulation version 1.37 is not between [1.33, 1.36"},
+		{"--emulated-version=other=1.35", "", "component not registered: other"},
+		{"--emulated-version=1.35.2", "", "patch version not allowed"},
+		{"--emulated-version=1.35,kube=1.34", "", "duplicate version flag"},
+		{"--emulated-version=new", "", "could not parse"},
+		{"--min-compatibility-version=1.36", "ComponentFlagz", ""},
+		{"--emulated-version=1.34 --min-compatibility-version=1.35", "", "minCompatibilityVersion version 1.35 is not between [1.33, 1.34]"},
+		{"--emulation-forward-compatible", "", "--emulation-forward-compatible cannot be set to true"},
+		{"--emulation-forward-compatible --emulated-version=1.35", "!StrictIPCIDRValidation", ""},
 	} {
-		var g FeatureGates
-		err := g.Set(c.value)
+		o := NewCompatibility()
+		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+		o.AddFlags(fs)
+		err := fs.Parse(strings.Fields(c.args))
+		if err == nil {
+			err = errors.Join(o.Validate()...)
+		}
 		if c.wrong != "" {
 			if err == nil || !strings.Contains(err.Error(), c.wrong) {
-				t.Errorf("%q: %v, want %q", c.value, err, c.wrong)
+				t.Errorf("%q: %v, want %q", c.args, err, c.wrong)
 			}
 			continue
 		}
 		name, off := strings.CutPrefix(c.gate, "!")
-		if err != nil || g.Enabled(name) == off {
-			t.Errorf("%q: %v, %s is %v", c.value, err, name, g.Enabled(name))
+		if err != nil || o.Enabled(name) == off {
+			t.Errorf("%q: %v, %s is %v", c.args, err, name, !off)
 		}
+	}
+}
+
+// TestGateTable reads the table: each row is in order, says what the gate does here,
+// and is of no gate that was removed.
+func TestGateTable(t *testing.T) {
+	before := ""
+	for _, g := range gates() {
+		if name := string(g.name); name <= before {
+			t.Errorf("%s comes after %s", name, before)
+		} else {
+			before = name
+		}
+		if g.here != followed && g.here != elsewhere && g.here != fixed {
+			t.Errorf("%s: %q is no effect", g.name, g.here)
+		}
+		if slices.Contains(strings.Fields(removedTable), string(g.name)) {
+			t.Errorf("%s is among the removed ones", g.name)
+		}
+	}
+	if _, err := newGates(version.MustParse(servedVersion)); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -95,10 +147,6 @@ func TestIgnoredFlags(t *testing.T) {
 		{"--enable-garbage-collector=false", 1, false},
 		{"--watch-cache=maybe", 0, true},
 		{"--etcd-count-metric-poll-period=soon", 0, true},
-		{"--emulated-version=1.36", 0, false},
-		{"--emulated-version=1.35", 0, true},
-		{"--min-compatibility-version=kube=1.35", 0, false},
-		{"--min-compatibility-version=kube=2", 0, true},
 		{"--storage-backend=etcd3", 0, false},
 		{"--storage-backend=etcd2", 0, true},
 	} {

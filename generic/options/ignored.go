@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/klog/v2"
 )
 
@@ -21,17 +20,10 @@ type Ignored struct {
 // changes nothing here. Those that kube-apiserver deprecates are not in the help,
 // and say what to do instead.
 var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
-	{"allow-metric-labels", "stringToString", "[]", "the values of labels are bounded where they are recorded", ""},
-	{"allow-metric-labels-manifest", "string", "", "the values of labels are bounded where they are recorded", ""},
-	{"coordinated-leadership-lease-duration", "duration", "15s", "leader election is not coordinated", ""},
-	{"coordinated-leadership-renew-deadline", "duration", "10s", "leader election is not coordinated", ""},
-	{"coordinated-leadership-retry-period", "duration", "2s", "leader election is not coordinated", ""},
-	{"emulation-forward-compatible", "bool", "false", "no other version is emulated", ""},
 	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
 	{"peer-advertise-ip", "string", "", "requests are not proxied to peers", ""},
 	{"peer-advertise-port", "string", "", "requests are not proxied to peers", ""},
 	{"peer-ca-file", "string", "", "requests are not proxied to peers", ""},
-	{"runtime-config-emulation-forward-compatible", "bool", "false", "no other version is emulated", ""},
 	{"send-retry-after-while-not-ready-once", "bool", "false", "requests wait for what they need", ""},
 	{"watch-cache", "bool", "true", "the cache is what makes reads consistent; without it answers would be the same", ""},
 	{"watch-cache-sizes", "strings", "", "caches hold what there is", ""},
@@ -50,9 +42,6 @@ func (o *Ignored) AddFlags(fs *pflag.FlagSet) {
 		}
 		flag.Deprecated = f.deprecated
 		flag.Hidden = f.deprecated != ""
-	}
-	for flag, least := range map[string]string{"emulated-version": servedVersion, "min-compatibility-version": "1.33"} {
-		fs.Var(&versions{flag: flag, least: least}, flag, "The version of Kubernetes to be like, [kube=]major.minor. It is "+servedVersion+", and cannot be another.")
 	}
 	fs.Var(&oneOf{allowed: []string{"etcd3"}}, "storage-backend", "How objects are stored: etcd3.")
 	fs.Var(&oneOf{allowed: []string{mediaProtobuf}, text: mediaProtobuf}, "storage-media-type",
@@ -125,36 +114,3 @@ func (v *oneOf) String() string { return v.text }
 
 // Type implements pflag.Value.
 func (v *oneOf) Type() string { return "string" }
-
-// versions is the value of --emulated-version and --min-compatibility-version:
-// this server is what it is, and can be asked to be nothing else.
-type versions struct {
-	flag  string
-	least string // accepted as the lowest
-	text  string
-}
-
-// Set implements pflag.Value.
-func (v *versions) Set(list string) error {
-	for item := range strings.SplitSeq(list, ",") {
-		item = strings.TrimPrefix(strings.TrimSpace(item), "kube=")
-		got, err := version.ParseMajorMinor(item)
-		if err != nil {
-			return fmt.Errorf("--%s: %q is no version such as 1.36", v.flag, item)
-		}
-		if got.LessThan(version.MustParse(v.least)) || version.MustParse(servedVersion).LessThan(got) {
-			return fmt.Errorf("--%s: this server is as %s; it cannot be as %s", v.flag, servedVersion, item)
-		}
-	}
-	v.text = list
-	return nil
-}
-
-// servedVersion is the release whose API is served.
-const servedVersion = "1.36"
-
-// String implements pflag.Value.
-func (v *versions) String() string { return v.text }
-
-// Type implements pflag.Value.
-func (v *versions) Type() string { return "strings" }

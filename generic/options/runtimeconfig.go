@@ -120,3 +120,19 @@ func (c *RuntimeConfig) Serves(gv schema.GroupVersion, resource string) bool {
 	}
 	return stability == apiGA
 }
+
+// Names reports whether a version, or a resource in it, is asked for by name.
+func (c *RuntimeConfig) Names(gv schema.GroupVersion, resource string) bool {
+	return c.set[gv.String()] || c.set[gv.String()+"/"+resource]
+}
+
+// Named returns the versions that are asked for by name, in order.
+func (c *RuntimeConfig) Named() []schema.GroupVersion {
+	var named []schema.GroupVersion
+	for _, key := range slices.Sorted(maps.Keys(c.set)) {
+		if c.set[key] && !strings.HasPrefix(key, "api/") {
+			named = append(named, versionOf(key))
+		}
+	}
+	return slices.Compact(named)
+}

@@ -47,7 +47,7 @@ func decodeContinue(token, prefix string) (after string, revision int64, err err
 		return "", 0, fmt.Errorf("continue key is not valid: %w", err)
 	}
 	if c.APIVersion != continueVersion {
-		return "", 0, fmt.Errorf("continue key is not valid: server does not recognize this encoded version %q", c.APIVersion)
+		return "", 0, fmt.Errorf("continue key is not valid: server does not recognize this encoded version %v", c.APIVersion)
 	}
 	if c.ResourceVersion == 0 {
 		return "", 0, errors.New("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")

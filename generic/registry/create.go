@@ -24,13 +24,19 @@ func (s *Store[T]) Create(ctx context.Context, object runtime.Object, validate r
 		return nil, errNotOfKind(object, s.kind.Hub)
 	}
 	dryRun := opts != nil && isDryRun(opts.DryRun)
-	if obj.GetName() != "" || obj.GetGenerateName() == "" {
+	if obj.GetGenerateName() == "" {
 		return s.create(ctx, obj, validate, dryRun)
 	}
+	attempts := nameAttempts
+	if obj.GetName() != "" {
+		attempts = 1
+	}
 	var err error
-	for range nameAttempts {
+	for range attempts {
 		attempt, _ := obj.DeepCopyObject().(T)
-		attempt.SetName(generateName(obj.GetGenerateName()))
+		if attempt.GetName() == "" {
+			attempt.SetName(generateName(obj.GetGenerateName()))
+		}
 		var created runtime.Object
 		if created, err = s.create(ctx, attempt, validate, dryRun); !apierrors.IsAlreadyExists(err) {
 			return created, err
@@ -66,6 +72,7 @@ func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObje
 
 // insert writes a key that must not exist, or looks whether it does.
 func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (runtime.Object, error) {
+	sent := obj.GetResourceVersion()
 	obj.SetResourceVersion("")
 	if dryRun {
 		p, err := s.read(ctx, key)
@@ -76,6 +83,7 @@ func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (
 			return nil, storage.ErrExists
 		}
 		s.form.asStored(obj)
+		obj.SetResourceVersion(sent) // nothing gives it one of its own
 		return obj, nil
 	}
 	value, err := s.encodeStored(obj)
@@ -103,7 +111,7 @@ func (s *Store[T]) alreadyExists(ctx context.Context, key, name string) error {
 	if err != nil || !p.exists() {
 		return exists
 	}
-	if obj, err := s.decodeValue(p.value, p.revision); err == nil && obj.GetDeletionTimestamp() != nil {
+	if obj, err := s.decodeValue(key, p.value, p.revision); err == nil && obj.GetDeletionTimestamp() != nil {
 		exists.ErrStatus.Message = "object is being deleted: " + exists.ErrStatus.Message
 	}
 	return exists
@@ -139,7 +147,7 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	if k.Write.Validate != nil {
 		errs = append(errs, k.Write.Validate(ctx, obj)...)
 	}
-	if len(errs) == 0 && len(path.IsValidPathSegmentName(obj.GetName())) > 0 {
+	if len(errs) == 0 && (len(path.IsValidPathSegmentName(obj.GetName())) > 0 || len(path.IsValidPathSegmentPrefix(obj.GetGenerateName())) > 0) {
 		errs = s.validatePathMetadata(obj)
 	}
 	if len(errs) > 0 {

@@ -92,8 +92,9 @@ func TestCreateErrors(t *testing.T) {
 	if _, err := create(s, versioned)(); !errors.Is(err, errVersionOnCreate) {
 		t.Errorf("with a version: %v", err)
 	}
-	if _, err := s.Create(inNamespace(), versioned, nil, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-		t.Errorf("a dry run with a version, which nothing is stored with: %v", err)
+	created, err := s.Create(inNamespace(), versioned, nil, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if c, ok := created.(*corev1.ConfigMap); err != nil || !ok || c.ResourceVersion != "5" {
+		t.Errorf("a dry run with a version, which is shown as sent: %v, %v", created, err)
 	}
 	if m.writes != writes {
 		t.Error("something was written")

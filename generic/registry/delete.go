@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
@@ -29,7 +30,11 @@ func (s *Store[T]) Delete(ctx context.Context, name string, validate rest.Valida
 	}
 	s.warnOfDeletion(ctx, opts)
 	d := &deletion[T]{store: s, name: name, key: key, validate: validate, given: opts, dryRun: isDryRun(opts.DryRun)}
-	return d.run(ctx)
+	out, deleted, err := d.run(ctx)
+	if apierrors.IsStoreReadError(err) && ptr.Deref(opts.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
+		return d.removeUnread(ctx, err)
+	}
+	return out, deleted, err
 }
 
 func (s *Store[T]) warnOfDeletion(ctx context.Context, opts *metav1.DeleteOptions) {
@@ -90,7 +95,7 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 		}
 		return nil, false, s.notFound(ctx, d.name)
 	}
-	obj, err := s.decodeValue(from.value, from.revision)
+	obj, err := s.decodeValue(d.key, from.value, from.revision)
 	if err != nil {
 		return nil, false, err
 	}

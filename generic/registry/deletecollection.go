@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -16,7 +17,7 @@ import (
 
 // DeleteCollection implements rest.CollectionDeleter. The result is the list of
 // the objects as they were. The first error ends it; what is deleted by then
-// stays deleted.
+// stays deleted. Objects that cannot be read are an error once all others are gone.
 func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
 	found, err := s.list(ctx, list)
 	if err != nil {
@@ -30,12 +31,16 @@ func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateO
 	defer cancel(nil)
 
 	var wg worker.Group
+	var unread atomic.Pointer[error]
 	work := make(chan *storage.Record)
 	for range min(max(1, s.options.DeleteCollectionWorkers), len(found.Items)) {
 		wg.Go(func() {
 			for r := range work {
 				err := worker.Try(func() error { return s.deleteRecord(ctx, r, validate, opts) })
-				if err != nil {
+				switch {
+				case apierrors.IsStoreReadError(err):
+					unread.Store(&err)
+				case err != nil:
 					cancel(err)
 				}
 			}
@@ -56,6 +61,9 @@ feed:
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
+	if err := unread.Load(); err != nil {
+		return nil, found.ReadError(*err)
+	}
 	return found, nil
 }
 
@@ -66,7 +74,7 @@ func (s *Store[T]) deleteRecord(ctx context.Context, r *storage.Record, validate
 	}
 	a, err := r.Attributes(s.attributes)
 	if err != nil {
-		return err
+		return s.readError(err)
 	}
 	if s.kind.Namespaced {
 		ctx = request.WithNamespace(ctx, a.Fields.Get("metadata.namespace"))

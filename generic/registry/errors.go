@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,7 +26,7 @@ func errNotOfKind(obj any, kind schema.GroupVersionKind) error {
 }
 
 // readError turns the error of a read from storage into the API's.
-func readError(err error) error {
+func (s *Store[T]) readError(err error) error {
 	var large *storage.TooLargeError
 	var old *storage.TooOldError
 	var transform *storage.TransformError
@@ -41,13 +42,28 @@ func readError(err error) error {
 	case errors.Is(err, storage.ErrStopped):
 		return stoppedError{apierrors.NewTooManyRequests("storage is (re)initializing", 1)}
 	case errors.As(err, &transform):
-		return apierrors.NewInternalError(transform)
+		return s.unreadable(transform.Key, transform)
 	case errors.Is(err, storage.ErrUnavailable):
 		status := apierrors.NewServiceUnavailable("storage does not answer")
 		status.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 		return status
 	}
 	return err
+}
+
+// unreadable is what a read answers whose object cannot be decrypted or decoded
+// (KEP-3926).
+func (s *Store[T]) unreadable(key string, err error) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status:  metav1.StatusFailure,
+		Code:    http.StatusInternalServerError,
+		Reason:  metav1.StatusReasonStoreReadError,
+		Message: fmt.Sprintf("failed to read one or more %s from the storage: %s: %v", s.resource(), key, err),
+		Details: &metav1.StatusDetails{
+			Group: s.resource().Group, Kind: s.resource().Resource, Name: s.prefix,
+			Causes: []metav1.StatusCause{{Type: metav1.CauseTypeUnexpectedServerResponse, Field: key, Message: err.Error()}},
+		},
+	}}
 }
 
 // writeError turns the error of a write to storage into the API's. Where storage

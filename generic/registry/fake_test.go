@@ -220,7 +220,8 @@ func (c cacheView) List(_ context.Context, o storage.ListOptions) (storage.List,
 		r := c.record(*kv)
 		a, err := r.Attributes(c.attributes)
 		if err != nil {
-			return l, err
+			l.Records = append(l.Records, r)
+			continue
 		}
 		if o.Labels != nil && !o.Labels.Matches(a.Labels) || o.Fields != nil && !o.Fields.Matches(a.Fields) {
 			continue

@@ -39,7 +39,7 @@ func (s *Store[T]) get(ctx context.Context, key, name, resourceVersion string) (
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, s.notFound(ctx, name)
 	}
-	return r, readError(err)
+	return r, s.readError(err)
 }
 
 // freshness reads a resource version: none is consistent, "0" takes anything,

@@ -45,7 +45,7 @@ func (s *Store[T]) list(ctx context.Context, opts *metainternalversion.ListOptio
 	}
 	l, err := s.cache.List(ctx, o)
 	if err != nil {
-		return nil, listError(err, o, opts.Continue != "")
+		return nil, s.listError(err, o, opts.Continue != "")
 	}
 	return s.storedList(l, o.Prefix)
 }
@@ -105,12 +105,12 @@ func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.Li
 
 // continued sets where a list goes on.
 func continued(o storage.ListOptions, opts *metainternalversion.ListOptions) (storage.ListOptions, error) {
-	if opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
-		return o, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
-	}
 	after, revision, err := decodeContinue(opts.Continue, o.Prefix)
 	if err != nil {
 		return o, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", err))
+	}
+	if opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
+		return o, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	}
 	o.After = after
 	if revision != anyRevision {
@@ -123,9 +123,9 @@ func continued(o storage.ListOptions, opts *metainternalversion.ListOptions) (st
 }
 
 // listError returns the error for a client whose page is gone, with how to go on.
-func listError(err error, o storage.ListOptions, paged bool) error {
+func (s *Store[T]) listError(err error, o storage.ListOptions, paged bool) error {
 	if !paged || !errors.Is(err, storage.ErrCompacted) {
-		return readError(err)
+		return s.readError(err)
 	}
 	token, tokenErr := encodeContinue(o.After, o.Prefix, anyRevision)
 	if tokenErr != nil {

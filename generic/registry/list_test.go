@@ -142,7 +142,7 @@ func TestContinueTokens(t *testing.T) {
 		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"a/../../b"}`), "", "continue key is not valid: a/../../b"},
 		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":""}`), "", "continue key is not valid: encoded start key empty"},
 		{encode(`{"v":"meta.k8s.io/v1","rv":0,"start":"b"}`), "", "continue key is not valid: incorrect encoded start resourceVersion"},
-		{encode(`{"v":"meta.k8s.io/v2","rv":5,"start":"b"}`), "", "continue key is not valid: server does not recognize this encoded version"},
+		{encode(`{"v":"meta.k8s.io/v2","rv":5,"start":"b"}`), "", "continue key is not valid: server does not recognize this encoded version meta.k8s.io/v2"},
 		{"%%%", "", "continue key is not valid: illegal base64 data"},
 		{encode("x"), "", "continue key is not valid: invalid character"},
 	}
@@ -278,10 +278,10 @@ func TestWatchOptions(t *testing.T) {
 			t.Errorf("%q %v: %+v, %v", tt.version, tt.initial, o, err)
 		}
 	}
-	if err := watchError(storage.ErrTooSlow); !errors.Is(err, io.EOF) {
+	if err := s.watchError(storage.ErrTooSlow); !errors.Is(err, io.EOF) {
 		t.Errorf("too slow: %v", err)
 	}
-	err := watchError(&storage.TooOldError{Requested: 5, Oldest: 9})
+	err := s.watchError(&storage.TooOldError{Requested: 5, Oldest: 9})
 	wantStatus(t, "too old", err, 410, "too old resource version: 5 (9)")
 }
 

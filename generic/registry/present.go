@@ -44,7 +44,7 @@ func (s *Store[T]) read(ctx context.Context, key string) (present, error) {
 		return present{fresh: true}, nil
 	}
 	if err != nil {
-		return present{}, readError(err)
+		return present{}, s.readError(err)
 	}
 	return present{value: kv.Value, revision: kv.Revision, fresh: true, stale: kv.Stale}, nil
 }

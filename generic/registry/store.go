@@ -175,6 +175,15 @@ func (s *Store[T]) StorageVersion() schema.GroupVersionKind {
 	return s.form.storageVersion()
 }
 
+// DecodableVersions are the versions that the server reads objects in.
+func (s *Store[T]) DecodableVersions() []schema.GroupVersion {
+	var all []schema.GroupVersion
+	for _, c := range s.codecs {
+		all = append(all, c.gv)
+	}
+	return all
+}
+
 // ServedVersions are the versions that the server serves, all that there are codecs
 // for unless ServeOnly said otherwise.
 func (s *Store[T]) ServedVersions() []schema.GroupVersion { return slices.Clone(s.served) }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -118,6 +119,9 @@ func (s *Store[T]) stored(r *storage.Record) *stored[T] { return &stored[T]{s, r
 // encode makes the wire form of a record, without a decoded object in between
 // where it can.
 func (s *Store[T]) encode(r *storage.Record, version int, mt wire.MediaType) ([]byte, error) {
+	if r.Err != nil {
+		return nil, s.readError(r.Err)
+	}
 	if b, ok, err := s.form.transcode(r, version, mt); ok || err != nil {
 		return b, err
 	}
@@ -140,11 +144,20 @@ func (s *Store[T]) versioned(r *storage.Record, version int) (runtime.Object, er
 // decode returns a record's object in the hub version, with its resource
 // version.
 func (s *Store[T]) decode(r *storage.Record) (T, error) {
-	return s.decodeValue(r.Value, r.Revision)
+	if r.Err != nil {
+		var none T
+		return none, s.readError(r.Err)
+	}
+	return s.decodeValue(r.Key, r.Value, r.Revision)
 }
 
-func (s *Store[T]) decodeValue(value []byte, revision int64) (T, error) {
+// decodeValue decodes what storage holds at a key.
+func (s *Store[T]) decodeValue(key string, value []byte, revision int64) (T, error) {
 	obj, err := s.form.decodeStored(value)
+	var undecodable *storage.DecodeError
+	if errors.As(err, &undecodable) {
+		return obj, s.unreadable(key, undecodable)
+	}
 	if err != nil {
 		return obj, err
 	}

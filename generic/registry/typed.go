@@ -182,7 +182,7 @@ func (f *structs[T]) decodeStored(value []byte) (T, error) {
 	var none T
 	decoded, err := f.storage.DecodeStored(value)
 	if err != nil {
-		return none, err
+		return none, &storage.DecodeError{Err: err}
 	}
 	obj, ok := decoded.(T)
 	if !ok {

@@ -89,7 +89,7 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 	old := s.kind.New()
 	if from.exists() {
 		var err error
-		if old, err = s.decodeValue(from.value, from.revision); err != nil {
+		if old, err = s.decodeValue(u.key, from.value, from.revision); err != nil {
 			return nil, false, err
 		}
 	}

@@ -26,7 +26,7 @@ func (s *Store[T]) Watch(ctx context.Context, opts *metainternalversion.ListOpti
 	}
 	w, err := s.cache.Watch(ctx, o)
 	if err != nil {
-		return nil, readError(err)
+		return nil, s.readError(err)
 	}
 	return &eventStream[T]{store: s, watch: w}, nil
 }
@@ -72,7 +72,7 @@ type eventStream[T Object] struct {
 func (e *eventStream[T]) Next(ctx context.Context) ([]rest.Event, error) {
 	batch, err := e.watch.Next(ctx)
 	if err != nil {
-		return nil, watchError(err)
+		return nil, e.store.watchError(err)
 	}
 	e.events = e.events[:0]
 	for i := range batch {
@@ -106,12 +106,12 @@ func (e *eventStream[T]) event(ev *storage.Event) rest.Event {
 }
 
 // watchError ends a stream: silently where the client has but to start again.
-func watchError(err error) error {
+func (s *Store[T]) watchError(err error) error {
 	switch {
 	case errors.Is(err, storage.ErrTooSlow), errors.Is(err, storage.ErrStopped):
 		return io.EOF
 	case errors.Is(err, storage.ErrCompacted):
 		return apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
 	}
-	return readError(err)
+	return s.readError(err)
 }

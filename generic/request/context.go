@@ -14,6 +14,7 @@ const (
 	namespaceKey
 	stateKey
 	warningKey
+	skipKey
 )
 
 // WithInfo returns a context that carries the parsed request.
@@ -48,4 +49,17 @@ func WithNamespace(ctx context.Context, namespace string) context.Context {
 func NamespaceFrom(ctx context.Context) string {
 	n, _ := ctx.Value(namespaceKey).(string)
 	return n
+}
+
+// SkippingUnreadable returns a context in which lists and watches leave out, and log,
+// the objects that storage holds and nobody can read: for what follows objects inside
+// the server, which one lost object must not stop. A request from outside never has it.
+func SkippingUnreadable(ctx context.Context) context.Context {
+	return context.WithValue(ctx, skipKey, true)
+}
+
+// SkipsUnreadable reports whether objects that cannot be read are left out.
+func SkipsUnreadable(ctx context.Context) bool {
+	skips, _ := ctx.Value(skipKey).(bool)
+	return skips
 }

@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"triplane/generic/audit"
@@ -47,6 +48,8 @@ type State struct {
 	Turn turns.Turn
 
 	deadline time.Time
+
+	spent [parts]atomic.Int64 // nanoseconds
 
 	mu     sync.Mutex
 	steps  []Step

@@ -43,6 +43,8 @@ type Config struct {
 	// ExternalAddress is the host:port in what clients are answered.
 	ExternalAddress string
 
+	// NoStatus serves no /statusz.
+	NoStatus bool
 	// Version is served at /version.
 	Version *version.Info
 
@@ -51,6 +53,8 @@ type Config struct {
 	Flags func() map[string]string
 	// DisabledMetrics are the names of metrics that /metrics leaves out.
 	DisabledMetrics []string
+	// AllowedLabels restricts the labels of metrics at /metrics.
+	AllowedLabels metrics.AllowedLabels
 	// EnableLogs serves the files below /var/log at /logs.
 	EnableLogs bool
 

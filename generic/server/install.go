@@ -23,6 +23,12 @@ type EndpointOptions struct {
 	// CBOR lets bodies, answers and watches travel as CBOR (the feature gate
 	// CBORServingAndStorage).
 	CBOR bool
+	// UnreadDeletion lets objects be deleted that cannot be read from storage (the
+	// feature gate AllowUnsafeMalformedObjectDeletion).
+	UnreadDeletion bool
+	// NoInitialEvents refuses watches that are to begin with what there is (the feature
+	// gate WatchList is off).
+	NoInitialEvents bool
 }
 
 // DefaultEndpointOptions returns kube-apiserver's defaults.
@@ -100,6 +106,8 @@ func (s *GenericAPIServer) Endpoints() endpoints.Shared {
 		Served:              s.config.Discovery.Serves,
 		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
 		CBOR:                s.config.CBOR,
+		UnreadDeletion:      s.config.UnreadDeletion,
+		NoInitialEvents:     s.config.NoInitialEvents,
 		MinRequestTimeout:   s.config.MinRequestTimeout,
 		Metrics:             s.config.Metrics,
 	}

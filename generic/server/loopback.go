@@ -15,6 +15,7 @@ import (
 
 	"triplane/generic/authentication"
 	"triplane/generic/metrics"
+	"triplane/generic/request"
 	"triplane/internal/worker"
 )
 
@@ -53,6 +54,22 @@ func (t *loopbackTransport) clientConfig() *restclient.Config {
 			AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
 		},
 	}
+}
+
+// SkippingUnreadable returns a loopback configuration whose lists and watches leave out
+// objects that storage holds and nobody can read.
+func SkippingUnreadable(c *restclient.Config) *restclient.Config {
+	c = restclient.CopyConfig(c)
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return skipping{next} })
+	return c
+}
+
+type skipping struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper. The values of the context arrive at the
+// handlers.
+func (s skipping) RoundTrip(r *http.Request) (*http.Response, error) {
+	return s.next.RoundTrip(r.WithContext(request.SkippingUnreadable(r.Context())))
 }
 
 // RoundTrip calls the handler and returns when it has written the header.

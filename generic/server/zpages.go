@@ -64,7 +64,8 @@ func (p *zpage) accepted(accept string) (version string, text, ok bool) {
 	return "", false, false
 }
 
-// installZPages serves /flagz, where the flags are known, and /statusz.
+// installZPages serves /flagz, where the flags are known, and /statusz, where it is
+// wanted.
 func (p *PreparedServer) installZPages() {
 	mux := p.Handler.NonGoRestfulMux
 	if flags := p.config.Flags; flags != nil {
@@ -79,6 +80,9 @@ func (p *PreparedServer) installZPages() {
 			},
 			object: func() map[string]any { return map[string]any{"flags": flags()} },
 		})
+	}
+	if p.config.NoStatus {
+		return
 	}
 	mux.Handle("/statusz", &zpage{name: "statusz", kind: "Statusz", text: p.statusText, object: p.status})
 }

@@ -8,6 +8,9 @@ type KeyValue struct {
 	// Stale reports that the same value would be stored differently today, under
 	// another encryption key: an update is written even if it changes nothing.
 	Stale bool
+	// Err is why the value of a ranged key cannot be decrypted, a *TransformError;
+	// there is no Value then.
+	Err error
 }
 
 // RangeOptions selects keys of a Range.

@@ -48,6 +48,9 @@ func (e *ConflictError) Error() string {
 type TransformError struct {
 	Key string
 	Err error
+	// Revision is that of the stored value that cannot be decrypted; 0 where it is
+	// not known, or the value was to be encrypted.
+	Revision int64
 }
 
 func (e *TransformError) Error() string {
@@ -55,6 +58,14 @@ func (e *TransformError) Error() string {
 }
 
 func (e *TransformError) Unwrap() error { return e.Err }
+
+// DecodeError says that a stored value is no object of the kind that is kept at its
+// key: a part of it is missing or changed, or it is of a version that nobody knows.
+type DecodeError struct{ Err error }
+
+func (e *DecodeError) Error() string { return e.Err.Error() }
+
+func (e *DecodeError) Unwrap() error { return e.Err }
 
 // TooOldError says that a watch asked to start before the kept history.
 type TooOldError struct{ Requested, Oldest int64 }

@@ -16,14 +16,14 @@ type Backend interface {
 	// Get reads a key linearizably.
 	//
 	//   - ErrNotFound: the key does not exist.
-	//   - *TransformError: its value cannot be decrypted.
+	//   - *TransformError: its value cannot be decrypted; it carries the revision.
 	Get(ctx context.Context, key string) (KeyValue, error)
 
-	// Range reads keys in order, all at one revision.
+	// Range reads keys in order, all at one revision. A value that cannot be
+	// decrypted is the Err of its item.
 	//
 	//   - ErrCompacted: opts.Revision is no longer kept.
 	//   - ErrFutureRevision: opts.Revision has not happened.
-	//   - *TransformError: a value of the page cannot be decrypted.
 	Range(ctx context.Context, opts RangeOptions) (RangeResult, error)
 
 	// Create writes a key that must not exist yet and returns its revision. A

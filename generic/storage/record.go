@@ -20,6 +20,9 @@ type Record struct {
 	Key      string
 	Value    []byte
 	Revision int64
+	// Err, where set, is why there is no Value: a *TransformError. Only lists from
+	// the backend have such records.
+	Err error
 
 	attributes atomic.Pointer[Attributes]
 	forms      atomic.Pointer[form]
@@ -33,6 +36,9 @@ type FormID uint16
 func (r *Record) Attributes(compute func(*Record) (Attributes, error)) (Attributes, error) {
 	if a := r.attributes.Load(); a != nil {
 		return *a, nil
+	}
+	if r.Err != nil {
+		return Attributes{}, r.Err
 	}
 	a, err := compute(r)
 	if err != nil {

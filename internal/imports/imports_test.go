@@ -22,6 +22,7 @@ var allowed = map[string][]string{
 	"e2e":           {"generic", "internal", "cmd"},
 	"hack":          {"generic"},
 	"deploy":        {},
+	"testserver":    {"internal", "cmd"},
 }
 
 // shared are the folders of kubeapi that its other folders may import. API groups
@@ -37,7 +38,9 @@ var (
 		"k8s.io/apiserver", "k8s.io/kubernetes",
 		"k8s.io/apiextensions-apiserver/pkg", "k8s.io/kube-aggregator/pkg",
 	}
-	excepted = []string{
+	// onlyInTests are what users' programs are made of, and the server is not.
+	onlyInTests = []string{"sigs.k8s.io/controller-runtime"}
+	excepted    = []string{
 		"k8s.io/apiextensions-apiserver/pkg/apis", "k8s.io/apiextensions-apiserver/pkg/client",
 		"k8s.io/kube-aggregator/pkg/apis", "k8s.io/kube-aggregator/pkg/client",
 	}
@@ -96,6 +99,9 @@ func wrong(file, imported string) string {
 	room, _, nested := strings.Cut(file, "/")
 	if below(imported, refused) && !below(imported, excepted) && room != "e2e" {
 		return "the server parts of Kubernetes are not used here"
+	}
+	if below(imported, onlyInTests) && room != "e2e" && !strings.HasSuffix(file, "_test.go") {
+		return "only tests may use it"
 	}
 	inner, ours := strings.CutPrefix(imported, "triplane/")
 	if !ours {
@@ -159,6 +165,10 @@ func TestWrong(t *testing.T) {
 		{"aggregator/a.go", "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset", true},
 		{"aggregator/a.go", "k8s.io/kube-aggregator/pkg/apiserver", false},
 		{"e2e/flunder/main.go", "k8s.io/apiserver/pkg/server", true},
+		{"testserver/server.go", "triplane/cmd/triplane/app", true},
+		{"testserver/server.go", "sigs.k8s.io/controller-runtime", false},
+		{"e2e/tools/tools.go", "sigs.k8s.io/controller-runtime/examples/crd", true},
+		{"testserver/example_test.go", "sigs.k8s.io/controller-runtime/pkg/client", true},
 		{"main.go", "triplane/generic/server", false},
 		{"elsewhere/a.go", "triplane/generic/server", false},
 	} {
@@ -170,7 +180,7 @@ func TestWrong(t *testing.T) {
 
 // Every package of the server says its idea and contract in a doc.go.
 func TestPackagesAreDocumented(t *testing.T) {
-	for _, room := range []string{"generic", "kubeapi", "apiextensions", "aggregator", "cmd"} {
+	for _, room := range []string{"generic", "kubeapi", "apiextensions", "aggregator", "cmd", "testserver"} {
 		folders := map[string]bool{} // with Go files that are no tests
 		err := filepath.WalkDir(filepath.Join("../..", room), func(path string, _ fs.DirEntry, err error) error {
 			if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {

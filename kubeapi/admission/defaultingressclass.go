@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/admission"
+	"triplane/generic/request"
 	"triplane/kubeapi/group"
 )
 
@@ -31,7 +32,7 @@ func (d *defaultIngressClass) Admit(ctx context.Context, a *admission.Attributes
 	if in.Annotations["kubernetes.io/ingress.class"] != "" {
 		return nil
 	}
-	all, err := group.List[*networkingv1.IngressClass](ctx, d.stores, schema.GroupResource{Group: "networking.k8s.io", Resource: "ingressclasses"}, "", cached())
+	all, err := group.List[*networkingv1.IngressClass](request.SkippingUnreadable(ctx), d.stores, schema.GroupResource{Group: "networking.k8s.io", Resource: "ingressclasses"}, "", cached())
 	if err != nil {
 		return forbidden(a, "%w", err)
 	}

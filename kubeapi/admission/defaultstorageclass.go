@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/admission"
+	"triplane/generic/request"
 	"triplane/kubeapi/group"
 )
 
@@ -32,7 +33,7 @@ func (d *defaultStorageClass) Admit(ctx context.Context, a *admission.Attributes
 	if _, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return nil
 	}
-	all, err := group.List[*storagev1.StorageClass](ctx, d.stores, schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", cached())
+	all, err := group.List[*storagev1.StorageClass](request.SkippingUnreadable(ctx), d.stores, schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}, "", cached())
 	if err != nil {
 		return forbidden(a, "%w", err)
 	}

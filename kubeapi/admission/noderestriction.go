@@ -25,15 +25,18 @@ import (
 // CSINodes, ResourceSlices and tokens that belong to it, whatever they are
 // authorized to do.
 //
-// Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: before plugins that change the object, so that what the kubelet sent is validated.
+// Options: --enable-admission-plugins; it is off by default. The gate
+// ServiceAccountNodeAudienceRestriction, on by default. Metrics: none. Order: before plugins that change the object, so that what the kubelet sent is validated.
 type nodeRestriction struct {
 	operations
 	stores *group.Stores
 	authz  authorizer.Authorizer
+	// anyAudience lets kubelets have tokens for whom they want.
+	anyAudience bool
 }
 
 func newNodeRestriction(d *Dependencies) admission.Interface {
-	return &nodeRestriction{operations{admission.Create, admission.Update, admission.Delete}, d.Stores, d.Authorizer}
+	return &nodeRestriction{operations{admission.Create, admission.Update, admission.Delete}, d.Stores, d.Authorizer, !d.enabled("ServiceAccountNodeAudienceRestriction")}
 }
 
 // Admit implements admission.MutatingInterface; it changes nothing, but refuses

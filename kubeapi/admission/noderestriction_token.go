@@ -48,6 +48,9 @@ func (p *nodeRestriction) token(ctx context.Context, self string, a *admission.A
 // audience refuses tokens for others than the pod's own specification, one of
 // its volume drivers, or the authorizer knows of.
 func (p *nodeRestriction) audience(ctx context.Context, pod *corev1.Pod, audiences []string, a *admission.Attributes) error {
+	if p.anyAudience {
+		return nil
+	}
 	wanted := "" // the API server's
 	switch len(audiences) {
 	case 0:

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/configuration"
@@ -183,6 +185,14 @@ func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
 	return r.configure(d, raw)
 }
 
+// Following reports whether the configurations of webhooks and policies are in force.
+func (p *Plugins) Following() error {
+	if p.configured.gate.IsOpen() {
+		return nil
+	}
+	return errors.New("the webhooks and policies that exist are not all known yet")
+}
+
 // StartHook follows the configurations of webhooks and policies for as long as the
 // server runs, and returns when those that exist are in force. Until it has run,
 // writes wait. The informers that plugins of an embedding program asked for run as long.
@@ -194,6 +204,11 @@ func (p *Plugins) StartHook() server.PostStartHook {
 			<-ctx.Done()
 			p.informers.Shutdown()
 		})
-		return p.configured.gate.Wait(hook, &admission.Attributes{})
+		// One that cannot be read might refuse anything: writes are, until an
+		// administrator has deleted it. Reads go on.
+		if err := p.configured.gate.Wait(hook, &admission.Attributes{}); err != nil && hook.Err() == nil {
+			klog.ErrorS(p.Following(), "Writes are refused for now")
+		}
+		return nil
 	}}
 }

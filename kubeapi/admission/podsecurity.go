@@ -194,7 +194,7 @@ func (s *podSecurity) warnOfPods(ctx context.Context, namespace string, level ap
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	pods, err := group.List[*corev1.Pod](ctx, s.stores, core("pods"), namespace, cached())
+	pods, err := group.List[*corev1.Pod](request.SkippingUnreadable(ctx), s.stores, core("pods"), namespace, cached())
 	if err != nil {
 		request.AddWarning(ctx, "failed to list pods while checking new PodSecurity enforce level")
 		return nil

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/admission"
+	"triplane/generic/request"
 	"triplane/kubeapi/group"
 )
 
@@ -85,7 +86,7 @@ func (p *priority) class(ctx context.Context, name string) (*schedulingv1.Priori
 	if name != "" {
 		return group.GetNew[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", name)
 	}
-	all, err := group.List[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	all, err := group.List[*schedulingv1.PriorityClass](request.SkippingUnreadable(ctx), p.stores, priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
 		return nil, err
 	}

@@ -241,6 +241,24 @@ func foreignSecret(env []corev1.EnvVar, from []corev1.EnvFromSource, mountable s
 	return ""
 }
 
+// foreignVolume says which secret is mounted that is not among the mountable ones, ""
+// if there is none. kube-apiserver overlooks those of projected volumes, though the
+// annotation is about all that are mounted; pods could have any by that.
+func foreignVolume(v *corev1.Volume, mountable sets.Set[string]) string {
+	if v.Secret != nil && !mountable.Has(v.Secret.SecretName) {
+		return fmt.Sprintf(`volume with secret.secretName="%s"`, v.Secret.SecretName)
+	}
+	if v.Projected == nil {
+		return ""
+	}
+	for i := range v.Projected.Sources {
+		if s := v.Projected.Sources[i].Secret; s != nil && !mountable.Has(s.Name) {
+			return fmt.Sprintf(`volume with projected secret.name="%s"`, s.Name)
+		}
+	}
+	return ""
+}
+
 // validateSecrets restricts pods of strict accounts to the secrets that the account
 // names.
 func (*serviceAccount) validateSecrets(a *admission.Attributes, p *corev1.Pod, account *corev1.ServiceAccount) error {
@@ -249,8 +267,8 @@ func (*serviceAccount) validateSecrets(a *admission.Attributes, p *corev1.Pod, a
 	}
 	mountable := secretsOf(account)
 	for i := range p.Spec.Volumes {
-		if v := p.Spec.Volumes[i].Secret; v != nil && !mountable.Has(v.SecretName) {
-			return forbiddenSecret(a, fmt.Sprintf(`volume with secret.secretName="%s"`, v.SecretName), account)
+		if what := foreignVolume(&p.Spec.Volumes[i], mountable); what != "" {
+			return forbiddenSecret(a, what, account)
 		}
 	}
 	for i := range p.Spec.InitContainers {

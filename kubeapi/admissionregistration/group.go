@@ -6,7 +6,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -59,11 +58,9 @@ func kept[T registry.Object](t registry.Typed[T]) registry.Typed[T] {
 	return t
 }
 
-// keptAsBeta keeps a kind that is stable since 1.36 in the version that servers of
-// 1.35 read.
-func keptAsBeta[T registry.Object](kind string) registry.Typed[T] {
-	return kept(registry.Typed[T]{Versions: registry.SameFields[T](kind, beta1, alpha1),
-		StorageVersion: schema.FromAPIVersionAndKind(beta1, kind)})
+// inVersions are the versions of a kind that is stable since 1.36.
+func inVersions[T registry.Object](kind string) registry.Typed[T] {
+	return kept(registry.Typed[T]{Versions: registry.SameFields[T](kind, beta1, alpha1)})
 }
 
 func defaultRule(r *admissionv1.Rule) { defaults.Set(&r.Scope, admissionv1.AllScopes) }

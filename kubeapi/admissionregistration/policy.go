@@ -53,9 +53,10 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 		PrepareForUpdate: func(_ context.Context, p, old policy) {
 			p.Spec = old.Spec
 			strategy.KeepMetadata(p, old)
+			p.DeletionTimestamp, p.ManagedFields = old.DeletionTimestamp, old.ManagedFields
 		},
 		ValidateUpdate: func(_ context.Context, p, _ policy) field.ErrorList { return validatePolicyStatus(&p.Status) },
-		ResetFields:      strategy.Reset(v1, "spec"),
+		ResetFields:    strategy.Reset(v1, "spec"),
 	}
 	return k
 }
@@ -73,7 +74,7 @@ func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 		func() policy { return &admissionv1.MutatingAdmissionPolicy{} },
 		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyList{} },
 		func(p policy) any { return p.Spec }, validateMutatingPolicy)
-	k.Representation = keptAsBeta[policy]("MutatingAdmissionPolicy")
+	k.Representation = inVersions[policy]("MutatingAdmissionPolicy")
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)

@@ -158,6 +158,7 @@ func validateVariables(list []admissionv1.Variable, x *expressions, path *field.
 func validateMutatingPolicy(p *admissionv1.MutatingAdmissionPolicy) field.ErrorList {
 	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(p.Spec.ParamKind)
 	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
+	errs = append(errs, validateMutable(s.MatchConstraints, path.Child("matchConstraints"))...)
 	x.scope.Mutation = true
 	x.declare()
 	mutations := path.Child("mutations")

@@ -39,9 +39,10 @@ func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBin
 		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyBindingList{} },
 		func(b binding) any { return b.Spec },
 		func(b binding) field.ErrorList {
-			return validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
 		})
-	k.Representation = keptAsBeta[binding]("MutatingAdmissionPolicyBinding")
+	k.Representation = inVersions[binding]("MutatingAdmissionPolicyBinding")
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns()
 	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {

@@ -123,6 +123,21 @@ func validateMatch(m *admissionv1.MatchResources, path *field.Path) field.ErrorL
 	return errs
 }
 
+// validateMutable validates that the operations are such that an object can be
+// changed by.
+func validateMutable(m *admissionv1.MatchResources, path *field.Path) field.ErrorList {
+	if m == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	for i := range m.ResourceRules {
+		for _, o := range m.ResourceRules[i].Operations {
+			errs = append(errs, check.OneOf(o, path.Child("resourceRules", "operations"), admissionv1.OperationAll, admissionv1.Connect, admissionv1.Create, admissionv1.Update)...)
+		}
+	}
+	return errs
+}
+
 func validateNamedRule(r *admissionv1.NamedRuleWithOperations, path *field.Path) field.ErrorList {
 	errs := validateOperations(&r.RuleWithOperations, path)
 	names := path.Child("resourceNames")

@@ -37,12 +37,11 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 		Write: registry.Write[*appsv1.DaemonSet]{
 			Default: defaultDaemonSet,
 			PrepareForCreate: func(_ context.Context, d *appsv1.DaemonSet) {
-				workload.PrepareForCreate(d, &d.Spec.Template)
+				d.Generation = 1
 				d.Status = appsv1.DaemonSetStatus{}
 				setTemplateGeneration(d, max(templateGeneration(d), 1))
 			},
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) {
-				podspec.DropDisabled(&d.Spec.Template.Spec, &old.Spec.Template.Spec)
 				d.Status = old.Status
 				g := templateGeneration(old)
 				if check.Differs(d.Spec.Template, old.Spec.Template) {

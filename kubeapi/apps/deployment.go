@@ -35,11 +35,10 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 		Write: registry.Write[*appsv1.Deployment]{
 			Default: defaultDeployment,
 			PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
-				workload.PrepareForCreate(d, &d.Spec.Template)
+				d.Generation = 1
 				d.Status = appsv1.DeploymentStatus{}
 			},
 			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
-				podspec.DropDisabled(&d.Spec.Template.Spec, &old.Spec.Template.Spec)
 				d.Status = old.Status
 				strategy.Generation(d, old, check.Differs(d.Spec, old.Spec) || check.Differs(d.Annotations, old.Annotations))
 			},

@@ -10,7 +10,7 @@ import (
 
 // Group builds apps/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	pods := podspec.Options{AllowPrivileged: d.AllowPrivileged}
+	pods := podspec.OptionsOf(&d)
 	b := group.New(d, appsv1.GroupName, "v1")
 	group.Add(b, deploymentKind(pods))
 	group.Add(b, statefulSetKind(pods))

@@ -35,11 +35,11 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 				defaults.Set(&r.Spec.Replicas, 1)
 			},
 			PrepareForCreate: func(_ context.Context, r *appsv1.ReplicaSet) {
-				workload.PrepareForCreate(r, &r.Spec.Template)
+				r.Generation = 1
 				r.Status = appsv1.ReplicaSetStatus{}
 			},
 			PrepareForUpdate: func(_ context.Context, r, old *appsv1.ReplicaSet) {
-				workload.PrepareForUpdate(r, old, &r.Spec.Template, &old.Spec.Template, &r.Spec, &old.Spec)
+				strategy.Generation(r, old, check.Differs(&r.Spec, &old.Spec))
 				r.Status = old.Status
 			},
 			Validate: func(_ context.Context, r *appsv1.ReplicaSet) field.ErrorList {
@@ -88,7 +88,7 @@ func validateReplicaSetSpec(o podspec.Options, r *appsv1.ReplicaSet) field.Error
 	s, path := &r.Spec, field.NewPath("spec")
 	errs := check.NonNegativePtr(s.Replicas, path.Child("replicas"))
 	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
-	errs = append(errs, workload.Selector(s.Selector, "replicaset", path.Child("selector"))...)
+	errs = append(errs, workload.Selector(s.Selector, "deployment", path.Child("selector"))...)
 	return append(errs, validateReplicatedTemplate(o, s.Selector, &s.Template, path)...)
 }
 

@@ -41,13 +41,11 @@ func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 			Default:      defaultStatefulSet,
 			ValidateName: validation.NameIsDNSLabel,
 			PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
-				workload.PrepareForCreate(s, &s.Spec.Template)
+				s.Generation = 1
 				s.Status = appsv1.StatefulSetStatus{}
-				dropMaxUnavailable(s, nil)
 			},
 			PrepareForUpdate: func(_ context.Context, s, old *appsv1.StatefulSet) {
-				dropMaxUnavailable(s, old)
-				workload.PrepareForUpdate(s, old, &s.Spec.Template, &old.Spec.Template, &s.Spec, &old.Spec)
+				strategy.Generation(s, old, check.Differs(&s.Spec, &old.Spec))
 				s.Status = old.Status
 			},
 			Validate: func(_ context.Context, s *appsv1.StatefulSet) field.ErrorList {
@@ -85,16 +83,6 @@ func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 			Set: func(s *appsv1.StatefulSet, n int32) { s.Spec.Replicas = &n },
 		},
 	}
-}
-
-// dropMaxUnavailable drops a field that is not in use yet, unless it is already
-// there.
-func dropMaxUnavailable(s, old *appsv1.StatefulSet) {
-	r := s.Spec.UpdateStrategy.RollingUpdate
-	if r == nil || (old != nil && old.Spec.UpdateStrategy.RollingUpdate != nil && old.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable != nil) {
-		return
-	}
-	r.MaxUnavailable = nil
 }
 
 func defaultStatefulSet(s *appsv1.StatefulSet) {

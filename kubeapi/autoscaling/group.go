@@ -10,6 +10,10 @@ import (
 // Group builds autoscaling/v2 and v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, autoscalingv2.GroupName, "v2", "v1")
-	group.Add(b, autoscalerKind())
+	least := int32(1)
+	if d.Gate("HPAScaleToZero") {
+		least = 0
+	}
+	group.Add(b, autoscalerKind(least))
 	return b.Info()
 }

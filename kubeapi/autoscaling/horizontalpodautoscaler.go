@@ -23,7 +23,8 @@ import (
 
 type autoscaler = autoscalingv2.HorizontalPodAutoscaler
 
-func autoscalerKind() registry.Kind[*autoscaler] {
+// autoscalerKind declares autoscalers, whose minReplicas are at least least.
+func autoscalerKind(least int32) registry.Kind[*autoscaler] {
 	v1, v2 := autoscalingv1.SchemeGroupVersion, autoscalingv2.SchemeGroupVersion
 	former := registry.VersionOf(v1.WithKind("HorizontalPodAutoscaler"), toV2, toV1)
 	former.Default, former.OwnDefaults = defaultV1, true
@@ -43,8 +44,8 @@ func autoscalerKind() registry.Kind[*autoscaler] {
 			Default:          defaultAutoscaler,
 			PrepareForCreate: func(_ context.Context, a *autoscaler) { a.Status = autoscalingv2.HorizontalPodAutoscalerStatus{} },
 			PrepareForUpdate: func(_ context.Context, a, old *autoscaler) { a.Status = old.Status },
-			Validate:         func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a) },
-			ValidateUpdate:   func(_ context.Context, a, _ *autoscaler) field.ErrorList { return validate(a) },
+			Validate:         func(_ context.Context, a *autoscaler) field.ErrorList { return validate(a, least) },
+			ValidateUpdate:   func(_ context.Context, a, _ *autoscaler) field.ErrorList { return validate(a, least) },
 
 			AllowUnconditionalUpdate: true,
 			ResetFields:              strategy.Also(strategy.Reset(v2, "status"), strategy.Reset(v1, "status")),

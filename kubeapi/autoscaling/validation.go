@@ -17,11 +17,12 @@ const (
 	maxPeriod        = 1800
 )
 
-func validate(a *autoscaler) field.ErrorList {
+// validate validates an autoscaler, whose minReplicas are at least least.
+func validate(a *autoscaler, least int32) field.ErrorList {
 	s, path := &a.Spec, field.NewPath("spec")
 	var errs field.ErrorList
-	if s.MinReplicas != nil && *s.MinReplicas < 1 {
-		errs = append(errs, field.Invalid(path.Child("minReplicas"), *s.MinReplicas, "must be greater than or equal to 1"))
+	if s.MinReplicas != nil && *s.MinReplicas < least {
+		errs = append(errs, field.Invalid(path.Child("minReplicas"), *s.MinReplicas, fmt.Sprintf("must be greater than or equal to %d", least)))
 	}
 	switch limit := path.Child("maxReplicas"); {
 	case s.MaxReplicas == 0:
@@ -231,7 +232,7 @@ func validateExternal(e *autoscalingv2.ExternalMetricSource, path *field.Path) f
 func validatePods(p *autoscalingv2.PodsMetricSource, path *field.Path) field.ErrorList {
 	errs := validateIdentifier(&p.Metric, path.Child("metric"))
 	errs = append(errs, validateTarget(&p.Target, path.Child("target"))...)
-	if p.Target.AverageValue == nil || p.Target.AverageValue.Sign() != 1 {
+	if p.Target.AverageValue == nil {
 		errs = append(errs, field.Required(path.Child("target", "averageValue"), "must specify a positive target averageValue"))
 	}
 	return errs

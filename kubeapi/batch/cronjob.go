@@ -42,11 +42,11 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 		Write: registry.Write[*batchv1.CronJob]{
 			Default: defaultCronJob,
 			PrepareForCreate: func(_ context.Context, c *batchv1.CronJob) {
-				workload.PrepareForCreate(c, &c.Spec.JobTemplate.Spec.Template)
+				c.Generation = 1
 				c.Status = batchv1.CronJobStatus{}
 			},
 			PrepareForUpdate: func(_ context.Context, c, old *batchv1.CronJob) {
-				workload.PrepareForUpdate(c, old, &c.Spec.JobTemplate.Spec.Template, &old.Spec.JobTemplate.Spec.Template, &c.Spec, &old.Spec)
+				strategy.Generation(c, old, check.Differs(&c.Spec, &old.Spec))
 				c.Status = old.Status
 			},
 			Validate: func(_ context.Context, c *batchv1.CronJob) field.ErrorList {

@@ -15,7 +15,7 @@ func kind(name string) schema.GroupVersionKind { return v1.WithKind(name) }
 
 // Group builds batch/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
-	pods := podspec.Options{AllowPrivileged: d.AllowPrivileged}
+	pods := podspec.OptionsOf(&d)
 	b := group.New(d, batchv1.GroupName, "v1")
 	group.Add(b, jobKind(pods))
 	group.Add(b, cronJobKind(pods))

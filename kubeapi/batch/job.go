@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
@@ -41,7 +42,7 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 			Default:                  defaultJob,
 			AllowUnconditionalUpdate: true,
 			PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
-				workload.PrepareForCreate(j, &j.Spec.Template)
+				j.Generation = 1
 				j.Status = batchv1.JobStatus{}
 				generateSelector(j)
 			},
@@ -54,7 +55,7 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 				return func(context.Context, bool) {}, nil
 			},
 			PrepareForUpdate: func(_ context.Context, j, old *batchv1.Job) {
-				workload.PrepareForUpdate(j, old, &j.Spec.Template, &old.Spec.Template, &j.Spec, &old.Spec)
+				strategy.Generation(j, old, check.Differs(&j.Spec, &old.Spec))
 				j.Status = old.Status
 			},
 			Validate:       func(_ context.Context, j *batchv1.Job) field.ErrorList { return validateJob(o, j) },

@@ -184,7 +184,7 @@ func validateJobUpdate(opts podspec.Options, j, old *batchv1.Job) field.ErrorLis
 	errs = append(append(errs, spec...), spec...)
 	errs = append(errs, validateCompletionsUpdate(s, o, path)...)
 	errs = append(errs, check.Immutable(s.Selector, o.Selector, path.Child("selector"))...)
-	errs = append(errs, validateJobPodUpdate(j, old, path.Child("template"))...)
+	errs = append(errs, validateJobPodUpdate(opts, j, old, path.Child("template"))...)
 	errs = append(errs, check.Immutable(s.CompletionMode, o.CompletionMode, path.Child("completionMode"))...)
 	errs = append(errs, check.Immutable(s.PodFailurePolicy, o.PodFailurePolicy, path.Child("podFailurePolicy"))...)
 	errs = append(errs, check.Immutable(s.BackoffLimitPerIndex, o.BackoffLimitPerIndex, path.Child("backoffLimitPerIndex"))...)
@@ -206,20 +206,26 @@ func validateCompletionsUpdate(s, old *batchv1.JobSpec, path *field.Path) field.
 
 // validateJobPodUpdate refuses changes of the template, but for scheduling
 // directives and resources of a job that is suspended and has no pods.
-func validateJobPodUpdate(j, old *batchv1.Job, path *field.Path) field.ErrorList {
+func validateJobPodUpdate(o podspec.Options, j, old *batchv1.Job, path *field.Path) field.ErrorList {
 	t, before := &j.Spec.Template, &old.Spec.Template
-	suspended := ptr.Deref(old.Spec.Suspend, false)
-	if !suspended || (old.Status.StartTime != nil && !hasCondition(old.Status.Conditions, batchv1.JobSuspended)) || old.Status.Active > 0 {
+	fresh := old.Status.StartTime == nil
+	stopped := ptr.Deref(old.Spec.Suspend, false) && (fresh || hasCondition(old.Status.Conditions, batchv1.JobSuspended)) && old.Status.Active == 0
+	place, resize := stopped && (fresh || !o.FixedPlacement), stopped && !o.FixedResources
+	if !place && !resize {
 		return check.Immutable(t, before, path)
 	}
 	allowed := before.DeepCopy()
-	allowNodeAffinity(&allowed.Spec, &t.Spec)
-	allowed.Labels, allowed.Annotations = t.Labels, t.Annotations
-	allowed.Spec.NodeSelector = t.Spec.NodeSelector
-	allowed.Spec.Tolerations = t.Spec.Tolerations
-	allowed.Spec.SchedulingGates = t.Spec.SchedulingGates
-	allowResources(allowed.Spec.Containers, t.Spec.Containers)
-	allowResources(allowed.Spec.InitContainers, t.Spec.InitContainers)
+	if place {
+		allowNodeAffinity(&allowed.Spec, &t.Spec)
+		allowed.Labels, allowed.Annotations = t.Labels, t.Annotations
+		allowed.Spec.NodeSelector = t.Spec.NodeSelector
+		allowed.Spec.Tolerations = t.Spec.Tolerations
+		allowed.Spec.SchedulingGates = t.Spec.SchedulingGates
+	}
+	if resize {
+		allowResources(allowed.Spec.Containers, t.Spec.Containers)
+		allowResources(allowed.Spec.InitContainers, t.Spec.InitContainers)
+	}
 	return check.Immutable(t.Spec, allowed.Spec, path.Child("spec"))
 }
 

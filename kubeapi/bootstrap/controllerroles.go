@@ -262,3 +262,15 @@ func controllerRoles() []*rbacv1.ClusterRole {
 		),
 	}
 }
+
+// storageVersionMigratorRole is that of the controller of StorageVersionMigrations. It
+// escalates and binds, since whoever writes a role or a binding has to, even where
+// that changes nothing.
+func storageVersionMigratorRole() *rbacv1.ClusterRole {
+	return controllerRole("storage-version-migrator-controller",
+		rule("get list patch watch", "*", "*"),
+		rule("bind escalate", "rbac.authorization.k8s.io", "clusterroles roles"),
+		rule("update", "storagemigration.k8s.io", "storageversionmigrations/status"),
+		rule("update", "apiextensions.k8s.io", "customresourcedefinitions/status"),
+	)
+}

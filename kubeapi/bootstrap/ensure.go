@@ -39,10 +39,11 @@ func asServer(ctx context.Context) context.Context {
 	return request.WithUser(ctx, &user.Info{Name: user.APIServerUser, Groups: []string{user.SystemPrivileged}})
 }
 
-// ensure creates missing objects and repairs others.
+// ensure creates missing objects and repairs others. One that is there and cannot be read
+// is left to administrators.
 func ensure[T registry.Object](ctx context.Context, stores *group.Stores, k kindOf[T]) error {
 	ctx = asServer(ctx)
-	have, err := group.List[T](ctx, stores, k.resource, "", &metainternalversion.ListOptions{})
+	have, err := group.List[T](request.SkippingUnreadable(ctx), stores, k.resource, "", &metainternalversion.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list %s: %w", k.resource, err)
 	}

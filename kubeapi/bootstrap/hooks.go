@@ -34,13 +34,21 @@ const (
 // no binding points to nothing.
 func RBAC(ctx context.Context, stores *group.Stores) error {
 	clusterRoles := make(chan error, 1)
-	worker.Go(func() { clusterRoles <- worker.Try(func() error { return ensure(ctx, stores, clusterRoleSet()) }) })
+	worker.Go(func() {
+		clusterRoles <- worker.Try(func() error {
+			return ensure(ctx, stores, clusterRoleSet(append(ClusterRoles(), gatedRoles(stores)...)))
+		})
+	})
 	err := errors.Join(ensure(ctx, stores, roleSet()), <-clusterRoles)
 	if err != nil {
 		return err
 	}
 	bindings := make(chan error, 1)
-	worker.Go(func() { bindings <- worker.Try(func() error { return ensure(ctx, stores, clusterRoleBindingSet()) }) })
+	worker.Go(func() {
+		bindings <- worker.Try(func() error {
+			return ensure(ctx, stores, clusterRoleBindingSet(append(ClusterRoleBindings(), gatedBindings(stores)...)))
+		})
+	})
 	return errors.Join(ensure(ctx, stores, roleBindingSet()), <-bindings)
 }
 
@@ -52,9 +60,9 @@ func rbacFields(obj any, m *metav1.ObjectMeta, paths ...[]string) []metav1.Manag
 	return owned(manager, rbacv1.SchemeGroupVersion.String(), append(metaPaths(m), present(obj, paths...)...)...)
 }
 
-func clusterRoleSet() kindOf[*rbacv1.ClusterRole] {
+func clusterRoleSet(objects []*rbacv1.ClusterRole) kindOf[*rbacv1.ClusterRole] {
 	return kindOf[*rbacv1.ClusterRole]{
-		resource: rbacResource("clusterroles"), objects: ClusterRoles(),
+		resource: rbacResource("clusterroles"), objects: objects,
 		repair: func(have, want *rbacv1.ClusterRole) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -96,9 +104,9 @@ func roleSet() kindOf[*rbacv1.Role] {
 	}
 }
 
-func clusterRoleBindingSet() kindOf[*rbacv1.ClusterRoleBinding] {
+func clusterRoleBindingSet(objects []*rbacv1.ClusterRoleBinding) kindOf[*rbacv1.ClusterRoleBinding] {
 	return kindOf[*rbacv1.ClusterRoleBinding]{
-		resource: rbacResource("clusterrolebindings"), objects: ClusterRoleBindings(),
+		resource: rbacResource("clusterrolebindings"), objects: objects,
 		repair: func(have, want *rbacv1.ClusterRoleBinding) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false

@@ -100,7 +100,7 @@ func (i *Identity) CollectGarbage(ctx context.Context) {
 }
 
 func (i *Identity) removeExpired(ctx context.Context) error {
-	all, err := group.List[*coordinationv1.Lease](ctx, i.stores, leases, metav1.NamespaceSystem, &metainternalversion.ListOptions{
+	all, err := group.List[*coordinationv1.Lease](request.SkippingUnreadable(ctx), i.stores, leases, metav1.NamespaceSystem, &metainternalversion.ListOptions{
 		LabelSelector: labels.SelectorFromSet(labels.Set{identityLabel: "kube-apiserver"}),
 	})
 	if err != nil {

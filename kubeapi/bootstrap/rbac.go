@@ -6,6 +6,9 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/kubeapi/group"
 )
 
 const (
@@ -101,16 +104,38 @@ func groupSubject(name string) rbacv1.Subject {
 	return rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: name}
 }
 
-// ClusterRoles returns every default ClusterRole.
+// ClusterRoles returns every default ClusterRole, but those of gatedRoles.
 func ClusterRoles() []*rbacv1.ClusterRole {
 	return append(append(userRoles(), systemRoles()...), controllerRoles()...)
 }
 
-// ClusterRoleBindings returns every default ClusterRoleBinding.
+// ClusterRoleBindings returns every default ClusterRoleBinding, but those of
+// gatedRoles.
 func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 	all := clusterRoleBindings()
 	for _, r := range controllerRoles() {
-		all = append(all, clusterBinding(r.Name, r.Name, account(strings.TrimPrefix(r.Name, controllerPrefix))))
+		all = append(all, controllerBinding(r))
+	}
+	return all
+}
+
+// controllerBinding binds a controller's role to its service account.
+func controllerBinding(r *rbacv1.ClusterRole) *rbacv1.ClusterRoleBinding {
+	return clusterBinding(r.Name, r.Name, account(strings.TrimPrefix(r.Name, controllerPrefix)))
+}
+
+// gatedRoles are the roles of controllers of resources that a feature gate adds.
+func gatedRoles(stores *group.Stores) []*rbacv1.ClusterRole {
+	if stores.Find(schema.GroupResource{Group: "storagemigration.k8s.io", Resource: "storageversionmigrations"}) == nil {
+		return nil
+	}
+	return []*rbacv1.ClusterRole{storageVersionMigratorRole()}
+}
+
+func gatedBindings(stores *group.Stores) []*rbacv1.ClusterRoleBinding {
+	var all []*rbacv1.ClusterRoleBinding
+	for _, r := range gatedRoles(stores) {
+		all = append(all, controllerBinding(r))
 	}
 	return all
 }

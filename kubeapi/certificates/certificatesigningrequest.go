@@ -15,7 +15,6 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/generic/request"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
@@ -31,7 +30,7 @@ func signingRequestKind() registry.Kind[*csr] {
 			ShortNames: []string{"csr"},
 		},
 		Write: registry.Write[*csr]{
-			ValidateName:             check.PathSegmentName,
+			ValidateName:             func(string, bool) []string { return nil },
 			PrepareForCreate:         prepareCreate,
 			PrepareForUpdate:         func(_ context.Context, r, old *csr) { r.Spec, r.Status = old.Spec, old.Status },
 			Validate:                 func(_ context.Context, r *csr) field.ErrorList { return validate(r) },

@@ -59,6 +59,11 @@ func Label(value string, path *field.Path) field.ErrorList {
 	return Name(utilvalidation.IsDNS1123Label(value), value, path)
 }
 
+// LabelValue validates the value of a label.
+func LabelValue(value string, path *field.Path) field.ErrorList {
+	return Name(utilvalidation.IsValidLabelValue(value), value, path)
+}
+
 // QualifiedName validates a name with an optional domain before a slash.
 func QualifiedName(value string, path *field.Path) field.ErrorList {
 	return Name(utilvalidation.IsQualifiedName(value), value, path)
@@ -71,8 +76,8 @@ func PathSegment(value string, path *field.Path) field.ErrorList {
 
 // PathSegmentName returns what is wrong with a name as a path element; it is what
 // names are held to that need not be DNS names.
-func PathSegmentName(name string, prefix bool) []string {
-	if !prefix && (name == "." || name == "..") {
+func PathSegmentName(name string, _ bool) []string {
+	if name == "." || name == ".." {
 		return []string{fmt.Sprintf("may not be '%s'", name)}
 	}
 	var msgs []string

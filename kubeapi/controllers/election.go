@@ -2,11 +2,9 @@ package controllers
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -38,7 +36,7 @@ func (m *Manager) elect(ctx context.Context, work func(context.Context)) {
 	// The lease is given back only when the work has ended.
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
-	var acquired acquisition
+	var acquired control.Acquisition
 	ended := make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
@@ -75,10 +73,3 @@ func (m *Manager) elect(ctx context.Context, work func(context.Context)) {
 		<-ended
 	}
 }
-
-// acquisition notes that the lease was acquired: the elector records an event of it
-// before the work begins.
-type acquisition struct{ atomic.Bool }
-
-// Eventf implements resourcelock.EventRecorder.
-func (a *acquisition) Eventf(runtime.Object, string, string, string, ...any) { a.Store(true) }

@@ -16,6 +16,8 @@ import (
 	"triplane/kubeapi/controllers/roleaggregation"
 	"triplane/kubeapi/controllers/rootca"
 	"triplane/kubeapi/controllers/serviceaccount"
+	"triplane/kubeapi/controllers/servicecidr"
+	"triplane/kubeapi/controllers/storagemigration"
 	"triplane/kubeapi/controllers/token"
 	"triplane/kubeapi/controllers/ttl"
 )
@@ -63,6 +65,7 @@ func table() []controller {
 			}
 			return rootca.New(e, o.RootCA)
 		}},
+		{"service-cidr-controller", plain(servicecidr.New)},
 		{"serviceaccount-controller", plain(serviceaccount.New)},
 		{"serviceaccount-token-controller", func(e *control.Env, o *Options) (run, error) {
 			if o.TokenSigner == nil {
@@ -70,6 +73,7 @@ func table() []controller {
 			}
 			return token.New(e, token.Config{Signer: o.TokenSigner, RootCA: o.RootCA})
 		}},
+		{"storage-version-migrator-controller", plain(storagemigration.New)},
 		{"ttl-after-finished-controller", plain(ttl.New)},
 	}
 }

@@ -10,7 +10,7 @@ import (
 // Group builds coordination.k8s.io.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, coordinationv1.GroupName, "v1", "v1beta1", "v1alpha2")
-	group.Add(b, leaseKind(d.Gate(gateElection)))
+	group.Add(b, leaseKind())
 	group.AddGated(b, gateElection, candidateKind())
 	return b.Info()
 }

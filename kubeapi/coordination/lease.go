@@ -14,9 +14,7 @@ import (
 	"triplane/kubeapi/show"
 )
 
-// leaseKind declares leases; elections says that there is coordinated leader
-// election.
-func leaseKind(elections bool) registry.Kind[*coordinationv1.Lease] {
+func leaseKind() registry.Kind[*coordinationv1.Lease] {
 	type lease = *coordinationv1.Lease
 	return registry.Kind[lease]{
 		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Namespaced: true,
@@ -26,8 +24,6 @@ func leaseKind(elections bool) registry.Kind[*coordinationv1.Lease] {
 		Names:          registry.Names{Plural: "leases", Singular: "lease"},
 		Write: registry.Write[lease]{
 			AllowCreateOnUpdate: true,
-			PrepareForCreate:    func(_ context.Context, l lease) { dropElection(elections, &l.Spec, nil) },
-			PrepareForUpdate:    func(_ context.Context, l, old lease) { dropElection(elections, &l.Spec, &old.Spec) },
 			Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },
 			ValidateUpdate:      func(_ context.Context, l, _ lease) field.ErrorList { return validateLease(&l.Spec) },
 		},
@@ -39,17 +35,6 @@ func leaseKind(elections bool) registry.Kind[*coordinationv1.Lease] {
 				return []any{l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), since(l.CreationTimestamp)}
 			},
 		},
-	}
-}
-
-// dropElection drops what is for coordinated leader election where it is off, unless
-// the lease had it before.
-func dropElection(elections bool, s, old *coordinationv1.LeaseSpec) {
-	if elections {
-		return
-	}
-	if old == nil || old.Strategy == nil && old.PreferredHolder == nil {
-		s.Strategy, s.PreferredHolder = nil, nil
 	}
 }
 

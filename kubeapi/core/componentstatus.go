@@ -53,7 +53,7 @@ func (c componentStatuses) Get(ctx context.Context, name string, _ *metav1.GetOp
 			return probe(ctx, k.name, k.url), nil
 		}
 	}
-	return nil, apierrors.NewNotFound(groupResource("componentstatuses"), name)
+	return nil, apierrors.NewNotFound(groupResource("componentstatus"), name)
 }
 
 // List implements rest.Lister.

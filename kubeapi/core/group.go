@@ -15,7 +15,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := podspec.Options{AllowPrivileged: d.AllowPrivileged}
+	spec := podspec.OptionsOf(&d)
 	b := group.New(d, "", "v1")
 	pods := group.Add(b, pod.Kind(spec))
 	group.Add(b, namespaceKind())
@@ -26,7 +26,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	group.Add(b, service.Kind(allocation))
 	group.Add(b, endpointsKind())
 	group.Add(b, event.Kind(d.EventTTL))
-	group.Add(b, persistentVolumeKind())
+	group.Add(b, persistentVolumeKind(d.Gate("MutablePVNodeAffinity")))
 	group.Add(b, persistentVolumeClaimKind())
 	group.Add(b, replicationControllerKind(spec))
 	group.Add(b, podTemplateKind(spec))
@@ -35,8 +35,9 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	if pods == nil || accounts == nil {
 		return b.Info()
 	}
-	b.Resource("bindings", pod.Bindings{Pods: pods})
-	for name, sub := range pod.Subresources(pods, d.Stores, d.Authorizer, d.Kubelets) {
+	subresources, bindings := pod.Subresources(pods, &d)
+	b.Resource("bindings", bindings)
+	for name, sub := range subresources {
 		b.Resource("pods/"+name, sub)
 	}
 	b.Resource("services/proxy", service.Proxy{Stores: d.Stores, Dial: d.Kubelets.Dial()})

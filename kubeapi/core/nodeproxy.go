@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,12 +46,13 @@ func (c nodeProxy) Connect(ctx context.Context, id string, opts runtime.Object, 
 	if err != nil {
 		return nil, err
 	}
-	if err := proxy.CheckHost(ctx, host); err != nil {
+	ip, err := proxy.Resolve(ctx, host)
+	if err != nil {
 		return nil, err
 	}
 	x, _ := opts.(*corev1.NodeProxyOptions)
 	if own := c.kubelets.PortOf(n); port == "" || port == own {
-		return proxy.ToKubelet(c.kubelets, net.JoinHostPort(host, own), x.Path, r), nil
+		return proxy.ToKubelet(c.kubelets, host, ip, own, x.Path, r), nil
 	}
-	return proxy.To(c.kubelets.Dial(), scheme, host, port, x.Path, r), nil
+	return proxy.To(proxy.Pinned(c.kubelets.Dial(), ip), scheme, host, port, x.Path, r), nil
 }

@@ -16,7 +16,9 @@ import (
 )
 
 // persistentVolumeKind declares persistent volumes.
-func persistentVolumeKind() registry.Kind[*corev1.PersistentVolume] {
+// persistentVolumeKind declares volumes; movable says that the nodes that reach one may
+// change.
+func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] {
 	type pv = *corev1.PersistentVolume
 	return registry.Kind[pv]{
 		Hub:            kind("PersistentVolume"),
@@ -32,7 +34,7 @@ func persistentVolumeKind() registry.Kind[*corev1.PersistentVolume] {
 			},
 			PrepareForUpdate: func(_ context.Context, v, old pv) { v.Status = old.Status },
 			Validate:         func(_ context.Context, v pv) field.ErrorList { return validateVolume(v) },
-			ValidateUpdate:   func(_ context.Context, v, old pv) field.ErrorList { return validateVolumeUpdate(v, old) },
+			ValidateUpdate:   func(_ context.Context, v, old pv) field.ErrorList { return validateVolumeUpdate(movable, v, old) },
 			Warnings:         func(_ context.Context, v, _ pv) []string { return podspec.PersistentVolumeWarnings(v) },
 			ResetFields:      strategy.Reset(v1, "status"),
 		},

@@ -14,8 +14,8 @@ func validateVolume(v *corev1.PersistentVolume) field.ErrorList {
 }
 
 // validateVolumeUpdate refuses changes of what the volume is: its source, its
-// mode, and the nodes that reach it once they are known.
-func validateVolumeUpdate(v, old *corev1.PersistentVolume) field.ErrorList {
+// mode, and, unless it is movable, the nodes that reach it once they are known.
+func validateVolumeUpdate(movable bool, v, old *corev1.PersistentVolume) field.ErrorList {
 	// An invalid volume is refused for itself and as a change, as kube-apiserver
 	// has it: each error appears twice.
 	errs := append(validateVolume(v), validateVolume(v)...)
@@ -25,7 +25,7 @@ func validateVolumeUpdate(v, old *corev1.PersistentVolume) field.ErrorList {
 			"spec.persistentvolumesource is immutable after creation\n"+specdiff.Of(was, now)))
 	}
 	errs = append(errs, check.Immutable(v.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
-	if old.Spec.NodeAffinity != nil && check.Differs(v.Spec.NodeAffinity, currentLabels(old.Spec.NodeAffinity, v.Spec.NodeAffinity)) {
+	if !movable && old.Spec.NodeAffinity != nil && check.Differs(v.Spec.NodeAffinity, currentLabels(old.Spec.NodeAffinity, v.Spec.NodeAffinity)) {
 		errs = append(errs, field.Invalid(field.NewPath("nodeAffinity"), v.Spec.NodeAffinity, "field is immutable, except for updating from beta label to GA"))
 	}
 	if old.Spec.VolumeAttributesClassName != nil && v.Spec.VolumeAttributesClassName == nil {

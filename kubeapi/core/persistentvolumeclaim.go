@@ -77,10 +77,6 @@ func bothDataSources(s *corev1.PersistentVolumeClaimSpec) {
 	if d := s.DataSource; d != nil && s.DataSourceRef == nil && !oldDataSource(d) {
 		s.DataSource = nil
 	}
-	if r := s.DataSourceRef; r != nil && ptr.Deref(r.Namespace, "") != "" {
-		// Sources of other namespaces are off unless asked for.
-		s.DataSource, s.DataSourceRef = nil, nil
-	}
 	copyDataSource(s)
 }
 

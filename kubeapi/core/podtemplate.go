@@ -9,8 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/show"
+	"triplane/kubeapi/strategy"
 	"triplane/kubeapi/workload"
 )
 
@@ -26,10 +28,10 @@ func podTemplateKind(o podspec.Options) registry.Kind[*corev1.PodTemplate] {
 			AllowUnconditionalUpdate: true,
 			Default:                  func(t *corev1.PodTemplate) { podspec.Default(&t.Template) },
 			PrepareForCreate: func(_ context.Context, t *corev1.PodTemplate) {
-				workload.PrepareForCreate(t, &t.Template)
+				t.Generation = 1
 			},
 			PrepareForUpdate: func(_ context.Context, t, old *corev1.PodTemplate) {
-				workload.PrepareForUpdate(t, old, &t.Template, &old.Template, &t.Template, &old.Template)
+				strategy.Generation(t, old, check.Differs(&t.Template, &old.Template))
 			},
 			Validate: func(_ context.Context, t *corev1.PodTemplate) field.ErrorList {
 				return podspec.ValidateTemplate(o, &t.Template, field.NewPath("template"))

@@ -37,11 +37,9 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultReplicationController,
 			PrepareForCreate: func(_ context.Context, r rc) {
-				dropDisabled(r, nil)
 				r.Status, r.Generation = corev1.ReplicationControllerStatus{}, 1
 			},
 			PrepareForUpdate: func(_ context.Context, r, old rc) {
-				dropDisabled(r, old.Spec.Template)
 				r.Status = old.Status
 				strategy.Generation(r, old, check.Differs(r.Spec, old.Spec))
 			},
@@ -143,16 +141,4 @@ func rcStatus(s *corev1.ReplicationControllerStatus) field.ErrorList {
 	errs = append(errs, workload.NotAbove(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), limit)...)
 	errs = append(errs, workload.NotAbove(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), limit)...)
 	return append(errs, workload.NotAbove(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
-}
-
-// dropDisabled drops fields of the template that belong to features which are off.
-func dropDisabled(r *corev1.ReplicationController, old *corev1.PodTemplateSpec) {
-	if r.Spec.Template == nil {
-		return
-	}
-	var before *corev1.PodSpec
-	if old != nil {
-		before = &old.Spec
-	}
-	podspec.DropDisabled(&r.Spec.Template.Spec, before)
 }

@@ -29,10 +29,13 @@ type tokenRequests struct {
 	most      time.Duration
 	// extended is how long the tokens of pods live; 0 is what they ask for.
 	extended time.Duration
+	// byUID compares the UID that a request names.
+	byUID bool
 }
 
 func newTokenRequests(d group.Deps) tokenRequests {
-	t := tokenRequests{stores: d.Stores, issuer: d.TokenIssuer, audiences: d.APIAudiences, most: d.MaxTokenLifetime}
+	t := tokenRequests{stores: d.Stores, issuer: d.TokenIssuer, audiences: d.APIAudiences, most: d.MaxTokenLifetime,
+		byUID: d.Gate("TokenRequestServiceAccountUIDValidation")}
 	if d.ExtendTokens {
 		t.extended = d.ExtendedLifetime
 	}
@@ -64,7 +67,7 @@ func (t tokenRequests) CreateNamed(ctx context.Context, name string, obj runtime
 	if err != nil {
 		return nil, err
 	}
-	if err := sameAccount(req, account); err != nil {
+	if err := sameAccount(req, account, t.byUID); err != nil {
 		return nil, err
 	}
 	req.CreationTimestamp = *now()
@@ -97,7 +100,7 @@ func defaultTokenRequest(r *authenticationv1.TokenRequest) {
 }
 
 // sameAccount refuses a request that names another account in its metadata.
-func sameAccount(req *authenticationv1.TokenRequest, account *corev1.ServiceAccount) error {
+func sameAccount(req *authenticationv1.TokenRequest, account *corev1.ServiceAccount, byUID bool) error {
 	kind := authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")
 	path := field.NewPath("metadata")
 	var errs field.ErrorList
@@ -110,7 +113,7 @@ func sameAccount(req *authenticationv1.TokenRequest, account *corev1.ServiceAcco
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(kind.GroupKind(), account.Name, errs)
 	}
-	if req.UID != "" && req.UID != account.UID {
+	if byUID && req.UID != "" && req.UID != account.UID {
 		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, account.Name,
 			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", req.UID, account.UID))
 	}

@@ -43,7 +43,7 @@ func endpointSliceKind() registry.Kind[slice] {
 			PrepareForUpdate: func(_ context.Context, s, old slice) {
 				now, before := s.DeepCopy(), old.DeepCopy()
 				now.ObjectMeta, before.ObjectMeta = old.ObjectMeta, old.ObjectMeta
-				changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels) || check.Differs(s.Annotations, old.Annotations)
+				changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels)
 				strategy.Generation(s, old, changed)
 				dropTopology(s, old) // a try to set it counts as a change
 			},
@@ -187,7 +187,7 @@ func hints(h *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {
 	for i, n := range h.ForNodes {
 		nodes[i] = n.Name
 	}
-	errs := hintNames(zones, check.Label, path.Child("forZones"))
+	errs := hintNames(zones, check.LabelValue, path.Child("forZones"))
 	if len(zones) > maxHints {
 		return errs
 	}

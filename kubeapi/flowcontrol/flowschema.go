@@ -72,7 +72,7 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 		Status: &registry.StatusSubresource[*flowv1.FlowSchema]{
 			PrepareForUpdate: func(_ context.Context, f, old *flowv1.FlowSchema) {
 				f.Spec = old.Spec
-				strategy.KeepMetadata(f, old)
+				strategy.KeepAllMetadata(&f.ObjectMeta, old.ObjectMeta)
 			},
 			ValidateUpdate: func(_ context.Context, f, _ *flowv1.FlowSchema) field.ErrorList {
 				types := make([]string, len(f.Status.Conditions))

@@ -63,7 +63,7 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 		Status: &registry.StatusSubresource[*level]{
 			PrepareForUpdate: func(_ context.Context, l, old *level) {
 				l.Spec = old.Spec
-				strategy.KeepMetadata(l, old)
+				strategy.KeepAllMetadata(&l.ObjectMeta, old.ObjectMeta)
 			},
 			ValidateUpdate: func(_ context.Context, l, _ *level) field.ErrorList {
 				types := make([]string, len(l.Status.Conditions))

@@ -1,7 +1,10 @@
 package group
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -30,20 +33,89 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 		b.err = err
 		return nil
 	}
+	keepFor(b, &kind)
+	forgetFor(b, &kind)
 	store, err := registry.NewStore(&kind, b.deps.Scheme, options)
 	if err != nil {
 		b.err = fmt.Errorf("%s: %w", gr, err)
 		return nil
 	}
-	store.ServeOnly(func(gv schema.GroupVersion) bool { return b.deps.serves(gv, kind.Names.Plural) })
-	for _, gv := range b.versions {
-		if !b.deps.serves(gv, kind.Names.Plural) {
-			continue
-		}
+	served := b.deps.available(b.versions, kind.Names.Plural, kind.Hub.Kind)
+	store.ServeOnly(func(gv schema.GroupVersion) bool { return slices.Contains(served, gv) })
+	for _, gv := range served {
 		for name, st := range store.Storage(gv) {
 			b.storage[gv.Version][name] = st
 		}
 	}
 	b.deps.Stores.Put(gr, store)
 	return store
+}
+
+// keepFor has a kind stored in the version that the releases beside this one read.
+func keepFor[T registry.Object](b *Builder, kind *registry.Kind[T]) {
+	t, ok := kind.Representation.(registry.Typed[T])
+	if !ok || len(t.Versions) == 0 || !slices.Contains(b.versions, kind.Hub.GroupVersion()) {
+		return
+	}
+	kinds := []schema.GroupVersionKind{kind.Hub}
+	for i := range t.Versions {
+		if v := t.Versions[i].Kind; slices.Contains(b.versions, v.GroupVersion()) {
+			kinds = append(kinds, v)
+		}
+	}
+	slices.SortStableFunc(kinds, func(x, y schema.GroupVersionKind) int {
+		return cmp.Compare(slices.Index(b.versions, x.GroupVersion()), slices.Index(b.versions, y.GroupVersion()))
+	})
+	t.StorageVersion = b.deps.storageVersion(kinds)
+	kind.Representation = t
+}
+
+// forgetFor has the writes of a kind forget the fields of features that are off. That
+// comes after the keeping of managed fields, like whatever the server decides of an
+// object, and before its generation is.
+func forgetFor[T registry.Object](b *Builder, kind *registry.Kind[T]) {
+	create := kind.Write.PrepareForCreate
+	kind.Write.PrepareForCreate = func(ctx context.Context, obj T) {
+		b.deps.Fields.Drop(obj, nil)
+		if create != nil {
+			create(ctx, obj)
+		}
+	}
+	if kind.Names.Plural == forgetsLast {
+		kind.Write.PrepareForUpdate = forgettingLast(b, kind.Write.PrepareForUpdate)
+	} else {
+		kind.Write.PrepareForUpdate = forgetting(b, kind.Write.PrepareForUpdate)
+	}
+	if kind.Status != nil {
+		status := *kind.Status
+		status.PrepareForUpdate = forgetting(b, status.PrepareForUpdate)
+		kind.Status = &status
+	}
+	subresources := map[string]*registry.UpdateSubresource[T]{}
+	for name, declared := range kind.Subresources {
+		sub := *declared
+		sub.PrepareForUpdate = forgetting(b, sub.PrepareForUpdate)
+		subresources[name] = &sub
+	}
+	kind.Subresources = subresources
+}
+
+func forgetting[T registry.Object](b *Builder, prepare func(ctx context.Context, obj, old T)) func(ctx context.Context, obj, old T) {
+	return func(ctx context.Context, obj, old T) {
+		b.deps.Fields.Drop(obj, old)
+		if prepare != nil {
+			prepare(ctx, obj, old)
+		}
+	}
+}
+
+// forgetsLast is the resource of which everything that is sent counts as a change, even
+// what is forgotten then.
+const forgetsLast = "resourceslices"
+
+func forgettingLast[T registry.Object](b *Builder, prepare func(ctx context.Context, obj, old T)) func(ctx context.Context, obj, old T) {
+	return func(ctx context.Context, obj, old T) {
+		prepare(ctx, obj, old)
+		b.deps.Fields.Drop(obj, old)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"triplane/generic/discovery"
 	"triplane/generic/registry"
 	"triplane/generic/server"
+	"triplane/kubeapi/fieldgates"
 	"triplane/kubeapi/kubelet"
 )
 
@@ -30,6 +31,9 @@ type Deps struct {
 	// what is stable.
 	Enabled func(gate string) bool
 	Serves  func(gv schema.GroupVersion, resource string) bool
+	Release Release
+	// Fields are those of features that are off; nil are none.
+	Fields *fieldgates.Set
 	// Stores is where Add leaves the storage of each resource.
 	Stores *Stores
 

@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
@@ -34,6 +36,13 @@ func (s *Stores) Put(gr schema.GroupResource, st rest.Storage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.byName[gr] = st
+}
+
+// All returns the storage of all resources that are there.
+func (s *Stores) All() map[schema.GroupResource]rest.Storage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return maps.Clone(s.byName)
 }
 
 // Find returns the storage of a resource, nil if it is not (yet) there.
@@ -80,7 +89,8 @@ func GetNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupRe
 }
 
 // List reads all objects of a namespace ("" for all) that the selector of opts
-// matches. The objects are the caller's own.
+// matches. The objects are the caller's own. Where ctx skips what cannot be read, the
+// rest is returned, else such an object is an error.
 func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string, opts *metainternalversion.ListOptions) ([]T, error) {
 	lister, ok := s.Find(gr).(rest.Lister)
 	if !ok {
@@ -97,6 +107,10 @@ func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupReso
 	out := make([]T, 0, len(stored.Items))
 	for _, it := range stored.Items {
 		t, err := as[T](it)
+		if apierrors.IsStoreReadError(err) && request.SkipsUnreadable(ctx) {
+			klog.FromContext(ctx).V(2).Info("An object is left out, since it cannot be read", "err", err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

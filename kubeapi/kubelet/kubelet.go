@@ -52,7 +52,7 @@ func DefaultConfig() Config {
 // Client reaches kubelets. It may be used concurrently.
 type Client struct {
 	config             Config
-	verified, insecure http.RoundTripper
+	verified, insecure *http.Transport
 }
 
 // New reads the files of a configuration; the client certificate is followed when
@@ -105,7 +105,7 @@ func (c *Client) Dial() func(ctx context.Context, network, address string) (net.
 }
 
 // Transport returns the transport that verifies kubelets as configured.
-func (c *Client) Transport() http.RoundTripper { return c.verified }
+func (c *Client) Transport() *http.Transport { return c.verified }
 
 // InsecureTransport returns the transport that verifies nothing.
 func (c *Client) InsecureTransport() http.RoundTripper { return c.insecure }

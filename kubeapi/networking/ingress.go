@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
@@ -162,7 +163,7 @@ func validateHost(host string, path *field.Path) field.ErrorList {
 func validateIngressRule(r *networkingv1.IngressRule, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if r.Host != "" {
-		if len(validation.IsValidIP(path, r.Host)) == 0 {
+		if netutils.ParseIPSloppy(r.Host) != nil {
 			errs = append(errs, field.Invalid(path.Child("host"), r.Host, "must be a DNS name, not an IP address"))
 		}
 		errs = append(errs, validateHost(r.Host, path.Child("host"))...)
@@ -275,7 +276,7 @@ func validateLoadBalancer(s, old *networkingv1.IngressLoadBalancerStatus, path *
 		}
 		if i.Hostname != "" {
 			errs = append(errs, check.Subdomain(i.Hostname, at.Child("hostname"))...)
-			if len(validation.IsValidIP(at, i.Hostname)) == 0 {
+			if netutils.ParseIPSloppy(i.Hostname) != nil {
 				errs = append(errs, field.Invalid(at.Child("hostname"), i.Hostname, "must be a DNS name, not an IP address"))
 			}
 		}

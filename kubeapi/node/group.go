@@ -10,6 +10,6 @@ import (
 // Group builds node.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, nodev1.GroupName, "v1")
-	group.Add(b, runtimeClassKind())
+	group.Add(b, runtimeClassKind(d.Gate("TaintTolerationComparisonOperators")))
 	return b.Info()
 }

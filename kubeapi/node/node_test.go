@@ -7,7 +7,7 @@ import (
 )
 
 func TestRuntimeClass(t *testing.T) {
-	k := runtimeClassKind()
+	k := runtimeClassKind(false)
 	kindtest.Declared(t, k, "runtimeclasses runtimeclass RuntimeClass cluster")
 	kindtest.UpdateRefused(t, k, "handler: a", "handler: b", `handler: Invalid value: "b": field is immutable`)
 }

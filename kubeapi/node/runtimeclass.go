@@ -2,14 +2,13 @@ package node
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -18,7 +17,9 @@ import (
 	"triplane/kubeapi/show"
 )
 
-func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
+// runtimeClassKind declares runtime classes; compared says that tolerations may compare
+// numbers.
+func runtimeClassKind(compared bool) registry.Kind[*nodev1.RuntimeClass] {
 	return registry.Kind[*nodev1.RuntimeClass]{
 		Hub:            nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
 		Representation: registry.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
@@ -26,10 +27,9 @@ func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 		NewList:        func() runtime.Object { return &nodev1.RuntimeClassList{} },
 		Names:          registry.Names{Plural: "runtimeclasses", Singular: "runtimeclass"},
 		Write: registry.Write[*nodev1.RuntimeClass]{
-			Default:  defaultRuntimeClass,
-			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c) },
+			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c, compared) },
 			ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {
-				return append(validate(c), check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))...)
+				return append(validate(c, compared), check.Immutable(c.Handler, old.Handler, field.NewPath("handler"))...)
 			},
 			AllowCreateOnUpdate: true,
 		},
@@ -44,18 +44,7 @@ func runtimeClassKind() registry.Kind[*nodev1.RuntimeClass] {
 	}
 }
 
-func defaultRuntimeClass(c *nodev1.RuntimeClass) {
-	if c.Scheduling == nil {
-		return
-	}
-	for i := range c.Scheduling.Tolerations {
-		if t := &c.Scheduling.Tolerations[i]; t.Operator == "" {
-			t.Operator = corev1.TolerationOpEqual
-		}
-	}
-}
-
-func validate(c *nodev1.RuntimeClass) field.ErrorList {
+func validate(c *nodev1.RuntimeClass, compared bool) field.ErrorList {
 	var errs field.ErrorList
 	if handler := field.NewPath("handler"); c.Handler == "" {
 		errs = append(errs, field.Required(handler, ""))
@@ -63,18 +52,23 @@ func validate(c *nodev1.RuntimeClass) field.ErrorList {
 		errs = append(errs, check.Label(c.Handler, handler)...)
 	}
 	if c.Overhead != nil {
-		path := field.NewPath("overhead", "podFixed")
-		for _, name := range sets.List(sets.KeySet(c.Overhead.PodFixed)) {
-			q := c.Overhead.PodFixed[name]
-			if q.Cmp(resource.Quantity{}) < 0 {
-				errs = append(errs, field.Invalid(path.Key(string(name)), q.String(), "must be greater than or equal to 0"))
-			}
-		}
+		// The overhead is validated as limits are.
+		errs = append(errs, podspec.Overhead(c.Overhead.PodFixed, field.NewPath("overhead"))...)
 	}
 	if s := c.Scheduling; s != nil {
 		path := field.NewPath("scheduling")
 		errs = append(errs, metavalidation.ValidateLabels(s.NodeSelector, path.Child("nodeSelector"))...)
-		errs = append(errs, podspec.Tolerations(s.Tolerations, path.Child("tolerations"))...)
+		errs = append(errs, validateTolerations(s.Tolerations, compared, path.Child("tolerations"))...)
+	}
+	return errs
+}
+
+func validateTolerations(list []corev1.Toleration, compared bool, path *field.Path) field.ErrorList {
+	errs := podspec.Tolerations(list, compared, path)
+	for i := range list {
+		if slices.ContainsFunc(list[:i], func(t corev1.Toleration) bool { return !check.Differs(t, list[i]) }) {
+			errs = append(errs, field.Duplicate(path.Index(i), list[i]))
+		}
 	}
 	return errs
 }

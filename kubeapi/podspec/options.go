@@ -1,7 +1,36 @@
 package podspec
 
+import "triplane/kubeapi/group"
+
 // Options are settings of the server that decide what a pod spec may say.
 type Options struct {
 	// AllowPrivileged permits privileged containers (--allow-privileged).
 	AllowPrivileged bool
+	// ComparedTolerations permits tolerations with Gt and Lt
+	// (TaintTolerationComparisonOperators).
+	ComparedTolerations bool
+	// HostNetworkUsers permits pods of the host's network with users of their own
+	// (UserNamespacesHostNetworkSupport).
+	HostNetworkUsers bool
+	// SpreadSelectorsAsGiven leaves the label keys of spread constraints out of their
+	// selectors (MatchLabelKeysInPodTopologySpreadSelectorMerge is off).
+	SpreadSelectorsAsGiven bool
+	// FixedResources and FixedPlacement forbid changes of the resources of suspended
+	// Jobs' pods, and, once they have started, of where they run
+	// (MutablePodResourcesForSuspendedJobs and
+	// MutableSchedulingDirectivesForSuspendedJobs are off).
+	FixedResources, FixedPlacement bool
+}
+
+// OptionsOf returns the settings that the groups of a server are built with.
+func OptionsOf(d *group.Deps) Options {
+	return Options{
+		AllowPrivileged:     d.AllowPrivileged,
+		ComparedTolerations: d.Gate("TaintTolerationComparisonOperators"),
+		HostNetworkUsers:    d.Gate("UserNamespacesHostNetworkSupport"),
+		FixedResources:      !d.Gate("MutablePodResourcesForSuspendedJobs"),
+		FixedPlacement:      !d.Gate("MutableSchedulingDirectivesForSuspendedJobs"),
+
+		SpreadSelectorsAsGiven: !d.Gate("MatchLabelKeysInPodTopologySpreadSelectorMerge"),
+	}
 }

@@ -15,6 +15,13 @@ func (v *checker) containerResources(r *corev1.ResourceRequirements, path *field
 	v.resources(r, path, ContainerResourceName)
 }
 
+// Overhead validates what a runtime takes beside the containers, as limits are.
+func Overhead(list corev1.ResourceList, path *field.Path) field.ErrorList {
+	v := &checker{}
+	v.containerResources(&corev1.ResourceRequirements{Limits: list}, path)
+	return v.errs
+}
+
 // resources validates requests and limits, whose names are those that name
 // accepts.
 func (v *checker) resources(r *corev1.ResourceRequirements, path *field.Path, name func(string, *field.Path) field.ErrorList) {

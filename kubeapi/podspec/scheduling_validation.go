@@ -42,8 +42,8 @@ func (v *checker) scheduling(path *field.Path) {
 	}
 }
 
-// Tolerations validates a list of tolerations.
-func Tolerations(list []corev1.Toleration, path *field.Path) field.ErrorList {
+// Tolerations validates a list of tolerations, which may compare numbers or not.
+func Tolerations(list []corev1.Toleration, compared bool, path *field.Path) field.ErrorList {
 	v := &checker{}
 	for i := range list {
 		t, p := &list[i], path.Index(i)
@@ -62,6 +62,12 @@ func Tolerations(list []corev1.Toleration, path *field.Path) field.ErrorList {
 		case corev1.TolerationOpExists:
 			if t.Value != "" {
 				v.add(field.Invalid(p.Child("operator"), t.Value, "value must be empty when `operator` is 'Exists'"))
+			}
+		case corev1.TolerationOpGt, corev1.TolerationOpLt:
+			if !compared {
+				v.add(field.NotSupported(p.Child("operator"), t.Operator, knownTolerationOperators(t.Operator)))
+			} else if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
+				v.add(field.Invalid(p.Child("value"), t.Value, "must be a valid integer when `operator` is 'Gt' or 'Lt'"))
 			}
 		default:
 			v.add(field.NotSupported(p.Child("operator"), t.Operator, knownTolerationOperators(t.Operator)))

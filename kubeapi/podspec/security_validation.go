@@ -63,7 +63,7 @@ func (v *checker) hostUsers(spec *field.Path) {
 		return
 	}
 	const msg = "when `hostUsers` is false"
-	if s.HostNetwork {
+	if s.HostNetwork && !v.hostNetworkUsers {
 		v.add(field.Forbidden(spec.Child("hostNetwork"), msg))
 	}
 	if s.HostPID {

@@ -61,12 +61,15 @@ type checker struct {
 	errs    field.ErrorList
 	// privileged containers are allowed
 	privileged bool
+	// comparedTolerations and hostNetworkUsers are as Options has them.
+	comparedTolerations, hostNetworkUsers bool
 	// template is set for a template, whose images may be named later
 	template bool
 }
 
 func newChecker(o Options, s *corev1.PodSpec) *checker {
-	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged}
+	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged,
+		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers}
 }
 
 func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }
@@ -127,9 +130,7 @@ func (v *checker) system(path *field.Path) {
 	if p := s.PreemptionPolicy; p != nil {
 		oneOf(v, *p, path.Child("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)
 	}
-	if len(s.Overhead) > 0 {
-		v.containerResources(&corev1.ResourceRequirements{Limits: s.Overhead}, path.Child("overhead"))
-	}
+	v.add(Overhead(s.Overhead, path.Child("overhead"))...)
 	v.os(path)
 	if h := s.HostnameOverride; h != nil {
 		v.hostnameOverride(*h, path.Child("hostnameOverride"))
@@ -198,7 +199,7 @@ func (v *checker) identity(path *field.Path) {
 	if s.Subdomain != "" {
 		v.label(s.Subdomain, path.Child("subdomain"))
 	}
-	v.add(Tolerations(s.Tolerations, path.Child("tolerations"))...)
+	v.add(Tolerations(s.Tolerations, v.comparedTolerations, path.Child("tolerations"))...)
 	for i := range s.HostAliases {
 		p := path.Child("hostAliases").Index(i)
 		v.add(check.IP(s.HostAliases[i].IP, p.Child("ip"))...)

@@ -90,7 +90,7 @@ func validateSpec(s *policyv1.PodDisruptionBudgetSpec, allowInvalidValues bool) 
 	errs = append(errs, metavalidation.ValidateLabelSelector(s.Selector,
 		metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: allowInvalidValues}, path.Child("selector"))...)
 	if p := s.UnhealthyPodEvictionPolicy; p != nil {
-		errs = append(errs, check.OneOf(*p, path.Child("unhealthyPodEvictionPolicy"), policyv1.IfHealthyBudget, policyv1.AlwaysAllow)...)
+		errs = append(errs, check.OneOf(*p, path.Child("unhealthyPodEvictionPolicy"), policyv1.AlwaysAllow, policyv1.IfHealthyBudget)...)
 	}
 	return errs
 }

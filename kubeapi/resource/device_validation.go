@@ -224,3 +224,12 @@ func validateConditionTypes(list []string, limit int, path *field.Path) field.Er
 	}
 	return errs
 }
+
+func hasLists(d *resourcev1.Device) bool {
+	for _, a := range d.Attributes {
+		if isList(&a) {
+			return true
+		}
+	}
+	return false
+}

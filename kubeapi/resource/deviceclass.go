@@ -14,7 +14,7 @@ import (
 	"triplane/kubeapi/strategy"
 )
 
-func deviceClassKind(f features) registry.Kind[*resourcev1.DeviceClass] {
+func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 	type class = *resourcev1.DeviceClass
 	return registry.Kind[class]{
 		Hub:            v1.WithKind("DeviceClass"),
@@ -24,11 +24,9 @@ func deviceClassKind(f features) registry.Kind[*resourcev1.DeviceClass] {
 		Names:          registry.Names{Plural: "deviceclasses", Singular: "deviceclass"},
 		Write: registry.Write[class]{
 			PrepareForCreate: func(_ context.Context, c class) {
-				f.dropFromClass(&c.Spec, &resourcev1.DeviceClassSpec{})
 				c.Generation = 1
 			},
 			PrepareForUpdate: func(_ context.Context, c, old class) {
-				f.dropFromClass(&c.Spec, &old.Spec)
 				strategy.Generation(c, old, check.Differs(c.Spec, old.Spec))
 			},
 			Validate:                 func(_ context.Context, c class) field.ErrorList { return validateClass(c) },

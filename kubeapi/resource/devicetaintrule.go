@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -25,12 +24,11 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 	const alpha3 = "resource.k8s.io/v1alpha3"
 	gv := resourcev1beta2.SchemeGroupVersion
 	return registry.Kind[rule]{
-		Hub:     gv.WithKind("DeviceTaintRule"),
-		New:     func() rule { return &resourcev1beta2.DeviceTaintRule{} },
-		NewList: func() runtime.Object { return &resourcev1beta2.DeviceTaintRuleList{} },
-		Representation: registry.Typed[rule]{Versions: registry.SameFields[rule]("DeviceTaintRule", alpha3),
-			StorageVersion: schema.FromAPIVersionAndKind(alpha3, "DeviceTaintRule")},
-		Names: registry.Names{Plural: "devicetaintrules", Singular: "devicetaintrule"},
+		Hub:            gv.WithKind("DeviceTaintRule"),
+		New:            func() rule { return &resourcev1beta2.DeviceTaintRule{} },
+		NewList:        func() runtime.Object { return &resourcev1beta2.DeviceTaintRuleList{} },
+		Representation: registry.Typed[rule]{Versions: registry.SameFields[rule]("DeviceTaintRule", alpha3)},
+		Names:          registry.Names{Plural: "devicetaintrules", Singular: "devicetaintrule"},
 		Write: registry.Write[rule]{
 			Default: func(r rule) {
 				if r.Spec.Taint.TimeAdded == nil {

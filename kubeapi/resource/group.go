@@ -12,11 +12,10 @@ var v1 = resourcev1.SchemeGroupVersion
 // Group builds resource.k8s.io.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, resourcev1.GroupName, "v1", "v1beta2", "v1beta1", "v1alpha3")
-	f := featuresOf(&d)
-	group.Add(b, deviceClassKind(f))
-	group.Add(b, resourceClaimKind(d.Stores, f))
-	group.Add(b, claimTemplateKind(d.Stores, f))
-	group.Add(b, resourceSliceKind(f))
+	group.Add(b, deviceClassKind())
+	group.Add(b, resourceClaimKind(d.Stores))
+	group.Add(b, claimTemplateKind(d.Stores))
+	group.Add(b, resourceSliceKind())
 	group.AddGated(b, gateTaintRules, taintRuleKind())
 	group.AddGated(b, gatePoolStatus, poolRequestKind())
 	return b.Info()

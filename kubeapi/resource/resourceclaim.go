@@ -24,7 +24,7 @@ const adminLabel = "resource.kubernetes.io/admin-access"
 
 type claim = *resourcev1.ResourceClaim
 
-func resourceClaimKind(stores *group.Stores, f features) registry.Kind[claim] {
+func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 	return registry.Kind[claim]{
 		Hub: v1.WithKind("ResourceClaim"), Namespaced: true,
 		Representation: registry.Typed[claim]{Versions: claimVersions()},
@@ -35,7 +35,6 @@ func resourceClaimKind(stores *group.Stores, f features) registry.Kind[claim] {
 			Default: func(c claim) { defaultClaim(&c.Spec) },
 			PrepareForCreate: func(_ context.Context, c claim) {
 				c.Status = resourcev1.ResourceClaimStatus{}
-				f.dropFromClaim(&c.Spec)
 			},
 			PrepareForUpdate: func(_ context.Context, c, old claim) { c.Status = old.Status },
 			Validate: func(ctx context.Context, c claim) field.ErrorList {
@@ -60,7 +59,6 @@ func resourceClaimKind(stores *group.Stores, f features) registry.Kind[claim] {
 		Status: &registry.StatusSubresource[claim]{
 			PrepareForUpdate: func(_ context.Context, c, old claim) {
 				c.Spec = old.Spec
-				f.dropFromStatus(&c.Status, &old.Status)
 				strategy.KeepMetadata(c, old)
 			},
 			ValidateUpdate: func(ctx context.Context, c, old claim) field.ErrorList {

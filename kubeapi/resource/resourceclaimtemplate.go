@@ -14,7 +14,7 @@ import (
 	"triplane/kubeapi/show"
 )
 
-func claimTemplateKind(stores *group.Stores, f features) registry.Kind[*resourcev1.ResourceClaimTemplate] {
+func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceClaimTemplate] {
 	type template = *resourcev1.ResourceClaimTemplate
 	return registry.Kind[template]{
 		Hub: v1.WithKind("ResourceClaimTemplate"), Namespaced: true,
@@ -23,8 +23,7 @@ func claimTemplateKind(stores *group.Stores, f features) registry.Kind[*resource
 		NewList:        func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
 		Names:          registry.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
 		Write: registry.Write[template]{
-			Default:          func(t template) { defaultClaim(&t.Spec.Spec) },
-			PrepareForCreate: func(_ context.Context, t template) { f.dropFromClaim(&t.Spec.Spec) },
+			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
 			Validate: func(ctx context.Context, t template) field.ErrorList {
 				path := field.NewPath("spec", "spec")
 				errs := check.TemplateMeta(&t.Spec.ObjectMeta, field.NewPath("spec", "metadata"))

@@ -15,7 +15,7 @@ import (
 	"triplane/kubeapi/strategy"
 )
 
-func resourceSliceKind(f features) registry.Kind[*resourcev1.ResourceSlice] {
+func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 	type slice = *resourcev1.ResourceSlice
 	return registry.Kind[slice]{
 		Hub:            v1.WithKind("ResourceSlice"),
@@ -26,13 +26,10 @@ func resourceSliceKind(f features) registry.Kind[*resourcev1.ResourceSlice] {
 		Write: registry.Write[slice]{
 			Default: defaultSlice,
 			PrepareForCreate: func(_ context.Context, s slice) {
-				f.dropFromSlice(&s.Spec, &resourcev1.ResourceSliceSpec{})
 				s.Generation = 1
 			},
 			PrepareForUpdate: func(_ context.Context, s, old slice) {
-				// What is sent counts as a change, even what is dropped then.
 				strategy.Generation(s, old, check.Differs(s.Spec, old.Spec))
-				f.dropFromSlice(&s.Spec, &old.Spec)
 			},
 			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {

@@ -11,8 +11,7 @@ import (
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, schedulingv1.GroupName, "v1", "v1alpha2")
 	group.Add(b, priorityClassKind())
-	f := features{topology: d.Gate("TopologyAwareWorkloadScheduling"), claims: d.Gate("DRAWorkloadResourceClaims"), preemption: d.Gate("WorkloadAwarePreemption")}
-	group.AddGated(b, gateWorkload, workloadKind(f))
-	group.AddGated(b, gateWorkload, podGroupKind(f))
+	group.AddGated(b, gateWorkload, workloadKind())
+	group.AddGated(b, gateWorkload, podGroupKind(d.Gate("WorkloadAwarePreemption")))
 	return b.Info()
 }

@@ -20,7 +20,8 @@ const (
 	maxConstraints = 1
 )
 
-func podGroupKind(f features) registry.Kind[*schedulingv1alpha2.PodGroup] {
+// podGroupKind declares pod groups; preemption says that they have a disruption mode.
+func podGroupKind(preemption bool) registry.Kind[*schedulingv1alpha2.PodGroup] {
 	type group = *schedulingv1alpha2.PodGroup
 	gv := schedulingv1alpha2.SchemeGroupVersion
 	return registry.Kind[group]{
@@ -30,14 +31,12 @@ func podGroupKind(f features) registry.Kind[*schedulingv1alpha2.PodGroup] {
 		Names:   registry.Names{Plural: "podgroups", Singular: "podgroup"},
 		Write: registry.Write[group]{
 			Default: func(g group) {
-				if f.preemption {
+				if preemption {
 					defaults.Set(&g.Spec.DisruptionMode, schedulingv1alpha2.DisruptionModePod)
 				}
 			},
 			PrepareForCreate: func(_ context.Context, g group) {
 				g.Status, g.Generation = schedulingv1alpha2.PodGroupStatus{}, 1
-				s := &g.Spec
-				f.drop(&s.SchedulingConstraints, &s.ResourceClaims, &s.DisruptionMode, &s.PriorityClassName, &s.Priority)
 			},
 			PrepareForUpdate: func(_ context.Context, g, old group) { g.Status, g.Generation = old.Status, old.Generation },
 			Validate:         func(_ context.Context, g group) field.ErrorList { return validatePodGroup(&g.Spec) },
@@ -57,22 +56,6 @@ func podGroupKind(f features) registry.Kind[*schedulingv1alpha2.PodGroup] {
 			},
 			ResetFields: strategy.Reset(gv, "spec"),
 		},
-	}
-}
-
-// features are those whose fields are dropped where they are off.
-type features struct{ topology, claims, preemption bool }
-
-func (f features) drop(constraints **schedulingv1alpha2.PodGroupSchedulingConstraints, claims *[]schedulingv1alpha2.PodGroupResourceClaim,
-	mode **schedulingv1alpha2.DisruptionMode, class *string, priority **int32) {
-	if !f.topology {
-		*constraints = nil
-	}
-	if !f.claims {
-		*claims = nil
-	}
-	if !f.preemption {
-		*mode, *class, *priority = nil, "", nil
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // gateWorkload serves workloads and pod groups.
 const gateWorkload = "GenericWorkload"
 
-func workloadKind(f features) registry.Kind[*schedulingv1alpha2.Workload] {
+func workloadKind() registry.Kind[*schedulingv1alpha2.Workload] {
 	type workload = *schedulingv1alpha2.Workload
 	return registry.Kind[workload]{
 		Hub: schedulingv1alpha2.SchemeGroupVersion.WithKind("Workload"), Namespaced: true,
@@ -26,10 +26,6 @@ func workloadKind(f features) registry.Kind[*schedulingv1alpha2.Workload] {
 		Write: registry.Write[workload]{
 			PrepareForCreate: func(_ context.Context, w workload) {
 				w.Generation = 1
-				for i := range w.Spec.PodGroupTemplates {
-					t := &w.Spec.PodGroupTemplates[i]
-					f.drop(&t.SchedulingConstraints, &t.ResourceClaims, &t.DisruptionMode, &t.PriorityClassName, &t.Priority)
-				}
 			},
 			PrepareForUpdate: func(_ context.Context, w, old workload) { w.Generation = old.Generation },
 			Validate:         func(_ context.Context, w workload) field.ErrorList { return validateWorkload(&w.Spec) },

@@ -32,13 +32,8 @@ func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
 		Write: registry.Write[*storagev1.CSIDriver]{
 			Default:  defaultCSIDriver,
 			Validate: onCreate(validateCSIDriver),
-			// Volume limits that keep pods away are a feature that is off.
-			PrepareForCreate: func(_ context.Context, d *storagev1.CSIDriver) { d.Spec.PreventPodSchedulingIfMissing = nil },
 			PrepareForUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) {
 				s, o := &d.Spec, &old.Spec
-				if o.PreventPodSchedulingIfMissing == nil {
-					s.PreventPodSchedulingIfMissing = nil
-				}
 				strategy.Generation(d, old, check.Differs(s.TokenRequests, o.TokenRequests) || check.Differs(s.RequiresRepublish, o.RequiresRepublish) ||
 					check.Differs(s.SELinuxMount, o.SELinuxMount) || check.Differs(s.PodInfoOnMount, o.PodInfoOnMount) ||
 					check.Differs(s.StorageCapacity, o.StorageCapacity) || check.Differs(s.FSGroupPolicy, o.FSGroupPolicy) ||

@@ -28,6 +28,13 @@ func KeepMetadata(obj, old metav1.Object) {
 	obj.SetFinalizers(old.GetFinalizers())
 }
 
+// KeepAllMetadata puts back everything but who manages which fields.
+func KeepAllMetadata(m *metav1.ObjectMeta, old metav1.ObjectMeta) {
+	managed, version := m.ManagedFields, m.ResourceVersion
+	old.DeepCopyInto(m)
+	m.ManagedFields, m.ResourceVersion = managed, version
+}
+
 // Reset names the fields that an endpoint resets, in one version.
 func Reset(gv schema.GroupVersion, fields ...string) rest.ResetFields {
 	set := fieldpath.NewSet()

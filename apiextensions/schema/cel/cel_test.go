@@ -31,6 +31,9 @@ func ruled(t testing.TB, typ, rule string) *schema.Schema {
 	return s
 }
 
+// everywhere has all rules compiled.
+func everywhere(*field.Path) bool { return false }
+
 func TestRules(t *testing.T) {
 	const text = `"type":"string","maxLength":50`
 	for _, c := range []struct{ typ, rule, good, bad string }{
@@ -53,7 +56,7 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := ruled(t, c.typ, c.rule)
-			if errs := Check(t.Context(), field.NewPath("s"), s); len(errs) > 0 {
+			if errs := Check(t.Context(), field.NewPath("s"), s, everywhere); len(errs) > 0 {
 				t.Fatal(errs)
 			}
 			v := NewValidator(s)
@@ -63,6 +66,21 @@ func TestRules(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Values that the schema allows may have no form of its type in CEL.
+func TestValuesWithoutForm(t *testing.T) {
+	for _, c := range []struct{ typ, value, want string }{
+		{`"type":"integer"`, `2.0`, "invalid data, expected int, got float64"},
+		{`"type":"string","format":"duration"`, `[]`, "invalid data, expected string, got []interface {}"},
+		{`"x-kubernetes-int-or-string":true`, `2.0`, "expected XIntOrString value to be either a string or integer"},
+	} {
+		v := NewValidator(ruled(t, c.typ, "self == self"))
+		errs := v.Validate(t.Context(), nil, decode(t, c.value), nil)
+		if len(errs) != 1 || !strings.Contains(errs[0].Detail, c.want) {
+			t.Errorf("%s: %v", c.value, errs)
+		}
 	}
 }
 
@@ -101,7 +119,7 @@ func TestTransitions(t *testing.T) {
 func TestCheck(t *testing.T) {
 	const text = `"type":"string","maxLength":50`
 	for rule, c := range map[string]struct{ typ, want string }{
-		" ":                            {text, "rule is not specified"},
+		"true":                         {`"x-kubernetes-preserve-unknown-fields":true`, "unable to convert structural schema to CEL declarations"},
 		"self >":                       {text, "compilation failed: ERROR: <input>:1:7: Syntax error"},
 		"self == 1":                    {text, "found no matching overload for '_==_' applied to '(string, int)'"},
 		"self.z == 'x'":                {`"type":"object","properties":{"a":{"type":"string"}}`, "undefined field 'z'"},
@@ -110,11 +128,44 @@ func TestCheck(t *testing.T) {
 		"self.all(x, x.contains('a'))": {`"type":"array","items":{"type":"string"}`, "estimated rule cost exceeds budget by factor of more than 100x"},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			errs := Check(t.Context(), field.NewPath("s"), ruled(t, c.typ, rule))
+			errs := Check(t.Context(), field.NewPath("s"), ruled(t, c.typ, rule), everywhere)
 			if len(errs) == 0 || !strings.Contains(errs[0].Error(), c.want) {
 				t.Errorf("got %v, want %q", errs, c.want)
 			}
 		})
+	}
+}
+
+func TestDefaultsBreakRules(t *testing.T) {
+	for _, c := range []struct {
+		rule, value string
+		holds       bool
+	}{{"self > 3", "4", true}, {"self > 3", "3", false}, {"self == oldSelf", "1", true}, {"self > oldSelf", "1", false}} {
+		s := ruled(t, `"type":"integer"`, c.rule).Properties["f"]
+		if errs := ValidateDefault(t.Context(), field.NewPath("default"), s, decode(t, c.value)["f"]); (len(errs) == 0) != c.holds {
+			t.Errorf("%s of %s: %v", c.rule, c.value, errs)
+		}
+	}
+}
+
+// Rules below what rules cannot see are about what they can.
+func TestRulesInUntyped(t *testing.T) {
+	const untyped = `{"x-kubernetes-preserve-unknown-fields":true,"properties":{"f":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 3"}]}}}`
+	p := &apiextensionsv1.JSONSchemaProps{}
+	if err := json.Unmarshal([]byte(untyped), p); err != nil {
+		t.Fatal(err)
+	}
+	s, err := schema.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errs := Check(t.Context(), nil, s, everywhere); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for text, holds := range map[string]bool{"4": true, "3": false} {
+		if errs := NewValidator(s).Validate(t.Context(), nil, decode(t, text), nil); (len(errs) == 0) != holds {
+			t.Errorf("%s: %v", text, errs)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package cel
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -13,8 +14,9 @@ import (
 	"triplane/apiextensions/schema"
 )
 
-// Check validates the rules of a structural schema whose root is at path.
-func Check(_ context.Context, path *field.Path, root *schema.Schema) field.ErrorList {
+// Check compiles the rules of a structural schema whose root is at path, and
+// estimates their costs. Nodes of which skip reports true are left out.
+func Check(_ context.Context, path *field.Path, root *schema.Schema, skip func(*field.Path) bool) field.ErrorList {
 	if !hasRules(root) {
 		return nil
 	}
@@ -23,7 +25,7 @@ func Check(_ context.Context, path *field.Path, root *schema.Schema) field.Error
 	if err != nil {
 		return field.ErrorList{field.InternalError(path, err)}
 	}
-	c := &checkerState{env: e}
+	c := &checkerState{env: e, tree: t, skip: skip}
 	c.node(path, root, n, nil, 1)
 	c.settle(path)
 	return c.errs
@@ -32,6 +34,8 @@ func Check(_ context.Context, path *field.Path, root *schema.Schema) field.Error
 // checkerState is what a check found so far.
 type checkerState struct {
 	env      *cel.Env
+	tree     *tree
+	skip     func(*field.Path) bool
 	errs     field.ErrorList
 	total    uint64
 	expenses []expense
@@ -44,24 +48,19 @@ func (c *checkerState) node(path *field.Path, s *schema.Schema, n *node, uncorre
 	if !hasRules(s) {
 		return
 	}
-	for i := range s.Props.XValidations {
-		if n != nil { // rules see nothing of what has no type, and are not evaluated
-			c.rule(path.Child("x-kubernetes-validations").Index(i), n, &s.Props.XValidations[i], uncorrelated, often)
-		}
+	if n == nil {
+		n = c.tree.node(s, c.tree.unseen(), s.Embedded)
 	}
-	var elem *node
-	if n != nil {
-		elem = n.elem
-	}
+	c.rules(path, s, n, uncorrelated, often)
 	if s.Items != nil {
 		within := uncorrelated
 		if within == nil && s.ListType != "map" {
 			within = path
 		}
-		c.node(path.Child("items"), s.Items, elem, within, below(often, s))
+		c.node(path.Child("items"), s.Items, n.element(), within, below(often, s))
 	}
 	if s.Additional != nil {
-		c.node(path.Child("additionalProperties"), s.Additional, elem, uncorrelated, below(often, s))
+		c.node(path.Child("additionalProperties"), s.Additional, n.element(), uncorrelated, below(often, s))
 	}
 	names := make([]string, 0, len(s.Properties))
 	for name := range s.Properties {
@@ -69,27 +68,28 @@ func (c *checkerState) node(path *field.Path, s *schema.Schema, n *node, uncorre
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		var child *node
-		if n != nil && n.fields[Escape(name)] != nil {
-			child = n.fields[Escape(name)].node
-		}
-		c.node(path.Child("properties").Key(name), s.Properties[name], child, uncorrelated, often)
+		c.node(path.Child("properties").Key(name), s.Properties[name], n.field(name), uncorrelated, often)
 	}
 }
 
 func (c *checkerState) add(e *field.Error) { c.errs = append(c.errs, e) }
 
-func (c *checkerState) rule(path *field.Path, n *node, spec *apiextensionsv1.ValidationRule, uncorrelated *field.Path, often uint64) {
-	empty := strings.TrimSpace(spec.Rule) == ""
-	if empty {
-		c.add(field.Required(path.Child("rule"), "rule is not specified"))
-	}
-	understood := c.words(path, spec)
-	c.reason(path, spec)
-	c.fieldPath(path, n, spec)
-	if empty || !understood {
+func (c *checkerState) rules(path *field.Path, s *schema.Schema, n *node, uncorrelated *field.Path, often uint64) {
+	if len(s.Props.XValidations) == 0 || c.skip(path) {
 		return
 	}
+	at := path.Child("x-kubernetes-validations")
+	if n == nil {
+		c.add(field.InternalError(at, errors.New("internal error: failed to construct type information for x-kubernetes-validations rules: "+
+			"unable to convert structural schema to CEL declarations")))
+		return
+	}
+	for i := range s.Props.XValidations {
+		c.rule(at.Index(i), n, &s.Props.XValidations[i], uncorrelated, often)
+	}
+}
+
+func (c *checkerState) rule(path *field.Path, n *node, spec *apiextensionsv1.ValidationRule, uncorrelated *field.Path, often uint64) {
 	r, messageErr := compileRule(c.env, n, spec)
 	unusedOld := func() {
 		if set := spec.OptionalOldSelf; set != nil && !r.transition() {
@@ -135,51 +135,6 @@ func (c *checkerState) costs(path *field.Path, n *node, r *rule, often uint64) {
 		if most, err := cost(e, r.message, n); err == nil {
 			c.spend(path.Child("messageExpression"), "messageExpression", most, often)
 		}
-	}
-}
-
-// words validates the message.
-func (c *checkerState) words(path *field.Path, spec *apiextensionsv1.ValidationRule) bool {
-	before := len(c.errs)
-	breaks := func(s string) bool { return strings.ContainsAny(s, "\n\r") }
-	switch {
-	case spec.Message != "" && strings.TrimSpace(spec.Message) == "":
-		c.add(field.Invalid(path.Child("message"), spec.Message, "must be non-empty if specified"))
-	case breaks(strings.TrimSpace(spec.Message)):
-		c.add(field.Invalid(path.Child("message"), spec.Message, "must not contain line breaks"))
-	case spec.Message == "" && breaks(strings.TrimSpace(spec.Rule)):
-		c.add(field.Required(path.Child("message"), "message must be specified if rule contains line breaks"))
-	}
-	if spec.MessageExpression != "" && strings.TrimSpace(spec.MessageExpression) == "" {
-		c.add(field.Required(path.Child("messageExpression"), "messageExpression must be non-empty if specified"))
-	}
-	return len(c.errs) == before
-}
-
-func (c *checkerState) reason(path *field.Path, spec *apiextensionsv1.ValidationRule) {
-	supported := []string{
-		string(apiextensionsv1.FieldValueDuplicate), string(apiextensionsv1.FieldValueForbidden),
-		string(apiextensionsv1.FieldValueInvalid), string(apiextensionsv1.FieldValueRequired),
-	}
-	if spec.Reason != nil && !slices.Contains(supported, string(*spec.Reason)) {
-		c.add(field.NotSupported(path.Child("reason"), *spec.Reason, supported))
-	}
-}
-
-func (c *checkerState) fieldPath(path *field.Path, n *node, spec *apiextensionsv1.ValidationRule) {
-	if spec.FieldPath == "" {
-		return
-	}
-	at := path.Child("fieldPath")
-	if strings.TrimSpace(spec.FieldPath) == "" {
-		c.add(field.Invalid(at, spec.FieldPath, "must be non-empty if specified"))
-	}
-	if strings.ContainsAny(spec.FieldPath, "\n\r") {
-		c.add(field.Invalid(at, spec.FieldPath, "must not contain line breaks"))
-	}
-	names, err := splitFieldPath(spec.FieldPath)
-	if err != nil || n.schema.At(names) == nil {
-		c.add(field.Invalid(at, spec.FieldPath, "must be a valid path"))
 	}
 }
 

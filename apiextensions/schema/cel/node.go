@@ -1,6 +1,7 @@
 package cel
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
@@ -24,6 +25,25 @@ type fieldNode struct {
 
 // tree makes the nodes of a schema and registers its object types.
 type tree struct{ structs map[string]*node }
+
+// unseen names the type of a schema within one that has none.
+func (t *tree) unseen() string { return "selfType" + strconv.Itoa(len(t.structs)) }
+
+// element is the node of items or entries, nil where there is none.
+func (n *node) element() *node {
+	if n == nil {
+		return nil
+	}
+	return n.elem
+}
+
+// field is the node of a property, nil where there is none.
+func (n *node) field(name string) *node {
+	if n == nil || n.fields[Escape(name)] == nil {
+		return nil
+	}
+	return n.fields[Escape(name)].node
+}
 
 func newTree(s *schema.Schema) (*tree, *node) {
 	t := &tree{structs: map[string]*node{}}

@@ -1,13 +1,14 @@
 package cel
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/apiextensions/schema"
 )
 
 // rule is a compiled rule of a node.
@@ -80,7 +81,7 @@ func (r *rule) fieldPath(at *field.Path, n *node) *field.Path {
 	if r.spec.FieldPath == "" {
 		return at
 	}
-	names, err := splitFieldPath(r.spec.FieldPath)
+	names, err := schema.ParseFieldPath(r.spec.FieldPath)
 	if err != nil {
 		return at
 	}
@@ -96,30 +97,4 @@ func (r *rule) fieldPath(at *field.Path, n *node) *field.Path {
 		}
 	}
 	return at
-}
-
-// splitFieldPath reads ".spec.a['b c'].d".
-func splitFieldPath(p string) ([]string, error) {
-	var names []string
-	for rest := p; rest != ""; {
-		switch {
-		case rest[0] == '.':
-			end := strings.IndexAny(rest[1:], ".[")
-			if end < 0 {
-				end = len(rest) - 1
-			}
-			names, rest = append(names, rest[1:end+1]), rest[end+1:]
-		case strings.HasPrefix(rest, "['"):
-			end := strings.Index(rest, "']")
-			if end < 0 {
-				return nil, fmt.Errorf("unterminated name: %s", rest)
-			}
-			names, rest = append(names, strings.NewReplacer(`\'`, `'`, `\\`, `\`).Replace(rest[2:end])), rest[end+2:]
-		case rest[0] == '[':
-			return nil, fmt.Errorf("array notation is not allowed")
-		default:
-			return nil, fmt.Errorf("expected [ or . but got: %s", rest)
-		}
-	}
-	return names, nil
 }

@@ -52,7 +52,8 @@ func hasRules(s *schema.Schema) bool {
 // ruleTree is the compiled form of a schema's rules, a tree like it without the
 // branches that have none.
 type ruleTree struct {
-	node       *node
+	schema     *schema.Schema
+	node       *node // nil where rules cannot see the value
 	rules      []*rule
 	properties map[string]*ruleTree
 	items      *ruleTree
@@ -65,31 +66,34 @@ func (v *Validator) compile() (*ruleTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRuleTree(e, v.schema, root), nil
+	return t.rules(e, v.schema, root), nil
 }
 
-func newRuleTree(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
-	if !hasRules(s) || n == nil {
+// rules compiles the rules of a schema. What lies in a schema that rules cannot see
+// is typed by itself.
+func (t *tree) rules(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
+	if !hasRules(s) {
 		return nil
 	}
-	j := &ruleTree{node: n, properties: map[string]*ruleTree{}}
-	if s.Props != nil {
+	if n == nil {
+		n = t.node(s, t.unseen(), s.Embedded)
+	}
+	j := &ruleTree{schema: s, node: n, properties: map[string]*ruleTree{}}
+	if s.Props != nil && n != nil {
 		for i := range s.Props.XValidations {
 			r, _ := compileRule(e, n, &s.Props.XValidations[i])
 			j.rules = append(j.rules, r)
 		}
 	}
 	if s.Items != nil {
-		j.items = newRuleTree(e, s.Items, n.elem)
+		j.items = t.rules(e, s.Items, n.element())
 	}
 	if s.Additional != nil {
-		j.additional = newRuleTree(e, s.Additional, n.elem)
+		j.additional = t.rules(e, s.Additional, n.element())
 	}
 	for name, p := range s.Properties {
-		if f := n.fields[Escape(name)]; f != nil {
-			if c := newRuleTree(e, p, f.node); c != nil {
-				j.properties[name] = c
-			}
+		if c := t.rules(e, p, n.field(name)); c != nil {
+			j.properties[name] = c
 		}
 	}
 	return j
@@ -109,11 +113,30 @@ func (v *Validator) Validate(ctx context.Context, path *field.Path, value, old a
 	return w.errs
 }
 
+// ValidateDefault validates the default of a schema by the rules there. It replaces
+// itself, so that transition rules have to hold too.
+func ValidateDefault(ctx context.Context, path *field.Path, s *schema.Schema, value any) field.ErrorList {
+	if !hasRules(s) {
+		return nil
+	}
+	t := &tree{structs: map[string]*node{}}
+	root := t.node(s, "selfType", s.Embedded)
+	e, err := t.env()
+	if err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
+	}
+	w := &walk{ctx: ctx, left: budget, whole: true}
+	w.value(path, t.rules(e, s, root), value, predecessor{value: value, found: true})
+	return w.errs
+}
+
 // walk is one judgement of an object.
 type walk struct {
 	ctx  context.Context
 	left int64 // of the budget
-	errs field.ErrorList
+	// whole validates by all rules, those of unchanged values included.
+	whole bool
+	errs  field.ErrorList
 }
 
 // predecessor is the value that another replaces.
@@ -130,7 +153,7 @@ func (w *walk) value(path *field.Path, j *ruleTree, v any, old predecessor) {
 		return
 	}
 	old.found = old.found && old.value != nil
-	old.unchanged = old.unchanged || old.found && reflect.DeepEqual(v, old.value)
+	old.unchanged = !w.whole && (old.unchanged || old.found && reflect.DeepEqual(v, old.value))
 	if len(j.rules) > 0 {
 		w.rules(path, j, v, old)
 	}
@@ -156,7 +179,7 @@ func (w *walk) value(path *field.Path, j *ruleTree, v any, old predecessor) {
 			return
 		}
 		before, _ := old.value.([]any)
-		find := j.node.schema.Correlate(before)
+		find := j.schema.Correlate(before)
 		for i, child := range x {
 			o, had := find(child)
 			w.value(path.Index(i), j.items, child, predecessor{value: o, found: old.found && had, unchanged: old.unchanged})

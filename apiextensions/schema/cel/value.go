@@ -29,7 +29,7 @@ func (n *node) value(v any) ref.Val {
 		return &objectVal{node: n, fields: x}
 	case []any:
 		if n.elem == nil {
-			return types.NewErr("no such overload")
+			return n.unexpected(v)
 		}
 		items := make([]ref.Val, len(x))
 		for i, e := range x {
@@ -48,14 +48,28 @@ func (n *node) value(v any) ref.Val {
 		}
 		return types.Int(x)
 	case float64:
-		if n.schema.Type == "integer" {
-			return types.Int(int64(x))
+		if n.schema.Type == "integer" || n.schema.IntOrString {
+			return n.unexpected(v)
 		}
 		return types.Double(x)
 	case bool:
 		return types.Bool(x)
 	}
-	return types.NewErr("a value of type %T cannot be validated", v)
+	return n.unexpected(v)
+}
+
+// unexpected is the error of a value that the schema allows, and that has no form
+// of the schema's type in CEL: an integer that was written as 2.0, a list where a
+// text of a format is expected.
+func (n *node) unexpected(v any) ref.Val {
+	if n.schema.IntOrString {
+		return types.NewErr("invalid data, expected XIntOrString value to be either a string or integer")
+	}
+	expected := n.schema.Type
+	if expected == "integer" {
+		expected = "int"
+	}
+	return types.NewErr("invalid data, expected %s, got %T", expected, v)
 }
 
 func (n *node) format() string {

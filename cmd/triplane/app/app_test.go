@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"triplane/generic/authentication/serviceaccount/external/externaltest"
 	"triplane/kubeapi/controllers"
 )
 
@@ -51,6 +52,23 @@ func client(t *testing.T, s *Server) kubernetes.Interface {
 		t.Fatal(err)
 	}
 	return c
+}
+
+func TestStartsThatFailLeaveNothing(t *testing.T) {
+	// The one goroutine that serves the signer itself goes with its connections.
+	signer := &externaltest.Process{Seconds: 3600, Hint: 3600}
+	socket := signer.Start(t)
+	before := goleak.IgnoreCurrent()
+	o := testOptions(t.TempDir())
+	o.Authentication.ServiceAccount.SigningEndpoint = socket
+	o.Admission.ConfigFile = filepath.Join(t.TempDir(), "none.yaml")
+	if s, err := Start(t.Context(), o); err == nil {
+		t.Fatal("a server starts without the configuration that it is told to use", s.Stop())
+	}
+	goleak.VerifyNone(t, before)
+	if signer.Fetched() == 0 {
+		t.Error("the signer was not asked before the start failed")
+	}
 }
 
 func TestServersRunSideBySideAndLeaveNothing(t *testing.T) {
@@ -161,7 +179,7 @@ func TestParse(t *testing.T) {
 		{"--requestheader-client-ca-file=a", "needs --requestheader-username-headers"},
 		{"--enable-admission-plugins=Nobody", `there is no plugin "Nobody"`},
 		{"--goaway-chance=1 --max-requests-inflight=-1", "; "},
-		{"serve", "is no flag; there are no commands"},
+		{"serve", "is no flag and no command"},
 	} {
 		_, err := Parse(strings.Fields(c.args), nil)
 		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {

@@ -40,7 +40,7 @@ func (a *authorizers) modes() map[string]options.Mode {
 // RBAC knows the roles and bindings that exist.
 func (a *authorizers) startHook() server.PostStartHook {
 	return server.PostStartHook{Name: "generic-apiserver-start-informers", Func: func(hook server.HookContext) error {
-		client, err := kubernetes.NewForConfig(hook.LoopbackClientConfig)
+		client, err := kubernetes.NewForConfig(server.SkippingUnreadable(hook.LoopbackClientConfig))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -43,6 +44,7 @@ type parts struct {
 	files   pki.Files // generated keys and certificates
 	config  *server.Config
 	egress  *egress.Selector // nil connects directly
+	undo    *cleanup
 
 	scheme    *runtime.Scheme
 	schemas   *models.Source
@@ -61,8 +63,8 @@ type parts struct {
 }
 
 // newParts makes all that the servers share.
-func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector) (*parts, error) {
-	p := &parts{options: o, store: st, files: files, config: c, egress: e, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
+func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector, undo *cleanup) (*parts, error) {
+	p := &parts{options: o, store: st, files: files, config: c, egress: e, undo: undo, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err
@@ -97,9 +99,11 @@ func (p *parts) makeAuthentication() (err error) {
 	c := p.config
 	if p.authn, err = p.options.Authentication.Build(options.AuthenticationInputs{
 		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
+		Features: p.options.Compatibility.Enabled,
 	}); err != nil {
 		return err
 	}
+	p.undo.add(func() { _ = p.authn.Close() }) // calls of a signer may be under way
 	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
 	c.Serving.CurrentClientCAs = p.authn.Authorities
 	p.runInBackground("start-token-issuers", p.authn.Background())
@@ -140,7 +144,7 @@ func (p *parts) makeAdmission() error {
 		Loopback:       c.LoopbackClientConfig,
 		Tolerations:    p.options.Kube.Tolerations,
 		Configurations: configurations,
-		FeatureEnabled: p.options.Features.Gates.Enabled,
+		FeatureEnabled: p.options.Compatibility.Enabled,
 		Metrics:        c.Metrics.Admission,
 		Own:            p.options.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
@@ -148,13 +152,16 @@ func (p *parts) makeAdmission() error {
 		return err
 	}
 	c.Admission = plugins.Chain
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", func() error {
+		return errors.Join(p.store.following(), plugins.Following())
+	}))
 	c.PostStartHooks = append(c.PostStartHooks, plugins.StartHook())
 	return nil
 }
 
 func (p *parts) makeServices() (err error) {
 	toEndpoints := p.options.Kube.AggregatorRouting || p.options.Etcd.Embedded() // alone there is no kube-proxy
-	p.services, err = aggregator.NewServices(p.config.LoopbackClientConfig, toEndpoints, p.egress)
+	p.services, err = aggregator.NewServices(server.SkippingUnreadable(p.config.LoopbackClientConfig), toEndpoints, p.egress)
 	return err
 }
 
@@ -199,8 +206,9 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		Groups: group.Deps{
 			Stores:             p.stores,
 			Scheme:             p.scheme,
-			Enabled:            p.options.Features.Gates.Enabled,
+			Enabled:            p.options.Compatibility.Enabled,
 			Serves:             kube.RuntimeConfig.Serves,
+			Release:            p.options.release(),
 			TypeConverter:      p.converter,
 			TokenAuthenticator: p.authn.Token,
 			APIAudiences:       p.authn.Audiences,
@@ -222,6 +230,8 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		AdvertisePort:             cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port()),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		RepairEvery:               p.options.repairEvery,
+		Leadership:                &kube.Leadership,
+		PublishStorageVersions:    true,
 	}
 	if p.authn.ClientCA != nil {
 		config.ClientCA = p.authn.ClientCA.PEM

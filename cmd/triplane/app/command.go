@@ -25,6 +25,8 @@ kube-apiserver.
 
 Usage:
   triplane [flags]
+  triplane etcd [flags]          runs an etcd, with etcd's own flags; so does the program under the name etcd
+  triplane envtest-assets DIR    lays out the programs that envtest of controller-runtime looks for
 `
 
 // helpColumns is where lines of the help are wrapped.
@@ -65,7 +67,7 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 		cliflag.PrintSections(out, sets, helpColumns)
 		return nil, err
 	case all.NArg() > 0:
-		return nil, fmt.Errorf("%q is no flag; there are no commands, see triplane --help", strings.Join(all.Args(), " "))
+		return nil, fmt.Errorf("%q is no flag and no command, see triplane --help", strings.Join(all.Args(), " "))
 	}
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -93,7 +95,7 @@ func (o *Options) ApplyLogging() error {
 	}
 	set := map[string]bool{}
 	for gate := range gates.DeepCopy().GetAll() {
-		set[string(gate)] = o.Features.Gates.Enabled(string(gate))
+		set[string(gate)] = o.Compatibility.Enabled(string(gate))
 	}
 	if err := gates.SetFromMap(set); err != nil {
 		return err

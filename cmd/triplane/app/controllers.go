@@ -50,7 +50,8 @@ func newControllers() *Controllers {
 func (c *Controllers) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.Selection, "controllers", c.Selection, "Which controllers run in this server, in the syntax of kube-controller-manager: "+
 		"* for all that are on by default, NAME for one, -NAME to leave one out, none for none. If blank, * with the embedded etcd and none with --etcd-servers. "+
-		"They wait while a kube-controller-manager holds its lease. There are "+strings.Join(controllers.Names(), ", ")+".")
+		"They wait while a kube-controller-manager holds its lease. There are "+strings.Join(controllers.Names(), ", ")+". "+
+		"Those of workloads (Deployments, Jobs and so on) are not among them: run kube-controller-manager with this flag as none.")
 	fs.StringVar(&c.RootCAFile, "root-ca-file", c.RootCAFile, "The authority, in PEM, that is published to pods for the certificate of this server, "+
 		"in the config map kube-root-ca.crt and in Secrets with service account tokens. If blank, the one that the administrator's kubeconfig has.")
 	fs.DurationVar(&c.LegacyTokenCleanUpPeriod, "legacy-service-account-token-clean-up-period", c.LegacyTokenCleanUpPeriod,

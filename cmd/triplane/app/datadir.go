@@ -18,8 +18,10 @@ func holdDataDir(dir string) (*dataDir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if err := onlyOurs(dir); err != nil {
-		return nil, err
+	for _, held := range []string{dir, filepath.Join(dir, "pki"), filepath.Join(dir, "etcd")} {
+		if err := onlyOurs(held); err != nil {
+			return nil, err
+		}
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -36,9 +38,13 @@ func holdDataDir(dir string) (*dataDir, error) {
 }
 
 // onlyOurs refuses a directory in which everybody may replace keys and the store,
-// and warns of one in which a group may, as volumes of containers often are.
+// and warns of one in which a group may, as volumes of containers often are. One
+// that is not there yet is made so that neither is so.
 func onlyOurs(dir string) error {
 	info, err := os.Stat(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
 	"triplane/kubeapi/kubelet"
+	"triplane/kubeapi/leadership"
 )
 
 // Options are all that can be set by flags. Get one from NewOptions.
@@ -38,6 +39,7 @@ type Options struct {
 	Admission      *options.Admission
 	Audit          *options.Audit
 	Features       *options.Features
+	Compatibility  *options.Compatibility
 	Egress         *options.Egress
 	Tracing        *options.Tracing
 	Kube           *Kube
@@ -69,6 +71,8 @@ type Kube struct {
 	// ServiceNodePort makes the Service kubernetes a NodePort one.
 	ServiceNodePort int
 	Tolerations     admission.TolerationOptions
+	// Leadership is how long the Leases of coordinated leader election last.
+	Leadership leadership.Durations
 	// Kubelet is how to reach the kubelets of nodes.
 	Kubelet kubelet.Config
 }
@@ -94,6 +98,7 @@ func NewOptions() *Options {
 		Admission:      options.NewAdmission(admissionPlugins(nil)),
 		Audit:          options.NewAudit(),
 		Features:       options.NewFeatures(),
+		Compatibility:  options.NewCompatibility(),
 		Egress:         &options.Egress{},
 		Tracing:        &options.Tracing{},
 		Kube: &Kube{
@@ -103,6 +108,7 @@ func NewOptions() *Options {
 
 			EndpointReconciler: reconcilerLease,
 			Tolerations:        admission.DefaultTolerationOptions(),
+			Leadership:         leadership.DefaultDurations(),
 			Kubelet:            kubelet.DefaultConfig(),
 		},
 		Controllers: newControllers(),
@@ -143,6 +149,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.ServerRun.AddFlags(sets.FlagSet("generic"))
 	o.Audit.AddFlags(sets.FlagSet("auditing"))
 	o.Features.AddFlags(sets.FlagSet("features"))
+	o.Compatibility.AddFlags(sets.FlagSet("generic"))
 	o.Egress.AddFlags(sets.FlagSet("egress selector"))
 	o.Tracing.AddFlags(sets.FlagSet("traces"))
 	o.Kube.addFlags(sets.FlagSet("misc"))
@@ -154,6 +161,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 
 func (k *Kube) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&k.AllowPrivileged, "allow-privileged", k.AllowPrivileged, "Allow privileged containers.")
+	k.addLeadershipFlags(fs)
 	fs.StringVar(&k.ServiceClusterIPs, "service-cluster-ip-range", k.ServiceClusterIPs,
 		"The range of cluster IPs of Services, or two of different families, comma separated. "+defaultServiceCIDR+" if blank.")
 	fs.Var(&k.ServiceNodePorts, "service-node-port-range", "The range of node ports of Services.")
@@ -181,10 +189,11 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 func (o *Options) Validate() error {
 	var errs []error
 	for _, v := range []interface{ Validate() []error }{
-		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Controllers,
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit, o.Kube, o.Controllers, o.Features, o.Compatibility,
 	} {
 		errs = append(errs, v.Validate()...)
 	}
+	errs = append(errs, o.servedTooEarly()...)
 	if o.DataDir == "" {
 		errs = append(errs, errors.New("--data-dir cannot be empty"))
 	}
@@ -217,11 +226,23 @@ func (k *Kube) Validate() []error {
 		errs = append(errs, fmt.Errorf("--kubernetes-service-node-port %d is not in the range %v", k.ServiceNodePort, k.ServiceNodePorts))
 	}
 	errs = append(errs, k.validateKubelet()...)
+	errs = append(errs, k.Leadership.Validate()...)
 	errs = append(errs, k.RuntimeConfig.Validate(kubeapi.ServesGroup, kubeapi.KnowsVersion)...)
 	if k.EventTTL < 0 {
 		errs = append(errs, errors.New("--event-ttl cannot be negative"))
 	}
 	return errs
+}
+
+// addLeadershipFlags binds those of coordinated leader election.
+func (k *Kube) addLeadershipFlags(fs *pflag.FlagSet) {
+	d := &k.Leadership
+	fs.DurationVar(&d.LeaseDuration, "coordinated-leadership-lease-duration", d.LeaseDuration,
+		"With the feature gate CoordinatedLeaderElection, how long the Leases are that candidates are given, and that of the API server that gives them.")
+	fs.DurationVar(&d.RenewDeadline, "coordinated-leadership-renew-deadline", d.RenewDeadline,
+		"For how long the API server that gives Leases to candidates tries to renew its own before another one does.")
+	fs.DurationVar(&d.RetryPeriod, "coordinated-leadership-retry-period", d.RetryPeriod,
+		"How often API servers look which of them gives Leases to candidates.")
 }
 
 // serviceCIDRs are the ranges of cluster IPs, the primary one first.

@@ -28,6 +28,8 @@ import (
 type Server struct {
 	options    *Options
 	prepared   *server.PreparedServer
+	store      *store
+	files      pki.Files // generated keys and certificates
 	kubeconfig string
 
 	stop context.CancelFunc
@@ -114,7 +116,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	undo.add(func() { flushTraces(traces) })
-	prepared, err := assemble(o, st, files, listener, selector, traces)
+	prepared, err := assemble(o, st, files, listener, selector, traces, &undo)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +125,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	runCtx, stop := context.WithCancel(ctx)
-	s := &Server{options: o, prepared: prepared, kubeconfig: kubeconfig, stop: stop, done: make(chan struct{})}
+	s := &Server{options: o, prepared: prepared, store: st, files: files, kubeconfig: kubeconfig, stop: stop, done: make(chan struct{})}
 	worker.Go(func() { s.run(runCtx, st, undo) })
 	return s, nil
 }
@@ -172,14 +174,17 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error
 	return st.store, files, errors.Join(err, st.err)
 }
 
-// assemble makes the servers and prepares the outermost one.
-func assemble(o *Options, st *store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider) (*server.PreparedServer, error) {
+// assemble makes the servers and prepares the outermost one. What it opens, undo closes.
+func assemble(o *Options, st *store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider, undo *cleanup) (*server.PreparedServer, error) {
 	c := server.NewConfig()
 	c.Tracing = traces
 	o.ServerRun.ApplyTo(c)
-	o.Features.ApplyTo(c)
+	if err := o.Features.ApplyTo(c); err != nil {
+		return nil, err
+	}
+	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
-	if o.flags != nil {
+	if o.flags != nil && o.Compatibility.Enabled("ComponentFlagz") {
 		c.Flags = o.flagValues
 	}
 	var err error
@@ -192,7 +197,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	}
 	stored := newObjects(c.RESTOptionsGetter)
 	c.RESTOptionsGetter = stored
-	if err := c.Metrics.RegisterGates(o.Features.Gates.Stages(), o.Features.Gates.Enabled); err != nil {
+	if err := c.Metrics.RegisterGates(o.Compatibility.Stages(), o.Compatibility.Enabled); err != nil {
 		return nil, err
 	}
 	c.Metrics.MustRegister(&storageMetrics{
@@ -202,7 +207,7 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 
 	c.Metrics.MustRegister(selector.Collectors()...)
 
-	p, err := newParts(o, st, files, c, selector)
+	p, err := newParts(o, st, files, c, selector, undo)
 	if err != nil {
 		return nil, err
 	}
@@ -311,6 +316,21 @@ func (s *Server) ClientConfig() *restclient.Config {
 // over TLS.
 func (s *Server) AdminConfig() (*restclient.Config, error) {
 	return clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+}
+
+// UserConfig is the client configuration, over TLS, of a user in groups, who is known by a
+// certificate of the generated authority. There is none where that is not the authority of
+// clients.
+func (s *Server) UserConfig(name string, groups ...string) (*restclient.Config, error) {
+	if s.kubeconfig == "" {
+		return nil, errors.New("clients are not known by certificates of the generated authority")
+	}
+	config, err := s.AdminConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.CertData, config.KeyData, err = pki.NewClient(s.files, name, groups...)
+	return config, err
 }
 
 // Stop shuts the server down gracefully and waits for the end.

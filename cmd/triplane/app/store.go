@@ -17,6 +17,7 @@ import (
 	"triplane/generic/storage/embedded"
 	"triplane/generic/storage/encryption"
 	"triplane/generic/storage/etcd"
+	"triplane/generic/storage/memory"
 	"triplane/internal/worker"
 )
 
@@ -41,8 +42,8 @@ type cluster struct {
 	end func() error
 }
 
-// openStore starts the embedded etcd below the data directory, or connects to a
-// cluster, and to those that keep resources of their own.
+// openStore starts the embedded etcd below the data directory or a store in memory, or
+// connects to a cluster, and to those that keep resources of their own.
 func openStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (_ *store, err error) {
 	s := &store{resources: map[schema.GroupResource]*cluster{}}
 	defer func() {
@@ -58,15 +59,21 @@ func openStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 	if err != nil {
 		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
 	}
-	if o.Embedded() {
+	switch {
+	case o.Embedded() && o.Memory:
+		backend := memory.New()
+		s.cluster = &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}
+	case o.Embedded():
 		server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dataDir, "etcd"), Leases: o.Leases()})
 		if err != nil {
 			return nil, err
 		}
 		s.failed = server.Done()
 		s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
-	} else if s.cluster, err = dial(ctx, o, o.Servers); err != nil {
-		return nil, err
+	default:
+		if s.cluster, err = dial(ctx, o, o.Servers); err != nil {
+			return nil, err
+		}
 	}
 	for _, override := range overrides {
 		c, err := dial(ctx, o, override.Servers)
@@ -153,10 +160,6 @@ func (s *store) installIn(c *server.Config, o *options.Etcd) error {
 	}
 	for _, check := range s.providers.Checks() {
 		c.HealthChecks = append(c.HealthChecks, server.NamedCheck(check.Name, check.Check))
-	}
-	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", s.following))
-	if o.EncryptionConfig == "" {
-		return nil
 	}
 	for _, collector := range s.providers.Metrics().Collectors() {
 		if err := c.Metrics.Register(collector); err != nil {

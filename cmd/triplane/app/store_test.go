@@ -113,7 +113,7 @@ func TestResourcesAreStoredAsTheFlagsSay(t *testing.T) {
 
 	withKeys(t, config, "three")
 	serve(func(c kubernetes.Interface) {
-		want := `Internal error occurred: unable to transform key "/registry/secrets/default/a": no matching key was found for the provided AES transformer`
+		want := `failed to read one or more secrets from the storage: /registry/secrets/default/a: unable to transform key "/registry/secrets/default/a": no matching key was found for the provided AES transformer`
 		if _, err := c.CoreV1().Secrets("default").Get(ctx, "a", metav1.GetOptions{}); err == nil || err.Error() != want {
 			t.Errorf("a secret that cannot be read: %v", err)
 		}

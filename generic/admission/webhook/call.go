@@ -37,6 +37,7 @@ func (c *turn) ask(ctx context.Context, v *expression.Values) (*admissionapi.Adm
 	start := time.Now()
 	r, err := c.call(ctx, v)
 	took := time.Since(start)
+	request.Spent(ctx, c.part(), took)
 	if err != nil {
 		return nil, c.failed(ctx, v, err, took)
 	}
@@ -80,6 +81,13 @@ func (c *turn) phase() metrics.AdmissionPhase {
 		return metrics.Admit
 	}
 	return metrics.Validate
+}
+
+func (c *turn) part() request.Part {
+	if c.mutating {
+		return request.MutatingWebhook
+	}
+	return request.ValidatingWebhook
 }
 
 // codeOf is the HTTP status of a failed call, 0 where there is none.

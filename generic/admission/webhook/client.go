@@ -18,8 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
+	"triplane/generic/egress"
 	"triplane/generic/tracing"
 )
 
@@ -51,7 +53,9 @@ func newClient(c *admissionv1.WebhookClientConfig, o *Config) (*client, error) {
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.CABundle},
 		ContentConfig:   rest.ContentConfig{NegotiatedSerializer: codec},
 	}
-	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return bounded{rt} })
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		return bounded{egress.CheckCertificates(rt, o.Metrics.Certificates())}
+	})
 	var path string
 	switch {
 	case c.Service != nil:
@@ -166,6 +170,9 @@ func (t bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
+// WrappedRoundTripper lets the idle connections below be closed.
+func (t bounded) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }
+
 // reviews knows the versions of AdmissionReview.
 func reviews() (serializer.CodecFactory, error) {
 	s := runtime.NewScheme()
@@ -181,6 +188,6 @@ func reviews() (serializer.CodecFactory, error) {
 // close drops idle connections.
 func (c *client) close() {
 	if t := c.rest.Client; t != nil {
-		t.CloseIdleConnections()
+		utilnet.CloseIdleConnectionsFor(t.Transport)
 	}
 }

@@ -165,12 +165,12 @@ func updateStatus(node string, attrs *authorizer.Attributes, used func() bool) v
 
 func (a *Authorizer) serviceAccount(node string, attrs *authorizer.Attributes) verdict {
 	switch {
-	case attrs.Verb == "get":
+	case attrs.Verb == "get" && attrs.Subresource == "":
 		return a.read(node, serviceAccount, attrs)
 	case attrs.Verb != "create" || attrs.Name == "":
 		return "can only create tokens for individual service accounts"
 	case attrs.Subresource != "token":
-		return "can only create token subresource of service account"
+		return "can only create token subresource of serviceaccount"
 	}
 	return related(node, attrs, func() bool {
 		return a.graph.reaches(node, object{serviceAccount, attrs.Namespace, attrs.Name})

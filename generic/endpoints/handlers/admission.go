@@ -129,30 +129,34 @@ func (o *operation) authorizedCreate(r *http.Request, validate rest.ValidateObje
 	if o.scope.Authorizer == nil {
 		return validate
 	}
-	s := o.scope
-	attrs := &authorizer.Attributes{
-		User: o.user, Verb: "create", Namespace: o.namespace,
-		APIGroup: s.Resource.Group, APIVersion: s.Resource.Version, Resource: s.Resource.Resource, Subresource: s.Subresource,
-		Name: o.name, ResourceRequest: true, Path: r.URL.Path,
-	}
 	var once sync.Once
 	var refusal error
 	return func(ctx context.Context, obj runtime.Object) error {
-		once.Do(func() {
-			decision, reason, err := s.Authorizer.Authorize(ctx, attrs)
-			switch {
-			case decision == authorizer.Allow:
-			case err != nil:
-				refusal = apierrors.NewInternalError(err)
-			default:
-				refusal = forbidden(attrs, reason)
-			}
-		})
+		once.Do(func() { refusal = o.authorize(ctx, r, "create") })
 		if refusal != nil {
 			return refusal
 		}
 		return validate(ctx, obj)
 	}
+}
+
+// authorize asks whether the user may do something else than the request's verb with the
+// request's object.
+func (o *operation) authorize(ctx context.Context, r *http.Request, verb string) error {
+	s := o.scope
+	attrs := &authorizer.Attributes{
+		User: o.user, Verb: verb, Namespace: o.namespace,
+		APIGroup: s.Resource.Group, APIVersion: s.Resource.Version, Resource: s.Resource.Resource, Subresource: s.Subresource,
+		Name: o.name, ResourceRequest: true, Path: r.URL.Path,
+	}
+	decision, reason, err := s.Authorizer.Authorize(ctx, attrs)
+	switch {
+	case decision == authorizer.Allow:
+		return nil
+	case err != nil:
+		return apierrors.NewInternalError(err)
+	}
+	return forbidden(attrs, reason)
 }
 
 // forbidden is the 403 status in the words of the authorization filter.

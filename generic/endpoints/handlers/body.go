@@ -79,33 +79,35 @@ func fieldValidation(directive string) string {
 	return directive
 }
 
-// decode parses a body into an object of the hub version.
-func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, directive string) (runtime.Object, error) {
+// decode parses a body into an object of the hub version. misnamed is the error of
+// an object without a Go type that is of another kind than the resource's: it comes
+// after what is wrong with the object's name and namespace, and is none where only
+// the status of the object counts.
+func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, directive string) (obj runtime.Object, misnamed, err error) {
 	directive = fieldValidation(directive)
 	obj, kind, strictErrs, err := s.Codec.Decode(body, mt, directive != metav1.FieldValidationIgnore)
 	if err != nil {
-		return nil, s.decodeError(err, kind, body)
+		return nil, nil, s.decodeError(err, kind, body)
 	}
 	// Of a kind with a Go type, nothing is said about fields that is not there.
 	if object.Typed(obj) {
 		if err := s.checkKind(obj, kind); err != nil {
-			return nil, s.decodeError(err, kind, body)
+			return nil, nil, s.decodeError(err, kind, body)
 		}
 	}
 	if len(strictErrs) > 0 {
 		if directive == metav1.FieldValidationStrict {
-			return nil, s.decodeError(runtime.NewStrictDecodingError(strictErrs), kind, body)
+			return nil, nil, s.decodeError(runtime.NewStrictDecodingError(strictErrs), kind, body)
 		}
 		warnStrict(r, strictErrs)
 	}
-	if err := s.checkKind(obj, kind); err != nil {
-		if apierrors.IsInvalid(err) {
-			return nil, err
-		}
-		return nil, s.decodeError(err, kind, body)
+	if err := s.checkKind(obj, kind); apierrors.IsInvalid(err) {
+		misnamed = s.unlessStatus(err)
+	} else if err != nil {
+		return nil, nil, s.decodeError(err, kind, body)
 	}
 	if kind != nil && !s.accepts(kind.GroupVersion()) {
-		return nil, s.otherVersion(kind.GroupVersion())
+		return nil, nil, s.otherVersion(kind.GroupVersion())
 	}
 	// What a client writes as "/v1" is v1 all the same.
 	obj.GetObjectKind().SetGroupVersionKind(s.Kind)
@@ -113,11 +115,19 @@ func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, d
 	hub, err := s.Codec.ToHub(obj)
 	if err != nil {
 		if !object.Typed(obj) {
-			return nil, err // the body is well; its conversion webhook is not
+			return nil, nil, err // the body is well; its conversion webhook is not
 		}
-		return nil, s.decodeError(err, kind, body)
+		return nil, nil, s.decodeError(err, kind, body)
 	}
-	return hub, nil
+	return hub, misnamed, nil
+}
+
+// unlessStatus drops the error of an object's kind where only its status is taken.
+func (s *RequestScope) unlessStatus(misnamed error) error {
+	if s.Subresource == "status" {
+		return nil
+	}
+	return misnamed
 }
 
 // accepts reports whether a body may be of a version.
@@ -152,24 +162,37 @@ func (s *RequestScope) checkKind(obj runtime.Object, kind *schema.GroupVersionKi
 }
 
 // checkVersion refuses an object without a Go type that a patch moved to another
-// version, whose fields nobody knows then.
-func (s *RequestScope) checkVersion(r *http.Request, obj runtime.Object, kind *schema.GroupVersionKind) error {
-	u, ok := obj.(runtime.Unstructured)
-	if !ok || kind == nil || kind.GroupVersion() == s.Kind.GroupVersion() || *kind == s.Hub {
+// version.
+func (s *RequestScope) checkVersion(obj runtime.Object, kind *schema.GroupVersionKind) error {
+	if !s.otherUntypedVersion(obj, kind) {
 		return nil
-	}
-	content := u.UnstructuredContent()
-	for _, name := range slices.Sorted(maps.Keys(content)) {
-		if name != "apiVersion" && name != "kind" && name != "metadata" {
-			request.AddWarning(r.Context(), fmt.Sprintf("unknown field %q", name))
-		}
 	}
 	name := ""
 	if m, err := meta.Accessor(obj); err == nil {
 		name = m.GetName()
 	}
-	return apierrors.NewInvalid(s.Kind.GroupKind(), name, field.ErrorList{
+	return apierrors.NewInvalid(kind.GroupKind(), name, field.ErrorList{
 		field.Invalid(field.NewPath("apiVersion"), kind.GroupVersion().String(), "must be "+s.Kind.GroupVersion().String())})
+}
+
+func (s *RequestScope) otherUntypedVersion(obj runtime.Object, kind *schema.GroupVersionKind) bool {
+	return !object.Typed(obj) && kind != nil && kind.GroupVersion() != s.Kind.GroupVersion() && *kind != s.Hub
+}
+
+// fieldsOfOtherVersion are the errors of strict decoding for an object that a patch
+// moved to a version of the group whose fields nobody knows.
+func (s *RequestScope) fieldsOfOtherVersion(obj runtime.Object, kind *schema.GroupVersionKind) []error {
+	u, ok := obj.(runtime.Unstructured)
+	if !ok || !s.otherUntypedVersion(obj, kind) || kind.Group != s.Kind.Group {
+		return nil
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(u.UnstructuredContent())) {
+		if name != "apiVersion" && name != "kind" && name != "metadata" {
+			errs = append(errs, fmt.Errorf("unknown field %q", name))
+		}
+	}
+	return errs
 }
 
 // versionedGoName is how messages call the Go type of a served version.

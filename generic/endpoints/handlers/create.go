@@ -75,7 +75,7 @@ func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool
 	if err != nil {
 		return nil, none, err
 	}
-	obj, err := s.decode(req, body, mt, opts.FieldValidation)
+	obj, misnamed, err := s.decode(req, body, mt, opts.FieldValidation)
 	if err != nil {
 		return nil, none, err
 	}
@@ -100,6 +100,9 @@ func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool
 		if err := matchNamespace(m, own); err != nil {
 			return nil, none, err
 		}
+	}
+	if misnamed != nil {
+		return nil, none, misnamed
 	}
 	op := s.operation(ctx, namespace, name, opts.DryRun)
 	obj, err = s.runCreate(ctx, req, op, obj, opts, func(obj runtime.Object) (runtime.Object, error) {

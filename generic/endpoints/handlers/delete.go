@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
 	"sync"
 
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
@@ -36,6 +39,10 @@ func Delete(scope *RequestScope, r rest.GracefulDeleter) http.HandlerFunc {
 			return
 		}
 		op := scope.operation(ctx, scope.admissionNamespace(namespace, name), name, opts.DryRun)
+		if err := op.authorizeUnread(ctx, req, opts); err != nil {
+			scope.fail(w, req, err)
+			return
+		}
 		obj, deleted, err := r.Delete(ctx, name, op.validateDelete(opts), opts)
 		if err != nil {
 			scope.fail(w, req, err)
@@ -78,6 +85,11 @@ func DeleteCollection(scope *RequestScope, r rest.CollectionDeleter) http.Handle
 			scope.fail(w, req, err)
 			return
 		}
+		if ignoresReadError(opts) {
+			scope.fail(w, req, invalidOptions("DeleteOptions", field.ErrorList{field.Invalid(ignoreReadErrorPath, true,
+				"is not allowed for a collection; delete the objects one by one")}))
+			return
+		}
 		op := scope.operation(ctx, namespace, "", opts.DryRun)
 		obj, err := r.DeleteCollection(ctx, op.validateDelete(opts), opts, list)
 		if err != nil {
@@ -112,13 +124,29 @@ func (s *RequestScope) deleteOptions(req *http.Request) (*metav1.DeleteOptions, 
 			return nil, err
 		}
 	}
-	// Deleting what cannot be read is an alpha feature, which is off.
-	opts.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
+	if !s.UnreadDeletion {
+		opts.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
+	}
 	if errs := validation.ValidateDeleteOptions(opts); len(errs) > 0 {
 		return nil, invalidOptions("DeleteOptions", errs)
 	}
 	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
 	return opts, nil
+}
+
+var ignoreReadErrorPath = field.NewPath("ignoreStoreReadErrorWithClusterBreakingPotential")
+
+func ignoresReadError(opts *metav1.DeleteOptions) bool {
+	return ptr.Deref(opts.IgnoreStoreReadErrorWithClusterBreakingPotential, false)
+}
+
+// authorizeUnread asks whether the user may delete what nobody can read, where the
+// options want that: it takes a verb of its own beside "delete".
+func (o *operation) authorizeUnread(ctx context.Context, req *http.Request, opts *metav1.DeleteOptions) error {
+	if !ignoresReadError(opts) || o.scope.Authorizer == nil {
+		return nil
+	}
+	return o.authorize(ctx, req, "unsafe-delete-ignore-read-errors")
 }
 
 func (s *RequestScope) decodeDeleteOptions(req *http.Request, body []byte) (*metav1.DeleteOptions, error) {

@@ -99,7 +99,9 @@ func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status, 
 			status = StatusOf(err)
 		}
 	}
+	timer := request.Time(r.Context(), request.Serialization)
 	b, err := wire.MarshalStatus(status, o.MediaType)
+	timer.Stop()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

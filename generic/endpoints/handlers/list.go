@@ -73,7 +73,7 @@ func (s *RequestScope) listOptions(req *http.Request, name string) (*internalver
 		}
 	}
 	internalversion.SetListOptionsDefaults(opts, true)
-	if errs := metainternalvalidation.ValidateListOptions(opts, true); len(errs) > 0 {
+	if errs := metainternalvalidation.ValidateListOptions(opts, !s.NoInitialEvents); len(errs) > 0 {
 		return nil, invalidOptions("ListOptions", errs)
 	}
 	if opts.FieldSelector != nil && s.FieldLabel != nil {

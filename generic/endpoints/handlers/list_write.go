@@ -99,7 +99,9 @@ func (a *answer) storedList(code int, list *rest.StoredList) error {
 		*pooled = (*pooled)[:0]
 		itemSlices.Put(pooled)
 	}()
+	timer := request.Time(a.r.Context(), request.Serialization)
 	e, err := a.scope.storedEnvelope(a.r.Context(), (*pooled)[:0], list, form)
+	timer.Stop()
 	if err != nil {
 		return err
 	}

@@ -57,10 +57,13 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	obj, more, err := p.decodePatched(after)
+	strictErrs = append(strictErrs, more...)
 	if apierrors.IsInvalid(err) {
+		if strict := p.strictness(string(after), strictErrs); strict != nil {
+			return nil, strict
+		}
 		return nil, err
 	}
-	strictErrs = append(strictErrs, more...)
 	if p.spliced && (err != nil || len(strictErrs) > 0) {
 		// Messages show the document as the library writes it.
 		if general, mergeErr := jsonpatch.MergePatch(before, p.body); mergeErr == nil {
@@ -150,11 +153,20 @@ func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
 		}
 		return nil, nil, err
 	}
-	if err := s.checkKind(obj, kind); err != nil {
-		return nil, nil, err
+	if p.wantsStrict() {
+		strictErrs = append(strictErrs, s.fieldsOfOtherVersion(obj, kind)...)
 	}
-	if err := s.checkVersion(p.req, obj, kind); err != nil {
-		return nil, nil, err
+	err = s.checkKind(obj, kind)
+	if err == nil {
+		err = s.checkVersion(obj, kind)
+	}
+	if !object.Typed(obj) {
+		if err = s.unlessStatus(err); err == nil {
+			obj.GetObjectKind().SetGroupVersionKind(s.Kind)
+		}
+	}
+	if err != nil {
+		return nil, strictErrs, err
 	}
 	s.Codec.Default(obj)
 	hub, err := s.Codec.ToHub(obj)

@@ -30,29 +30,38 @@ func (a *answer) respond(code int, obj runtime.Object) {
 		a.status(code, status)
 		return
 	}
+	list, isList := obj.(*rest.StoredList)
+	if isList && request.SkipsUnreadable(a.r.Context()) {
+		list.DropUnreadable(a.r.Context())
+	}
 	a.audit(obj)
 	var b []byte
 	var done bool
 	var err error
 	switch {
 	case a.out.Transform != negotiation.None:
-		if list, ok := obj.(*rest.StoredList); ok {
+		if isList {
 			if done, err = a.storedTable(code, list); done || err != nil {
 				break
 			}
 		}
 		b, err = a.transformed(obj)
 	default:
-		if list, ok := obj.(*rest.StoredList); ok {
+		if isList {
 			err = a.storedList(code, list)
 			if err == nil {
 				return
 			}
 			break
 		}
+		timer := request.Time(a.r.Context(), request.Serialization)
 		b, err = a.scope.encode(obj, a.out.MediaType)
+		timer.Stop()
 	}
 	if err != nil {
+		if isList {
+			err = list.ReadError(err)
+		}
 		a.scope.fail(a.w, a.r, err)
 		return
 	}

@@ -65,8 +65,8 @@ type RequestScope struct {
 	// structure of its objects; both are for admission, and may be nil.
 	Versions admission.Versions
 	Types    func() (library.TypeConverter, error)
-	// Authorizer is asked for "create" where an update or apply creates; nil
-	// allows it.
+	// Authorizer is asked for "create" where an update or apply creates, and for
+	// the deletion of what cannot be read; nil allows both.
 	Authorizer authorizer.Authorizer
 	// Table shows the objects as a table; nil answers tables with 406.
 	Table rest.TableConvertor
@@ -75,9 +75,13 @@ type RequestScope struct {
 	MaxRequestBodyBytes int64
 	// CBOR lets bodies, answers and watches travel as CBOR.
 	CBOR bool
+	// UnreadDeletion lets objects be deleted that cannot be read from storage.
+	UnreadDeletion bool
 	// MinRequestTimeout is the lower bound of the random duration of a watch
 	// that does not say how long it wants to last; 0 means 30 minutes.
 	MinRequestTimeout time.Duration
+	// NoInitialEvents refuses watches that are to begin with what there is.
+	NoInitialEvents bool
 	// Watches counts what watches of the resource send; nil counts nothing.
 	Watches *metrics.WatchesOf
 	// Deprecation, where not empty, is a warning for every client of the kind.

@@ -12,6 +12,7 @@ import (
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/object"
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 	"triplane/generic/wire"
 )
 
@@ -19,6 +20,7 @@ import (
 func (a *answer) transformed(obj runtime.Object) ([]byte, error) {
 	var out runtime.Object
 	var err error
+	timer := request.Time(a.r.Context(), request.Transformation)
 	switch a.out.Transform {
 	case negotiation.Table:
 		var opts *metav1.TableOptions
@@ -30,9 +32,11 @@ func (a *answer) transformed(obj runtime.Object) ([]byte, error) {
 	default:
 		out, err = a.partialList(obj)
 	}
+	timer.Stop()
 	if err != nil {
 		return nil, err
 	}
+	defer request.Time(a.r.Context(), request.Serialization).Stop()
 	out.GetObjectKind().SetGroupVersionKind(a.out.Kind())
 	return marshal(out, a.out.MediaType)
 }

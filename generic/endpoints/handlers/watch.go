@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/util/httpstream/wsstream"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
@@ -158,12 +159,19 @@ func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send 
 func (e *eventEncoder) batch(ctx context.Context, lent *[]byte, events []rest.Event, err error, send func([]byte) error) (ended bool) {
 	buf := (*lent)[:0]
 	defer func() { *lent = buf }()
+	skips := request.SkipsUnreadable(ctx)
 	for i := range events {
+		if item, ok := events[i].Object.(rest.Stored); ok && skips && rest.Unreadable(ctx, item) {
+			continue
+		}
 		var encErr error
 		if buf, encErr = e.append(buf, events[i].Type, events[i].Object); encErr != nil {
 			// As kube-apiserver: the watch just ends, and the client finds out
 			// why when it gets the object.
 			err = io.EOF
+			if apierrors.IsStoreReadError(encErr) {
+				err = encErr // lists say which objects it is
+			}
 			break
 		}
 		if len(buf) >= maxBatch {

@@ -10,7 +10,11 @@ import (
 // exact lists the state at a revision: from the present one if nothing has
 // changed since, from a snapshot that was kept for it, or else from the backend.
 func (c *Cache) exact(ctx context.Context, opts storage.ListOptions) (storage.List, error) {
-	if err := c.fill(ctx); err != nil {
+	err := c.fill(ctx)
+	if errors.As(err, new(*storage.TransformError)) {
+		return c.fromBackend(ctx, opts, opts.Revision)
+	}
+	if err != nil {
 		return storage.List{}, err
 	}
 	if err := c.happened(ctx, opts.Revision); err != nil {
@@ -68,7 +72,7 @@ func (c *Cache) fromBackend(ctx context.Context, opts storage.ListOptions, revis
 		list.Revision, r.Revision = page.Revision, page.Revision
 		for i := range page.Items {
 			record := newRecord(&page.Items[i])
-			if !f.matches(record) {
+			if !f.selects(record) {
 				continue
 			}
 			list.Records = append(list.Records, record)
@@ -102,7 +106,7 @@ func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions,
 	}
 	list := storage.List{Revision: page.Revision}
 	if len(page.Items) == 1 && page.Items[0].Key == opts.Key && opts.Key > opts.After {
-		if r := newRecord(&page.Items[0]); c.filter(opts.Labels, opts.Fields).matches(r) {
+		if r := newRecord(&page.Items[0]); c.filter(opts.Labels, opts.Fields).selects(r) {
 			list.Records = []*storage.Record{r}
 		}
 	}

@@ -148,6 +148,9 @@ func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], 
 			return nil, 0, err
 		}
 		for i := range page.Items {
+			if err := page.Items[i].Err; err != nil {
+				return nil, 0, err
+			}
 			r := newRecord(&page.Items[i])
 			tree.Load(r.Key, r)
 		}
@@ -160,5 +163,5 @@ func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], 
 }
 
 func newRecord(kv *storage.KeyValue) *storage.Record {
-	return &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision}
+	return &storage.Record{Key: kv.Key, Value: kv.Value, Revision: kv.Revision, Err: kv.Err}
 }

@@ -27,14 +27,27 @@ func (c *Cache) filter(l labels.Selector, f fields.Selector) *filter {
 	return &filter{labels: l, fields: f, attributes: c.cfg.Attributes}
 }
 
-// matches reports whether a record is selected. One that cannot be decoded is not.
+// selects reports whether a record belongs to a list. One that cannot be decoded
+// does, since it may be one of those that are asked for: the list fails with it.
+func (f *filter) selects(r *storage.Record) bool {
+	matches, err := f.match(r)
+	return matches || err != nil
+}
+
+// matches reports whether a watch sees a record. One that cannot be decoded is not
+// seen.
 func (f *filter) matches(r *storage.Record) bool {
+	matches, err := f.match(r)
+	return matches && err == nil
+}
+
+func (f *filter) match(r *storage.Record) (bool, error) {
 	if f == nil {
-		return true
+		return true, nil
 	}
 	a, err := r.Attributes(f.attributes)
 	if err != nil {
-		return false
+		return false, err
 	}
-	return (f.labels == nil || f.labels.Matches(a.Labels)) && (f.fields == nil || f.fields.Matches(a.Fields))
+	return (f.labels == nil || f.labels.Matches(a.Labels)) && (f.fields == nil || f.fields.Matches(a.Fields)), nil
 }

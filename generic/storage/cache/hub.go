@@ -100,6 +100,9 @@ func (h *Hub) Drop(prefix string) {
 // begun.
 func (h *Hub) Progress() int64 { return h.progress.load() }
 
+// Await returns when all caches are current up to a revision, or ctx ends.
+func (h *Hub) Await(ctx context.Context, revision int64) error { return h.progress.wait(ctx, revision) }
+
 // Started is closed when the hub has begun and reads are answered.
 func (h *Hub) Started() <-chan struct{} { return h.started }
 

@@ -30,7 +30,7 @@ func (c *Cache) List(ctx context.Context, opts storage.ListOptions) (storage.Lis
 			return list, nil
 		}
 	}
-	if errors.Is(err, errBehind) {
+	if errors.Is(err, errBehind) || errors.As(err, new(*storage.TransformError)) {
 		return c.fromBackend(ctx, opts, 0)
 	}
 	return storage.List{}, err
@@ -85,7 +85,7 @@ func (p *pager) add(key string, r *storage.Record) bool {
 	if !strings.HasPrefix(key, p.opts.Prefix) {
 		return false
 	}
-	if p.filter != nil && !p.filter.matches(r) {
+	if p.filter != nil && !p.filter.selects(r) {
 		return true
 	}
 	p.list.Records = append(p.list.Records, r)
@@ -102,7 +102,7 @@ func (c *Cache) single(s *snapshot, revision int64, opts storage.ListOptions) st
 	if opts.Key <= opts.After {
 		return list
 	}
-	if r, ok := s.tree.Get(opts.Key); ok && c.filter(opts.Labels, opts.Fields).matches(r) {
+	if r, ok := s.tree.Get(opts.Key); ok && c.filter(opts.Labels, opts.Fields).selects(r) {
 		list.Records = []*storage.Record{r}
 	}
 	return list

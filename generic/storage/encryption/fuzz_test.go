@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"triplane/generic/storage/encryption/kmstest"
 )
 
 // FuzzOpen opens hostile bytes with all providers. Nothing panics, what is
@@ -13,7 +15,7 @@ import (
 // opened.
 func FuzzOpen(f *testing.F) {
 	socket := filepath.Join(f.TempDir(), "kms.sock")
-	startPlugin(f, socket)
+	kmstest.Start(f, socket)
 	r, err := newRules([]byte(file(entry("secrets", strings.Join([]string{
 		withKeys("aesgcm", "key1", secret32), withKeys("aescbc", "key1", secret32), withKeys("secretbox", "key1", secret32),
 		kmsProvider(socket), "{identity: {}}"}, ", ")))), newMetrics(""))

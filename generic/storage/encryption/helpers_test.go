@@ -3,17 +3,12 @@ package encryption
 import (
 	"bytes"
 	"context"
-	"errors"
-	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
-	"google.golang.org/grpc"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kmsapi "k8s.io/kms/apis/v2"
 
 	"triplane/generic/storage"
 	"triplane/generic/storage/cache"
@@ -123,60 +118,4 @@ func (w *world) cache() *cache.Cache {
 	w.Cleanup(func() { cancel(); <-done })
 	<-hub.Started()
 	return c
-}
-
-// key is a plugin that "encrypts" by adding 0x5a.
-type key struct {
-	kmsapi.UnimplementedKeyManagementServiceServer
-	id       atomic.Value
-	sick     atomic.Bool
-	encrypts atomic.Int32
-	decrypts atomic.Int32
-}
-
-const annotation = "version.encryption.remote.io"
-
-func startPlugin(t testing.TB, socket string) *key {
-	t.Helper()
-	k := &key{}
-	k.id.Store("kek-1")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := grpc.NewServer()
-	kmsapi.RegisterKeyManagementServiceServer(s, k)
-	done := make(chan struct{})
-	go func() { defer close(done); _ = s.Serve(l) }()
-	t.Cleanup(func() { s.Stop(); <-done })
-	return k
-}
-
-func scramble(in []byte) []byte {
-	out := bytes.Clone(in)
-	for i := range out {
-		out[i] ^= 0x5a
-	}
-	return out
-}
-
-func (k *key) Status(context.Context, *kmsapi.StatusRequest) (*kmsapi.StatusResponse, error) {
-	s := &kmsapi.StatusResponse{Version: "v2", Healthz: "ok", KeyId: k.id.Load().(string)}
-	if k.sick.Load() {
-		s.Healthz = "the HSM is on fire"
-	}
-	return s, nil
-}
-
-func (k *key) Encrypt(_ context.Context, r *kmsapi.EncryptRequest) (*kmsapi.EncryptResponse, error) {
-	k.encrypts.Add(1)
-	return &kmsapi.EncryptResponse{Ciphertext: scramble(r.Plaintext), KeyId: k.id.Load().(string), Annotations: map[string][]byte{annotation: []byte("1")}}, nil
-}
-
-func (k *key) Decrypt(_ context.Context, r *kmsapi.DecryptRequest) (*kmsapi.DecryptResponse, error) {
-	k.decrypts.Add(1)
-	if string(r.Annotations[annotation]) != "1" || r.Uid == "" {
-		return nil, errors.New("annotations or uid are missing")
-	}
-	return &kmsapi.DecryptResponse{Plaintext: scramble(r.Ciphertext)}, nil
 }

@@ -138,6 +138,7 @@ func (k *kms) cipherOf(ctx context.Context, e *envelope) (cipher, error) {
 	if c := k.known(id); c != nil {
 		return c, nil
 	}
+	k.metrics.misses.Inc()
 	plain, err := k.plugin.decrypt(ctx, e)
 	if err != nil {
 		return nil, err
@@ -179,6 +180,7 @@ func (k *kms) remember(id [sha256.Size]byte, c cipher) {
 	}
 	k.opened[id] = openedKey{cipher: c, until: now.Add(keepOpened)}
 	k.metrics.sources.WithLabelValues(k.plugin.name).Set(float64(len(k.opened)))
+	k.metrics.filled.Set(float64(len(k.opened)) / maxOpened)
 }
 
 // refresh asks for the plugin's current key and sees that it is the one that is
@@ -204,8 +206,10 @@ func (k *kms) refresh(ctx context.Context) error {
 		k.writing.Store(&renewed)
 		return nil
 	}
+	begun := time.Now()
 	seed := make([]byte, seedSize)
 	rand.Read(seed) // cannot fail
+	k.metrics.seeds.Observe(time.Since(begun).Seconds())
 	e, err := k.plugin.encrypt(ctx, seed)
 	if err != nil {
 		return fmt.Errorf("kms provider %s: %w", k.plugin.name, err)

@@ -7,18 +7,20 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"triplane/generic/storage/encryption/kmstest"
 )
 
 func TestKMSAsksThePluginOncePerSeed(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
-	plugin := startPlugin(t, socket)
+	plugin := kmstest.Start(t, socket)
 	config := file(entry("secrets", kmsProvider(socket)))
 	w := newWorld(t, config)
 	var last int64
 	for range 20 {
 		last = w.create("ns/"+strings.Repeat("a", int(last)+1), "1")
 	}
-	if e, d := plugin.encrypts.Load(), plugin.decrypts.Load(); e != 1 || d != 0 {
+	if e, d := plugin.Encrypts.Load(), plugin.Decrypts.Load(); e != 1 || d != 0 {
 		t.Errorf("20 writes cost %d encryptions and %d decryptions, want 1 and 0", e, d)
 	}
 	// A server that comes later has to ask for the seed, once.
@@ -33,7 +35,7 @@ func TestKMSAsksThePluginOncePerSeed(t *testing.T) {
 			t.Fatalf("%s, %v", kv.Value, err)
 		}
 	}
-	if d := plugin.decrypts.Load(); d != 1 {
+	if d := plugin.Decrypts.Load(); d != 1 {
 		t.Errorf("5 reads cost %d decryptions, want 1", d)
 	}
 	if checks := later.Checks(); len(checks) != 1 || checks[0].Name != "kms-provider-0" || checks[0].Check() != nil {
@@ -43,7 +45,7 @@ func TestKMSAsksThePluginOncePerSeed(t *testing.T) {
 
 func TestKMSFollowsThePluginsKey(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms.sock")
-	plugin := startPlugin(t, socket)
+	plugin := kmstest.Start(t, socket)
 	w := newWorld(t, file(entry("secrets", kmsProvider(socket))))
 	at := w.create("ns/a", "1")
 
@@ -53,7 +55,7 @@ func TestKMSFollowsThePluginsKey(t *testing.T) {
 	if kv := w.get("ns/a"); kv.Stale {
 		t.Error("stale although the plugin's key is the same")
 	}
-	plugin.id.Store("kek-2")
+	plugin.ID.Store("kek-2")
 	k.rules(t, w, now.Add(2*pollHealthy))
 	if kv := w.get("ns/a"); !kv.Stale || string(kv.Value) != "1" {
 		t.Errorf("%q, stale %v after the key changed", kv.Value, kv.Stale)
@@ -64,7 +66,7 @@ func TestKMSFollowsThePluginsKey(t *testing.T) {
 	if kv := w.get("ns/a"); kv.Stale {
 		t.Error("stale although it was written with the new key")
 	}
-	if n := plugin.encrypts.Load(); n != 2 {
+	if n := plugin.Encrypts.Load(); n != 2 {
 		t.Errorf("%d seeds for 2 keys", n)
 	}
 }
@@ -92,13 +94,13 @@ func TestKMSThatIsAway(t *testing.T) {
 	if len(checks) != 1 || checks[0].Name != "kms-providers" || checks[0].Check() == nil {
 		t.Errorf("checks %v pass without the plugin", checks)
 	}
-	plugin := startPlugin(t, socket)
+	plugin := kmstest.Start(t, socket)
 	k := w.providers.current.Load().plugins[0]
 	for k.refresh(t.Context()) != nil {
 		// Until the connection's back-off is over.
 	}
 	w.create("ns/a", "1")
-	plugin.sick.Store(true)
+	plugin.Sick.Store(true)
 	k.mu.Lock()
 	k.health.until = time.Time{}
 	k.mu.Unlock()

@@ -34,12 +34,18 @@ type Metrics struct {
 	keyIDLast   *prometheus.GaugeVec
 	keyIDStatus *prometheus.GaugeVec
 	keyIDBad    *prometheus.CounterVec
+	misses      prometheus.Counter
+	filled      prometheus.Gauge
+	seeds       prometheus.Histogram
+	seedsFailed prometheus.Counter
+	arrivals    *prometheus.HistogramVec
 	reloads     *prometheus.CounterVec
 	reloadLast  *prometheus.GaugeVec
 	config      *prometheus.GaugeVec
 
 	mu     sync.Mutex
 	hashes map[string]*keyHashes // by provider
+	last   map[string]time.Time  // use of a key, by direction
 }
 
 // keyHashes are the keys of a provider that metrics are kept of, oldest first.
@@ -62,6 +68,7 @@ func newMetrics(serverID string) *Metrics {
 	return &Metrics{
 		server: hash(serverID),
 		hashes: map[string]*keyHashes{},
+		last:   map[string]time.Time{},
 		operations: counter("storage_transformation_operations_total", "Total number of transformations.",
 			"resource", "transformation_type", "transformer_prefix", "status"),
 		durations: histogram("storage_transformation_duration_seconds", "Latencies in seconds of value transformation operations.",
@@ -77,6 +84,16 @@ func newMetrics(serverID string) *Metrics {
 			"provider_name", "key_id_hash", "apiserver_id_hash"),
 		keyIDBad: counter("envelope_encryption_invalid_key_id_from_status_total", "Number of times an invalid keyID is returned by the Status RPC call split by error.",
 			"provider_name", "error"),
+		misses: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_storage_envelope_transformation_cache_misses_total",
+			Help: "Total number of cache misses while accessing key decryption key(KEK)."}),
+		filled: prometheus.NewGauge(prometheus.GaugeOpts{Name: "apiserver_envelope_encryption_dek_cache_fill_percent",
+			Help: "Percent of the cache slots currently occupied by cached DEKs."}),
+		seeds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_storage_data_key_generation_duration_seconds", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14),
+			Help: "Latencies in seconds of data encryption key(DEK) generation operations."}),
+		seedsFailed: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_storage_data_key_generation_failures_total",
+			Help: "Total number of failed data encryption key(DEK) generation operations."}),
+		arrivals: histogram("envelope_encryption_dek_cache_inter_arrival_time_seconds", "Time (in seconds) of inter arrival of transformation requests.",
+			prometheus.ExponentialBuckets(60, 2, 10), "transformation_type"),
 		reloads: counter("encryption_config_controller_automatic_reloads_total", "Total number of reload successes and failures of encryption configuration split by apiserver identity.",
 			"status", "apiserver_id_hash"),
 		reloadLast: gauge("encryption_config_controller_automatic_reload_last_timestamp_seconds", "Timestamp of the last successful or failed automatic reload of encryption configuration split by apiserver identity.",
@@ -89,7 +106,7 @@ func newMetrics(serverID string) *Metrics {
 // Collectors are what is to be registered.
 func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.operations, m.durations, m.calls, m.sources, m.keyIDs, m.keyIDLast, m.keyIDStatus,
-		m.keyIDBad, m.reloads, m.reloadLast, m.config}
+		m.keyIDBad, m.misses, m.filled, m.seeds, m.seedsFailed, m.arrivals, m.reloads, m.reloadLast, m.config}
 }
 
 // hash names what should not be shown.
@@ -142,8 +159,21 @@ func (m *Metrics) keyHash(provider, keyID string) string {
 
 func (m *Metrics) keyUsed(direction, provider, keyID string) {
 	h := m.keyHash(provider, keyID)
+	m.arrived(direction)
 	m.keyIDs.WithLabelValues(direction, provider, h, m.server).Inc()
 	m.keyIDLast.WithLabelValues(direction, provider, h, m.server).SetToCurrentTime()
+}
+
+// arrived measures how far apart the values are that keys are used for.
+func (m *Metrics) arrived(direction string) {
+	now := time.Now()
+	m.mu.Lock()
+	before, ok := m.last[direction]
+	m.last[direction] = now
+	m.mu.Unlock()
+	if ok {
+		m.arrivals.WithLabelValues(direction).Observe(now.Sub(before).Seconds())
+	}
 }
 
 // keyStatus notes what a plugin's status said.

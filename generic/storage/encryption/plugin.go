@@ -9,12 +9,18 @@ import (
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	kmsapi "k8s.io/kms/apis/v2"
 )
 
-const defaultTimeout = 3 * time.Second
+const (
+	defaultTimeout = 3 * time.Second
+	// reconnectWithin bounds the pause between two attempts to reach a plugin that is
+	// away, which costs next to nothing on this machine.
+	reconnectWithin = 3 * time.Second
+)
 
 var (
 	errNoKeyID   = errors.New("the status has an empty keyID")
@@ -42,6 +48,7 @@ func newPlugin(cfg *KMSConfiguration, m *Metrics) (*plugin, error) {
 	p.conn, err = grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: reconnectWithin}, MinConnectTimeout: p.timeout}),
 		grpc.WithUnaryInterceptor(m.observeCalls(cfg.Name)),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			var d net.Dialer

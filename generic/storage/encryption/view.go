@@ -71,6 +71,10 @@ func (v *View) seal(ctx context.Context, key string, value []byte) ([]byte, erro
 
 func (v *View) openKV(ctx context.Context, kv *storage.KeyValue) (err error) {
 	kv.Value, kv.Stale, err = v.open(ctx, kv.Key, kv.Value)
+	var transform *storage.TransformError
+	if errors.As(err, &transform) {
+		transform.Revision = kv.Revision
+	}
 	return err
 }
 
@@ -93,9 +97,8 @@ func (v *View) Range(ctx context.Context, opts storage.RangeOptions) (storage.Ra
 		return r, err
 	}
 	for i := range r.Items {
-		if err := v.openKV(ctx, &r.Items[i]); err != nil {
-			return storage.RangeResult{}, err
-		}
+		item := &r.Items[i]
+		item.Err = v.openKV(ctx, item)
 	}
 	return r, nil
 }

@@ -18,6 +18,8 @@ import (
 	"triplane/generic/storage"
 	"triplane/generic/storage/embedded"
 	"triplane/generic/storage/etcd"
+	"triplane/generic/storage/memory"
+	"triplane/internal/worker"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -61,9 +63,23 @@ func inProcess(t testing.TB) storage.Backend {
 	return s.Backend()
 }
 
-var backends = map[string]func(testing.TB) storage.Backend{"client": dial, "embedded": inProcess}
+func inMemory(t testing.TB) storage.Backend {
+	t.Helper()
+	b := memory.New()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running worker.Group
+	running.Go(func() { b.RunCompactor(ctx, 0) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		b.Close()
+	})
+	return b
+}
 
-// each runs a test on both kinds of backend: they must not differ.
+var backends = map[string]func(testing.TB) storage.Backend{"client": dial, "embedded": inProcess, "memory": inMemory}
+
+// each runs a test on all kinds of backend: they must not differ.
 func each(t *testing.T, f func(t *testing.T, ctx context.Context, b storage.Backend)) {
 	for name, make := range backends {
 		t.Run(name, func(t *testing.T) {

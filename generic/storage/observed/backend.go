@@ -34,6 +34,7 @@ func New(below storage.Backend, m *metrics.Storage, group, resource string) *Bac
 func (b *Backend) Get(ctx context.Context, key string) (storage.KeyValue, error) {
 	begun := time.Now()
 	kv, err := b.Backend.Get(ctx, key)
+	spent(ctx, begun)
 	b.get.Done(begun, failed(err))
 	return kv, err
 }
@@ -45,6 +46,7 @@ func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage
 		op = b.count
 	}
 	result, err := b.Backend.Range(ctx, opts)
+	spent(ctx, begun)
 	op.Done(begun, failed(err))
 	return result, err
 }
@@ -84,10 +86,16 @@ func (b *Backend) noted(ctx context.Context, begun time.Time, err error, operati
 	if !failed(err) {
 		err = nil
 	}
+	spent(ctx, begun)
 	tracing.Did(ctx, "etcd "+operation, begun, err, b.attributes...)
 	if time.Since(begun) >= worthNoting {
 		request.Noted(ctx, what)
 	}
+}
+
+// spent notes how long a request had to wait for the backend.
+func spent(ctx context.Context, begun time.Time) {
+	request.Spent(ctx, request.StorageAccess, time.Since(begun))
 }
 
 // failed reports whether the backend could not answer: that a key is there, gone or at

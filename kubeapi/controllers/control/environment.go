@@ -51,9 +51,10 @@ func (e *Env) AsUser(name string) *restclient.Config {
 	return c
 }
 
-// Reading returns a context in which Stores are read.
+// Reading returns a context in which Stores are read. Objects that nobody can read are
+// left out: one of them must not stop what is done for others.
 func Reading(ctx context.Context) context.Context {
-	return request.WithUser(ctx, &user.Info{Name: user.APIServerUser, Groups: []string{user.SystemPrivileged}})
+	return request.WithUser(request.SkippingUnreadable(ctx), &user.Info{Name: user.APIServerUser, Groups: []string{user.SystemPrivileged}})
 }
 
 // Recorder returns what creates the events of a controller, as its service account.

@@ -2,6 +2,9 @@ package control
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -159,20 +162,28 @@ func (f *Feed) handOut(o *Object) {
 	}
 }
 
-// retryEvery is how often a resource that cannot be read is tried again.
-const retryEvery = 2 * time.Second
+const (
+	// retryEvery is how often a resource that cannot be read is tried again.
+	retryEvery = 2 * time.Second
+	// retryParts is how often one is tried again of which some objects cannot be
+	// decrypted: they may be lost, or a key may come back.
+	retryParts = time.Minute
+)
 
 // followResources reads the objects of each resource that is, or comes to be,
 // served.
 func (f *Feed) followResources(ctx context.Context) {
 	changes := f.groups.Subscribe()
 	defer changes.Stop()
-	known, unread := map[schema.GroupResource]bool{}, map[schema.GroupResource]bool{}
+	known, unread, partly := map[schema.GroupResource]bool{}, map[schema.GroupResource]bool{}, map[schema.GroupResource]bool{}
 	synced := false
 	for {
 		wait, done := ctx, context.CancelFunc(func() {})
 		if len(unread) > 0 {
 			wait, done = context.WithTimeout(ctx, retryEvery)
+		} else if len(partly) > 0 {
+			wait, done = context.WithTimeout(ctx, retryParts)
+			maps.Copy(unread, partly)
 		}
 		_, err := changes.Next(wait)
 		done()
@@ -187,7 +198,7 @@ func (f *Feed) followResources(ctx context.Context) {
 				}
 			}
 		}
-		f.readAll(ctx, unread)
+		f.readAll(ctx, unread, partly)
 		if len(unread) == 0 && !synced {
 			synced = true
 			close(f.synced)
@@ -195,15 +206,22 @@ func (f *Feed) followResources(ctx context.Context) {
 	}
 }
 
-// readAll reads resources, and takes those out of the set that it could read.
-func (f *Feed) readAll(ctx context.Context, unread map[schema.GroupResource]bool) {
+// readAll reads resources, and takes those out of the set that it could read; partly are
+// those of which it could not read all objects.
+func (f *Feed) readAll(ctx context.Context, unread, partly map[schema.GroupResource]bool) {
 	for gr := range unread {
 		err := f.read(ctx, gr)
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil {
+		delete(partly, gr)
+		if errors.As(err, new(*unreadError)) {
+			partly[gr] = true
+		}
+		if err == nil || partly[gr] {
 			delete(unread, gr)
+		}
+		if err == nil {
 			delete(f.reported, gr)
 		} else if !f.reported[gr] {
 			f.reported[gr] = true
@@ -215,7 +233,11 @@ func (f *Feed) readAll(ctx context.Context, unread map[schema.GroupResource]bool
 // readAgain reads the objects of all resources, of which changes may be missing.
 func (f *Feed) readAgain(ctx context.Context) {
 	for _, r := range f.groups.Local() {
-		for f.read(ctx, r.GroupResource()) != nil && ctx.Err() == nil {
+		for ctx.Err() == nil {
+			err := f.read(ctx, r.GroupResource())
+			if err == nil || errors.As(err, new(*unreadError)) {
+				break
+			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(retryEvery):
@@ -227,7 +249,8 @@ func (f *Feed) readAgain(ctx context.Context) {
 // page is how many objects are read at once.
 const page = 10_000
 
-// read hands out the objects of a resource, if anybody wants them.
+// read hands out the objects of a resource, if anybody wants them. An *unreadError means
+// all but a few.
 func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 	backend, prefix := f.routes.storage(resource)
 	if backend == nil || !f.wanted(resource) {
@@ -239,6 +262,7 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 	if len(f.listed) > 0 {
 		present = map[string]struct{}{}
 	}
+	var unread []error
 	opts := storage.RangeOptions{Prefix: prefix, Limit: page}
 	for {
 		result, err := backend.Range(ctx, opts)
@@ -249,6 +273,10 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 			kv := &result.Items[i]
 			if present != nil {
 				present[kv.Key] = struct{}{}
+			}
+			if kv.Err != nil {
+				unread = append(unread, kv.Err)
+				continue
 			}
 			f.handOut(newObject(resource, kv.Key, kv.Key[len(prefix):], kv.Value, kv.Revision))
 		}
@@ -262,5 +290,19 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 	for _, listed := range f.listed {
 		listed(resource, opts.Revision, func(key string) bool { _, ok := present[key]; return ok })
 	}
+	if len(unread) > 0 {
+		return &unreadError{len(unread), unread[0]}
+	}
 	return nil
+}
+
+// unreadError says that some objects of a resource cannot be decrypted. All others have
+// been handed out.
+type unreadError struct {
+	count int
+	first error
+}
+
+func (e *unreadError) Error() string {
+	return fmt.Sprintf("%d objects are left out: %v", e.count, e.first)
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	policyv1client "k8s.io/client-go/kubernetes/typed/policy/v1"
+	"k8s.io/client-go/tools/record"
 
 	"triplane/kubeapi/controllers/control"
 )
@@ -32,6 +33,7 @@ type controller struct {
 	env     *control.Env
 	client  policyv1client.PodDisruptionBudgetsGetter
 	dynamic dynamic.Interface
+	events  record.EventRecorder
 	queue   *control.Queue[control.Key]
 	now     func() time.Time
 
@@ -50,7 +52,11 @@ func New(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controller{env: e, client: client, dynamic: anything, now: time.Now, names: map[string]map[string]bool{}}
+	events, err := e.Recorder(serviceAccount, serviceAccount)
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client, dynamic: anything, events: events, now: time.Now, names: map[string]map[string]bool{}}
 	c.queue = control.NewQueue(e, "disruption", c.sync)
 	e.Feed.On(budgets, c.budgetChanged)
 	e.Feed.On(pods, func(o *control.Object) { c.podChanged(o.Namespace) })
@@ -92,17 +98,21 @@ func (c *controller) sync(ctx context.Context, key control.Key) error {
 		return err
 	}
 	next := b.DeepCopy()
-	recheck, failure := c.status(ctx, next)
+	outlook, failure := c.status(ctx, next)
 	if failure != nil {
 		next.Status.DisruptionsAllowed = 0
 		setCondition(next, metav1.ConditionFalse, policyv1.SyncFailedReason, failure.Error())
 		next.Status.ObservedGeneration = b.Generation
 	}
-	if recheck > 0 {
-		c.queue.AddAfter(key, recheck)
+	if outlook.recheck > 0 {
+		c.queue.AddAfter(key, outlook.recheck)
 	}
 	if equality.Semantic.DeepEqual(b.Status, next.Status) {
 		return failure
+	}
+	if outlook.unmanaged {
+		c.events.Event(b, corev1.EventTypeWarning, "UnmanagedPods", "pods without a controller are not counted, since nothing says how many there should be; "+
+			"they are where .spec.minAvailable is a number")
 	}
 	if _, err := c.client.PodDisruptionBudgets(key.Namespace).UpdateStatus(ctx, next, metav1.UpdateOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return err

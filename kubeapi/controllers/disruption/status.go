@@ -21,18 +21,24 @@ import (
 // counts again.
 const evictionTime = 2 * time.Minute
 
-// status computes the status of a budget. recheck is when it changes by itself, 0
-// for never.
-func (c *controller) status(ctx context.Context, b *policyv1.PodDisruptionBudget) (recheck time.Duration, err error) {
+// outlook is what follows from a status.
+type outlook struct {
+	recheck   time.Duration // when it changes by itself, 0 for never
+	unmanaged bool          // pods without a controller are not counted
+}
+
+// status computes the status of a budget.
+func (c *controller) status(ctx context.Context, b *policyv1.PodDisruptionBudget) (o outlook, err error) {
 	selected, err := c.selected(ctx, b)
 	if err != nil {
-		return 0, err
+		return o, err
 	}
-	expected, desired, err := c.expected(ctx, b, selected)
+	expected, desired, err := c.expected(ctx, b, selected, &o)
 	if err != nil {
-		return 0, err
+		return o, err
 	}
 	disrupted, recheck := c.disrupted(b, selected)
+	o.recheck = recheck
 	healthy := int32(0)
 	for _, p := range selected {
 		if _, evicted := disrupted[p.Name]; !evicted && p.DeletionTimestamp == nil && ready(p) {
@@ -50,7 +56,7 @@ func (c *controller) status(ctx context.Context, b *policyv1.PodDisruptionBudget
 	} else {
 		setCondition(b, metav1.ConditionFalse, policyv1.InsufficientPodsReason, "")
 	}
-	return recheck, nil
+	return o, nil
 }
 
 // selected are the pods of a budget that have not ended.
@@ -107,10 +113,10 @@ func (c *controller) disrupted(b *policyv1.PodDisruptionBudget, selected []*core
 }
 
 // expected returns how many pods there should be, and how many of them healthy.
-func (c *controller) expected(ctx context.Context, b *policyv1.PodDisruptionBudget, selected []*corev1.Pod) (expected, desired int32, err error) {
+func (c *controller) expected(ctx context.Context, b *policyv1.PodDisruptionBudget, selected []*corev1.Pod, o *outlook) (expected, desired int32, err error) {
 	switch {
 	case b.Spec.MaxUnavailable != nil:
-		if expected, err = c.scale(ctx, selected); err != nil {
+		if expected, err = c.scale(ctx, selected, o); err != nil {
 			return 0, 0, err
 		}
 		most, err := intstr.GetScaledValueFromIntOrPercent(b.Spec.MaxUnavailable, int(expected), true)
@@ -120,21 +126,22 @@ func (c *controller) expected(ctx context.Context, b *policyv1.PodDisruptionBudg
 	case b.Spec.MinAvailable.Type == intstr.Int:
 		return int32(len(selected)), b.Spec.MinAvailable.IntVal, nil
 	}
-	if expected, err = c.scale(ctx, selected); err != nil {
+	if expected, err = c.scale(ctx, selected, o); err != nil {
 		return 0, 0, err
 	}
 	least, err := intstr.GetScaledValueFromIntOrPercent(b.Spec.MinAvailable, int(expected), true)
 	return expected, int32(least), err
 }
 
-// scale adds what the controllers of pods are scaled to.
-func (c *controller) scale(ctx context.Context, selected []*corev1.Pod) (int32, error) {
+// scale adds what the controllers of pods are scaled to; pods without one do not count.
+func (c *controller) scale(ctx context.Context, selected []*corev1.Pod, o *outlook) (int32, error) {
 	seen := map[types.UID]bool{}
 	total := int32(0)
 	for _, p := range selected {
 		ref := metav1.GetControllerOf(p)
 		if ref == nil {
-			return 0, fmt.Errorf("found no controller ref for pod %q", p.Name)
+			o.unmanaged = true
+			continue
 		}
 		if seen[ref.UID] {
 			continue

@@ -244,7 +244,34 @@ func (c *serviceController) endpoint(ctx context.Context, s *corev1.Service, p *
 	if p.Spec.Hostname != "" && p.Spec.Subdomain == s.Name {
 		e.Hostname = &p.Spec.Hostname
 	}
+	e.Hints = hints(s, &e)
 	return e
+}
+
+// hints says whose traffic should go to an endpoint, where the service prefers the
+// same zone or node (KEP-4444, KEP-3015). With the node comes the zone, which is next
+// best. An endpoint that is not ready has none.
+func hints(s *corev1.Service, e *discoveryv1.Endpoint) *discoveryv1.EndpointHints {
+	if s.Spec.TrafficDistribution == nil || !*e.Conditions.Ready {
+		return nil
+	}
+	var h discoveryv1.EndpointHints
+	switch *s.Spec.TrafficDistribution {
+	case corev1.ServiceTrafficDistributionPreferSameNode:
+		if e.NodeName != nil {
+			h.ForNodes = []discoveryv1.ForNode{{Name: *e.NodeName}}
+		}
+	case corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameZone:
+	default:
+		return nil
+	}
+	if e.Zone != nil {
+		h.ForZones = []discoveryv1.ForZone{{Name: *e.Zone}}
+	}
+	if h.ForNodes == nil && h.ForZones == nil {
+		return nil
+	}
+	return &h
 }
 
 func podReady(p *corev1.Pod) bool {

@@ -29,7 +29,10 @@ const (
 	lookAgain = 5 * time.Second
 )
 
-var namespaces = corev1.Resource("namespaces")
+var (
+	namespaces = corev1.Resource("namespaces")
+	pods       = corev1.Resource("pods")
+)
 
 // controller deletes what is in namespaces.
 type controller struct {

@@ -1,4 +1,5 @@
-// Package namespace empties namespaces that are being deleted, and lets them go.
+// Package namespace empties namespaces that are being deleted, and lets them go. While
+// there are pods nothing else is deleted.
 //
 // Of the resources that this process keeps only those are touched of which storage
 // holds objects in the namespace, so that a thousand custom resources without

@@ -32,11 +32,18 @@ type purge struct {
 // atOnce is how many resources of a namespace are deleted at once.
 const atOnce = 8
 
-// purge deletes everything in a namespace.
+// purge deletes everything in a namespace. Pods go before all else, so that none of
+// them runs without the policies that guard it (KEP-5080).
 func (c *controller) purge(ctx context.Context, name string) *purge {
 	p := &purge{
 		unavailable: c.env.Resources.Unavailable(),
 		remaining:   map[schema.GroupVersionResource]int{}, finalizers: map[string]int{},
+	}
+	if r, ok := c.env.Resources.Find(pods); ok {
+		p.failed(c.purgeResource(ctx, p, &r, name))
+	}
+	if p.remains() || len(p.errs) > 0 {
+		return p
 	}
 	var work worker.Group
 	slots := make(chan struct{}, atOnce)
@@ -47,15 +54,19 @@ func (c *controller) purge(ctx context.Context, name string) *purge {
 		slots <- struct{}{}
 		work.Go(func() {
 			defer func() { <-slots }()
-			if err := c.purgeResource(ctx, p, &r, name); err != nil {
-				p.mu.Lock()
-				p.errs = append(p.errs, err)
-				p.mu.Unlock()
-			}
+			p.failed(c.purgeResource(ctx, p, &r, name))
 		})
 	}
 	work.Wait()
 	return p
+}
+
+func (p *purge) failed(err error) {
+	if err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.errs = append(p.errs, err)
+	}
 }
 
 // purgeResource deletes the objects of a resource, and notes what is left.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/klog/v2"
 
 	"triplane/kubeapi/controllers/control"
 )
@@ -55,7 +56,7 @@ func New(e *control.Env, threshold int) (func(context.Context), error) {
 	changed := func(*control.Object) { c.queue.AddAfter(all, every) }
 	e.Feed.On(pods, changed)
 	e.Feed.On(nodes, func(o *control.Object) {
-		if o.Deleted() {
+		if o.Deleted() || o.Mentions(corev1.TaintNodeOutOfService) {
 			changed(o)
 		}
 	})
@@ -68,9 +69,11 @@ func (c *controller) sync(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
-	errs = append(errs, c.ended(ctx, list), c.unscheduled(ctx, list), c.orphaned(ctx, list))
-	return errors.Join(errs...)
+	known, err := control.List[*corev1.Node](ctx, c.env, nodes, "")
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.ended(ctx, list), c.deleteAll(ctx, unattended(list, known), nil), c.orphaned(ctx, list, known))
 }
 
 // ended deletes the oldest pods that have ended beyond the threshold.
@@ -90,31 +93,40 @@ func (c *controller) ended(ctx context.Context, list []*corev1.Pod) error {
 	slices.SortFunc(done, func(a, b *corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	return c.deleteAll(ctx, done[:len(done)-c.threshold], "")
+	return c.deleteAll(ctx, done[:len(done)-c.threshold], nil)
 }
 
 func hasEnded(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// unscheduled deletes pods that are being deleted and have no node whose kubelet
-// would end them.
-func (c *controller) unscheduled(ctx context.Context, list []*corev1.Pod) error {
+// unattended are the pods that are being deleted and have no kubelet that would end
+// them: they have no node, or an administrator says that it is out of service.
+func unattended(list []*corev1.Pod, known []*corev1.Node) []*corev1.Pod {
+	left := map[string]bool{"": true}
+	for _, n := range known {
+		left[n.Name] = outOfService(n)
+	}
 	var some []*corev1.Pod
 	for _, p := range list {
-		if p.DeletionTimestamp != nil && p.Spec.NodeName == "" {
+		if p.DeletionTimestamp != nil && left[p.Spec.NodeName] {
 			some = append(some, p)
 		}
 	}
-	return c.deleteAll(ctx, some, "PodGC: terminating pod is not scheduled")
+	return some
+}
+
+// outOfService reports whether a node is not ready and has the taint that says that
+// it will not come back.
+func outOfService(n *corev1.Node) bool {
+	ready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+	return !ready && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeOutOfService })
 }
 
 // orphaned deletes the pods of nodes that have been away for long enough.
-func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod) error {
-	known, err := control.List[*corev1.Node](ctx, c.env, nodes, "")
-	if err != nil {
-		return err
-	}
+func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod, known []*corev1.Node) error {
 	exists := map[string]bool{}
 	for _, n := range known {
 		exists[n.Name] = true
@@ -137,6 +149,7 @@ func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod) error {
 				return err
 			}
 			if gone {
+				klog.InfoS("A pod is removed, since its node does not exist", "pod", klog.KObj(p), "node", node)
 				some = append(some, p)
 			}
 		}
@@ -145,7 +158,10 @@ func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod) error {
 	if len(away) > 0 {
 		c.queue.AddAfter(all, every)
 	}
-	return c.deleteAll(ctx, some, "PodGC: node no longer exists")
+	return c.deleteAll(ctx, some, &corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC", Message: "PodGC: node no longer exists",
+		LastTransitionTime: metav1.NewTime(c.now()),
+	})
 }
 
 func (c *controller) nodeIsGone(ctx context.Context, name string) (bool, error) {
@@ -156,13 +172,13 @@ func (c *controller) nodeIsGone(ctx context.Context, name string) (bool, error) 
 	return false, err
 }
 
-// deleteAll deletes pods at once. message, where not "", is why pods that have not
-// ended are marked as failed before.
-func (c *controller) deleteAll(ctx context.Context, some []*corev1.Pod, message string) error {
+// deleteAll deletes pods at once. Those that have not ended are marked as failed
+// before, with a condition if there is one.
+func (c *controller) deleteAll(ctx context.Context, some []*corev1.Pod, condition *corev1.PodCondition) error {
 	var errs []error
 	for _, p := range some {
-		if message != "" && !hasEnded(p) {
-			if err := c.fail(ctx, p, message); err != nil && !apierrors.IsNotFound(err) {
+		if !hasEnded(p) {
+			if err := c.fail(ctx, p, condition); err != nil && !apierrors.IsNotFound(err) {
 				errs = append(errs, err)
 				continue
 			}
@@ -176,18 +192,12 @@ func (c *controller) deleteAll(ctx context.Context, some []*corev1.Pod, message 
 	return errors.Join(errs...)
 }
 
-// fail says in the status of a pod that it was disrupted.
-func (c *controller) fail(ctx context.Context, p *corev1.Pod, message string) error {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": p.UID},
-		"status": map[string]any{
-			"phase": corev1.PodFailed,
-			"conditions": []corev1.PodCondition{{
-				Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC", Message: message,
-				LastTransitionTime: metav1.NewTime(c.now()),
-			}},
-		},
-	})
+func (c *controller) fail(ctx context.Context, p *corev1.Pod, condition *corev1.PodCondition) error {
+	status := map[string]any{"phase": corev1.PodFailed}
+	if condition != nil {
+		status["conditions"] = []*corev1.PodCondition{condition}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID}, "status": status})
 	if err != nil {
 		return err
 	}

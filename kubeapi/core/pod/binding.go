@@ -17,7 +17,11 @@ import (
 )
 
 // Bindings serves "bindings": a Binding puts the pod of its own name on a node.
-type Bindings struct{ Pods *registry.Store[*corev1.Pod] }
+type Bindings struct {
+	Pods *registry.Store[*corev1.Pod]
+	// ForgetNominated clears the node that was expected to be a pod's.
+	ForgetNominated bool
+}
 
 // New implements rest.Storage.
 func (Bindings) New() runtime.Object { return &corev1.Binding{} }
@@ -70,7 +74,7 @@ func (b Bindings) bind(ctx context.Context, name string, binding *corev1.Binding
 	}
 	dryRun := opts != nil && len(opts.DryRun) > 0
 	sub := &registry.UpdateSubresource[pod]{}
-	_, err := b.Pods.Modify(ctx, name, sub, dryRun, func(p pod) error { return bindTo(p, binding) })
+	_, err := b.Pods.Modify(ctx, name, sub, dryRun, func(p pod) error { return bindTo(p, binding, b.ForgetNominated) })
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +97,9 @@ func validateBinding(b *corev1.Binding) field.ErrorList {
 	return errs
 }
 
-func bindTo(p pod, b *corev1.Binding) error {
+// bindTo binds a pod. forgetNominated is whether its status forgets the node that was
+// expected to be its one.
+func bindTo(p pod, b *corev1.Binding, forgetNominated bool) error {
 	conflict := func(msg string, args ...any) error {
 		return apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, fmt.Errorf(msg, args...))
 	}
@@ -113,6 +119,9 @@ func bindTo(p pod, b *corev1.Binding) error {
 	}
 	before := p.DeepCopy()
 	p.Spec.NodeName = b.Target.Name
+	if forgetNominated {
+		p.Status.NominatedNodeName = ""
+	}
 	for k, v := range b.Annotations {
 		if p.Annotations == nil {
 			p.Annotations = map[string]string{}

@@ -24,7 +24,6 @@ func ephemeralContainers(o podspec.Options) *registry.UpdateSubresource[pod] {
 			version := p.ResourceVersion
 			*p = *old.DeepCopy()
 			p.Spec.EphemeralContainers, p.ManagedFields, p.ResourceVersion = added, meta, version
-			podspec.DropDisabled(&p.Spec, &old.Spec)
 			raiseGeneration(p, old)
 		},
 		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList {

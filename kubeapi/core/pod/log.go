@@ -24,6 +24,8 @@ type logResource struct {
 	pods     *registry.Store[pod]
 	stores   *group.Stores
 	kubelets *kubelet.Client
+	// streams says that one of a container's two may be asked for alone.
+	streams bool
 }
 
 func (logResource) New() runtime.Object { return &corev1.Pod{} }
@@ -43,7 +45,7 @@ func (l logResource) GetWithOptions(ctx context.Context, name string, opts runti
 	if !ok {
 		return nil, fmt.Errorf("unexpected options %T", opts)
 	}
-	if errs := validateLogOptions(o); len(errs) > 0 {
+	if errs := validateLogOptions(o, l.streams); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), name, errs)
 	}
 	p, err := l.pods.Read(ctx, name)
@@ -87,7 +89,7 @@ func logQuery(o *corev1.PodLogOptions) url.Values {
 	return query
 }
 
-func validateLogOptions(o *corev1.PodLogOptions) field.ErrorList {
+func validateLogOptions(o *corev1.PodLogOptions, streams bool) field.ErrorList {
 	var errs field.ErrorList
 	if o.TailLines != nil && *o.TailLines < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("tailLines"), *o.TailLines, "must be greater than or equal to 0"))
@@ -101,10 +103,24 @@ func validateLogOptions(o *corev1.PodLogOptions) field.ErrorList {
 	case o.SinceSeconds != nil && *o.SinceSeconds < 1:
 		errs = append(errs, field.Invalid(field.NewPath("sinceSeconds"), *o.SinceSeconds, "must be greater than 0"))
 	}
-	if o.Stream != nil && *o.Stream != corev1.LogStreamAll {
-		errs = append(errs, field.Forbidden(field.NewPath("stream"), "may not be specified"))
+	return append(errs, validateLogStream(o, streams)...)
+}
+
+// validateLogStream validates which of a container's streams is asked for; streams
+// says that it may be one alone.
+func validateLogStream(o *corev1.PodLogOptions, streams bool) field.ErrorList {
+	path := field.NewPath("stream")
+	switch {
+	case o.Stream == nil || *o.Stream == corev1.LogStreamAll:
+		return nil
+	case !streams:
+		return field.ErrorList{field.Forbidden(path, "may not be specified")}
+	case *o.Stream != corev1.LogStreamStdout && *o.Stream != corev1.LogStreamStderr:
+		return field.ErrorList{field.NotSupported(path, *o.Stream, []string{corev1.LogStreamAll, corev1.LogStreamStdout, corev1.LogStreamStderr})}
+	case o.TailLines != nil:
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "`tailLines` and specific `stream` are mutually exclusive for now")}
 	}
-	return errs
+	return nil
 }
 
 // noLog is the log of a pod that no node has yet.

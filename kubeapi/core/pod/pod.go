@@ -28,10 +28,9 @@ func Kind(o podspec.Options) registry.Kind[pod] {
 				podspec.DefaultPod(p)
 				firstIP(&p.Status)
 			},
-			PrepareForCreate: prepareForCreate,
+			PrepareForCreate: func(ctx context.Context, p pod) { prepareForCreate(ctx, o, p) },
 			PrepareForUpdate: func(_ context.Context, p, old pod) {
 				p.Status = old.Status
-				podspec.DropDisabled(&p.Spec, &old.Spec)
 				raiseGeneration(p, old)
 			},
 			Validate:       func(_ context.Context, p pod) field.ErrorList { return validateNew(o, p) },

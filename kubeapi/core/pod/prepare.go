@@ -14,9 +14,8 @@ import (
 )
 
 // prepareForCreate sets what the server decides of a new pod.
-func prepareForCreate(ctx context.Context, p pod) {
+func prepareForCreate(ctx context.Context, o podspec.Options, p pod) {
 	p.Generation = 1
-	podspec.DropDisabled(&p.Spec, nil)
 	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
 		*g = 1
 	}
@@ -28,6 +27,9 @@ func prepareForCreate(ctx context.Context, p pod) {
 		})
 	}
 	profilesFromAnnotations(ctx, p)
+	if !o.SpreadSelectorsAsGiven {
+		spreadKeysIntoSelectors(p)
+	}
 	labelKeysIntoSelectors(p)
 }
 
@@ -61,9 +63,9 @@ func setAppArmor(c *corev1.Container, value string) {
 	c.SecurityContext.AppArmorProfile = profile
 }
 
-// labelKeysIntoSelectors turns the label keys that affinity terms and spread
-// constraints name into requirements on the pod's own values.
-func labelKeysIntoSelectors(p pod) {
+// spreadKeysIntoSelectors turns the label keys that spread constraints name into
+// requirements on the pod's own values.
+func spreadKeysIntoSelectors(p pod) {
 	for i := range p.Spec.TopologySpreadConstraints {
 		if c := &p.Spec.TopologySpreadConstraints[i]; c.LabelSelector != nil {
 			for _, k := range c.MatchLabelKeys {
@@ -71,6 +73,10 @@ func labelKeysIntoSelectors(p pod) {
 			}
 		}
 	}
+}
+
+// labelKeysIntoSelectors does the same for affinity terms.
+func labelKeysIntoSelectors(p pod) {
 	a := p.Spec.Affinity
 	if a == nil {
 		return

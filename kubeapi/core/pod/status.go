@@ -21,7 +21,6 @@ func status() *registry.UpdateSubresource[pod] {
 				p.Status.QOSClass = old.Status.QOSClass
 			}
 			keepObservedGenerations(&p.Status, &old.Status)
-			dropDisabledStatus(&p.Status, &old.Status)
 		},
 		ValidateUpdate: validateStatus,
 		Warnings:       func(_ context.Context, p, _ pod) []string { return addressWarnings(&p.Status) },
@@ -67,35 +66,4 @@ func keepObservedGenerations(s, old *corev1.PodStatus) {
 			c.ObservedGeneration = before[c.Type]
 		}
 	}
-}
-
-// dropDisabledStatus drops fields that belong to features which are off unless
-// asked for (DRANodeAllocatableResources, ImageVolumeWithDigest), unless old uses
-// them.
-func dropDisabledStatus(s, old *corev1.PodStatus) {
-	if len(old.NodeAllocatableResourceClaimStatuses) == 0 {
-		s.NodeAllocatableResourceClaimStatuses = nil
-	}
-	if volumeStatuses(old, func(v *corev1.VolumeMountStatus) bool { return v.VolumeStatus != nil }) {
-		return
-	}
-	volumeStatuses(s, func(v *corev1.VolumeMountStatus) bool {
-		v.VolumeStatus = nil
-		return false
-	})
-}
-
-// volumeStatuses reports whether a mount of any container is one that match looks
-// for; it visits no further ones then.
-func volumeStatuses(s *corev1.PodStatus, match func(*corev1.VolumeMountStatus) bool) bool {
-	for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
-		for i := range cs {
-			for j := range cs[i].VolumeMounts {
-				if match(&cs[i].VolumeMounts[j]) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }

@@ -7,16 +7,21 @@ import (
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/kubeapi/group"
-	"triplane/kubeapi/kubelet"
 )
 
 // Subresources returns the subresources of pods that are not part of their
-// declaration, by name. A nil authz allows everything.
-func Subresources(pods *registry.Store[*corev1.Pod], stores *group.Stores, authz authorizer.Authorizer, kubelets *kubelet.Client) map[string]rest.Storage {
+// declaration, by name, and how pods are bound.
+func Subresources(pods *registry.Store[*corev1.Pod], d *group.Deps) (subresources map[string]rest.Storage, bindings Bindings) {
+	var authz authorizer.Authorizer // nil allows everything
+	if d.Gate("AuthorizePodWebsocketUpgradeCreatePermission") {
+		authz = d.Authorizer
+	}
+	stores, kubelets := d.Stores, d.Kubelets
+	bindings = Bindings{Pods: pods, ForgetNominated: d.Gate("ClearingNominatedNodeNameAfterBinding")}
 	out := connecters(pods, stores, authz, kubelets)
-	out["binding"] = namedBinding{Bindings{pods}}
+	out["binding"] = namedBinding{bindings}
 	out["eviction"] = eviction{pods: pods, stores: stores}
-	out["log"] = logResource{pods: pods, stores: stores, kubelets: kubelets}
+	out["log"] = logResource{pods: pods, stores: stores, kubelets: kubelets, streams: d.Gate("PodLogsQuerySplitStreams")}
 	out["proxy"] = proxyResource{pods, kubelets}
-	return out
+	return out, bindings
 }

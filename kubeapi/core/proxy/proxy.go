@@ -37,29 +37,51 @@ func To(dial Dial, scheme, host, port, path string, responder rest.Responder) ht
 }
 
 // ToKubelet passes a request on to a node's kubelet, which is shown the server's
-// client certificate.
-func ToKubelet(c *kubelet.Client, host, path string, responder rest.Responder) http.Handler {
-	target := &url.URL{Scheme: "https", Host: host, Path: path}
-	h := proxy.NewUpgradeAwareHandler(target, c.Transport(), true, false, errorResponder{responder})
+// client certificate. ip is what was found to be the address of its host.
+func ToKubelet(c *kubelet.Client, host, ip, port, path string, responder rest.Responder) http.Handler {
+	target := &url.URL{Scheme: "https", Host: net.JoinHostPort(host, port), Path: path}
+	transport := c.Transport()
+	if host != ip {
+		own := transport.Clone()
+		own.DialContext, own.DisableKeepAlives = Pinned(own.DialContext, ip), true
+		transport = own
+	}
+	h := proxy.NewUpgradeAwareHandler(target, transport, true, false, errorResponder{responder})
 	h.UseLocationHost, h.MaxBytesPerSec = true, c.MaxBytesPerSecond()
 	return h
 }
 
-// CheckHost is Check for a host that may be a name: all its addresses have to pass.
-func CheckHost(ctx context.Context, host string) error {
+// Resolve is Check for a host that may be a name: all its addresses have to pass. It
+// returns the one to connect to: whoever owns the name may give it another address in
+// the next moment (CVE-2020-8562).
+func Resolve(ctx context.Context, host string) (ip string, err error) {
 	if net.ParseIP(host) != nil {
-		return Check(host)
+		return host, Check(host)
 	}
 	addresses, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
+		return "", apierrors.NewBadRequest(err.Error())
 	}
 	for _, a := range addresses {
 		if err := Check(a); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return addresses[0], nil // an error says that there are none
+}
+
+// Pinned connects to an IP address, whatever the name.
+func Pinned(dial Dial, ip string) Dial {
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		return dial(ctx, network, net.JoinHostPort(ip, port))
+	}
 }
 
 // errorResponder answers with what went wrong on the way to the target.

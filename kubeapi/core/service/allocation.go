@@ -24,19 +24,22 @@ type Allocation struct {
 	ports *allocator.Ports
 	// families that the cluster has, the default one first.
 	families []corev1.IPFamily
+	options  options
 }
 
 // NewAllocation returns what allocates from the ranges of d. IPs are objects of
 // another group, which it finds in d.Stores when a Service is written.
 func NewAllocation(d group.Deps) (*Allocation, error) {
-	options, err := d.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "servicenodeportallocations"})
+	stored, err := d.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "servicenodeportallocations"})
 	if err != nil {
 		return nil, err
 	}
 	prefixes := Prefixes(d.ServiceCIDRs)
 	a := &Allocation{
 		ips:   allocator.NewIPs(d.Stores, prefixes),
-		ports: allocator.NewPorts(options.Backend, options.Prefix, d.NodePortRange),
+		ports: allocator.NewPorts(stored.Backend, stored.Prefix, d.NodePortRange),
+
+		options: options{namesOfOld: !d.Gate("RelaxedServiceNameValidation"), preferCloseOnly: !d.Gate("PreferSameTrafficDistribution")},
 	}
 	for _, p := range prefixes {
 		a.families = append(a.families, familyOf(p.Addr().String()))
@@ -116,7 +119,7 @@ func (a *Allocation) beginCreate(ctx context.Context, s service, dryRun bool) (f
 	if err := a.settleFamilies(s, nil); err != nil {
 		return nil, err
 	}
-	if len(validate(s)) > 0 {
+	if len(validate(a.options, s)) > 0 {
 		// The caller finds the same errors; nothing is reserved for them.
 		return nil, nil
 	}
@@ -135,7 +138,7 @@ func (a *Allocation) beginUpdate(ctx context.Context, s, old service, dryRun boo
 	if err := a.settleFamilies(s, old); err != nil {
 		return nil, err
 	}
-	if len(validateFixed(s, old)) > 0 || len(validate(s)) > 0 {
+	if len(validateFixed(s, old)) > 0 || len(validate(a.options, s)) > 0 {
 		return nil, nil
 	}
 	t := &taken{a: a, s: s}

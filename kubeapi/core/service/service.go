@@ -16,6 +16,16 @@ import (
 
 type service = *corev1.Service
 
+// options are what services may be; the zero value is that of v1.36.
+type options struct {
+	// namesOfOld requires names that begin with a letter
+	// (RelaxedServiceNameValidation is off).
+	namesOfOld bool
+	// preferCloseOnly allows no other distribution of traffic
+	// (PreferSameTrafficDistribution is off).
+	preferCloseOnly bool
+}
+
 // Kind declares services. What a service needs outside itself, IPs and
 // ports, comes from a.
 func Kind(a *Allocation) registry.Kind[service] {
@@ -27,7 +37,7 @@ func Kind(a *Allocation) registry.Kind[service] {
 		NewList: func() runtime.Object { return &corev1.ServiceList{} },
 		Names:   registry.Names{Plural: "services", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}},
 		Write: registry.Write[service]{
-			ValidateName:             validation.NameIsDNSLabel,
+			ValidateName:             a.options.name(),
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 			Default:                  setDefaults,
@@ -43,9 +53,9 @@ func Kind(a *Allocation) registry.Kind[service] {
 			},
 			BeginCreate: a.beginCreate,
 			BeginUpdate: a.beginUpdate,
-			Validate:    func(_ context.Context, s service) field.ErrorList { return validate(s) },
+			Validate:    func(_ context.Context, s service) field.ErrorList { return validate(a.options, s) },
 			ValidateUpdate: func(_ context.Context, s, old service) field.ErrorList {
-				return append(validateFixed(s, old), validate(s)...)
+				return append(validateFixed(s, old), validate(a.options, s)...)
 			},
 			Warnings:    warnings,
 			ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
@@ -126,4 +136,11 @@ func statusWarnings(s service) []string {
 		}
 	}
 	return w
+}
+
+func (o options) name() func(name string, prefix bool) []string {
+	if o.namesOfOld {
+		return validation.NameIsDNS1035Label
+	}
+	return validation.NameIsDNSLabel
 }

@@ -1,10 +1,9 @@
 package service
 
 import (
-	"net"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 
 	"triplane/kubeapi/check"
 )
@@ -31,7 +30,7 @@ func validateStatus(s service) field.ErrorList {
 		}
 		if in.Hostname != "" {
 			errs = append(errs, check.Subdomain(in.Hostname, p.Child("hostname"))...)
-			if net.ParseIP(in.Hostname) != nil {
+			if netutils.ParseIPSloppy(in.Hostname) != nil {
 				errs = append(errs, field.Invalid(p.Child("hostname"), in.Hostname, "must be a DNS name, not an IP address"))
 			}
 		}

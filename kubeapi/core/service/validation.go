@@ -15,7 +15,7 @@ import (
 	"triplane/kubeapi/check"
 )
 
-func validate(s service) field.ErrorList {
+func validate(o options, s service) field.ErrorList {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
 	if len(s.Spec.Ports) == 0 && !headless(s) && s.Spec.Type != corev1.ServiceTypeExternalName {
@@ -40,8 +40,11 @@ func validate(s service) field.ErrorList {
 	errs = append(errs, validateLoadBalancer(s, spec)...)
 	errs = append(errs, validateTrafficPolicies(s, spec)...)
 	if t := s.Spec.TrafficDistribution; t != nil {
-		errs = append(errs, check.OneOf(*t, spec.Child("trafficDistribution"), corev1.ServiceTrafficDistributionPreferClose,
-			corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode)...)
+		known := []string{corev1.ServiceTrafficDistributionPreferClose}
+		if !o.preferCloseOnly {
+			known = append(known, corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode)
+		}
+		errs = append(errs, check.OneOf(*t, spec.Child("trafficDistribution"), known...)...)
 	}
 	return errs
 }

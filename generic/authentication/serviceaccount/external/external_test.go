@@ -2,126 +2,23 @@ package external
 
 import (
 	"context"
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
-	"net"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	jose "github.com/go-jose/go-jose/v4"
 	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	externaljwtv1 "k8s.io/externaljwt/apis/v1"
 
 	"triplane/generic/authentication/serviceaccount"
+	"triplane/generic/authentication/serviceaccount/external/externaltest"
 )
 
-// process is a signer behind a socket.
-type process struct {
-	externaljwtv1.UnimplementedExternalJWTSignerServer
-	t       *testing.T
-	seconds int64
-
-	mu       sync.Mutex
-	id       string
-	key      *ecdsa.PrivateKey
-	header   map[string]any // instead of a good one
-	excluded bool
-	hint     int64
-	fetched  int
-}
-
-func (p *process) rotate(id string) {
-	p.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.id, p.key = id, key
-}
-
-func (p *process) Metadata(context.Context, *externaljwtv1.MetadataRequest) (*externaljwtv1.MetadataResponse, error) {
-	return &externaljwtv1.MetadataResponse{MaxTokenExpirationSeconds: p.seconds}, nil
-}
-
-func (p *process) FetchKeys(context.Context, *externaljwtv1.FetchKeysRequest) (*externaljwtv1.FetchKeysResponse, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.fetched++
-	der, err := x509.MarshalPKIXPublicKey(p.key.Public())
-	return &externaljwtv1.FetchKeysResponse{
-		DataTimestamp: timestamppb.Now(), RefreshHintSeconds: p.hint,
-		Keys: []*externaljwtv1.Key{{KeyId: p.id, Key: der, ExcludeFromOidcDiscovery: p.excluded}},
-	}, err
-}
-
-func (p *process) Sign(_ context.Context, r *externaljwtv1.SignJWTRequest) (*externaljwtv1.SignJWTResponse, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	payload, err := base64.RawURLEncoding.DecodeString(r.Claims)
-	if err != nil {
-		return nil, err
-	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: crypto.Signer(p.key), KeyID: p.id}}, (&jose.SignerOptions{}).WithType("JWT"))
-	if err != nil {
-		return nil, err
-	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		return nil, err
-	}
-	token, err := signed.CompactSerialize()
-	if err != nil {
-		return nil, err
-	}
-	parts := strings.Split(token, ".")
-	if p.header != nil {
-		raw, _ := json.Marshal(p.header)
-		parts[0] = base64.RawURLEncoding.EncodeToString(raw)
-	}
-	return &externaljwtv1.SignJWTResponse{Header: parts[0], Signature: parts[2]}, nil
-}
-
-// serve starts a process with a key "one" and returns its socket.
-func serve(t *testing.T, p *process) string {
+func dial(t *testing.T, p *externaltest.Process) *Signer {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "signer") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	path := filepath.Join(dir, "s")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.t = t
-	p.rotate("one")
-	server := grpc.NewServer()
-	externaljwtv1.RegisterExternalJWTSignerServer(server, p)
-	go func() { _ = server.Serve(l) }()
-	t.Cleanup(server.Stop)
-	return path
-}
-
-func dial(t *testing.T, p *process) *Signer {
-	t.Helper()
-	s, err := Dial(t.Context(), serve(t, p), NewMetrics(prometheus.NewRegistry()))
+	s, err := Dial(t.Context(), p.Start(t), NewMetrics(prometheus.NewRegistry()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +31,9 @@ func dial(t *testing.T, p *process) *Signer {
 	t.Cleanup(func() {
 		cancel()
 		<-done
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 	return s
 }
@@ -146,7 +46,7 @@ func (accounts) GetServiceAccount(context.Context, string, string) (*corev1.Serv
 }
 
 func TestTokensAndRotation(t *testing.T) {
-	p := &process{seconds: 3600, hint: 3600}
+	p := &externaltest.Process{Seconds: 3600, Hint: 3600}
 	s := dial(t, p)
 	if s.MaxLifetime != time.Hour {
 		t.Errorf("tokens live for %v", s.MaxLifetime)
@@ -166,7 +66,7 @@ func TestTokensAndRotation(t *testing.T) {
 	if err != nil || !accepted(first) {
 		t.Fatal(err)
 	}
-	p.rotate("two")
+	p.Rotate("two")
 	var second string
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		// Unknown key ids cause a fetch a second at most.
@@ -183,7 +83,7 @@ func TestTokensAndRotation(t *testing.T) {
 	if accepted(first) {
 		t.Error("a token of the key that is gone is accepted")
 	}
-	before := p.count()
+	before := p.Fetched()
 	header := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"ES256","kid":"invented","typ":"JWT"}`))
 	_, rest, _ := strings.Cut(second, ".")
 	begun := time.Now()
@@ -192,19 +92,13 @@ func TestTokensAndRotation(t *testing.T) {
 			t.Fatal("a token of an invented key is accepted")
 		}
 	}
-	if n := p.count() - before; n > 2+int(time.Since(begun)/fetchedHolds) {
+	if n := p.Fetched() - before; n > 2+int(time.Since(begun)/fetchedHolds) {
 		t.Errorf("50 tokens with an invented key id had the keys fetched %d times", n)
 	}
 }
 
-func (p *process) count() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.fetched
-}
-
 func TestBadHeaders(t *testing.T) {
-	p := &process{seconds: 3600, hint: 3600}
+	p := &externaltest.Process{Seconds: 3600, Hint: 3600}
 	s := dial(t, p)
 	for want, header := range map[string]map[string]any{
 		"unknown field":        {"alg": "ES256", "kid": "one", "typ": "JWT", "jku": "https://evil"},
@@ -215,9 +109,7 @@ func TestBadHeaders(t *testing.T) {
 		"kid is longer":        {"alg": "ES256", "kid": strings.Repeat("k", 1025), "typ": "JWT"},
 		"none of the signer's": {"alg": "ES256", "kid": "other", "typ": "JWT"},
 	} {
-		p.mu.Lock()
-		p.header = header
-		p.mu.Unlock()
+		p.Header(header)
 		if token, err := s.Sign(t.Context(), []byte("{}")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s %v", want, token, err)
 		}
@@ -225,7 +117,7 @@ func TestBadHeaders(t *testing.T) {
 }
 
 func TestExcludedKeysDoNotSign(t *testing.T) {
-	s := dial(t, &process{seconds: 3600, hint: 3600, excluded: true})
+	s := dial(t, &externaltest.Process{Seconds: 3600, Hint: 3600, Excluded: true})
 	if _, err := s.Sign(t.Context(), []byte("{}")); err == nil || !strings.Contains(err.Error(), "excluded from discovery") {
 		t.Error(err)
 	}
@@ -237,11 +129,11 @@ func TestExcludedKeysDoNotSign(t *testing.T) {
 }
 
 func TestMisconfigured(t *testing.T) {
-	for want, p := range map[string]*process{
-		"at least 10m0s":       {seconds: 599, hint: 1},
-		"refresh_hint_seconds": {seconds: 600},
+	for want, p := range map[string]*externaltest.Process{
+		"at least 10m0s":       {Seconds: 599, Hint: 1},
+		"refresh_hint_seconds": {Seconds: 600},
 	} {
-		if _, err := Dial(t.Context(), serve(t, p), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Dial(t.Context(), p.Start(t), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

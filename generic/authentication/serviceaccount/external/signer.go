@@ -13,6 +13,7 @@ import (
 
 	jose "github.com/go-jose/go-jose/v4"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 	externaljwtv1 "k8s.io/externaljwt/apis/v1"
 )
@@ -24,6 +25,9 @@ const (
 	shortestLifetime = 600 * time.Second
 	maxKeyID         = 1024
 	maxMessage       = 4 << 20
+	// reconnectWithin bounds the pause between two attempts to reach a signer that
+	// is away, which costs next to nothing on this machine.
+	reconnectWithin = 3 * time.Second
 )
 
 // algorithms that the signer may use.
@@ -51,6 +55,7 @@ func Dial(ctx context.Context, path string, m *Metrics) (*Signer, error) {
 	}
 	connection, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithAuthority("localhost"), grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(maxMessage)),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: reconnectWithin}, MinConnectTimeout: callTimeout}),
 		grpc.WithUnaryInterceptor(m.intercept))
 	if err != nil {
 		return nil, err
@@ -77,13 +82,10 @@ func (s *Signer) begin(ctx context.Context) error {
 	return s.fetch(ctx)
 }
 
-// Run keeps the keys up to date until ctx ends, and closes the connection then.
-func (s *Signer) Run(ctx context.Context) {
-	s.refresh(ctx)
-	_ = s.connection.Close() // nothing is left to be sent
-}
+// Run keeps the keys up to date until ctx ends.
+func (s *Signer) Run(ctx context.Context) { s.refresh(ctx) }
 
-// Close closes the connection of a Signer that is not run.
+// Close closes the connection; calls under way fail.
 func (s *Signer) Close() error { return s.connection.Close() }
 
 // Sign implements serviceaccount.Signer.

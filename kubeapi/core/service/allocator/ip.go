@@ -7,9 +7,11 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -77,7 +79,7 @@ func (a *IPs) outOfRange(ip netip.Addr, dryRun bool) error {
 
 // AllocateNext takes any free IP of the family.
 func (a *IPs) AllocateNext(ctx context.Context, v6 bool, namespace, name string, dryRun bool) (netip.Addr, error) {
-	for _, r := range a.ranges {
+	for _, r := range slices.Concat(a.ranges, a.added(ctx)) {
 		if r.Addr().Is6() != v6 {
 			continue
 		}
@@ -181,26 +183,28 @@ func ipAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAddress {
 }
 
 func (a *IPs) inRange(ctx context.Context, ip netip.Addr) bool {
-	for _, r := range a.ranges {
-		if contains(r, ip) {
-			return true
-		}
-	}
-	more, err := group.List[*networkingv1.ServiceCIDR](ctx, a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	holds := func(r netip.Prefix) bool { return contains(r, ip) }
+	return slices.ContainsFunc(a.ranges, holds) || slices.ContainsFunc(a.added(ctx), holds)
+}
+
+// added are the ranges of ServiceCIDRs that are ready, as somebody says in their status,
+// and not about to go.
+func (a *IPs) added(ctx context.Context) (ranges []netip.Prefix) {
+	more, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
-		return false
+		return nil
 	}
 	for _, c := range more {
-		if c.DeletionTimestamp != nil {
+		if c.DeletionTimestamp != nil || !apimeta.IsStatusConditionTrue(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
 			continue
 		}
 		for _, text := range c.Spec.CIDRs {
-			if r, err := netip.ParsePrefix(text); err == nil && contains(r, ip) {
-				return true
+			if r, err := netip.ParsePrefix(text); err == nil && !slices.Contains(a.ranges, r) {
+				ranges = append(ranges, r)
 			}
 		}
 	}
-	return false
+	return ranges
 }
 
 func contains(r netip.Prefix, ip netip.Addr) bool {

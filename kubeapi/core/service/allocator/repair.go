@@ -9,10 +9,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
+	"triplane/generic/request"
 	"triplane/generic/storage"
 	"triplane/kubeapi/group"
 )
@@ -41,16 +43,28 @@ func NewRepair(stores *group.Stores, ips *IPs, ports *Ports) *Repair {
 	return &Repair{stores: stores, ips: ips, ports: ports, leaked: map[int]int{}}
 }
 
-// Pass compares once.
+// Pass compares once. Where a Service cannot be read, nothing is freed: it may be that
+// Service's.
 func (r *Repair) Pass(ctx context.Context) error {
-	services, err := group.List[*corev1.Service](ctx, r.stores, schema.GroupResource{Resource: "services"}, "", &metainternalversion.ListOptions{})
+	known, err := r.services(ctx)
+	all := !apierrors.IsStoreReadError(err)
+	ctx = request.SkippingUnreadable(ctx)
+	if !all {
+		klog.ErrorS(err, "No cluster IPs and node ports are freed as long as there are Services that cannot be read")
+		known, err = r.services(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.repairPorts(ctx, services), r.repairIPs(ctx, services))
+	return errors.Join(r.repairPorts(ctx, known, all), r.repairIPs(ctx, known, all))
 }
 
-func (r *Repair) repairPorts(ctx context.Context, services []*corev1.Service) error {
+func (r *Repair) services(ctx context.Context) ([]*corev1.Service, error) {
+	return group.List[*corev1.Service](ctx, r.stores, schema.GroupResource{Resource: "services"}, "", &metainternalversion.ListOptions{})
+}
+
+// repairPorts and repairIPs free what none of the Services has only if those are all.
+func (r *Repair) repairPorts(ctx context.Context, services []*corev1.Service, all bool) error {
 	used := new(big.Int)
 	for _, s := range services {
 		for i := range s.Spec.Ports {
@@ -67,7 +81,10 @@ func (r *Repair) repairPorts(ctx context.Context, services []*corev1.Service) er
 		if err != nil {
 			return err
 		}
-		want := r.merge(used, bits)
+		want := new(big.Int).Or(used, bits)
+		if all {
+			want = r.merge(used, bits)
+		}
 		if kv != nil && want.Cmp(bits) == 0 {
 			return nil
 		}
@@ -98,7 +115,7 @@ func (r *Repair) merge(used, allocated *big.Int) *big.Int {
 	return want
 }
 
-func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service) error {
+func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service, all bool) error {
 	held, err := group.List[*networkingv1.IPAddress](ctx, r.stores, ipAddresses, "", &metainternalversion.ListOptions{})
 	if err != nil {
 		return err
@@ -122,6 +139,9 @@ func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service) erro
 				errs = append(errs, err)
 			}
 		}
+	}
+	if !all {
+		clear(free)
 	}
 	for _, a := range free {
 		p := a.Spec.ParentRef

@@ -1,0 +1,88 @@
+package assets
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+const (
+	apiServer = "kube-apiserver"
+	etcd      = "etcd"
+	kubectl   = "kubectl"
+)
+
+// Write makes dir if it does not exist, and replaces what of the three programs is
+// there. The directory holds one copy of the running program, as kube-apiserver, so
+// that it can be moved and cached; etcd is a relative link to that. kubectl is a link
+// to the one of PATH, if there is one: only tests that ask envtest for a kubectl need
+// it. What was done is printed to out.
+func Write(dir string, out io.Writer) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := copyProgram(self, filepath.Join(dir, apiServer)); err != nil {
+		return err
+	}
+	if err := link(apiServer, filepath.Join(dir, etcd)); err != nil {
+		return err
+	}
+	kubectlNote := "not in PATH, left out: only tests that run kubectl need it"
+	if found, err := exec.LookPath(kubectl); err == nil {
+		if found, err = filepath.Abs(found); err != nil {
+			return err
+		}
+		if target := filepath.Join(dir, kubectl); found != target {
+			if err := link(found, target); err != nil {
+				return err
+			}
+		}
+		kubectlNote = found
+	}
+	_, err = fmt.Fprintf(out, "%s\n  kube-apiserver  this program\n  etcd            this program\n  kubectl         %s\n\nUse it:\n  export KUBEBUILDER_ASSETS=%s\n",
+		dir, kubectlNote, dir)
+	return err
+}
+
+// copyProgram replaces target by a copy of a program, in one step: one that runs goes
+// on as it is.
+func copyProgram(source, target string) (err error) {
+	in, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // it is read only
+	made, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(made.Name()) // err says what went wrong
+		}
+	}()
+	_, err = io.Copy(made, in)
+	if err = errors.Join(err, made.Chmod(0o755), made.Close()); err != nil {
+		return err
+	}
+	return os.Rename(made.Name(), target)
+}
+
+// link replaces path by a symbolic link.
+func link(target, path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Symlink(target, path)
+}

@@ -1,0 +1,55 @@
+package envtest
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"testing"
+
+	"triplane/e2e/harness"
+)
+
+var all = flag.Bool("all", false, "run the suites of all packages")
+
+const module = "sigs.k8s.io/controller-runtime@v0.25.2"
+
+// The suites that start an API server. Left out are pkg/client/apiutil, which downloads
+// older ones from GitHub, and pkg/internal/testing, which is about envtest's own processes and
+// leaves some behind.
+var (
+	few  = []string{"./pkg/envtest", "./pkg/client"}
+	rest = []string{
+		"./pkg/builder", "./pkg/cache", "./pkg/cluster", "./pkg/controller/...", "./pkg/handler", "./pkg/internal/controller/...",
+		"./pkg/internal/recorder", "./pkg/manager/...", "./pkg/metrics/...", "./pkg/reconcile", "./pkg/source", "./pkg/webhook/...",
+	}
+)
+
+func TestSuites(t *testing.T) {
+	programs, err := harness.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	assets := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), programs.Triplane, "envtest-assets", assets).CombinedOutput(); err != nil {
+		t.Fatalf("triplane envtest-assets: %v\n%s", err, out)
+	}
+	source := t.TempDir()
+	if err := os.CopyFS(source, os.DirFS(harness.Module(t, module))); err != nil {
+		t.Fatal(err)
+	}
+	packages := few
+	if *all {
+		packages = append(packages, rest...)
+	}
+	// -trimpath has the build cache know the copies of other runs; one suite at a time
+	// starts its servers.
+	args := append([]string{"test", "-trimpath", "-vet=off", "-count=1", "-p=1", "-timeout=30m"}, packages...)
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "KUBEBUILDER_ASSETS="+assets, "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go test of %s: %v\n%s", module, err, out)
+	}
+	t.Logf("%s", out)
+}

@@ -1,0 +1,75 @@
+package kmstest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	kmsapi "k8s.io/kms/apis/v2"
+)
+
+// Plugin is a plugin whose key can change, and that can fall ill. It is safe for
+// concurrent use.
+type Plugin struct {
+	kmsapi.UnimplementedKeyManagementServiceServer
+	// ID is the id of the key, a string; at first "kek-1".
+	ID   atomic.Value
+	Sick atomic.Bool
+	// Encrypts and Decrypts are how often the plugin was asked to.
+	Encrypts, Decrypts atomic.Int32
+}
+
+const annotation = "version.encryption.remote.io"
+
+// Start serves a plugin at a socket until the test ends.
+func Start(t testing.TB, socket string) *Plugin {
+	t.Helper()
+	k := &Plugin{}
+	k.ID.Store("kek-1")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	kmsapi.RegisterKeyManagementServiceServer(s, k)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(l) }()
+	t.Cleanup(func() { s.Stop(); <-done })
+	return k
+}
+
+func scramble(in []byte) []byte {
+	out := bytes.Clone(in)
+	for i := range out {
+		out[i] ^= 0x5a
+	}
+	return out
+}
+
+// Status implements kmsapi.KeyManagementServiceServer.
+func (k *Plugin) Status(context.Context, *kmsapi.StatusRequest) (*kmsapi.StatusResponse, error) {
+	s := &kmsapi.StatusResponse{Version: "v2", Healthz: "ok", KeyId: k.ID.Load().(string)}
+	if k.Sick.Load() {
+		s.Healthz = "the HSM is on fire"
+	}
+	return s, nil
+}
+
+// Encrypt implements kmsapi.KeyManagementServiceServer.
+func (k *Plugin) Encrypt(_ context.Context, r *kmsapi.EncryptRequest) (*kmsapi.EncryptResponse, error) {
+	k.Encrypts.Add(1)
+	return &kmsapi.EncryptResponse{Ciphertext: scramble(r.Plaintext), KeyId: k.ID.Load().(string), Annotations: map[string][]byte{annotation: []byte("1")}}, nil
+}
+
+// Decrypt implements kmsapi.KeyManagementServiceServer.
+func (k *Plugin) Decrypt(_ context.Context, r *kmsapi.DecryptRequest) (*kmsapi.DecryptResponse, error) {
+	k.Decrypts.Add(1)
+	if string(r.Annotations[annotation]) != "1" || r.Uid == "" {
+		return nil, errors.New("annotations or uid are missing")
+	}
+	return &kmsapi.DecryptResponse{Plaintext: scramble(r.Ciphertext)}, nil
+}

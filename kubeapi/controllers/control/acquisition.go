@@ -1,0 +1,14 @@
+package control
+
+import (
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Acquisition notes that a lease was acquired: the elector records an event of it
+// before the work begins.
+type Acquisition struct{ atomic.Bool }
+
+// Eventf implements resourcelock.EventRecorder.
+func (a *Acquisition) Eventf(runtime.Object, string, string, string, ...any) { a.Store(true) }

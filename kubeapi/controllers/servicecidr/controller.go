@@ -1,0 +1,166 @@
+package servicecidr
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	networkingv1client "k8s.io/client-go/kubernetes/typed/networking/v1"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	workers   = 1 // whether one may go depends on the others
+	finalizer = "networking.k8s.io/service-cidr-finalizer"
+	// grace is how long after its deletion a ServiceCIDR stays at least: other API
+	// servers may not have seen it yet, and take an IP.
+	grace = 10 * time.Second
+	// settle is how long further changes are awaited.
+	settle = 100 * time.Millisecond
+)
+
+var (
+	serviceCIDRs = schema.GroupResource{Group: networkingv1.GroupName, Resource: "servicecidrs"}
+	ipAddresses  = schema.GroupResource{Group: networkingv1.GroupName, Resource: "ipaddresses"}
+)
+
+type controller struct {
+	env    *control.Env
+	client networkingv1client.ServiceCIDRInterface
+	queue  *control.Queue[string]
+
+	mu   sync.Mutex
+	held map[string]bool // deleted ones that wait for IPs
+}
+
+// New makes the controller and returns how it works.
+func New(e *control.Env) (func(context.Context), error) {
+	client, err := networkingv1client.NewForConfig(e.As("service-cidrs-controller"))
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client.ServiceCIDRs(), held: map[string]bool{}}
+	c.queue = control.NewQueue(e, "servicecidrs", c.sync)
+	e.Feed.On(serviceCIDRs, func(o *control.Object) {
+		c.hold(o.Name, false)
+		c.release() // another range may have the IPs now
+		if !o.Deleted() {
+			c.queue.Add(o.Name)
+		}
+	})
+	e.Feed.On(ipAddresses, func(o *control.Object) {
+		if o.Deleted() {
+			c.release()
+		}
+	})
+	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
+}
+
+func (c *controller) hold(name string, held bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if held {
+		c.held[name] = true
+	} else {
+		delete(c.held, name)
+	}
+}
+
+// release has those looked at again that wait.
+func (c *controller) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range c.held {
+		c.queue.AddAfter(name, settle)
+	}
+}
+
+func (c *controller) sync(ctx context.Context, name string) error {
+	cidr, err := control.Get[*networkingv1.ServiceCIDR](ctx, c.env, serviceCIDRs, "", name)
+	if err == nil {
+		if cidr.DeletionTimestamp == nil {
+			err = c.serve(ctx, cidr)
+		} else if slices.Contains(cidr.Finalizers, finalizer) {
+			err = c.letGo(ctx, cidr)
+		}
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// serve makes a ServiceCIDR ready, and keeps it from then on.
+func (c *controller) serve(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
+	if !slices.Contains(cidr.Finalizers, finalizer) {
+		cidr.Finalizers = append(cidr.Finalizers, finalizer)
+		_, err := c.client.Update(ctx, cidr, metav1.UpdateOptions{})
+		return err // the change brings it here again
+	}
+	if apimeta.FindStatusCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady) != nil {
+		return nil
+	}
+	return c.say(ctx, cidr, metav1.Condition{
+		Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue, Message: "Kubernetes Service CIDR is ready",
+	})
+}
+
+// letGo ends a ServiceCIDR that was deleted, unless IPs depend on it.
+func (c *controller) letGo(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
+	c.hold(cidr.Name, true) // an IP that goes from here on is noticed
+	held, err := control.List[*networkingv1.IPAddress](ctx, c.env, ipAddresses, "")
+	if err != nil {
+		return err
+	}
+	all, err := control.List[*networkingv1.ServiceCIDR](ctx, c.env, serviceCIDRs, "")
+	if err != nil {
+		return err
+	}
+	if orphans(cidr, all, held) {
+		return c.say(ctx, cidr, metav1.Condition{
+			Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionFalse, Reason: networkingv1.ServiceCIDRReasonTerminating,
+			Message: "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR",
+		})
+	}
+	if wait := time.Until(cidr.DeletionTimestamp.Add(grace)); wait > 0 {
+		c.queue.AddAfter(cidr.Name, wait)
+		return nil
+	}
+	cidr.Finalizers = slices.DeleteFunc(cidr.Finalizers, func(f string) bool { return f == finalizer })
+	_, err = c.client.Update(ctx, cidr, metav1.UpdateOptions{})
+	return err
+}
+
+// say writes a condition, if it is not there.
+func (c *controller) say(ctx context.Context, cidr *networkingv1.ServiceCIDR, condition metav1.Condition) error {
+	if !apimeta.SetStatusCondition(&cidr.Status.Conditions, condition) {
+		return nil
+	}
+	_, err := c.client.UpdateStatus(ctx, cidr, metav1.UpdateOptions{})
+	return err
+}
+
+// orphans reports whether there are IPs of a ServiceCIDR that no other one has that stays.
+func orphans(cidr *networkingv1.ServiceCIDR, all []*networkingv1.ServiceCIDR, held []*networkingv1.IPAddress) bool {
+	return slices.ContainsFunc(held, func(a *networkingv1.IPAddress) bool {
+		ip, err := netip.ParseAddr(a.Name)
+		return err == nil && contains(cidr, ip) && !slices.ContainsFunc(all, func(other *networkingv1.ServiceCIDR) bool {
+			return other.Name != cidr.Name && other.DeletionTimestamp == nil && contains(other, ip)
+		})
+	})
+}
+
+func contains(cidr *networkingv1.ServiceCIDR, ip netip.Addr) bool {
+	return slices.ContainsFunc(cidr.Spec.CIDRs, func(text string) bool {
+		r, err := netip.ParsePrefix(text)
+		return err == nil && r.Contains(ip)
+	})
+}

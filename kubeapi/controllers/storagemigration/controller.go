@@ -1,0 +1,168 @@
+package storagemigration
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	migrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
+	apiextensionsv1client "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	migrationv1beta1client "k8s.io/client-go/kubernetes/typed/storagemigration/v1beta1"
+	"k8s.io/client-go/metadata"
+
+	"triplane/kubeapi/controllers/control"
+)
+
+const (
+	serviceAccount = "storage-version-migrator-controller"
+	// patience is how long a migration waits for its resource to be served.
+	patience = time.Minute
+	// askAgain is how often it looks for it.
+	askAgain = 2 * time.Second
+)
+
+// Reasons of the conditions, as kube-controller-manager has them.
+const (
+	running   = "MigrationRunning"
+	completed = "MigrationCompleted"
+	succeeded = "StorageVersionMigrationSucceeded"
+	failed    = "StorageVersionMigrationFailed"
+)
+
+var migrations = schema.GroupResource{Group: migrationv1beta1.GroupName, Resource: "storageversionmigrations"}
+
+type migration = migrationv1beta1.StorageVersionMigration
+
+type controller struct {
+	env         *control.Env
+	client      migrationv1beta1client.StorageVersionMigrationInterface
+	definitions apiextensionsv1client.CustomResourceDefinitionInterface
+	objects     metadata.Interface
+	queue       *control.Queue[string]
+}
+
+// New makes the controller and returns how it works.
+func New(e *control.Env) (func(context.Context), error) {
+	config := e.As(serviceAccount)
+	client, err := migrationv1beta1client.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	definitions, err := apiextensionsv1client.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	c := &controller{env: e, client: client.StorageVersionMigrations(), definitions: definitions.CustomResourceDefinitions(), objects: objects}
+	c.queue = control.NewQueue(e, "storage_version_migrator", c.sync)
+	e.Feed.On(migrations, func(o *control.Object) {
+		if !o.Deleted() {
+			c.queue.Add(o.Name)
+		}
+	})
+	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
+}
+
+// sync carries a migration out.
+func (c *controller) sync(ctx context.Context, name string) error {
+	m, err := control.Get[*migration](ctx, c.env, migrations, "", name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || m.DeletionTimestamp != nil || hasEnded(m) {
+		return err
+	}
+	r, wrong := c.find(m)
+	switch {
+	case wrong == "":
+	case r == nil && time.Since(m.CreationTimestamp.Time) < patience:
+		c.queue.AddAfter(name, askAgain)
+		return nil
+	default:
+		return c.end(ctx, m, wrong)
+	}
+	if m, err = c.begin(ctx, m, r); err != nil {
+		return err
+	}
+	version, err := strconv.ParseInt(m.Status.ResourceVersion, 10, 64)
+	if err != nil {
+		return c.end(ctx, m, err.Error())
+	}
+	refused, err := c.rewrite(ctx, r, version)
+	if err != nil {
+		return err
+	}
+	if _, served := c.env.Resources.Find(r.GroupResource()); !served {
+		return control.Later("%s is not served any more", r.GroupResource())
+	}
+	if err := c.settleDefinition(ctx, m, refused == nil); err != nil {
+		return err
+	}
+	return c.end(ctx, m, refused.message())
+}
+
+func hasEnded(m *migration) bool {
+	return meta.IsStatusConditionTrue(m.Status.Conditions, string(migrationv1beta1.MigrationSucceeded)) ||
+		meta.IsStatusConditionTrue(m.Status.Conditions, string(migrationv1beta1.MigrationFailed))
+}
+
+// find returns the resource to migrate, or what is wrong with it; nil where it is not
+// served, or not yet.
+func (c *controller) find(m *migration) (r *control.Resource, wrong string) {
+	gr := schema.GroupResource{Group: m.Spec.Resource.Group, Resource: m.Spec.Resource.Resource}
+	found, ok := c.env.Resources.Find(gr)
+	switch {
+	case !ok:
+		return nil, "the resource " + gr.String() + " is not served"
+	case found.External:
+		return &found, "the resource " + gr.String() + " is kept by another API server, whose resource versions are its own"
+	case !found.Can("list", "patch"):
+		return &found, "the resource " + gr.String() + " has no verbs list and patch"
+	}
+	return &found, ""
+}
+
+// begin notes in the status from which revision on objects are new.
+func (c *controller) begin(ctx context.Context, m *migration, r *control.Resource) (*migration, error) {
+	if m.Status.ResourceVersion != "" {
+		return m, nil
+	}
+	if err := c.announce(ctx, m); err != nil {
+		return nil, err
+	}
+	revision, err := c.env.Resources.Revision(ctx, r.GroupResource())
+	if err != nil {
+		return nil, err
+	}
+	m.Status.ResourceVersion = strconv.FormatInt(revision, 10)
+	set(m, migrationv1beta1.MigrationRunning, metav1.ConditionTrue, running, "The migration is running")
+	return c.client.UpdateStatus(ctx, m, metav1.UpdateOptions{})
+}
+
+// end notes that the migration has succeeded, or what is wrong.
+func (c *controller) end(ctx context.Context, m *migration, wrong string) error {
+	kind, reason := migrationv1beta1.MigrationSucceeded, succeeded
+	if wrong != "" {
+		kind, reason = migrationv1beta1.MigrationFailed, failed
+	}
+	set(m, migrationv1beta1.MigrationRunning, metav1.ConditionFalse, completed, "Migration completed")
+	set(m, kind, metav1.ConditionTrue, reason, wrong)
+	_, err := c.client.UpdateStatus(ctx, m, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func set(m *migration, kind migrationv1beta1.MigrationConditionType, status metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{
+		Type: string(kind), Status: status, Reason: reason, Message: message, ObservedGeneration: m.Generation,
+	})
+}

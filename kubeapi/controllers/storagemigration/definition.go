@@ -1,0 +1,81 @@
+package storagemigration
+
+import (
+	"context"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// definition returns the CustomResourceDefinition of the resource that is migrated;
+// nil where it has none.
+func (c *controller) definition(ctx context.Context, m *migration) (*apiextensionsv1.CustomResourceDefinition, error) {
+	r := &m.Spec.Resource
+	if r.Group == "" {
+		return nil, nil
+	}
+	crd, err := c.definitions.Get(ctx, r.Resource+"."+r.Group, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return crd, err
+}
+
+// announce says in the definition that its objects are being migrated.
+func (c *controller) announce(ctx context.Context, m *migration) error {
+	crd, err := c.definition(ctx, m)
+	if err != nil || crd == nil {
+		return err
+	}
+	setMigrating(crd, apiextensionsv1.ConditionTrue, running, runs(m))
+	_, err = c.definitions.UpdateStatus(ctx, crd, metav1.UpdateOptions{})
+	return err
+}
+
+// settleDefinition says that its objects are not being migrated any more. All of them
+// are of the storage version if they could be written and the definition is what it
+// was when this migration began.
+func (c *controller) settleDefinition(ctx context.Context, m *migration, written bool) error {
+	crd, err := c.definition(ctx, m)
+	if err != nil || crd == nil {
+		return err
+	}
+	i := slices.IndexFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.StorageMigrating
+	})
+	if i < 0 || crd.Status.Conditions[i].Message != runs(m) || crd.Status.Conditions[i].Status != apiextensionsv1.ConditionTrue {
+		return nil // another migration has begun after this one
+	}
+	reason, message := "MigrationFailed", "The definition has changed, or objects could not be written: there may be objects of other versions"
+	if written && crd.Status.Conditions[i].ObservedGeneration == crd.Generation {
+		reason, message = "MigrationSucceeded", "All objects are stored in the storage version"
+		for j := range crd.Spec.Versions {
+			if v := &crd.Spec.Versions[j]; v.Storage {
+				crd.Status.StoredVersions = []string{v.Name}
+			}
+		}
+	}
+	setMigrating(crd, apiextensionsv1.ConditionFalse, reason, message)
+	_, err = c.definitions.UpdateStatus(ctx, crd, metav1.UpdateOptions{})
+	return err
+}
+
+// runs is the message of the condition while a migration goes on: which one. It is
+// kube-controller-manager's, so that either can finish what the other has begun.
+func runs(m *migration) string { return "Migration " + m.Name + " is running" }
+
+func setMigrating(crd *apiextensionsv1.CustomResourceDefinition, status apiextensionsv1.ConditionStatus, reason, message string) {
+	next := apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.StorageMigrating, Status: status, Reason: reason, Message: message,
+		LastTransitionTime: metav1.Now(), ObservedGeneration: crd.Generation,
+	}
+	for i := range crd.Status.Conditions {
+		if crd.Status.Conditions[i].Type == next.Type {
+			crd.Status.Conditions[i] = next
+			return
+		}
+	}
+	crd.Status.Conditions = append(crd.Status.Conditions, next)
+}

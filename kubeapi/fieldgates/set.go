@@ -1,0 +1,74 @@
+package fieldgates
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+)
+
+// Set is the features that are off. It is safe for concurrent use; nil has none.
+type Set struct {
+	rules map[reflect.Type][]rule
+
+	mu    sync.Mutex
+	plans map[reflect.Type]*plan
+}
+
+// New returns the set of the features that enabled says are off.
+func New(enabled func(gate string) bool) *Set {
+	s := &Set{rules: map[reflect.Type][]rule{}, plans: map[reflect.Type]*plan{}}
+	on := map[string]bool{}
+	for _, r := range table() {
+		if _, asked := on[r.gate]; !asked {
+			on[r.gate] = enabled(r.gate)
+		}
+		if !on[r.gate] {
+			s.rules[r.of] = append(s.rules[r.of], r)
+		}
+	}
+	return s
+}
+
+// Drop forgets what obj, a pointer to a struct, has of features that are off and that
+// old, the object it replaces, does not use. A nil old is that of a new object.
+func (s *Set) Drop(obj, old any) {
+	if s == nil {
+		return
+	}
+	v := reflect.ValueOf(obj)
+	p := s.plan(v.Type())
+	if p == nil {
+		return
+	}
+	var off []string
+	p.walk(v, func(r *rule, pointer any) {
+		if r.used(pointer) && !slices.Contains(off, r.gate) {
+			off = append(off, r.gate)
+		}
+	})
+	if off == nil {
+		return
+	}
+	if old != nil {
+		p.walk(reflect.ValueOf(old), func(r *rule, pointer any) {
+			if i := slices.Index(off, r.gate); i >= 0 && r.used(pointer) {
+				off = slices.Delete(off, i, i+1)
+			}
+		})
+	}
+	p.walk(v, func(r *rule, pointer any) {
+		if slices.Contains(off, r.gate) && r.used(pointer) {
+			r.drop(pointer)
+		}
+	})
+}
+
+// plan returns the plan of a type, nil if nothing of it is off.
+func (s *Set) plan(t reflect.Type) *plan {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.compile(t); p.useful() {
+		return p
+	}
+	return nil
+}

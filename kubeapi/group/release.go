@@ -1,0 +1,108 @@
+package group
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// Release is which release of Kubernetes the server is like. The zero value is the
+// present one.
+type Release struct {
+	// Emulated is the release whose API is served, MinCompatibility the oldest one
+	// that is to read what is stored; nil means the present one, and the one before.
+	Emulated, MinCompatibility *version.Version
+	// ForwardCompatible serves later versions of what is served, too.
+	ForwardCompatible bool
+	// Forced reports whether a version is to be served though it came after the
+	// emulated release; nil forces none.
+	Forced func(gv schema.GroupVersion, resource string) bool
+}
+
+// introduced and removed are what the Go types of API objects say of themselves.
+type introduced interface {
+	APILifecycleIntroduced() (major, minor int)
+}
+type removed interface {
+	APILifecycleRemoved() (major, minor int)
+}
+
+// Has reports whether a kind exists in a release: it came with it or before, and was
+// not removed. nil is the present release, which has all.
+func Has(release *version.Version, scheme *runtime.Scheme, kind schema.GroupVersionKind) bool {
+	if release == nil {
+		return true
+	}
+	obj, err := scheme.New(kind)
+	if err != nil {
+		return true // what has no Go type there has no lifecycle
+	}
+	if i, ok := obj.(introduced); ok && release.LessThan(of(i.APILifecycleIntroduced())) {
+		return false
+	}
+	r, ok := obj.(removed)
+	return !ok || release.LessThan(of(r.APILifecycleRemoved()))
+}
+
+// HasVersion reports whether a release has kinds in a version of a group. Kinds that
+// do not say when they came are as old as their version.
+func HasVersion(release *version.Version, scheme *runtime.Scheme, gv schema.GroupVersion) bool {
+	dated := false
+	for kind := range scheme.KnownTypes(gv) {
+		obj, err := scheme.New(gv.WithKind(kind))
+		if _, ok := obj.(introduced); err != nil || !ok {
+			continue
+		}
+		dated = true
+		if Has(release, scheme, gv.WithKind(kind)) {
+			return true
+		}
+	}
+	return !dated
+}
+
+func of(major, minor int) *version.Version {
+	return version.MajorMinor(uint(max(major, 0)), uint(max(minor, 0)))
+}
+
+// available are those of the versions, preferred first, in which a resource is served.
+func (d *Deps) available(versions []schema.GroupVersion, resource, kind string) []schema.GroupVersion {
+	r, out := d.Release, []schema.GroupVersion{}
+	later := false // a version that the emulated release has comes behind
+	for _, gv := range slices.Backward(versions) {
+		enabled, has := d.serves(gv, resource), Has(r.Emulated, d.Scheme, gv.WithKind(kind))
+		switch {
+		case !enabled:
+			continue
+		case has:
+			later = later || !strings.Contains(gv.Version, "alpha")
+		case r.Forced != nil && r.Forced(gv, resource), r.ForwardCompatible && later:
+		default:
+			continue
+		}
+		out = append(out, gv)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// storageVersion is the version in which a kind is stored: the first that the oldest
+// release that is to read it has, and the preferred one where it has none.
+func (d *Deps) storageVersion(kinds []schema.GroupVersionKind) schema.GroupVersionKind {
+	least := d.Release.MinCompatibility
+	if least == nil {
+		least = previousRelease
+	}
+	for _, k := range kinds {
+		if Has(least, d.Scheme, k) {
+			return k
+		}
+	}
+	return kinds[0]
+}
+
+// previousRelease is the one before that whose API is served.
+var previousRelease = version.MajorMinor(1, 35)

@@ -1,0 +1,131 @@
+package leadership
+
+import (
+	"context"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"triplane/internal/worker"
+)
+
+// Hook is the name of the hook that runs the controller.
+const Hook = "start-kube-apiserver-coordinated-leader-election-controller"
+
+const (
+	byLease = "lease" // an index of candidates
+	// electionWindow is how long candidates have to answer a ping.
+	electionWindow = 5 * time.Second
+)
+
+// Controller elects leaders. Get one from New.
+type Controller struct {
+	client     kubernetes.Interface
+	durations  Durations
+	leases     cache.SharedIndexInformer
+	candidates cache.SharedIndexInformer
+	queue      workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	// rounds are when the elections that go on began, by Lease. Only the one worker
+	// reads and writes them.
+	rounds map[types.NamespacedName]time.Time
+}
+
+// New returns a controller that reads and writes with a client.
+func New(client kubernetes.Interface, d Durations) (*Controller, error) {
+	c := &Controller{client: client, durations: d, rounds: map[types.NamespacedName]time.Time{},
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]())}
+	c.leases = cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return client.CoordinationV1().Leases("").List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return client.CoordinationV1().Leases("").Watch(ctx, o)
+		},
+	}, &coordinationv1.Lease{}, 0, cache.Indexers{})
+	c.candidates = cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return client.CoordinationV1beta1().LeaseCandidates("").List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return client.CoordinationV1beta1().LeaseCandidates("").Watch(ctx, o)
+		},
+	}, &coordinationv1beta1.LeaseCandidate{}, 0, cache.Indexers{byLease: func(obj any) ([]string, error) {
+		return []string{leaseOf(obj).String()}, nil
+	}})
+	for _, informer := range []cache.SharedIndexInformer{c.leases, c.candidates} {
+		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc:    c.enter,
+			UpdateFunc: func(_, obj any) { c.enter(obj) },
+			DeleteFunc: c.enter,
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// leaseOf is the Lease that an object is about: itself, or the one that a candidate
+// would hold.
+func leaseOf(obj any) types.NamespacedName {
+	if d, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = d.Obj
+	}
+	switch o := obj.(type) {
+	case candidate:
+		return types.NamespacedName{Namespace: o.Namespace, Name: o.Spec.LeaseName}
+	case *coordinationv1.Lease:
+		return types.NamespacedName{Namespace: o.Namespace, Name: o.Name}
+	}
+	return types.NamespacedName{}
+}
+
+// enter looks at a Lease that there are candidates for.
+func (c *Controller) enter(obj any) {
+	key := leaseOf(obj)
+	if keys, err := c.candidates.GetIndexer().IndexKeys(byLease, key.String()); err == nil && len(keys) > 0 {
+		c.queue.Add(key)
+	}
+}
+
+// work elects until the context ends.
+func (c *Controller) work(ctx context.Context) {
+	done := make(chan struct{})
+	for _, informer := range []cache.SharedIndexInformer{c.leases, c.candidates} {
+		worker.Go(func() {
+			informer.RunWithContext(ctx)
+			done <- struct{}{}
+		})
+	}
+	defer func() { <-done; <-done }()
+	defer context.AfterFunc(ctx, c.queue.ShutDown)()
+	if !cache.WaitForCacheSync(ctx.Done(), c.leases.HasSynced, c.candidates.HasSynced) {
+		return
+	}
+	for {
+		key, over := c.queue.Get()
+		if over {
+			return
+		}
+		again, err := c.elect(ctx, key, time.Now())
+		switch {
+		case err != nil && ctx.Err() == nil:
+			klog.V(2).InfoS("Electing a leader failed", "lease", key, "err", err)
+			c.queue.AddRateLimited(key)
+		case again > 0:
+			c.queue.Forget(key)
+			c.queue.AddAfter(key, again)
+		default:
+			c.queue.Forget(key)
+		}
+		c.queue.Done(key)
+	}
+}
