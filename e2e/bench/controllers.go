@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"triplane/e2e/harness"
 	"triplane/cmd/triplane/app"
+	"triplane/e2e/harness"
 )
 
 // Servers with controllers, whose own rows these are: all other rows are measured

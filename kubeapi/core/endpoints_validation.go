@@ -29,7 +29,7 @@ func validateEndpoints(e *corev1.Endpoints) field.ErrorList {
 }
 
 func endpointAddress(a *corev1.EndpointAddress, path *field.Path) field.ErrorList {
-	errs := utilvalidation.IsValidIP(path.Child("ip"), a.IP)
+	errs := check.IP(a.IP, path.Child("ip"))
 	if a.Hostname != "" {
 		errs = append(errs, check.Label(a.Hostname, path.Child("hostname"))...)
 	}

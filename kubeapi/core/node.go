@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -84,10 +85,14 @@ func dropKubeletConfig(n, old *corev1.Node) {
 }
 
 func nodeWarnings(_ context.Context, n, _ *corev1.Node) []string {
+	var w []string
 	if n.Spec.DoNotUseExternalID != "" {
-		return []string{"spec.externalID: this field is deprecated, and is unused by Kubernetes"}
+		w = append(w, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
 	}
-	return nil
+	for i, r := range n.Spec.PodCIDRs {
+		w = append(w, utilvalidation.GetWarningsForCIDR(field.NewPath("spec", "podCIDRs").Index(i), r)...)
+	}
+	return w
 }
 
 // defaultPodCIDRs keeps the one range and the list of ranges in step.

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
@@ -60,7 +59,7 @@ func nodeAmounts(n *corev1.Node) field.ErrorList {
 func podCIDRs(ranges []string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range ranges {
-		errs = append(errs, utilvalidation.IsValidCIDR(path.Index(i), r)...)
+		errs = append(errs, check.CIDR(r, path.Index(i))...)
 	}
 	if len(ranges) < 2 {
 		return errs

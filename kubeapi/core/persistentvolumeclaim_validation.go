@@ -28,28 +28,36 @@ func validateClaimStatus(c *corev1.PersistentVolumeClaim) field.ErrorList {
 	}
 	status := field.NewPath("status")
 	for _, name := range sets.List(sets.KeySet(c.Status.Capacity)) {
-		q := c.Status.Capacity[name]
-		errs = append(errs, podspec.Quantity(string(name), &q, status.Child("capacity").Key(string(name)))...)
+		errs = append(errs, podspec.VolumeAmount(c.Status.Capacity[name], status.Child("capacity").Key(string(name)))...)
 	}
 	path := status.Child("allocatedResourceStatuses")
 	for _, name := range sets.List(sets.KeySet(c.Status.AllocatedResourceStatuses)) {
-		if name != corev1.ResourceStorage {
-			errs = append(errs, field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage}))
-		}
+		errs = append(errs, claimResource(name, path)...)
 		if !slices.Contains(resizeStates, c.Status.AllocatedResourceStatuses[name]) {
 			errs = append(errs, field.NotSupported(path, name, resizeStates))
 		}
 	}
 	path = status.Child("allocatedResources")
 	for _, name := range sets.List(sets.KeySet(c.Status.AllocatedResources)) {
-		if name != corev1.ResourceStorage {
-			errs = append(errs, field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage}))
+		if wrong := claimResource(name, path); len(wrong) > 0 {
+			errs = append(errs, wrong...)
 			continue
 		}
-		q := c.Status.AllocatedResources[name]
-		errs = append(errs, podspec.Quantity(string(name), &q, path.Key(string(name)))...)
+		errs = append(errs, podspec.VolumeAmount(c.Status.AllocatedResources[name], path.Key(string(name)))...)
 	}
 	return errs
+}
+
+// claimResource validates the name of something that a claim is given: storage, or what a driver
+// has in its own domain.
+func claimResource(name corev1.ResourceName, path *field.Path) field.ErrorList {
+	if errs := check.QualifiedName(string(name), path); len(errs) > 0 {
+		return errs
+	}
+	if name != corev1.ResourceStorage && podspec.Native(string(name)) {
+		return field.ErrorList{field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage})}
+	}
+	return nil
 }
 
 // claimKept refuses changes of a claim but those that grow a bound one, or bind it.

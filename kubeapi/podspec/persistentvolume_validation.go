@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -76,6 +77,14 @@ func (v *checker) volumeAccess(modes []corev1.PersistentVolumeAccessMode, path *
 	v.add(accessModes(modes, path)...)
 }
 
+// VolumeAmount validates how much a volume or a claim has of something.
+func VolumeAmount(q resource.Quantity, path *field.Path) field.ErrorList {
+	if q.Sign() >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, q.Value(), "must be a valid resource quantity")}
+}
+
 // volumeCapacity requires how much the volume holds, and nothing else.
 func (v *checker) volumeCapacity(l corev1.ResourceList, path *field.Path) {
 	if len(l) == 0 {
@@ -87,9 +96,7 @@ func (v *checker) volumeCapacity(l corev1.ResourceList, path *field.Path) {
 	}
 	for _, name := range names {
 		q, p := l[name], path.Key(string(name))
-		if q.Sign() < 0 {
-			v.add(field.Invalid(p, q.Value(), "must be a valid resource quantity"))
-		}
+		v.add(VolumeAmount(q, p)...)
 		if q.Sign() <= 0 {
 			v.add(field.Invalid(p, q.String(), "must be greater than zero"))
 		}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/check"
 )
 
 // ValidateTemplate validates a pod template at path.
@@ -159,7 +161,7 @@ func (v *checker) dns(path *field.Path) {
 		v.add(field.Invalid(path.Child("nameservers"), d.Nameservers, "must not have more than 3 nameservers"))
 	}
 	for i, ns := range d.Nameservers {
-		v.add(utilvalidation.IsValidIP(path.Child("nameservers").Index(i), ns)...)
+		v.add(check.IP(ns, path.Child("nameservers").Index(i))...)
 	}
 	if len(d.Searches) > maxSearches {
 		v.add(field.Invalid(path.Child("searches"), d.Searches, "must not have more than 32 search paths"))
@@ -200,7 +202,7 @@ func (v *checker) identity(path *field.Path) {
 	v.add(Tolerations(s.Tolerations, v.comparedTolerations, path.Child("tolerations"))...)
 	for i := range s.HostAliases {
 		p := path.Child("hostAliases").Index(i)
-		v.add(utilvalidation.IsValidIP(p.Child("ip"), s.HostAliases[i].IP)...)
+		v.add(check.IP(s.HostAliases[i].IP, p.Child("ip"))...)
 		for j, h := range s.HostAliases[i].Hostnames {
 			v.subdomain(h, p.Child("hostnames").Index(j))
 		}

@@ -51,7 +51,8 @@ func (w *warner) spec(s *corev1.PodSpec, annotations map[string]string, owner *f
 	for i := range s.Volumes {
 		w.overlaps(&s.Volumes[i])
 	}
-	w.duplicates(s, path)
+	w.addresses(s, path)
+	w.secrets(s.ImagePullSecrets, path.Child("imagePullSecrets"))
 	w.bytes(s.Overhead, path.Child("overhead"))
 	w.containers(s, path)
 	w.ports(s, path)
@@ -214,25 +215,37 @@ func (w *warner) bytes(list corev1.ResourceList, path *field.Path) {
 	w.fraction(list, corev1.ResourceEphemeralStorage, path)
 }
 
-func (w *warner) duplicates(s *corev1.PodSpec, path *field.Path) {
+func (w *warner) secrets(list []corev1.LocalObjectReference, path *field.Path) {
 	secrets := sets.New[string]()
-	for i := range s.ImagePullSecrets {
-		switch name := s.ImagePullSecrets[i].Name; {
-		case name == "":
-			w.say("%s: invalid empty name %q", path.Child("imagePullSecrets").Index(i).Child("name"), name)
-		case secrets.Has(name):
-			w.say("%s: duplicate name %q", path.Child("imagePullSecrets").Index(i).Child("name"), name)
-		default:
-			secrets.Insert(name)
+	for i := range list {
+		name := list[i].Name
+		if secrets.Has(name) {
+			w.say("%s: duplicate name %q", path.Index(i).Child("name"), name)
+		}
+		secrets.Insert(name)
+	}
+	for i := range list {
+		if name := list[i].Name; name == "" {
+			w.say("%s: invalid empty name %q", path.Index(i).Child("name"), name)
+		}
+	}
+}
+
+// addresses warns of those that are not in canonical form, and of hosts that appear twice.
+func (w *warner) addresses(s *corev1.PodSpec, path *field.Path) {
+	if d := s.DNSConfig; d != nil {
+		for i, ip := range d.Nameservers {
+			w.texts = append(w.texts, utilvalidation.GetWarningsForIP(path.Child("dnsConfig", "nameservers").Index(i), ip)...)
 		}
 	}
 	aliases := sets.New[string]()
 	for i := range s.HostAliases {
-		if ip := s.HostAliases[i].IP; aliases.Has(ip) {
-			w.say("%s: duplicate ip %q", path.Child("hostAliases").Index(i).Child("ip"), ip)
-		} else {
-			aliases.Insert(ip)
+		ip, at := s.HostAliases[i].IP, path.Child("hostAliases").Index(i).Child("ip")
+		w.texts = append(w.texts, utilvalidation.GetWarningsForIP(at, ip)...)
+		if aliases.Has(ip) {
+			w.say("%s: duplicate ip %q", at, ip)
 		}
+		aliases.Insert(ip)
 	}
 }
 

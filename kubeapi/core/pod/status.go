@@ -4,6 +4,8 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/strategy"
@@ -21,8 +23,22 @@ func status() *registry.UpdateSubresource[pod] {
 			keepObservedGenerations(&p.Status, &old.Status)
 		},
 		ValidateUpdate: validateStatus,
+		Warnings:       func(_ context.Context, p, _ pod) []string { return addressWarnings(&p.Status) },
 		ResetFields:    strategy.ResetPaths(corev1.SchemeGroupVersion, strategy.Path{"metadata", "deletionTimestamp"}, strategy.Path{"metadata", "ownerReferences"}, strategy.Path{"spec"}),
 	}
+}
+
+// addressWarnings warns of addresses that are not in canonical form.
+func addressWarnings(s *corev1.PodStatus) []string {
+	var w []string
+	path := field.NewPath("status")
+	for i := range s.PodIPs {
+		w = append(w, utilvalidation.GetWarningsForIP(path.Child("podIPs").Index(i).Child("ip"), s.PodIPs[i].IP)...)
+	}
+	for i := range s.HostIPs {
+		w = append(w, utilvalidation.GetWarningsForIP(path.Child("hostIPs").Index(i).Child("ip"), s.HostIPs[i].IP)...)
+	}
+	return w
 }
 
 // firstIP keeps the one address and the list of addresses in step.

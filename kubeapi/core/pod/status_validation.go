@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
@@ -188,7 +187,7 @@ func addresses(ips []shownIP, path *field.Path) field.ErrorList {
 	texts := make([]string, len(ips))
 	for i := range ips {
 		texts[i] = ips[i].IP
-		errs = append(errs, utilvalidation.IsValidIP(path.Index(i), texts[i])...)
+		errs = append(errs, check.IP(texts[i], path.Index(i))...)
 	}
 	if len(ips) < 2 {
 		return errs

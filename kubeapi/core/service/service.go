@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -87,21 +88,52 @@ func Kind(a *Allocation) registry.Kind[service] {
 				}
 			},
 			ValidateUpdate: func(_ context.Context, s, _ service) field.ErrorList { return validateStatus(s) },
+			Warnings:       func(_ context.Context, s, _ service) []string { return statusWarnings(s) },
 			ResetFields:    strategy.Reset(corev1.SchemeGroupVersion, "spec"),
 		},
 	}
 }
 
 func warnings(_ context.Context, s, _ service) []string {
-	var w []string
+	w := addressWarnings(s)
 	if len(s.Spec.ExternalIPs) > 0 {
 		w = append(w, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+	}
+	if ip := s.Spec.LoadBalancerIP; ip != "" {
+		w = append(w, utilvalidation.GetWarningsForIP(field.NewPath("spec", "loadBalancerIP"), ip)...)
 	}
 	if s.Spec.ExternalName != "" && s.Spec.Type != corev1.ServiceTypeExternalName {
 		w = append(w, `spec.externalName is ignored when spec.type is not "ExternalName"`)
 	}
 	if t := s.Spec.TrafficDistribution; t != nil && *t == corev1.ServiceTrafficDistributionPreferClose {
 		w = append(w, `spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"`)
+	}
+	return w
+}
+
+// addressWarnings warns of addresses and ranges that are not in canonical form.
+func addressWarnings(s service) []string {
+	var w []string
+	if !headless(s) {
+		for i, ip := range s.Spec.ClusterIPs {
+			w = append(w, utilvalidation.GetWarningsForIP(field.NewPath("spec", "clusterIPs").Index(i), ip)...)
+		}
+	}
+	for i, ip := range s.Spec.ExternalIPs {
+		w = append(w, utilvalidation.GetWarningsForIP(field.NewPath("spec", "externalIPs").Index(i), ip)...)
+	}
+	for i, r := range s.Spec.LoadBalancerSourceRanges {
+		w = append(w, utilvalidation.GetWarningsForCIDR(field.NewPath("spec", "loadBalancerSourceRanges").Index(i), r)...)
+	}
+	return w
+}
+
+func statusWarnings(s service) []string {
+	var w []string
+	for i := range s.Status.LoadBalancer.Ingress {
+		if ip := s.Status.LoadBalancer.Ingress[i].IP; ip != "" {
+			w = append(w, utilvalidation.GetWarningsForIP(field.NewPath("status", "loadBalancer", "ingress").Index(i), ip)...)
+		}
 	}
 	return w
 }

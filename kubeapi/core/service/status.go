@@ -2,7 +2,6 @@ package service
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
@@ -19,7 +18,7 @@ func validateStatus(s service) field.ErrorList {
 	for i := range ingress {
 		in, p := &ingress[i], path.Index(i)
 		if in.IP != "" {
-			errs = append(errs, utilvalidation.IsValidIP(p.Child("ip"), in.IP)...)
+			errs = append(errs, check.IP(in.IP, p.Child("ip"))...)
 		}
 		switch {
 		case in.IP != "" && in.IPMode == nil:

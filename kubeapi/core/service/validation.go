@@ -29,7 +29,7 @@ func validate(o options, s service) field.ErrorList {
 	errs = append(errs, validateClusterIPs(s, spec)...)
 	for i, ip := range s.Spec.ExternalIPs {
 		p := spec.Child("externalIPs").Index(i)
-		if e := utilvalidation.IsValidIP(p, ip); len(e) > 0 {
+		if e := check.IP(ip, p); len(e) > 0 {
 			errs = append(errs, e...)
 		} else {
 			errs = append(errs, check.EndpointIP(ip, p)...)
@@ -205,7 +205,7 @@ func validateIPList(s service, path *field.Path) field.ErrorList {
 			}
 			return errs
 		}
-		if e := utilvalidation.IsValidIP(path.Index(i), ip); len(e) > 0 {
+		if e := check.IP(ip, path.Index(i)); len(e) > 0 {
 			errs = append(errs, e...)
 		}
 	}
@@ -252,7 +252,7 @@ func validateLoadBalancer(s service, spec *field.Path) field.ErrorList {
 			errs = append(errs, field.Forbidden(ranges, only))
 		}
 		for i, r := range s.Spec.LoadBalancerSourceRanges {
-			errs = append(errs, utilvalidation.IsValidCIDR(ranges.Index(i), strings.TrimSpace(r))...)
+			errs = append(errs, check.CIDR(strings.TrimSpace(r), ranges.Index(i))...)
 		}
 	} else if value, ok := s.Annotations[sourceRanges]; ok {
 		p := field.NewPath("metadata", "annotations").Key(sourceRanges)
@@ -261,7 +261,7 @@ func validateLoadBalancer(s service, spec *field.Path) field.ErrorList {
 		}
 		if value = strings.TrimSpace(value); value != "" {
 			for _, r := range strings.Split(value, ",") {
-				errs = append(errs, utilvalidation.IsValidCIDR(p, strings.TrimSpace(r))...)
+				errs = append(errs, check.CIDR(strings.TrimSpace(r), p)...)
 			}
 		}
 	}

@@ -2,15 +2,27 @@ package check
 
 import (
 	"fmt"
-	"net"
 
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 )
+
+// IP validates an address of a field that is older than the rule that addresses are in canonical
+// form: IPv6 addresses may be in another one, with a warning (KEP-4858).
+func IP(text string, path *field.Path) field.ErrorList {
+	return utilvalidation.IsValidIPForLegacyField(path, text, true, nil)
+}
+
+// CIDR is IP for ranges of addresses.
+func CIDR(text string, path *field.Path) field.ErrorList {
+	return utilvalidation.IsValidCIDRForLegacyField(path, text, true, nil)
+}
 
 // EndpointIP refuses addresses that would let traffic escape to the node or
 // reach nobody.
 func EndpointIP(text string, path *field.Path) field.ErrorList {
-	ip := net.ParseIP(text)
+	ip := netutils.ParseIPSloppy(text) // leading zeros are refused elsewhere
 	var msg string
 	switch {
 	case ip == nil:
