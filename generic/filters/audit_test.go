@@ -109,7 +109,7 @@ func TestAuditOfTimeouts(t *testing.T) {
 
 func TestAuditOfSlowRequests(t *testing.T) {
 	late := time.Second
-	h, k := audited(audit.LevelMetadata, func(w http.ResponseWriter, r *http.Request) {
+	h, k := audited(audit.LevelRequest, func(w http.ResponseWriter, r *http.Request) {
 		exchangeOf(r).Received = time.Now().Add(-late)
 		request.Spent(r.Context(), request.MutatingWebhook, time.Millisecond)
 		request.Spent(r.Context(), request.MutatingWebhook, time.Millisecond)

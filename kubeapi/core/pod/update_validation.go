@@ -31,7 +31,7 @@ func validateUpdate(o podspec.Options, p, old pod) field.ErrorList {
 	errs = append(errs, changedImages(p.Spec.Containers, spec.Child("containers"))...)
 	errs = append(errs, changedImages(p.Spec.InitContainers, spec.Child("initContainers"))...)
 	errs = append(errs, deadlineChange(p, old, spec.Child("activeDeadlineSeconds"))...)
-	errs = append(errs, addedTolerations(o, p.Spec.Tolerations, old.Spec.Tolerations, spec.Child("tolerations"))...)
+	errs = append(errs, addedTolerations(p.Spec.Tolerations, old.Spec.Tolerations, o.ComparedTolerations, spec.Child("tolerations"))...)
 	errs = append(errs, removedGates(p, old, spec.Child("schedulingGates"))...)
 	if p.Spec.NodeName != old.Spec.NodeName && len(p.Spec.SchedulingGates) > 0 {
 		errs = append(errs, field.Forbidden(spec.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
@@ -67,7 +67,7 @@ func deadlineChange(p, old pod, path *field.Path) field.ErrorList {
 	return nil
 }
 
-func addedTolerations(opts podspec.Options, now, before []corev1.Toleration, path *field.Path) field.ErrorList {
+func addedTolerations(now, before []corev1.Toleration, compared bool, path *field.Path) field.ErrorList {
 	for _, o := range before {
 		o.TolerationSeconds = nil
 		found := false
@@ -80,7 +80,7 @@ func addedTolerations(opts podspec.Options, now, before []corev1.Toleration, pat
 		}
 	}
 	// They are validated again as a change, as kube-apiserver has it: each error appears twice.
-	return podspec.Tolerations(now, opts.ComparedTolerations, path)
+	return podspec.Tolerations(now, compared, path)
 }
 
 func removedGates(p, old pod, path *field.Path) field.ErrorList {

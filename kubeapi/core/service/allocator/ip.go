@@ -187,15 +187,15 @@ func (a *IPs) inRange(ctx context.Context, ip netip.Addr) bool {
 	return slices.ContainsFunc(a.ranges, holds) || slices.ContainsFunc(a.added(ctx), holds)
 }
 
-// added are the ranges of ServiceCIDRs that are ready, as somebody says in their status,
-// and not about to go.
+// added are the ranges of ServiceCIDRs that are not about to go, and whose status does not
+// say that they are not ready.
 func (a *IPs) added(ctx context.Context) (ranges []netip.Prefix) {
 	more, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
 		return nil
 	}
 	for _, c := range more {
-		if c.DeletionTimestamp != nil || !apimeta.IsStatusConditionTrue(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
+		if c.DeletionTimestamp != nil || apimeta.IsStatusConditionFalse(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
 			continue
 		}
 		for _, text := range c.Spec.CIDRs {
