@@ -106,7 +106,7 @@ func declaredFeatures(names []string, path *field.Path) field.ErrorList {
 		if i > 0 && name == names[i-1] {
 			errs = append(errs, field.Duplicate(path.Index(i), name))
 		}
-		msg := ""
+		var msg string
 		switch {
 		case len(name) > maxFeatureName:
 			msg = fmt.Sprintf("must be no more than %d characters", maxFeatureName)
