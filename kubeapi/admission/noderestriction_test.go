@@ -30,7 +30,7 @@ type objects map[string]runtime.Object
 
 // restriction is the plugin, which asks authz for nodes.
 func restriction(authz authorizer.Authorizer) *nodeRestriction {
-	return newNodeRestriction(&Dependencies{Stores: testStores(), Authorizer: authz}).(*nodeRestriction)
+	return newNodeRestriction(&Dependencies{Stores: testStores(), Authorizer: authz, FeatureEnabled: func(string) bool { return true }}).(*nodeRestriction)
 }
 
 func (objects) New() runtime.Object { return &corev1.Pod{} }

@@ -38,7 +38,6 @@ func podRules() []rule {
 func podStatusRules() []rule {
 	type list = corev1.ResourceList
 	return []rule{
-		field("ContainerStopSignals", func(s *corev1.ContainerStatus) **corev1.Signal { return &s.StopSignal }),
 		field("DRAExtendedResource", func(s *corev1.PodStatus) **corev1.PodExtendedResourceClaimStatus {
 			return &s.ExtendedResourceClaimStatus
 		}),
