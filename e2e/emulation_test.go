@@ -17,7 +17,7 @@ import (
 // TestEmulatedVersion runs a server that is like v1.33: it serves what that release
 // had, with its features, and says so.
 func TestEmulatedVersion(t *testing.T) {
-	s := harness.Start(t, "--emulated-version=1.33", "--runtime-config=resource.k8s.io/v1beta2=true", "--feature-gates=DynamicResourceAllocation=true")
+	s := harness.Start(t, "--disable-admission-plugins=ServiceAccount", "--emulated-version=1.33", "--runtime-config=resource.k8s.io/v1beta2=true", "--feature-gates=DynamicResourceAllocation=true")
 	client := kubernetes.NewForConfigOrDie(s.Config)
 
 	raw, err := client.RESTClient().Get().AbsPath("/version").DoRaw(t.Context())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +17,7 @@ import (
 	"triplane/generic/admission"
 	"triplane/generic/admission/policy"
 	"triplane/generic/admission/webhook"
+	"triplane/generic/discovery"
 	"triplane/kubeapi/group"
 )
 
@@ -31,6 +33,7 @@ import (
 // before ResourceQuota, which counts what is final.
 type configured struct {
 	gate               *admission.Gate
+	groups             *discovery.Groups
 	webhooks           webhook.Config
 	mutatingPolicies   *policy.Mutating
 	mutatingWebhooks   *webhook.Mutating
@@ -48,6 +51,7 @@ func newConfigured(d *Dependencies, client dynamic.Interface) *configured {
 	webhooks := webhook.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Resolver: d.Services, Metrics: d.Metrics, Gate: gate}
 	return &configured{
 		gate:               gate,
+		groups:             d.Groups,
 		webhooks:           webhooks,
 		mutatingPolicies:   policy.NewMutating(policies),
 		mutatingWebhooks:   webhook.NewMutating(webhooks),
@@ -80,6 +84,12 @@ func (c *configured) authenticated(raw []byte) (config webhook.Config, err error
 	return config, err
 }
 
+// informed is who follows a kind.
+type informed struct {
+	informer cache.SharedIndexInformer
+	changed  func()
+}
+
 // follow runs until ctx ends.
 func (c *configured) follow(ctx context.Context, client kubernetes.Interface) {
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -87,20 +97,22 @@ func (c *configured) follow(ctx context.Context, client kubernetes.Interface) {
 	f := &followed{plugins: c,
 		validating: kinds.ValidatingWebhookConfigurations().Lister(), mutating: kinds.MutatingWebhookConfigurations().Lister(),
 		vap: kinds.ValidatingAdmissionPolicies().Lister(), vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
-		mapl: kinds.MutatingAdmissionPolicies().Lister(), mapBindings: kinds.MutatingAdmissionPolicyBindings().Lister(),
 	}
-	var synced []cache.DoneChecker
-	for _, i := range []struct {
-		informer cache.SharedIndexInformer
-		changed  func()
-	}{
+	followers := []informed{
 		{kinds.ValidatingWebhookConfigurations().Informer(), f.setValidating},
 		{kinds.MutatingWebhookConfigurations().Informer(), f.setMutating},
 		{kinds.ValidatingAdmissionPolicies().Informer(), f.setValidatingPolicies},
 		{kinds.ValidatingAdmissionPolicyBindings().Informer(), f.setValidatingPolicies},
-		{kinds.MutatingAdmissionPolicies().Informer(), f.setMutatingPolicies},
-		{kinds.MutatingAdmissionPolicyBindings().Informer(), f.setMutatingPolicies},
-	} {
+	}
+	// A release before 1.36 that is emulated has none.
+	if c.groups.Serves(admissionv1.SchemeGroupVersion, "mutatingadmissionpolicies") {
+		f.mapl, f.mapBindings = kinds.MutatingAdmissionPolicies().Lister(), kinds.MutatingAdmissionPolicyBindings().Lister()
+		followers = append(followers,
+			informed{kinds.MutatingAdmissionPolicies().Informer(), f.setMutatingPolicies},
+			informed{kinds.MutatingAdmissionPolicyBindings().Informer(), f.setMutatingPolicies})
+	}
+	var synced []cache.DoneChecker
+	for _, i := range followers {
 		if err := i.informer.SetTransform(withoutManagedFields); err != nil {
 			return // it runs already, which cannot be
 		}

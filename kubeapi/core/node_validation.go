@@ -74,18 +74,12 @@ func podCIDRs(ranges []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// shownAddress is an address as messages show it, with the names of fields.
-type shownAddress struct {
-	Type    corev1.NodeAddressType
-	Address string
-}
-
 func addressesUnique(list []corev1.NodeAddress, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[corev1.NodeAddress]()
 	for i, a := range list {
 		if seen.Has(a) {
-			errs = append(errs, field.Duplicate(path.Index(i), shownAddress(a)))
+			errs = append(errs, field.Duplicate(path.Index(i), a))
 		}
 		seen.Insert(a)
 	}

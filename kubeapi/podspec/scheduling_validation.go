@@ -250,14 +250,6 @@ func (v *checker) matchLabelKeys(t *corev1.PodAffinityTerm, path *field.Path) {
 	}
 }
 
-// shownTaint is a taint as messages show it, with the names of fields.
-type shownTaint struct {
-	Key       string
-	Value     string
-	Effect    corev1.TaintEffect
-	TimeAdded *metav1.Time
-}
-
 // Taints validates the taints of a node.
 func Taints(list []corev1.Taint, path *field.Path) field.ErrorList {
 	v := &checker{}
@@ -268,7 +260,7 @@ func Taints(list []corev1.Taint, path *field.Path) field.ErrorList {
 		v.messages(utilvalidation.IsValidLabelValue(t.Value), t.Value, p.Child("value"))
 		oneOf(v, t.Effect, p.Child("effect"), corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 		if id := strconv.Quote(t.Key) + string(t.Effect); seen.Has(id) {
-			d := field.Duplicate(p, shownTaint(*t))
+			d := field.Duplicate(p, *t)
 			d.Detail = "taints must be unique by key and effect pair"
 			v.add(d)
 		} else {

@@ -155,13 +155,15 @@ func extendedResourceClaim(s *corev1.PodExtendedResourceClaimStatus, spec *corev
 	return append(errs, check.Subdomain(s.ResourceClaimName, path.Child("resourceClaimName"))...)
 }
 
-// shownIP is an address as messages show it, with the name of the field.
-type shownIP struct{ IP string }
+// address is what PodIP and HostIP are.
+type address struct {
+	IP string `json:"ip"`
+}
 
 func podIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
-	ips := make([]shownIP, len(s.PodIPs))
+	ips := make([]address, len(s.PodIPs))
 	for i := range s.PodIPs {
-		ips[i] = shownIP(s.PodIPs[i])
+		ips[i] = address(s.PodIPs[i])
 	}
 	return addresses(ips, path)
 }
@@ -174,15 +176,15 @@ func hostIPs(s *corev1.PodStatus, path *field.Path) field.ErrorList {
 	if first := s.HostIPs[0].IP; first != s.HostIP {
 		errs = append(errs, field.Invalid(path.Index(0).Child("ip"), first, "must be equal to `hostIP`"))
 	}
-	ips := make([]shownIP, len(s.HostIPs))
+	ips := make([]address, len(s.HostIPs))
 	for i := range s.HostIPs {
-		ips[i] = shownIP(s.HostIPs[i])
+		ips[i] = address(s.HostIPs[i])
 	}
 	return append(errs, addresses(ips, path)...)
 }
 
 // addresses validates a list of at most one address a family.
-func addresses(ips []shownIP, path *field.Path) field.ErrorList {
+func addresses(ips []address, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	texts := make([]string, len(ips))
 	for i := range ips {
