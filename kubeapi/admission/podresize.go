@@ -2,7 +2,9 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,20 +49,30 @@ func (p *podResize) Validate(ctx context.Context, a *admission.Attributes) error
 	return exceeds(a, podspec.Requests(&pod.Spec), podspec.Requests(&old.Spec), n.Status.Allocatable)
 }
 
-// exceeds refuses what is more than before and more than the node can give.
+// exceeds refuses what is more than before and more than the node can give. CPU is
+// shown in thousandths, memory in bytes.
 func exceeds(a *admission.Attributes, now, before, allocatable corev1.ResourceList) error {
+	var lacking []string
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		want, had := now[name], before[name]
 		limit, known := allocatable[name]
-		if known && want.Cmp(had) > 0 && want.Cmp(limit) > 0 {
-			return caused(admission.Forbidden(a, fmt.Errorf("node didn't have enough allocatable: %s, requested: %s, allocatable: %s", name, want.String(), limit.String())), "NodeCapacity")
+		if !known || want.Cmp(had) <= 0 || want.Cmp(limit) <= 0 {
+			continue
 		}
+		requested, most := want.Value(), limit.Value()
+		if name == corev1.ResourceCPU {
+			requested, most = want.MilliValue(), limit.MilliValue()
+		}
+		lacking = append(lacking, fmt.Sprintf("%s, requested: %d, allocatable: %d", name, requested, most))
 	}
-	return nil
+	if len(lacking) == 0 {
+		return nil
+	}
+	return caused(admission.Forbidden(a, errors.New("node didn't have enough allocatable resources: "+strings.Join(lacking, "; "))), "NodeCapacity")
 }
 
 // caused adds the cause by which clients know what to do.
 func caused(err *apierrors.StatusError, cause metav1.CauseType) error {
-	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: cause, Message: err.ErrStatus.Message})
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: cause})
 	return err
 }

@@ -217,7 +217,7 @@ func TestPlugins(t *testing.T) {
 		{name: "no selector", plugin: "PodNodeSelector", config: "podNodeSelectorPluginConfig: {\"n\": a in (b)}", refused: "invalid selector"},
 
 		{name: "too large", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: bound,
-			refused: "node didn't have enough allocatable: cpu, requested: 3, allocatable: 2"},
+			refused: "node didn't have enough allocatable resources: cpu, requested: 3000, allocatable: 2000"},
 		{name: "fits", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 2", 1), old: bound},
 		{name: "smaller than before", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: strings.Replace(bound, "cpu: 1", "cpu: 4", 1)},
 		{name: "not on Linux", plugin: "PodResizeValidator", resource: "pods/resize", object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}", refused: "pod resize is not supported on windows nodes"},

@@ -9,6 +9,9 @@ type Options struct {
 	// ComparedTolerations permits tolerations with Gt and Lt
 	// (TaintTolerationComparisonOperators).
 	ComparedTolerations bool
+	// PodLevelResize lets the resources of a pod as a whole be resized
+	// (InPlacePodLevelResourcesVerticalScaling).
+	PodLevelResize bool
 	// HostNetworkUsers permits pods of the host's network with users of their own
 	// (UserNamespacesHostNetworkSupport).
 	HostNetworkUsers bool
@@ -27,6 +30,7 @@ func OptionsOf(d *group.Deps) Options {
 	return Options{
 		AllowPrivileged:     d.AllowPrivileged,
 		ComparedTolerations: d.Gate("TaintTolerationComparisonOperators"),
+		PodLevelResize:      d.Gate("InPlacePodLevelResourcesVerticalScaling"),
 		HostNetworkUsers:    d.Gate("UserNamespacesHostNetworkSupport"),
 		FixedResources:      !d.Gate("MutablePodResourcesForSuspendedJobs"),
 		FixedPlacement:      !d.Gate("MutableSchedulingDirectivesForSuspendedJobs"),

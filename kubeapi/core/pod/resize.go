@@ -12,7 +12,7 @@ import (
 	"triplane/kubeapi/strategy"
 )
 
-// resize changes the CPU and memory of a pod's containers.
+// resize changes the CPU and memory of a pod, and of its containers.
 func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
 	return &registry.UpdateSubresource[pod]{
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
@@ -26,6 +26,9 @@ func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
 			p.ManagedFields, p.ResourceVersion = meta, version
 			takeResources(p.Spec.Containers, now.Containers)
 			takeResources(p.Spec.InitContainers, now.InitContainers)
+			if o.PodLevelResize {
+				p.Spec.Resources = now.Resources
+			}
 			raiseGeneration(p, old)
 		},
 		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateResize(o, p, old) },
@@ -60,10 +63,28 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 	if !nodeResizes(old) {
 		errs = append(errs, field.Forbidden(spec, "Pod running on node without support for resize"))
 	}
+	errs = append(errs, validatePodLevelResize(p.Spec.Resources, old.Spec.Resources, spec)...)
 	errs = append(errs, removedResources(p.Spec.Containers, old.Spec.Containers, spec.Child("containers"))...)
 	errs = append(errs, removedResources(p.Spec.InitContainers, old.Spec.InitContainers, spec.Child("initContainers"))...)
 	if !onlyComputeDiffers(p.Spec.Containers, old.Spec.Containers) || !onlyComputeDiffers(p.Spec.InitContainers, old.Spec.InitContainers) {
 		errs = append(errs, field.Forbidden(spec, "only cpu and memory resources are mutable"))
+	}
+	return errs
+}
+
+// validatePodLevelResize validates a change of the resources of the pod as a whole.
+func validatePodLevelResize(now, before *corev1.ResourceRequirements, spec *field.Path) field.ErrorList {
+	switch {
+	case now == nil && before == nil:
+		return nil
+	case now == nil:
+		return field.ErrorList{field.Forbidden(spec.Child("resources"), "pod-level resources cannot be removed")}
+	case before == nil:
+		before = &corev1.ResourceRequirements{}
+	}
+	errs := removedRequirements(now, before, "pod-level ", spec.Child("resources"))
+	if otherThanCompute(now, before) {
+		errs = append(errs, field.Forbidden(spec, "only cpu and memory resources are mutable at pod-level"))
 	}
 	return errs
 }
@@ -78,13 +99,19 @@ func mirrorPod(p pod) bool {
 func removedResources(now, before []corev1.Container, list *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range before {
-		path := list.Index(i).Child("resources")
-		if removed(now[i].Resources.Requests, before[i].Resources.Requests) {
-			errs = append(errs, field.Forbidden(path.Child("requests"), "resource requests cannot be removed"))
-		}
-		if removed(now[i].Resources.Limits, before[i].Resources.Limits) {
-			errs = append(errs, field.Forbidden(path.Child("limits"), "resource limits cannot be removed"))
-		}
+		errs = append(errs, removedRequirements(&now[i].Resources, &before[i].Resources, "", list.Index(i).Child("resources"))...)
+	}
+	return errs
+}
+
+// removedRequirements calls what is removed a resource of the level.
+func removedRequirements(now, before *corev1.ResourceRequirements, level string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if removed(now.Requests, before.Requests) {
+		errs = append(errs, field.Forbidden(path.Child("requests"), level+"resource requests cannot be removed"))
+	}
+	if removed(now.Limits, before.Limits) {
+		errs = append(errs, field.Forbidden(path.Child("limits"), level+"resource limits cannot be removed"))
 	}
 	return errs
 }
@@ -113,21 +140,24 @@ func nodeResizes(p pod) bool {
 // and memory.
 func onlyComputeDiffers(now, before []corev1.Container) bool {
 	for i := range now {
-		if check.Differs(now[i].ResizePolicy, before[i].ResizePolicy) {
+		if check.Differs(now[i].ResizePolicy, before[i].ResizePolicy) || otherThanCompute(&now[i].Resources, &before[i].Resources) {
 			return false
-		}
-		for _, l := range [][2]corev1.ResourceList{
-			{now[i].Resources.Limits, before[i].Resources.Limits}, {now[i].Resources.Requests, before[i].Resources.Requests},
-		} {
-			a, b := l[0].DeepCopy(), l[1].DeepCopy()
-			for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-				delete(a, name)
-				delete(b, name)
-			}
-			if check.Differs(a, b) {
-				return false
-			}
 		}
 	}
 	return true
+}
+
+// otherThanCompute reports whether more than CPU and memory differs.
+func otherThanCompute(now, before *corev1.ResourceRequirements) bool {
+	for _, l := range [][2]corev1.ResourceList{{now.Limits, before.Limits}, {now.Requests, before.Requests}} {
+		a, b := l[0].DeepCopy(), l[1].DeepCopy()
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			delete(a, name)
+			delete(b, name)
+		}
+		if check.Differs(a, b) {
+			return true
+		}
+	}
+	return false
 }
