@@ -10,7 +10,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"triplane/cmd/triplane/pki"
+	"triplane/generic/host"
+	"triplane/generic/pki"
 )
 
 // needsDataDir reports whether something has to be kept below the data directory:
@@ -121,13 +122,4 @@ func (o *Options) adminKubeconfig(files pki.Files, port int) (string, error) {
 }
 
 // localHost is how clients on this machine reach the server.
-func (o *Options) localHost() string {
-	bind := o.SecureServing.BindAddress
-	switch {
-	case bind.IsUnspecified() && bind.To4() == nil:
-		return "::1"
-	case bind.IsUnspecified():
-		return "127.0.0.1"
-	}
-	return bind.String()
-}
+func (o *Options) localHost() string { return host.LocalHost(o.SecureServing.BindAddress) }
