@@ -9,5 +9,8 @@
 //	err = running.AwaitReady(ctx)
 //	err = running.Stop()                     // nothing is left when it returns
 //
+// UntilSignal runs a program until it is asked to end, and meanwhile sets the garbage collector's
+// goals and returns memory to the system when the server is idle (memory.go).
+//
 // cmd/triplane/app and apiserver are made with it.
 package host

@@ -1,14 +1,9 @@
 package app
 
 import (
-	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
-
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"triplane/generic/host"
 	"triplane/generic/pki"
@@ -89,36 +84,9 @@ func (o *Options) adminKubeconfig(files pki.Files, port int) (string, error) {
 	if o.SecureServing.CertFile != "" {
 		ca = o.SecureServing.CertFile
 	}
-	caPEM, err := os.ReadFile(ca)
-	if err != nil {
-		return "", err
-	}
-	cert, err := os.ReadFile(files.AdminCert)
-	if err != nil {
-		return "", err
-	}
-	key, err := os.ReadFile(files.AdminKey)
-	if err != nil {
-		return "", err
-	}
-	const name = "triplane"
-	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: "https://" + net.JoinHostPort(o.localHost(), strconv.Itoa(port)), CertificateAuthorityData: caPEM}
-	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}
-	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: "admin"}
-	config.CurrentContext = name
-	content, err := clientcmd.Write(*config)
-	if err != nil {
-		return "", err
-	}
 	path := filepath.Join(o.DataDir, "admin.kubeconfig")
-	if old, err := os.ReadFile(path); err == nil && string(old) == string(content) {
-		return path, os.Chmod(path, 0o600)
-	}
-	if err := pki.WriteFile(path, content, 0o600); err != nil {
-		return "", fmt.Errorf("admin kubeconfig: %w", err)
-	}
-	return path, nil
+	url := "https://" + net.JoinHostPort(o.localHost(), strconv.Itoa(port))
+	return path, host.WriteKubeconfig(path, host.Kubeconfig{Name: "triplane", URL: url, CAFile: ca, CertFile: files.AdminCert, KeyFile: files.AdminKey})
 }
 
 // localHost is how clients on this machine reach the server.

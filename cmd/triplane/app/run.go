@@ -21,7 +21,6 @@ import (
 	"triplane/generic/server"
 	"triplane/generic/tracing"
 	"triplane/internal/worker"
-	"triplane/kubeapi/bootstrap"
 )
 
 // Server is a running server.
@@ -205,7 +204,7 @@ func flowControl(o *options.ServerRun, stored flowcontrol.Objects) *flowcontrol.
 	}
 	return flowcontrol.New(flowcontrol.Config{
 		Reads: o.MaxRequestsInFlight, Writes: o.MaxMutatingRequestsInFlight,
-		Schemas: bootstrap.FlowSchemas(), Levels: bootstrap.PriorityLevels(), Objects: stored,
+		Schemas: flowcontrol.DefaultSchemas(), Levels: flowcontrol.DefaultLevels(), Objects: stored,
 	})
 }
 
