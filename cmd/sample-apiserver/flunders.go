@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -54,12 +53,10 @@ func toV1alpha1(f flunder) (*v1alpha1.Flunder, error) {
 	switch f.Spec.ReferenceType {
 	case "":
 		return out, nil
-	case v1beta1.FlunderReferenceType:
-		out.Spec.Reference = f.Spec.FlunderReference
 	case v1beta1.FischerReferenceType:
 		out.Spec.Reference = f.Spec.FischerReference
 	default:
-		return nil, fmt.Errorf("a reference of type %q has no form in %s", f.Spec.ReferenceType, v1alpha1.GroupVersion)
+		out.Spec.Reference = f.Spec.FlunderReference
 	}
 	out.Spec.ReferenceType = ptr.To(v1alpha1.ReferenceType(f.Spec.ReferenceType))
 	return out, nil
@@ -67,26 +64,23 @@ func toV1alpha1(f flunder) (*v1alpha1.Flunder, error) {
 
 // validateFlunder wants the reference that the type says, and no other.
 func validateFlunder(s *v1beta1.FlunderSpec) (errs field.ErrorList) {
+	const ofFlunder, ofFischer = v1beta1.FlunderReferenceType, v1beta1.FischerReferenceType
 	spec := field.NewPath("spec")
-	flunder, fischer := spec.Child("flunderReference"), spec.Child("fischerReference")
-	if s.FlunderReference != "" && s.FischerReference != "" {
+	flunder, fischer, kind := spec.Child("flunderReference"), spec.Child("fischerReference"), s.ReferenceType
+	switch {
+	case s.FlunderReference != "" && s.FischerReference != "":
 		return field.ErrorList{field.Invalid(fischer, s.FischerReference, "cannot be set with flunderReference at the same time")}
+	case s.FlunderReference != "" && kind != ofFlunder:
+		errs = append(errs, field.Invalid(flunder, s.FlunderReference, "cannot be set if referenceType is not Flunder"))
+	case s.FischerReference != "" && kind != ofFischer:
+		errs = append(errs, field.Invalid(fischer, s.FischerReference, "cannot be set if referenceType is not Fischer"))
+	case s.FlunderReference == "" && kind == ofFlunder:
+		errs = append(errs, field.Invalid(flunder, "", "cannot be empty if referenceType is Flunder"))
+	case s.FischerReference == "" && kind == ofFischer:
+		errs = append(errs, field.Invalid(fischer, "", "cannot be empty if referenceType is Fischer"))
 	}
-	for _, r := range []struct {
-		path  *field.Path
-		value string
-		of    v1beta1.ReferenceType
-	}{{flunder, s.FlunderReference, v1beta1.FlunderReferenceType}, {fischer, s.FischerReference, v1beta1.FischerReferenceType}} {
-		switch {
-		case r.value != "" && s.ReferenceType != r.of:
-			errs = append(errs, field.Invalid(r.path, r.value, fmt.Sprintf("cannot be set if referenceType is not %s", r.of)))
-		case r.value == "" && s.ReferenceType == r.of:
-			errs = append(errs, field.Invalid(r.path, r.value, fmt.Sprintf("cannot be empty if referenceType is %s", r.of)))
-		}
+	if kind != "" && kind != ofFlunder && kind != ofFischer {
+		errs = append(errs, field.Invalid(spec.Child("referenceType"), kind, "must be Flunder or Fischer"))
 	}
-	switch s.ReferenceType {
-	case "", v1beta1.FlunderReferenceType, v1beta1.FischerReferenceType:
-		return errs
-	}
-	return append(errs, field.Invalid(spec.Child("referenceType"), s.ReferenceType, "must be Flunder or Fischer"))
+	return errs
 }

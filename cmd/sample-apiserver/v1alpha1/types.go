@@ -41,7 +41,7 @@ type FlunderStatus struct{}
 type Fischer struct {
 	metav1.TypeMeta    `json:",inline"`
 	metav1.ObjectMeta  `json:"metadata,omitempty"`
-	DisallowedFlunders []string `json:"disallowedFlunders,omitempty" doc:"The names that flunders may not have."`
+	DisallowedFlunders []string `json:"disallowedFlunders,omitempty" listType:"atomic" doc:"The names that flunders may not have."`
 }
 
 // DeepCopyObject implements runtime.Object.

@@ -17,9 +17,9 @@ import (
 // that their fields refer to. It is called before the first use of the source.
 //
 // A model follows from the Go type as those of Kubernetes do: the tag "json" names fields, and
-// those without omitempty are required; "patchStrategy" and "patchMergeKey" make lists maps or
-// sets, and all others are replaced as a whole. The tag "doc" of a field is its description; a type
-// with a method SwaggerDoc has its descriptions there.
+// those without omitempty are required. "listType" (atomic, set, map) and "listMapKey" say how lists are
+// merged by server-side apply; where they are missing, "patchStrategy" and "patchMergeKey" do. "doc"
+// is the description of a field; a type with a method SwaggerDoc has its descriptions there.
 func (s *Source) Describe(samples ...any) error {
 	known, err := s.Models()
 	if err != nil {
@@ -120,23 +120,24 @@ func (d *describer) object(t reflect.Type, into *spec.Schema, needs map[string]b
 
 func (d *describer) property(f reflect.StructField, needs map[string]bool) (spec.Schema, error) {
 	property, err := d.schema(f.Type, needs)
-	strategy, key := f.Tag.Get("patchStrategy"), f.Tag.Get("patchMergeKey")
-	if err != nil || strategy == "" {
-		return property, err
+	strategy, mergeKey := f.Tag.Get("patchStrategy"), f.Tag.Get("patchMergeKey")
+	list, key := f.Tag.Get("listType"), f.Tag.Get("listMapKey")
+	if list == "" && f.Type.Kind() == reflect.Slice && strings.Contains(strategy, "merge") {
+		if list, key = "set", mergeKey; key != "" {
+			list = "map"
+		}
 	}
-	property.AddExtension("x-kubernetes-patch-strategy", strategy)
+	for extension, value := range map[string]string{
+		"x-kubernetes-patch-strategy": strategy, "x-kubernetes-patch-merge-key": mergeKey, "x-kubernetes-list-type": list,
+	} {
+		if value != "" {
+			property.AddExtension(extension, value)
+		}
+	}
 	if key != "" {
-		property.AddExtension("x-kubernetes-patch-merge-key", key)
-	}
-	switch {
-	case f.Type.Kind() != reflect.Slice || !strings.Contains(strategy, "merge"):
-	case key != "":
-		property.AddExtension("x-kubernetes-list-type", "map")
 		property.AddExtension("x-kubernetes-list-map-keys", []any{key})
-	default:
-		property.AddExtension("x-kubernetes-list-type", "set")
 	}
-	return property, nil
+	return property, err
 }
 
 // schema describes a value. A type that encodes itself may be anything.
@@ -157,12 +158,14 @@ func (d *describer) schema(t reflect.Type, needs map[string]bool) (s spec.Schema
 			return *spec.StrFmtProperty("byte"), nil
 		}
 		items, err := d.schema(t.Elem(), needs)
+		items.Default = defaultOf(t.Elem(), false)
 		return *spec.ArrayProperty(&items), err
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String {
 			return s, fmt.Errorf("the keys of %s are no strings", t)
 		}
 		values, err := d.schema(t.Elem(), needs)
+		values.Default = defaultOf(t.Elem(), false)
 		return *spec.MapProperty(&values), err
 	case reflect.Interface:
 		s.AddExtension("x-kubernetes-preserve-unknown-fields", true)
