@@ -180,3 +180,37 @@ func FuzzOutline(f *testing.F) {
 		_, _ = decodeCRD(value)
 	})
 }
+
+// BenchmarkDefinition reads and writes a CRD with a schema of a thousand nodes.
+func BenchmarkDefinition(b *testing.B) {
+	crd, err := decodeCRD([]byte(widgets))
+	if err != nil {
+		b.Fatal(err)
+	}
+	properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+	for i := range 500 {
+		properties[fmt.Sprintf("list%d", i)] = apiextensionsv1.JSONSchemaProps{
+			Type: "array", Description: "a list of texts, each of which is set by whoever makes the object",
+			Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}},
+		}
+	}
+	stored, err := crdStorage{}.EncodeStored(crd)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, f := range map[string]func() error{
+		"encode":  func() error { _, err := crdStorage{}.EncodeStored(crd); return err },
+		"decode":  func() error { _, err := decodeCRD(stored); return err },
+		"outline": func() error { _, err := decodeOutline(stored); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(stored)))
+			for b.Loop() {
+				if err := f(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
