@@ -3,6 +3,6 @@
 // allocations do not, so this can fail a build.
 //
 // A line of limits.txt is a package, a benchmark, its allocations and its bytes per
-// operation. More than a tenth above either (and two allocations, or 128 bytes) is an error;
-// less is reported, so that the limit follows. With -update the file is written anew.
+// operation. More than a tenth above the allocations, or a quarter above the bytes, is an error
+// (two allocations and 1 KiB are not); less is reported, so that the limit follows. With -update the file is written anew.
 package main
