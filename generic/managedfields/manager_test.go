@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -210,5 +211,32 @@ func TestUpdatesAreAsTheLibrarys(t *testing.T) {
 	t.Logf("%d of %d updates went the short way", short, short+long)
 	if short < long {
 		t.Errorf("only %d of %d updates went the short way", short, short+long)
+	}
+}
+
+// Entries beyond what can be tracked are as if they had not been sent.
+func TestFloodOfEntries(t *testing.T) {
+	m := newManager(t, configMapKind, "", nil)
+	var flood []metav1.ManagedFieldsEntry
+	for i := range maxEntries + 1 {
+		flood = append(flood, entry(fmt.Sprint("m", i), "v1", fmt.Sprintf(`{"f:data":{"f:k%d":{}}}`, i)))
+	}
+	live := configMap(map[string]string{"a": "x"}, entry("one", "v1", `{"f:data":{".":{},"f:a":{}}}`))
+	owners := func(obj runtime.Object) (all []string) {
+		for _, e := range obj.(metav1.Object).GetManagedFields() {
+			all = append(all, e.Manager+" "+e.FieldsV1.GetRawString())
+		}
+		return all
+	}
+	want := owners(m.Update(live, configMap(map[string]string{"a": "y"}), "two"))
+	if got := owners(m.Update(live, configMap(map[string]string{"a": "y"}, flood...), "two")); len(want) != 2 || !slices.Equal(got, want) {
+		t.Errorf("owners are %q, want %q", got, want)
+	}
+	stored := configMap(map[string]string{"a": "x"}, flood...)
+	if got := m.Update(stored, configMap(map[string]string{"a": "y"}), "two").(metav1.Object).GetManagedFields(); len(got) > maxUpdaters {
+		t.Errorf("%d entries are left", len(got))
+	}
+	if len(stored.ManagedFields) != len(flood) {
+		t.Error("the live object was changed")
 	}
 }

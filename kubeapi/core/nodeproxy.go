@@ -54,5 +54,5 @@ func (c nodeProxy) Connect(ctx context.Context, id string, opts runtime.Object, 
 	if own := c.kubelets.PortOf(n); port == "" || port == own {
 		return proxy.ToKubelet(c.kubelets, host, ip, own, x.Path, r), nil
 	}
-	return proxy.To(proxy.Pinned(c.kubelets.Dial(), ip), scheme, host, port, x.Path, r), nil
+	return proxy.To(proxy.Pinned(c.kubelets.Dial(), ip), scheme, host, port, x.Path, r)
 }
