@@ -65,6 +65,7 @@ func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 				return append(validateAdminResults(ctx, stores, c, old), validateClaimStatus(c, old)...)
 			},
 			ResetFields: strategy.ResetPaths(v1, strategy.Path{"metadata"}, strategy.Path{"spec"}),
+			NoTable:     true,
 		},
 	}
 }
