@@ -34,6 +34,9 @@ func (nodeProxy) NewConnectOptions() (runtime.Object, bool, string) {
 
 // Connect implements rest.Connecter.
 func (c nodeProxy) Connect(ctx context.Context, id string, opts runtime.Object, r rest.Responder) (http.Handler, error) {
+	if id == "" {
+		return nil, apierrors.NewBadRequest("name must be provided")
+	}
 	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q", id))

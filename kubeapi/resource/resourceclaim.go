@@ -66,6 +66,7 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 				return append(errs, validateClaimStatus(c, old)...)
 			},
 			ResetFields: strategy.ResetPaths(v1, strategy.Path{"metadata"}, strategy.Path{"spec"}),
+			NoTable:     true,
 		},
 	}
 }
