@@ -183,14 +183,17 @@ subsets: [{addresses: [{ip: 192.0.2.9, targetRef: {kind: Pod, namespace: victim,
 		s.t.Fatal(code, answer)
 	}
 	for _, lie := range []string{
-		"",                                      // an address of a pod of another namespace
-		", targetRef: null",                     // of nobody
-		", targetRef: {kind: Node, name: evil}", // of a node
-		", targetRef: {kind: Pod, namespace: default, name: target}", // as if it were of this one
-		", targetRef: {kind: Pod, namespace: default, name: decoy}",  // as if it were the attacker's
+		"",                  // an address of a pod of another namespace
+		`,"targetRef":null`, // of nobody
+		`,"targetRef":{"kind":"Node","name":"evil"}`,                        // of a node
+		`,"targetRef":{"kind":"Pod","namespace":"default","name":"target"}`, // as if it were of this one
+		`,"targetRef":{"kind":"Pod","namespace":"default","name":"decoy"}`,  // as if it were the attacker's
 	} {
 		if lie != "" {
-			s.apply("apiVersion: v1\nkind: Endpoints\nmetadata: {name: across, namespace: default}\nsubsets: [{addresses: [{ip: 192.0.2.9" + lie + "}], ports: [{port: 80}]}]\n")
+			code, answer := s.as("mallory").do("PATCH", "/api/v1/namespaces/default/endpoints/across", `{"subsets":[{"addresses":[{"ip":"192.0.2.9"`+lie+`}],"ports":[{"port":80}]}]}`)
+			if code != http.StatusOK {
+				s.t.Fatal(code, answer)
+			}
 		}
 		s.as("mallory").refused(503, "no endpoints available", "GET", "/api/v1/namespaces/default/services/across:80/proxy/", "")
 	}
