@@ -35,6 +35,7 @@
 //	deadlines of bodies                           BodiesThatNeverCome
 //	buffers that grow with what arrives           BodiesThatNeverCome
 //	half bodies end with the server               HalfBodiesDoNotDelayShutdown
+//	what is left of a body after its answer       HalfBodiesDoNotDelayShutdown
 //	connections of the unknown end                HalfBodiesDoNotDelayShutdown; generic/filters UnknownClientsReconnect
 //	probes without a slot                         AnswersThatAreNotTaken
 //	streams of a connection                       StreamsPerConnection
@@ -101,8 +102,7 @@
 // whatever is in the key, so that paths lead to no other custom resources.
 //
 // No test fails without these: the time for the header of a request, 32 seconds, and
-// for bytes of an HTTP/2 answer, a minute, as no test waits that long; what is
-// left of a body after the answer on HTTP/1.
+// for bytes of an HTTP/2 answer, a minute, as no test waits that long.
 //
 // Elsewhere, since the attacker is on the machine, owns its DNS, or is a bug:
 // a data directory that others may write (cmd/triplane/app), names of nodes that
