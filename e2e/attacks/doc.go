@@ -35,6 +35,7 @@
 //	deadlines of bodies                           BodiesThatNeverCome
 //	buffers that grow with what arrives           BodiesThatNeverCome
 //	half bodies end with the server               HalfBodiesDoNotDelayShutdown
+//	what is left of a body after its answer       HalfBodiesDoNotDelayShutdown
 //	connections of the unknown end                HalfBodiesDoNotDelayShutdown; generic/filters UnknownClientsReconnect
 //	probes without a slot                         AnswersThatAreNotTaken
 //	streams of a connection                       StreamsPerConnection
@@ -87,7 +88,6 @@
 //	keys of issuers are held                      InventedKeyIDs
 //	audiences of issuers' tokens                  ForgedTokens
 //	scope of custom resources                     cluster-wide resources in a namespace
-//	keys are not cleaned as paths                 paths to other custom resources
 //	the old object in admission                   old nodes in admission
 //	images of init and ephemeral containers, at updates
 //	                                              ForbiddenImages, one each
@@ -98,9 +98,11 @@
 // and failed upgrades (k8s.io/apimachinery's proxy), algorithms and signatures of
 // tokens (go-jose, go-oidc), handlers of streams that are reset (golang.org/x/net/http2).
 //
+// Others are no lines, but how it is built: a list reads the cache of its own resource,
+// whatever is in the key, so that paths lead to no other custom resources.
+//
 // No test fails without these: the time for the header of a request, 32 seconds, and
-// for bytes of an HTTP/2 answer, a minute, as no test waits that long; what is
-// left of a body after the answer on HTTP/1.
+// for bytes of an HTTP/2 answer, a minute, as no test waits that long.
 //
 // Elsewhere, since the attacker is on the machine, owns its DNS, or is a bug:
 // a data directory that others may write (cmd/triplane/app), names of nodes that

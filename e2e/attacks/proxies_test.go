@@ -76,7 +76,7 @@ func (e *external) serve(w http.ResponseWriter, r *http.Request) {
 func (s *target) upgrade(path, after string) (code int) {
 	s.t.Helper()
 	c := s.connect("http/1.1")
-	_ = c.SetDeadline(time.Now().Add(5 * time.Second)) // the reads fail otherwise
+	_ = c.SetDeadline(time.Now().Add(generous)) // the reads fail otherwise
 	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", path, s.token("mallory"))
 	in := bufio.NewReader(c)
 	resp, err := http.ReadResponse(in, nil)
@@ -137,7 +137,7 @@ func redirectingServer(t *testing.T, s *target) {
 func headersOfServers(t *testing.T, s *target) {
 	s.aggregate(t)
 	c := s.connect("http/1.1")
-	_ = c.SetDeadline(time.Now().Add(5 * time.Second)) // the read fails otherwise
+	_ = c.SetDeadline(time.Now().Add(generous)) // the read fails otherwise
 	fmt.Fprintf(c, "GET %s/headers HTTP/1.1\r\nHost: x\r\nOrigin: https://site.example\r\nAudit-Id: own\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n", evil, s.token("mallory"))
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -183,14 +183,17 @@ subsets: [{addresses: [{ip: 192.0.2.9, targetRef: {kind: Pod, namespace: victim,
 		s.t.Fatal(code, answer)
 	}
 	for _, lie := range []string{
-		"",                                      // an address of a pod of another namespace
-		", targetRef: null",                     // of nobody
-		", targetRef: {kind: Node, name: evil}", // of a node
-		", targetRef: {kind: Pod, namespace: default, name: target}", // as if it were of this one
-		", targetRef: {kind: Pod, namespace: default, name: decoy}",  // as if it were the attacker's
+		"",                  // an address of a pod of another namespace
+		`,"targetRef":null`, // of nobody
+		`,"targetRef":{"kind":"Node","name":"evil"}`,                        // of a node
+		`,"targetRef":{"kind":"Pod","namespace":"default","name":"target"}`, // as if it were of this one
+		`,"targetRef":{"kind":"Pod","namespace":"default","name":"decoy"}`,  // as if it were the attacker's
 	} {
 		if lie != "" {
-			s.apply("apiVersion: v1\nkind: Endpoints\nmetadata: {name: across, namespace: default}\nsubsets: [{addresses: [{ip: 192.0.2.9" + lie + "}], ports: [{port: 80}]}]\n")
+			code, answer := s.as("mallory").do("PATCH", "/api/v1/namespaces/default/endpoints/across", `{"subsets":[{"addresses":[{"ip":"192.0.2.9"`+lie+`}],"ports":[{"port":80}]}]}`)
+			if code != http.StatusOK {
+				s.t.Fatal(code, answer)
+			}
 		}
 		s.as("mallory").refused(503, "no endpoints available", "GET", "/api/v1/namespaces/default/services/across:80/proxy/", "")
 	}
