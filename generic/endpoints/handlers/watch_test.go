@@ -116,3 +116,23 @@ func TestWatchWebSocket(t *testing.T) {
 		t.Errorf("%v %q", err, text)
 	}
 }
+
+// outdated is storage that has forgotten what a watch begins with.
+type outdated struct{ *fake }
+
+func (outdated) Watch(context.Context, *internalversion.ListOptions) (rest.EventStream, error) {
+	return nil, apierrors.NewResourceExpired("too old resource version: 1 (2)")
+}
+
+func TestWatchThatCannotBegin(t *testing.T) {
+	for query, want := range map[string]string{
+		"?resourceVersion=1": `"message":"too old resource version: 1 (2)","reason":"Expired","code":410`,
+		"?timeoutSeconds=-1": `"message":"context deadline exceeded","reason":"InternalError","code":500`,
+	} {
+		s := newScope(t)
+		got := call(Watch(s, outdated{newFake(s)}), "GET", "/configmaps"+query, "")
+		if got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), `{"type":"ERROR"`) || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%s: %d %s", query, got.Code, got.Body)
+		}
+	}
+}
