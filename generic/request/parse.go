@@ -28,6 +28,9 @@ func (i *Info) Parse(method, path, rawQuery string) error {
 	}
 	i.IsResourceRequest = true
 	if err := i.consumeVerb(&parts, method); err != nil {
+		if rawQuery != "" {
+			err = fmt.Errorf("%w?%s", err, rawQuery)
+		}
 		return err
 	}
 	i.consumeNamespace(&parts)

@@ -69,10 +69,12 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseNamesNoResource(t *testing.T) {
-	var i Info
-	err := i.Parse("GET", "/api/v1/watch", "")
-	if err == nil || err.Error() != "unable to determine kind and namespace from url, /api/v1/watch" {
-		t.Errorf("got %v", err)
+	for query, url := range map[string]string{"": "/api/v1/watch", "limit=1": "/api/v1/watch?limit=1"} {
+		var i Info
+		err := i.Parse("GET", "/api/v1/watch", query)
+		if err == nil || err.Error() != "unable to determine kind and namespace from url, "+url {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 

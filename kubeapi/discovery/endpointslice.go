@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -251,13 +252,11 @@ func portsCell(ports []discoveryv1.EndpointPort) string {
 		switch p := &ports[i]; {
 		case p.Port != nil:
 			out = append(out, strconv.Itoa(int(*p.Port)))
-		case p.Name != nil && *p.Name != "":
-			out = append(out, *p.Name)
 		default:
-			out = append(out, "*")
+			out = append(out, ptr.Deref(p.Name, ""))
 		}
 	}
-	return more(out, len(ports))
+	return cmp.Or(more(out, len(ports)), "<unset>")
 }
 
 func endpointsCell(endpoints []discoveryv1.Endpoint) string {

@@ -52,8 +52,8 @@ func (s *RequestScope) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() != nil {
 		err = apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", r.Context().Err()), 0)
 	}
-	rules := s.rules()
-	writeError(w, r, err, negotiation.Rules{Protobuf: rules.Protobuf, CBOR: rules.CBOR})
+	// A Status has a protobuf form, whatever the resource has.
+	writeError(w, r, err, negotiation.Rules{Protobuf: true, CBOR: s.rules().CBOR})
 }
 
 func writeError(w http.ResponseWriter, r *http.Request, err error, rules negotiation.Rules) {

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/httpstream/wsstream"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
@@ -34,7 +35,7 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	stream, err := watcher.Watch(ctx, opts)
+	stream, err := openStream(ctx, watcher, opts)
 	if err != nil {
 		s.fail(w, req, err)
 		return
@@ -69,6 +70,33 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 		return flusher.Flush()
 	})
 }
+
+// openStream begins a watch. That its revision is too old, or its time over, is an event
+// of a watch that is open, as in kube-apiserver.
+func openStream(ctx context.Context, watcher rest.Watcher, opts *internalversion.ListOptions) (rest.EventStream, error) {
+	if *opts.TimeoutSeconds < 0 {
+		return failed{&apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: context.DeadlineExceeded.Error(),
+		}}}, nil
+	}
+	stream, err := watcher.Watch(ctx, opts)
+	if apierrors.IsResourceExpired(err) {
+		return failed{err}, nil
+	}
+	return stream, err
+}
+
+// failed is a stream of nothing but an error.
+type failed struct{ err error }
+
+// Next implements rest.EventStream.
+func (f failed) Next(context.Context) ([]rest.Event, error) { return nil, f.err }
+
+// Initializing implements rest.EventStream.
+func (failed) Initializing() bool { return false }
+
+// Stop implements rest.EventStream.
+func (failed) Stop() {}
 
 // initializing calls a function before the first Next that has no initial events
 // to return.
@@ -128,7 +156,9 @@ func (s *RequestScope) watchTimeout(opts *internalversion.ListOptions) time.Dura
 	if least <= 0 {
 		least = defaultMinRequestTimeout
 	}
-	opts.TimeoutSeconds = nil
+	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds == 0 {
+		opts.TimeoutSeconds = nil
+	}
 	return time.Duration(float64(least) * (rand.Float64() + 1))
 }
 

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/net/websocket"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
@@ -114,5 +116,25 @@ func TestWatchWebSocket(t *testing.T) {
 	var text string
 	if err := websocket.Message.Receive(ws, &text); err != nil || !strings.HasPrefix(text, `{"type":"ADDED","object":{"kind":"ConfigMap"`) || strings.HasSuffix(text, "\n") {
 		t.Errorf("%v %q", err, text)
+	}
+}
+
+// outdated is storage that has forgotten what a watch begins with.
+type outdated struct{ *fake }
+
+func (outdated) Watch(context.Context, *internalversion.ListOptions) (rest.EventStream, error) {
+	return nil, apierrors.NewResourceExpired("too old resource version: 1 (2)")
+}
+
+func TestWatchThatCannotBegin(t *testing.T) {
+	for query, want := range map[string]string{
+		"?resourceVersion=1": `"message":"too old resource version: 1 (2)","reason":"Expired","code":410`,
+		"?timeoutSeconds=-1": `"message":"context deadline exceeded","reason":"InternalError","code":500`,
+	} {
+		s := newScope(t)
+		got := call(Watch(s, outdated{newFake(s)}), "GET", "/configmaps"+query, "")
+		if got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), `{"type":"ERROR"`) || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%s: %d %s", query, got.Code, got.Body)
+		}
 	}
 }

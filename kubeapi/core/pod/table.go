@@ -153,6 +153,9 @@ func (s *summary) initContainers(p pod, sidecars map[string]bool, sidecarRestart
 	return false
 }
 
+// completed is the reason of a container that ended without an error.
+const completed = "Completed"
+
 func terminated(t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t.Reason != "":
@@ -163,8 +166,10 @@ func terminated(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
+// mainContainers shows the state of the first container that says anything, but for one
+// that did its work beside one that failed.
 func (s *summary) mainContainers(p pod) {
-	running := false
+	running, failed := false, false
 	for i := len(p.Status.ContainerStatuses) - 1; i >= 0; i-- {
 		c := &p.Status.ContainerStatuses[i]
 		s.restarts += int(c.RestartCount)
@@ -173,13 +178,16 @@ func (s *summary) mainContainers(p pod) {
 		case st.Waiting != nil && st.Waiting.Reason != "":
 			s.reason = st.Waiting.Reason
 		case st.Terminated != nil:
-			s.reason = terminated(st.Terminated)
+			failed = failed || st.Terminated.ExitCode != 0
+			if reason := terminated(st.Terminated); !failed || st.Terminated.ExitCode != 0 || reason != completed {
+				s.reason = reason
+			}
 		case c.Ready && st.Running != nil:
 			running = true
 			s.ready++
 		}
 	}
-	if s.reason == "Completed" && running {
+	if s.reason == completed && running && !failed {
 		s.reason = "NotReady"
 		for i := range p.Status.Conditions {
 			if c := &p.Status.Conditions[i]; c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {

@@ -120,7 +120,7 @@ func TestResizeRules(t *testing.T) {
 		{"policy", func(_ *corev1.Pod, c *corev1.Container) {
 			c.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "cpu", RestartPolicy: "RestartContainer"}}
 		}, []string{"spec"}},
-		{"one more container", func(p *corev1.Pod, c *corev1.Container) { p.Spec.Containers = append(p.Spec.Containers, *c) }, []string{"spec.containers"}},
+		{"one more container", func(p *corev1.Pod, c *corev1.Container) { p.Spec.Containers = append(p.Spec.Containers, *c) }, []string{"spec.containers[1].name", "spec.containers"}},
 	} {
 		now := old.DeepCopy()
 		c.change(now, &now.Spec.Containers[0])
