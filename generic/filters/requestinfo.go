@@ -10,7 +10,10 @@ import (
 
 // RequestInfoOptions is how requests are classified.
 type RequestInfoOptions struct {
-	// LongRunning reports whether a request has no deadline, as watches, proxies
+	// SnapshotPath is where a server hands out snapshots of its embedded store.
+const SnapshotPath = "/etcd/snapshot"
+
+// LongRunning reports whether a request has no deadline, as watches, proxies
 	// and exec have none; nil means LongRunning of this package.
 	LongRunning func(r *http.Request, info *request.Info) bool
 }
@@ -41,10 +44,11 @@ func withRequestInfo(o RequestInfoOptions) filter {
 }
 
 // LongRunning reports whether a request has no deadline and is not waited for at
-// shutdown: watches, proxies, connections to containers, and profiles.
+// shutdown: watches, proxies, connections to containers, profiles, and snapshots
+// of the store.
 func LongRunning(_ *http.Request, info *request.Info) bool {
 	if !info.IsResourceRequest {
-		return strings.HasPrefix(info.Path, "/debug/pprof/")
+		return strings.HasPrefix(info.Path, "/debug/pprof/") || info.Path == SnapshotPath
 	}
 	switch info.Verb {
 	case "watch", "proxy":

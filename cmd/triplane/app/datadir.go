@@ -13,6 +13,8 @@ import (
 // dataDir is the data directory, held by this process until release.
 type dataDir struct{ lock *os.File }
 
+var errDataDirInUse = errors.New("in use by another triplane")
+
 // holdDataDir creates the directory and takes it.
 func holdDataDir(dir string) (*dataDir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -30,7 +32,7 @@ func holdDataDir(dir string) (*dataDir, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = f.Close() // nothing was written
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("data directory %s is in use by another triplane; stop that one, or choose another with --data-dir", dir)
+			return nil, fmt.Errorf("data directory %s is %w; stop that one, or choose another with --data-dir", dir, errDataDirInUse)
 		}
 		return nil, fmt.Errorf("data directory %s cannot be locked: %w", dir, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"triplane/cmd/triplane/pki"
 	"triplane/generic/egress"
+	"triplane/generic/filters"
 	"triplane/generic/flowcontrol"
 	"triplane/generic/options"
 	"triplane/generic/server"
@@ -224,6 +225,10 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 			c.Audit.Close(context.Background()) // nothing was recorded
 		}
 		return nil, err
+	}
+	if st.snapshots != nil {
+		// Who may read it holds all Secrets: no role but the administrator's has it.
+		outermost.Handler.NonGoRestfulMux.UnlistedHandle(filters.SnapshotPath, st.snapshots)
 	}
 	var prepared *server.PreparedServer
 	if err := p.makeControllers(outermost, func() <-chan struct{} { return prepared.HooksDone() }); err != nil {

@@ -33,6 +33,8 @@ type store struct {
 	failed <-chan struct{}
 	// collectors are the embedded etcd's metrics.
 	collectors []prometheus.Collector
+	// snapshots are those of the embedded etcd; nil without one.
+	snapshots *snapshots
 }
 
 // cluster is an open etcd and the hub of its resources.
@@ -72,6 +74,10 @@ func openStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 			return nil, err
 		}
 		s.failed, s.collectors = server.Done(), server.Collectors()
+		s.snapshots = &snapshots{server: server, dir: o.SnapshotDir, interval: o.SnapshotInterval, keep: o.SnapshotRetention}
+		if o.SnapshotDir == "" {
+			s.snapshots.dir = filepath.Join(dataDir, "snapshots")
+		}
 		s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
 	default:
 		if s.cluster, err = dial(ctx, o, o.Servers); err != nil {
@@ -115,6 +121,9 @@ func (s *store) run(ctx context.Context, compactEvery time.Duration) {
 		running.Keep(ctx, func(ctx context.Context) { c.backend.RunCompactor(ctx, compactEvery) })
 	}
 	running.Keep(ctx, s.providers.Run)
+	if s.snapshots != nil {
+		running.Keep(ctx, s.snapshots.run)
+	}
 	running.Wait()
 }
 
