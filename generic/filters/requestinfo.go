@@ -10,10 +10,7 @@ import (
 
 // RequestInfoOptions is how requests are classified.
 type RequestInfoOptions struct {
-	// SnapshotPath is where a server hands out snapshots of its embedded store.
-const SnapshotPath = "/etcd/snapshot"
-
-// LongRunning reports whether a request has no deadline, as watches, proxies
+	// LongRunning reports whether a request has no deadline, as watches, proxies
 	// and exec have none; nil means LongRunning of this package.
 	LongRunning func(r *http.Request, info *request.Info) bool
 }
@@ -42,6 +39,9 @@ func withRequestInfo(o RequestInfoOptions) filter {
 		})
 	}
 }
+
+// SnapshotPath is where a server hands out snapshots of its embedded store.
+const SnapshotPath = "/etcd/snapshot"
 
 // LongRunning reports whether a request has no deadline and is not waited for at
 // shutdown: watches, proxies, connections to containers, profiles, and snapshots
