@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"triplane/cmd/triplane/app"
-	"triplane/cmd/triplane/pki"
 	"triplane/e2e/harness"
+	"triplane/generic/pki"
 )
 
 func deployFile(t *testing.T, name string) string {

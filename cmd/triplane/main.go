@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
 	"triplane/cmd/triplane/app"
 	"triplane/cmd/triplane/assets"
-	"triplane/internal/worker"
+	"triplane/generic/host"
 )
 
 func main() {
@@ -38,9 +36,7 @@ func run(program string, args []string) error {
 	case "kubeconfig":
 		return app.WriteKubeconfig(rest, os.Stdout)
 	case "snapshot":
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-		defer stop()
-		return app.Snapshot(ctx, rest, os.Stdout)
+		return host.UntilSignal(func(ctx context.Context) error { return app.Snapshot(ctx, rest, os.Stdout) })
 	}
 	return serve(args)
 }
@@ -70,16 +66,5 @@ func serve(args []string) error {
 	if err := options.ApplyLogging(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	worker.Go(func() {
-		<-signals
-		cancel()
-		<-signals
-		os.Exit(1)
-	})
-	worker.Go(func() { tuneMemory(ctx) })
-	return app.Run(ctx, options)
+	return host.UntilSignal(func(ctx context.Context) error { return app.Run(ctx, options) })
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"triplane/generic/authentication/user"
@@ -22,30 +23,64 @@ type RequestHeaderConfig struct {
 	AllowedNames []string
 }
 
-// RequestHeader believes a front proxy that proves itself with a certificate.
-// Its headers are taken away afterwards.
+// RequestHeader believes a front proxy that proves itself with a certificate. The
+// headers are taken away afterwards, whoever sent them, so that nobody behind this
+// server believes them.
 func RequestHeader(bundle *CABundle, c RequestHeaderConfig) Request {
+	return RequestHeaderNow(bundle, func() *RequestHeaderConfig { return &c })
+}
+
+// RequestHeaderNow is RequestHeader with a configuration that changes: now returns that of the
+// present. After a change the bundle has to be set, since who was a proxy is remembered.
+func RequestHeaderNow(bundle *CABundle, now func() *RequestHeaderConfig) Request {
 	v := &certificateVerifier{bundle: bundle}
 	v.known.limit = maxKnownCertificates
-	allowed := map[string]bool{}
-	for _, n := range c.AllowedNames {
-		allowed[n] = true
-	}
 	proxy := func(cert *x509.Certificate) (*Response, error) {
-		if name := cert.Subject.CommonName; len(allowed) > 0 && !allowed[name] {
+		allowed := now().AllowedNames
+		if name := cert.Subject.CommonName; len(allowed) > 0 && !slices.Contains(allowed, name) {
 			return nil, fmt.Errorf("x509: subject with cn=%s is not in the allowed list", name)
 		}
 		return &Response{}, nil
 	}
 	return RequestFunc(func(r *http.Request) (*Response, error) {
+		defer now().drop(r.Header)
 		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 			return nil, nil
 		}
 		if _, err := v.verify(r.TLS.PeerCertificates, proxy); err != nil {
 			return nil, err
 		}
-		return c.user(r.Header), nil
+		return now().user(r.Header), nil
 	})
+}
+
+// RemoteHeaders is how the usual headers about users begin, of which none is passed on.
+const RemoteHeaders = "X-Remote-"
+
+// drop takes the other headers away.
+func (c *RequestHeaderConfig) drop(h http.Header) {
+	for _, names := range [][]string{c.UsernameHeaders, c.UIDHeaders, c.GroupHeaders} {
+		for _, n := range names {
+			if !begins(n, RemoteHeaders) {
+				h.Del(n)
+			}
+		}
+	}
+	for _, p := range c.ExtraHeaderPrefixes {
+		if begins(p, RemoteHeaders) {
+			continue
+		}
+		for name := range h {
+			if begins(name, p) {
+				delete(h, name)
+			}
+		}
+	}
+}
+
+// begins reports whether a header's name has a prefix, in whatever case.
+func begins(name, prefix string) bool {
+	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }
 
 func (c *RequestHeaderConfig) user(h http.Header) *Response {
@@ -80,7 +115,7 @@ func (c *RequestHeaderConfig) extra(h http.Header) map[string][]string {
 	var extra map[string][]string
 	for _, prefix := range c.ExtraHeaderPrefixes {
 		for header, values := range h {
-			if len(header) < len(prefix) || !strings.EqualFold(header[:len(prefix)], prefix) {
+			if !begins(header, prefix) {
 				continue
 			}
 			key := strings.ToLower(header[len(prefix):])

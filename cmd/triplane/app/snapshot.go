@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/generic/filters"
+	"triplane/generic/host"
 	"triplane/generic/storage/embedded"
 )
 
@@ -70,12 +71,12 @@ func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writ
 		if _, err := os.Stat(filepath.Join(dir, "etcd")); err != nil {
 			return fmt.Errorf("there is no store: %w", err)
 		}
-		held, err := holdDataDir(dir)
+		held, err := host.HoldDataDir(dir)
 		if err == nil {
-			defer held.release()
+			defer held.Release()
 			return errors.Join(saveStopped(ctx, file, dir), showSnapshot(file, out))
 		}
-		if !errors.Is(err, errDataDirInUse) {
+		if !errors.Is(err, host.ErrDataDirInUse) {
 			return err
 		}
 		kubeconfig = filepath.Join(dir, "admin.kubeconfig")
@@ -126,11 +127,11 @@ func fetchSnapshot(ctx context.Context, config *restclient.Config, w io.Writer) 
 }
 
 func restoreSnapshot(file, dir string, out io.Writer) error {
-	held, err := holdDataDir(dir)
+	held, err := host.HoldDataDir(dir)
 	if err != nil {
 		return err
 	}
-	defer held.release()
+	defer held.Release()
 	store := filepath.Join(dir, "etcd")
 	if err := embedded.Restore(file, store); err != nil {
 		return err

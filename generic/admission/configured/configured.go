@@ -1,0 +1,226 @@
+package configured
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/policy"
+	"triplane/generic/admission/webhook"
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/metrics"
+)
+
+// Config is what the plugins are made from.
+type Config struct {
+	// Namespaces returns a namespace, for selectors.
+	Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
+	// Authorizer answers conditions and policies that ask for it; nil allows.
+	Authorizer authorizer.Authorizer
+	// Params finds the params of policies.
+	Params policy.Params
+	// Services finds where the Services of webhooks can be reached, and connects to webhooks; nil
+	// leaves it to the system's DNS.
+	Services webhook.Resolver
+	// Metrics counts what plugins do; nil counts nothing.
+	Metrics *metrics.Admission
+}
+
+// Plugins are the four plugins.
+//
+// Options: the configurations of the webhook plugins (apiserver.config.k8s.io/v1, kind
+// WebhookAdmissionConfiguration) name a kubeconfig file with credentials for webhooks. Metrics:
+// apiserver_admission_webhook_*, apiserver_admission_match_condition_*,
+// apiserver_validating_admission_policy_* and apiserver_mutating_admission_policy_*. Order: behind the plugins that complete objects,
+// before ResourceQuota, which counts what is final.
+type Plugins struct {
+	gate               *admission.Gate
+	webhooks           webhook.Config
+	mutatingPolicies   *policy.Mutating
+	mutatingWebhooks   *webhook.Mutating
+	validatingPolicies *policy.Validating
+	validatingWebhooks *webhook.Validating
+}
+
+// New makes the plugins.
+func New(c Config) *Plugins {
+	gate := admission.NewGate()
+	policies := policy.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Params: c.Params, Metrics: c.Metrics, Gate: gate}
+	webhooks := webhook.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Resolver: c.Services, Metrics: c.Metrics, Gate: gate}
+	return &Plugins{
+		gate:               gate,
+		webhooks:           webhooks,
+		mutatingPolicies:   policy.NewMutating(policies),
+		mutatingWebhooks:   webhook.NewMutating(webhooks),
+		validatingPolicies: policy.NewValidating(policies),
+		validatingWebhooks: webhook.NewValidating(webhooks),
+	}
+}
+
+// MutatingPolicies is the plugin MutatingAdmissionPolicy.
+func (c *Plugins) MutatingPolicies() admission.Interface { return c.mutatingPolicies }
+
+// ValidatingPolicies is the plugin ValidatingAdmissionPolicy.
+func (c *Plugins) ValidatingPolicies() admission.Interface { return c.validatingPolicies }
+
+// MutatingWebhooks is the plugin MutatingAdmissionWebhook, with its configuration, nil where there
+// is none. It is called before Follow.
+func (c *Plugins) MutatingWebhooks(raw []byte) (admission.Interface, error) {
+	config, err := c.authenticated(raw)
+	c.mutatingWebhooks = webhook.NewMutating(config)
+	return c.mutatingWebhooks, err
+}
+
+// ValidatingWebhooks is the plugin ValidatingAdmissionWebhook, with its configuration, nil where
+// there is none. It is called before Follow.
+func (c *Plugins) ValidatingWebhooks(raw []byte) (admission.Interface, error) {
+	config, err := c.authenticated(raw)
+	c.validatingWebhooks = webhook.NewValidating(config)
+	return c.validatingWebhooks, err
+}
+
+// authenticated is what webhook plugins need, with the credentials of a configuration.
+func (c *Plugins) authenticated(raw []byte) (config webhook.Config, err error) {
+	config = c.webhooks
+	config.Credentials, err = webhook.ReadCredentials(raw)
+	return config, err
+}
+
+// Following reports whether the configurations that exist are in force.
+func (c *Plugins) Following() error {
+	if c.gate.IsOpen() {
+		return nil
+	}
+	return errors.New("the webhooks and policies that exist are not all known yet")
+}
+
+// Await returns when the configurations that exist are in force, or after some time with the
+// error that writes are refused with until then.
+func (c *Plugins) Await(ctx context.Context) error { return c.gate.Wait(ctx, &admission.Attributes{}) }
+
+// informed is who follows a kind.
+type informed struct {
+	informer cache.SharedIndexInformer
+	changed  func()
+}
+
+// Follow puts the configurations into force until ctx ends. A server before 1.36 has no
+// mutating policies.
+func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutatingPolicies bool) {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	kinds := factory.Admissionregistration().V1()
+	f := &followed{plugins: c,
+		validating: kinds.ValidatingWebhookConfigurations().Lister(), mutating: kinds.MutatingWebhookConfigurations().Lister(),
+		vap: kinds.ValidatingAdmissionPolicies().Lister(), vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
+	}
+	followers := []informed{
+		{kinds.ValidatingWebhookConfigurations().Informer(), f.setValidating},
+		{kinds.MutatingWebhookConfigurations().Informer(), f.setMutating},
+		{kinds.ValidatingAdmissionPolicies().Informer(), f.setValidatingPolicies},
+		{kinds.ValidatingAdmissionPolicyBindings().Informer(), f.setValidatingPolicies},
+	}
+	if mutatingPolicies {
+		f.mapl, f.mapBindings = kinds.MutatingAdmissionPolicies().Lister(), kinds.MutatingAdmissionPolicyBindings().Lister()
+		followers = append(followers,
+			informed{kinds.MutatingAdmissionPolicies().Informer(), f.setMutatingPolicies},
+			informed{kinds.MutatingAdmissionPolicyBindings().Informer(), f.setMutatingPolicies})
+	}
+	var synced []cache.DoneChecker
+	for _, i := range followers {
+		if err := i.informer.SetTransform(withoutManagedFields); err != nil {
+			return // it runs already, which cannot be
+		}
+		registration, err := i.informer.AddEventHandler(onChange(i.changed))
+		if err != nil {
+			return
+		}
+		synced = append(synced, registration.HasSyncedChecker())
+	}
+	factory.StartWithContext(ctx)
+	if cache.WaitFor(ctx, "", synced...) {
+		c.gate.Open()
+	}
+	<-ctx.Done()
+	factory.Shutdown()
+}
+
+// withoutManagedFields keeps informers small.
+func withoutManagedFields(obj any) (any, error) {
+	if o, ok := obj.(interface {
+		runtime.Object
+		metav1.Object
+	}); ok {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+func onChange(f func()) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { f() },
+		UpdateFunc: func(any, any) { f() },
+		DeleteFunc: func(any) { f() },
+	}
+}
+
+// followed hands the configurations to the plugins, whenever one changes.
+type followed struct {
+	plugins *Plugins
+	// mu keeps an older list from coming after a newer one.
+	mu          sync.Mutex
+	validating  admissionlisters.ValidatingWebhookConfigurationLister
+	mutating    admissionlisters.MutatingWebhookConfigurationLister
+	vap         admissionlisters.ValidatingAdmissionPolicyLister
+	vapBindings admissionlisters.ValidatingAdmissionPolicyBindingLister
+	mapl        admissionlisters.MutatingAdmissionPolicyLister
+	mapBindings admissionlisters.MutatingAdmissionPolicyBindingLister
+}
+
+// all selects everything; a lister cannot fail with it.
+var all = labels.Everything()
+
+func (f *followed) setValidating() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if list, err := f.validating.List(all); err == nil {
+		f.plugins.validatingWebhooks.Set(list)
+	}
+}
+
+func (f *followed) setMutating() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if list, err := f.mutating.List(all); err == nil {
+		f.plugins.mutatingWebhooks.Set(list)
+	}
+}
+
+func (f *followed) setValidatingPolicies() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	policies, err := f.vap.List(all)
+	bindings, bindingsErr := f.vapBindings.List(all)
+	if err == nil && bindingsErr == nil {
+		f.plugins.validatingPolicies.Set(policies, bindings)
+	}
+}
+
+func (f *followed) setMutatingPolicies() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	policies, err := f.mapl.List(all)
+	bindings, bindingsErr := f.mapBindings.List(all)
+	if err == nil && bindingsErr == nil {
+		f.plugins.mutatingPolicies.Set(policies, bindings)
+	}
+}

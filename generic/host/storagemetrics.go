@@ -1,0 +1,147 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/storage"
+	"triplane/generic/storage/cache"
+)
+
+// storageMetrics says how many objects there are, what the caches do, and how large the
+// databases are. It is read when /metrics is; what has to be asked of etcd for that is
+// kept for a while.
+type storageMetrics struct {
+	objects  *objects
+	clusters []*cluster
+	// countsHold and sizesHold are how long an answer of etcd is shown; 0 asks nothing.
+	countsHold, sizesHold time.Duration
+
+	mu              sync.Mutex // of one collection at a time
+	counts          map[schema.GroupResource]int64
+	sizes           []int64
+	counted, sizeAt time.Time
+}
+
+// askEtcd bounds all questions of a collection.
+const askEtcd = 2 * time.Second
+
+// cacheMetric is a metric of each resource that has a cache.
+type cacheMetric struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(cache.Stats) float64
+}
+
+func newCacheMetric(name, help string, kind prometheus.ValueType, value func(cache.Stats) float64) cacheMetric {
+	return cacheMetric{prometheus.NewDesc(name, help, []string{"group", "resource"}, nil), kind, value}
+}
+
+var (
+	resourceObjects = prometheus.NewDesc("apiserver_resource_objects", "Objects that are stored, by resource.", []string{"group", "resource"}, nil)
+	storageObjects  = prometheus.NewDesc("apiserver_storage_objects", "Objects that are stored, by resource and group in one label.", []string{"resource"}, nil)
+	storageSize     = prometheus.NewDesc("apiserver_storage_size_bytes", "Bytes of etcd's database file.", []string{"storage_cluster_id"}, nil)
+	cacheLists      = prometheus.NewDesc("apiserver_cache_list_total", "Lists that the cache answered, by resource.", []string{"group", "resource", "index"}, nil)
+
+	cacheMetrics = []cacheMetric{
+		newCacheMetric("apiserver_cache_list_returned_objects_total", "Objects in lists that the cache answered.", prometheus.CounterValue,
+			func(s cache.Stats) float64 { return float64(s.Listed) }),
+		newCacheMetric("apiserver_watch_cache_events_received_total", "Events that the cache has received.", prometheus.CounterValue,
+			func(s cache.Stats) float64 { return float64(s.Events) }),
+		newCacheMetric("apiserver_storage_events_received_total", "Events that etcd has sent.", prometheus.CounterValue,
+			func(s cache.Stats) float64 { return float64(s.Events) }),
+		newCacheMetric("apiserver_watch_cache_initializations_total", "Times that the cache was filled.", prometheus.CounterValue,
+			func(s cache.Stats) float64 { return float64(s.Fills) }),
+		newCacheMetric("apiserver_watch_cache_resource_version", "Revision of the latest event.", prometheus.GaugeValue,
+			func(s cache.Stats) float64 { return float64(s.Revision) }),
+		newCacheMetric("watch_cache_capacity", "Events that the history has room for.", prometheus.GaugeValue,
+			func(s cache.Stats) float64 { return float64(s.Capacity) }),
+	}
+)
+
+// Describe implements prometheus.Collector.
+func (m *storageMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{resourceObjects, storageObjects, storageSize, cacheLists} {
+		ch <- d
+	}
+	for _, c := range cacheMetrics {
+		ch <- c.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *storageMetrics) Collect(ch chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), askEtcd)
+	defer cancel()
+	caches := m.objects.all()
+	m.refresh(ctx, caches)
+	for r, c := range caches {
+		n, filled := c.Count()
+		if !filled {
+			var known bool
+			if n, known = m.counts[r]; !known {
+				continue
+			}
+		}
+		ch <- prometheus.MustNewConstMetric(resourceObjects, prometheus.GaugeValue, float64(n), r.Group, r.Resource)
+		ch <- prometheus.MustNewConstMetric(storageObjects, prometheus.GaugeValue, float64(n), r.String())
+		collectCache(ch, r, c)
+	}
+	for i, size := range m.sizes {
+		ch <- prometheus.MustNewConstMetric(storageSize, prometheus.GaugeValue, float64(size), fmt.Sprintf("etcd-%d", i))
+	}
+}
+
+func collectCache(ch chan<- prometheus.Metric, r schema.GroupResource, c cacheBelow) {
+	known, ok := c.Cache.(interface{ Stats() cache.Stats })
+	if !ok {
+		return
+	}
+	stats := known.Stats()
+	ch <- prometheus.MustNewConstMetric(cacheLists, prometheus.CounterValue, float64(stats.Lists), r.Group, r.Resource, "")
+	for _, c := range cacheMetrics {
+		ch <- prometheus.MustNewConstMetric(c.desc, c.kind, c.value(stats), r.Group, r.Resource)
+	}
+}
+
+// refresh asks etcd for what is not known, or has been known for too long. What it does
+// not answer is left out.
+func (m *storageMetrics) refresh(ctx context.Context, caches map[schema.GroupResource]cacheBelow) {
+	now := time.Now()
+	if m.countsHold > 0 && now.Sub(m.counted) >= m.countsHold {
+		m.counted, m.counts = now, map[schema.GroupResource]int64{}
+		for r, c := range caches {
+			if _, filled := c.Count(); filled {
+				continue
+			}
+			if result, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: c.prefix, CountOnly: true}); err == nil {
+				m.counts[r] = result.Count
+			}
+		}
+	}
+	if m.sizesHold > 0 && now.Sub(m.sizeAt) >= m.sizesHold {
+		m.sizeAt, m.sizes = now, nil
+		for _, c := range m.clusters {
+			size, err := c.backend.DatabaseSize(ctx)
+			if err != nil {
+				return
+			}
+			m.sizes = append(m.sizes, size)
+		}
+	}
+}
+
+// all returns the caches that there are now.
+func (o *objects) all() map[schema.GroupResource]cacheBelow {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return maps.Clone(o.caches)
+}

@@ -1,0 +1,199 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/flowcontrol"
+	"triplane/generic/options"
+	"triplane/generic/server"
+	"triplane/generic/storage"
+	"triplane/generic/storage/cache"
+	"triplane/generic/storage/embedded"
+	"triplane/generic/storage/encryption"
+	"triplane/generic/storage/etcd"
+	"triplane/generic/storage/memory"
+	"triplane/internal/worker"
+)
+
+// Store is the open storage of a server: an etcd, others of which each keeps some
+// resources, and how values are encrypted in all of them.
+type Store struct {
+	*cluster
+	others    []*cluster
+	resources map[schema.GroupResource]*cluster // kept by others
+	providers *encryption.Providers
+	// failed is closed when the storage stopped by itself; nil where it cannot.
+	failed <-chan struct{}
+	// collectors are the embedded etcd's metrics.
+	collectors []prometheus.Collector
+	// snapshots are those of the embedded etcd; nil without one.
+	snapshots *snapshots
+}
+
+// cluster is an open etcd and the hub of its resources.
+type cluster struct {
+	backend interface {
+		storage.Backend
+		RunCompactor(ctx context.Context, interval time.Duration)
+	}
+	hub *cache.Hub
+	end func() error
+}
+
+// OpenStore starts the embedded etcd below the data directory or a store in memory, or
+// connects to a cluster, and to those that keep resources of their own.
+func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (_ *Store, err error) {
+	s := &Store{resources: map[schema.GroupResource]*cluster{}}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	overrides, err := o.ParseOverrides()
+	if err != nil {
+		return nil, err
+	}
+	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload, ServerID: serverID})
+	if err != nil {
+		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
+	}
+	switch {
+	case o.Embedded() && o.Memory:
+		backend := memory.New()
+		s.cluster = &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}
+	case o.Embedded():
+		server, err := embedded.Start(ctx, o.EmbeddedConfig(filepath.Join(dataDir, "etcd")))
+		if err != nil {
+			return nil, err
+		}
+		s.failed, s.collectors = server.Done(), server.Collectors()
+		s.snapshots = &snapshots{server: server, dir: o.SnapshotDir, interval: o.SnapshotInterval, keep: o.SnapshotRetention}
+		if o.SnapshotDir == "" {
+			s.snapshots.dir = filepath.Join(dataDir, "snapshots")
+		}
+		s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
+	default:
+		if s.cluster, err = dial(ctx, o, o.Servers); err != nil {
+			return nil, err
+		}
+	}
+	for _, override := range overrides {
+		c, err := dial(ctx, o, override.Servers)
+		if err != nil {
+			return nil, fmt.Errorf("--etcd-servers-overrides: %w", err)
+		}
+		s.others = append(s.others, c)
+		for _, r := range override.Resources {
+			s.resources[r] = c
+		}
+	}
+	return s, nil
+}
+
+func dial(ctx context.Context, o *options.Etcd, servers []string) (*cluster, error) {
+	backend, err := etcd.Dial(ctx, o.ClientConfig(servers))
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}, nil
+}
+
+// clusters are the default one and the others.
+func (s *Store) clusters() []*cluster {
+	if s.cluster == nil {
+		return s.others
+	}
+	return append([]*cluster{s.cluster}, s.others...)
+}
+
+// Run follows what is stored and compacts it, until ctx ends.
+func (s *Store) Run(ctx context.Context, compactEvery time.Duration) {
+	var running worker.Group
+	for _, c := range s.clusters() {
+		running.Go(func() { _ = c.hub.Run(ctx) }) // recovers by itself: it can run but once
+		running.Keep(ctx, func(ctx context.Context) { c.backend.RunCompactor(ctx, compactEvery) })
+	}
+	running.Keep(ctx, s.providers.Run)
+	if s.snapshots != nil {
+		running.Keep(ctx, s.snapshots.run)
+	}
+	running.Wait()
+}
+
+// Close closes what is open, after Run.
+func (s *Store) Close() {
+	for _, c := range s.clusters() {
+		if err := c.end(); err != nil {
+			klog.ErrorS(err, "Storage did not close cleanly")
+		}
+	}
+	if s.providers != nil {
+		s.providers.Close()
+	}
+}
+
+// Following reports whether the caches follow what is stored: nothing is read
+// before.
+func (s *Store) Following() error {
+	for _, c := range s.clusters() {
+		select {
+		case <-c.hub.Started():
+		default:
+			return errors.New("the caches do not follow storage yet")
+		}
+	}
+	return nil
+}
+
+// Backend is where what has no store of its own is kept.
+func (s *Store) Backend() storage.Backend { return s.backend }
+
+// Hubs are those of all clusters, the default one first.
+func (s *Store) Hubs() []*cache.Hub {
+	var hubs []*cache.Hub
+	for _, c := range s.clusters() {
+		hubs = append(hubs, c.hub)
+	}
+	return hubs
+}
+
+// InstallIn gives a server its storage, the checks of it and its metrics. It returns what
+// flow control estimates the cost of requests by.
+func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Objects, error) {
+	stores := options.Stores{
+		Default:    options.Store{Backend: s.backend, Hub: s.hub},
+		Overrides:  map[schema.GroupResource]options.Store{},
+		Encryption: s.providers,
+		Metrics:    c.Metrics.Storage,
+	}
+	for r, other := range s.resources {
+		stores.Overrides[r] = options.Store{Backend: other.backend, Hub: other.hub}
+	}
+	caches := newObjects(o.RESTOptionsGetter(stores))
+	c.RESTOptionsGetter = caches
+	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.HealthCheck(s.backend)))
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.ReadyCheck(s.backend)))
+	for i, other := range s.others {
+		c.HealthChecks = append(c.HealthChecks, server.NamedCheck(fmt.Sprintf("etcd-override-%d", i), o.HealthCheck(other.backend)))
+		c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck(fmt.Sprintf("etcd-override-readiness-%d", i), o.ReadyCheck(other.backend)))
+	}
+	for _, check := range s.providers.Checks() {
+		c.HealthChecks = append(c.HealthChecks, server.NamedCheck(check.Name, check.Check))
+	}
+	for _, collector := range append(s.collectors, s.providers.Metrics().Collectors()...) {
+		if err := c.Metrics.Register(collector); err != nil {
+			return nil, err
+		}
+	}
+	return caches, c.Metrics.Register(&storageMetrics{
+		objects: caches, clusters: s.clusters(), countsHold: o.CountPollPeriod, sizesHold: o.SizePollInterval,
+	})
+}
