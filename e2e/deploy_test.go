@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"triplane/cmd/triplane/app"
-	"triplane/cmd/triplane/pki"
 	"triplane/e2e/harness"
+	"triplane/generic/pki"
 )
 
 func deployFile(t *testing.T, name string) string {
@@ -156,9 +156,7 @@ func TestDeployedObjects(t *testing.T) {
 		s.Kubectl(t, args...)
 	}
 	apply("sample-apiserver/sample-apiserver.yaml", "sample-apiserver/apiservices.yaml", "standalone/triplane.yaml",
-		"static-pod/kube-apiserver.yaml", "monitoring/rbac.yaml", "examples/crds", "examples/apiservices")
-	s.Kubectl(t, "delete", "-f", "../deploy/standalone/triplane.yaml", "--wait=true", "--timeout=40s")
-	apply("ha/triplane.yaml")
+		"static-pod/kube-apiserver.yaml", "monitoring/rbac.yaml", "examples/crds", "examples/apiservices", "ha/triplane.yaml")
 	s.Kubectl(t, "wait", "--for=condition=Established", "--timeout=30s", "crd/gardens.example.com", "crd/regions.example.com")
 	apply("examples/objects")
 	expect(t, s.Kubectl(t, "get", "gardens"), "loam", "3")

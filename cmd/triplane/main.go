@@ -35,12 +35,14 @@ func run(program string, args []string) error {
 		return assets.Write(rest[0], os.Stdout)
 	case "kubeconfig":
 		return app.WriteKubeconfig(rest, os.Stdout)
+	case "snapshot":
+		return host.UntilSignal(func(ctx context.Context) error { return app.Snapshot(ctx, rest, os.Stdout) })
 	}
 	return serve(args)
 }
 
 // commands are the first arguments that ask for something else than to serve.
-var commands = []string{"etcd", "envtest-assets", "kubeconfig"}
+var commands = []string{"etcd", "envtest-assets", "kubeconfig", "snapshot"}
 
 // command is which of the commands is asked for, with its arguments; "" is none of
 // them. A program that is installed as etcd is that.

@@ -40,11 +40,15 @@ func withRequestInfo(o RequestInfoOptions) filter {
 	}
 }
 
+// SnapshotPath is where a server hands out snapshots of its embedded store.
+const SnapshotPath = "/etcd/snapshot"
+
 // LongRunning reports whether a request has no deadline and is not waited for at
-// shutdown: watches, proxies, connections to containers, and profiles.
+// shutdown: watches, proxies, connections to containers, profiles, and snapshots
+// of the store.
 func LongRunning(_ *http.Request, info *request.Info) bool {
 	if !info.IsResourceRequest {
-		return strings.HasPrefix(info.Path, "/debug/pprof/")
+		return strings.HasPrefix(info.Path, "/debug/pprof/") || info.Path == SnapshotPath
 	}
 	switch info.Verb {
 	case "watch", "proxy":

@@ -13,7 +13,10 @@ import (
 // DataDir is the data directory, held by this process until release.
 type DataDir struct{ lock *os.File }
 
-// HoldDataDir creates the directory and takes it.
+// ErrDataDirInUse says that another process holds the directory.
+var ErrDataDirInUse = errors.New("in use by another triplane")
+
+// HoldDataDir creates the directory and takes it; ErrDataDirInUse where another process has it.
 func HoldDataDir(dir string) (*DataDir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
@@ -30,7 +33,7 @@ func HoldDataDir(dir string) (*DataDir, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = f.Close() // nothing was written
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("data directory %s is in use by another triplane; stop that one, or choose another with --data-dir", dir)
+			return nil, fmt.Errorf("data directory %s is %w; stop that one, or choose another with --data-dir", dir, ErrDataDirInUse)
 		}
 		return nil, fmt.Errorf("data directory %s cannot be locked: %w", dir, err)
 	}

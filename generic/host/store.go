@@ -34,6 +34,8 @@ type Store struct {
 	failed <-chan struct{}
 	// collectors are the embedded etcd's metrics.
 	collectors []prometheus.Collector
+	// snapshots are those of the embedded etcd; nil without one.
+	snapshots *snapshots
 }
 
 // cluster is an open etcd and the hub of its resources.
@@ -73,6 +75,10 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 			return nil, err
 		}
 		s.failed, s.collectors = server.Done(), server.Collectors()
+		s.snapshots = &snapshots{server: server, dir: o.SnapshotDir, interval: o.SnapshotInterval, keep: o.SnapshotRetention}
+		if o.SnapshotDir == "" {
+			s.snapshots.dir = filepath.Join(dataDir, "snapshots")
+		}
 		s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
 	default:
 		if s.cluster, err = dial(ctx, o, o.Servers); err != nil {
@@ -116,6 +122,9 @@ func (s *Store) Run(ctx context.Context, compactEvery time.Duration) {
 		running.Keep(ctx, func(ctx context.Context) { c.backend.RunCompactor(ctx, compactEvery) })
 	}
 	running.Keep(ctx, s.providers.Run)
+	if s.snapshots != nil {
+		running.Keep(ctx, s.snapshots.run)
+	}
 	running.Wait()
 }
 

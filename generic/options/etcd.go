@@ -49,6 +49,11 @@ type Etcd struct {
 	EmbeddedQuotaBytes          int64
 	EmbeddedSnapshotCount       uint64
 	EmbeddedAutoDefragmentation bool
+	// SnapshotInterval is how often a snapshot of the embedded etcd is made, 0 never;
+	// SnapshotRetention how many are kept, and SnapshotDir where: "" is below the data directory.
+	SnapshotInterval  time.Duration
+	SnapshotRetention int
+	SnapshotDir       string
 
 	// Dial connects to etcd; nil is directly.
 	Dial egress.Dial
@@ -81,6 +86,7 @@ func NewEtcd() *Etcd {
 		EmbeddedQuotaBytes:          embedded.DefaultQuotaBytes,
 		EmbeddedSnapshotCount:       embedded.DefaultSnapshotCount,
 		EmbeddedAutoDefragmentation: true,
+		SnapshotRetention:           5,
 	}
 }
 
@@ -119,6 +125,9 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"After how many writes the embedded etcd cuts its log: a start reads again what is in it.")
 	fs.BoolVar(&o.EmbeddedAutoDefragmentation, "embedded-etcd-auto-defragmentation", o.EmbeddedAutoDefragmentation,
 		"Write the database file of the embedded etcd anew when more than half of it, and of 64 MiB, is free. Requests wait meanwhile.")
+	fs.DurationVar(&o.SnapshotInterval, "snapshot-interval", o.SnapshotInterval, "How often a snapshot of the embedded etcd is made. 0 makes none.")
+	fs.IntVar(&o.SnapshotRetention, "snapshot-retention", o.SnapshotRetention, "How many of the snapshots of --snapshot-interval are kept.")
+	fs.StringVar(&o.SnapshotDir, "snapshot-dir", o.SnapshotDir, "Where the snapshots of --snapshot-interval are kept. If blank, in the folder snapshots of --data-dir.")
 }
 
 // Validate returns what is wrong.
@@ -162,9 +171,13 @@ func (o *Etcd) validateEmbedded() []error {
 	if o.EmbeddedSnapshotCount < minSnapshotCount || o.EmbeddedSnapshotCount > maxSnapshotCount {
 		errs = append(errs, fmt.Errorf("--embedded-etcd-snapshot-count must be between %d and %d", minSnapshotCount, maxSnapshotCount))
 	}
+	if o.SnapshotInterval < 0 || o.SnapshotRetention < 1 {
+		errs = append(errs, fmt.Errorf("--snapshot-interval cannot be negative, and --snapshot-retention must be at least 1"))
+	}
 	defaults := NewEtcd()
-	if !o.Embedded() && (o.EmbeddedQuotaBytes != defaults.EmbeddedQuotaBytes || o.EmbeddedSnapshotCount != defaults.EmbeddedSnapshotCount || !o.EmbeddedAutoDefragmentation) {
-		errs = append(errs, fmt.Errorf("the flags --embedded-etcd-… are of no use with --etcd-servers"))
+	if !o.Embedded() && (o.EmbeddedQuotaBytes != defaults.EmbeddedQuotaBytes || o.EmbeddedSnapshotCount != defaults.EmbeddedSnapshotCount ||
+		!o.EmbeddedAutoDefragmentation || o.SnapshotInterval > 0) {
+		errs = append(errs, fmt.Errorf("--embedded-etcd-… and --snapshot-interval are of no use with --etcd-servers"))
 	}
 	return errs
 }

@@ -28,6 +28,13 @@ var hiddenFlags = []string{"apiserver-count", "audit-webhook-batch-initial-backo
 var ownFlags = map[string]string{
 	"data-dir":       "where the embedded etcd and generated keys are",
 	"advertise-port": "k3s passes it to its kube-apiserver",
+	// The embedded etcd's.
+	"embedded-etcd-quota-bytes":          "how much it holds",
+	"embedded-etcd-snapshot-count":       "when its log is cut",
+	"embedded-etcd-auto-defragmentation": "whether its file shrinks",
+	"snapshot-interval":                  "when it is saved",
+	"snapshot-retention":                 "how many of these are kept",
+	"snapshot-dir":                       "and where",
 	// Those of kube-controller-manager, for the controllers that run in the server.
 	"controllers":  "which of them",
 	"root-ca-file": "what kube-root-ca.crt holds",

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/generic/egress"
+	"triplane/generic/filters"
 	"triplane/generic/flowcontrol"
 	"triplane/generic/host"
 	"triplane/generic/options"
@@ -191,6 +192,10 @@ func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener
 			c.Audit.Close(context.Background()) // nothing was recorded
 		}
 		return nil, err
+	}
+	if handler := st.Snapshots(); handler != nil {
+		// Who may read it holds all Secrets: no role but the administrator's has it.
+		outermost.Handler.NonGoRestfulMux.UnlistedHandle(filters.SnapshotPath, handler)
 	}
 	var prepared *server.PreparedServer
 	if err := p.makeControllers(outermost, func() <-chan struct{} { return prepared.HooksDone() }); err != nil {

@@ -73,7 +73,7 @@ func serverConfig(cfg Config, lg *zap.Logger) (config.ServerConfig, error) {
 		return config.ServerConfig{}, errors.New("embedded etcd: no data directory given")
 	}
 	// The member must have an address to have an identity; nothing listens.
-	self := types.URLs{url.URL{Scheme: "http", Host: "127.0.0.1:2380"}}
+	self := types.URLs{selfURL()}
 	return config.ServerConfig{
 		Name:                memberName,
 		DataDir:             cfg.Dir,
@@ -112,3 +112,6 @@ func serverConfig(cfg Config, lg *zap.Logger) (config.ServerConfig, error) {
 		ServerFeatureGate: features.NewDefaultServerFeatureGate(memberName, lg),
 	}, nil
 }
+
+// selfURL is the address of the only member.
+func selfURL() url.URL { return url.URL{Scheme: "http", Host: "127.0.0.1:2380"} }

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"triplane/generic/filters"
+	"triplane/generic/host"
+	"triplane/generic/storage/embedded"
+)
+
+const snapshotUsage = `Snapshots of the embedded store, in etcd's own format.
+
+Usage:
+  triplane snapshot save FILE [flags]       of a running server, or of a data directory that none uses
+  triplane snapshot status FILE             verifies a snapshot, and shows what it holds
+  triplane snapshot restore FILE [flags]    makes the store of a data directory that has none
+
+Keys and certificates are beside the store in the data directory: they are not part of a snapshot.
+`
+
+// Snapshot is the command snapshot.
+func Snapshot(ctx context.Context, args []string, out io.Writer) error {
+	fs := pflag.NewFlagSet("snapshot", pflag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.Usage = func() { _, _ = fmt.Fprint(out, snapshotUsage, "\nFlags:\n", fs.FlagUsages()) }
+	dir := fs.String("data-dir", NewOptions().DataDir, "The data directory.")
+	kubeconfig := fs.String("kubeconfig", "", "save: how to reach the server. If blank, that of the data directory.")
+	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if fs.NArg() != 2 {
+		return errors.New("snapshot takes save, status or restore, and a file; see triplane snapshot --help")
+	}
+	file := fs.Arg(1)
+	switch fs.Arg(0) {
+	case "save":
+		return saveSnapshot(ctx, file, *dir, *kubeconfig, out)
+	case "status":
+		return showSnapshot(file, out)
+	case "restore":
+		return restoreSnapshot(file, *dir, out)
+	}
+	return fmt.Errorf("snapshot %s is no command; there are save, status and restore", fs.Arg(0))
+}
+
+func showSnapshot(file string, out io.Writer) error {
+	status, err := embedded.InspectSnapshot(file)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "hash      %08x\nrevision  %d\nkeys      %d\nsize      %d\n", status.Hash, status.Revision, status.Keys, status.Bytes)
+	return err
+}
+
+// saveSnapshot asks the server that uses the data directory, and opens the store itself where
+// there is none.
+func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writer) error {
+	if kubeconfig == "" {
+		if _, err := os.Stat(filepath.Join(dir, "etcd")); err != nil {
+			return fmt.Errorf("there is no store: %w", err)
+		}
+		held, err := host.HoldDataDir(dir)
+		if err == nil {
+			defer held.Release()
+			return errors.Join(saveStopped(ctx, file, dir), showSnapshot(file, out))
+		}
+		if !errors.Is(err, host.ErrDataDirInUse) {
+			return err
+		}
+		kubeconfig = filepath.Join(dir, "admin.kubeconfig")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := embedded.WriteFile(file, func(w io.Writer) error { return fetchSnapshot(ctx, config, w) }); err != nil {
+		return err
+	}
+	return showSnapshot(file, out)
+}
+
+func saveStopped(ctx context.Context, file, dir string) error {
+	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "etcd"), KeepFragmented: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(server.Snapshot(file), server.Close())
+}
+
+func fetchSnapshot(ctx context.Context, config *restclient.Config, w io.Writer) error {
+	config.Timeout = 0 // it takes as long as it takes
+	client, err := restclient.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	url, _, err := restclient.DefaultServerUrlFor(config)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url.JoinPath(filters.SnapshotPath).String(), nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		message, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // it only explains
+		return fmt.Errorf("the server answers %s: %s", resp.Status, message)
+	}
+	_, err = io.Copy(w, resp.Body)
+	return err
+}
+
+func restoreSnapshot(file, dir string, out io.Writer) error {
+	held, err := host.HoldDataDir(dir)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	store := filepath.Join(dir, "etcd")
+	if err := embedded.Restore(file, store); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "restored to %s\n", store)
+	return err
+}

@@ -1,0 +1,35 @@
+package options
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestEmbeddedEtcdValidation(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Etcd)
+		want   string
+	}{
+		"defaults":           {func(*Etcd) {}, ""},
+		"set":                {func(o *Etcd) { o.EmbeddedQuotaBytes, o.SnapshotInterval = 64<<20, time.Hour }, ""},
+		"a cluster":          {func(o *Etcd) { o.Servers = []string{"http://127.0.0.1:2379"} }, ""},
+		"too small":          {func(o *Etcd) { o.EmbeddedQuotaBytes = 1 << 20 }, "--embedded-etcd-quota-bytes must be at least"},
+		"always cut":         {func(o *Etcd) { o.EmbeddedSnapshotCount = 1 }, "--embedded-etcd-snapshot-count must be between"},
+		"none kept":          {func(o *Etcd) { o.SnapshotRetention = 0 }, "--snapshot-retention must be at least 1"},
+		"negative":           {func(o *Etcd) { o.SnapshotInterval = -1 }, "--snapshot-interval cannot be negative"},
+		"of no use":          {func(o *Etcd) { o.Servers, o.EmbeddedQuotaBytes = []string{"http://127.0.0.1:2379"}, 64<<20 }, "are of no use with --etcd-servers"},
+		"no snapshots of it": {func(o *Etcd) { o.Servers, o.SnapshotInterval = []string{"http://127.0.0.1:2379"}, time.Hour }, "are of no use with --etcd-servers"},
+	} {
+		o := NewEtcd()
+		c.change(o)
+		got := ""
+		if err := errors.Join(o.Validate()...); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
