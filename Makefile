@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/triplane
 
-.PHONY: run build sample-apiserver test envtest-assets envtest-suites published race fuzz bench microbench lint fmt clean
+.PHONY: run build sample-apiserver test envtest-assets envtest-suites published race fuzz bench microbench allocations lint fmt clean
 
 run: build ## Serve with the embedded store; data goes to .triplane.
 	$(BIN) $(ARGS)
@@ -49,6 +49,9 @@ bench: build ## Measure the server beside others; BENCH takes flags of e2e/bench
 
 microbench: ## Run the benchmarks of all packages.
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+allocations: ## Compare what hot paths allocate with hack/allocations/limits.txt; ARGS=-update sets the limits.
+	$(GO) run ./hack/allocations $(ARGS)
 
 lint: ## Check formatting, vet, .golangci.yml, and which room imports which.
 	@unformatted=$$(gofmt -l aggregator apiextensions apiserver cmd e2e generic hack internal kubeapi testserver); \

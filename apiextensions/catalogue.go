@@ -16,7 +16,7 @@ import (
 // them: the handler of requests, the publisher of discovery and OpenAPI, and the
 // controller. It is copy-on-write: readers take no lock and may be concurrent,
 // and a thousand CRDs can come one by one. One goroutine, that of the follower,
-// calls set and remove.
+// calls set, Written and Remove.
 type catalogue struct {
 	groups atomic.Pointer[btree.Map[string, *group]]
 	// listeners are called in their order after each change, with what was there
@@ -26,13 +26,6 @@ type catalogue struct {
 
 // group is the CRDs of one API group, by plural. It is immutable.
 type group = btree.Map[string, *resource]
-
-// resource is a CRD. What it shares with the resource before an update of its
-// status is in state.
-type resource struct {
-	crd   *apiextensionsv1.CustomResourceDefinition
-	state *state
-}
 
 func newCatalogue() *catalogue {
 	c := &catalogue{}
@@ -72,14 +65,14 @@ func (c *catalogue) all() iter.Seq[*resource] {
 
 // serving iterates over the established CRDs that serve a version, in the order
 // of their names.
-func (c *catalogue) serving(gv schema.GroupVersion) iter.Seq[definitionObject] {
-	return func(yield func(definitionObject) bool) {
+func (c *catalogue) serving(gv schema.GroupVersion) iter.Seq[*resource] {
+	return func(yield func(*resource) bool) {
 		if g := c.group(gv.Group); g != nil {
 			g.Scan(func(_ string, res *resource) bool {
 				if servedVersion(res.crd, gv.Version) == nil || !validation.IsTrue(res.crd, apiextensionsv1.Established) {
 					return true
 				}
-				return yield(res.crd)
+				return yield(res)
 			})
 		}
 	}
@@ -88,7 +81,7 @@ func (c *catalogue) serving(gv schema.GroupVersion) iter.Seq[definitionObject] {
 // named splits the name of a CRD, "PLURAL.GROUP".
 func named(name string) schema.GroupResource { return schema.ParseGroupResource(name) }
 
-// Get returns a CRD, nil where there is none.
+// Get returns the outline of a CRD, nil where there is none.
 func (c *catalogue) Get(name string) definitionObject {
 	if res := c.find(named(name)); res != nil {
 		return res.crd
@@ -96,7 +89,7 @@ func (c *catalogue) Get(name string) definitionObject {
 	return nil
 }
 
-// All iterates over the CRDs.
+// All iterates over the outlines of the CRDs.
 func (c *catalogue) All() iter.Seq[definitionObject] {
 	return func(yield func(definitionObject) bool) {
 		for res := range c.all() {
@@ -107,11 +100,22 @@ func (c *catalogue) All() iter.Seq[definitionObject] {
 	}
 }
 
-// Set enters a CRD, new or changed.
-func (c *catalogue) Set(crd definitionObject) {
+// Written enters a CRD whose status was written. Its spec is that of the one that it replaces.
+func (c *catalogue) Written(crd definitionObject) {
 	gr := named(crd.Name)
+	if old := c.find(gr); old != nil {
+		outline := *old.crd
+		outline.ResourceVersion, outline.Status = crd.ResourceVersion, crd.Status
+		outline.Finalizers, outline.DeletionTimestamp = crd.Finalizers, crd.DeletionTimestamp
+		c.enter(gr, old, newResource(&outline, *old.stored.Load(), stateOf(old, &outline)))
+	}
+}
+
+// set enters a CRD, new or changed, as storage holds it.
+func (c *catalogue) set(outline definitionObject, stored []byte) {
+	gr := named(outline.Name)
 	old := c.find(gr)
-	c.enter(gr, old, &resource{crd: crd, state: stateOf(old, crd)})
+	c.enter(gr, old, newResource(outline, stored, stateOf(old, outline)))
 }
 
 // Remove takes a CRD out, if it is there.

@@ -34,21 +34,21 @@ func TestCatalogue(t *testing.T) {
 		changes = append(changes, what)
 	})
 	serving := func(group, version string) (names []string) {
-		for crd := range c.serving(schema.GroupVersion{Group: group, Version: version}) {
-			names = append(names, crd.Name)
+		for res := range c.serving(schema.GroupVersion{Group: group, Version: version}) {
+			names = append(names, res.crd.Name)
 		}
 		return names
 	}
 
-	c.Set(listed("bs", "x.io", "v1", 1))
-	c.Set(listed("as", "x.io", "v1", 1))
-	c.Set(listed("as", "y.io", "v1", 1))
+	c.set(listed("bs", "x.io", "v1", 1), nil)
+	c.set(listed("as", "x.io", "v1", 1), nil)
+	c.set(listed("as", "y.io", "v1", 1), nil)
 	if got := serving("x.io", "v1"); !slices.Equal(got, []string{"as.x.io", "bs.x.io"}) {
 		t.Errorf("x.io/v1 has %v", got)
 	}
 	before := c.group("x.io")
-	c.Set(listed("as", "x.io", "v1", 1)) // only its status
-	c.Set(listed("as", "x.io", "v2", 2))
+	c.set(listed("as", "x.io", "v1", 1), nil) // only its status
+	c.set(listed("as", "x.io", "v2", 2), nil)
 	if got := serving("x.io", "v1"); !slices.Equal(got, []string{"bs.x.io"}) {
 		t.Errorf("x.io/v1 has %v", got)
 	}

@@ -51,6 +51,7 @@ func crdKind() *registry.Kind[definitionObject] {
 			ValidateUpdate:   validator.ValidateStatusUpdate,
 			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(
 				fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))},
+			NoTable: true,
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/apiextensions/openapi"
 	"triplane/apiextensions/validation"
 	"triplane/generic/discovery"
 )
@@ -21,7 +22,7 @@ type publisher struct {
 	discovery *discovery.Groups
 	// openapi takes the documents of versions that changed, nil for those that
 	// went.
-	openapi func(gv schema.GroupVersion, crds func() []definitionObject)
+	openapi func(gv schema.GroupVersion, crds func() []openapi.Definition)
 }
 
 // changed renews the versions that a CRD serves or served.
@@ -70,7 +71,7 @@ func (p *publisher) publish(gv schema.GroupVersion) {
 			GroupVersion: gv, Custom: true, GroupPriority: discovery.CustomGroupPriority, VersionPriority: discovery.CustomVersionPriority,
 			Later: sync.OnceValue(func() []metav1.APIResource { return p.resources(gv) }), FullKinds: true,
 		})
-		p.openapi(gv, func() []definitionObject { return slices.Collect(p.catalogue.serving(gv)) })
+		p.openapi(gv, func() []openapi.Definition { return p.definitions(gv) })
 		return
 	}
 	p.discovery.Remove(gv)
@@ -79,10 +80,18 @@ func (p *publisher) publish(gv schema.GroupVersion) {
 
 func (p *publisher) resources(gv schema.GroupVersion) []metav1.APIResource {
 	var out []metav1.APIResource
-	for crd := range p.catalogue.serving(gv) {
-		if v := servedVersion(crd, gv.Version); v != nil {
-			out = append(out, resourcesOf(crd, v)...)
+	for res := range p.catalogue.serving(gv) {
+		if v := servedVersion(res.crd, gv.Version); v != nil {
+			out = append(out, resourcesOf(res.crd, v)...)
 		}
+	}
+	return out
+}
+
+func (p *publisher) definitions(gv schema.GroupVersion) []openapi.Definition {
+	var out []openapi.Definition
+	for res := range p.catalogue.serving(gv) {
+		out = append(out, res)
 	}
 	return out
 }

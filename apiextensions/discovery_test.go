@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/apiextensions/openapi"
 	"triplane/generic/discovery"
 )
 
@@ -14,7 +15,7 @@ func TestBuiltInVersionsStay(t *testing.T) {
 	gv := schema.GroupVersion{Group: "storage.k8s.io", Version: "v1"}
 	groups := discovery.NewGroups()
 	groups.Set(discovery.Version{GroupVersion: gv, Resources: []metav1.APIResource{{Name: "storageclasses"}}})
-	p := &publisher{catalogue: newCatalogue(), discovery: groups, openapi: func(schema.GroupVersion, func() []definitionObject) {
+	p := &publisher{catalogue: newCatalogue(), discovery: groups, openapi: func(schema.GroupVersion, func() []openapi.Definition) {
 		t.Error("the version's OpenAPI changed")
 	}}
 	p.publish(gv)

@@ -107,7 +107,7 @@ func (f *follower) forgetOthers(present map[string]bool) {
 // take enters an event; it returns the name of the CRD, "" for a value that
 // cannot be read.
 func (f *follower) take(ctx context.Context, e *storage.Event) string {
-	crd, err := decodeCRD(e.Record.Value)
+	crd, err := decodeOutline(e.Record.Value)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "A stored custom resource definition cannot be read", "key", e.Record.Key)
 		return ""
@@ -118,8 +118,11 @@ func (f *follower) take(ctx context.Context, e *storage.Event) string {
 	}
 	crd.ResourceVersion = strconv.FormatInt(e.Record.Revision, 10)
 	// What the controller writes is known before its event.
-	if known := f.catalogue.Get(crd.Name); known == nil || !newer(known, crd) {
-		f.catalogue.Set(crd)
+	if known := f.catalogue.find(named(crd.Name)); known == nil || !newer(known.crd, crd) {
+		f.catalogue.set(crd, e.Record.Value)
+	} else if known.crd.ResourceVersion == crd.ResourceVersion {
+		value := e.Record.Value // which the cache holds, too
+		known.stored.Store(&value)
 	}
 	return crd.Name
 }

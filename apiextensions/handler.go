@@ -224,11 +224,15 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 }
 
 func (h *crHandler) makeServing(res *resource) (*serving, error) {
-	converter, err := h.converters.of(res.crd)
+	crd, err := res.Whole()
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDefinition(res.crd, converter, h.shared.types)
+	converter, err := h.converters.of(crd)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDefinition(crd, converter, h.shared.types)
 	if err != nil {
 		return nil, err
 	}

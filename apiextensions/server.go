@@ -180,8 +180,8 @@ func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source
 
 // publishOpenAPI returns what enters the documents of a version of CRDs in the
 // service, which may be nil.
-func publishOpenAPI(service *openapi.Service, m *models.Source) func(schema.GroupVersion, func() []definitionObject) {
-	return func(gv schema.GroupVersion, crds func() []definitionObject) {
+func publishOpenAPI(service *openapi.Service, m *models.Source) func(schema.GroupVersion, func() []crdopenapi.Definition) {
+	return func(gv schema.GroupVersion, crds func() []crdopenapi.Definition) {
 		switch {
 		case service == nil:
 		case crds == nil:

@@ -3,16 +3,19 @@ package kubeapi
 import (
 	"context"
 	"errors"
+	"time"
 
 	internalv1alpha1 "k8s.io/api/apiserverinternal/v1alpha1"
 	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/klog/v2"
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/request"
 	"triplane/generic/server"
+	"triplane/generic/storage"
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/controllers/leadership"
 	"triplane/kubeapi/flowcontrol"
@@ -90,7 +93,7 @@ func (s *Server) addGatedHooks() error {
 // somebody removes or breaks it.
 func (s *Server) kept(what string, work func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if err := work(ctx); err != nil {
+		if err := begin(ctx, what, work); err != nil {
 			return err
 		}
 		self := request.UserFrom(ctx)
@@ -98,6 +101,32 @@ func (s *Server) kept(what string, work func(context.Context) error) func(contex
 			bootstrap.Keep(request.WithUser(ctx, self), s.config.RepairEvery, what, work)
 		})
 		return nil
+	}
+}
+
+// beginFor is for how long work is tried again that fails at the start.
+const beginFor = 3 * time.Second
+
+// begin does work that is repeated later. Replicas that start at once on an empty store get into
+// each other's way: what fails then succeeds a moment later. Without room in the store the server
+// serves reads and deletions, and what is missing comes when there is room again.
+func begin(ctx context.Context, what string, work func(context.Context) error) error {
+	for until, pause := time.Now().Add(beginFor), 50*time.Millisecond; ; pause *= 2 {
+		err := work(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, storage.ErrNoSpace):
+			klog.ErrorS(err, "The store is full, the server starts all the same", "missing", what)
+			return nil
+		case time.Now().After(until):
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
 	}
 }
 

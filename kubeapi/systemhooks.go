@@ -31,7 +31,7 @@ func (s *Server) serviceHook(ctx context.Context) error {
 	if s.endpoint == nil {
 		return nil
 	}
-	if err := s.endpoint.Renew(ctx); err != nil {
+	if err := begin(ctx, "the endpoint of the Service kubernetes", s.endpoint.Renew); err != nil {
 		return err
 	}
 	s.GenericAPIServer.Go(s.endpoint.Keep)
@@ -53,7 +53,7 @@ func (s *Server) peerHook(ctx context.Context) error {
 	if s.peer == nil {
 		return nil
 	}
-	if err := s.peer.Renew(ctx); err != nil {
+	if err := begin(ctx, "the lease for peers", s.peer.Renew); err != nil {
 		return err
 	}
 	s.GenericAPIServer.Go(s.peer.Keep)
@@ -81,7 +81,7 @@ func (s *Server) repairHook(ctx context.Context) error {
 	}
 	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs)),
 		allocator.NewPorts(options.Backend, options.Prefix, groups.NodePortRange))
-	if err := repair.Pass(ctx); err != nil {
+	if err := begin(ctx, "the allocation of IPs and ports", repair.Pass); err != nil {
 		return err
 	}
 	self := request.UserFrom(ctx)
@@ -94,7 +94,7 @@ func (s *Server) identityHook(ctx context.Context) error {
 	if !s.config.Groups.Gate("APIServerIdentity") {
 		return nil
 	}
-	if err := s.identity.Renew(ctx); err != nil {
+	if err := begin(ctx, "the identity lease", s.identity.Renew); err != nil {
 		return err
 	}
 	s.GenericAPIServer.Go(s.identity.Keep)

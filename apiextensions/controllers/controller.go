@@ -15,14 +15,15 @@ import (
 	"triplane/internal/worker"
 )
 
-// Catalogue holds the CRDs of the server.
+// Catalogue holds the CRDs of the server. Those that do not preserve unknown fields may be without
+// their schemas.
 type Catalogue interface {
 	// Get returns a CRD, nil where there is none.
 	Get(name string) definition
 	// All iterates over the CRDs.
 	All() iter.Seq[definition]
-	// Set enters a CRD that was written, before its event comes.
-	Set(crd definition)
+	// Written enters a CRD whose status was written, before its event comes.
+	Written(crd definition)
 }
 
 // Config is what a Controller works with.
@@ -165,7 +166,7 @@ func (c *Controller) settle(ctx context.Context, crds []definition) bool {
 			c.undo(ctx, w)
 			continue
 		}
-		c.Catalogue.Set(w.written)
+		c.Catalogue.Written(w.written)
 		delete(c.dirty, w.written.Name)
 		c.finalize(w.written)
 	}

@@ -28,7 +28,7 @@ type testCatalogue struct {
 func (c *testCatalogue) Get(name string) definition { return c.known[name] }
 func (c *testCatalogue) All() iter.Seq[definition]  { return maps.Values(c.known) }
 
-func (c *testCatalogue) Set(crd definition) {
+func (c *testCatalogue) Written(crd definition) {
 	old := c.known[crd.Name]
 	c.known[crd.Name] = crd
 	c.Changed(old, crd)
@@ -72,7 +72,7 @@ func accepted(c *testCatalogue, name string) bool {
 func TestNamesAreHandedOn(t *testing.T) {
 	c := testController()
 	for i, plural := range []string{"as", "bs", "cs"} {
-		c.Set(member(10-i, plural, "Same"))
+		c.Written(member(10-i, plural, "Same"))
 	}
 	c.reconcile(t.Context())
 	for _, want := range []string{"cs", "bs", "as"} { // the eldest first
@@ -94,7 +94,7 @@ func TestNothingSquared(t *testing.T) {
 	c := testController()
 	const n = 300
 	for i := range n {
-		c.Set(member(i, fmt.Sprintf("p%d", i), fmt.Sprintf("K%d", i)))
+		c.Written(member(i, fmt.Sprintf("p%d", i), fmt.Sprintf("K%d", i)))
 		c.reconcile(t.Context())
 		if len(c.dirty) != 0 {
 			t.Fatalf("%d CRDs are to be looked after", len(c.dirty))
@@ -104,7 +104,7 @@ func TestNothingSquared(t *testing.T) {
 		t.Errorf("%d statuses were written", c.writes)
 	}
 	allocs := testing.AllocsPerRun(1, func() {
-		c.Set(member(0, "p0", "K0"))
+		c.Written(member(0, "p0", "K0"))
 		c.reconcile(t.Context())
 	})
 	if allocs > 200 {
@@ -117,10 +117,10 @@ func TestNothingSquared(t *testing.T) {
 func TestRefusedWrite(t *testing.T) {
 	c := testController()
 	c.refuse = true
-	c.Set(member(1, "as", "Same"))
+	c.Written(member(1, "as", "Same"))
 	c.reconcile(t.Context())
 	c.refuse = false
-	c.Set(member(2, "bs", "Same"))
+	c.Written(member(2, "bs", "Same"))
 	c.reconcile(t.Context())
 	if accepted(c, "as.example.com") || !accepted(c, "bs.example.com") {
 		t.Error("names are held by a CRD whose status was not written")
@@ -132,13 +132,13 @@ func TestRefusedWrite(t *testing.T) {
 // status is refused it is left alone until something happens.
 func TestConflictIsNotTriedAgain(t *testing.T) {
 	c := testController()
-	c.Set(member(1, "as", "First"))
-	c.Set(member(2, "bs", "Second"))
+	c.Written(member(1, "as", "First"))
+	c.Written(member(2, "bs", "Second"))
 	c.reconcile(t.Context())
 	renamed := c.known["as.example.com"].DeepCopy()
 	renamed.Spec.Names.Kind, renamed.Spec.Names.ListKind = "Second", "OtherList"
 	c.refuse, c.writes = true, 0
-	c.Set(renamed)
+	c.Written(renamed)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	c.reconcile(ctx)
@@ -151,7 +151,7 @@ func TestConflictIsNotTriedAgain(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	c := testController()
 	for i := range 3 * writers {
-		c.Set(member(i, fmt.Sprintf("p%d", i), fmt.Sprintf("K%d", i/2)))
+		c.Written(member(i, fmt.Sprintf("p%d", i), fmt.Sprintf("K%d", i/2)))
 	}
 	c.reconcile(t.Context())
 	for i := range 3 * writers {

@@ -2,6 +2,8 @@ package conversion
 
 import (
 	"encoding/json"
+	"maps"
+	"reflect"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -9,7 +11,8 @@ import (
 )
 
 // FuzzAnswer reads what conversion webhooks say: an object that is accepted is
-// still the one that was to be converted.
+// still the one that was to be converted, with the same metadata but for labels and
+// annotations.
 func FuzzAnswer(f *testing.F) {
 	const head = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"u","result":{"status":"Success"},"convertedObjects":[`
 	for _, s := range []string{
@@ -32,9 +35,23 @@ func FuzzAnswer(f *testing.F) {
 		for _, raw := range objs {
 			to := schema.GroupVersion{Group: "g", Version: "v2"}
 			got, err := accept(original, raw.Raw, to)
+			if err == nil && !sameButLabels(got.Object["metadata"], original.Object["metadata"]) {
+				t.Errorf("%s changed the metadata to %v", raw.Raw, got.Object)
+			}
 			if err == nil && (got.GetName() != original.GetName() || got.GetKind() != original.GetKind() || got.GroupVersionKind().GroupVersion() != to) {
 				t.Errorf("%s became %v", raw.Raw, got.Object)
 			}
 		}
 	})
+}
+
+func sameButLabels(a, b any) bool {
+	bare := func(v any) map[string]any {
+		m, _ := v.(map[string]any)
+		m = maps.Clone(m)
+		delete(m, "labels")
+		delete(m, "annotations")
+		return m
+	}
+	return reflect.DeepEqual(bare(a), bare(b))
 }

@@ -19,12 +19,20 @@ import (
 type Source struct {
 	models *models.Source
 	gv     schema.GroupVersion
-	crds   func() []*apiextensionsv1.CustomResourceDefinition
+	crds   func() []Definition
+}
+
+// Definition is a CRD whose schemas are read when a document is made of them.
+type Definition interface {
+	// Outline is the CRD, perhaps without its schemas.
+	Outline() *apiextensionsv1.CustomResourceDefinition
+	// Whole decodes the CRD with its schemas.
+	Whole() (*apiextensionsv1.CustomResourceDefinition, error)
 }
 
 // NewSource returns the source for the CRDs that serve the group version, which
 // are asked for when a document is. Set it anew when they change.
-func NewSource(m *models.Source, gv schema.GroupVersion, crds func() []*apiextensionsv1.CustomResourceDefinition) *Source {
+func NewSource(m *models.Source, gv schema.GroupVersion, crds func() []Definition) *Source {
 	return &Source{models: m, gv: gv, crds: crds}
 }
 
@@ -32,23 +40,30 @@ func NewSource(m *models.Source, gv schema.GroupVersion, crds func() []*apiexten
 // documents, at every server.
 func (s *Source) Hash() string {
 	h := sha256.New()
-	for _, crd := range s.crds() {
+	for _, d := range s.crds() {
+		crd := d.Outline()
 		names := &crd.Status.AcceptedNames
 		fmt.Fprintf(h, "%q %q %d %q %q %q\n", crd.Name, crd.UID, crd.Generation, names.Plural, names.Kind, names.ListKind)
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-func (s *Source) resources(refs string, v2 bool) []*resource {
-	var out []*resource
-	for _, crd := range s.crds() {
+// each calls f for the CRDs that serve the version, one decoded at a time.
+func (s *Source) each(refs string, v2 bool, f func(*resource) error) error {
+	for _, d := range s.crds() {
+		crd, err := d.Whole()
+		if err != nil {
+			return err
+		}
 		for i := range crd.Spec.Versions {
 			if v := &crd.Spec.Versions[i]; v.Name == s.gv.Version && v.Served {
-				out = append(out, &resource{crd: crd, version: v, refs: refs, v2: v2})
+				if err := f(&resource{crd: crd, version: v, refs: refs, v2: v2}); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	return out
+	return nil
 }
 
 // V3 renders the document at /openapi/v3/apis/GROUP/VERSION.
@@ -61,16 +76,17 @@ func (s *Source) V3() (*spec3.OpenAPI, error) {
 		Components: &spec3.Components{Schemas: map[string]*spec.Schema{}},
 	}
 	scale := false
-	for _, r := range s.resources(refs, false) {
+	err := s.each(refs, false, func(r *resource) error {
 		schemas, err := r.schemas()
-		if err != nil {
-			return nil, err
-		}
 		for name, m := range schemas {
 			doc.Components.Schemas[name] = m
 		}
 		r.paths(doc.Paths.Paths)
 		scale = scale || r.version.Subresources != nil && r.version.Subresources.Scale != nil
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return doc, s.addModels(doc.Components.Schemas, refs, scale)
 }
@@ -138,11 +154,8 @@ func (s *Source) V2() (*spec.Swagger, error) {
 		Paths:       &spec.Paths{Paths: map[string]spec.PathItem{}},
 		Definitions: spec.Definitions{},
 	}}
-	for _, r := range s.resources("#/definitions/", true) {
+	err := s.each("#/definitions/", true, func(r *resource) error {
 		schemas, err := r.schemas()
-		if err != nil {
-			return nil, err
-		}
 		for name, m := range schemas {
 			doc.Definitions[name] = *m
 		}
@@ -151,6 +164,7 @@ func (s *Source) V2() (*spec.Swagger, error) {
 		for path, p := range paths {
 			doc.Paths.Paths[path] = pathV2(p)
 		}
-	}
-	return doc, nil
+		return err
+	})
+	return doc, err
 }

@@ -11,7 +11,9 @@ import (
 )
 
 // FuzzSchema compiles what may be a schema, and completes, prunes and validates
-// what may be an object by it: what is pruned needs no pruning, nothing panics.
+// what may be an object by it: what is complete needs no defaults and what is pruned no
+// pruning, a naive walk of the schema finds no field that it has no place for, and
+// nothing panics.
 func FuzzSchema(f *testing.F) {
 	for _, schema := range []string{
 		`{"type":"object","properties":{"a":{"type":"string","default":"x"},"l":{"type":"array","items":{"type":"object","properties":{"k":{"type":"string"}}},"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"]}}}`,
@@ -38,7 +40,16 @@ func FuzzSchema(f *testing.F) {
 			return
 		}
 		Default(v, s)
+		twice := runtime.DeepCopyJSON(v)
+		if Default(twice, s); !reflect.DeepEqual(twice, v) {
+			t.Errorf("completed again: %v of %v", twice, v)
+		}
 		Prune(v, s, true)
+		p.XEmbeddedResource = true
+		if name := unknown(v, p); name != "" {
+			t.Errorf("%s is left of %v", name, v)
+		}
+		p.XEmbeddedResource = false
 		again := runtime.DeepCopyJSON(v)
 		if dropped := Prune(again, s, true); len(dropped) > 0 || !reflect.DeepEqual(again, v) {
 			t.Errorf("pruned again: %v, %v of %v", dropped, again, v)
@@ -49,4 +60,42 @@ func FuzzSchema(f *testing.F) {
 			validator.Validate(nil, v)
 		}
 	})
+}
+
+// unknown names a field of a value that its schema has no place for, "" where there is
+// none. What is below fields that are kept as they are is not looked at.
+func unknown(v any, p *apiextensionsv1.JSONSchemaProps) string {
+	if p.XPreserveUnknownFields != nil && *p.XPreserveUnknownFields {
+		return ""
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		for name, each := range x {
+			child, known := p.Properties[name]
+			switch {
+			case p.XEmbeddedResource && (name == "apiVersion" || name == "kind" || name == "metadata"):
+				continue
+			case known:
+			case p.AdditionalProperties == nil || p.AdditionalProperties.Schema == nil && !p.AdditionalProperties.Allows:
+				return name
+			case p.AdditionalProperties.Schema == nil:
+				continue
+			default:
+				child = *p.AdditionalProperties.Schema
+			}
+			if found := unknown(each, &child); found != "" {
+				return name + "." + found
+			}
+		}
+	case []any:
+		if p.Items == nil || p.Items.Schema == nil {
+			return ""
+		}
+		for _, each := range x {
+			if found := unknown(each, p.Items.Schema); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
 }

@@ -122,6 +122,9 @@ func (v *Validator) spec(ctx context.Context, crd, old *apiextensionsv1.CustomRe
 
 	top := v.version(ctx, h.asVersion(), path, "validation", hasStatus(spec), spec.PreserveUnknownFields)
 	errs = append(errs, top...)
+	if h.sameSelection() {
+		errs = append(errs, validateSelectable(h.asVersion(), path.Child("selectableFields"))...)
+	}
 	if spec.Conversion != nil && spec.Conversion.Strategy != apiextensionsv1.NoneConverter && spec.PreserveUnknownFields {
 		errs = append(errs, field.Invalid(path.Child("conversion", "strategy"), spec.Conversion.Strategy,
 			"must be None if spec.preserveUnknownFields is true"))
@@ -164,6 +167,9 @@ func (v *Validator) versions(ctx context.Context, spec *apiextensionsv1.CustomRe
 		own := h.own(version)
 		status := version.Subresources != nil && version.Subresources.Status != nil
 		errs = append(errs, v.version(ctx, &own, at, "schema", status, spec.PreserveUnknownFields)...)
+		if !h.sameSelection() {
+			errs = append(errs, validateSelectable(version, at.Child("selectableFields"))...)
+		}
 	}
 	if len(names) != len(spec.Versions) {
 		errs = append(errs, field.Invalid(path, internalVersions(spec), "must contain unique version names"))
@@ -186,7 +192,7 @@ func (v *Validator) version(ctx context.Context, version *apiextensionsv1.Custom
 	for i := range version.AdditionalPrinterColumns {
 		errs = append(errs, validateColumn(&version.AdditionalPrinterColumns[i], path.Child("additionalPrinterColumns").Index(i))...)
 	}
-	return append(errs, validateSelectable(version, path.Child("selectableFields"))...)
+	return errs
 }
 
 // internalVersions shows the versions as kube-apiserver does in messages.
@@ -344,6 +350,10 @@ func (h hoisted) asVersion() *apiextensionsv1.CustomResourceDefinitionVersion {
 		AdditionalPrinterColumns: h.columns, SelectableFields: h.selectable,
 	}
 }
+
+// sameSelection reports whether the versions have selectable fields in common, and the schema
+// that these are looked up in.
+func (h hoisted) sameSelection() bool { return h.sameSelectable && h.sameValidation }
 
 // own is the version without what is common.
 func (h hoisted) own(version *apiextensionsv1.CustomResourceDefinitionVersion) apiextensionsv1.CustomResourceDefinitionVersion {

@@ -56,6 +56,13 @@ func TestValidate(t *testing.T) {
 			c.Spec.Versions[0].SelectableFields = []apiextensionsv1.SelectableField{{JSONPath: ".spec"}}
 		},
 			[]string{`spec.selectableFields[0].jsonPath: Invalid value: ".spec": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.`}},
+		"selectable in one of the versions with one schema": {func(c CRD) {
+			root(c).Properties["soil"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+			other := *c.Spec.Versions[0].DeepCopy()
+			other.Name, other.Storage = "v0", false
+			c.Spec.Versions = append(c.Spec.Versions, other)
+			c.Spec.Versions[0].SelectableFields = []apiextensionsv1.SelectableField{{JSONPath: ".soil"}}
+		}, nil},
 		"conversion": {func(c CRD) { c.Spec.Conversion.Strategy = "Webhook" }, []string{
 			"spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook", "spec.conversion.conversionReviewVersions: Required value"}},
 		"default": {func(c CRD) {

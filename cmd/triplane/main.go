@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
@@ -32,9 +33,14 @@ func run(program string, args []string) error {
 			return errors.New("envtest-assets takes one argument, the directory to make")
 		}
 		return assets.Write(rest[0], os.Stdout)
+	case "kubeconfig":
+		return app.WriteKubeconfig(rest, os.Stdout)
 	}
 	return serve(args)
 }
+
+// commands are the first arguments that ask for something else than to serve.
+var commands = []string{"etcd", "envtest-assets", "kubeconfig"}
 
 // command is which of the commands is asked for, with its arguments; "" is none of
 // them. A program that is installed as etcd is that.
@@ -42,7 +48,7 @@ func command(program string, args []string) (name string, rest []string) {
 	if filepath.Base(program) == "etcd" {
 		return "etcd", args
 	}
-	if len(args) > 0 && (args[0] == "etcd" || args[0] == "envtest-assets") {
+	if len(args) > 0 && slices.Contains(commands, args[0]) {
 		return args[0], args[1:]
 	}
 	return "", args

@@ -18,6 +18,7 @@ func TestCommand(t *testing.T) {
 		{"triplane", []string{"etcd", "--name", "a"}, "etcd", []string{"--name", "a"}},
 		{"assets/etcd", []string{"--name", "a"}, "etcd", []string{"--name", "a"}},
 		{"triplane", []string{"envtest-assets", "dir"}, "envtest-assets", []string{"dir"}},
+		{"triplane", []string{"kubeconfig", "--data-dir", "d"}, "kubeconfig", []string{"--data-dir", "d"}},
 		{"triplane", []string{"--data-dir", "etcd"}, "", []string{"--data-dir", "etcd"}},
 	} {
 		if name, rest := command(c.program, c.args); name != c.name || !slices.Equal(rest, c.rest) {

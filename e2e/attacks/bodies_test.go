@@ -2,6 +2,7 @@ package attacks
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -42,6 +43,30 @@ func billionLaughs(_ *testing.T, s *target) {
 	}
 	if rss, err := s.ResidentBytes(); err != nil || rss > 1<<30 {
 		s.t.Errorf("the server has %d MB, %v", rss>>20, err)
+	}
+}
+
+// An object that thousands own. The attacker would have the server compute for
+// minutes who owns what, for a request of a megabyte.
+func thousandsOfOwners(_ *testing.T, s *target) {
+	var owners strings.Builder
+	for i := range 10000 {
+		fmt.Fprintf(&owners, `,{"manager":"m%d","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:k%d":{}}}}`, i, i)
+	}
+	const path = "/api/v1/namespaces/default/configmaps"
+	object := `{"metadata":{"name":"owned"},"data":{"k1":"v"%s}}`
+	begun := time.Now()
+	managed := `},"metadata":{"name":"owned","managedFields":[` + owners.String()[1:] + `]`
+	for method, at := range map[string]string{"POST": path + "?dryRun=All", "PUT": path + "/owned"} {
+		if method == "PUT" {
+			s.as("").do("POST", path, fmt.Sprintf(object, ""), "Content-Type", "application/json")
+		}
+		if code, answer := s.as("mallory").do(method, at, fmt.Sprintf(object, managed), "Content-Type", "application/json"); code >= 500 || len(answer) > 1<<20 {
+			s.t.Errorf("%s: %d with %d bytes", method, code, len(answer))
+		}
+	}
+	if took := time.Since(begun); took > 20*time.Second {
+		s.t.Errorf("it took %v", took)
 	}
 }
 

@@ -8,16 +8,99 @@
 //	memory, by invented labels                    labels_test.go    also CVE-2020-8552
 //	slots, streams and bodies held open           slots_test.go
 //	one user's flood                              fairness_test.go
-//	patches, documents, resets, long names        bodies_test.go    CVE-2019-1002100, CVE-2019-11253, CVE-2019-11254, CVE-2023-44487
+//	patches, documents, resets, owners, names     bodies_test.go    CVE-2019-1002100, CVE-2019-11253, CVE-2019-11254, CVE-2023-44487
 //	nodes, mirror pods, tokens of pods            nodes_test.go     CVE-2021-25735, CVE-2022-3294, CVE-2025-4563, CVE-2025-5187
+//	devices                                       claims_test.go
 //	containers and secrets                        containers_test.go CVE-2023-2728, CVE-2024-3177
 //	images                                        images_test.go    CVE-2023-2727
 //	policies and webhooks                         policies_test.go  CVE-2020-8561
 //	proxies, endpoints, external servers          proxies_test.go   CVE-2018-1002105, CVE-2020-8554, CVE-2020-8559, CVE-2021-25737, CVE-2021-25740, CVE-2022-3172
+//	pods behind proxies, egress                   upstream_test.go  CVE-2018-1002105, CVE-2020-8559
 //	custom resources                              customresources_test.go CVE-2019-11247, CVE-2022-3162
 //	forged tokens and keys                        tokens_test.go
 //	old tokens, servers that allow everything     credentials_test.go
 //	acting as others                              impersonation_test.go
+//
+// # Defences
+//
+// Each of these lines of code was taken away by itself, and the test named beside it
+// failed. An attack is in this package where no package is named; "and" joins defences
+// behind each other, of which the attack sees only that all are gone.
+//
+//	labels for known resources only               InventedLabels with names of any length; generic/filters HostileRequests, FuzzLabels
+//	  of the open watches, of timeouts, of methods generic/filters HostileRequests
+//	  of bounded length                           generic/filters AnswersToAnything
+//	  of a bounded number                         generic/metrics SeriesAreBounded
+//	deadlines of writes                           AnswersThatAreNotTaken
+//	deadlines of bodies                           BodiesThatNeverCome
+//	buffers that grow with what arrives           BodiesThatNeverCome
+//	half bodies end with the server               HalfBodiesDoNotDelayShutdown
+//	connections of the unknown end                HalfBodiesDoNotDelayShutdown; generic/filters UnknownClientsReconnect
+//	probes without a slot                         AnswersThatAreNotTaken
+//	streams of a connection                       StreamsPerConnection
+//	echoes of bounded length                      RefusalsAreShort, long names
+//	priority and fairness                         OneUserFloods
+//	operations and copies of patches              a patch of copies, one each
+//	size of bodies                                generic/endpoints/handlers Requests
+//	number of owners                              objects that thousands own; generic/managedfields FloodOfEntries
+//	NodeRestriction: claims of mirror pods (spec, status, ephemeral volumes), owners, audiences
+//	                                              the attacks of nodes_test.go, one each
+//	NodeRestriction: secrets, certificates, trust bundles, tokens, taints, claims' status, slices, requests for certificates, tokens of drivers behind claims
+//	                                              kubeapi/admission NodeRestriction, NodesAskForTheirOwnCertificates
+//	the node graph without mirror pods, with ephemeral volumes
+//	                                              generic/authorization/node Authorize, FuzzGraph
+//	the mirror annotation comes and goes not (update, status, binding)
+//	                                              pods that become mirror pods, one each
+//	mirror pods without secrets, tokens, accounts, and with a node
+//	                                              mirror pods with secrets, one each
+//	the parts of a claim's status, by whom they are, and on which node; admin access
+//	                                              the status of claims; kubeapi/resource StatusAccess
+//	params of policies and of bindings            policies that read secrets, one each
+//	endpoints of pods of the namespace (the namespace and the pod's addresses; the reference)
+//	                                              endpoints of other namespaces
+//	loopback, link-local and multicast endpoints  endpoints at loopback addresses, one each
+//	loopback nodes, loopback pods                 nodes at loopback addresses; ProxiedPods
+//	endpoints are not in the role edit            editors write endpoints
+//	external addresses at creation and update     external addresses of Services, one each
+//	constrained impersonation: no masters, no empty groups, both permissions, no groups for service accounts, no nodes as users
+//	                                              constrained impersonation, one each
+//	  no empty keys, no service accounts as users, nodes have names, and are in their group
+//	                                              generic/filters ConstrainedImpersonation
+//	  the pod's own node alone                    generic/filters AssociatedNode
+//	legacy tokens: invalidated, of another Secret, of none; their use recorded
+//	                                              LegacyTokens, one each
+//	bound tokens end with their object, are for an audience
+//	                                              generic/authentication/serviceaccount BoundTokens
+//	mountable secrets: env, envFrom, volumes, projected volumes, init and ephemeral containers, pull secrets, words for true
+//	                                              secrets by envFrom, secrets in ephemeral containers, one each
+//	anonymous requests off with AlwaysAllow       AlwaysAllow
+//	panics of goroutines                          internal/worker
+//	a data directory of everybody                 cmd/triplane/app DataDirOfEverybody
+//	headers and audit ids of external servers     headers of an external API server, one each
+//	redirects of external servers, of webhooks    a redirecting API server, a redirecting webhook
+//	upgrades that failed end the connection       an upgrade that failed, a redirected upgrade, ProxiedPods, with a proxy that only copies
+//	credentials end here: tokens, X-Remote-…, WebSocket subprotocols
+//	                                              ProxiedPods; generic/filters CredentialsStayOutside, generic/authentication WebSocket, aggregator ForwardedRequest, Upgrade
+//	answers of webhooks of bounded length         answers of webhooks without an end; generic/admission/webhook AnswersThatMakeNoSense
+//	answers of conversion webhooks likewise       answers of webhooks without an end
+//	answers of issuers likewise                   generic/authentication/jwt EndlessDocuments
+//	keys of issuers are held                      InventedKeyIDs
+//	audiences of issuers' tokens                  ForgedTokens
+//	scope of custom resources                     cluster-wide resources in a namespace
+//	keys are not cleaned as paths                 paths to other custom resources
+//	the old object in admission                   old nodes in admission
+//	images of init and ephemeral containers, at updates
+//	                                              ForbiddenImages, one each
+//	Pod Security of ephemeral containers          ephemeral containers without a policy
+//
+// Libraries hold these, so that no line of the repository could be taken away: the
+// bounds of aliases and of depth in documents (sigs.k8s.io/yaml and json), redirected
+// and failed upgrades (k8s.io/apimachinery's proxy), algorithms and signatures of
+// tokens (go-jose, go-oidc), handlers of streams that are reset (golang.org/x/net/http2).
+//
+// No test fails without these: the time for the header of a request, 32 seconds, and
+// for bytes of an HTTP/2 answer, a minute, as no test waits that long; what is
+// left of a body after the answer on HTTP/1.
 //
 // Elsewhere, since the attacker is on the machine, owns its DNS, or is a bug:
 // a data directory that others may write (cmd/triplane/app), names of nodes that

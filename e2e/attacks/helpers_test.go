@@ -137,7 +137,23 @@ func (s *target) inFlight() int {
 	return sum - 1
 }
 
-// stream opens HTTP/2 streams of requests on a connection whose client gives no
+// heap is how many bytes the server has allocated and not let go.
+func (s *target) heap() int64 {
+	s.t.Helper()
+	for line := range strings.Lines(s.get("/metrics")) {
+		var n float64
+		if value, ok := strings.CutPrefix(line, "go_memstats_heap_alloc_bytes "); ok {
+			if _, err := fmt.Sscan(value, &n); err != nil {
+				s.t.Fatal(err)
+			}
+			return int64(n)
+		}
+	}
+	s.t.Fatal("/metrics has no size of the heap")
+	return 0
+}
+
+// streams opens HTTP/2 streams of requests on a connection whose client gives no
 // window for answers.
 type streams struct {
 	conn   net.Conn

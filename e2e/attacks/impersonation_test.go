@@ -28,6 +28,7 @@ metadata: {name: readers-of-pods}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:aggregate-to-view"}
 subjects:
 - {apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:node:evil"}
 - {kind: ServiceAccount, namespace: default, name: ok}
 - {kind: ServiceAccount, namespace: default, name: other}
 `

@@ -70,7 +70,8 @@ func becomingMirrorPods(_ *testing.T, s *target) {
 }
 
 // A user makes a mirror pod, which has no service account to be held to, with
-// secrets. The attacker would read what enforce-mountable-secrets keeps from them.
+// secrets or tokens. The attacker would read what enforce-mountable-secrets keeps from
+// them.
 func mirrorPodsWithSecrets(_ *testing.T, s *target) {
 	for _, spec := range []string{
 		"volumes: [{name: v, secret: {secretName: s}}]",
@@ -80,6 +81,9 @@ func mirrorPodsWithSecrets(_ *testing.T, s *target) {
 	} {
 		s.as("mallory").refused(403, "a mirror pod may not reference secrets", "POST", pods, podOn("secret", mirrors, spec))
 	}
+	s.as("mallory").refused(403, "a mirror pod may not reference service accounts", "POST", pods, podOn("account", mirrors, "serviceAccountName: default"))
+	s.as("mallory").refused(403, "a mirror pod may not use ServiceAccountToken volume projections", "POST", pods,
+		podOn("token", mirrors, "volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]"))
 	s.as("mallory").refused(422, "must set spec.nodeName if mirror pod annotation is set", "POST", pods,
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: nowhere, annotations: {"+mirrors+"}}\nspec: {containers: [{name: c, image: i}]}\n")
 }

@@ -74,6 +74,62 @@ func (r *remote) authority() string {
 	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw}))
 }
 
+// Webhooks of admission and conversion answer without an end. The attacker, who runs
+// them, would fill the server's memory.
+func endlessWebhooks(t *testing.T, s *target) {
+	var sent atomic.Int64
+	hook := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for piece := []byte(strings.Repeat(" ", 1<<20)); ; {
+			n, err := w.Write(piece)
+			if sent.Add(int64(n)) > 1<<30 || err != nil {
+				return
+			}
+		}
+	})
+	s.apply(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: endless}
+webhooks:
+- name: endless.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {url: "` + hook.URL + `/", caBundle: ` + hook.authority() + `}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [podtemplates]}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: turns.endless.example.com}
+spec:
+  group: endless.example.com
+  scope: Cluster
+  names: {plural: turns, singular: turn, kind: Turn, listKind: TurnList}
+  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "` + hook.URL + `/", caBundle: ` + hook.authority() + `}}}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+`)
+	defer s.Kubectl(t, "delete", "mutatingwebhookconfiguration/endless", "crd/turns.endless.example.com")
+	s.Kubectl(t, "wait", "--for=condition=Established", "crd/turns.endless.example.com")
+	const template = "apiVersion: v1\nkind: PodTemplate\nmetadata: {name: t}\ntemplate: {spec: {containers: [{name: c, image: i}]}}\n"
+	for what, do := range map[string]func() (int, string){
+		"endless.example.com": func() (int, string) {
+			return s.as("").do("POST", "/api/v1/namespaces/default/podtemplates?dryRun=All", template)
+		},
+		"conversion webhook": func() (int, string) {
+			return s.as("").do("POST", "/apis/endless.example.com/v2/turns?dryRun=All", "apiVersion: endless.example.com/v2\nkind: Turn\nmetadata: {name: t}\n")
+		},
+	} {
+		s.eventuallyRefused(what+" is asked", what, do)
+	}
+	// Conversion takes 128 MB, as a list converts in one go; what is on its way when
+	// the server has had enough counts as well.
+	if n, asked := sent.Load(), hook.asked.Load(); n > asked*(192<<20) {
+		t.Errorf("%d answers had %d MB", asked, n>>20)
+	}
+}
+
 // A webhook answers with a redirect. The attacker, who runs it, would have the API
 // server ask machines that only it reaches, and read the answers in the errors.
 func redirectingWebhook(t *testing.T, s *target) {

@@ -165,6 +165,11 @@ metadata: {name: target, namespace: victim}
 spec: {nodeName: evil, containers: [{name: c, image: i}]}
 ---
 apiVersion: v1
+kind: Pod
+metadata: {name: decoy, namespace: default}
+spec: {nodeName: evil, containers: [{name: c, image: i}]}
+---
+apiVersion: v1
 kind: Service
 metadata: {name: across, namespace: default}
 spec: {ports: [{port: 80}]}
@@ -177,7 +182,21 @@ subsets: [{addresses: [{ip: 192.0.2.9, targetRef: {kind: Pod, namespace: victim,
 	if code, answer := s.as("").do("PATCH", "/api/v1/namespaces/victim/pods/target/status", `{"status":{"podIP":"192.0.2.9","podIPs":[{"ip":"192.0.2.9"}]}}`); code != http.StatusOK {
 		s.t.Fatal(code, answer)
 	}
-	s.as("mallory").refused(503, "no endpoints available", "GET", "/api/v1/namespaces/default/services/across:80/proxy/", "")
+	for _, lie := range []string{
+		"",                                      // an address of a pod of another namespace
+		", targetRef: null",                     // of nobody
+		", targetRef: {kind: Node, name: evil}", // of a node
+		", targetRef: {kind: Pod, namespace: default, name: target}", // as if it were of this one
+		", targetRef: {kind: Pod, namespace: default, name: decoy}",  // as if it were the attacker's
+	} {
+		if lie != "" {
+			s.apply("apiVersion: v1\nkind: Endpoints\nmetadata: {name: across, namespace: default}\nsubsets: [{addresses: [{ip: 192.0.2.9" + lie + "}], ports: [{port: 80}]}]\n")
+		}
+		s.as("mallory").refused(503, "no endpoints available", "GET", "/api/v1/namespaces/default/services/across:80/proxy/", "")
+	}
+	// A name for an address, which the owner of the name chooses.
+	s.apply("apiVersion: v1\nkind: Service\nmetadata: {name: outside, namespace: default}\nspec: {type: ExternalName, externalName: localhost, ports: [{port: 80}]}\n")
+	s.as("mallory").refused(404, "not found", "GET", "/api/v1/namespaces/default/services/outside:80/proxy/", "")
 }
 
 // Endpoints at addresses of the node itself. The attacker would reach, by a

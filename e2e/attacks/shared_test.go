@@ -93,6 +93,9 @@ func TestAttacks(t *testing.T) {
 		{"policies that read secrets", policiesReadSecrets},
 		{"endpoints of other namespaces", endpointsOfOthers},
 		{"headers of an external API server", headersOfServers},
+		{"objects that thousands own", thousandsOfOwners},
+		{"answers of webhooks without an end", endlessWebhooks},
+		{"the status of claims for devices", statusOfClaims},
 		{"long names in errors", longNames},
 	} {
 		t.Run(a.name, func(t *testing.T) {

@@ -46,6 +46,7 @@ func TestBodiesThatNeverCome(t *testing.T) {
 	s := start(t, "--request-timeout=3s")
 	token := s.writer()
 	const path = "/api/v1/namespaces/default/configmaps"
+	before := s.heap()
 	x := s.streams(1 << 16)
 	for range 50 {
 		if err := x.open("POST", path, false, "authorization", "Bearer "+token, "content-type", "application/json", "content-length", "3000000"); err != nil {
@@ -53,6 +54,9 @@ func TestBodiesThatNeverCome(t *testing.T) {
 		}
 	}
 	s.eventually("the attack has begun", 10*time.Second, func() bool { return s.inFlight() >= 50 })
+	if grown := s.heap() - before; grown > 80<<20 {
+		t.Errorf("50 bodies of 3 MB that have not come take %d MB", grown>>20)
+	}
 	s.eventually("the slots are free again", 15*time.Second, func() bool { return s.inFlight() == 0 })
 
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 3000000\r\n\r\n{", path, token)

@@ -24,6 +24,7 @@ type request struct {
 	body         []byte
 	want         int    // status
 	user         string // impersonated, unless ""
+	until        string // path that must answer 200 before the operation is over, unless ""
 }
 
 // statusError is an answer that was not wanted.
@@ -83,7 +84,7 @@ func (l *loader) run(n int, pids []int, next func(i int) request) (measured, err
 					return
 				}
 				t := time.Now()
-				size, err := l.send(c, next(i))
+				size, err := l.complete(c, next(i))
 				latencies[i] = time.Since(t)
 				total.Add(size)
 				if err != nil {
@@ -98,6 +99,18 @@ func (l *loader) run(n int, pids []int, next func(i int) request) (measured, err
 	slices.Sort(latencies)
 	m.p50, m.p99 = latencies[n/2], latencies[n*99/100]
 	return m, failure
+}
+
+// complete sends one request, and waits for what it brings into being.
+func (l *loader) complete(c *http.Client, r request) (int64, error) {
+	size, err := l.send(c, r)
+	for deadline := time.Now().Add(time.Minute); err == nil && r.until != ""; time.Sleep(5 * time.Millisecond) {
+		_, seen := l.send(c, request{method: "GET", path: r.until, want: http.StatusOK})
+		if seen == nil || time.Now().After(deadline) {
+			return size, seen
+		}
+	}
+	return size, err
 }
 
 // send sends one request and reads the answer, and returns its size.

@@ -55,6 +55,7 @@ func kinds(p harness.Programs) []kind {
 		{etcdName, func(res *results, name string) error {
 			return withTarget(func(dir string) (*target, error) { return startEtcd(p, dir) }, func(t *target) error { return measureEtcd(res, name, t) })
 		}},
+		largeDefinitions(p),
 	}, controlled(p)...)
 }
 

@@ -61,7 +61,7 @@ func build() (Programs, error) {
 }
 
 // Tool builds a program of the module e2e/tools, or of one that it requires, and
-// returns its path.
+// returns its path. A folder of e2e/tools may be a module of its own.
 func Tool(t testing.TB, pkg string, flags ...string) string {
 	t.Helper()
 	p, err := Build()
@@ -72,8 +72,16 @@ func Tool(t testing.TB, pkg string, flags ...string) string {
 	out := filepath.Join(bin, strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-"))
 	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", out}, flags...), pkg)...)
 	cmd.Dir = filepath.Join(filepath.Dir(bin), "tools")
+	if own := filepath.Join(cmd.Dir, pkg); isModule(own) {
+		cmd.Dir, cmd.Args[len(cmd.Args)-1] = own, "."
+	}
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", pkg, err, text)
 	}
 	return out
+}
+
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization/authorizer"
@@ -164,6 +165,9 @@ func FuzzPolicy(f *testing.F) {
 		}
 		if strings.Contains(resource+sub, "/") || resource == "*" || sub == "*" {
 			return // the path does not yield such
+		}
+		if !utf8.ValidString(urls) {
+			return // a policy is a file of YAML
 		}
 		r := &PolicyRule{Level: LevelMetadata, Users: list(users), UserGroups: list(groups), Verbs: list(verbs), Namespaces: list(namespaces), NonResourceURLs: list(urls)}
 		if resources != "" || names != "" {

@@ -23,8 +23,9 @@ type RequestHeaderConfig struct {
 	AllowedNames []string
 }
 
-// RequestHeader believes a front proxy that proves itself with a certificate.
-// Its headers are taken away afterwards.
+// RequestHeader believes a front proxy that proves itself with a certificate. The
+// headers are taken away afterwards, whoever sent them, so that nobody behind this
+// server believes them.
 func RequestHeader(bundle *CABundle, c RequestHeaderConfig) Request {
 	return RequestHeaderNow(bundle, func() *RequestHeaderConfig { return &c })
 }
@@ -42,6 +43,7 @@ func RequestHeaderNow(bundle *CABundle, now func() *RequestHeaderConfig) Request
 		return &Response{}, nil
 	}
 	return RequestFunc(func(r *http.Request) (*Response, error) {
+		defer now().drop(r.Header)
 		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 			return nil, nil
 		}
@@ -50,6 +52,35 @@ func RequestHeaderNow(bundle *CABundle, now func() *RequestHeaderConfig) Request
 		}
 		return now().user(r.Header), nil
 	})
+}
+
+// RemoteHeaders is how the usual headers about users begin, of which none is passed on.
+const RemoteHeaders = "X-Remote-"
+
+// drop takes the other headers away.
+func (c *RequestHeaderConfig) drop(h http.Header) {
+	for _, names := range [][]string{c.UsernameHeaders, c.UIDHeaders, c.GroupHeaders} {
+		for _, n := range names {
+			if !begins(n, RemoteHeaders) {
+				h.Del(n)
+			}
+		}
+	}
+	for _, p := range c.ExtraHeaderPrefixes {
+		if begins(p, RemoteHeaders) {
+			continue
+		}
+		for name := range h {
+			if begins(name, p) {
+				delete(h, name)
+			}
+		}
+	}
+}
+
+// begins reports whether a header's name has a prefix, in whatever case.
+func begins(name, prefix string) bool {
+	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }
 
 func (c *RequestHeaderConfig) user(h http.Header) *Response {
@@ -84,7 +115,7 @@ func (c *RequestHeaderConfig) extra(h http.Header) map[string][]string {
 	var extra map[string][]string
 	for _, prefix := range c.ExtraHeaderPrefixes {
 		for header, values := range h {
-			if len(header) < len(prefix) || !strings.EqualFold(header[:len(prefix)], prefix) {
+			if !begins(header, prefix) {
 				continue
 			}
 			key := strings.ToLower(header[len(prefix):])

@@ -178,6 +178,37 @@ func TestRequestHeader(t *testing.T) {
 	}
 }
 
+// Headers of other names than the usual ones are taken away as well, whoever sends them.
+func TestForeignRequestHeaders(t *testing.T) {
+	ca := newAuthority(t)
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	ca.write(t, file)
+	bundle, err := NewCABundle(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	auth := RequestHeader(bundle, RequestHeaderConfig{
+		UsernameHeaders: []string{"x-proxied-user"}, UIDHeaders: []string{"X-Proxied-Uid"}, GroupHeaders: []string{"X-Remote-Group", "X-Proxied-Group"},
+		ExtraHeaderPrefixes: []string{"x-proxied-extra-"},
+	})
+	for _, cert := range []*x509.Certificate{nil, ca.issue(t, pkix.Name{CommonName: "aggregator"}, nil)} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		for _, name := range []string{"X-Proxied-User", "X-Proxied-Uid", "X-Proxied-Group", "X-Proxied-Extra-Key", "X-Kept"} {
+			r.Header.Set(name, "v")
+		}
+		if r.TLS = nil; cert != nil {
+			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}
+		}
+		response, err := auth.AuthenticateRequest(r)
+		if (response != nil) != (cert != nil) || err != nil {
+			t.Errorf("%v, %v", response, err)
+		}
+		if len(r.Header) != 1 || r.Header.Get("X-Kept") == "" {
+			t.Errorf("%v is left", r.Header)
+		}
+	}
+}
+
 func BenchmarkX509(b *testing.B) {
 	ca := newAuthority(b)
 	file := filepath.Join(b.TempDir(), "ca.crt")

@@ -175,6 +175,9 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 	if s.Table == nil && readable(r.storage) {
 		s.Table = defaultTable{}
 	}
+	if t, ok := r.storage.(rest.TableRefuser); ok && t.RefusesTable() {
+		s.Table = nil
+	}
 	s.Deprecation = deprecation(g.Scheme, kind)
 	if d, ok := r.parent.(rest.Deprecated); ok && s.Deprecation == "" {
 		s.Deprecation = d.DeprecationWarning()

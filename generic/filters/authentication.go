@@ -93,7 +93,7 @@ func endConnection(w http.ResponseWriter, r *http.Request) {
 func dropCredentials(h http.Header) {
 	delete(h, "Authorization")
 	for name := range h {
-		if strings.HasPrefix(name, "X-Remote-") {
+		if strings.HasPrefix(name, authentication.RemoteHeaders) {
 			delete(h, name)
 		}
 	}

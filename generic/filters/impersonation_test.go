@@ -44,7 +44,7 @@ func impersonate(authz authorizer.Authorizer, requestor *user.Info, h http.Heade
 }
 
 func TestConstrainedImpersonation(t *testing.T) {
-	agent := &user.Info{Name: "system:serviceaccount:n:agent", Groups: []string{user.AllAuthenticated}, Extra: map[string][]string{nodeNameExtra: {"here"}}}
+	agent := &user.Info{Name: "system:serviceaccount:n:agent", Groups: []string{user.AllAuthenticated}, Extra: map[string][]string{user.NodeNameKey: {"here"}}}
 	for _, c := range []struct {
 		name    string
 		headers []string
@@ -71,6 +71,37 @@ func TestConstrainedImpersonation(t *testing.T) {
 		as, code := impersonate(&constrained{}, agent, h)
 		if code != c.code || (as == nil) != (c.groups == nil) || as != nil && !slices.Equal(as.Groups, c.groups) {
 			t.Errorf("%s: %+v, %d", c.name, as, code)
+		}
+	}
+}
+
+// ownNode allows whoever asks to act as the node that they run on.
+type ownNode struct{}
+
+func (ownNode) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.Verb == "impersonate:associated-node" || strings.HasPrefix(a.Verb, "impersonate-on:associated-node:") {
+		return authorizer.Allow, "", nil
+	}
+	return authorizer.NoOpinion, "", nil
+}
+
+// Who may act as the node of its pod is not allowed to act as others.
+func TestAssociatedNode(t *testing.T) {
+	const account, key = "system:serviceaccount:n:agent", user.NodeNameKey
+	for _, c := range []struct {
+		name, as  string
+		requestor *user.Info
+		allowed   bool
+	}{
+		{"its own", "system:node:here", &user.Info{Name: account, Extra: map[string][]string{key: {"here"}}}, true},
+		{"another", "system:node:there", &user.Info{Name: account, Extra: map[string][]string{key: {"here"}}}, false},
+		{"one of two", "system:node:here", &user.Info{Name: account, Extra: map[string][]string{key: {"here", "there"}}}, false},
+		{"without a node", "system:node:here", &user.Info{Name: account}, false},
+		{"of no service account", "system:node:here", &user.Info{Name: "bob", Extra: map[string][]string{key: {"here"}}}, false},
+	} {
+		h := http.Header{impersonateUser: {c.as}}
+		if as, _ := impersonate(ownNode{}, c.requestor, h); (as != nil) != c.allowed {
+			t.Errorf("%s: %+v", c.name, as)
 		}
 	}
 }

@@ -19,7 +19,6 @@ const (
 	// Names of the modes for nodes.
 	associatedNode = "associated-node"
 	arbitraryNode  = "arbitrary-node"
-	nodeNameExtra  = "authentication.kubernetes.io/node-name"
 	// maxRemembered bounds the memory of who impersonates in which mode.
 	maxRemembered = 1024
 )
@@ -86,7 +85,7 @@ func isAssociatedNode(requestor, wanted *user.Info) bool {
 	if _, _, ok := user.ServiceAccount(requestor.Name); !ok || !isNode(requestor, wanted) {
 		return false
 	}
-	nodes := requestor.Extra[nodeNameExtra]
+	nodes := requestor.Extra[user.NodeNameKey]
 	return len(nodes) == 1 && nodeUserPrefix+nodes[0] == wanted.Name
 }
 
@@ -180,7 +179,7 @@ func (m *impersonationModes) permit(e *exchange, mode *impersonationMode, wanted
 		a.User, a.Verb, a.APIVersion, a.ResourceRequest = e.User, verb, "v1", true
 		if mode.name != "" {
 			if reason := unconstrained(&a); reason != "" {
-				return forbiddenError(&a, reason)
+				return authorization.Forbidden(&a, reason)
 			}
 		}
 		if err := m.ask(e, &a); err != nil {
@@ -235,5 +234,5 @@ func (m *impersonationModes) ask(e *exchange, a *authorizer.Attributes) *apierro
 	if decision == authorizer.Allow && err == nil {
 		return nil
 	}
-	return forbiddenError(a, reason)
+	return authorization.Forbidden(a, reason)
 }

@@ -17,7 +17,7 @@ func hostile(random *rand.Rand) *http.Request {
 	word := func() string {
 		return strings.Repeat(string(rune('a'+random.IntN(26))), 1+random.IntN(300)) + fmt.Sprint(random.Uint32())
 	}
-	methods := []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW", "get"}
+	methods := []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get", word()}
 	path := "/apis/" + word() + "/" + word() + "/namespaces/" + word() + "/" + word() + "/" + word() + "/" + word()
 	switch random.IntN(5) {
 	case 0:
@@ -29,7 +29,7 @@ func hostile(random *rand.Rand) *http.Request {
 	}
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.Method = methods[random.IntN(len(methods))]
-	r.URL.RawQuery = []string{"", "watch=1", "dryRun=All", "limit=" + word(), "timeout=" + word()}[random.IntN(5)]
+	r.URL.RawQuery = []string{"", "watch=1", "dryRun=All", "limit=" + word(), "timeout=" + word(), "timeout=1ns"}[random.IntN(6)]
 	r.Header.Set("User-Agent", word())
 	r.Header.Set("Authorization", "Bearer "+[]string{"wrong", "alice", "admin", "granted"}[random.IntN(4)])
 	return r

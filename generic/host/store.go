@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
@@ -31,6 +32,8 @@ type Store struct {
 	providers *encryption.Providers
 	// failed is closed when the storage stopped by itself; nil where it cannot.
 	failed <-chan struct{}
+	// collectors are the embedded etcd's metrics.
+	collectors []prometheus.Collector
 }
 
 // cluster is an open etcd and the hub of its resources.
@@ -65,11 +68,11 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		backend := memory.New()
 		s.cluster = &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}
 	case o.Embedded():
-		server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dataDir, "etcd"), Leases: o.Leases()})
+		server, err := embedded.Start(ctx, o.EmbeddedConfig(filepath.Join(dataDir, "etcd")))
 		if err != nil {
 			return nil, err
 		}
-		s.failed = server.Done()
+		s.failed, s.collectors = server.Done(), server.Collectors()
 		s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
 	default:
 		if s.cluster, err = dial(ctx, o, o.Servers); err != nil {
@@ -176,7 +179,7 @@ func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Object
 	for _, check := range s.providers.Checks() {
 		c.HealthChecks = append(c.HealthChecks, server.NamedCheck(check.Name, check.Check))
 	}
-	for _, collector := range s.providers.Metrics().Collectors() {
+	for _, collector := range append(s.collectors, s.providers.Metrics().Collectors()...) {
 		if err := c.Metrics.Register(collector); err != nil {
 			return nil, err
 		}

@@ -88,12 +88,36 @@ func (m *Manager) Apply(live, applied runtime.Object, manager string, force bool
 // of the live one. It changes the new object and returns it. Where fields cannot
 // be tracked, the object has no managed fields afterwards.
 func (m *Manager) Update(live, obj runtime.Object, manager string) runtime.Object {
+	live = dropFlood(live, obj)
 	if m.update(live, obj, manager) {
 		return obj
 	}
 	obj = m.options.Library.UpdateNoErrors(live, obj, manager)
 	m.dropOtherGroups(obj)
 	return obj
+}
+
+// maxEntries bounds the entries that a client may send: the library takes time with
+// the square of their number, a minute with what fits into a request. Objects have
+// a dozen.
+const maxEntries = 1000
+
+// dropFlood drops entries that are too many to be tracked: those that a client sent,
+// so that those of the live object count, and, on a copy, those of the live object,
+// which another server stored. It returns the live object, or the copy.
+func dropFlood(live, obj runtime.Object) runtime.Object {
+	if after, err := meta.Accessor(obj); err == nil && len(after.GetManagedFields()) > maxEntries {
+		after.SetManagedFields(nil)
+	}
+	before, err := meta.Accessor(live)
+	if err != nil || len(before.GetManagedFields()) <= maxEntries {
+		return live
+	}
+	live = live.DeepCopyObject()
+	if before, err = meta.Accessor(live); err == nil {
+		before.SetManagedFields(nil)
+	}
+	return live
 }
 
 // dropOtherGroups drops the entries of another group: a kind that two groups show

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math/rand"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/kubernetes/scheme"
+	clientgo "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
@@ -25,7 +27,21 @@ import (
 	"triplane/generic/openapi/models"
 )
 
-var typeConverter = openapi.NewTypeConverter(&models.Source{}, scheme.Scheme)
+var (
+	// knownTypes are the built-in kinds and the CRD.
+	knownTypes    = newScheme()
+	typeConverter = openapi.NewTypeConverter(&models.Source{}, knownTypes)
+)
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgo.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}
 
 // sameVersion converts nothing: all objects of these tests are of one version.
 type sameVersion struct{ *runtime.Scheme }
@@ -41,7 +57,7 @@ func newManager(t testing.TB, kind schema.GroupVersionKind, subresource string, 
 	t.Helper()
 	filters := map[fieldpath.APIVersion]fieldpath.Filter{}
 	o := Options{Types: typeConverter, Kind: kind, Subresource: subresource, New: func() runtime.Object {
-		obj, err := scheme.Scheme.New(kind)
+		obj, err := knownTypes.New(kind)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +67,7 @@ func newManager(t testing.TB, kind schema.GroupVersionKind, subresource string, 
 		o.Ignore = fieldpath.NewExcludeSetFilter(ignore)
 		filters[fieldpath.APIVersion(kind.GroupVersion().String())] = o.Ignore
 	}
-	s := sameVersion{scheme.Scheme}
+	s := sameVersion{knownTypes}
 	var err error
 	o.Library, err = library.NewDefaultFieldManager(typeConverter, s, s, s, kind, kind.GroupVersion(), subresource, filters)
 	if err != nil {
@@ -121,6 +137,7 @@ func filler(seed int64) *randfill.Filler {
 				*v = intstr.FromString("http")
 			}
 		},
+		func(v *apiextensionsv1.JSON, c randfill.Continue) { v.Raw = []byte([]string{`1`, `"a"`, `{"b":[1]}`}[c.Intn(3)]) },
 		func(r *runtime.RawExtension, _ randfill.Continue) { r.Raw = []byte(`{"a":{"b":1},"c":[1,"x"]}`) },
 		// Few different strings, so that lists have items in common.
 		func(s *string, c randfill.Continue) { *s = []string{"", "a", "b", "c", "d", "e"}[c.Intn(6)] },
@@ -154,8 +171,8 @@ func change(f *randfill.Filler, r *rand.Rand, obj runtime.Object) {
 func TestUpdatesAreAsTheLibrarys(t *testing.T) {
 	const rounds = 8
 	short, long := 0, 0
-	for kind := range scheme.Scheme.AllKnownTypes() {
-		obj, err := scheme.Scheme.New(kind)
+	for kind := range knownTypes.AllKnownTypes() {
+		obj, err := knownTypes.New(kind)
 		if _, notMeta := meta.Accessor(obj); err != nil || notMeta != nil || strings.HasSuffix(kind.Kind, "List") || kind.Version == runtime.APIVersionInternal {
 			continue
 		}
@@ -194,5 +211,32 @@ func TestUpdatesAreAsTheLibrarys(t *testing.T) {
 	t.Logf("%d of %d updates went the short way", short, short+long)
 	if short < long {
 		t.Errorf("only %d of %d updates went the short way", short, short+long)
+	}
+}
+
+// Entries beyond what can be tracked are as if they had not been sent.
+func TestFloodOfEntries(t *testing.T) {
+	m := newManager(t, configMapKind, "", nil)
+	var flood []metav1.ManagedFieldsEntry
+	for i := range maxEntries + 1 {
+		flood = append(flood, entry(fmt.Sprint("m", i), "v1", fmt.Sprintf(`{"f:data":{"f:k%d":{}}}`, i)))
+	}
+	live := configMap(map[string]string{"a": "x"}, entry("one", "v1", `{"f:data":{".":{},"f:a":{}}}`))
+	owners := func(obj runtime.Object) (all []string) {
+		for _, e := range obj.(metav1.Object).GetManagedFields() {
+			all = append(all, e.Manager+" "+e.FieldsV1.GetRawString())
+		}
+		return all
+	}
+	want := owners(m.Update(live, configMap(map[string]string{"a": "y"}), "two"))
+	if got := owners(m.Update(live, configMap(map[string]string{"a": "y"}, flood...), "two")); len(want) != 2 || !slices.Equal(got, want) {
+		t.Errorf("owners are %q, want %q", got, want)
+	}
+	stored := configMap(map[string]string{"a": "x"}, flood...)
+	if got := m.Update(stored, configMap(map[string]string{"a": "y"}), "two").(metav1.Object).GetManagedFields(); len(got) > maxUpdaters {
+		t.Errorf("%d entries are left", len(got))
+	}
+	if len(stored.ManagedFields) != len(flood) {
+		t.Error("the live object was changed")
 	}
 }

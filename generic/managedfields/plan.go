@@ -84,7 +84,7 @@ func (p *planner) plan(t reflect.Type, ref schema.TypeRef) *node {
 	}
 	if value.TypeReflectEntryOf(t).CanConvertToUnstructured() {
 		n.kind = opaque
-		n.safe = atom.Scalar != nil && atom.Map == nil && atom.List == nil && plainOpaque(t, *atom.Scalar)
+		n.safe = fitsAnything(atom) || atom.Scalar != nil && atom.Map == nil && atom.List == nil && plainOpaque(t, *atom.Scalar)
 		return n
 	}
 	if t.Kind() == reflect.Pointer {
@@ -93,6 +93,16 @@ func (p *planner) plan(t reflect.Type, ref schema.TypeRef) *node {
 	}
 	p.fill(n, t, atom)
 	return n
+}
+
+// fitsAnything reports the types of any JSON value, which is owned as a whole.
+func fitsAnything(a schema.Atom) bool {
+	untyped := func(ref schema.TypeRef) bool {
+		return ref.NamedType != nil && (*ref.NamedType == "__untyped_atomic_" || *ref.NamedType == "__untyped_deduced_")
+	}
+	return a.Scalar != nil && *a.Scalar == schema.Untyped &&
+		a.List != nil && a.List.ElementRelationship == schema.Atomic && untyped(a.List.ElementType) &&
+		a.Map != nil && len(a.Map.Fields) == 0 && untyped(a.Map.ElementType)
 }
 
 // plainOpaque reports the types whose JSON always is null or a scalar of the

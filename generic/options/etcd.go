@@ -11,6 +11,7 @@ import (
 
 	"triplane/generic/egress"
 	"triplane/generic/storage"
+	"triplane/generic/storage/embedded"
 	"triplane/generic/storage/etcd"
 )
 
@@ -42,12 +43,26 @@ type Etcd struct {
 	// objects that are in no cache, and the same sizes of databases; 0 shows none.
 	CountPollPeriod, SizePollInterval time.Duration
 
+	// EmbeddedQuotaBytes, EmbeddedSnapshotCount and EmbeddedAutoDefragmentation are settings of
+	// the embedded etcd: how much it may hold, after how many writes its log is cut, and whether
+	// a database file of which more than half is free is written anew.
+	EmbeddedQuotaBytes          int64
+	EmbeddedSnapshotCount       uint64
+	EmbeddedAutoDefragmentation bool
+
 	// Dial connects to etcd; nil is directly.
 	Dial egress.Dial
 }
 
 // defaultCheckTimeout bounds health checks where no other time is given.
 const defaultCheckTimeout = 2 * time.Second
+
+const (
+	// minQuota is somewhat more than an empty store takes.
+	minQuota = 4 << 20
+	// A log that is cut all the time, or read for minutes, is a mistake.
+	minSnapshotCount, maxSnapshotCount = 100, 1_000_000
+)
 
 // NewEtcd returns the defaults.
 func NewEtcd() *Etcd {
@@ -62,6 +77,10 @@ func NewEtcd() *Etcd {
 		EventTTL:                time.Hour,
 		CountPollPeriod:         time.Minute,
 		SizePollInterval:        30 * time.Second,
+
+		EmbeddedQuotaBytes:          embedded.DefaultQuotaBytes,
+		EmbeddedSnapshotCount:       embedded.DefaultSnapshotCount,
+		EmbeddedAutoDefragmentation: true,
 	}
 }
 
@@ -94,6 +113,12 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"How long /metrics shows the same sizes of etcd's databases. 0 shows none.")
 	fs.DurationVar(&o.InitializationTimeout, "storage-initialization-timeout", o.InitializationTimeout,
 		"How long to try to reach etcd at the start before giving up.")
+	fs.Int64Var(&o.EmbeddedQuotaBytes, "embedded-etcd-quota-bytes", o.EmbeddedQuotaBytes,
+		"How many bytes the embedded etcd may have in use. Writes that do not fit are refused; before, old revisions are dropped.")
+	fs.Uint64Var(&o.EmbeddedSnapshotCount, "embedded-etcd-snapshot-count", o.EmbeddedSnapshotCount,
+		"After how many writes the embedded etcd cuts its log: a start reads again what is in it.")
+	fs.BoolVar(&o.EmbeddedAutoDefragmentation, "embedded-etcd-auto-defragmentation", o.EmbeddedAutoDefragmentation,
+		"Write the database file of the embedded etcd anew when more than half of it, and of 64 MiB, is free. Requests wait meanwhile.")
 }
 
 // Validate returns what is wrong.
@@ -125,7 +150,31 @@ func (o *Etcd) Validate() []error {
 	if o.CompactionInterval < 0 || o.HealthCheckTimeout < 0 || o.ReadyCheckTimeout < 0 || o.InitializationTimeout < 0 || o.LeaseReuseSeconds < 0 || o.CountPollPeriod < 0 || o.SizePollInterval < 0 {
 		errs = append(errs, fmt.Errorf("the times of the etcd flags cannot be negative"))
 	}
+	return append(errs, o.validateEmbedded()...)
+}
+
+// validateEmbedded returns what is wrong with the settings of the embedded etcd.
+func (o *Etcd) validateEmbedded() []error {
+	var errs []error
+	if o.EmbeddedQuotaBytes < minQuota {
+		errs = append(errs, fmt.Errorf("--embedded-etcd-quota-bytes must be at least %d", minQuota))
+	}
+	if o.EmbeddedSnapshotCount < minSnapshotCount || o.EmbeddedSnapshotCount > maxSnapshotCount {
+		errs = append(errs, fmt.Errorf("--embedded-etcd-snapshot-count must be between %d and %d", minSnapshotCount, maxSnapshotCount))
+	}
+	defaults := NewEtcd()
+	if !o.Embedded() && (o.EmbeddedQuotaBytes != defaults.EmbeddedQuotaBytes || o.EmbeddedSnapshotCount != defaults.EmbeddedSnapshotCount || !o.EmbeddedAutoDefragmentation) {
+		errs = append(errs, fmt.Errorf("the flags --embedded-etcd-… are of no use with --etcd-servers"))
+	}
 	return errs
+}
+
+// EmbeddedConfig is that of an embedded etcd in a directory.
+func (o *Etcd) EmbeddedConfig(dir string) embedded.Config {
+	return embedded.Config{
+		Dir: dir, Leases: o.Leases(), QuotaBytes: o.EmbeddedQuotaBytes, SnapshotCount: o.EmbeddedSnapshotCount,
+		KeepFragmented: !o.EmbeddedAutoDefragmentation,
+	}
 }
 
 // Complete sets what was left open: a timeout of 0 is the default one.

@@ -74,10 +74,27 @@ func writeError(err error) error {
 	switch {
 	case errors.As(err, &transform):
 		return apierrors.NewInternalError(transform)
+	case errors.Is(err, storage.ErrNoSpace):
+		return noSpace()
 	case errors.Is(err, storage.ErrUnavailable):
 		return apierrors.NewTimeoutError("storage did not answer, the request may have been completed", 0)
 	}
 	return err
+}
+
+// noSpaceError is what a write answers that the store has no room for. Trying again is of no
+// use before something is deleted.
+type noSpaceError struct{ *apierrors.StatusError }
+
+func (noSpaceError) Unwrap() error { return storage.ErrNoSpace }
+
+func noSpace() error {
+	return noSpaceError{&apierrors.StatusError{ErrStatus: metav1.Status{
+		Status:  metav1.StatusFailure,
+		Code:    http.StatusInsufficientStorage,
+		Reason:  "InsufficientStorage",
+		Message: "the store is full: objects can be read and deleted, but not written before some are deleted",
+	}}}
 }
 
 // stoppedError asks the client to try again when the cache is replaced by another

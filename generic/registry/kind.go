@@ -215,6 +215,8 @@ type UpdateSubresource[T Object] struct {
 	ResetFields rest.ResetFields
 	// UpdateOnly leaves out get and patch (namespaces/finalize).
 	UpdateOnly bool
+	// NoTable answers 406 to clients that accept only tables.
+	NoTable bool
 }
 
 // StatusSubresource declares what an update of "status" may change and must

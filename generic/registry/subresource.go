@@ -58,6 +58,9 @@ func (u subresourceUpdater[T]) ConvertToTable(ctx context.Context, obj runtime.O
 	return u.store.ConvertToTable(ctx, obj, opts)
 }
 
+// RefusesTable implements rest.TableRefuser.
+func (u subresourceUpdater[T]) RefusesTable() bool { return u.sub.NoTable }
+
 // Update implements rest.Updater. Subresources never create.
 func (u subresourceUpdater[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, _ rest.ValidateObjectFunc,
 	validate rest.ValidateObjectUpdateFunc, _ bool, opts *metav1.UpdateOptions) (runtime.Object, bool, error) {

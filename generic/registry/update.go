@@ -131,16 +131,29 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 }
 
 func (u *update[T]) checkPreconditions(ctx context.Context, old T) error {
-	p := u.info.Preconditions()
+	return u.store.checkPreconditions(ctx, u.name, u.key, old, u.info.Preconditions())
+}
+
+// CheckPreconditions returns a conflict where a stored object is not the one that is
+// meant; nil preconditions mean any.
+func (s *Store[T]) CheckPreconditions(ctx context.Context, obj T, p *metav1.Preconditions) error {
+	key, err := s.key(obj.GetNamespace(), obj.GetName())
+	if err != nil {
+		return err
+	}
+	return s.checkPreconditions(ctx, obj.GetName(), key, obj, p)
+}
+
+func (s *Store[T]) checkPreconditions(ctx context.Context, name, key string, obj T, p *metav1.Preconditions) error {
 	if p == nil {
 		return nil
 	}
-	r := u.store.requested(ctx)
-	if p.UID != nil && *p.UID != old.GetUID() {
-		return preconditionFailed(r, u.name, u.key, "UID", *p.UID, old.GetUID())
+	r := s.requested(ctx)
+	if p.UID != nil && *p.UID != obj.GetUID() {
+		return preconditionFailed(r, name, key, "UID", *p.UID, obj.GetUID())
 	}
-	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
-		return preconditionFailed(r, u.name, u.key, "ResourceVersion", *p.ResourceVersion, old.GetResourceVersion())
+	if p.ResourceVersion != nil && *p.ResourceVersion != obj.GetResourceVersion() {
+		return preconditionFailed(r, name, key, "ResourceVersion", *p.ResourceVersion, obj.GetResourceVersion())
 	}
 	return nil
 }

@@ -29,6 +29,11 @@ func (f UpdateFunc) UpdatedObject(ctx context.Context, old runtime.Object) (runt
 // (nil for the main resource): pods/binding, eviction. change may be called
 // several times, on a copy of its own each time.
 func (s *Store[T]) Modify(ctx context.Context, name string, sub *UpdateSubresource[T], dryRun bool, change func(T) error) (T, error) {
+	return s.Replace(ctx, name, sub, dryRun, func(obj T) (T, error) { return obj, change(obj) })
+}
+
+// Replace is Modify with a change that may return another object.
+func (s *Store[T]) Replace(ctx context.Context, name string, sub *UpdateSubresource[T], dryRun bool, change func(T) (T, error)) (T, error) {
 	var none T
 	u := &update[T]{store: s, sub: sub, name: name, dryRun: dryRun,
 		info: UpdateFunc(func(_ context.Context, old runtime.Object) (runtime.Object, error) {
@@ -36,7 +41,7 @@ func (s *Store[T]) Modify(ctx context.Context, name string, sub *UpdateSubresour
 			if !ok {
 				return nil, errNotOfKind(old, s.kind.Hub)
 			}
-			return obj, change(obj)
+			return change(obj)
 		})}
 	updated, _, err := u.run(ctx)
 	if err != nil {

@@ -24,6 +24,9 @@ var (
 	// ErrUnavailable says that the backend did not answer: it cannot be reached,
 	// has no leader or is overloaded.
 	ErrUnavailable = errors.New("storage: the backend is unavailable")
+	// ErrNoSpace says that the backend has no room for a write. Nothing has been
+	// written; reads and deletions work.
+	ErrNoSpace = errors.New("storage: no room is left in the store")
 	// ErrTooSlow ends the watch of a client that does not keep up.
 	ErrTooSlow = errors.New("storage: watcher is too slow")
 	// ErrStopped ends a watch when its cache is dropped or shut down.

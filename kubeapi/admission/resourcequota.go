@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,8 +12,6 @@ import (
 	"triplane/generic/admission"
 	"triplane/generic/admission/configuration"
 	"triplane/generic/configfile"
-	"triplane/generic/registry"
-	"triplane/generic/request"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/quota"
 )
@@ -112,22 +109,18 @@ func before(a *admission.Attributes) runtime.Object {
 // spend charges all quotas, or none as far as can be foreseen: what was read may
 // be old, but what is written is checked again.
 func (r *resourceQuota) spend(ctx context.Context, a *admission.Attributes, quotas []*corev1.ResourceQuota, charge corev1.ResourceList) error {
-	store, ok := r.stores.Find(core("resourcequotas")).(*registry.Store[*corev1.ResourceQuota])
-	if !ok {
-		return apierrors.NewInternalError(fmt.Errorf("no storage for %s", schema.GroupResource{Resource: "resourcequotas"}))
-	}
 	for _, q := range quotas {
 		// Charging none before one refuses; a quota that seems exceeded is asked
 		// for its present use.
 		if _, err := quota.Spend(q.DeepCopy(), charge); err == nil || len(quotas) == 1 {
 			continue
 		}
-		if err := r.charge(ctx, a, store, q.Name, charge, true); err != nil {
+		if err := r.charge(ctx, a, q.Name, charge, true); err != nil {
 			return err
 		}
 	}
 	for _, q := range quotas {
-		if err := r.charge(ctx, a, store, q.Name, charge, a.DryRun); err != nil {
+		if err := r.charge(ctx, a, q.Name, charge, a.DryRun); err != nil {
 			return err
 		}
 	}
@@ -136,9 +129,9 @@ func (r *resourceQuota) spend(ctx context.Context, a *admission.Attributes, quot
 
 // charge writes what is used of a quota then. A quota that is gone counts
 // nothing.
-func (r *resourceQuota) charge(ctx context.Context, a *admission.Attributes, store *registry.Store[*corev1.ResourceQuota], name string, charge corev1.ResourceList, dryRun bool) error {
+func (r *resourceQuota) charge(ctx context.Context, a *admission.Attributes, name string, charge corev1.ResourceList, dryRun bool) error {
 	var refusal error
-	_, err := store.Modify(request.WithNamespace(ctx, a.Namespace), name, store.Kind().Status, dryRun, func(q *corev1.ResourceQuota) error {
+	_, err := group.ModifyStatus(ctx, r.stores, core("resourcequotas"), a.Namespace, name, dryRun, func(q *corev1.ResourceQuota) error {
 		if _, err := quota.Spend(q, charge); err != nil {
 			refusal = forbidden(a, "%w", err)
 			return refusal

@@ -57,7 +57,7 @@ func signingRequestKind() registry.Kind[*csr] {
 		Status: &registry.StatusSubresource[*csr]{
 			PrepareForUpdate: prepareStatus,
 			ValidateUpdate:   validateStatusUpdate,
-			ResetFields:      strategy.ResetPaths(v1, strategy.Path{"spec"}),
+			ResetFields:      strategy.ResetPaths(v1, strategy.Path{"spec"}, strategy.Path{"status", "conditions"}),
 		},
 	}
 }
@@ -81,7 +81,27 @@ func prepareCreate(ctx context.Context, r *csr) {
 // prepareStatus lets signers write what they do; approval stays as it is.
 func prepareStatus(_ context.Context, r, old *csr) {
 	r.Spec = old.Spec
+	for _, t := range approvals() {
+		keepConditions(r, old, t)
+	}
 	stamp(r, old)
+}
+
+// keepConditions leaves the conditions of a type as they were, where there are as many.
+func keepConditions(r, old *csr, t certificatesv1.RequestConditionType) {
+	if count(r, t) != count(old, t) {
+		return
+	}
+	was := old.Status.Conditions
+	for i := range r.Status.Conditions {
+		if r.Status.Conditions[i].Type != t {
+			continue
+		}
+		for was[0].Type != t {
+			was = was[1:]
+		}
+		r.Status.Conditions[i], was = was[0], was[1:]
+	}
 }
 
 // prepareApproval lets approvers write conditions and nothing else.

@@ -26,6 +26,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 				return validateUpdate(r, old)
 			},
 			ResetFields: strategy.ResetPaths(v1, strategy.Path{"spec"}, strategy.Path{"status", "certificate"}),
+			NoTable:     true,
 		}))
 	}
 	group.AddGated(b, gateTrustBundle, trustBundleKind())

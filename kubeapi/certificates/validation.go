@@ -75,8 +75,11 @@ func checkRequest(request []byte) error {
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
 		return errors.New("PEM block type must be CERTIFICATE REQUEST")
 	}
-	_, err := x509.ParseCertificateRequest(block.Bytes)
-	return err
+	parsed, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return err
+	}
+	return parsed.CheckSignature()
 }
 
 func validateSigner(name string, path *field.Path) field.ErrorList {
@@ -194,7 +197,7 @@ func validateUpdate(r, old *csr) field.ErrorList {
 		errs = append(errs, validateCertificate(r.Status.Certificate)...)
 	}
 	for _, t := range []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed} {
-		if has(old, t) && !has(r, t) {
+		if count(old, t) > count(r, t) {
 			errs = append(errs, field.Forbidden(conditions, fmt.Sprintf("updates may not remove a condition of type %q", t)))
 		}
 	}
@@ -203,8 +206,8 @@ func validateUpdate(r, old *csr) field.ErrorList {
 
 func validateStatusUpdate(_ context.Context, r, old *csr) field.ErrorList {
 	errs := validateUpdate(r, old)
-	for _, t := range []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied} {
-		if has(r, t) && !has(old, t) {
+	for _, t := range approvals() {
+		if count(r, t) > count(old, t) {
 			errs = append(errs, field.Forbidden(field.NewPath("status", "conditions"), fmt.Sprintf("updates may not add a condition of type %q", t)))
 		}
 	}
@@ -214,11 +217,17 @@ func validateStatusUpdate(_ context.Context, r, old *csr) field.ErrorList {
 	return errs
 }
 
-func has(r *csr, t certificatesv1.RequestConditionType) bool {
+// approvals are the types of conditions that approvers write.
+func approvals() []certificatesv1.RequestConditionType {
+	return []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied}
+}
+
+func count(r *csr, t certificatesv1.RequestConditionType) int {
+	n := 0
 	for _, c := range r.Status.Conditions {
 		if c.Type == t {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }

@@ -34,6 +34,9 @@ func (nodeProxy) NewConnectOptions() (runtime.Object, bool, string) {
 
 // Connect implements rest.Connecter.
 func (c nodeProxy) Connect(ctx context.Context, id string, opts runtime.Object, r rest.Responder) (http.Handler, error) {
+	if id == "" {
+		return nil, apierrors.NewBadRequest("name must be provided")
+	}
 	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q", id))
@@ -54,5 +57,5 @@ func (c nodeProxy) Connect(ctx context.Context, id string, opts runtime.Object, 
 	if own := c.kubelets.PortOf(n); port == "" || port == own {
 		return proxy.ToKubelet(c.kubelets, host, ip, own, x.Path, r), nil
 	}
-	return proxy.To(proxy.Pinned(c.kubelets.Dial(), ip), scheme, host, port, x.Path, r), nil
+	return proxy.To(proxy.Pinned(c.kubelets.Dial(), ip), scheme, host, port, x.Path, r)
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -161,15 +162,9 @@ func (t tokenRequests) issue(ctx context.Context, req *authenticationv1.TokenReq
 	return req, nil
 }
 
+// forThisServer reports whether a token is for this server and for nobody else.
 func (t tokenRequests) forThisServer(audiences []string) bool {
-	for _, a := range audiences {
-		for _, own := range t.audiences {
-			if a == own {
-				return true
-			}
-		}
-	}
-	return false
+	return !slices.ContainsFunc(audiences, func(a string) bool { return !slices.Contains(t.audiences, a) })
 }
 
 // bind finds the object that the token shall live and die with.

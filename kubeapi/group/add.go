@@ -48,6 +48,9 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 		}
 	}
 	b.deps.Stores.Put(gr, store)
+	if kind.Status != nil && len(served) > 0 {
+		b.deps.Stores.keepFields(gr, newStatusFields(&b.deps, served[0], kind.Names.Plural, store.Storage(served[0])))
+	}
 	return store
 }
 

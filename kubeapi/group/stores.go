@@ -24,11 +24,12 @@ import (
 type Stores struct {
 	mu     sync.RWMutex
 	byName map[schema.GroupResource]rest.Storage
+	fields map[schema.GroupResource]statusFields
 }
 
 // NewStores returns an empty directory.
 func NewStores() *Stores {
-	return &Stores{byName: map[schema.GroupResource]rest.Storage{}}
+	return &Stores{byName: map[schema.GroupResource]rest.Storage{}, fields: map[schema.GroupResource]statusFields{}}
 }
 
 // Put enters the storage of a resource.

@@ -13,7 +13,11 @@ var v1 = resourcev1.SchemeGroupVersion
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, resourcev1.GroupName, "v1", "v1beta2", "v1beta1", "v1alpha3")
 	group.Add(b, deviceClassKind())
-	group.Add(b, resourceClaimKind(d.Stores))
+	var access *statusAccess
+	if d.Gate(gateStatusAccess) {
+		access = &statusAccess{d.Authorizer}
+	}
+	group.Add(b, resourceClaimKind(d.Stores, access))
 	group.Add(b, claimTemplateKind(d.Stores))
 	group.Add(b, resourceSliceKind())
 	group.AddGated(b, gateTaintRules, taintRuleKind())

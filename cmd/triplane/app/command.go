@@ -18,6 +18,7 @@ Usage:
   triplane [flags]
   triplane etcd [flags]          runs an etcd, with etcd's own flags; so does the program under the name etcd
   triplane envtest-assets DIR    lays out the programs that envtest of controller-runtime looks for
+  triplane kubeconfig [flags]    writes the administrator's kubeconfig of a data directory, for clients elsewhere
 `
 
 // Parse reads a command line. It returns nil options where the command line

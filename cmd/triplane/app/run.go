@@ -46,8 +46,8 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 	return s, nil
 }
 
-// Run starts a server, prints where it is, and serves until ctx ends. It returns
-// nil after a shutdown that was asked for.
+// Run starts a server, prints where it is and notifies systemd, and serves until ctx ends. It
+// returns nil after a shutdown that was asked for.
 func Run(ctx context.Context, o *Options) error {
 	begun := time.Now()
 	s, err := start(ctx, o)
@@ -55,7 +55,11 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 	worker.Go(func() {
-		if s.running.AwaitReady(ctx) == nil && o.Out != nil {
+		if s.running.AwaitReady(ctx) != nil {
+			return
+		}
+		notifyReady(ctx)
+		if o.Out != nil {
 			s.greet(o.Out, time.Since(begun))
 		}
 	})

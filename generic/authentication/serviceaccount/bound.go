@@ -15,10 +15,9 @@ const deletionGrace = time.Minute
 
 // Keys of what a user's extra says about the token.
 const (
-	podNameKey  = "authentication.kubernetes.io/pod-name"
-	podUIDKey   = "authentication.kubernetes.io/pod-uid"
-	nodeNameKey = "authentication.kubernetes.io/node-name"
-	nodeUIDKey  = "authentication.kubernetes.io/node-uid"
+	podNameKey = "authentication.kubernetes.io/pod-name"
+	podUIDKey  = "authentication.kubernetes.io/pod-uid"
+	nodeUIDKey = "authentication.kubernetes.io/node-uid"
 )
 
 // checkBound looks whether the account and the bound object are still those of
@@ -72,7 +71,7 @@ func userOf(c *claims) *user.Info {
 		u.Extra[podUIDKey] = []string{b.Pod.UID}
 	}
 	if b.Node != nil {
-		u.Extra[nodeNameKey] = []string{b.Node.Name}
+		u.Extra[user.NodeNameKey] = []string{b.Node.Name}
 		if b.Node.UID != "" {
 			u.Extra[nodeUIDKey] = []string{b.Node.UID}
 		}

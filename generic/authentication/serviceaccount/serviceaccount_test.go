@@ -155,9 +155,9 @@ func TestBoundTokens(t *testing.T) {
 	}{
 		{name: "plain"},
 		{name: "old issuer", issuer: "https://old"},
-		{name: "pod on a node", change: func(r *Request) { r.Pod, r.Node = &Ref{"p", "2"}, &Ref{"m", "4"} }, extra: []string{podNameKey, podUIDKey, nodeNameKey, nodeUIDKey}},
+		{name: "pod on a node", change: func(r *Request) { r.Pod, r.Node = &Ref{"p", "2"}, &Ref{"m", "4"} }, extra: []string{podNameKey, podUIDKey, user.NodeNameKey, nodeUIDKey}},
 		{name: "secret", change: func(r *Request) { r.Secret = &Ref{"s", "3"} }},
-		{name: "node", change: func(r *Request) { r.Node = &Ref{"m", "4"} }, extra: []string{nodeNameKey, nodeUIDKey}},
+		{name: "node", change: func(r *Request) { r.Node = &Ref{"m", "4"} }, extra: []string{user.NodeNameKey, nodeUIDKey}},
 		{name: "asked for vault", ctx: authentication.WithAudiences(ctx, []string{"x", "vault"})},
 		{name: "other audience", ctx: authentication.WithAudiences(ctx, []string{"x"}), err: `token audiences ["api" "vault"] is invalid for the target audiences ["x"]`},
 		{name: "not for us", change: func(r *Request) { r.Audiences = []string{"vault"} }, err: `token audiences ["vault"] is invalid for the target audiences ["api"]`},

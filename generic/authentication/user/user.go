@@ -20,6 +20,7 @@ const (
 	ServiceAccountUser  = "system:serviceaccount:"  // + NAMESPACE:NAME
 	ServiceAccountGroup = "system:serviceaccounts:" // + NAMESPACE
 	CredentialIDKey     = "authentication.kubernetes.io/credential-id"
+	NodeNameKey         = "authentication.kubernetes.io/node-name" // of the pod of a service account
 )
 
 // InGroup reports whether the user belongs to a group.

@@ -1,6 +1,10 @@
 package handlers
 
-import "bytes"
+import (
+	"bytes"
+
+	"triplane/generic/wire"
+)
 
 // maxSpliced bounds the members of a patch's object that are looked for one by
 // one.
@@ -36,12 +40,12 @@ func spliceObject(dst, doc, patch []byte) ([]byte, bool) {
 	}
 	dst = append(dst, '{')
 	start := len(dst)
-	for i := nextMember(doc, 1); i < len(doc); {
+	for i := wire.NextJSON(doc, 1); i < len(doc); {
 		m, end, ok := readMember(doc, i)
 		if !ok {
 			return nil, false
 		}
-		i = nextMember(doc, end)
+		i = wire.NextJSON(doc, end)
 		c := find(changes, m.key)
 		switch {
 		case c == nil:
@@ -100,90 +104,20 @@ func find(members []member, key []byte) *member {
 
 // members reads the members of an object with distinct keys.
 func members(dst []member, object []byte, most int) ([]member, bool) {
-	for i := nextMember(object, 1); i < len(object); {
+	for i := wire.NextJSON(object, 1); i < len(object); {
 		m, end, ok := readMember(object, i)
 		if !ok || len(dst) == most || find(dst, m.key) != nil {
 			return nil, false
 		}
 		dst = append(dst, m)
-		i = nextMember(object, end)
+		i = wire.NextJSON(object, end)
 	}
 	return dst, true
 }
 
-// nextMember returns where the next member begins, or the end of the object.
-func nextMember(b []byte, i int) int {
-	for i < len(b) && (isSpace(b[i]) || b[i] == ',' || b[i] == '}') {
-		i++
-	}
-	return i
-}
-
-// readMember reads the member that begins at i.
+// readMember reads the member that begins at i, unless its key can be written in
+// several ways.
 func readMember(b []byte, i int) (m member, end int, ok bool) {
-	if b[i] != '"' {
-		return m, 0, false
-	}
-	end = skipString(b, i)
-	if end == 0 {
-		return m, 0, false
-	}
-	m.key = b[i+1 : end-1]
-	if bytes.IndexByte(m.key, '\\') >= 0 {
-		return m, 0, false
-	}
-	for end < len(b) && (isSpace(b[end]) || b[end] == ':') {
-		end++
-	}
-	start := end
-	end = skipValue(b, start)
-	m.value = b[start:end]
-	return m, end, len(m.value) > 0
-}
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
-
-// skipString returns the end of the string that begins at i, 0 if it has none.
-func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
-		}
-	}
-	return 0
-}
-
-// skipValue returns the end of the value that begins at i.
-func skipValue(b []byte, i int) int {
-	depth := 0
-	for i < len(b) {
-		switch c := b[i]; c {
-		case '"':
-			if i = skipString(b, i); i == 0 {
-				return len(b)
-			}
-			if depth == 0 {
-				return i
-			}
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return i // of what is around a number or word
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case ',', ' ', '\n', '\t', '\r':
-			if depth == 0 {
-				return i
-			}
-		}
-		i++
-	}
-	return i
+	m.key, m.value, end, ok = wire.JSONMember(b, i)
+	return m, end, ok && bytes.IndexByte(m.key, '\\') < 0
 }

@@ -106,7 +106,9 @@ func decodeField(values []string, f reflect.Value) error {
 
 func decodeSlice(values []string, f reflect.Value) error {
 	switch f.Type().Elem().Kind() {
-	case reflect.String, reflect.Int, reflect.Int32, reflect.Int64:
+	case reflect.Int32:
+		return decodePorts(values, f)
+	case reflect.String:
 	default:
 		return nil
 	}
@@ -115,6 +117,20 @@ func decodeSlice(values []string, f reflect.Value) error {
 		if err := decodeField(values[i:i+1], out.Index(i)); err != nil {
 			return err
 		}
+	}
+	f.Set(out)
+	return nil
+}
+
+// decodePorts decodes a list of int32, which the API has in queries for ports only.
+func decodePorts(values []string, f reflect.Value) error {
+	out := reflect.MakeSlice(f.Type(), len(values), len(values))
+	for i := range values {
+		port, err := strconv.ParseUint(values[i], 10, 16)
+		if err != nil {
+			return fmt.Errorf("cannot convert to %s: %w", f.Type(), err)
+		}
+		out.Index(i).SetInt(int64(port))
 	}
 	f.Set(out)
 	return nil

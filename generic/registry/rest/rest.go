@@ -97,6 +97,11 @@ type TableConvertor interface {
 	ConvertToTable(ctx context.Context, obj runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error)
 }
 
+// TableRefuser is storage that shows some of its resources as no table.
+type TableRefuser interface {
+	RefusesTable() bool
+}
+
 // RowEncoder is a TableConvertor that makes the rows of stored objects one at a
 // time, as bytes that can be kept with the object: tables of long lists are then
 // written without decoding what is in them again.

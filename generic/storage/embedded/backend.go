@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/etcdserver"
@@ -13,6 +14,7 @@ import (
 
 	"triplane/generic/storage"
 	"triplane/generic/storage/etcd"
+	"triplane/internal/worker"
 )
 
 // Backend is storage.Backend on the server in this process.
@@ -21,20 +23,31 @@ type Backend struct {
 	server   *etcdserver.EtcdServer
 	revision *seen
 	gate     *gate
+	space    *space
 }
 
 var _ storage.Backend = (*Backend)(nil)
 
-func newBackend(server *etcdserver.EtcdServer, gate *gate, leases etcd.LeaseOptions) *Backend {
+func newBackend(server *etcdserver.EtcdServer, gate *gate, space *space, leases etcd.LeaseOptions) *Backend {
 	revision := &seen{}
 	revision.observe(server.KV().Rev())
-	kv := directKV{server: server, revision: revision, gate: gate}
+	kv := directKV{server: server, revision: revision, gate: gate, space: space}
 	return &Backend{
 		Store:    etcd.NewStore(kv, etcd.StoreOptions{Serializable: true, Leases: leases}),
 		server:   server,
 		revision: revision,
 		gate:     gate,
+		space:    space,
 	}
+}
+
+// RunCompactor compacts every interval, as a client of etcd does, and looks after the space, until
+// ctx ends.
+func (b *Backend) RunCompactor(ctx context.Context, interval time.Duration) {
+	var running worker.Group
+	running.Keep(ctx, b.space.keep)
+	b.Store.RunCompactor(ctx, interval)
+	running.Wait()
 }
 
 // Revision implements storage.Backend with the latest revision that any answer
@@ -76,6 +89,7 @@ type directKV struct {
 	server   *etcdserver.EtcdServer
 	revision *seen
 	gate     *gate
+	space    *space
 }
 
 func (d directKV) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
@@ -92,6 +106,9 @@ func (d directKV) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespo
 }
 
 func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {
+	if err := d.space.admit(r); err != nil {
+		return nil, err
+	}
 	resp, err := d.server.Txn(ctx, r)
 	if err != nil {
 		return nil, translate(err)
@@ -122,6 +139,8 @@ func translate(err error) error {
 		return storage.ErrFutureRevision
 	case errors.Is(err, etcderrors.ErrRequestTooLarge):
 		return storage.ErrTooLarge
+	case errors.Is(err, etcderrors.ErrNoSpace):
+		return storage.ErrNoSpace
 	case errors.Is(err, etcderrors.ErrStopped), errors.Is(err, raft.ErrStopped):
 		return storage.ErrStopped
 	}

@@ -18,31 +18,38 @@ import (
 type Config struct {
 	// Dir is etcd's data directory; it is made if it does not exist.
 	Dir string
-	// QuotaBytes bounds the database file; 8 GiB unless set.
+	// QuotaBytes bounds what of the database file is in use; DefaultQuotaBytes unless set.
+	// The file itself may be somewhat larger.
 	QuotaBytes int64
-	Leases     etcd.LeaseOptions
+	// SnapshotCount is after how many writes the log on disk is cut, which bounds what is read
+	// again at the next start; DefaultSnapshotCount unless set.
+	SnapshotCount uint64
+	// KeepFragmented leaves a database file as large as it was, of which little is used any more.
+	KeepFragmented bool
+	Leases         etcd.LeaseOptions
 }
 
+// Defaults of Config.
 const (
-	memberName   = "triplane"
-	defaultQuota = 8 << 30
+	DefaultQuotaBytes    = 8 << 30
+	DefaultSnapshotCount = 2_000
+)
+
+const (
+	memberName = "triplane"
 
 	// Nobody else votes, so nothing depends on these but how often the raft
 	// loop wakes up, and the shortest lease (1.5 times their product).
 	tickMs        = 250
 	electionTicks = 4
 
-	// snapshotCount is after how many writes the log on disk is cut: it bounds
-	// what is read again at the next start.
-	snapshotCount = 2_000
-	// catchUpEntries is how many entries stay in memory behind what is applied.
-	// A member that is alone has no followers that need them, but raft looks for
-	// configuration changes in all that was read at the start when the member
-	// campaigns, and panics if some of it is gone already: more is kept than a
-	// start can read, until the start is over. Entries may be as large as
-	// maxRequestBytes, so that it is the number that bounds their bytes: etcd
-	// looks every hundred entries.
-	catchUpEntries = 3 * snapshotCount
+	// catchUpEntries is how many entries stay in memory behind what is applied, all of them until
+	// the start is over: raft looks for configuration changes in all that was read when the member
+	// campaigns, and panics if some of it is gone already. A member that is alone has no followers
+	// that need them, so that it is keptEntries from then on. Entries may be as large as
+	// maxRequestBytes, so that it is the number that bounds their bytes: etcd looks every hundred
+	// entries.
+	catchUpEntries = 1 << 30
 	keptEntries    = 16
 
 	// maxRequestBytes is etcd's own default: a value that a cluster would not
@@ -50,13 +57,20 @@ const (
 	maxRequestBytes = 1.5 * 1024 * 1024
 )
 
+// complete sets what was left open.
+func (c *Config) complete() {
+	if c.QuotaBytes <= 0 {
+		c.QuotaBytes = DefaultQuotaBytes
+	}
+	if c.SnapshotCount == 0 {
+		c.SnapshotCount = DefaultSnapshotCount
+	}
+}
+
 // serverConfig is etcd's configuration for a cluster of this one member.
 func serverConfig(cfg Config, lg *zap.Logger) (config.ServerConfig, error) {
 	if cfg.Dir == "" {
 		return config.ServerConfig{}, errors.New("embedded etcd: no data directory given")
-	}
-	if cfg.QuotaBytes <= 0 {
-		cfg.QuotaBytes = defaultQuota
 	}
 	// The member must have an address to have an identity; nothing listens.
 	self := types.URLs{url.URL{Scheme: "http", Host: "127.0.0.1:2380"}}
@@ -74,11 +88,11 @@ func serverConfig(cfg Config, lg *zap.Logger) (config.ServerConfig, error) {
 		InitialElectionTickAdvance: true,
 		PreVote:                    true,
 
-		SnapshotCount:          snapshotCount,
+		SnapshotCount:          cfg.SnapshotCount,
 		SnapshotCatchUpEntries: catchUpEntries,
 		MaxSnapFiles:           2,
 		MaxWALFiles:            2,
-		QuotaBackendBytes:      cfg.QuotaBytes,
+		QuotaBackendBytes:      -1, // see space
 		BackendFreelistType:    bolt.FreelistMapType,
 		MaxRequestBytes:        maxRequestBytes,
 		MaxTxnOps:              128,

@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 	"go.etcd.io/raft/v3/raftpb"
+	"k8s.io/klog/v2"
 )
 
 // startTimeout bounds what Start waits for: the replay of the log.
@@ -33,6 +34,7 @@ type Server struct {
 // The context bounds the start only; Close ends the server.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	lg := newLogger()
+	cfg.complete()
 	sc, err := serverConfig(cfg, lg)
 	if err != nil {
 		return nil, err
@@ -51,13 +53,28 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.etcd.Start()
-	if err := s.lead(ctx); err != nil {
+	space := newSpace(s.etcd, s.gate, cfg)
+	if err := s.begin(ctx, space); err != nil {
 		_ = s.Close() // err says why it is closed
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
-	s.forgetSooner()
-	s.backend = newBackend(s.etcd, s.gate, cfg.Leases)
+	s.backend = newBackend(s.etcd, s.gate, space, cfg.Leases)
 	return s, nil
+}
+
+// begin returns when the member serves, with as much room as there is.
+func (s *Server) begin(ctx context.Context, space *space) error {
+	if err := s.lead(ctx); err != nil {
+		return err
+	}
+	s.forgetSooner()
+	if err := space.silence(ctx); err != nil {
+		return err
+	}
+	if err := space.look(ctx); err != nil {
+		klog.ErrorS(err, "Making room in the embedded etcd failed")
+	}
+	return nil
 }
 
 // Backend is the server's key space; it is good until Close.

@@ -33,6 +33,8 @@ func translate(ctx context.Context, err error) error {
 		return storage.ErrFutureRevision
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return storage.ErrTooLarge
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return storage.ErrNoSpace
 	}
 	switch codeOf(err) {
 	case codes.DeadlineExceeded:

@@ -74,11 +74,28 @@ func (b Bindings) bind(ctx context.Context, name string, binding *corev1.Binding
 	}
 	dryRun := opts != nil && len(opts.DryRun) > 0
 	sub := &registry.UpdateSubresource[pod]{}
-	_, err := b.Pods.Modify(ctx, name, sub, dryRun, func(p pod) error { return bindTo(p, binding, b.ForgetNominated) })
+	_, err := b.Pods.Modify(ctx, name, sub, dryRun, func(p pod) error {
+		if err := b.Pods.CheckPreconditions(ctx, p, meant(binding)); err != nil {
+			return err
+		}
+		return bindTo(p, binding, b.ForgetNominated)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: 201}, nil
+}
+
+// meant returns what a binding says of the pod that it means.
+func meant(b *corev1.Binding) *metav1.Preconditions {
+	var p metav1.Preconditions
+	if b.UID != "" {
+		p.UID = &b.UID
+	}
+	if b.ResourceVersion != "" {
+		p.ResourceVersion = &b.ResourceVersion
+	}
+	return &p
 }
 
 func validateBinding(b *corev1.Binding) field.ErrorList {
@@ -103,12 +120,6 @@ func bindTo(p pod, b *corev1.Binding, forgetNominated bool) error {
 	conflict := func(msg string, args ...any) error {
 		return apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, fmt.Errorf(msg, args...))
 	}
-	if b.UID != "" && b.UID != p.UID {
-		return conflict("Precondition failed: UID in precondition: %v, UID in object meta: %v", b.UID, p.UID)
-	}
-	if b.ResourceVersion != "" && b.ResourceVersion != p.ResourceVersion {
-		return conflict("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", b.ResourceVersion, p.ResourceVersion)
-	}
 	switch {
 	case p.DeletionTimestamp != nil:
 		return conflict("pod %s is being deleted, cannot be assigned to a host", p.Name)
@@ -129,9 +140,6 @@ func bindTo(p pod, b *corev1.Binding, forgetNominated bool) error {
 		p.Annotations[k] = v
 	}
 	for k, v := range b.Labels {
-		if _, ok := p.Labels[k]; ok {
-			continue // the pod's own stay
-		}
 		if p.Labels == nil {
 			p.Labels = map[string]string{}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,32 +45,27 @@ func containerOf(p pod, name, annotation string) (string, error) {
 		if d := p.Annotations["kubectl.kubernetes.io/default-container"]; d != "" && annotation != "" {
 			return d, nil
 		}
-		names := func(cs []corev1.Container) []string {
-			var out []string
-			for i := range cs {
-				out = append(out, cs[i].Name)
-			}
-			return out
-		}
-		msg := fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", p.Name, names(p.Spec.Containers))
-		if len(p.Spec.InitContainers) > 0 {
-			msg += fmt.Sprintf(" or one of the init containers: %v", names(p.Spec.InitContainers))
-		}
-		return "", apierrors.NewBadRequest(msg)
+		return "", apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", p.Name, containerNames(p)))
 	}
+	if slices.Contains(containerNames(p), name) {
+		return name, nil
+	}
+	return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, p.Name))
+}
+
+// containerNames returns the names of a pod's containers of all kinds, in the order in
+// which they start.
+func containerNames(p pod) []string {
+	var names []string
 	for _, cs := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range cs {
-			if cs[i].Name == name {
-				return name, nil
-			}
+			names = append(names, cs[i].Name)
 		}
 	}
 	for i := range p.Spec.EphemeralContainers {
-		if p.Spec.EphemeralContainers[i].Name == name {
-			return name, nil
-		}
+		names = append(names, p.Spec.EphemeralContainers[i].Name)
 	}
-	return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, p.Name))
+	return names
 }
 
 // connecter serves a subresource that is a connection to a pod's kubelet.

@@ -47,5 +47,6 @@ func ephemeralContainers(o podspec.Options) *registry.UpdateSubresource[pod] {
 			return errs
 		},
 		ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
+		NoTable:     true,
 	}
 }

@@ -17,7 +17,6 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
-	"triplane/generic/request"
 	"triplane/kubeapi/group"
 )
 
@@ -178,12 +177,8 @@ func freesUnready(b *policyv1.PodDisruptionBudget) bool {
 
 // spend takes one disruption from a budget.
 func (e eviction) spend(ctx context.Context, name string, p pod, dryRun bool) error {
-	store, ok := e.stores.Find(budgets).(*registry.Store[*policyv1.PodDisruptionBudget])
-	if !ok {
-		return fmt.Errorf("no storage for %s", budgets)
-	}
 	var refusal error
-	_, err := store.Modify(request.WithNamespace(ctx, p.Namespace), name, store.Kind().Status, dryRun, func(b *policyv1.PodDisruptionBudget) error {
+	_, err := group.ModifyStatus(ctx, e.stores, budgets, p.Namespace, name, dryRun, func(b *policyv1.PodDisruptionBudget) error {
 		refusal = disrupt(b, p.Name)
 		return refusal
 	})

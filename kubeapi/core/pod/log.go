@@ -111,10 +111,12 @@ func validateLogOptions(o *corev1.PodLogOptions, streams bool) field.ErrorList {
 func validateLogStream(o *corev1.PodLogOptions, streams bool) field.ErrorList {
 	path := field.NewPath("stream")
 	switch {
-	case o.Stream == nil || *o.Stream == corev1.LogStreamAll:
+	case o.Stream == nil:
 		return nil
 	case !streams:
 		return field.ErrorList{field.Forbidden(path, "may not be specified")}
+	case *o.Stream == corev1.LogStreamAll:
+		return nil
 	case *o.Stream != corev1.LogStreamStdout && *o.Stream != corev1.LogStreamStderr:
 		return field.ErrorList{field.NotSupported(path, *o.Stream, []string{corev1.LogStreamAll, corev1.LogStreamStdout, corev1.LogStreamStderr})}
 	case o.TailLines != nil:

@@ -59,5 +59,5 @@ func (c proxyResource) Connect(ctx context.Context, id string, opts runtime.Obje
 		return nil, err
 	}
 	x, _ := opts.(*corev1.PodProxyOptions)
-	return proxy.To(c.kubelets.Dial(), scheme, ip, port, x.Path, r), nil
+	return proxy.To(c.kubelets.Dial(), scheme, ip, port, x.Path, r)
 }

@@ -33,6 +33,7 @@ func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
 		},
 		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateResize(o, p, old) },
 		ResetFields:    strategy.ResetPaths(corev1.SchemeGroupVersion, strategy.Path{"status"}),
+		NoTable:        true,
 	}
 }
 
@@ -54,7 +55,7 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 	case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
 	case len(p.Spec.Containers) != len(old.Spec.Containers) || len(p.Spec.InitContainers) != len(old.Spec.InitContainers):
-		return field.ErrorList{field.Forbidden(spec.Child("containers"), "containers may not be added or removed on resize")}
+		return append(validate(o, p), field.Forbidden(spec.Child("containers"), "containers may not be added or removed on resize"))
 	}
 	errs := validate(o, p)
 	if was := podspec.QOSClass(&old.Spec); was != podspec.QOSClass(&p.Spec) {

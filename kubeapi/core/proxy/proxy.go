@@ -3,14 +3,18 @@ package proxy
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/proxy"
 
 	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 	"triplane/kubeapi/kubelet"
 )
 
@@ -20,20 +24,26 @@ var Methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS
 // Dial connects to the cluster's network; nil is directly.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// To passes a request on to a pod, a node or an endpoint. What is behind a
-// cluster's addresses proves itself by the network alone.
-func To(dial Dial, scheme, host, port, path string, responder rest.Responder) http.Handler {
+// To passes a request on to a pod, a node or an endpoint at an address, whose links
+// and redirects to itself lead through the proxy then, and which web sites may not
+// read. What is behind a cluster's addresses proves itself by the network alone. A port
+// that is no number is a bad request.
+func To(dial Dial, scheme, host, port, path string, responder rest.Responder) (http.Handler, error) {
 	if scheme == "" {
 		scheme = "http"
 	}
-	if port != "" {
+	switch {
+	case port != "":
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid port %q", request.Shortened(port)))
+		}
 		host = net.JoinHostPort(host, port)
+	case strings.Contains(host, ":"):
+		host = "[" + host + "]"
 	}
 	transport := &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
 	target := &url.URL{Scheme: scheme, Host: host, Path: path}
-	h := proxy.NewUpgradeAwareHandler(target, transport, false, false, errorResponder{responder})
-	h.UseLocationHost = true
-	return h
+	return proxy.NewUpgradeAwareHandler(target, transport, true, false, errorResponder{responder}), nil
 }
 
 // ToKubelet passes a request on to a node's kubelet, which is shown the server's
@@ -47,7 +57,7 @@ func ToKubelet(c *kubelet.Client, host, ip, port, path string, responder rest.Re
 		transport = own
 	}
 	h := proxy.NewUpgradeAwareHandler(target, transport, true, false, errorResponder{responder})
-	h.UseLocationHost, h.MaxBytesPerSec = true, c.MaxBytesPerSecond()
+	h.MaxBytesPerSec = c.MaxBytesPerSecond()
 	return h
 }
 

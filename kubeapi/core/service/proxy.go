@@ -61,7 +61,7 @@ func (c Proxy) Connect(ctx context.Context, id string, opts runtime.Object, r re
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 	}
 	x, _ := opts.(*corev1.ServiceProxyOptions)
-	return proxy.To(c.Dial, scheme, ip, strconv.Itoa(int(number)), x.Path, r), nil
+	return proxy.To(c.Dial, scheme, ip, strconv.Itoa(int(number)), x.Path, r)
 }
 
 // portName is the name of a port of a service; a number is that of the service's

@@ -1,0 +1,203 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/storage/schema"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/storage"
+)
+
+const (
+	// lookEvery is how often the space is looked after when nobody is refused.
+	lookEvery = 30 * time.Second
+	// againAfter is how soon after an attempt to make room there is another one.
+	againAfter = 5 * time.Second
+	// defragmentFrom is the size below which a file is not worth rewriting.
+	defragmentFrom = 64 << 20
+	// putOverhead is what a key takes beside itself and its value, about.
+	putOverhead = 256
+)
+
+// space is how much room there is, and how it is kept.
+//
+// Etcd's own quota looks at the size of its file, which never shrinks by itself, and what
+// exceeds it raises an alarm that stays: even compaction is refused then, since API servers
+// agree about it through a key. Here pages that are free in the file count as room, what
+// does not fit is refused before it reaches the log, and there is no alarm. When nine tenths
+// are in use, or somebody was refused, history is dropped; a file of which more than half is
+// free is written anew.
+type space struct {
+	server *etcdserver.EtcdServer
+	gate   *gate
+	quota  int64
+	// rewrite is whether files are written anew that are mostly free.
+	rewrite bool
+	wake    chan struct{} // somebody was refused
+
+	refused, rewritten atomic.Int64
+	// Only keep uses these.
+	attempted time.Time
+	seen      int64 // the revision up to which there is no more to drop
+	warned    bool
+}
+
+func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
+	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, wake: make(chan struct{}, 1)}
+}
+
+// usage is the size of the file and what of it is in use, in bytes.
+func (s *space) usage() (size, used int64) {
+	if !s.gate.enter() {
+		return 0, 0
+	}
+	defer s.gate.leave()
+	b := s.server.Backend()
+	return b.Size(), b.SizeInUse()
+}
+
+// admit refuses a transaction that there is no room for.
+func (s *space) admit(r *pb.TxnRequest) error {
+	cost := int64(0)
+	for _, op := range r.Success {
+		if put := op.GetRequestPut(); put != nil {
+			cost += int64(len(put.Key)+len(put.Value)) + putOverhead
+		}
+	}
+	if cost == 0 {
+		return nil
+	}
+	if _, used := s.usage(); used+cost <= s.quota {
+		return nil
+	}
+	s.refused.Add(1)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return storage.ErrNoSpace
+}
+
+// keep looks after the space until ctx ends.
+func (s *space) keep(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-s.wake:
+			if wait := againAfter - time.Since(s.attempted); wait > 0 {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(wait):
+				}
+			}
+		}
+		if err := s.look(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrStopped) {
+			klog.ErrorS(err, "Making room in the embedded etcd failed, it will be tried again")
+		}
+	}
+}
+
+// look drops history where space gets scarce, and writes the file anew where it is mostly free.
+func (s *space) look(ctx context.Context) error {
+	size, used := s.usage()
+	if used > s.quota/10*9 {
+		if err := s.dropHistory(ctx); err != nil {
+			return err
+		}
+		size, used = s.usage()
+	}
+	s.warn(used)
+	if s.rewrite && size > defragmentFrom && used < size/2 || size > s.quota && used < size/10*9 {
+		return s.defragment()
+	}
+	return nil
+}
+
+// warn says when four fifths are in use, once.
+func (s *space) warn(used int64) {
+	scarce := used > s.quota/5*4
+	if scarce && !s.warned {
+		klog.InfoS("The embedded etcd is almost full: delete objects, or raise --embedded-etcd-quota-bytes", "used", used, "quota", s.quota)
+	}
+	s.warned = scarce
+}
+
+// dropHistory compacts to the current revision. Lists that are continued begin anew then.
+func (s *space) dropHistory(ctx context.Context) error {
+	if !s.gate.enter() {
+		return storage.ErrStopped
+	}
+	revision := s.server.KV().Rev()
+	s.gate.leave()
+	if revision == s.seen {
+		return nil // nothing was written or deleted since
+	}
+	s.attempted = time.Now()
+	_, err := s.server.Compact(ctx, &pb.CompactionRequest{Revision: revision, Physical: true})
+	if err = translate(err); err != nil && !errors.Is(err, storage.ErrCompacted) {
+		return fmt.Errorf("compaction to %d: %w", revision, err)
+	}
+	s.seen = revision
+	if !s.gate.enter() {
+		return storage.ErrStopped
+	}
+	defer s.gate.leave()
+	s.settle()
+	klog.InfoS("The embedded etcd got scarce of space, its history was dropped", "revision", revision, "used", s.server.Backend().SizeInUse(), "quota", s.quota)
+	return nil
+}
+
+// settle makes the pages free, and counted so, that a compaction has released: the database does
+// so in the transaction after, of which there is none while all writes are refused.
+func (s *space) settle() {
+	nothing := []byte{0} // no revision, as which keys are kept there
+	for range 2 {
+		tx := s.server.Backend().BatchTx()
+		tx.LockOutsideApply()
+		tx.UnsafeDelete(schema.Key, nothing)
+		tx.Unlock()
+		s.server.Backend().ForceCommit()
+	}
+}
+
+// defragment writes the file anew. Nothing is read or written meanwhile: it takes a second for
+// some hundred megabytes.
+func (s *space) defragment() error {
+	if !s.gate.enter() {
+		return storage.ErrStopped
+	}
+	defer s.gate.leave()
+	began, b := time.Now(), s.server.Backend()
+	before := b.Size()
+	if err := b.Defrag(); err != nil {
+		return fmt.Errorf("defragmentation: %w", err)
+	}
+	s.rewritten.Add(1)
+	klog.InfoS("The database of the embedded etcd was written anew", "before", before, "after", b.Size(), "took", time.Since(began))
+	return nil
+}
+
+// silence ends the alarm that another program has raised on this directory: admit decides here.
+func (s *space) silence(ctx context.Context) error {
+	for _, alarm := range s.server.Alarms() {
+		if alarm.Alarm != pb.AlarmType_NOSPACE {
+			continue
+		}
+		if _, err := s.server.Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: alarm.MemberID, Alarm: alarm.Alarm}); err != nil {
+			return fmt.Errorf("ending the alarm about its space: %w", err)
+		}
+	}
+	return nil
+}

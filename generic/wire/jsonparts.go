@@ -1,0 +1,79 @@
+package wire
+
+// Functions that find the parts of JSON in its bytes, without decoding it. They expect
+// valid JSON, and return something without a meaning, but within bounds, for other input.
+
+// NextJSON returns where the next member of an object, or the next element of a list, begins
+// at or after i: len(b) where there is none.
+func NextJSON(b []byte, i int) int {
+	for i < len(b) && (isSpace(b[i]) || b[i] == ',' || b[i] == '}' || b[i] == ']') {
+		i++
+	}
+	return i
+}
+
+// JSONMember reads the member of an object that begins at i: its key as it stands between the
+// quotes, with escapes, and its value. end is behind it. ok is false where there is none.
+func JSONMember(b []byte, i int) (key, value []byte, end int, ok bool) {
+	if i >= len(b) || b[i] != '"' {
+		return nil, nil, i, false
+	}
+	end = skipString(b, i)
+	if end == 0 {
+		return nil, nil, i, false
+	}
+	key = b[i+1 : end-1]
+	for end < len(b) && (isSpace(b[end]) || b[end] == ':') {
+		end++
+	}
+	start := end
+	end = SkipJSON(b, start)
+	return key, b[start:end], end, end > start
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// skipString returns the end of the string that begins at i, 0 if it has none.
+func skipString(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	return 0
+}
+
+// SkipJSON returns the end of the value that begins at i.
+func SkipJSON(b []byte, i int) int {
+	depth := 0
+	for i < len(b) {
+		switch c := b[i]; c {
+		case '"':
+			if i = skipString(b, i); i == 0 {
+				return len(b)
+			}
+			if depth == 0 {
+				return i
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i // of what is around a number or word
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return i
+}

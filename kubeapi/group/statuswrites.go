@@ -1,0 +1,85 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	library "k8s.io/apimachinery/pkg/util/managedfields"
+
+	"triplane/generic/endpoints"
+	"triplane/generic/managedfields"
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
+)
+
+// serverManager is the name in managed fields of what the server writes by itself.
+const serverManager = "kube-apiserver"
+
+// statusFields keeps the managed fields of a resource's status; nil are not kept.
+type statusFields func() (*managedfields.Manager, error)
+
+// newStatusFields returns what is made of a resource's storages on first use.
+func newStatusFields(d *Deps, gv schema.GroupVersion, plural string, storages map[string]rest.Storage) statusFields {
+	if d.TypeConverter == nil {
+		return nil
+	}
+	return sync.OnceValues(func() (*managedfields.Manager, error) {
+		served := &endpoints.APIGroupVersion{GroupVersion: gv, Storage: storages, Scheme: d.Scheme,
+			TypeConverter: func() (library.TypeConverter, error) { return d.TypeConverter() }}
+		status, err := served.Resource(plural + "/status")
+		if err != nil {
+			return nil, err
+		}
+		return status.Scope().FieldManager()
+	})
+}
+
+// ModifyStatus changes an object's status for the server itself, which owns the fields
+// then. change is called with the present object, time and again where writers race; its
+// errors are returned.
+func ModifyStatus[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string, dryRun bool, change func(T) error) (T, error) {
+	var none T
+	store, ok := s.Find(gr).(*registry.Store[T])
+	if !ok {
+		return none, fmt.Errorf("no storage for %s", gr)
+	}
+	fields, err := s.fieldsOf(gr)
+	if err != nil {
+		return none, err
+	}
+	return store.Replace(request.WithNamespace(ctx, namespace), name, store.Kind().Status, dryRun, func(obj T) (T, error) {
+		if fields == nil {
+			return obj, change(obj)
+		}
+		live := obj.DeepCopyObject()
+		if err := change(obj); err != nil {
+			return none, err
+		}
+		owned, ok := fields.Update(live, obj, serverManager).(T)
+		if !ok {
+			return none, fmt.Errorf("%s: unexpected object %T", gr, owned)
+		}
+		return owned, nil
+	})
+}
+
+// keepFields enters what keeps the managed fields of a resource's status.
+func (s *Stores) keepFields(gr schema.GroupResource, f statusFields) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fields[gr] = f
+}
+
+// fieldsOf returns nil where managed fields are not kept.
+func (s *Stores) fieldsOf(gr schema.GroupResource) (*managedfields.Manager, error) {
+	s.mu.RLock()
+	f := s.fields[gr]
+	s.mu.RUnlock()
+	if f == nil {
+		return nil, nil
+	}
+	return f()
+}
