@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/triplane
 
-.PHONY: run build test envtest-assets envtest-suites published race fuzz bench microbench allocations lint fmt clean
+.PHONY: run build sample-apiserver test envtest-assets envtest-suites published race fuzz bench microbench allocations lint fmt clean
 
 run: build ## Serve with the embedded store; data goes to .triplane.
 	$(BIN) $(ARGS)
@@ -15,6 +15,9 @@ STAMP := -X triplane/generic/server.commit=$(COMMIT) -X triplane/generic/server.
 
 build: ## Build the binary.
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(STAMP)" -o $(BIN) ./cmd/triplane
+
+sample-apiserver: ## Build the sample API server.
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(STAMP)" -o bin/sample-apiserver ./cmd/sample-apiserver
 
 test: lint ## Run all tests.
 	$(GO) test ./...

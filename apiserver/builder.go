@@ -3,10 +3,13 @@ package apiserver
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"strconv"
 
 	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
 
 	"triplane/generic/authentication"
 	"triplane/generic/authorization"
@@ -119,6 +122,9 @@ func (b *builder) authenticate(ctx context.Context) error {
 		return nil
 	}
 	authn, err := b.options.Authentication.Build(ctx)
+	if errors.Is(err, restclient.ErrNotInCluster) {
+		return fmt.Errorf("%w; --standalone serves without a core API server", err)
+	}
 	if err != nil {
 		return err
 	}

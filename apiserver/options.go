@@ -79,12 +79,15 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	if o.own != nil {
 		o.own(fs)
 	}
-	for name, flags := range map[string]interface{ AddFlags(*pflag.FlagSet) }{
-		"secure serving": o.SecureServing, "etcd": o.Etcd, "core API server": o.Core, "authentication": o.Authentication,
-		"authorization": o.Authorization, "admission": o.Admission, "auditing": o.Audit, "generic": o.ServerRun,
-		"features": o.Features, "egress selector": o.Egress, "traces": o.Tracing,
+	for _, concern := range []struct {
+		name  string
+		flags interface{ AddFlags(*pflag.FlagSet) }
+	}{
+		{"secure serving", o.SecureServing}, {"etcd", o.Etcd}, {"core API server", o.Core}, {"authentication", o.Authentication},
+		{"authorization", o.Authorization}, {"admission", o.Admission}, {"auditing", o.Audit}, {"generic", o.ServerRun},
+		{"features", o.Features}, {"egress selector", o.Egress}, {"traces", o.Tracing},
 	} {
-		flags.AddFlags(sets.FlagSet(name))
+		concern.flags.AddFlags(sets.FlagSet(concern.name))
 	}
 	return sets
 }

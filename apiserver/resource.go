@@ -147,7 +147,7 @@ func (b *groupBuilder) register(kind schema.GroupVersionKind, obj, list runtime.
 	return nil
 }
 
-// defaultVersions is the scheme of what all groups have.
+// defaultScheme is the scheme of what all groups have.
 func defaultScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})

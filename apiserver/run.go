@@ -60,8 +60,8 @@ type Running struct {
 	kubeconfig string
 }
 
-// Run starts a server, prints where it is, and serves until ctx ends. It returns nil after a
-// shutdown that was asked for.
+// Run starts a server, prints where it is and notifies systemd, and serves until ctx ends. It
+// returns nil after a shutdown that was asked for.
 func Run(ctx context.Context, s *Server, o *Options) error {
 	begun := time.Now()
 	r, err := start(ctx, s, o)
@@ -69,7 +69,11 @@ func Run(ctx context.Context, s *Server, o *Options) error {
 		return err
 	}
 	worker.Go(func() {
-		if r.running.AwaitReady(ctx) == nil && o.Out != nil {
+		if r.running.AwaitReady(ctx) != nil {
+			return
+		}
+		host.NotifyReady(ctx)
+		if o.Out != nil {
 			r.greet(o.Out, s.Name, time.Since(begun))
 		}
 	})

@@ -257,7 +257,7 @@ func TestTags(t *testing.T) {
 }
 
 func TestKindsOfEverywhere(t *testing.T) {
-	kinds := kindsByModel(runtime.NewScheme())[metaPackage+"DeleteOptions"]
+	kinds := kindsByModel(runtime.NewScheme(), allVersions())[metaPackage+"DeleteOptions"]
 	if len(kinds) != len(ClientVersions())+len(serverVersions) || kinds[0].String() != "/v1, Kind=DeleteOptions" {
 		t.Errorf("%d kinds, first %v", len(kinds), kinds[0])
 	}

@@ -30,7 +30,7 @@ func coreConfig(file, flag string) (*rest.Config, error) {
 	if file == "" {
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, fmt.Errorf("--%s is needed outside of a pod, where there is no service account", flag)
+			return nil, fmt.Errorf("--%s is needed outside of a pod: %w", flag, err)
 		}
 		return config, err
 	}

@@ -59,7 +59,7 @@ func Run(ctx context.Context, o *Options) error {
 		if s.running.AwaitReady(ctx) != nil {
 			return
 		}
-		notifyReady(ctx)
+		host.NotifyReady(ctx)
 		if o.Out != nil {
 			s.greet(o.Out, time.Since(begun))
 		}

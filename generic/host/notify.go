@@ -1,4 +1,4 @@
-package app
+package host
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// notifyReady says to systemd (a unit of Type=notify) that the server is ready, and, when ctx
+// NotifyReady says to systemd (a unit of Type=notify) that the server is ready, and, when ctx
 // ends, that it stops. Without NOTIFY_SOCKET in the environment it does nothing.
-func notifyReady(ctx context.Context) {
+func NotifyReady(ctx context.Context) {
 	notify(daemon.SdNotifyReady)
 	context.AfterFunc(ctx, func() { notify(daemon.SdNotifyStopping) })
 }
