@@ -26,6 +26,9 @@ type Config struct {
 	// kubernetes Service; a nil address adds none.
 	AdvertiseAddress net.IP
 	AdvertisePort    int
+	// Peer is where other servers of the same storage reach this one; nil announces it to
+	// none.
+	Peer *net.TCPAddr
 	// KubernetesServiceNodePort makes that Service a NodePort one; 0 leaves it a
 	// ClusterIP.
 	KubernetesServiceNodePort int

@@ -38,14 +38,19 @@ func (s *Server) serviceHook(ctx context.Context) error {
 	return nil
 }
 
-// leaveEndpoints takes this replica from the Service "kubernetes" before it goes.
+// leaveEndpoints takes this replica from the Service "kubernetes" and from its peers before
+// it goes.
 func (s *Server) leaveEndpoints() error {
-	if s.endpoint == nil {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	return errors.Join(s.peer.Leave(ctx), s.endpoint.Leave(ctx))
+	var errs []error
+	if s.peer != nil {
+		errs = append(errs, s.peer.Leave(ctx))
+	}
+	if s.endpoint != nil {
+		errs = append(errs, s.endpoint.Leave(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // peerHook keeps this replica known to its peers.

@@ -28,6 +28,8 @@ type Registry struct {
 	// controllers.
 	Clients *Clients
 	Queues  *Queues
+	// Peers counts what is passed on to other servers of the same storage.
+	Peers *Peers
 	// WebhookCertificates and AggregatorCertificates count the certificates of
 	// webhooks and of external API servers.
 	WebhookCertificates, AggregatorCertificates *Certificates
@@ -55,5 +57,6 @@ func New() *Registry {
 	r.Impersonation = newImpersonation(r.Registry)
 	r.Clients = newClients(r.Registry)
 	r.Queues = newQueues(r.Registry)
+	r.Peers = newPeers(r.Registry)
 	return r
 }

@@ -1,14 +1,12 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -123,11 +121,7 @@ func (p *parts) runInBackground(name string, work func(context.Context)) {
 
 // serverID is the name of this replica's lease.
 func (p *parts) serverID() string {
-	peer := ""
-	if address := p.options.advertised(); address != nil {
-		peer = net.JoinHostPort(address.String(), strconv.Itoa(p.config.Serving.Port()))
-	}
-	return bootstrap.NewIdentity(p.stores, peer).Name()
+	return bootstrap.NewIdentity(p.stores, p.advertisedToPeers()).Name()
 }
 
 func (p *parts) makeAdmission() error {
@@ -227,7 +221,8 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 			Kubelets:        kubelets,
 		},
 		AdvertiseAddress:          p.options.advertised(),
-		AdvertisePort:             cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port()),
+		AdvertisePort:             p.advertisedPort(),
+		Peer:                      p.advertisedToPeers(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		RepairEvery:               p.options.repairEvery,
 		Leadership:                &kube.Leadership,
@@ -273,6 +268,10 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 	if err != nil {
 		return nil, err
 	}
+	peers, err := p.peers()
+	if err != nil {
+		return nil, err
+	}
 	generic := *p.config
 	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
 	return (&aggregator.Config{
@@ -282,6 +281,7 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 		LocalComplete:   localComplete,
 		ProxyClientCert: cert,
 		Services:        p.services,
+		Peers:           peers,
 		IdentityHeaders: aggregator.IdentityHeaders{
 			Names:    slices.Concat(headers.UsernameHeaders, headers.UIDHeaders, headers.GroupHeaders),
 			Prefixes: headers.ExtraHeaderPrefixes,

@@ -26,7 +26,6 @@ var referenceMetrics string
 
 // absentMetrics says why metrics of kube-apiserver are not here, by how their names begin.
 var absentMetrics = map[string]string{
-	"aggregator_discovery_":                                    "documents are made when something changes, and discovery of peers is not merged",
 	"apiextensions_apiserver_validation_ratcheting_":           "old values are compared while validating, not in a step of its own",
 	"apiserver_audit_level_total":                              "there is no policy in this test",
 	"apiserver_cache_list_fetched_objects_total":               "lists are selected by index where they can be, so what is fetched is what is returned",

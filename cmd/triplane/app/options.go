@@ -64,6 +64,7 @@ type Kube struct {
 	ProxyClientKeyFile  string
 	AggregatorRouting   bool
 	RejectRedirects     bool
+	Peers               Peers
 	RuntimeConfig       options.RuntimeConfig
 	// EndpointReconciler is "lease" or "none": whether this replica keeps its
 	// address among the endpoints of the Service kubernetes.
@@ -183,6 +184,7 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 		"Reach external API servers at the endpoints of their Service rather than its cluster IP.")
 	fs.BoolVar(&k.RejectRedirects, "aggregator-reject-forwarding-redirect", k.RejectRedirects,
 		"Do not hand redirects of external API servers to clients.")
+	k.Peers.addFlags(fs)
 }
 
 // Validate returns all that is wrong, as one error; nil if nothing is.
@@ -226,6 +228,7 @@ func (k *Kube) Validate() []error {
 		errs = append(errs, fmt.Errorf("--kubernetes-service-node-port %d is not in the range %v", k.ServiceNodePort, k.ServiceNodePorts))
 	}
 	errs = append(errs, k.validateKubelet()...)
+	errs = append(errs, k.Peers.Validate()...)
 	errs = append(errs, k.Leadership.Validate()...)
 	errs = append(errs, k.RuntimeConfig.Validate(kubeapi.ServesGroup, kubeapi.KnowsVersion)...)
 	if k.EventTTL < 0 {
