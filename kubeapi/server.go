@@ -49,7 +49,9 @@ func (s *Server) makeEndpoint() error {
 	if err != nil {
 		return err
 	}
-	if c.AdvertiseAddress != nil {
+	if c.AdvertiseAddress != nil && c.Replicas > 0 {
+		s.endpoint = bootstrap.NewCountedEndpoint(s.Stores, c.AdvertiseAddress, c.AdvertisePort, c.Replicas)
+	} else if c.AdvertiseAddress != nil {
 		s.endpoint = bootstrap.NewEndpoint(s.Stores, options.Backend, options.Prefix, c.AdvertiseAddress, c.AdvertisePort)
 	}
 	if c.Peer != nil && c.Groups.Gate("UnknownVersionInteroperabilityProxy") {

@@ -84,8 +84,8 @@ func (s *Server) repairHook(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs)),
-		allocator.NewPorts(options.Backend, options.Prefix, groups.NodePortRange))
+	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs), groups.Allocation),
+		allocator.NewPorts(options.Backend, options.Prefix, groups.NodePortRange, groups.Allocation))
 	if err := repair.Pass(ctx); err != nil {
 		return err
 	}

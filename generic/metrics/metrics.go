@@ -28,6 +28,10 @@ type Registry struct {
 	// controllers.
 	Clients *Clients
 	Queues  *Queues
+	// TokenCache, Allocation and PodSecurity are what their types say.
+	TokenCache  *TokenCache
+	Allocation  *Allocation
+	PodSecurity *PodSecurity
 	// Peers counts what is passed on to other servers of the same storage.
 	Peers *Peers
 	// WebhookCertificates and AggregatorCertificates count the certificates of
@@ -58,5 +62,8 @@ func New() *Registry {
 	r.Clients = newClients(r.Registry)
 	r.Queues = newQueues(r.Registry)
 	r.Peers = newPeers(r.Registry)
+	r.TokenCache = newTokenCache(r.Registry)
+	r.Allocation = newAllocation(r.Registry)
+	r.PodSecurity = newPodSecurity(r.Registry)
 	return r
 }

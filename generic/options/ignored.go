@@ -25,7 +25,6 @@ var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
 	{"watch-cache", "bool", "true", "the cache is what makes reads consistent; without it answers would be the same", ""},
 	{"watch-cache-sizes", "strings", "", "caches hold what there is", ""},
 
-	{"apiserver-count", "int", "1", "replicas are counted by their leases", "apiserver-count is deprecated and will be removed in a future version."},
 	{"default-watch-cache-size", "int", "100", "caches hold what there is", "watch caches are automatically sized and this flag will be removed in a future version"},
 	{"kubelet-read-only-port", "uint", "10255", "the read-only port is not used", "kubelet-read-only-port is deprecated and will be removed."},
 }

@@ -44,6 +44,8 @@ type Dependencies struct {
 	FeatureEnabled func(gate string) bool
 	// Metrics counts what plugins do; nil counts nothing.
 	Metrics *metrics.Admission
+	// PodSecurity counts the decisions of the plugin of that name; nil counts nothing.
+	PodSecurity *metrics.PodSecurity
 	// Own are plugins of the program that embeds the server.
 	Own []admission.Plugin
 

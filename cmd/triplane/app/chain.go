@@ -62,7 +62,7 @@ type parts struct {
 
 // newParts makes all that the servers share.
 func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector, undo *cleanup) (*parts, error) {
-	p := &parts{options: o, store: st, files: files, config: c, egress: e, undo: undo, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
+	p := &parts{options: o, store: st, files: files, config: c, egress: e, undo: undo, scheme: kubeapi.NewScheme(), schemas: &models.Source{NoEnums: !o.Compatibility.Enabled("OpenAPIEnums")}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func (p *parts) makeAuthorization() error {
 func (p *parts) makeAuthentication() (err error) {
 	c := p.config
 	if p.authn, err = p.options.Authentication.Build(options.AuthenticationInputs{
-		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
+		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, TokenCache: c.Metrics.TokenCache, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
 		Features: p.options.Compatibility.Enabled,
 	}); err != nil {
 		return err
@@ -140,6 +140,7 @@ func (p *parts) makeAdmission() error {
 		Configurations: configurations,
 		FeatureEnabled: p.options.Compatibility.Enabled,
 		Metrics:        c.Metrics.Admission,
+		PodSecurity:    c.Metrics.PodSecurity,
 		Own:            p.options.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 	if err != nil {
@@ -223,6 +224,7 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		AdvertiseAddress:          p.options.advertised(),
 		AdvertisePort:             p.advertisedPort(),
 		Peer:                      p.advertisedToPeers(),
+		Replicas:                  kube.replicas(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		RepairEvery:               p.options.repairEvery,
 		Leadership:                &kube.Leadership,
