@@ -54,7 +54,7 @@ func (s *Server) makeEndpoint() error {
 	} else if c.AdvertiseAddress != nil {
 		s.endpoint = bootstrap.NewEndpoint(s.Stores, options.Backend, options.Prefix, c.AdvertiseAddress, c.AdvertisePort)
 	}
-	if c.Peer != nil && c.Groups.Gate("UnknownVersionInteroperabilityProxy") {
+	if c.Groups.Gate("UnknownVersionInteroperabilityProxy") && c.Peer != nil {
 		s.peer = bootstrap.NewPeer(options.Backend, options.Prefix, s.identity.Name(), c.Peer.IP, c.Peer.Port)
 	}
 	return nil

@@ -2,14 +2,19 @@ package admission
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
+	admissionv1beta1 "k8s.io/api/admissionregistration/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
+	admissioninformers "k8s.io/client-go/informers/admissionregistration"
 	"k8s.io/client-go/kubernetes"
 	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
 	"k8s.io/client-go/tools/cache"
@@ -34,6 +39,7 @@ import (
 type configured struct {
 	gate               *admission.Gate
 	groups             *discovery.Groups
+	mutates            bool // MutatingAdmissionPolicies are in force
 	webhooks           webhook.Config
 	mutatingPolicies   *policy.Mutating
 	mutatingWebhooks   *webhook.Mutating
@@ -52,6 +58,7 @@ func newConfigured(d *Dependencies, client dynamic.Interface) *configured {
 	return &configured{
 		gate:               gate,
 		groups:             d.Groups,
+		mutates:            d.enabled("MutatingAdmissionPolicy"),
 		webhooks:           webhooks,
 		mutatingPolicies:   policy.NewMutating(policies),
 		mutatingWebhooks:   webhook.NewMutating(webhooks),
@@ -104,16 +111,14 @@ func (c *configured) follow(ctx context.Context, client kubernetes.Interface) {
 		{kinds.ValidatingAdmissionPolicies().Informer(), f.setValidatingPolicies},
 		{kinds.ValidatingAdmissionPolicyBindings().Informer(), f.setValidatingPolicies},
 	}
-	// A release before 1.36 that is emulated has none.
-	if c.groups.Serves(admissionv1.SchemeGroupVersion, "mutatingadmissionpolicies") {
-		f.mapl, f.mapBindings = kinds.MutatingAdmissionPolicies().Lister(), kinds.MutatingAdmissionPolicyBindings().Lister()
-		followers = append(followers,
-			informed{kinds.MutatingAdmissionPolicies().Informer(), f.setMutatingPolicies},
-			informed{kinds.MutatingAdmissionPolicyBindings().Informer(), f.setMutatingPolicies})
+	if policies, bindings := c.mutatingInformers(factory.Admissionregistration()); policies != nil {
+		f.mapl = admissionlisters.NewMutatingAdmissionPolicyLister(policies.GetIndexer())
+		f.mapBindings = admissionlisters.NewMutatingAdmissionPolicyBindingLister(bindings.GetIndexer())
+		followers = append(followers, informed{policies, f.setMutatingPolicies}, informed{bindings, f.setMutatingPolicies})
 	}
 	var synced []cache.DoneChecker
 	for _, i := range followers {
-		if err := i.informer.SetTransform(withoutManagedFields); err != nil {
+		if err := i.informer.SetTransform(trimmed); err != nil {
 			return // it runs already, which cannot be
 		}
 		registration, err := i.informer.AddEventHandler(onChange(i.changed))
@@ -130,7 +135,49 @@ func (c *configured) follow(ctx context.Context, client kubernetes.Interface) {
 	factory.Shutdown()
 }
 
-// withoutManagedFields keeps informers small.
+// mutatingInformers follow MutatingAdmissionPolicies and their bindings in the newest version
+// that is served: before 1.36 those are betas. They are nil where the policies are not in
+// force.
+func (c *configured) mutatingInformers(of admissioninformers.Interface) (policies, bindings cache.SharedIndexInformer) {
+	serves := func(version string) bool {
+		gv := schema.GroupVersion{Group: admissionv1.GroupName, Version: version}
+		return c.mutates && c.groups.Serves(gv, "mutatingadmissionpolicies")
+	}
+	switch {
+	case serves("v1"):
+		return of.V1().MutatingAdmissionPolicies().Informer(), of.V1().MutatingAdmissionPolicyBindings().Informer()
+	case serves("v1beta1"):
+		return of.V1beta1().MutatingAdmissionPolicies().Informer(), of.V1beta1().MutatingAdmissionPolicyBindings().Informer()
+	case serves("v1alpha1"):
+		return of.V1alpha1().MutatingAdmissionPolicies().Informer(), of.V1alpha1().MutatingAdmissionPolicyBindings().Informer()
+	}
+	return nil, nil
+}
+
+// trimmed keeps informers small, and has policies in the stable version. It leaves alone what
+// it has seen before.
+func trimmed(obj any) (any, error) {
+	switch obj.(type) {
+	case *admissionv1beta1.MutatingAdmissionPolicy, *admissionv1alpha1.MutatingAdmissionPolicy:
+		return stable(obj, &admissionv1.MutatingAdmissionPolicy{})
+	case *admissionv1beta1.MutatingAdmissionPolicyBinding, *admissionv1alpha1.MutatingAdmissionPolicyBinding:
+		return stable(obj, &admissionv1.MutatingAdmissionPolicyBinding{})
+	}
+	return withoutManagedFields(obj)
+}
+
+// stable converts an object to a version with the same fields.
+func stable(obj, into any) (any, error) {
+	b, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		return nil, err
+	}
+	return withoutManagedFields(into)
+}
+
 func withoutManagedFields(obj any) (any, error) {
 	if o, ok := obj.(interface {
 		runtime.Object
