@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"sync"
 	"weak"
@@ -45,6 +46,7 @@ type Source struct {
 
 	mu     sync.Mutex
 	loaded weak.Pointer[Models]
+	own    map[string]entry // see Describe
 }
 
 // Models returns the decompressed models.
@@ -66,6 +68,7 @@ func (s *Source) Models() (*Models, error) {
 	if err := json.Unmarshal(data, &m.entries); err != nil {
 		return nil, fmt.Errorf("openapi models: %w", err)
 	}
+	maps.Copy(m.entries, s.own)
 	s.loaded = weak.Make(m)
 	return m, nil
 }
