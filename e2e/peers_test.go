@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
-	"triplane/cmd/triplane/pki"
 	"triplane/e2e/harness"
+	"triplane/generic/pki"
 )
 
 const betaClasses = "/apis/resource.k8s.io/v1beta2/deviceclasses"
