@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"encoding/json"
+	"fmt"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,25 +16,12 @@ const aggregatedDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIG
 // aggregatedResources finds what a server's aggregated discovery says of a group
 // version; ok is false where it says nothing.
 func aggregatedResources(document []byte, gv schema.GroupVersion) (out []metav1.APIResource, ok bool) {
-	var list apidiscoveryv2.APIGroupDiscoveryList
-	if err := json.Unmarshal(document, &list); err != nil || list.Kind != "APIGroupDiscoveryList" {
+	all, err := aggregatedVersions(document)
+	if err != nil {
 		return nil, false
 	}
-	for i := range list.Items {
-		if list.Items[i].Name != gv.Group {
-			continue
-		}
-		for _, version := range list.Items[i].Versions {
-			if version.Version != gv.Version {
-				continue
-			}
-			for j := range version.Resources {
-				out = append(out, legacyResources(&version.Resources[j], gv)...)
-			}
-			return out, true
-		}
-	}
-	return nil, false
+	out, ok = all[gv]
+	return out, ok
 }
 
 // legacyResources are a resource and its subresources as one list. A resource without
@@ -60,4 +48,27 @@ func legacyResource(name string, kind *metav1.GroupVersionKind, verbs []string, 
 		r.Group, r.Version = kind.Group, kind.Version
 	}
 	return r
+}
+
+// aggregatedVersions are the resources of all group versions of a server's aggregated
+// discovery.
+func aggregatedVersions(document []byte) (map[schema.GroupVersion][]metav1.APIResource, error) {
+	var list apidiscoveryv2.APIGroupDiscoveryList
+	if err := json.Unmarshal(document, &list); err != nil {
+		return nil, err
+	}
+	if list.Kind != "APIGroupDiscoveryList" {
+		return nil, fmt.Errorf("%q is no aggregated discovery", list.Kind)
+	}
+	out := map[schema.GroupVersion][]metav1.APIResource{}
+	for i := range list.Items {
+		for _, version := range list.Items[i].Versions {
+			gv := schema.GroupVersion{Group: list.Items[i].Name, Version: version.Version}
+			out[gv] = nil
+			for j := range version.Resources {
+				out[gv] = append(out[gv], legacyResources(&version.Resources[j], gv)...)
+			}
+		}
+	}
+	return out, nil
 }

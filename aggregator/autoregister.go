@@ -43,7 +43,10 @@ type autoregister struct {
 	// complete is closed when local has all CRDs that existed at the start;
 	// until then nothing is taken for gone.
 	complete <-chan struct{}
-	queue    workqueue.TypedRateLimitingInterface[schema.GroupVersion]
+	// elsewhere reports whether another server serves a group version; it may block until
+	// the others are known.
+	elsewhere func(context.Context, schema.GroupVersion) bool
+	queue     workqueue.TypedRateLimitingInterface[schema.GroupVersion]
 	// settled are the group versions that were right once. What is built in is
 	// left to its administrator from then on.
 	settled sync.Map // of struct{} by schema.GroupVersion
@@ -52,12 +55,16 @@ type autoregister struct {
 	done chan struct{}
 	mu   sync.Mutex // of left
 	left map[schema.GroupVersion]struct{}
+	// found are the names of the APIServices that there were at the start. Of those of
+	// built-in versions only these are removed: a later one is that of a server of another
+	// release.
+	found map[string]bool
 }
 
 func newAutoregister(client apiregistrationclient.APIServicesGetter, services apiregistrationlisters.APIServiceLister,
-	local *discovery.Groups, complete <-chan struct{}, m workqueue.MetricsProvider) *autoregister {
+	local *discovery.Groups, complete <-chan struct{}, elsewhere func(context.Context, schema.GroupVersion) bool, m workqueue.MetricsProvider) *autoregister {
 	return &autoregister{
-		client: client, services: services, local: local, complete: complete, done: make(chan struct{}),
+		client: client, services: services, local: local, complete: complete, elsewhere: elsewhere, done: make(chan struct{}),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[schema.GroupVersion](5*time.Millisecond, time.Minute),
 			workqueue.TypedRateLimitingQueueConfig[schema.GroupVersion]{Name: "autoregister", MetricsProvider: m}),
@@ -68,6 +75,7 @@ func newAutoregister(client apiregistrationclient.APIServicesGetter, services ap
 func (a *autoregister) run(ctx context.Context) {
 	sub := a.local.Subscribe()
 	defer sub.Stop()
+	a.findAll()
 	if first, err := sub.Next(ctx); err == nil {
 		a.expect(first)
 		a.registerAll(ctx, first)
@@ -91,6 +99,14 @@ func (a *autoregister) run(ctx context.Context) {
 	}
 	a.queue.ShutDown()
 	wg.Wait()
+}
+
+func (a *autoregister) findAll() {
+	a.found = map[string]bool{}
+	all, _ := a.services.List(everything)
+	for _, s := range all {
+		a.found[s.Name] = true
+	}
 }
 
 // expect notes what has to be registered until done.
@@ -234,6 +250,9 @@ func (a *autoregister) remove(ctx context.Context, s *apiregistrationv1.APIServi
 	select {
 	case <-a.complete:
 	default:
+		return nil
+	}
+	if s.Labels[automanagedLabel] == onStart && (!a.found[s.Name] || a.elsewhere(ctx, groupVersion(s))) {
 		return nil
 	}
 	err := a.client.APIServices().Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})

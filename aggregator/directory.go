@@ -11,6 +11,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"triplane/generic/discovery"
+	"triplane/generic/metrics"
 )
 
 // directory is what the APIServices make of the paths below /apis: which group
@@ -19,6 +20,11 @@ import (
 type directory struct {
 	local  *discovery.Groups // what the delegates serve
 	public *discovery.Groups // what clients are answered
+
+	// own is public without what only peers serve, and peers passes requests on to them;
+	// nil where there are none.
+	own   *discovery.Groups
+	peers *peerProxy
 
 	newProxy func() *proxyHandler
 	cert     ClientCertificate
@@ -103,26 +109,89 @@ func (d *directory) localChanged(gv schema.GroupVersion) {
 
 // publish brings discovery in line for one group version.
 func (d *directory) publish(gv schema.GroupVersion) {
+	if gv.Group == apiregistrationv1.GroupName {
+		return // it is in public by itself
+	}
+	v, ok := d.version(gv)
+	if d.peers != nil {
+		show(d.own, gv, v, ok)
+		v = d.withPeers(gv, v)
+	}
+	show(d.public, gv, v, ok)
+}
+
+func show(in *discovery.Groups, gv schema.GroupVersion, v discovery.Version, ok bool) {
+	if ok {
+		in.Set(v)
+	} else {
+		in.Remove(gv)
+	}
+}
+
+// version is what discovery says of a group version as far as this server and APIServices
+// have it.
+func (d *directory) version(gv schema.GroupVersion) (v discovery.Version, ok bool) {
 	v, served := d.local.Get(gv)
 	s := d.services[gv]
 	switch {
-	case gv.Group == apiregistrationv1.GroupName:
-		return // it is in public by itself
 	case s == nil && served && v.Custom:
 		// Its APIService is about to be registered, again if it was deleted. Who finds the
 		// version at its path, as envtest does, then looks for it among all groups.
-		d.public.Set(v)
-		return
+		return v, true
 	case s == nil:
-		d.public.Remove(gv)
-		return
+		return v, false
 	case s.Spec.Service != nil:
 		v = discovery.Version{GroupVersion: gv, Resources: d.resources[gv], Stale: !isAvailable(s)}
 	case !served:
 		v = discovery.Version{GroupVersion: gv, Stale: true}
 	}
 	v.GroupPriority, v.VersionPriority = s.Spec.GroupPriorityMinimum, s.Spec.VersionPriority
-	d.public.Set(v)
+	return v, true
+}
+
+// withPeers adds what only peers serve of a built-in group version, and has requests for
+// it passed on. What CustomResourceDefinitions define all servers have.
+func (d *directory) withPeers(gv schema.GroupVersion, v discovery.Version) discovery.Version {
+	s := d.services[gv]
+	if s == nil || s.Spec.Service != nil || s.Labels[automanagedLabel] != onStart {
+		d.peers.set(gv, nil)
+		return v
+	}
+	own := v.List()
+	all := withMissing(own, d.peers.peers.resources(gv))
+	d.peers.set(gv, all[len(own):])
+	if len(all) > len(own) {
+		v.Resources, v.Later, v.Aggregated, v.Stale = all, nil, nil, false
+	}
+	return v
+}
+
+// peersChanged follows a change of what peers serve.
+func (d *directory) peersChanged(changed []schema.GroupVersion) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, gv := range changed {
+		d.publish(gv)
+	}
+}
+
+// rootHandler answers /apis: with all that is served, and with what this server serves by
+// itself to peers who ask for that.
+func (d *directory) rootHandler(m *metrics.Peers) http.Handler {
+	all := d.public.RootHandler()
+	if d.peers == nil {
+		return all
+	}
+	d.public.CountAggregated(m.Aggregated)
+	own := d.own.RootHandler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.Header.Get("Accept"), "profile=nopeer") {
+			m.Own()
+			own.ServeHTTP(w, r)
+			return
+		}
+		all.ServeHTTP(w, r)
+	})
 }
 
 // handler answers the paths below /apis that belong to APIServices, and hands
@@ -135,11 +204,15 @@ func (d *directory) handler(delegate http.Handler) http.Handler {
 			return
 		}
 		version, _, _ := strings.Cut(rest, "/")
+		gv := schema.GroupVersion{Group: group, Version: version}
 		d.mu.RLock()
-		p := d.proxies[schema.GroupVersion{Group: group, Version: version}]
+		p := d.proxies[gv]
 		d.mu.RUnlock()
 		if p != nil {
 			p.ServeHTTP(w, r)
+			return
+		}
+		if d.peers != nil && d.peers.serve(w, r, gv) {
 			return
 		}
 		delegate.ServeHTTP(w, r)

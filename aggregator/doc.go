@@ -9,6 +9,9 @@
 // Local ones register themselves, for all that the discovery of this process
 // says (Autoregister).
 //
+// What only another server of the same storage serves is passed on to it (peers), behind
+// the APIServices and before the delegate.
+//
 // All controllers here work on events: of the APIService cache for
 // registrations, of Services and EndpointSlices, which are watched only while
 // there is a remote APIService, and of discovery.

@@ -43,7 +43,10 @@ type proxyHandler struct {
 	identity        *identity
 	certificates    *metrics.Certificates
 	rejectRedirects bool
-	target          atomic.Pointer[target]
+	// mark adds to what is sent, and answered learns how it was answered; either may be nil.
+	mark     func(out *http.Request)
+	answered func(r *http.Request, code int)
+	target   atomic.Pointer[target]
 }
 
 // update points the handler to an APIService as it is now. It must not be called
@@ -54,7 +57,7 @@ func (h *proxyHandler) update(s *apiregistrationv1.APIService, cert ClientCertif
 	if old != nil && old.err == nil && sameTransport(old.service, s) {
 		next.plain, next.upgrade, next.upgraded = old.plain, old.upgrade, old.upgraded
 	} else {
-		next.connect(cert, h.dial)
+		next.connect(func() (*http.Transport, error) { return newTransport(s, cert, h.dial) })
 		if old != nil {
 			old.close()
 		}
@@ -63,11 +66,11 @@ func (h *proxyHandler) update(s *apiregistrationv1.APIService, cert ClientCertif
 }
 
 // connect makes the transports.
-func (t *target) connect(cert ClientCertificate, dial egress.Dial) {
-	if t.plain, t.err = newTransport(t.service, cert, dial); t.err != nil {
+func (t *target) connect(make func() (*http.Transport, error)) {
+	if t.plain, t.err = make(); t.err != nil {
 		return
 	}
-	if t.upgrade, t.err = newTransport(t.service, cert, dial); t.err != nil {
+	if t.upgrade, t.err = make(); t.err != nil {
 		return
 	}
 	t.upgraded = &connections{}
@@ -139,10 +142,15 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 			if state := request.StateFrom(r.Context()); state != nil && state.AuditID != "" {
 				pr.Out.Header.Set("Audit-Id", state.AuditID)
 			}
+			h.prepare(pr.Out)
 		},
-		ErrorHandler: proxyError,
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			h.note(r, http.StatusServiceUnavailable)
+			proxyError(w, r, err)
+		},
 	}
 	p.ModifyResponse = func(resp *http.Response) error {
+		h.note(r, resp.StatusCode)
 		// What the remote server does not know is no resource.
 		if resp.StatusCode < http.StatusBadRequest {
 			request.MarkServed(r.Context())
@@ -154,6 +162,18 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 		return nil
 	}
 	p.ServeHTTP(w, r)
+}
+
+func (h *proxyHandler) prepare(out *http.Request) {
+	if h.mark != nil {
+		h.mark(out)
+	}
+}
+
+func (h *proxyHandler) note(r *http.Request, code int) {
+	if h.answered != nil {
+		h.answered(r, code)
+	}
 }
 
 // dropOwnHeaders drops what only this server may say of its answers: which web
@@ -186,6 +206,8 @@ func (h *proxyHandler) upgrade(w http.ResponseWriter, r *http.Request, t *target
 	out := r.Clone(r.Context())
 	pointTo(out, host)
 	h.identity.assume(out, u)
+	h.prepare(out)
+	h.note(r, http.StatusSwitchingProtocols)
 	p := proxy.NewUpgradeAwareHandler(&location, t.upgrade, true, true, errorResponder{})
 	p.UpgradeTransport = proxy.NewUpgradeRequestRoundTripper(t.upgrade, passThrough{})
 	p.RejectForwardingRedirects = h.rejectRedirects

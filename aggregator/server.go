@@ -39,6 +39,8 @@ type Config struct {
 	IdentityHeaders IdentityHeaders
 	// Services finds the external servers; the aggregator stops it at shutdown.
 	Services *Services
+	// Peers are the other servers of the same storage; nil passes nothing on to them.
+	Peers *Peers
 	// RejectForwardingRedirects refuses redirects of external servers
 	// (--aggregator-reject-forwarding-redirect).
 	RejectForwardingRedirects bool
@@ -68,6 +70,7 @@ type Server struct {
 	config    CompletedConfig
 	directory *directory
 	documents *documents
+	peers     *peers // nil where nothing is passed on
 	services  cache.SharedIndexInformer
 	delivered cache.DoneChecker // of the APIServices that existed at the start, to all who follow them
 	available *availability
@@ -92,7 +95,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 		return nil, err
 	}
 	apis := s.directory.handler(delegate.UnprotectedHandler())
-	root := c.generic.Discovery.RootHandler()
+	root := s.directory.rootHandler(c.generic.Metrics.Peers)
 	generic.Handler.NonGoRestfulMux.Handle("/apis", root)
 	generic.Handler.NonGoRestfulMux.Handle("/apis/", root)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", apis)
@@ -148,6 +151,7 @@ func (s *Server) build() error {
 	f := &fetcher{resolver: services, cert: s.config.ProxyClientCert, dial: services.DialCluster, certificates: certificates}
 	s.documents = &documents{ctx: ctx, service: s.config.generic.OpenAPI, fetcher: f}
 	s.directory = newDirectory(s.config.Local, s.config.generic.Discovery, newProxy, s.config.ProxyClientCert)
+	s.usePeers(identity)
 
 	informer := externalversions.NewSharedInformerFactory(client, 0).Apiregistration().V1().APIServices()
 	s.services = informer.Informer()
@@ -155,13 +159,31 @@ func (s *Server) build() error {
 		return err
 	}
 	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), services.backends, f, s.learn, s.config.generic.Metrics.Queues)
-	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(), s.config.Local, s.config.LocalComplete, s.config.generic.Metrics.Queues)
+	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(), s.config.Local, s.config.LocalComplete, s.servedByPeers, s.config.generic.Metrics.Queues)
 	registration, err := s.services.AddEventHandler(s.apiServiceHandler())
 	if err != nil {
 		return err
 	}
 	s.delivered = registration.HasSyncedChecker()
 	return services.backends.onChange(s.available.backendHandler())
+}
+
+// usePeers passes requests for what this server does not serve on to its peers.
+func (s *Server) usePeers(identity *identity) {
+	if s.config.Peers == nil {
+		return
+	}
+	s.peers = newPeers(*s.config.Peers, s.config.ProxyClientCert, s.config.generic.Metrics, s.directory.peersChanged)
+	s.directory.own, s.directory.peers = discovery.NewGroups(), newPeerProxy(s.peers, identity)
+	if v, ok := s.config.generic.Discovery.Get(apiregistrationv1.SchemeGroupVersion); ok {
+		s.directory.own.Set(v)
+	}
+}
+
+// servedByPeers reports, once the peers are known, whether one of them serves a group
+// version.
+func (s *Server) servedByPeers(ctx context.Context, gv schema.GroupVersion) bool {
+	return s.peers != nil && s.peers.serve(ctx, gv)
 }
 
 // apiServiceHandler passes changes of APIServices on to all who follow them.
@@ -246,8 +268,21 @@ func (s *Server) addHooks() error {
 			return err
 		}
 	}
+	if err := s.addPeerHook(); err != nil {
+		return err
+	}
 	s.GenericAPIServer.AddHealthChecks(server.NamedCheck("autoregister-completion", s.register.check))
 	return nil
+}
+
+func (s *Server) addPeerHook() error {
+	if s.peers == nil {
+		return nil
+	}
+	return s.GenericAPIServer.AddPostStartHook("unknown-version-proxy-filter", func(ctx server.HookContext) error {
+		ctx.Go(s.peers.run)
+		return nil
+	})
 }
 
 // startInformers watches APIServices, and returns when those that exist are known.

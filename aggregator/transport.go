@@ -20,19 +20,9 @@ type ClientCertificate func() (*tls.Certificate, error)
 // newTransport returns the transport to the external API server of an
 // APIService. dial connects to the cluster, nil directly.
 func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate, dial egress.Dial) (*http.Transport, error) {
-	if dial == nil {
-		dial = (*egress.Selector)(nil).DialCluster
-	}
 	config := &tls.Config{
-		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: s.Spec.InsecureSkipTLSVerify,
 		ServerName:         s.Spec.Service.Name + "." + s.Spec.Service.Namespace + ".svc",
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			if cert == nil {
-				return &tls.Certificate{}, nil
-			}
-			return cert()
-		},
 	}
 	if len(s.Spec.CABundle) > 0 {
 		config.RootCAs = x509.NewCertPool()
@@ -40,7 +30,23 @@ func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate, dial 
 			return nil, errors.New("unable to load root certificates: unable to parse bytes as PEM block")
 		}
 	}
-	t := &http.Transport{
+	return transportOf(config, cert, dial), nil
+}
+
+// transportOf returns the transport to an API server that this one is known to by its
+// client certificate, if there is one.
+func transportOf(config *tls.Config, cert ClientCertificate, dial egress.Dial) *http.Transport {
+	if dial == nil {
+		dial = (*egress.Selector)(nil).DialCluster
+	}
+	config.MinVersion = tls.VersionTLS12
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		if cert == nil {
+			return &tls.Certificate{}, nil
+		}
+		return cert()
+	}
+	return &http.Transport{
 		TLSClientConfig:     config,
 		TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConnsPerHost: 25,
@@ -51,5 +57,4 @@ func newTransport(s *apiregistrationv1.APIService, cert ClientCertificate, dial 
 		// Watches are silent for long; a connection that died must not be.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
-	return t, nil
 }

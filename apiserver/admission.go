@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
@@ -143,7 +143,7 @@ func (p *plugins) start(hook server.HookContext) error {
 	if p.core == nil {
 		return nil
 	}
-	mutating := p.hasMutatingPolicies()
+	mutating := configured.MutatingVersion(p.coreServes)
 	hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, p.core, mutating) })
 	hook.Go(func(ctx context.Context) {
 		p.informers.StartWithContext(ctx)
@@ -160,10 +160,10 @@ func (p *plugins) start(hook server.HookContext) error {
 	return nil
 }
 
-// hasMutatingPolicies reports whether the core API server serves them, as since 1.36.
-func (p *plugins) hasMutatingPolicies() bool {
-	list, err := p.core.Discovery().ServerResourcesForGroupVersion(admissionv1.SchemeGroupVersion.String())
-	return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "mutatingadmissionpolicies" })
+// coreServes reports whether the core API server serves a resource in a version.
+func (p *plugins) coreServes(gv schema.GroupVersion, resource string) bool {
+	list, err := p.core.Discovery().ServerResourcesForGroupVersion(gv.String())
+	return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource })
 }
 
 // namespaceTimeout bounds the question for a namespace that is not known yet.

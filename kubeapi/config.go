@@ -26,6 +26,12 @@ type Config struct {
 	// kubernetes Service; a nil address adds none.
 	AdvertiseAddress net.IP
 	AdvertisePort    int
+	// Replicas, where not 0, is how many servers there are: endpoints are kept without
+	// leases then.
+	Replicas int
+	// Peer is where other servers of the same storage reach this one; nil announces it to
+	// none.
+	Peer *net.TCPAddr
 	// KubernetesServiceNodePort makes that Service a NodePort one; 0 leaves it a
 	// ClusterIP.
 	KubernetesServiceNodePort int
@@ -75,6 +81,9 @@ func (c *Config) Complete() CompletedConfig {
 	g.Authorizer, g.RuleResolver, g.Served = c.Generic.Authorization, c.Generic.RuleResolver, c.Generic.Discovery
 	if g.Enabled == nil {
 		g.Enabled = options.NewCompatibility().Enabled
+	}
+	if m := done.generic.Metrics; m != nil {
+		g.Allocation = m.Allocation
 	}
 	g.Fields = fieldgates.New(g.Enabled)
 	if g.EventTTL == 0 {

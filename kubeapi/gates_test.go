@@ -16,6 +16,7 @@ func TestFollowedGates(t *testing.T) {
 	asked := map[string]bool{
 		"AllAlpha": true, "AllBeta": true, "CBORServingAndStorage": true, "AllowUnsafeMalformedObjectDeletion": true, "WatchList": true, "APIResponseCompression": true,
 		"ConstrainedImpersonation": true, "ComponentStatusz": true, "ComponentFlagz": true, "StorageVersionHash": true,
+		"OpenAPIEnums": true, "UnauthenticatedHTTP2DOSMitigation": true,
 		"AllowParsingUserUIDFromCertAuth": true, "RemoteRequestHeaderUID": true,
 		// A plugin that is off unless asked for follows this one.
 		"ServiceAccountNodeAudienceRestriction": true,

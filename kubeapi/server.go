@@ -2,8 +2,6 @@ package kubeapi
 
 import (
 	"fmt"
-	"net"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -23,7 +21,7 @@ type Server struct {
 	// endpoint keeps this replica in the Service "kubernetes", nil where it
 	// advertises no address.
 	endpoint *bootstrap.Endpoint
-	// peer announces this replica to the others, nil where there is no endpoint.
+	// peer announces this replica to the others, nil where it has no address for them.
 	peer     *bootstrap.Peer
 	identity *bootstrap.Identity
 }
@@ -45,17 +43,20 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 }
 
 func (s *Server) makeEndpoint() error {
-	if s.config.AdvertiseAddress == nil {
-		s.identity = bootstrap.NewIdentity(s.Stores, "")
-		return nil
-	}
-	s.identity = bootstrap.NewIdentity(s.Stores, net.JoinHostPort(s.config.AdvertiseAddress.String(), strconv.Itoa(s.config.AdvertisePort)))
-	options, err := s.config.Groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "apiserveripinfo"})
+	c := &s.config
+	s.identity = bootstrap.NewIdentity(s.Stores, c.Peer)
+	options, err := c.Groups.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "apiserveripinfo"})
 	if err != nil {
 		return err
 	}
-	s.endpoint = bootstrap.NewEndpoint(s.Stores, options.Backend, options.Prefix, s.config.AdvertiseAddress, s.config.AdvertisePort)
-	s.peer = bootstrap.NewPeer(options.Backend, options.Prefix, s.identity.Name(), s.config.AdvertiseAddress, s.config.AdvertisePort)
+	if c.AdvertiseAddress != nil && c.Replicas > 0 {
+		s.endpoint = bootstrap.NewCountedEndpoint(s.Stores, c.AdvertiseAddress, c.AdvertisePort, c.Replicas)
+	} else if c.AdvertiseAddress != nil {
+		s.endpoint = bootstrap.NewEndpoint(s.Stores, options.Backend, options.Prefix, c.AdvertiseAddress, c.AdvertisePort)
+	}
+	if c.Groups.Gate("UnknownVersionInteroperabilityProxy") && c.Peer != nil {
+		s.peer = bootstrap.NewPeer(options.Backend, options.Prefix, s.identity.Name(), c.Peer.IP, c.Peer.Port)
+	}
 	return nil
 }
 

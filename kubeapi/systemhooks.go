@@ -38,14 +38,19 @@ func (s *Server) serviceHook(ctx context.Context) error {
 	return nil
 }
 
-// leaveEndpoints takes this replica from the Service "kubernetes" before it goes.
+// leaveEndpoints takes this replica from the Service "kubernetes" and from its peers before
+// it goes.
 func (s *Server) leaveEndpoints() error {
-	if s.endpoint == nil {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	return errors.Join(s.peer.Leave(ctx), s.endpoint.Leave(ctx))
+	var errs []error
+	if s.peer != nil {
+		errs = append(errs, s.peer.Leave(ctx))
+	}
+	if s.endpoint != nil {
+		errs = append(errs, s.endpoint.Leave(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // peerHook keeps this replica known to its peers.
@@ -79,8 +84,8 @@ func (s *Server) repairHook(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs)),
-		allocator.NewPorts(options.Backend, options.Prefix, groups.NodePortRange))
+	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs), groups.Allocation),
+		allocator.NewPorts(options.Backend, options.Prefix, groups.NodePortRange, groups.Allocation))
 	if err := begin(ctx, "the allocation of IPs and ports", repair.Pass); err != nil {
 		return err
 	}

@@ -27,7 +27,20 @@ type TokenCache struct {
 	key   [32]byte
 	now   func() time.Time
 	known recent[[sha256.Size]byte, cachedToken]
+	count TokenCacheMetrics
 }
+
+// TokenCacheMetrics learn what a token cache does. They are safe for concurrent use.
+type TokenCacheMetrics interface {
+	// Asked is called for each token, with whether it was known and how long the answer
+	// took.
+	Asked(hit bool, took time.Duration)
+	// Fetching is called before who knows is asked, and what it returns with the result.
+	Fetching() (done func(err error))
+}
+
+// Count has what the cache does counted. It is called before the cache is used.
+func (c *TokenCache) Count(m TokenCacheMetrics) { c.count = m }
 
 // NewTokenCache caches what inner accepts for ttl.
 func NewTokenCache(inner Token, ttl time.Duration) *TokenCache {
@@ -40,14 +53,33 @@ func NewTokenCache(inner Token, ttl time.Duration) *TokenCache {
 
 // AuthenticateToken implements Token.
 func (c *TokenCache) AuthenticateToken(ctx context.Context, token string) (*Response, error) {
+	start := time.Now()
 	key := c.hash(ctx, token)
 	if known, ok := c.known.get(key); ok && c.now().Before(known.expires) {
+		c.asked(true, start)
 		return known.response, nil
 	}
-	response, err := c.inner.AuthenticateToken(ctx, token)
+	response, err := c.fetch(ctx, token)
+	c.asked(false, start)
 	if response != nil && err == nil {
 		c.known.put(key, cachedToken{response, c.now().Add(c.ttl)})
 	}
+	return response, err
+}
+
+func (c *TokenCache) asked(hit bool, start time.Time) {
+	if c.count != nil {
+		c.count.Asked(hit, time.Since(start))
+	}
+}
+
+func (c *TokenCache) fetch(ctx context.Context, token string) (*Response, error) {
+	if c.count == nil {
+		return c.inner.AuthenticateToken(ctx, token)
+	}
+	done := c.count.Fetching()
+	response, err := c.inner.AuthenticateToken(ctx, token)
+	done(err)
 	return response, err
 }
 

@@ -53,7 +53,11 @@ func makePart(v any) (part, error) {
 func (g *Groups) document(key documentKey) (*document, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d := g.documents[key]; d != nil {
+	d := g.documents[key]
+	if g.counted != nil && key.kind == aggregatedGroups {
+		g.counted(d != nil)
+	}
+	if d != nil {
 		return d, nil
 	}
 	d, err := g.makeDocument(key)

@@ -57,6 +57,8 @@ type Groups struct {
 	documents map[documentKey]*document
 	// unhashed hides in which version resources are stored.
 	unhashed bool
+	// counted learns of each request for the aggregated form, nil of none.
+	counted func(kept bool)
 }
 
 // group is one group with what was made from it since it changed.
@@ -79,6 +81,14 @@ func (g *Groups) HideStorageVersions() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.unhashed = true
+}
+
+// CountAggregated has f called for each request for the aggregated form of all groups; kept
+// says that the document was made before. It is called before the groups are served.
+func (g *Groups) CountAggregated(f func(kept bool)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.counted = f
 }
 
 // Set enters a version, or replaces it.

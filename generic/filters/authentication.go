@@ -23,6 +23,9 @@ type AuthenticationOptions struct {
 	// APIAudiences are the audiences of this server: a credential that names
 	// audiences must name one of them. Empty accepts any.
 	APIAudiences []string
+	// KeepAnonymous leaves HTTP/2 connections of anonymous users open
+	// (UnauthenticatedHTTP2DOSMitigation is off).
+	KeepAnonymous bool
 }
 
 // withAuthentication determines the user of a request, or answers 401. Credentials
@@ -61,13 +64,13 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 			}
 			if err != nil || response == nil || !audienceFits(audiences, response.Audiences) {
 				klog.V(2).InfoS("Request is not authenticated", "err", err, "auditID", e.AuditID)
-				endConnection(w, r)
+				o.endConnection(w, r)
 				e.auditUnauthenticated(r)
 				writeStatus(w, r, unauthorized)
 				return
 			}
 			if response.User.Name == user.Anonymous {
-				endConnection(w, r)
+				o.endConnection(w, r)
 			}
 			for k, v := range response.Annotations {
 				e.Audit.Annotate(k, v)
@@ -82,8 +85,8 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 // endConnection closes an HTTP/2 connection after this request, so that streams of
 // one connection do not cost a client too little that need not authenticate. A
 // connection of HTTP/1 is closed where a body is on its way that nobody reads.
-func endConnection(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor == 2 || r.ContentLength != 0 {
+func (o *AuthenticationOptions) endConnection(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 2 && !o.KeepAnonymous || r.ProtoMajor != 2 && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
 }

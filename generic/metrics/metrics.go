@@ -28,6 +28,12 @@ type Registry struct {
 	// controllers.
 	Clients *Clients
 	Queues  *Queues
+	// TokenCache, Allocation and PodSecurity are what their types say.
+	TokenCache  *TokenCache
+	Allocation  *Allocation
+	PodSecurity *PodSecurity
+	// Peers counts what is passed on to other servers of the same storage.
+	Peers *Peers
 	// WebhookCertificates and AggregatorCertificates count the certificates of
 	// webhooks and of external API servers.
 	WebhookCertificates, AggregatorCertificates *Certificates
@@ -55,5 +61,9 @@ func New() *Registry {
 	r.Impersonation = newImpersonation(r.Registry)
 	r.Clients = newClients(r.Registry)
 	r.Queues = newQueues(r.Registry)
+	r.Peers = newPeers(r.Registry)
+	r.TokenCache = newTokenCache(r.Registry)
+	r.Allocation = newAllocation(r.Registry)
+	r.PodSecurity = newPodSecurity(r.Registry)
 	return r
 }

@@ -30,6 +30,8 @@ type AuthenticationInputs struct {
 	Lookups Lookups
 	// Metrics may be nil.
 	Metrics prometheus.Registerer
+	// TokenCache counts what the cache of a webhook's answers does; it may be nil.
+	TokenCache authentication.TokenCacheMetrics
 	// ServerID is the identity of this API server.
 	ServerID string
 	// AlwaysAllowed says that users may do everything, so that anonymous requests
@@ -187,7 +189,9 @@ func (o *Authentication) tokens(a *Authenticators, in AuthenticationInputs, conf
 		if err != nil {
 			return nil, fmt.Errorf("--authentication-token-webhook-version: %w", err)
 		}
-		tokens = append(tokens, authentication.NewTokenCache(token, o.Webhook.CacheTTL))
+		cache := authentication.NewTokenCache(token, o.Webhook.CacheTTL)
+		cache.Count(in.TokenCache)
+		tokens = append(tokens, cache)
 	}
 	return tokens, nil
 }

@@ -83,7 +83,7 @@ func (o *Authorization) Validate() []error {
 		if !slices.Contains(configuration.Types(), m) {
 			errs = append(errs, fmt.Errorf("--authorization-mode: %q is not one of %s", m, strings.Join(configuration.Types(), ", ")))
 		}
-		if slices.Contains(o.modes()[:i], m) {
+		if slices.Index(o.modes(), m) < i && !slices.Contains(o.modes()[i+1:], m) {
 			errs = append(errs, fmt.Errorf("--authorization-mode names %q twice", m))
 		}
 	}

@@ -129,6 +129,7 @@ func (c *Compatibility) ApplyTo(s *server.Config) {
 	s.CBOR, s.NoInitialEvents = c.Enabled(GateCBOR), !c.Enabled("WatchList")
 	s.UnreadDeletion = c.Enabled(GateUnreadDeletion)
 	s.Uncompressed, s.PlainImpersonation = !c.Enabled("APIResponseCompression"), !c.Enabled("ConstrainedImpersonation")
+	s.KeepAnonymous = !c.Enabled("UnauthenticatedHTTP2DOSMitigation")
 	s.NoStatus = !c.Enabled("ComponentStatusz")
 	if !c.Enabled("StorageVersionHash") {
 		s.Discovery.HideStorageVersions()

@@ -143,7 +143,7 @@ func TestIgnoredFlags(t *testing.T) {
 		given int
 		wrong bool
 	}{
-		{"--watch-cache --watch-cache-sizes=pods#10 --peer-ca-file=x", 3, false},
+		{"--watch-cache --watch-cache-sizes=pods#10 --kubelet-read-only-port=1", 3, false},
 		{"--enable-garbage-collector=false", 1, false},
 		{"--watch-cache=maybe", 0, true},
 		{"--etcd-count-metric-poll-period=soon", 0, true},

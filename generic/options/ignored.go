@@ -21,14 +21,10 @@ type Ignored struct {
 // and say what to do instead.
 var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
 	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
-	{"peer-advertise-ip", "string", "", "requests are not proxied to peers", ""},
-	{"peer-advertise-port", "string", "", "requests are not proxied to peers", ""},
-	{"peer-ca-file", "string", "", "requests are not proxied to peers", ""},
 	{"send-retry-after-while-not-ready-once", "bool", "false", "requests wait for what they need", ""},
 	{"watch-cache", "bool", "true", "the cache is what makes reads consistent; without it answers would be the same", ""},
 	{"watch-cache-sizes", "strings", "", "caches hold what there is", ""},
 
-	{"apiserver-count", "int", "1", "replicas are counted by their leases", "apiserver-count is deprecated and will be removed in a future version."},
 	{"default-watch-cache-size", "int", "100", "caches hold what there is", "watch caches are automatically sized and this flag will be removed in a future version"},
 	{"kubelet-read-only-port", "uint", "10255", "the read-only port is not used", "kubelet-read-only-port is deprecated and will be removed."},
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
@@ -47,6 +46,8 @@ type Dependencies struct {
 	FeatureEnabled func(gate string) bool
 	// Metrics counts what plugins do; nil counts nothing.
 	Metrics *metrics.Admission
+	// PodSecurity counts the decisions of the plugin of that name; nil counts nothing.
+	PodSecurity *metrics.PodSecurity
 	// Own are plugins of the program that embeds the server.
 	Own []admission.Plugin
 
@@ -149,6 +150,7 @@ type Plugins struct {
 
 	configured *configured.Plugins
 	groups     *discovery.Groups
+	mutates    bool // MutatingAdmissionPolicies are in force
 	client     kubernetes.Interface
 	informers  informers.SharedInformerFactory
 	work       []func(context.Context)
@@ -183,7 +185,7 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 		}
 	}
 	d.Configurations.Warn(readers)
-	return &Plugins{Chain: admission.NewChain(d.Metrics, plugins...), configured: d.configured, groups: d.Groups, client: d.client, informers: d.informers, work: d.work}, nil
+	return &Plugins{Chain: admission.NewChain(d.Metrics, plugins...), configured: d.configured, groups: d.Groups, mutates: d.enabled("MutatingAdmissionPolicy"), client: d.client, informers: d.informers, work: d.work}, nil
 }
 
 func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
@@ -210,8 +212,10 @@ func (p *Plugins) Following() error { return p.configured.Following() }
 // writes wait. The informers that plugins of an embedding program asked for run as long.
 func (p *Plugins) StartHook() server.PostStartHook {
 	return server.PostStartHook{Name: "start-apiserver-admission-initializer", Func: func(hook server.HookContext) error {
-		// A release before 1.36 that is emulated has no mutating policies.
-		mutating := p.groups.Serves(admissionv1.SchemeGroupVersion, "mutatingadmissionpolicies")
+		mutating := ""
+		if p.mutates {
+			mutating = configured.MutatingVersion(p.groups.Serves)
+		}
 		hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, p.client, mutating) })
 		for _, work := range p.work {
 			hook.Go(work)

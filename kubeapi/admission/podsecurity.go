@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"triplane/generic/admission"
+	"triplane/generic/metrics"
 	"triplane/generic/request"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
@@ -32,13 +34,15 @@ import (
 //
 // Options: its configuration (pod-security.admission.config.k8s.io/v1, kind
 // PodSecurityConfiguration) has the levels of namespaces without labels, and the users,
-// namespaces and runtime classes that are exempt. Metrics: none. Order: validating, so that it sees pods as they are to be stored.
+// namespaces and runtime classes that are exempt. Metrics: pod_security_evaluations_total,
+// pod_security_exemptions_total, pod_security_errors_total. Order: validating, so that it sees pods as they are to be stored.
 type podSecurity struct {
 	operations
 	stores    *group.Stores
 	evaluator func() (policy.Evaluator, error)
 	defaults  api.Policy
 	exempt    exemptions
+	count     *metrics.PodSecurity
 }
 
 // exemptions are whom the levels do not concern.
@@ -62,7 +66,7 @@ func newPodSecurity(d *Dependencies, raw []byte) (admission.Interface, error) {
 		evaluator: sync.OnceValues(func() (policy.Evaluator, error) {
 			return policy.NewEvaluator(policy.DefaultChecks(), nil)
 		}),
-		defaults: defaults,
+		defaults: defaults, count: d.PodSecurity,
 		exempt: exemptions{
 			users: sets.New(c.Exemptions.Usernames...), namespaces: sets.New(c.Exemptions.Namespaces...),
 			runtimeClasses: sets.New(c.Exemptions.RuntimeClasses...),
@@ -84,6 +88,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	}
 	if by := s.exempt.by(a, spec); by != "" {
 		request.Annotate(ctx, api.AuditAnnotationPrefix+api.ExemptionReasonAnnotationKey, by)
+		s.count.Exempt(countedAs(a, isPod))
 		return nil
 	}
 	ns, err := group.GetNew[*corev1.Namespace](ctx, s.stores, core("namespaces"), "", a.Namespace)
@@ -91,6 +96,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 		return nil
 	}
 	if err != nil {
+		s.count.Failed(true, countedAs(a, isPod))
 		return err
 	}
 	levels, _ := api.PolicyToEvaluate(ns.Labels, s.defaults)
@@ -98,7 +104,13 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	if rec != nil && isPod {
 		rec.Annotate(api.AuditAnnotationPrefix+api.EnforcedPolicyAnnotationKey, levels.Enforce.String())
 	}
-	if levels.FullyPrivileged() || isPod && !changes(a, spec) {
+	if isPod && !changes(a, spec) {
+		return nil
+	}
+	if levels.FullyPrivileged() {
+		if isPod {
+			s.evaluated(a, isPod, levels.Enforce, "enforce", true)
+		}
 		return nil
 	}
 	return s.evaluate(ctx, a, levels, meta, spec, isPod)
@@ -130,12 +142,15 @@ func (s *podSecurity) evaluate(ctx context.Context, a *admission.Attributes, lev
 	}
 	if levels.Audit.Level != api.LevelPrivileged && request.AuditFrom(ctx) != nil {
 		if r := policy.AggregateCheckResults(evaluator.EvaluatePod(levels.Audit, meta, spec)); !r.Allowed {
+			s.evaluated(a, isPod, levels.Audit, "audit", false)
 			request.Annotate(ctx, api.AuditAnnotationPrefix+api.AuditViolationsAnnotationKey,
 				fmt.Sprintf("would violate PodSecurity %q: %s", levels.Audit.String(), r.ForbiddenDetail()))
 		}
 	}
 	if isPod {
-		if r := policy.AggregateCheckResults(evaluator.EvaluatePod(levels.Enforce, meta, spec)); !r.Allowed {
+		r := policy.AggregateCheckResults(evaluator.EvaluatePod(levels.Enforce, meta, spec))
+		s.evaluated(a, isPod, levels.Enforce, "enforce", r.Allowed)
+		if !r.Allowed {
 			return forbidden(a, "violates PodSecurity %q: %s", levels.Enforce.String(), r.ForbiddenDetail())
 		}
 	}
@@ -143,9 +158,24 @@ func (s *podSecurity) evaluate(ctx context.Context, a *admission.Attributes, lev
 		return nil
 	}
 	if r := policy.AggregateCheckResults(evaluator.EvaluatePod(levels.Warn, meta, spec)); !r.Allowed {
+		s.evaluated(a, isPod, levels.Warn, "warn", false)
 		request.AddWarning(ctx, fmt.Sprintf("would violate PodSecurity %q: %s", levels.Warn.String(), r.ForbiddenDetail()))
 	}
 	return nil
+}
+
+// countedAs is how metrics name a request.
+func countedAs(a *admission.Attributes, isPod bool) metrics.PodSecurityRequest {
+	q := metrics.PodSecurityRequest{Operation: strings.ToLower(string(a.Operation)), Resource: "controller", Subresource: a.Subresource}
+	if isPod {
+		q.Resource = "pod"
+	}
+	return q
+}
+
+// evaluated counts a comparison with a level. Of audit and warn only violations are counted.
+func (s *podSecurity) evaluated(a *admission.Attributes, isPod bool, by api.LevelVersion, mode string, allowed bool) {
+	s.count.Evaluated(allowed, string(by.Level), by.Version.String(), mode, countedAs(a, isPod))
 }
 
 // namespace validates the labels themselves, and warns of pods that are there

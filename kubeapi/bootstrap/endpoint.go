@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
@@ -33,6 +34,15 @@ type Endpoint struct {
 	ip      net.IP
 	port    int
 	lease   replicaLease
+	// count, where not 0, is how many replicas there are: they add themselves to the
+	// endpoints, without keys, and take out those that are too many.
+	count int
+}
+
+// NewCountedEndpoint makes the keeper of an endpoint of as many replicas as count says,
+// as --endpoint-reconciler-type=master-count asks for it.
+func NewCountedEndpoint(stores *group.Stores, ip net.IP, port, count int) *Endpoint {
+	return &Endpoint{stores: stores, ip: ip, port: port, count: count}
 }
 
 // NewEndpoint makes the keeper of an endpoint below the storage prefix.
@@ -48,6 +58,9 @@ func NewEndpoint(stores *group.Stores, backend storage.Backend, prefix string, i
 func (e *Endpoint) Renew(ctx context.Context) error {
 	if e.ip == nil {
 		return errNoAddress
+	}
+	if e.count > 0 {
+		return e.recount(ctx, e.counted)
 	}
 	if err := e.lease.renew(ctx, masterLeaseTTL); err != nil {
 		return err
@@ -66,6 +79,11 @@ func (e *Endpoint) Keep(ctx context.Context) {
 
 // Leave removes this replica from the endpoints.
 func (e *Endpoint) Leave(ctx context.Context) error {
+	if e.count > 0 {
+		return e.recount(ctx, func(ips []string) []string {
+			return slices.DeleteFunc(ips, func(ip string) bool { return ip == e.ip.String() })
+		})
+	}
 	if err := e.lease.remove(ctx); err != nil {
 		return err
 	}
@@ -80,9 +98,45 @@ func (e *Endpoint) reconcile(ctx context.Context) error {
 	}
 	var ips []string
 	for _, kv := range found.Items {
-		ips = append(ips, strings.TrimPrefix(kv.Key, e.prefix))
+		// A server that is reached on its own machine alone is none for others.
+		if ip := strings.TrimPrefix(kv.Key, e.prefix); len(check.EndpointIP(ip, nil)) == 0 {
+			ips = append(ips, ip)
+		}
 	}
 	sort.Strings(ips)
+	return e.put(ctx, ips)
+}
+
+// recount changes the addresses that the endpoints have.
+func (e *Endpoint) recount(ctx context.Context, change func(ips []string) []string) error {
+	have, err := group.Get[*corev1.Endpoints](ctx, e.stores, endpoints, metav1.NamespaceDefault, "kubernetes", group.Consistent)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	var ips []string
+	if err == nil && len(have.Subsets) == 1 {
+		for _, a := range have.Subsets[0].Addresses {
+			ips = append(ips, a.IP)
+		}
+	}
+	return e.put(ctx, change(ips))
+}
+
+// counted are the addresses with this replica's: of too many, it and those that follow it in
+// order, beginning again at the first.
+func (e *Endpoint) counted(ips []string) []string {
+	own := e.ip.String()
+	ips = slices.Compact(slices.Sorted(slices.Values(append(ips, own))))
+	if len(ips) <= e.count {
+		return ips
+	}
+	at := slices.Index(ips, own)
+	kept := slices.Concat(ips[at:], ips[:at])[:e.count]
+	slices.Sort(kept)
+	return kept
+}
+
+func (e *Endpoint) put(ctx context.Context, ips []string) error {
 	return inParallel([]func() error{
 		func() error { return e.putEndpoints(ctx, ips) },
 		func() error { return e.putSlice(ctx, ips) },

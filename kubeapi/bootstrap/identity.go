@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -43,8 +44,12 @@ type Identity struct {
 }
 
 // NewIdentity names this replica after its host and, as there may be several on
-// one, its address.
-func NewIdentity(stores *group.Stores, peer string) *Identity {
+// one, the address that others reach it at, if it has one.
+func NewIdentity(stores *group.Stores, address *net.TCPAddr) *Identity {
+	peer := ""
+	if address != nil {
+		peer = address.String()
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"

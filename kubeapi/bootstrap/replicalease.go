@@ -67,7 +67,7 @@ type Peer struct{ lease replicaLease }
 
 // NewPeer makes the keeper of the key of the replica with an identity.
 func NewPeer(backend storage.Backend, prefix, identity string, ip net.IP, port int) *Peer {
-	return &Peer{replicaLease{backend: backend, key: prefix + "/peerserverleases/" + identity, object: corev1.Endpoints{
+	return &Peer{replicaLease{backend: backend, key: prefix + peerLeases + identity, object: corev1.Endpoints{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"apiserverIdentity": identity}},
 		Subsets: []corev1.EndpointSubset{{
 			Addresses: []corev1.EndpointAddress{{IP: ip.String()}},

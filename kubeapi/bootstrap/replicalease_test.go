@@ -52,8 +52,8 @@ func TestPeerLease(t *testing.T) {
 }
 
 func TestIdentityIsOfAnAddress(t *testing.T) {
-	a, b := NewIdentity(nil, "192.0.2.2:6443"), NewIdentity(nil, "192.0.2.2:6444")
-	if a.Name() == b.Name() || a.Name() != NewIdentity(nil, "192.0.2.2:6443").Name() {
+	a, b := NewIdentity(nil, &net.TCPAddr{IP: net.ParseIP("192.0.2.2"), Port: 6443}), NewIdentity(nil, &net.TCPAddr{IP: net.ParseIP("192.0.2.2"), Port: 6444})
+	if a.Name() == b.Name() || a.Name() != NewIdentity(nil, &net.TCPAddr{IP: net.ParseIP("192.0.2.2"), Port: 6443}).Name() {
 		t.Errorf("%s and %s", a.Name(), b.Name())
 	}
 }

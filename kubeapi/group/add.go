@@ -35,6 +35,7 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 	}
 	keepFor(b, &kind)
 	forgetFor(b, &kind)
+	allowFor(b, &kind)
 	store, err := registry.NewStore(&kind, b.deps.Scheme, options)
 	if err != nil {
 		b.err = fmt.Errorf("%s: %w", gr, err)

@@ -15,6 +15,7 @@ import (
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/discovery"
+	"triplane/generic/metrics"
 	"triplane/generic/registry"
 	"triplane/generic/server"
 	"triplane/kubeapi/fieldgates"
@@ -34,6 +35,8 @@ type Deps struct {
 	Release Release
 	// Fields are those of features that are off; nil are none.
 	Fields *fieldgates.Set
+	// Allocation counts cluster IPs and node ports; nil counts nothing.
+	Allocation *metrics.Allocation
 	// Stores is where Add leaves the storage of each resource.
 	Stores *Stores
 

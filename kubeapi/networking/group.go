@@ -16,6 +16,6 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	group.Add(b, ingressKind())
 	group.Add(b, ingressClassKind())
 	group.Add(b, ipAddressKind())
-	group.Add(b, serviceCIDRKind())
+	group.Add(b, serviceCIDRKind(!d.Gate("ServiceCIDRStatusFieldWiping")))
 	return b.Info()
 }

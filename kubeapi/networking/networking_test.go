@@ -11,7 +11,7 @@ func TestDeclared(t *testing.T) {
 	kindtest.Declared(t, ingressClassKind(), "ingressclasses ingressclass IngressClass cluster")
 	kindtest.Declared(t, networkPolicyKind(), "networkpolicies networkpolicy NetworkPolicy namespaced short=netpol")
 	kindtest.Declared(t, ipAddressKind(), "ipaddresses ipaddress IPAddress cluster short=ip")
-	kindtest.Declared(t, serviceCIDRKind(), "servicecidrs servicecidr ServiceCIDR cluster status")
+	kindtest.Declared(t, serviceCIDRKind(false), "servicecidrs servicecidr ServiceCIDR cluster status")
 }
 
 func TestIngress(t *testing.T) {
@@ -34,7 +34,7 @@ func TestNetworkPolicy(t *testing.T) {
 }
 
 func TestServiceCIDRUpdate(t *testing.T) {
-	k := serviceCIDRKind()
+	k := serviceCIDRKind(false)
 	kindtest.UpdateRefused(t, k, "spec: {cidrs: [198.51.100.0/24]}", `spec: {cidrs: [198.51.100.0/24, "2001:db8::/64"]}`)
 	kindtest.UpdateRefused(t, k, "spec: {cidrs: [198.51.100.0/24]}", "spec: {cidrs: [198.51.101.0/24]}",
 		`spec.cidrs[0]: Invalid value: "198.51.101.0/24": field is immutable`)
@@ -44,6 +44,14 @@ func TestAddressNames(t *testing.T) {
 	for name, want := range map[string]int{"198.51.100.7": 0, "2001:db8::7": 0, "2001:DB8::7": 1, "198.051.100.7": 1, "x": 1} {
 		if got := len(ipAddressKind().Write.ValidateName(name, false)); got != want {
 			t.Errorf("%s: %d faults, want %d", name, got, want)
+		}
+	}
+}
+
+func TestServiceCIDRsMayKeepTheirStatus(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		if k := serviceCIDRKind(keeps); (k.Write.PrepareForCreate == nil) != keeps || (k.Write.PrepareForUpdate == nil) != keeps {
+			t.Errorf("keeps its status: %t", !keeps)
 		}
 	}
 }

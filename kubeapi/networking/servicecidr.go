@@ -23,8 +23,10 @@ func parseCIDR(s string) (*net.IPNet, error) {
 	return n, err
 }
 
-func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
-	return registry.Kind[*networkingv1.ServiceCIDR]{
+// serviceCIDRKind declares ServiceCIDRs. keepsStatus lets their status be written with the
+// rest, as before 1.36 (ServiceCIDRStatusFieldWiping is off).
+func serviceCIDRKind(keepsStatus bool) registry.Kind[*networkingv1.ServiceCIDR] {
+	kind := registry.Kind[*networkingv1.ServiceCIDR]{
 		Hub:            v1.WithKind("ServiceCIDR"),
 		Representation: registry.Typed[*networkingv1.ServiceCIDR]{Versions: registry.SameFields[*networkingv1.ServiceCIDR]("ServiceCIDR", "networking.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
 		New:            func() *networkingv1.ServiceCIDR { return &networkingv1.ServiceCIDR{} },
@@ -56,6 +58,10 @@ func serviceCIDRKind() registry.Kind[*networkingv1.ServiceCIDR] {
 			ResetFields: strategy.Reset(v1, "spec", "metadata"),
 		},
 	}
+	if keepsStatus {
+		kind.Write.PrepareForCreate, kind.Write.PrepareForUpdate, kind.Write.ResetFields = nil, nil, nil
+	}
+	return kind
 }
 
 func validateServiceCIDR(c *networkingv1.ServiceCIDR) field.ErrorList {

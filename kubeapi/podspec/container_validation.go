@@ -106,7 +106,11 @@ func (v *checker) restartRuleList(rules []corev1.ContainerRestartRule, list *fie
 	}
 	for i := range rules {
 		r, p := &rules[i], list.Index(i)
-		oneOfOrEmpty(v, r.Action, p.Child("action"), corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
+		actions := []corev1.ContainerRestartRuleAction{corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers}
+		if v.oneRestarts {
+			actions = actions[:1]
+		}
+		oneOfOrEmpty(v, r.Action, p.Child("action"), actions...)
 		if r.ExitCodes == nil {
 			v.add(field.Required(p.Child("exitCodes"), "must be specified"))
 			continue

@@ -12,12 +12,18 @@ type Options struct {
 	// PodLevelResize lets the resources of a pod as a whole be resized
 	// (InPlacePodLevelResourcesVerticalScaling).
 	PodLevelResize bool
+	// FixedInitContainers forbids to resize init containers that are no sidecars
+	// (InPlacePodVerticalScalingInitContainers is off).
+	FixedInitContainers bool
 	// HostNetworkUsers permits pods of the host's network with users of their own
 	// (UserNamespacesHostNetworkSupport).
 	HostNetworkUsers bool
 	// SpreadSelectorsAsGiven leaves the label keys of spread constraints out of their
 	// selectors (MatchLabelKeysInPodTopologySpreadSelectorMerge is off).
 	SpreadSelectorsAsGiven bool
+	// OneContainerRestarts forbids restart rules that restart all containers
+	// (RestartAllContainersOnContainerExits is off).
+	OneContainerRestarts bool
 	// FixedResources and FixedPlacement forbid changes of the resources of suspended
 	// Jobs' pods, and, once they have started, of where they run
 	// (MutablePodResourcesForSuspendedJobs and
@@ -35,6 +41,8 @@ func OptionsOf(d *group.Deps) Options {
 		FixedResources:      !d.Gate("MutablePodResourcesForSuspendedJobs"),
 		FixedPlacement:      !d.Gate("MutableSchedulingDirectivesForSuspendedJobs"),
 
+		FixedInitContainers:    !d.Gate("InPlacePodVerticalScalingInitContainers"),
+		OneContainerRestarts:   !d.Gate("RestartAllContainersOnContainerExits"),
 		SpreadSelectorsAsGiven: !d.Gate("MatchLabelKeysInPodTopologySpreadSelectorMerge"),
 	}
 }

@@ -63,13 +63,14 @@ type checker struct {
 	privileged bool
 	// comparedTolerations and hostNetworkUsers are as Options has them.
 	comparedTolerations, hostNetworkUsers bool
+	oneRestarts                           bool // OneContainerRestarts
 	// template is set for a template, whose images may be named later
 	template bool
 }
 
 func newChecker(o Options, s *corev1.PodSpec) *checker {
 	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged,
-		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers}
+		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts}
 }
 
 func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }

@@ -1,14 +1,12 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -65,7 +63,7 @@ type parts struct {
 
 // newParts makes all that the servers share.
 func newParts(o *Options, st *host.Store, files pki.Files, c *server.Config, e *egress.Selector, undo *host.Cleanup) (*parts, error) {
-	p := &parts{options: o, store: st, files: files, config: c, egress: e, undo: undo, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
+	p := &parts{options: o, store: st, files: files, config: c, egress: e, undo: undo, scheme: kubeapi.NewScheme(), schemas: &models.Source{NoEnums: !o.Compatibility.Enabled("OpenAPIEnums")}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
 			return nil, err
@@ -99,7 +97,7 @@ func (p *parts) makeAuthorization() error {
 func (p *parts) makeAuthentication() (err error) {
 	c := p.config
 	if p.authn, err = p.options.Authentication.Build(options.AuthenticationInputs{
-		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
+		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, TokenCache: c.Metrics.TokenCache, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
 		Features: p.options.Compatibility.Enabled,
 	}); err != nil {
 		return err
@@ -124,11 +122,7 @@ func (p *parts) runInBackground(name string, work func(context.Context)) {
 
 // serverID is the name of this replica's lease.
 func (p *parts) serverID() string {
-	peer := ""
-	if address := p.options.advertised(); address != nil {
-		peer = net.JoinHostPort(address.String(), strconv.Itoa(p.config.Serving.Port()))
-	}
-	return bootstrap.NewIdentity(p.stores, peer).Name()
+	return bootstrap.NewIdentity(p.stores, p.advertisedToPeers()).Name()
 }
 
 func (p *parts) makeAdmission() error {
@@ -147,6 +141,7 @@ func (p *parts) makeAdmission() error {
 		Configurations: configurations,
 		FeatureEnabled: p.options.Compatibility.Enabled,
 		Metrics:        c.Metrics.Admission,
+		PodSecurity:    c.Metrics.PodSecurity,
 		Own:            p.options.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 	if err != nil {
@@ -228,7 +223,9 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 			Kubelets:        kubelets,
 		},
 		AdvertiseAddress:          p.options.advertised(),
-		AdvertisePort:             cmp.Or(p.options.ServerRun.AdvertisePort, p.config.Serving.Port()),
+		AdvertisePort:             p.advertisedPort(),
+		Peer:                      p.advertisedToPeers(),
+		Replicas:                  kube.replicas(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
 		RepairEvery:               p.options.repairEvery,
 		Leadership:                &kube.Leadership,
@@ -274,6 +271,10 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 	if err != nil {
 		return nil, err
 	}
+	peers, err := p.peers()
+	if err != nil {
+		return nil, err
+	}
 	generic := *p.config
 	generic.Discovery, generic.EnableDiscovery = discovery.NewGroups(), false
 	return (&aggregator.Config{
@@ -283,6 +284,7 @@ func (p *parts) aggregator(delegate server.DelegationTarget, localComplete <-cha
 		LocalComplete:   localComplete,
 		ProxyClientCert: cert,
 		Services:        p.services,
+		Peers:           peers,
 		IdentityHeaders: aggregator.IdentityHeaders{
 			Names:    slices.Concat(headers.UsernameHeaders, headers.UIDHeaders, headers.GroupHeaders),
 			Prefixes: headers.ExtraHeaderPrefixes,

@@ -63,10 +63,13 @@ type Kube struct {
 	ProxyClientKeyFile  string
 	AggregatorRouting   bool
 	RejectRedirects     bool
+	Peers               Peers
 	RuntimeConfig       options.RuntimeConfig
-	// EndpointReconciler is "lease" or "none": whether this replica keeps its
+	// EndpointReconciler is "lease", "master-count" or "none": how this replica keeps its
 	// address among the endpoints of the Service kubernetes.
 	EndpointReconciler string
+	// APIServerCount is how many replicas there are, for master-count.
+	APIServerCount int
 	// ServiceNodePort makes the Service kubernetes a NodePort one.
 	ServiceNodePort int
 	Tolerations     admission.TolerationOptions
@@ -80,7 +83,7 @@ const (
 	defaultServiceCIDR = "10.0.0.0/24"
 	reconcilerLease    = "lease"
 	reconcilerNone     = "none"
-	// reconcilerCount is the former one, without leases; it does what lease does.
+	// reconcilerCount is the former one, without leases.
 	reconcilerCount = "master-count"
 	defaultIssuer   = "https://kubernetes.default.svc.cluster.local"
 )
@@ -106,6 +109,7 @@ func NewOptions() *Options {
 			RejectRedirects:  true,
 
 			EndpointReconciler: reconcilerLease,
+			APIServerCount:     1,
 			Tolerations:        admission.DefaultTolerationOptions(),
 			Leadership:         leadership.DefaultDurations(),
 			Kubelet:            kubelet.DefaultConfig(),
@@ -167,7 +171,9 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&k.ServiceNodePort, "kubernetes-service-node-port", k.ServiceNodePort,
 		"The node port of the Service kubernetes; 0 leaves it without one.")
 	fs.StringVar(&k.EndpointReconciler, "endpoint-reconciler-type", k.EndpointReconciler,
-		"How the endpoints of the Service kubernetes are kept: lease, none, or master-count, which is deprecated and does what lease does.")
+		"How the endpoints of the Service kubernetes are kept: lease, none, or master-count, which is deprecated: without leases, as many as --apiserver-count.")
+	fs.IntVar(&k.APIServerCount, "apiserver-count", k.APIServerCount, "How many API servers there are, with --endpoint-reconciler-type=master-count.")
+	_ = fs.MarkDeprecated("apiserver-count", "apiserver-count is deprecated and will be removed in a future version.")
 	fs.Var(&k.RuntimeConfig, "runtime-config", "Which API versions are served: group/version=true|false, v1 for the core group, "+
 		"group/version/resource, or api/all, api/ga, api/beta and api/alpha, comma separated.")
 	fs.Int64Var(&k.Tolerations.NotReadySeconds, "default-not-ready-toleration-seconds", k.Tolerations.NotReadySeconds,
@@ -182,6 +188,7 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 		"Reach external API servers at the endpoints of their Service rather than its cluster IP.")
 	fs.BoolVar(&k.RejectRedirects, "aggregator-reject-forwarding-redirect", k.RejectRedirects,
 		"Do not hand redirects of external API servers to clients.")
+	k.Peers.addFlags(fs)
 }
 
 // Validate returns all that is wrong, as one error; nil if nothing is.
@@ -221,16 +228,31 @@ func (k *Kube) Validate() []error {
 	if !slices.Contains([]string{reconcilerLease, reconcilerCount, reconcilerNone}, k.EndpointReconciler) {
 		errs = append(errs, fmt.Errorf("--endpoint-reconciler-type must be %s, %s or %s, not %q", reconcilerLease, reconcilerCount, reconcilerNone, k.EndpointReconciler))
 	}
+	if k.APIServerCount < 1 {
+		errs = append(errs, fmt.Errorf("--apiserver-count %d must be a positive number", k.APIServerCount))
+	}
+	if k.Peers.CAFile != "" && k.ProxyClientCertFile == "" {
+		errs = append(errs, errors.New("--peer-ca-file needs --proxy-client-cert-file and --proxy-client-key-file, which other servers know this one by"))
+	}
 	if k.ServiceNodePort < 0 || k.ServiceNodePort > 0 && !k.ServiceNodePorts.Contains(k.ServiceNodePort) {
 		errs = append(errs, fmt.Errorf("--kubernetes-service-node-port %d is not in the range %v", k.ServiceNodePort, k.ServiceNodePorts))
 	}
 	errs = append(errs, k.validateKubelet()...)
+	errs = append(errs, k.Peers.Validate()...)
 	errs = append(errs, k.Leadership.Validate()...)
 	errs = append(errs, k.RuntimeConfig.Validate(kubeapi.ServesGroup, kubeapi.KnowsVersion)...)
 	if k.EventTTL < 0 {
 		errs = append(errs, errors.New("--event-ttl cannot be negative"))
 	}
 	return errs
+}
+
+// replicas is how many servers keep the endpoints without leases; 0 where they have leases.
+func (k *Kube) replicas() int {
+	if k.EndpointReconciler == reconcilerCount {
+		return k.APIServerCount
+	}
+	return 0
 }
 
 // addLeadershipFlags binds those of coordinated leader election.

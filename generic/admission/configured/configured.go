@@ -114,9 +114,9 @@ type informed struct {
 	changed  func()
 }
 
-// Follow puts the configurations into force until ctx ends. A server before 1.36 has no
-// mutating policies.
-func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutatingPolicies bool) {
+// Follow puts the configurations into force until ctx ends; mutating is the version in which
+// there are mutating policies, "" where there are none.
+func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutating string) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	kinds := factory.Admissionregistration().V1()
 	f := &followed{plugins: c,
@@ -129,15 +129,14 @@ func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutat
 		{kinds.ValidatingAdmissionPolicies().Informer(), f.setValidatingPolicies},
 		{kinds.ValidatingAdmissionPolicyBindings().Informer(), f.setValidatingPolicies},
 	}
-	if mutatingPolicies {
-		f.mapl, f.mapBindings = kinds.MutatingAdmissionPolicies().Lister(), kinds.MutatingAdmissionPolicyBindings().Lister()
-		followers = append(followers,
-			informed{kinds.MutatingAdmissionPolicies().Informer(), f.setMutatingPolicies},
-			informed{kinds.MutatingAdmissionPolicyBindings().Informer(), f.setMutatingPolicies})
+	if policies, bindings := mutatingInformers(factory.Admissionregistration(), mutating); policies != nil {
+		f.mapl = admissionlisters.NewMutatingAdmissionPolicyLister(policies.GetIndexer())
+		f.mapBindings = admissionlisters.NewMutatingAdmissionPolicyBindingLister(bindings.GetIndexer())
+		followers = append(followers, informed{policies, f.setMutatingPolicies}, informed{bindings, f.setMutatingPolicies})
 	}
 	var synced []cache.DoneChecker
 	for _, i := range followers {
-		if err := i.informer.SetTransform(withoutManagedFields); err != nil {
+		if err := i.informer.SetTransform(trimmed); err != nil {
 			return // it runs already, which cannot be
 		}
 		registration, err := i.informer.AddEventHandler(onChange(i.changed))
@@ -154,7 +153,6 @@ func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutat
 	factory.Shutdown()
 }
 
-// withoutManagedFields keeps informers small.
 func withoutManagedFields(obj any) (any, error) {
 	if o, ok := obj.(interface {
 		runtime.Object

@@ -39,7 +39,7 @@ func TestFollowsThePolicies(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d.Follow(ctx, client, true)
+		d.Follow(ctx, client, "v1")
 	}()
 	create := func() error {
 		return chain.Validate(t.Context(), &admission.Attributes{

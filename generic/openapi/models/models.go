@@ -34,11 +34,16 @@ type entry struct {
 // dropped by the garbage collector when nobody holds them.
 type Models struct {
 	entries map[string]entry
+	noEnums bool
 }
 
 // Source hands out the Models, decompressing them when they are not in memory.
 // The zero value is ready for use.
 type Source struct {
+	// NoEnums leaves out which values fields may have (OpenAPIEnums is off). It is set
+	// before Models is called.
+	NoEnums bool
+
 	mu     sync.Mutex
 	loaded weak.Pointer[Models]
 	own    map[string]entry // see Describe
@@ -59,7 +64,7 @@ func (s *Source) Models() (*Models, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi models: %w", err)
 	}
-	m := &Models{}
+	m := &Models{noEnums: s.NoEnums}
 	if err := json.Unmarshal(data, &m.entries); err != nil {
 		return nil, fmt.Errorf("openapi models: %w", err)
 	}
@@ -97,6 +102,9 @@ func (m *Models) Definitions(names map[string]bool, ref common.ReferenceCallback
 		d := common.OpenAPIDefinition{Dependencies: e.Dependencies}
 		if err := decode(e.Schema, ref, &d.Schema); err != nil {
 			return nil, fmt.Errorf("openapi model %s: %w", name, err)
+		}
+		if m.noEnums {
+			dropEnums(&d.Schema)
 		}
 		if e.V2Schema != nil {
 			var v2 spec.Schema

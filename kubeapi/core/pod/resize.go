@@ -67,10 +67,24 @@ func validateResize(o podspec.Options, p, old pod) field.ErrorList {
 	errs = append(errs, validatePodLevelResize(p.Spec.Resources, old.Spec.Resources, spec)...)
 	errs = append(errs, removedResources(p.Spec.Containers, old.Spec.Containers, spec.Child("containers"))...)
 	errs = append(errs, removedResources(p.Spec.InitContainers, old.Spec.InitContainers, spec.Child("initContainers"))...)
+	if o.FixedInitContainers {
+		errs = append(errs, fixedInitContainers(p.Spec.InitContainers, old.Spec.InitContainers, spec)...)
+	}
 	if !onlyComputeDiffers(p.Spec.Containers, old.Spec.Containers) || !onlyComputeDiffers(p.Spec.InitContainers, old.Spec.InitContainers) {
 		errs = append(errs, field.Forbidden(spec, "only cpu and memory resources are mutable"))
 	}
 	return errs
+}
+
+// fixedInitContainers refuses other resources of init containers that are no sidecars.
+func fixedInitContainers(now, before []corev1.Container, spec *field.Path) field.ErrorList {
+	for i := range before {
+		sidecar := before[i].RestartPolicy != nil && *before[i].RestartPolicy == corev1.ContainerRestartPolicyAlways
+		if !sidecar && check.Differs(now[i].Resources, before[i].Resources) {
+			return field.ErrorList{field.Forbidden(spec, "resources for non-sidecar init containers are immutable")}
+		}
+	}
+	return nil
 }
 
 // validatePodLevelResize validates a change of the resources of the pod as a whole.

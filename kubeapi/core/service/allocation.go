@@ -36,8 +36,8 @@ func NewAllocation(d group.Deps) (*Allocation, error) {
 	}
 	prefixes := Prefixes(d.ServiceCIDRs)
 	a := &Allocation{
-		ips:   allocator.NewIPs(d.Stores, prefixes),
-		ports: allocator.NewPorts(stored.Backend, stored.Prefix, d.NodePortRange),
+		ips:   allocator.NewIPs(d.Stores, prefixes, d.Allocation),
+		ports: allocator.NewPorts(stored.Backend, stored.Prefix, d.NodePortRange, d.Allocation),
 
 		options: options{namesOfOld: !d.Gate("RelaxedServiceNameValidation"), preferCloseOnly: !d.Gate("PreferSameTrafficDistribution")},
 	}

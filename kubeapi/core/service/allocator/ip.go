@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/generic/metrics"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
 	"triplane/kubeapi/group"
@@ -38,16 +40,26 @@ var (
 type IPs struct {
 	stores *group.Stores
 	ranges []netip.Prefix
+	count  *metrics.Allocation
 }
 
 // NewIPs makes an allocator over the configured ranges; ServiceCIDR objects add
-// theirs.
-func NewIPs(stores *group.Stores, ranges []netip.Prefix) *IPs {
-	return &IPs{stores: stores, ranges: ranges}
+// theirs. m counts what is allocated, nil nothing.
+func NewIPs(stores *group.Stores, ranges []netip.Prefix, m *metrics.Allocation) *IPs {
+	return &IPs{stores: stores, ranges: ranges, count: m}
 }
 
 // Allocate takes an IP for a Service; with dryRun it only reports whether it could.
 func (a *IPs) Allocate(ctx context.Context, ip netip.Addr, namespace, name string, dryRun bool) error {
+	start := time.Now()
+	err := a.allocate(ctx, ip, namespace, name, dryRun)
+	if r, ok := a.rangeOf(ctx, ip); ok && !dryRun {
+		a.count.IP(r.String(), false, time.Since(start), err)
+	}
+	return err
+}
+
+func (a *IPs) allocate(ctx context.Context, ip netip.Addr, namespace, name string, dryRun bool) error {
 	if !a.inRange(ctx, ip) {
 		return a.outOfRange(ip, dryRun)
 	}
@@ -83,7 +95,11 @@ func (a *IPs) AllocateNext(ctx context.Context, v6 bool, namespace, name string,
 		if r.Addr().Is6() != v6 {
 			continue
 		}
+		start := time.Now()
 		ip, err := a.nextIn(ctx, r, namespace, name, dryRun)
+		if !dryRun {
+			a.count.IP(r.String(), true, time.Since(start), err)
+		}
 		if !errors.Is(err, ErrFull) {
 			return ip, err
 		}
@@ -101,7 +117,7 @@ func (a *IPs) nextIn(ctx context.Context, r netip.Prefix, namespace, name string
 	reserved := reservedBand(size)
 	try := func(offset uint64) (netip.Addr, bool, error) {
 		ip := plus(first, offset)
-		err := a.Allocate(ctx, ip, namespace, name, dryRun)
+		err := a.allocate(ctx, ip, namespace, name, dryRun)
 		if errors.Is(err, ErrAllocated) {
 			return ip, false, nil
 		}
@@ -143,6 +159,9 @@ func (a *IPs) Release(ctx context.Context, ip netip.Addr, namespace, name string
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
+	if r, ok := a.rangeOf(ctx, ip); ok && err == nil {
+		a.count.IPReleased(r.String())
+	}
 	return err
 }
 
@@ -183,8 +202,42 @@ func ipAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAddress {
 }
 
 func (a *IPs) inRange(ctx context.Context, ip netip.Addr) bool {
+	_, ok := a.rangeOf(ctx, ip)
+	return ok
+}
+
+// rangeOf finds the range of an IP.
+func (a *IPs) rangeOf(ctx context.Context, ip netip.Addr) (netip.Prefix, bool) {
 	holds := func(r netip.Prefix) bool { return contains(r, ip) }
-	return slices.ContainsFunc(a.ranges, holds) || slices.ContainsFunc(a.added(ctx), holds)
+	if i := slices.IndexFunc(a.ranges, holds); i >= 0 {
+		return a.ranges[i], true
+	}
+	added := a.added(ctx)
+	if i := slices.IndexFunc(added, holds); i >= 0 {
+		return added[i], true
+	}
+	return netip.Prefix{}, false
+}
+
+// report says how many of each range's IPs are taken.
+func (a *IPs) report(ctx context.Context, held []*networkingv1.IPAddress) {
+	taken := map[netip.Prefix]int{}
+	for _, r := range slices.Concat(a.ranges, a.added(ctx)) {
+		taken[r] = 0
+	}
+	for _, h := range held {
+		ip, err := netip.ParseAddr(h.Name)
+		if err != nil {
+			continue
+		}
+		if r, ok := a.rangeOf(ctx, ip); ok {
+			taken[r]++
+		}
+	}
+	for r, n := range taken {
+		_, size := usable(r)
+		a.count.IPs(r.String(), n, size)
+	}
 }
 
 // added are the ranges of ServiceCIDRs that are not about to go, and whose status does not

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	mathbits "math/bits"
 	"math/rand/v2"
 
 	corev1 "k8s.io/api/core/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"triplane/generic/metrics"
 	"triplane/generic/storage"
 	"triplane/generic/wire"
 )
@@ -21,11 +23,40 @@ type Ports struct {
 	backend storage.Backend
 	key     string
 	ports   utilnet.PortRange
+	count   *metrics.Allocation
 }
 
-// NewPorts makes an allocator that keeps its bits below prefix ("/registry").
-func NewPorts(backend storage.Backend, prefix string, ports utilnet.PortRange) *Ports {
-	return &Ports{backend: backend, key: prefix + "/ranges/servicenodeports", ports: ports}
+// NewPorts makes an allocator that keeps its bits below prefix ("/registry"). m counts what
+// is allocated, nil nothing.
+func NewPorts(backend storage.Backend, prefix string, ports utilnet.PortRange, m *metrics.Allocation) *Ports {
+	return &Ports{backend: backend, key: prefix + "/ranges/servicenodeports", ports: ports, count: m}
+}
+
+// report counts ports that were given out, as asked for or chosen, with all that are taken.
+func (p *Ports) report(asked, chosen int, bits *big.Int) {
+	taken := 0
+	for _, word := range bits.Bits() {
+		taken += mathbits.OnesCount(uint(word))
+	}
+	p.count.Ports(asked, chosen, taken, p.ports.Size)
+}
+
+// noted counts the outcome of a change.
+func (p *Ports) noted(wanted []int32, bits *big.Int, err error) {
+	var failed *PortError
+	if errors.As(err, &failed) {
+		p.count.PortFailed(wanted[failed.Index] == 0)
+	}
+	if err != nil {
+		return
+	}
+	chosen := 0
+	for _, port := range wanted {
+		if port == 0 {
+			chosen++
+		}
+	}
+	p.report(len(wanted)-chosen, chosen, bits)
 }
 
 // Range is what node ports are taken of.
@@ -41,14 +72,17 @@ func (p *Ports) Change(ctx context.Context, wanted, released []int32, dryRun boo
 			return nil, err
 		}
 		got, err := p.apply(bits, wanted, released)
-		if err != nil || dryRun {
+		if dryRun {
 			return got, err
 		}
-		err = p.write(ctx, kv, bits)
+		if err == nil {
+			err = p.write(ctx, kv, bits)
+		}
 		var conflict *storage.ConflictError
 		if errors.As(err, &conflict) || errors.Is(err, storage.ErrExists) {
 			continue
 		}
+		p.noted(wanted, bits, err)
 		return got, err
 	}
 }

@@ -86,6 +86,7 @@ func (r *Repair) repairPorts(ctx context.Context, services []*corev1.Service, al
 			want = r.merge(used, bits)
 		}
 		if kv != nil && want.Cmp(bits) == 0 {
+			r.ports.report(0, 0, bits)
 			return nil
 		}
 		err = r.ports.write(ctx, kv, want)
@@ -120,6 +121,7 @@ func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service, all 
 	if err != nil {
 		return err
 	}
+	r.ips.report(ctx, held)
 	free := make(map[string]*networkingv1.IPAddress, len(held))
 	for _, a := range held {
 		free[a.Name] = a

@@ -1,0 +1,61 @@
+package configured
+
+import (
+	"encoding/json"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
+	admissionv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	admissioninformers "k8s.io/client-go/informers/admissionregistration"
+	"k8s.io/client-go/tools/cache"
+)
+
+// MutatingVersion is the version in which MutatingAdmissionPolicies are to be followed, the
+// newest that is served; "" where none is.
+func MutatingVersion(serves func(gv schema.GroupVersion, resource string) bool) string {
+	for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {
+		if serves(schema.GroupVersion{Group: admissionv1.GroupName, Version: version}, "mutatingadmissionpolicies") {
+			return version
+		}
+	}
+	return ""
+}
+
+// mutatingInformers follow MutatingAdmissionPolicies and their bindings in a version; nil in
+// none. They have them in the stable version (trimmed).
+func mutatingInformers(of admissioninformers.Interface, version string) (policies, bindings cache.SharedIndexInformer) {
+	switch version {
+	case "v1":
+		return of.V1().MutatingAdmissionPolicies().Informer(), of.V1().MutatingAdmissionPolicyBindings().Informer()
+	case "v1beta1":
+		return of.V1beta1().MutatingAdmissionPolicies().Informer(), of.V1beta1().MutatingAdmissionPolicyBindings().Informer()
+	case "v1alpha1":
+		return of.V1alpha1().MutatingAdmissionPolicies().Informer(), of.V1alpha1().MutatingAdmissionPolicyBindings().Informer()
+	}
+	return nil, nil
+}
+
+// trimmed keeps informers small, and has policies in the stable version. It leaves alone what
+// it has seen before.
+func trimmed(obj any) (any, error) {
+	switch obj.(type) {
+	case *admissionv1beta1.MutatingAdmissionPolicy, *admissionv1alpha1.MutatingAdmissionPolicy:
+		return stable(obj, &admissionv1.MutatingAdmissionPolicy{})
+	case *admissionv1beta1.MutatingAdmissionPolicyBinding, *admissionv1alpha1.MutatingAdmissionPolicyBinding:
+		return stable(obj, &admissionv1.MutatingAdmissionPolicyBinding{})
+	}
+	return withoutManagedFields(obj)
+}
+
+// stable converts an object to a version with the same fields.
+func stable(obj, into any) (any, error) {
+	b, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		return nil, err
+	}
+	return withoutManagedFields(into)
+}

@@ -1,0 +1,59 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// TokenCache counts what the caches of tokens do whose authenticators ask somebody else. It
+// implements authentication.TokenCacheMetrics.
+type TokenCache struct {
+	hit, miss, fetched, failed prometheus.Counter
+	hitTook, missTook          prometheus.Observer
+	fetching                   prometheus.Gauge
+}
+
+func newTokenCache(r prometheus.Registerer) *TokenCache {
+	const name = "authentication_token_cache_"
+	status := []string{"status"}
+	asked := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name + "request_total",
+		Help: "Tokens that were looked up, by whether they were known."}, status)
+	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name + "request_duration_seconds", Buckets: prometheus.DefBuckets,
+		Help: "Seconds until a token was known, by whether it was before."}, status)
+	fetched := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name + "fetch_total",
+		Help: "Tokens that somebody else was asked for, by result."}, status)
+	fetching := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name + "active_fetch_count",
+		Help: "Tokens that somebody else is being asked for."}, status)
+	r.MustRegister(asked, took, fetched, fetching)
+	return &TokenCache{
+		hit: asked.WithLabelValues("hit"), miss: asked.WithLabelValues("miss"),
+		hitTook: took.WithLabelValues("hit"), missTook: took.WithLabelValues("miss"),
+		fetched: fetched.WithLabelValues("ok"), failed: fetched.WithLabelValues("error"),
+		fetching: fetching.WithLabelValues("in_flight"),
+	}
+}
+
+// Asked counts a token that was looked up.
+func (m *TokenCache) Asked(hit bool, took time.Duration) {
+	if hit {
+		m.hit.Inc()
+		m.hitTook.Observe(took.Seconds())
+		return
+	}
+	m.miss.Inc()
+	m.missTook.Observe(took.Seconds())
+}
+
+// Fetching counts a token that somebody else is asked for.
+func (m *TokenCache) Fetching() func(error) {
+	m.fetching.Inc()
+	return func(err error) {
+		m.fetching.Dec()
+		if err != nil {
+			m.failed.Inc()
+			return
+		}
+		m.fetched.Inc()
+	}
+}

@@ -1,0 +1,61 @@
+package group
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/registry"
+)
+
+const gateStrictAddresses = "StrictIPCIDRValidation"
+
+// strictSince are the kinds whose addresses were never written in other ways, KEP-4858.
+var strictSince = []string{"ipaddresses", "servicecidrs", "endpointslices"}
+
+// allowFor has addresses and ranges of addresses accepted as former releases took them: with
+// leading zeros, IPv4 within IPv6, and bits behind the prefix. Cluster IPs are not among
+// them, which are allocated.
+func allowFor[T registry.Object](b *Builder, kind *registry.Kind[T]) {
+	if b.deps.Gate(gateStrictAddresses) || slices.Contains(strictSince, kind.Names.Plural) {
+		return
+	}
+	if validate := kind.Write.Validate; validate != nil {
+		kind.Write.Validate = func(ctx context.Context, obj T) field.ErrorList { return sloppy(validate(ctx, obj)) }
+	}
+	kind.Write.ValidateUpdate = allowing(kind.Write.ValidateUpdate)
+	if kind.Status != nil {
+		status := *kind.Status
+		status.ValidateUpdate = allowing(status.ValidateUpdate)
+		kind.Status = &status
+	}
+}
+
+func allowing[T any](validate func(ctx context.Context, obj, old T) field.ErrorList) func(ctx context.Context, obj, old T) field.ErrorList {
+	if validate == nil {
+		return nil
+	}
+	return func(ctx context.Context, obj, old T) field.ErrorList { return sloppy(validate(ctx, obj, old)) }
+}
+
+// sloppy drops the errors of addresses that would be fine if validation were not strict.
+func sloppy(errs field.ErrorList) field.ErrorList {
+	return slices.DeleteFunc(errs, func(e *field.Error) bool {
+		text, ok := e.BadValue.(string)
+		if !ok || e.Type != field.ErrorTypeInvalid || strings.HasPrefix(e.Field, "spec.clusterIPs") {
+			return false
+		}
+		return onlyStrict(validation.IsValidIPForLegacyField, text, e.Detail) || onlyStrict(validation.IsValidCIDRForLegacyField, text, e.Detail)
+	})
+}
+
+// onlyStrict reports whether a text is valid unless validation is strict, which has the
+// detail to say.
+func onlyStrict(valid func(path *field.Path, text string, strict bool, old []string) field.ErrorList, text, detail string) bool {
+	strict := valid(nil, text, true, nil)
+	return len(valid(nil, text, false, nil)) == 0 &&
+		slices.ContainsFunc(strict, func(e *field.Error) bool { return e.Detail == detail })
+}
