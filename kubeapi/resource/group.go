@@ -12,8 +12,12 @@ var v1 = resourcev1.SchemeGroupVersion
 // Group builds resource.k8s.io.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, resourcev1.GroupName, "v1", "v1beta2", "v1beta1", "v1alpha3")
+	var access *statusAccess
+	if d.Enabled == nil || d.Enabled(gateStatusAccess) {
+		access = &statusAccess{d.Authorizer}
+	}
 	group.Add(b, deviceClassKind())
-	group.Add(b, resourceClaimKind(d.Stores))
+	group.Add(b, resourceClaimKind(d.Stores, access))
 	group.Add(b, claimTemplateKind(d.Stores))
 	group.Add(b, resourceSliceKind())
 	group.AddGated(b, gateTaintRules, taintRuleKind())

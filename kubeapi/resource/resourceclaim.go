@@ -24,7 +24,7 @@ const adminLabel = "resource.kubernetes.io/admin-access"
 
 type claim = *resourcev1.ResourceClaim
 
-func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
+func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind[claim] {
 	return registry.Kind[claim]{
 		Hub: v1.WithKind("ResourceClaim"), Namespaced: true,
 		Representation: registry.Typed[claim]{Versions: claimVersions()},
@@ -60,9 +60,11 @@ func resourceClaimKind(stores *group.Stores) registry.Kind[claim] {
 			PrepareForUpdate: func(_ context.Context, c, old claim) {
 				c.Spec = old.Spec
 				strategy.KeepMetadata(c, old)
+				forgetDeallocated(&c.Status, &old.Status)
 			},
 			ValidateUpdate: func(ctx context.Context, c, old claim) field.ErrorList {
-				return append(validateAdminResults(ctx, stores, c, old), validateClaimStatus(c, old)...)
+				errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)
+				return append(errs, validateClaimStatus(c, old)...)
 			},
 			ResetFields: strategy.ResetPaths(v1, strategy.Path{"metadata"}, strategy.Path{"spec"}),
 		},

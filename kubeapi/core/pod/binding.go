@@ -129,9 +129,6 @@ func bindTo(p pod, b *corev1.Binding, forgetNominated bool) error {
 		p.Annotations[k] = v
 	}
 	for k, v := range b.Labels {
-		if _, ok := p.Labels[k]; ok {
-			continue // the pod's own stay
-		}
 		if p.Labels == nil {
 			p.Labels = map[string]string{}
 		}
