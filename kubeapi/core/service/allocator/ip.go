@@ -51,6 +51,10 @@ func (a *IPs) Allocate(ctx context.Context, ip netip.Addr, namespace, name strin
 	if !a.inRange(ctx, ip) {
 		return a.outOfRange(ip, dryRun)
 	}
+	return a.allocate(ctx, ip, namespace, name, dryRun)
+}
+
+func (a *IPs) allocate(ctx context.Context, ip netip.Addr, namespace, name string, dryRun bool) error {
 	if dryRun {
 		_, err := group.Get[*networkingv1.IPAddress](ctx, a.stores, ipAddresses, "", ip.String(), group.Consistent)
 		if err == nil {
@@ -79,7 +83,7 @@ func (a *IPs) outOfRange(ip netip.Addr, dryRun bool) error {
 
 // AllocateNext takes any free IP of the family.
 func (a *IPs) AllocateNext(ctx context.Context, v6 bool, namespace, name string, dryRun bool) (netip.Addr, error) {
-	for _, r := range slices.Concat(a.ranges, a.added(ctx)) {
+	for _, r := range a.offered(ctx) {
 		if r.Addr().Is6() != v6 {
 			continue
 		}
@@ -101,7 +105,7 @@ func (a *IPs) nextIn(ctx context.Context, r netip.Prefix, namespace, name string
 	reserved := reservedBand(size)
 	try := func(offset uint64) (netip.Addr, bool, error) {
 		ip := plus(first, offset)
-		err := a.Allocate(ctx, ip, namespace, name, dryRun)
+		err := a.allocate(ctx, ip, namespace, name, dryRun)
 		if errors.Is(err, ErrAllocated) {
 			return ip, false, nil
 		}
@@ -183,25 +187,35 @@ func ipAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAddress {
 }
 
 func (a *IPs) inRange(ctx context.Context, ip netip.Addr) bool {
-	holds := func(r netip.Prefix) bool { return contains(r, ip) }
-	return slices.ContainsFunc(a.ranges, holds) || slices.ContainsFunc(a.added(ctx), holds)
+	return slices.ContainsFunc(a.offered(ctx), func(r netip.Prefix) bool { return contains(r, ip) })
 }
 
-// added are the ranges of ServiceCIDRs that are not about to go, and whose status does not
-// say that they are not ready.
-func (a *IPs) added(ctx context.Context) (ranges []netip.Prefix) {
-	more, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+// offered are the ranges to allocate from: the configured ones and those of ServiceCIDRs. The
+// ranges of ServiceCIDRs that are about to go, or whose status says that they are not ready,
+// are not offered unless another one has them.
+func (a *IPs) offered(ctx context.Context) []netip.Prefix {
+	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
-		return nil
+		return a.ranges
 	}
-	for _, c := range more {
+	var ready, leaving []netip.Prefix
+	for _, c := range list {
+		to := &ready
 		if c.DeletionTimestamp != nil || apimeta.IsStatusConditionFalse(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
-			continue
+			to = &leaving
 		}
 		for _, text := range c.Spec.CIDRs {
-			if r, err := netip.ParsePrefix(text); err == nil && !slices.Contains(a.ranges, r) {
-				ranges = append(ranges, r)
+			if r, err := netip.ParsePrefix(text); err == nil {
+				*to = append(*to, r)
 			}
+		}
+	}
+	ranges := slices.DeleteFunc(slices.Clone(a.ranges), func(r netip.Prefix) bool {
+		return slices.Contains(leaving, r) && !slices.Contains(ready, r)
+	})
+	for _, r := range ready {
+		if !slices.Contains(ranges, r) {
+			ranges = append(ranges, r)
 		}
 	}
 	return ranges
