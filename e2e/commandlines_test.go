@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"triplane/cmd/triplane/pki"
 	"triplane/e2e/harness"
+	"triplane/generic/pki"
 )
 
 // commandLines are what others start kube-apiserver with; words in braces are

@@ -3,7 +3,5 @@
 // both.
 //
 // main runs package app with the command line until the first signal, which shuts
-// the server down gracefully; a second one ends the process at once. While the
-// server runs, memory.go sets the garbage collector's goals and returns memory to
-// the system when the server is idle.
+// the server down gracefully; a second one ends the process at once.
 package main

@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
 	"triplane/cmd/triplane/app"
 	"triplane/cmd/triplane/assets"
-	"triplane/internal/worker"
+	"triplane/generic/host"
 )
 
 func main() {
@@ -60,16 +58,5 @@ func serve(args []string) error {
 	if err := options.ApplyLogging(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	worker.Go(func() {
-		<-signals
-		cancel()
-		<-signals
-		os.Exit(1)
-	})
-	worker.Go(func() { tuneMemory(ctx) })
-	return app.Run(ctx, options)
+	return host.UntilSignal(func(ctx context.Context) error { return app.Run(ctx, options) })
 }

@@ -12,7 +12,9 @@ import (
 
 // Programs are the paths of the built programs.
 type Programs struct {
-	Triplane, Kubectl, Etcd, SampleAPIServer string
+	Triplane, Kubectl, Etcd string
+	// SampleAPIServer is that of Kubernetes, OwnSampleAPIServer cmd/sample-apiserver.
+	SampleAPIServer, OwnSampleAPIServer string
 }
 
 // kubectlVersion is linked into kubectl as its version: without one, it refuses to
@@ -39,10 +41,12 @@ func build() (Programs, error) {
 	p := Programs{
 		Triplane: filepath.Join(bin, "triplane"), Kubectl: filepath.Join(bin, "kubectl"),
 		Etcd: filepath.Join(bin, "etcd"), SampleAPIServer: filepath.Join(bin, "sample-apiserver"),
+		OwnSampleAPIServer: filepath.Join(bin, "triplane-sample-apiserver"),
 	}
 	tools := filepath.Join(e2e, "tools")
 	for _, b := range []struct{ dir, out, pkg string }{
 		{filepath.Dir(e2e), p.Triplane, "./cmd/triplane"},
+		{filepath.Dir(e2e), p.OwnSampleAPIServer, "./cmd/sample-apiserver"},
 		{tools, p.Kubectl, "./kubectl"},
 		{tools, p.Etcd, "go.etcd.io/etcd/server/v3"},
 		{tools, p.SampleAPIServer, "k8s.io/sample-apiserver"},

@@ -1,8 +1,11 @@
 package admission
 
 import (
+	"context"
+
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
 
 	"triplane/generic/authorization/authorizer"
 )
@@ -18,10 +21,15 @@ type Plugin struct {
 	New func(Needs) (Interface, error)
 }
 
-// Needs is what the server has for a plugin. Client and Informers act as the server itself,
-// and can be used once it runs: requests come only then.
+// Needs is what the server has for a plugin. Clients and informers act as the server itself,
+// and can be used once it runs: requests come only then. Those of an extension API server's plugin
+// are of the core API server, and nil where it is standalone; Loopback is for its own kinds.
 type Needs struct {
 	Client kubernetes.Interface
+	// Loopback is for clients of the server that the plugin runs in.
+	Loopback *restclient.Config
+	// Go has work run from the server's start to its end.
+	Go func(work func(context.Context))
 	// Informers are started with the server, those that New has asked for; lists
 	// are complete when HasSynced says so.
 	Informers informers.SharedInformerFactory

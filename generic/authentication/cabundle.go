@@ -15,9 +15,10 @@ const recheck = time.Second
 
 // CABundle is the certificate authorities in a PEM file. It follows changes of
 // the file when it is used; a file that became unreadable, or holds nothing,
-// leaves the last good authorities in place.
+// leaves the last good authorities in place. A bundle without a file has those that
+// were set.
 type CABundle struct {
-	file    string
+	file    string // "" where authorities are set
 	current atomic.Pointer[caGeneration]
 
 	mu      sync.Mutex
@@ -39,6 +40,21 @@ func NewCABundle(file string) (*CABundle, error) {
 	return b, b.load()
 }
 
+// NewSetBundle returns a bundle that trusts nobody until authorities are set.
+func NewSetBundle() *CABundle {
+	b := &CABundle{}
+	b.current.Store(&caGeneration{pool: x509.NewCertPool()})
+	return b
+}
+
+// Set replaces the authorities by those in pem, none if it is empty. What was verified by
+// the former ones is verified again, even if they are the same.
+func (b *CABundle) Set(pem []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.replace(pem)
+}
+
 // Pool returns the current authorities.
 func (b *CABundle) Pool() *x509.CertPool { return b.generation().pool }
 
@@ -46,6 +62,9 @@ func (b *CABundle) Pool() *x509.CertPool { return b.generation().pool }
 func (b *CABundle) PEM() []byte { return b.generation().pem }
 
 func (b *CABundle) generation() *caGeneration {
+	if b.file == "" {
+		return b.current.Load()
+	}
 	if now := time.Now().UnixNano(); now-b.checked.Load() > int64(recheck) && b.mu.TryLock() {
 		b.checked.Store(now)
 		if b.changed() {
@@ -78,15 +97,27 @@ func (b *CABundle) loadLocked() error {
 	if err != nil {
 		return err
 	}
+	if len(pem) == 0 {
+		return fmt.Errorf("%s: %w", b.file, errNoCertificates)
+	}
+	if err := b.replace(pem); err != nil {
+		return fmt.Errorf("%s: %w", b.file, err)
+	}
+	b.modTime, b.size = info.ModTime(), info.Size()
+	return nil
+}
+
+var errNoCertificates = errors.New("no certificates in the CA bundle")
+
+func (b *CABundle) replace(pem []byte) error {
 	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s: %w", b.file, errors.New("no certificates in the CA bundle"))
+	if len(pem) > 0 && !pool.AppendCertsFromPEM(pem) {
+		return errNoCertificates
 	}
 	number := uint64(1)
 	if last := b.current.Load(); last != nil {
 		number = last.number + 1
 	}
-	b.modTime, b.size = info.ModTime(), info.Size()
 	b.current.Store(&caGeneration{pool: pool, number: number, pem: pem})
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"triplane/generic/authentication/user"
@@ -25,14 +26,17 @@ type RequestHeaderConfig struct {
 // RequestHeader believes a front proxy that proves itself with a certificate.
 // Its headers are taken away afterwards.
 func RequestHeader(bundle *CABundle, c RequestHeaderConfig) Request {
+	return RequestHeaderNow(bundle, func() *RequestHeaderConfig { return &c })
+}
+
+// RequestHeaderNow is RequestHeader with a configuration that changes: now returns that of the
+// present. After a change the bundle has to be set, since who was a proxy is remembered.
+func RequestHeaderNow(bundle *CABundle, now func() *RequestHeaderConfig) Request {
 	v := &certificateVerifier{bundle: bundle}
 	v.known.limit = maxKnownCertificates
-	allowed := map[string]bool{}
-	for _, n := range c.AllowedNames {
-		allowed[n] = true
-	}
 	proxy := func(cert *x509.Certificate) (*Response, error) {
-		if name := cert.Subject.CommonName; len(allowed) > 0 && !allowed[name] {
+		allowed := now().AllowedNames
+		if name := cert.Subject.CommonName; len(allowed) > 0 && !slices.Contains(allowed, name) {
 			return nil, fmt.Errorf("x509: subject with cn=%s is not in the allowed list", name)
 		}
 		return &Response{}, nil
@@ -44,7 +48,7 @@ func RequestHeader(bundle *CABundle, c RequestHeaderConfig) Request {
 		if _, err := v.verify(r.TLS.PeerCertificates, proxy); err != nil {
 			return nil, err
 		}
-		return c.user(r.Header), nil
+		return now().user(r.Header), nil
 	})
 }
 

@@ -20,18 +20,30 @@ import (
 // Builder makes OpenAPI documents of go-restful routes. It is safe for
 // concurrent use.
 type Builder struct {
-	source  *models.Source
-	scheme  *runtime.Scheme
-	version string // "1.36"
-	kinds   func() map[string][]schema.GroupVersionKind
+	source *models.Source
+	about  spec.InfoProps
+	// all has /openapi/v2 list models that no route has, too.
+	all   bool
+	kinds func() map[string][]schema.GroupVersionKind
 }
 
-// NewBuilder returns a builder for the kinds of a scheme; version is what
+// NewBuilder returns a builder for the built-in kinds, those of a scheme; version is what
 // info.version says.
 func NewBuilder(source *models.Source, scheme *runtime.Scheme, version string) *Builder {
 	return &Builder{
-		source: source, scheme: scheme, version: version,
-		kinds: sync.OnceValue(func() map[string][]schema.GroupVersionKind { return kindsByModel(scheme) }),
+		source: source, about: spec.InfoProps{Title: "Kubernetes", Version: version}, all: true,
+		kinds: sync.OnceValue(func() map[string][]schema.GroupVersionKind { return kindsByModel(scheme, allVersions()) }),
+	}
+}
+
+// NewBuilderFor returns a builder for the kinds of a scheme alone, those of an extension API
+// server with a title and a version.
+func NewBuilderFor(source *models.Source, scheme *runtime.Scheme, title, version string) *Builder {
+	return &Builder{
+		source: source, about: spec.InfoProps{Title: title, Version: version},
+		kinds: sync.OnceValue(func() map[string][]schema.GroupVersionKind {
+			return kindsByModel(scheme, inOrder(scheme.PrioritizedVersionsAllGroups()))
+		}),
 	}
 }
 
@@ -65,12 +77,16 @@ func (b *Builder) V2(services []*restful.WebService) (*spec.Swagger, error) {
 	if err != nil {
 		return nil, err
 	}
+	names := m.All()
+	if !b.all {
+		names = m.Closure(sampleModels(services)...)
+	}
 	config := &common.Config{
 		ProtocolList:                   []string{"https"},
 		Info:                           b.info(),
 		DefaultResponse:                &spec.Response{ResponseProps: spec.ResponseProps{Description: "Default Response."}},
 		CommonResponses:                map[int]spec.Response{401: {ResponseProps: spec.ResponseProps{Description: "Unauthorized"}}},
-		GetDefinitions:                 definitions(m, m.All()),
+		GetDefinitions:                 definitions(m, names),
 		GetDefinitionName:              definitionNamer(b.kinds(), func(schema.GroupVersion) bool { return true }),
 		GetOperationIDAndTagsFromRoute: operation,
 		SecurityDefinitions: &spec.SecurityDefinitions{"BearerToken": {SecuritySchemeProps: spec.SecuritySchemeProps{
@@ -81,9 +97,7 @@ func (b *Builder) V2(services []*restful.WebService) (*spec.Swagger, error) {
 	return builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), config)
 }
 
-func (b *Builder) info() *spec.Info {
-	return &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: b.version}}
-}
+func (b *Builder) info() *spec.Info { return &spec.Info{InfoProps: b.about} }
 
 // sampleModels are the names of the models that routes read and write.
 func sampleModels(services []*restful.WebService) []string {

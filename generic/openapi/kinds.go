@@ -44,8 +44,8 @@ func inOrder(gvs []schema.GroupVersion) []schema.GroupVersion {
 }
 
 // kindsByModel maps model names to the kinds of the scheme that they describe,
-// in order of group, version and kind.
-func kindsByModel(s *runtime.Scheme) map[string][]schema.GroupVersionKind {
+// in order of group, version and kind; versions are all those that the server has.
+func kindsByModel(s *runtime.Scheme, versions []schema.GroupVersion) map[string][]schema.GroupVersionKind {
 	out := map[string][]schema.GroupVersionKind{}
 	for gvk := range s.AllKnownTypes() {
 		if gvk.Version == runtime.APIVersionInternal {
@@ -63,7 +63,7 @@ func kindsByModel(s *runtime.Scheme) map[string][]schema.GroupVersionKind {
 	}
 	for _, kind := range everywhere {
 		out[metaPackage+kind] = nil
-		for _, gv := range allVersions() {
+		for _, gv := range versions {
 			out[metaPackage+kind] = append(out[metaPackage+kind], gv.WithKind(kind))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"triplane/generic/openapi/models"
 )
 
 // extensionGVK names the kinds that a model is the schema of.
@@ -26,9 +28,9 @@ func definitionNamer(kinds map[string][]schema.GroupVersionKind, keep func(schem
 			}
 		}
 		if len(gvks) == 0 {
-			return name, nil
+			return models.Name(name), nil
 		}
-		return name, spec.Extensions{extensionGVK: gvks}
+		return models.Name(name), spec.Extensions{extensionGVK: gvks}
 	}
 }
 

@@ -81,8 +81,8 @@ func (c *typeConverter) build(gvk schema.GroupVersionKind, name string) (managed
 	}
 	schemas := make(map[string]*spec.Schema, len(definitions))
 	for n, d := range definitions {
-		schemas[n] = &d.Schema
+		schemas[models.Name(n)] = &d.Schema
 	}
-	schemas[name].AddExtension(extensionGVK, []any{gvkExtension(gvk)})
+	schemas[models.Name(name)].AddExtension(extensionGVK, []any{gvkExtension(gvk)})
 	return managedfields.NewTypeConverter(schemas, false)
 }

@@ -74,26 +74,32 @@ func (o *Authentication) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.Webhook.CacheTTL, "authentication-token-webhook-cache-ttl", o.Webhook.CacheTTL,
 		"How long to keep the service's answers.")
 
-	h := &o.RequestHeader
-	fs.StringVar(&h.ClientCAFile, "requestheader-client-ca-file", h.ClientCAFile,
-		"File with the authorities of front proxies, whose --requestheader-username-headers are believed. If blank, a generated authority.")
-	fs.StringSliceVar(&h.AllowedNames, "requestheader-allowed-names", h.AllowedNames,
-		"Common names that a front proxy may have; any if blank.")
-	fs.StringSliceVar(&h.UsernameHeaders, "requestheader-username-headers", h.UsernameHeaders, "Headers with the user name. X-Remote-User is common.")
-	fs.StringSliceVar(&h.UIDHeaders, "requestheader-uid-headers", h.UIDHeaders, "Headers with the user's UID. X-Remote-Uid is common.")
-	fs.StringSliceVar(&h.GroupHeaders, "requestheader-group-headers", h.GroupHeaders, "Headers with groups. X-Remote-Group is common.")
-	fs.StringSliceVar(&h.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", h.ExtraHeaderPrefixes, "Prefixes of headers with other attributes. X-Remote-Extra- is common.")
+	o.RequestHeader.addFlags(fs, "If blank, a generated authority.")
 	o.ServiceAccount.addFlags(fs)
 }
 
 // Validate returns what is wrong.
 func (o *Authentication) Validate() []error {
 	errs := append(o.ServiceAccount.validate(), o.OIDC.validate()...)
-	h := o.RequestHeader
+	return append(errs, validateRequestHeader(o.RequestHeader, o.ClientCAFile)...)
+}
+
+func (h *RequestHeader) addFlags(fs *pflag.FlagSet, without string) {
+	fs.StringVar(&h.ClientCAFile, "requestheader-client-ca-file", h.ClientCAFile,
+		"File with the authorities of front proxies, whose --requestheader-username-headers are believed. "+without)
+	fs.StringSliceVar(&h.AllowedNames, "requestheader-allowed-names", h.AllowedNames,
+		"Common names that a front proxy may have; any if blank.")
+	fs.StringSliceVar(&h.UsernameHeaders, "requestheader-username-headers", h.UsernameHeaders, "Headers with the user name. X-Remote-User is common.")
+	fs.StringSliceVar(&h.UIDHeaders, "requestheader-uid-headers", h.UIDHeaders, "Headers with the user's UID. X-Remote-Uid is common.")
+	fs.StringSliceVar(&h.GroupHeaders, "requestheader-group-headers", h.GroupHeaders, "Headers with groups. X-Remote-Group is common.")
+	fs.StringSliceVar(&h.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", h.ExtraHeaderPrefixes, "Prefixes of headers with other attributes. X-Remote-Extra- is common.")
+}
+
+func validateRequestHeader(h RequestHeader, clientCAFile string) (errs []error) {
 	if h.ClientCAFile != "" && len(h.UsernameHeaders) == 0 {
 		errs = append(errs, fmt.Errorf("--requestheader-client-ca-file needs --requestheader-username-headers, for example X-Remote-User"))
 	}
-	if h.ClientCAFile != "" && h.ClientCAFile == o.ClientCAFile && len(h.AllowedNames) == 0 {
+	if h.ClientCAFile != "" && h.ClientCAFile == clientCAFile && len(h.AllowedNames) == 0 {
 		errs = append(errs, fmt.Errorf("--requestheader-client-ca-file and --client-ca-file are the same file, so --requestheader-allowed-names must say who is a proxy: every client could call itself anybody"))
 	}
 	return errs

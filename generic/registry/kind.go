@@ -187,6 +187,16 @@ type Column struct {
 	Priority                        int32
 }
 
+// NameColumn is the first column of nearly every table.
+func NameColumn() Column {
+	return Column{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]}
+}
+
+// AgeColumn is the column of the time since the object was created.
+func AgeColumn() Column {
+	return Column{Name: "Age", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]}
+}
+
 // SelectableField is a field that field selectors may name.
 type SelectableField[T Object] struct {
 	Path string // "spec.nodeName"

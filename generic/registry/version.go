@@ -15,6 +15,9 @@ type Version[T Object] struct {
 	// with the same names in JSON and the same numbers in protobuf: its objects are
 	// those of the hub's Go type under another apiVersion.
 	New func() runtime.Object
+	// NewList returns an empty list of the version, whose Go type describes it in OpenAPI; nil
+	// where New is.
+	NewList func() runtime.Object
 	// Default runs before ToHub, the hub's defaults behind it unless OwnDefaults says
 	// that these are all.
 	Default     func(runtime.Object)
@@ -31,8 +34,9 @@ func VersionOf[T Object, V any, P interface {
 	runtime.Object
 }](kind schema.GroupVersionKind, toHub func(P) (T, error), fromHub func(T) (P, error)) Version[T] {
 	v := Version[T]{
-		Kind: kind,
-		New:  func() runtime.Object { return P(new(V)) },
+		Kind:    kind,
+		New:     func() runtime.Object { return P(new(V)) },
+		NewList: func() runtime.Object { return &ListOf[V]{} },
 		ToHub: func(obj runtime.Object) (T, error) {
 			if p, ok := obj.(P); ok {
 				return toHub(p)

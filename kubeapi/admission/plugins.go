@@ -2,10 +2,11 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -14,6 +15,8 @@ import (
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/configuration"
+	"triplane/generic/admission/configured"
+	"triplane/generic/admission/lifecycle"
 	"triplane/generic/admission/webhook"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/discovery"
@@ -49,7 +52,8 @@ type Dependencies struct {
 
 	client     kubernetes.Interface
 	informers  informers.SharedInformerFactory
-	configured *configured
+	configured *configured.Plugins
+	work       []func(context.Context) // of plugins, while the server runs
 }
 
 func (d *Dependencies) enabled(gate string) bool {
@@ -75,7 +79,7 @@ func Table() []Plugin {
 	return []Plugin{
 		{"AlwaysAdmit", off, newAlwaysAdmit, nil},
 		{"NamespaceAutoProvision", off, newNamespaceAutoProvision, nil},
-		{"NamespaceLifecycle", on, newNamespaceLifecycle, nil},
+		{"NamespaceLifecycle", on, func(d *Dependencies) admission.Interface { return lifecycle.New(d.namespace) }, nil},
 		{"NamespaceExists", off, newNamespaceExists, nil},
 		{"LimitPodHardAntiAffinityTopology", off, newAntiAffinity, nil},
 		{"LimitRanger", on, newLimitRanger, nil},
@@ -108,10 +112,14 @@ func Table() []Plugin {
 		{"NodeDeclaredFeatureValidator", on, newNodeFeatures, nil},
 		{"JobValidation", on, newJobValidation, nil},
 		{"PodResizeValidator", on, newPodResize, nil},
-		{firstDynamic, on, newMutatingPolicies, nil},
-		{"MutatingAdmissionWebhook", on, nil, newMutatingWebhooks},
-		{"ValidatingAdmissionPolicy", on, newValidatingPolicies, nil},
-		{"ValidatingAdmissionWebhook", on, nil, newValidatingWebhooks},
+		{firstDynamic, on, func(d *Dependencies) admission.Interface { return d.configured.MutatingPolicies() }, nil},
+		{"MutatingAdmissionWebhook", on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
+			return d.configured.MutatingWebhooks(raw)
+		}},
+		{"ValidatingAdmissionPolicy", on, func(d *Dependencies) admission.Interface { return d.configured.ValidatingPolicies() }, nil},
+		{"ValidatingAdmissionWebhook", on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
+			return d.configured.ValidatingWebhooks(raw)
+		}},
 		{"ResourceQuota", on, nil, newResourceQuota},
 		{"AlwaysDeny", off, newAlwaysDeny, nil},
 	}
@@ -128,7 +136,8 @@ func WithOwn(own []admission.Plugin) []Plugin {
 	for _, p := range own {
 		at := slices.IndexFunc(rows, func(r Plugin) bool { return r.Name == firstDynamic })
 		rows = slices.Insert(rows, at, Plugin{Name: p.Name, OnByDefault: p.OnByDefault, configure: func(d *Dependencies, raw []byte) (admission.Interface, error) {
-			return p.New(admission.Needs{Client: d.client, Informers: d.informers, Authorizer: d.Authorizer, Configuration: raw})
+			return p.New(admission.Needs{Client: d.client, Loopback: d.Loopback, Informers: d.informers, Authorizer: d.Authorizer, Configuration: raw,
+				Go: func(work func(context.Context)) { d.work = append(d.work, work) }})
 		}})
 	}
 	return rows
@@ -138,9 +147,11 @@ func WithOwn(own []admission.Plugin) []Plugin {
 type Plugins struct {
 	Chain admission.Chain
 
-	configured *configured
+	configured *configured.Plugins
+	groups     *discovery.Groups
 	client     kubernetes.Interface
 	informers  informers.SharedInformerFactory
+	work       []func(context.Context)
 }
 
 // New makes the plugins that are enabled; a nil enabled enables those that are on by default.
@@ -154,7 +165,8 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 		return nil, err
 	}
 	d.informers = informers.NewSharedInformerFactory(d.client, 0)
-	d.configured = newConfigured(&d, params)
+	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer, Services: d.Services, Metrics: d.Metrics,
+		Params: configured.NewParams(configured.Served(d.Groups), params)})
 	var plugins []admission.Named
 	var readers []string
 	for _, row := range WithOwn(d.Own) {
@@ -171,7 +183,7 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 		}
 	}
 	d.Configurations.Warn(readers)
-	return &Plugins{Chain: admission.NewChain(d.Metrics, plugins...), configured: d.configured, client: d.client, informers: d.informers}, nil
+	return &Plugins{Chain: admission.NewChain(d.Metrics, plugins...), configured: d.configured, groups: d.Groups, client: d.client, informers: d.informers, work: d.work}, nil
 }
 
 func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
@@ -185,20 +197,25 @@ func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
 	return r.configure(d, raw)
 }
 
-// Following reports whether the configurations of webhooks and policies are in force.
-func (p *Plugins) Following() error {
-	if p.configured.gate.IsOpen() {
-		return nil
-	}
-	return errors.New("the webhooks and policies that exist are not all known yet")
+// namespace returns a namespace from the watch cache or, where that has none, from storage.
+func (d *Dependencies) namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	return group.GetNew[*corev1.Namespace](ctx, d.Stores, core("namespaces"), "", name)
 }
+
+// Following reports whether the configurations of webhooks and policies are in force.
+func (p *Plugins) Following() error { return p.configured.Following() }
 
 // StartHook follows the configurations of webhooks and policies for as long as the
 // server runs, and returns when those that exist are in force. Until it has run,
 // writes wait. The informers that plugins of an embedding program asked for run as long.
 func (p *Plugins) StartHook() server.PostStartHook {
 	return server.PostStartHook{Name: "start-apiserver-admission-initializer", Func: func(hook server.HookContext) error {
-		hook.Go(func(ctx context.Context) { p.configured.follow(ctx, p.client) })
+		// A release before 1.36 that is emulated has no mutating policies.
+		mutating := p.groups.Serves(admissionv1.SchemeGroupVersion, "mutatingadmissionpolicies")
+		hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, p.client, mutating) })
+		for _, work := range p.work {
+			hook.Go(work)
+		}
 		hook.Go(func(ctx context.Context) {
 			p.informers.StartWithContext(ctx)
 			<-ctx.Done()
@@ -206,7 +223,7 @@ func (p *Plugins) StartHook() server.PostStartHook {
 		})
 		// One that cannot be read might refuse anything: writes are, until an
 		// administrator has deleted it. Reads go on.
-		if err := p.configured.gate.Wait(hook, &admission.Attributes{}); err != nil && hook.Err() == nil {
+		if err := p.configured.Await(hook); err != nil && hook.Err() == nil {
 			klog.ErrorS(p.Following(), "Writes are refused for now")
 		}
 		return nil

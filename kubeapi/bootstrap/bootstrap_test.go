@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"triplane/generic/flowcontrol"
 )
 
 func TestNumbers(t *testing.T) {
 	for name, n := range map[string][2]int{
 		"cluster roles": {len(ClusterRoles()), 69}, "cluster role bindings": {len(ClusterRoleBindings()), 50},
 		"roles": {len(roles()), 7}, "role bindings": {len(roleBindings()), 7},
-		"flow schemas": {len(FlowSchemas()), 11}, "priority levels": {len(PriorityLevels()), 8},
+		"flow schemas": {len(flowcontrol.DefaultSchemas()), 11}, "priority levels": {len(flowcontrol.DefaultLevels()), 8},
 	} {
 		if n[0] != n[1] {
 			t.Errorf("%d %s, want %d", n[0], name, n[1])

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/generic/authorization/rbac"
+	"triplane/generic/flowcontrol"
 	"triplane/internal/worker"
 	"triplane/kubeapi/group"
 )
@@ -230,7 +231,7 @@ func flowFields(obj any, m *metav1.ObjectMeta, paths ...[]string) []metav1.Manag
 
 func priorityLevelSet() kindOf[*flowv1.PriorityLevelConfiguration] {
 	return kindOf[*flowv1.PriorityLevelConfiguration]{
-		resource: flowResource("prioritylevelconfigurations"), objects: PriorityLevels(),
+		resource: flowResource("prioritylevelconfigurations"), objects: flowcontrol.DefaultLevels(),
 		repair: func(have, want *flowv1.PriorityLevelConfiguration) bool {
 			if !autoUpdated(&have.ObjectMeta, have.Generation) || equality.Semantic.DeepEqual(have.Spec, want.Spec) {
 				return false
@@ -252,7 +253,7 @@ func priorityLevelSet() kindOf[*flowv1.PriorityLevelConfiguration] {
 
 func flowSchemaSet() kindOf[*flowv1.FlowSchema] {
 	return kindOf[*flowv1.FlowSchema]{
-		resource: flowResource("flowschemas"), objects: FlowSchemas(),
+		resource: flowResource("flowschemas"), objects: flowcontrol.DefaultSchemas(),
 		repair: func(have, want *flowv1.FlowSchema) bool {
 			if !autoUpdated(&have.ObjectMeta, have.Generation) || equality.Semantic.DeepEqual(have.Spec, want.Spec) {
 				return false
@@ -271,7 +272,7 @@ func flowSchemaSet() kindOf[*flowv1.FlowSchema] {
 // autoUpdated reports whether the spec of a present object follows the defaults:
 // unless the annotation says otherwise it does until somebody changes it.
 func autoUpdated(m *metav1.ObjectMeta, generation int64) bool {
-	if v, ok := m.Annotations[autoUpdateSpec]; ok {
+	if v, ok := m.Annotations[flowv1.AutoUpdateAnnotationKey]; ok {
 		return v == "true"
 	}
 	return generation == 1

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"triplane/kubeapi/bootstrap"
+	"triplane/generic/flowcontrol"
 	"triplane/kubeapi/kindtest"
 )
 
@@ -14,12 +14,12 @@ func TestDeclared(t *testing.T) {
 }
 
 func TestDefaultsOfTheServerAreValid(t *testing.T) {
-	for _, s := range bootstrap.FlowSchemas() {
+	for _, s := range flowcontrol.DefaultSchemas() {
 		if errs := flowSchemaKind().Write.Validate(context.Background(), s); len(errs) > 0 {
 			t.Errorf("%s: %v", s.Name, errs)
 		}
 	}
-	for _, l := range bootstrap.PriorityLevels() {
+	for _, l := range flowcontrol.DefaultLevels() {
 		if errs := priorityLevelKind().Write.Validate(context.Background(), l); len(errs) > 0 {
 			t.Errorf("%s: %v", l.Name, errs)
 		}

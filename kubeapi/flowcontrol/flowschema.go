@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane/generic/flowcontrol"
 	"triplane/generic/registry"
-	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
@@ -89,7 +89,7 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 func validateFlow(f *flowv1.FlowSchema) field.ErrorList {
 	s, path := &f.Spec, field.NewPath("spec")
 	errs := validateFlowSpec(f.Name, s, path)
-	for _, m := range bootstrap.FlowSchemas() {
+	for _, m := range flowcontrol.DefaultSchemas() {
 		if m.Name == f.Name && (f.Name == exempt || f.Name == catchAll) {
 			errs = append(errs, mustEqual(f.Name, *s, m.Spec)...)
 		}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"triplane/generic/flowcontrol"
 	"triplane/generic/registry"
-	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
@@ -147,7 +147,7 @@ func validateLevel(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
 }
 
 func validateMandatory(l *flowv1.PriorityLevelConfiguration) field.ErrorList {
-	for _, m := range bootstrap.PriorityLevels() {
+	for _, m := range flowcontrol.DefaultLevels() {
 		switch {
 		case m.Name != l.Name:
 		case l.Name == catchAll:

@@ -17,12 +17,10 @@ type Documented interface{ SwaggerDoc() map[string]string }
 func Doc(of Documented, name string) string { return of.SwaggerDoc()[name] }
 
 // Name is the first column of nearly every table.
-func Name() registry.Column {
-	return registry.Column{Name: "Name", Type: "string", Format: "name", Description: Doc(metav1.ObjectMeta{}, "name")}
-}
+func Name() registry.Column { return registry.NameColumn() }
 
 // Age is the column of the time since the object was created.
-func Age() registry.Column { return Text("Age", Doc(metav1.ObjectMeta{}, "creationTimestamp")) }
+func Age() registry.Column { return registry.AgeColumn() }
 
 // Text is a column of text.
 func Text(name, description string) registry.Column {

@@ -154,7 +154,7 @@ func TestRestartKeepsEverything(t *testing.T) {
 func TestPortInUse(t *testing.T) {
 	s := startServer(t, t.TempDir())
 	o := testOptions(t.TempDir())
-	o.SecureServing.BindPort = s.prepared.Config().Serving.Port()
+	o.SecureServing.BindPort = s.running.Config().Serving.Port()
 	if _, err := Start(context.Background(), o); err == nil || !strings.Contains(err.Error(), "--secure-port") {
 		t.Errorf("%v", err)
 	}

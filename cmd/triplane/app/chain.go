@@ -19,14 +19,15 @@ import (
 
 	"triplane/aggregator"
 	"triplane/apiextensions"
-	"triplane/cmd/triplane/pki"
 	"triplane/generic/admission/configuration"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/discovery"
 	"triplane/generic/egress"
+	"triplane/generic/host"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 	"triplane/generic/options"
+	"triplane/generic/pki"
 	"triplane/generic/server"
 	"triplane/generic/storage/etcd"
 	"triplane/kubeapi"
@@ -40,11 +41,11 @@ import (
 // before it.
 type parts struct {
 	options *Options
-	store   *store
+	store   *host.Store
 	files   pki.Files // generated keys and certificates
 	config  *server.Config
 	egress  *egress.Selector // nil connects directly
-	undo    *cleanup
+	undo    *host.Cleanup
 
 	scheme    *runtime.Scheme
 	schemas   *models.Source
@@ -63,7 +64,7 @@ type parts struct {
 }
 
 // newParts makes all that the servers share.
-func newParts(o *Options, st *store, files pki.Files, c *server.Config, e *egress.Selector, undo *cleanup) (*parts, error) {
+func newParts(o *Options, st *host.Store, files pki.Files, c *server.Config, e *egress.Selector, undo *host.Cleanup) (*parts, error) {
 	p := &parts{options: o, store: st, files: files, config: c, egress: e, undo: undo, scheme: kubeapi.NewScheme(), schemas: &models.Source{}, stores: group.NewStores()}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
@@ -103,7 +104,7 @@ func (p *parts) makeAuthentication() (err error) {
 	}); err != nil {
 		return err
 	}
-	p.undo.add(func() { _ = p.authn.Close() }) // calls of a signer may be under way
+	p.undo.Add(func() { _ = p.authn.Close() }) // calls of a signer may be under way
 	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
 	c.Serving.CurrentClientCAs = p.authn.Authorities
 	p.runInBackground("start-token-issuers", p.authn.Background())
@@ -153,7 +154,7 @@ func (p *parts) makeAdmission() error {
 	}
 	c.Admission = plugins.Chain
 	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", func() error {
-		return errors.Join(p.store.following(), plugins.Following())
+		return errors.Join(p.store.Following(), plugins.Following())
 	}))
 	c.PostStartHooks = append(c.PostStartHooks, plugins.StartHook())
 	return nil
@@ -217,7 +218,7 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 			ExtendTokens:       authn.ServiceAccount.ExtendTokenExpiration,
 			ExtendedLifetime:   p.authn.ExtendedTokenLifetime,
 			StorageHealth: func(ctx context.Context) error {
-				return etcd.Check(ctx, p.store.backend, p.options.Etcd.AbsolutePrefix(), p.options.Etcd.HealthCheckTimeout)
+				return etcd.Check(ctx, p.store.Backend(), p.options.Etcd.AbsolutePrefix(), p.options.Etcd.HealthCheckTimeout)
 			},
 			ServiceCIDRs:  cidrs,
 			NodePortRange: kube.ServiceNodePorts,

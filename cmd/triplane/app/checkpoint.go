@@ -51,16 +51,16 @@ func (s *Server) Restore(ctx context.Context, c *Checkpoint) error {
 			return err
 		}
 	}
-	revision, err := s.store.backend.Revision(ctx)
+	revision, err := s.store.Backend().Revision(ctx)
 	if err != nil {
 		return err
 	}
-	return s.store.hub.Await(ctx, revision)
+	return s.store.Hubs()[0].Await(ctx, revision)
 }
 
 // stored is all that is, in the order of keys.
 func (s *Server) stored(ctx context.Context) ([]storage.KeyValue, error) {
-	all, err := s.store.backend.Range(ctx, storage.RangeOptions{Prefix: s.options.Etcd.AbsolutePrefix() + "/"})
+	all, err := s.store.Backend().Range(ctx, storage.RangeOptions{Prefix: s.options.Etcd.AbsolutePrefix() + "/"})
 	return all.Items, err
 }
 
@@ -71,18 +71,18 @@ func (s *Server) restore(ctx context.Context, key string, found *storage.KeyValu
 		case found == nil && wanted == nil, found != nil && wanted != nil && bytes.Equal(found.Value, wanted):
 			return nil
 		case found == nil:
-			_, err = s.store.backend.Create(ctx, key, wanted, 0)
+			_, err = s.store.Backend().Create(ctx, key, wanted, 0)
 		case wanted == nil:
-			_, err = s.store.backend.Delete(ctx, key, found.Revision)
+			_, err = s.store.Backend().Delete(ctx, key, found.Revision)
 		default:
-			_, err = s.store.backend.Update(ctx, key, wanted, found.Revision, 0)
+			_, err = s.store.Backend().Update(ctx, key, wanted, found.Revision, 0)
 		}
 		var conflict *storage.ConflictError
 		switch {
 		case errors.As(err, &conflict):
 			found = conflict.Current
 		case errors.Is(err, storage.ErrExists):
-			now, err := s.store.backend.Get(ctx, key)
+			now, err := s.store.Backend().Get(ctx, key)
 			if err != nil && !errors.Is(err, storage.ErrNotFound) {
 				return err
 			}

@@ -18,7 +18,6 @@ import (
 
 	"triplane/generic/discovery"
 	"triplane/generic/server"
-	"triplane/generic/storage/cache"
 	"triplane/kubeapi/controllers"
 	"triplane/kubeapi/controllers/certificates"
 )
@@ -105,7 +104,7 @@ func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func()
 	}
 	m, err := controllers.New(controllers.Config{
 		Options: given,
-		Stores:  p.stores, Storages: p.config.RESTOptionsGetter, Hubs: p.store.hubs(),
+		Stores:  p.stores, Storages: p.config.RESTOptionsGetter, Hubs: p.store.Hubs(),
 		Public: outermost.Config().Discovery, Local: localIn(p.config.Discovery), Scheme: p.scheme,
 		Loopback: p.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded(), ID: controllersID(),
 		Queues: p.config.Metrics.Queues,
@@ -183,15 +182,6 @@ func controllersID() string {
 		host = "localhost"
 	}
 	return host + "_" + string(uuid.NewUUID())
-}
-
-// hubs are those of all clusters.
-func (s *store) hubs() []*cache.Hub {
-	var hubs []*cache.Hub
-	for _, c := range s.clusters() {
-		hubs = append(hubs, c.hub)
-	}
-	return hubs
 }
 
 // ControllerNames are the names that --controllers knows.

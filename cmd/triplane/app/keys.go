@@ -1,16 +1,12 @@
 package app
 
 import (
-	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"triplane/cmd/triplane/pki"
+	"triplane/generic/host"
+	"triplane/generic/pki"
 )
 
 // needsDataDir reports whether something has to be kept below the data directory:
@@ -88,46 +84,10 @@ func (o *Options) adminKubeconfig(files pki.Files, port int) (string, error) {
 	if o.SecureServing.CertFile != "" {
 		ca = o.SecureServing.CertFile
 	}
-	caPEM, err := os.ReadFile(ca)
-	if err != nil {
-		return "", err
-	}
-	cert, err := os.ReadFile(files.AdminCert)
-	if err != nil {
-		return "", err
-	}
-	key, err := os.ReadFile(files.AdminKey)
-	if err != nil {
-		return "", err
-	}
-	const name = "triplane"
-	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: "https://" + net.JoinHostPort(o.localHost(), strconv.Itoa(port)), CertificateAuthorityData: caPEM}
-	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}
-	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: "admin"}
-	config.CurrentContext = name
-	content, err := clientcmd.Write(*config)
-	if err != nil {
-		return "", err
-	}
 	path := filepath.Join(o.DataDir, "admin.kubeconfig")
-	if old, err := os.ReadFile(path); err == nil && string(old) == string(content) {
-		return path, os.Chmod(path, 0o600)
-	}
-	if err := pki.WriteFile(path, content, 0o600); err != nil {
-		return "", fmt.Errorf("admin kubeconfig: %w", err)
-	}
-	return path, nil
+	url := "https://" + net.JoinHostPort(o.localHost(), strconv.Itoa(port))
+	return path, host.WriteKubeconfig(path, host.Kubeconfig{Name: "triplane", URL: url, CAFile: ca, CertFile: files.AdminCert, KeyFile: files.AdminKey})
 }
 
 // localHost is how clients on this machine reach the server.
-func (o *Options) localHost() string {
-	bind := o.SecureServing.BindAddress
-	switch {
-	case bind.IsUnspecified() && bind.To4() == nil:
-		return "::1"
-	case bind.IsUnspecified():
-		return "127.0.0.1"
-	}
-	return bind.String()
-}
+func (o *Options) localHost() string { return host.LocalHost(o.SecureServing.BindAddress) }

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	cliflag "k8s.io/component-base/cli/flag"
-	logsapi "k8s.io/component-base/logs/api/v1"
 
 	genericadmission "triplane/generic/admission"
+	"triplane/generic/host"
 	"triplane/generic/options"
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
@@ -47,8 +47,7 @@ type Options struct {
 	Ignored        *options.Ignored
 
 	plugins []genericadmission.Plugin
-	logging *logsapi.LoggingConfiguration
-	flags   *pflag.FlagSet // all that were parsed, for /flagz
+	line    *host.Line // the command line; nil where there was none
 	// repairEvery is how often what the server creates for itself is looked after; 0 is
 	// the default.
 	repairEvery time.Duration
@@ -320,13 +319,6 @@ func advertised(bind net.IP) net.IP {
 		return ip
 	}
 	return net.IPv4(127, 0, 0, 1)
-}
-
-// flagValues are the flags of the command line with their values, for /flagz.
-func (o *Options) flagValues() map[string]string {
-	values := map[string]string{}
-	o.flags.VisitAll(func(f *pflag.Flag) { values[f.Name] = f.Value.String() })
-	return values
 }
 
 // servingNames are the names and addresses of a generated serving certificate.

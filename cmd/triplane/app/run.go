@@ -12,29 +12,24 @@ import (
 
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 
-	"triplane/cmd/triplane/pki"
 	"triplane/generic/egress"
 	"triplane/generic/flowcontrol"
+	"triplane/generic/host"
 	"triplane/generic/options"
+	"triplane/generic/pki"
 	"triplane/generic/server"
 	"triplane/generic/tracing"
 	"triplane/internal/worker"
-	"triplane/kubeapi/bootstrap"
 )
 
 // Server is a running server.
 type Server struct {
 	options    *Options
-	prepared   *server.PreparedServer
-	store      *store
+	running    *host.Running
+	store      *host.Store
 	files      pki.Files // generated keys and certificates
 	kubeconfig string
-
-	stop context.CancelFunc
-	done chan struct{}
-	err  error // of Run; read after done
 }
 
 // Start builds a server and returns when it is ready (see HooksDone of
@@ -45,7 +40,7 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.awaitReady(ctx); err != nil {
+	if err := s.running.AwaitReady(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
@@ -60,7 +55,7 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 	worker.Go(func() {
-		if s.awaitReady(ctx) == nil && o.Out != nil {
+		if s.running.AwaitReady(ctx) == nil && o.Out != nil {
 			s.greet(o.Out, time.Since(begun))
 		}
 	})
@@ -73,30 +68,30 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var undo cleanup
+	var undo host.Cleanup
 	defer func() {
 		if err != nil {
-			undo.run()
+			undo.Run()
 		}
 	}()
 	if o.needsDataDir() {
-		held, err := holdDataDir(o.DataDir)
+		held, err := host.HoldDataDir(o.DataDir)
 		if err != nil {
 			return nil, err
 		}
-		undo.add(held.release)
+		undo.Add(held.Release)
 	}
-	listener, err := o.SecureServing.Listen(ctx)
+	listener, err := host.Listen(ctx, o.SecureServing)
 	if err != nil {
-		return nil, explainListen(err, o)
+		return nil, err
 	}
-	undo.add(func() { listener.Close() })
+	undo.Add(func() { listener.Close() })
 
 	selector, err := o.Egress.Load()
 	if err != nil {
 		return nil, err
 	}
-	undo.add(selector.Close)
+	undo.Add(selector.Close)
 	o.Etcd.Dial = selector.Etcd()
 	st, files, err := openStoreAndKeys(ctx, o)
 	if err != nil {
@@ -104,64 +99,40 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	}
 	hubCtx, stopHub := context.WithCancel(context.Background())
 	var hub worker.Group
-	hub.Go(func() { st.run(hubCtx, o.Etcd.CompactionInterval) })
-	undo.add(func() {
+	hub.Go(func() { st.Run(hubCtx, o.Etcd.CompactionInterval) })
+	undo.Add(func() {
 		stopHub()
 		hub.Wait()
-		st.close()
+		st.Close()
 	})
 
 	traces, err := o.Tracing.Load(ctx, o.externalHost())
 	if err != nil {
 		return nil, err
 	}
-	undo.add(func() { flushTraces(traces) })
+	undo.Add(func() { host.FlushTraces(traces) })
 	prepared, err := assemble(o, st, files, listener, selector, traces, &undo)
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := o.adminKubeconfig(files, portOf(listener))
+	kubeconfig, err := o.adminKubeconfig(files, host.Port(listener))
 	if err != nil {
 		return nil, err
 	}
-	runCtx, stop := context.WithCancel(ctx)
-	s := &Server{options: o, prepared: prepared, store: st, files: files, kubeconfig: kubeconfig, stop: stop, done: make(chan struct{})}
-	worker.Go(func() { s.run(runCtx, st, undo) })
-	return s, nil
-}
-
-// run serves, and takes down what start has put up when it is over.
-func (s *Server) run(ctx context.Context, st *store, undo cleanup) {
-	defer close(s.done)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if st.failed != nil {
-		worker.Go(func() {
-			select {
-			case <-st.failed:
-				cancel(errors.New("the embedded etcd stopped"))
-			case <-ctx.Done():
-			}
-		})
-	}
-	s.err = worker.Try(func() error { return s.prepared.Run(ctx) })
-	if cause := context.Cause(ctx); s.err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
-		s.err = cause
-	}
-	undo.run()
+	return &Server{options: o, running: host.Run(ctx, prepared, st, undo), store: st, files: files, kubeconfig: kubeconfig}, nil
 }
 
 // openStoreAndKeys does the two side by side: neither needs the other.
-func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error) {
+func openStoreAndKeys(ctx context.Context, o *Options) (*host.Store, pki.Files, error) {
 	type opened struct {
-		store *store
+		store *host.Store
 		err   error
 	}
 	result := make(chan opened, 1)
 	worker.Go(func() {
 		var all opened
 		all.err = worker.Try(func() (err error) {
-			all.store, err = openStore(ctx, o.Etcd, o.DataDir, o.externalHost())
+			all.store, err = host.OpenStore(ctx, o.Etcd, o.DataDir, o.externalHost())
 			return err
 		})
 		result <- all
@@ -169,13 +140,13 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*store, pki.Files, error
 	files, err := o.ensureKeys()
 	st := <-result
 	if err != nil && st.store != nil {
-		st.store.close()
+		st.store.Close()
 	}
 	return st.store, files, errors.Join(err, st.err)
 }
 
 // assemble makes the servers and prepares the outermost one. What it opens, undo closes.
-func assemble(o *Options, st *store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider, undo *cleanup) (*server.PreparedServer, error) {
+func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider, undo *host.Cleanup) (*server.PreparedServer, error) {
 	c := server.NewConfig()
 	c.Tracing = traces
 	o.ServerRun.ApplyTo(c)
@@ -184,25 +155,21 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	}
 	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
-	if o.flags != nil && o.Compatibility.Enabled("ComponentFlagz") {
-		c.Flags = o.flagValues
+	if o.Compatibility.Enabled("ComponentFlagz") {
+		c.Flags = o.line.Values()
 	}
 	var err error
 	if c.Serving, err = o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: files.ServingCert, KeyFile: files.ServingKey}); err != nil {
 		return nil, err
 	}
-	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(portOf(listener)))
-	if err := st.installIn(c, o.Etcd); err != nil {
+	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(host.Port(listener)))
+	stored, err := st.InstallIn(c, o.Etcd)
+	if err != nil {
 		return nil, err
 	}
-	stored := newObjects(c.RESTOptionsGetter)
-	c.RESTOptionsGetter = stored
 	if err := c.Metrics.RegisterGates(o.Compatibility.Stages(), o.Compatibility.Enabled); err != nil {
 		return nil, err
 	}
-	c.Metrics.MustRegister(&storageMetrics{
-		objects: stored, clusters: st.clusters(), countsHold: o.Etcd.CountPollPeriod, sizesHold: o.Etcd.SizePollInterval,
-	})
 	c.FlowControl = flowControl(o.ServerRun, stored)
 
 	c.Metrics.MustRegister(selector.Collectors()...)
@@ -229,21 +196,6 @@ func assemble(o *Options, st *store, files pki.Files, listener net.Listener, sel
 	return prepared, nil
 }
 
-// flushWithin bounds how long the last spans may take, at the end.
-const flushWithin = 5 * time.Second
-
-// flushTraces exports the last spans; nil has none.
-func flushTraces(p *tracing.Provider) {
-	if p == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
-	defer cancel()
-	if err := p.Shutdown(ctx); err != nil {
-		klog.InfoS("The last spans were not exported", "err", err)
-	}
-}
-
 // flowControl queues requests by the default objects until the stored ones are
 // known; nil where requests in flight are limited instead.
 func flowControl(o *options.ServerRun, stored flowcontrol.Objects) *flowcontrol.Controller {
@@ -252,7 +204,7 @@ func flowControl(o *options.ServerRun, stored flowcontrol.Objects) *flowcontrol.
 	}
 	return flowcontrol.New(flowcontrol.Config{
 		Reads: o.MaxRequestsInFlight, Writes: o.MaxMutatingRequestsInFlight,
-		Schemas: bootstrap.FlowSchemas(), Levels: bootstrap.PriorityLevels(), Objects: stored,
+		Schemas: flowcontrol.DefaultSchemas(), Levels: flowcontrol.DefaultLevels(), Objects: stored,
 	})
 }
 
@@ -261,19 +213,6 @@ func (o *Options) externalHost() string {
 		return o.ServerRun.ExternalHost
 	}
 	return o.ServerRun.AdvertiseAddress.String()
-}
-
-// awaitReady returns when all post-start hooks have returned: from then on /readyz
-// passes, as long as etcd answers.
-func (s *Server) awaitReady(ctx context.Context) error {
-	select {
-	case <-s.prepared.HooksDone():
-		return nil
-	case <-s.done:
-		return errors.Join(errors.New("the server stopped before it was ready"), s.err)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (s *Server) greet(out io.Writer, took time.Duration) {
@@ -295,12 +234,12 @@ func (s *Server) greet(out io.Writer, took time.Duration) {
 // url is where a browser on this machine finds the server: a wildcard address is
 // none that can be connected to.
 func (s *Server) url() string {
-	host := net.JoinHostPort(s.options.localHost(), strconv.Itoa(s.prepared.Config().Serving.Port()))
+	host := net.JoinHostPort(s.options.localHost(), strconv.Itoa(s.running.Config().Serving.Port()))
 	return "https://" + host
 }
 
 // Address is the host:port that the server listens on.
-func (s *Server) Address() string { return s.prepared.Config().Serving.Address() }
+func (s *Server) Address() string { return s.running.Config().Serving.Address() }
 
 // Kubeconfig is the path of the administrator's kubeconfig; "" where the client
 // authority was given by a flag.
@@ -309,7 +248,7 @@ func (s *Server) Kubeconfig() string { return s.kubeconfig }
 // ClientConfig is a privileged client configuration that calls the server's
 // handlers without a socket. It works in this process only.
 func (s *Server) ClientConfig() *restclient.Config {
-	return restclient.CopyConfig(s.prepared.LoopbackClientConfig)
+	return restclient.CopyConfig(s.running.LoopbackClientConfig)
 }
 
 // AdminConfig is the client configuration of the administrator's kubeconfig,
@@ -334,21 +273,8 @@ func (s *Server) UserConfig(name string, groups ...string) (*restclient.Config, 
 }
 
 // Stop shuts the server down gracefully and waits for the end.
-func (s *Server) Stop() error {
-	s.stop()
-	return s.Wait()
-}
+func (s *Server) Stop() error { return s.running.Stop() }
 
 // Wait returns when the server has ended: nil after a shutdown that was asked
 // for.
-func (s *Server) Wait() error {
-	<-s.done
-	return s.err
-}
-
-func portOf(l net.Listener) int {
-	if a, ok := l.Addr().(*net.TCPAddr); ok {
-		return a.Port
-	}
-	return 0
-}
+func (s *Server) Wait() error { return s.running.Wait() }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"sync"
 	"weak"
@@ -40,6 +41,7 @@ type Models struct {
 type Source struct {
 	mu     sync.Mutex
 	loaded weak.Pointer[Models]
+	own    map[string]entry // see Describe
 }
 
 // Models returns the decompressed models.
@@ -61,6 +63,7 @@ func (s *Source) Models() (*Models, error) {
 	if err := json.Unmarshal(data, &m.entries); err != nil {
 		return nil, fmt.Errorf("openapi models: %w", err)
 	}
+	maps.Copy(m.entries, s.own)
 	s.loaded = weak.Make(m)
 	return m, nil
 }

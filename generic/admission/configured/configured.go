@@ -1,14 +1,14 @@
-package admission
+package configured
 
 import (
 	"context"
+	"errors"
 	"sync"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
@@ -17,23 +17,34 @@ import (
 	"triplane/generic/admission"
 	"triplane/generic/admission/policy"
 	"triplane/generic/admission/webhook"
-	"triplane/generic/discovery"
-	"triplane/kubeapi/group"
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/metrics"
 )
 
-// configured is the plugins that are configured through the API:
-// MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy and
-// ValidatingAdmissionWebhook. They follow their configurations from the server's
-// start on; requests wait until those that exist are known.
+// Config is what the plugins are made from.
+type Config struct {
+	// Namespaces returns a namespace, for selectors.
+	Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
+	// Authorizer answers conditions and policies that ask for it; nil allows.
+	Authorizer authorizer.Authorizer
+	// Params finds the params of policies.
+	Params policy.Params
+	// Services finds where the Services of webhooks can be reached, and connects to webhooks; nil
+	// leaves it to the system's DNS.
+	Services webhook.Resolver
+	// Metrics counts what plugins do; nil counts nothing.
+	Metrics *metrics.Admission
+}
+
+// Plugins are the four plugins.
 //
 // Options: the configurations of the webhook plugins (apiserver.config.k8s.io/v1, kind
 // WebhookAdmissionConfiguration) name a kubeconfig file with credentials for webhooks. Metrics:
 // apiserver_admission_webhook_*, apiserver_admission_match_condition_*,
 // apiserver_validating_admission_policy_* and apiserver_mutating_admission_policy_*. Order: behind the plugins that complete objects,
 // before ResourceQuota, which counts what is final.
-type configured struct {
+type Plugins struct {
 	gate               *admission.Gate
-	groups             *discovery.Groups
 	webhooks           webhook.Config
 	mutatingPolicies   *policy.Mutating
 	mutatingWebhooks   *webhook.Mutating
@@ -41,17 +52,13 @@ type configured struct {
 	validatingWebhooks *webhook.Validating
 }
 
-// newConfigured makes the plugins; client reads the params of policies.
-func newConfigured(d *Dependencies, client dynamic.Interface) *configured {
-	gate, stores := admission.NewGate(), d.Stores
-	namespaces := func(ctx context.Context, name string) (*corev1.Namespace, error) {
-		return group.GetNew[*corev1.Namespace](ctx, stores, core("namespaces"), "", name)
-	}
-	policies := policy.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Params: &params{groups: d.Groups, client: client}, Metrics: d.Metrics, Gate: gate}
-	webhooks := webhook.Config{Namespaces: namespaces, Authorizer: d.Authorizer, Resolver: d.Services, Metrics: d.Metrics, Gate: gate}
-	return &configured{
+// New makes the plugins.
+func New(c Config) *Plugins {
+	gate := admission.NewGate()
+	policies := policy.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Params: c.Params, Metrics: c.Metrics, Gate: gate}
+	webhooks := webhook.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Resolver: c.Services, Metrics: c.Metrics, Gate: gate}
+	return &Plugins{
 		gate:               gate,
-		groups:             d.Groups,
 		webhooks:           webhooks,
 		mutatingPolicies:   policy.NewMutating(policies),
 		mutatingWebhooks:   webhook.NewMutating(webhooks),
@@ -60,29 +67,46 @@ func newConfigured(d *Dependencies, client dynamic.Interface) *configured {
 	}
 }
 
-func newMutatingPolicies(d *Dependencies) admission.Interface { return d.configured.mutatingPolicies }
-func newValidatingPolicies(d *Dependencies) admission.Interface {
-	return d.configured.validatingPolicies
+// MutatingPolicies is the plugin MutatingAdmissionPolicy.
+func (c *Plugins) MutatingPolicies() admission.Interface { return c.mutatingPolicies }
+
+// ValidatingPolicies is the plugin ValidatingAdmissionPolicy.
+func (c *Plugins) ValidatingPolicies() admission.Interface { return c.validatingPolicies }
+
+// MutatingWebhooks is the plugin MutatingAdmissionWebhook, with its configuration, nil where there
+// is none. It is called before Follow.
+func (c *Plugins) MutatingWebhooks(raw []byte) (admission.Interface, error) {
+	config, err := c.authenticated(raw)
+	c.mutatingWebhooks = webhook.NewMutating(config)
+	return c.mutatingWebhooks, err
 }
 
-func newMutatingWebhooks(d *Dependencies, raw []byte) (admission.Interface, error) {
-	config, err := d.configured.authenticated(raw)
-	d.configured.mutatingWebhooks = webhook.NewMutating(config)
-	return d.configured.mutatingWebhooks, err
-}
-
-func newValidatingWebhooks(d *Dependencies, raw []byte) (admission.Interface, error) {
-	config, err := d.configured.authenticated(raw)
-	d.configured.validatingWebhooks = webhook.NewValidating(config)
-	return d.configured.validatingWebhooks, err
+// ValidatingWebhooks is the plugin ValidatingAdmissionWebhook, with its configuration, nil where
+// there is none. It is called before Follow.
+func (c *Plugins) ValidatingWebhooks(raw []byte) (admission.Interface, error) {
+	config, err := c.authenticated(raw)
+	c.validatingWebhooks = webhook.NewValidating(config)
+	return c.validatingWebhooks, err
 }
 
 // authenticated is what webhook plugins need, with the credentials of a configuration.
-func (c *configured) authenticated(raw []byte) (config webhook.Config, err error) {
+func (c *Plugins) authenticated(raw []byte) (config webhook.Config, err error) {
 	config = c.webhooks
 	config.Credentials, err = webhook.ReadCredentials(raw)
 	return config, err
 }
+
+// Following reports whether the configurations that exist are in force.
+func (c *Plugins) Following() error {
+	if c.gate.IsOpen() {
+		return nil
+	}
+	return errors.New("the webhooks and policies that exist are not all known yet")
+}
+
+// Await returns when the configurations that exist are in force, or after some time with the
+// error that writes are refused with until then.
+func (c *Plugins) Await(ctx context.Context) error { return c.gate.Wait(ctx, &admission.Attributes{}) }
 
 // informed is who follows a kind.
 type informed struct {
@@ -90,8 +114,9 @@ type informed struct {
 	changed  func()
 }
 
-// follow runs until ctx ends.
-func (c *configured) follow(ctx context.Context, client kubernetes.Interface) {
+// Follow puts the configurations into force until ctx ends. A server before 1.36 has no
+// mutating policies.
+func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutatingPolicies bool) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	kinds := factory.Admissionregistration().V1()
 	f := &followed{plugins: c,
@@ -104,8 +129,7 @@ func (c *configured) follow(ctx context.Context, client kubernetes.Interface) {
 		{kinds.ValidatingAdmissionPolicies().Informer(), f.setValidatingPolicies},
 		{kinds.ValidatingAdmissionPolicyBindings().Informer(), f.setValidatingPolicies},
 	}
-	// A release before 1.36 that is emulated has none.
-	if c.groups.Serves(admissionv1.SchemeGroupVersion, "mutatingadmissionpolicies") {
+	if mutatingPolicies {
 		f.mapl, f.mapBindings = kinds.MutatingAdmissionPolicies().Lister(), kinds.MutatingAdmissionPolicyBindings().Lister()
 		followers = append(followers,
 			informed{kinds.MutatingAdmissionPolicies().Informer(), f.setMutatingPolicies},
@@ -134,7 +158,7 @@ func (c *configured) follow(ctx context.Context, client kubernetes.Interface) {
 func withoutManagedFields(obj any) (any, error) {
 	if o, ok := obj.(interface {
 		runtime.Object
-		group.Object
+		metav1.Object
 	}); ok {
 		o.SetManagedFields(nil)
 	}
@@ -151,7 +175,7 @@ func onChange(f func()) cache.ResourceEventHandler {
 
 // followed hands the configurations to the plugins, whenever one changes.
 type followed struct {
-	plugins *configured
+	plugins *Plugins
 	// mu keeps an older list from coming after a newer one.
 	mu          sync.Mutex
 	validating  admissionlisters.ValidatingWebhookConfigurationLister

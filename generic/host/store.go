@@ -1,4 +1,4 @@
-package app
+package host
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
+	"triplane/generic/flowcontrol"
 	"triplane/generic/options"
 	"triplane/generic/server"
 	"triplane/generic/storage"
@@ -21,9 +22,9 @@ import (
 	"triplane/internal/worker"
 )
 
-// store is the open storage of a server: an etcd, others of which each keeps some
+// Store is the open storage of a server: an etcd, others of which each keeps some
 // resources, and how values are encrypted in all of them.
-type store struct {
+type Store struct {
 	*cluster
 	others    []*cluster
 	resources map[schema.GroupResource]*cluster // kept by others
@@ -42,13 +43,13 @@ type cluster struct {
 	end func() error
 }
 
-// openStore starts the embedded etcd below the data directory or a store in memory, or
+// OpenStore starts the embedded etcd below the data directory or a store in memory, or
 // connects to a cluster, and to those that keep resources of their own.
-func openStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (_ *store, err error) {
-	s := &store{resources: map[schema.GroupResource]*cluster{}}
+func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (_ *Store, err error) {
+	s := &Store{resources: map[schema.GroupResource]*cluster{}}
 	defer func() {
 		if err != nil {
-			s.close()
+			s.Close()
 		}
 	}()
 	overrides, err := o.ParseOverrides()
@@ -97,15 +98,15 @@ func dial(ctx context.Context, o *options.Etcd, servers []string) (*cluster, err
 }
 
 // clusters are the default one and the others.
-func (s *store) clusters() []*cluster {
+func (s *Store) clusters() []*cluster {
 	if s.cluster == nil {
 		return s.others
 	}
 	return append([]*cluster{s.cluster}, s.others...)
 }
 
-// run follows what is stored and compacts it, until ctx ends.
-func (s *store) run(ctx context.Context, compactEvery time.Duration) {
+// Run follows what is stored and compacts it, until ctx ends.
+func (s *Store) Run(ctx context.Context, compactEvery time.Duration) {
 	var running worker.Group
 	for _, c := range s.clusters() {
 		running.Go(func() { _ = c.hub.Run(ctx) }) // recovers by itself: it can run but once
@@ -115,8 +116,8 @@ func (s *store) run(ctx context.Context, compactEvery time.Duration) {
 	running.Wait()
 }
 
-// close closes what is open, after run.
-func (s *store) close() {
+// Close closes what is open, after Run.
+func (s *Store) Close() {
 	for _, c := range s.clusters() {
 		if err := c.end(); err != nil {
 			klog.ErrorS(err, "Storage did not close cleanly")
@@ -127,9 +128,9 @@ func (s *store) close() {
 	}
 }
 
-// following reports whether the caches follow what is stored: nothing is read
+// Following reports whether the caches follow what is stored: nothing is read
 // before.
-func (s *store) following() error {
+func (s *Store) Following() error {
 	for _, c := range s.clusters() {
 		select {
 		case <-c.hub.Started():
@@ -140,8 +141,21 @@ func (s *store) following() error {
 	return nil
 }
 
-// installIn gives a server its storage, the checks of it and its metrics.
-func (s *store) installIn(c *server.Config, o *options.Etcd) error {
+// Backend is where what has no store of its own is kept.
+func (s *Store) Backend() storage.Backend { return s.backend }
+
+// Hubs are those of all clusters, the default one first.
+func (s *Store) Hubs() []*cache.Hub {
+	var hubs []*cache.Hub
+	for _, c := range s.clusters() {
+		hubs = append(hubs, c.hub)
+	}
+	return hubs
+}
+
+// InstallIn gives a server its storage, the checks of it and its metrics. It returns what
+// flow control estimates the cost of requests by.
+func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Objects, error) {
 	stores := options.Stores{
 		Default:    options.Store{Backend: s.backend, Hub: s.hub},
 		Overrides:  map[schema.GroupResource]options.Store{},
@@ -151,7 +165,8 @@ func (s *store) installIn(c *server.Config, o *options.Etcd) error {
 	for r, other := range s.resources {
 		stores.Overrides[r] = options.Store{Backend: other.backend, Hub: other.hub}
 	}
-	c.RESTOptionsGetter = o.RESTOptionsGetter(stores)
+	caches := newObjects(o.RESTOptionsGetter(stores))
+	c.RESTOptionsGetter = caches
 	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.HealthCheck(s.backend)))
 	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.ReadyCheck(s.backend)))
 	for i, other := range s.others {
@@ -163,8 +178,10 @@ func (s *store) installIn(c *server.Config, o *options.Etcd) error {
 	}
 	for _, collector := range s.providers.Metrics().Collectors() {
 		if err := c.Metrics.Register(collector); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return caches, c.Metrics.Register(&storageMetrics{
+		objects: caches, clusters: s.clusters(), countsHold: o.CountPollPeriod, sizesHold: o.SizePollInterval,
+	})
 }

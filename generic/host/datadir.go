@@ -1,4 +1,4 @@
-package app
+package host
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// dataDir is the data directory, held by this process until release.
-type dataDir struct{ lock *os.File }
+// DataDir is the data directory, held by this process until release.
+type DataDir struct{ lock *os.File }
 
-// holdDataDir creates the directory and takes it.
-func holdDataDir(dir string) (*dataDir, error) {
+// HoldDataDir creates the directory and takes it.
+func HoldDataDir(dir string) (*DataDir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
@@ -34,7 +34,7 @@ func holdDataDir(dir string) (*dataDir, error) {
 		}
 		return nil, fmt.Errorf("data directory %s cannot be locked: %w", dir, err)
 	}
-	return &dataDir{f}, nil
+	return &DataDir{f}, nil
 }
 
 // onlyOurs refuses a directory in which everybody may replace keys and the store,
@@ -57,6 +57,6 @@ func onlyOurs(dir string) error {
 	return nil
 }
 
-func (d *dataDir) release() {
+func (d *DataDir) Release() {
 	_ = d.lock.Close() // nothing was written
 }

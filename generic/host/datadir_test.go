@@ -1,4 +1,4 @@
-package app
+package host
 
 import (
 	"os"
@@ -24,9 +24,9 @@ func triesModes(t *testing.T, dir, part string) {
 		if err := os.Chmod(part, mode); err != nil {
 			t.Fatal(err)
 		}
-		d, err := holdDataDir(dir)
+		d, err := HoldDataDir(dir)
 		if err == nil {
-			d.release()
+			d.Release()
 		}
 		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "may be written by everybody") {
 			t.Errorf("%s, %v: %v", part, mode, err)

@@ -1,17 +1,16 @@
-package app
+package host
 
 import (
 	"fmt"
 	"io"
 	"strconv"
 
-	"triplane/generic/server"
+	"k8s.io/apimachinery/pkg/version"
 )
 
 // printVersion writes what --version asks for: true is a line, raw all that is
 // known. It reports whether anything was asked for.
-func printVersion(out io.Writer, asked string) (bool, error) {
-	v := server.DefaultVersion()
+func printVersion(out io.Writer, title string, v *version.Info, asked string) (bool, error) {
 	if asked == "raw" {
 		_, err := fmt.Fprintf(out, "%#v\n", *v)
 		return true, err
@@ -21,7 +20,7 @@ func printVersion(out io.Writer, asked string) (bool, error) {
 		return false, fmt.Errorf("--version: %q is neither true, false nor raw", asked)
 	}
 	if yes {
-		_, err = fmt.Fprintf(out, "Triplane, Kubernetes %s (%s, %s, %s, %s)\n", v.GitVersion, v.GitCommit, v.BuildDate, v.GoVersion, v.Platform)
+		_, err = fmt.Fprintf(out, "%s %s (%s, %s, %s, %s)\n", title, v.GitVersion, v.GitCommit, v.BuildDate, v.GoVersion, v.Platform)
 	}
 	return yes, err
 }

@@ -1,7 +1,8 @@
-package admission
+package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,22 +10,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/generic/admission"
-	"triplane/kubeapi/group"
 )
 
-// namespaceLifecycle refuses to create objects, built-in and custom, in namespaces
+// Plugin refuses to create objects, built-in and custom, in namespaces
 // that do not exist or are terminating, and to delete the namespaces default,
 // kube-system and kube-public.
 //
 // Options: none. Metrics: none. Order: first, so that nothing is done for a namespace that is not there.
-type namespaceLifecycle struct {
-	operations
-	stores *group.Stores
-}
+type Plugin struct{ namespaces Namespaces }
 
-func newNamespaceLifecycle(d *Dependencies) admission.Interface {
-	return &namespaceLifecycle{operations{admission.Create, admission.Update, admission.Delete}, d.Stores}
-}
+// Namespaces returns a namespace, or an API error that says NotFound where there surely is none.
+type Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
+
+// New returns the plugin.
+func New(namespaces Namespaces) *Plugin { return &Plugin{namespaces} }
+
+// Handles implements admission.Interface.
+func (*Plugin) Handles(op admission.Operation) bool { return op != admission.Connect }
 
 // protected namespaces cannot be deleted.
 func protected(name string) bool {
@@ -33,20 +35,20 @@ func protected(name string) bool {
 
 // Admit implements admission.MutatingInterface; it changes nothing,
 // but refuses before others change the object.
-func (l *namespaceLifecycle) Admit(ctx context.Context, a *admission.Attributes) error {
+func (l *Plugin) Admit(ctx context.Context, a *admission.Attributes) error {
 	isNamespace := a.Resource.Group == "" && a.Resource.Resource == "namespaces"
 	if a.Operation == admission.Delete {
 		if isNamespace && a.Subresource == "" && protected(a.Name) {
-			return forbidden(a, "this namespace may not be deleted")
+			return admission.Forbidden(a, errors.New("this namespace may not be deleted"))
 		}
 		return nil
 	}
 	if isNamespace || a.Namespace == "" || l.alwaysAllowed(a) {
 		return nil
 	}
-	ns, err := group.GetNew[*corev1.Namespace](ctx, l.stores, core("namespaces"), "", a.Namespace)
+	ns, err := l.namespaces(ctx, a.Namespace)
 	if apierrors.IsNotFound(err) {
-		return apierrors.NewNotFound(core("namespaces"), a.Namespace)
+		return apierrors.NewNotFound(corev1.Resource("namespaces"), a.Namespace)
 	}
 	if err != nil {
 		return apierrors.NewInternalError(err)
@@ -58,11 +60,11 @@ func (l *namespaceLifecycle) Admit(ctx context.Context, a *admission.Attributes)
 }
 
 // alwaysAllowed are reviews, which are kept nowhere.
-func (l *namespaceLifecycle) alwaysAllowed(a *admission.Attributes) bool {
+func (l *Plugin) alwaysAllowed(a *admission.Attributes) bool {
 	return a.Resource.Group == "authorization.k8s.io" && a.Resource.Resource == "localsubjectaccessreviews"
 }
 
-func (l *namespaceLifecycle) terminating(a *admission.Attributes) error {
+func (l *Plugin) terminating(a *admission.Attributes) error {
 	err := apierrors.NewForbidden(a.Resource.GroupResource(), a.Name,
 		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.Namespace))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{

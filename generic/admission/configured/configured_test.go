@@ -1,4 +1,4 @@
-package admission
+package configured
 
 import (
 	"context"
@@ -14,8 +14,6 @@ import (
 	"go.uber.org/goleak"
 
 	"triplane/generic/admission"
-	"triplane/generic/discovery"
-	"triplane/kubeapi/group"
 )
 
 func TestFollowsThePolicies(t *testing.T) {
@@ -32,8 +30,8 @@ func TestFollowsThePolicies(t *testing.T) {
 			PolicyName: "p", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 		}},
 	)
-	d := newConfigured(&Dependencies{Stores: group.NewStores(), Groups: discovery.NewGroups()}, nil)
-	chain := chainOf(d.mutatingPolicies, d.mutatingWebhooks, d.validatingPolicies, d.validatingWebhooks)
+	d := New(Config{})
+	chain := admission.NewChain(nil, admission.Named{Plugin: d.mutatingPolicies}, admission.Named{Plugin: d.mutatingWebhooks}, admission.Named{Plugin: d.validatingPolicies}, admission.Named{Plugin: d.validatingWebhooks})
 	if !chain.Handles(admission.Create) {
 		t.Error("requests pass before the policies are known")
 	}
@@ -41,7 +39,7 @@ func TestFollowsThePolicies(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d.follow(ctx, client)
+		d.Follow(ctx, client, true)
 	}()
 	create := func() error {
 		return chain.Validate(t.Context(), &admission.Attributes{

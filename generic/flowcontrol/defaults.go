@@ -1,16 +1,15 @@
-package bootstrap
+package flowcontrol
 
 import (
+	"strings"
+
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
 
-// autoUpdateSpec is autoUpdate for flow schemas and priority levels.
-const autoUpdateSpec = flowv1.AutoUpdateAnnotationKey
-
 func flowMeta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Generation: 1, Annotations: map[string]string{autoUpdateSpec: "true"}}
+	return metav1.ObjectMeta{Name: name, Generation: 1, Annotations: map[string]string{flowv1.AutoUpdateAnnotationKey: "true"}}
 }
 
 // queues is how requests of a level wait.
@@ -29,9 +28,9 @@ func limited(name string, shares, lendable int32, q *queues) *flowv1.PriorityLev
 	}}
 }
 
-// PriorityLevels returns every default priority level, the mandatory ones
+// DefaultLevels returns every default priority level, the mandatory ones
 // ("exempt" and "catch-all") among them.
-func PriorityLevels() []*flowv1.PriorityLevelConfiguration {
+func DefaultLevels() []*flowv1.PriorityLevelConfiguration {
 	exempt := &flowv1.PriorityLevelConfiguration{ObjectMeta: flowMeta("exempt"), Spec: flowv1.PriorityLevelConfigurationSpec{
 		Type:   flowv1.PriorityLevelEnablementExempt,
 		Exempt: &flowv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: ptr.To[int32](0), LendablePercent: ptr.To[int32](0)},
@@ -59,13 +58,13 @@ func flow(name string, precedence int32, level string, by flowv1.FlowDistinguish
 	return s
 }
 
-func flowResources(verbs, groups, resources string, clusterScope bool) flowv1.ResourcePolicyRule {
-	return flowv1.ResourcePolicyRule{Verbs: words(verbs), APIGroups: words(groups), Resources: words(resources),
+func flowResources(verbs, group, resources string, clusterScope bool) flowv1.ResourcePolicyRule {
+	return flowv1.ResourcePolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group}, Resources: strings.Fields(resources),
 		ClusterScope: clusterScope, Namespaces: []string{flowv1.NamespaceEvery}}
 }
 
 func flowPaths(verbs, urls string) flowv1.NonResourcePolicyRule {
-	return flowv1.NonResourcePolicyRule{Verbs: words(verbs), NonResourceURLs: words(urls)}
+	return flowv1.NonResourcePolicyRule{Verbs: strings.Fields(verbs), NonResourceURLs: strings.Fields(urls)}
 }
 
 // everythingOf matches all requests of the subjects.
@@ -90,8 +89,8 @@ func flowAccounts(namespace string) flowv1.Subject {
 		ServiceAccount: &flowv1.ServiceAccountSubject{Namespace: namespace, Name: flowv1.NameAll}}
 }
 
-// FlowSchemas returns every default flow schema.
-func FlowSchemas() []*flowv1.FlowSchema {
+// DefaultSchemas returns every default flow schema.
+func DefaultSchemas() []*flowv1.FlowSchema {
 	byUser, byNamespace := flowv1.FlowDistinguisherMethodByUserType, flowv1.FlowDistinguisherMethodByNamespaceType
 	nobody, everybody := flowGroup("system:unauthenticated"), flowGroup("system:authenticated")
 	manager, scheduler, system := flowUser("system:kube-controller-manager"), flowUser("system:kube-scheduler"), flowAccounts("kube-system")
@@ -109,7 +108,7 @@ func FlowSchemas() []*flowv1.FlowSchema {
 		flow("system-node-high", 400, "node-high", byUser, flowv1.PolicyRulesWithSubjects{
 			Subjects: []flowv1.Subject{nodes},
 			ResourceRules: []flowv1.ResourcePolicyRule{
-				flowResources("*", "core", "nodes nodes/status", true),
+				flowResources("*", "", "nodes nodes/status", true),
 				flowResources("*", "coordination.k8s.io", "leases", false),
 			},
 		}),

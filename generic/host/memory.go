@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"context"
@@ -29,10 +29,10 @@ const (
 	unsettledBytes = 16 << 20
 )
 
-// tuneMemory sets when garbage is collected, unless GOGC and GOMEMLIMIT in the
+// TuneMemory sets when garbage is collected, unless GOGC and GOMEMLIMIT in the
 // environment say so, and gives memory back to the system each time the server
 // has become quiet, the first time after its start. It returns when ctx ends.
-func tuneMemory(ctx context.Context) {
+func TuneMemory(ctx context.Context) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -1,0 +1,186 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/admission"
+	"triplane/generic/admission/configuration"
+	"triplane/generic/admission/configured"
+	"triplane/generic/admission/lifecycle"
+	"triplane/generic/server"
+)
+
+// Names of the plugins that all servers have beside their own.
+const (
+	namespaceLifecycle = "NamespaceLifecycle"
+	mutatingPolicies   = "MutatingAdmissionPolicy"
+	mutatingWebhooks   = "MutatingAdmissionWebhook"
+	validatingPolicies = "ValidatingAdmissionPolicy"
+	validatingWebhooks = "ValidatingAdmissionWebhook"
+)
+
+// pluginNames are the names of all plugins in their order, and those that run unless switched off.
+func pluginNames(s *Server) (known, byDefault []string) {
+	known, byDefault = []string{namespaceLifecycle}, []string{namespaceLifecycle}
+	for _, p := range s.Plugins {
+		known = append(known, p.Name)
+		if p.OnByDefault {
+			byDefault = append(byDefault, p.Name)
+		}
+	}
+	followed := []string{mutatingPolicies, mutatingWebhooks, validatingPolicies, validatingWebhooks}
+	return append(known, followed...), append(byDefault, followed...)
+}
+
+// plugins makes the admission plugins of a server.
+type plugins struct {
+	*builder
+	// informers and configured follow the core API server; nil of a standalone server.
+	informers  informers.SharedInformerFactory
+	configured *configured.Plugins
+	documents  *configuration.Plugins
+	work       []func(context.Context) // of the server's own plugins
+}
+
+// admit makes the chain of admission plugins. A standalone server has its own alone.
+func (b *builder) admit() error {
+	p := &plugins{builder: b}
+	enabled := b.options.Admission.Enabled()
+	var err error
+	if p.documents, err = configuration.Read(b.options.Admission.ConfigFile, enabled); err != nil {
+		return err
+	}
+	if b.core != nil {
+		if err := p.follow(); err != nil {
+			return err
+		}
+	}
+	var chain []admission.Named
+	for _, name := range enabled {
+		plugin, err := p.plugin(name)
+		if err != nil {
+			return fmt.Errorf("couldn't init admission plugin %q: %w", name, err)
+		}
+		if plugin != nil {
+			chain = append(chain, admission.Named{Name: name, Plugin: plugin})
+		}
+	}
+	b.config.Admission = admission.NewChain(b.config.Metrics.Admission, chain...)
+	b.config.PostStartHooks = append(b.config.PostStartHooks, server.PostStartHook{Name: "start-apiserver-admission-initializer", Func: p.start})
+	return nil
+}
+
+// follow makes what follows the core API server.
+func (p *plugins) follow() error {
+	p.informers = informers.NewSharedInformerFactory(p.core, 0)
+	p.informers.Core().V1().Namespaces().Informer()
+	config, err := p.options.Core.Config()
+	if err != nil {
+		return err
+	}
+	config = restclient.CopyConfig(config)
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(p.core.Discovery()))
+	p.configured = configured.New(configured.Config{
+		Namespaces: p.namespace, Authorizer: p.config.Authorization, Metrics: p.config.Metrics.Admission,
+		Params: configured.NewParams(configured.Mapped(mapper), client),
+	})
+	p.config.ReadyChecks = append(p.config.ReadyChecks, server.NamedCheck("admission-configurations", p.configured.Following))
+	return nil
+}
+
+// plugin makes a plugin, nil if there is nothing that it could do.
+func (p *plugins) plugin(name string) (admission.Interface, error) {
+	raw, err := p.documents.For(name)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(p.server.Plugins, func(own admission.Plugin) bool { return own.Name == name }); i >= 0 {
+		return p.server.Plugins[i].New(admission.Needs{
+			Client: p.core, Informers: p.informers, Loopback: p.config.LoopbackClientConfig, Authorizer: p.config.Authorization,
+			Configuration: raw, Go: func(work func(context.Context)) { p.work = append(p.work, work) },
+		})
+	}
+	if p.core == nil {
+		return nil, nil
+	}
+	switch name {
+	case namespaceLifecycle:
+		return lifecycle.New(p.namespace), nil
+	case mutatingPolicies:
+		return p.configured.MutatingPolicies(), nil
+	case validatingPolicies:
+		return p.configured.ValidatingPolicies(), nil
+	case mutatingWebhooks:
+		return p.configured.MutatingWebhooks(raw)
+	}
+	return p.configured.ValidatingWebhooks(raw)
+}
+
+// start follows what plugins decide by, from the server's start to its end.
+func (p *plugins) start(hook server.HookContext) error {
+	for _, work := range p.work {
+		hook.Go(work)
+	}
+	if p.core == nil {
+		return nil
+	}
+	mutating := p.hasMutatingPolicies()
+	hook.Go(func(ctx context.Context) { p.configured.Follow(ctx, p.core, mutating) })
+	hook.Go(func(ctx context.Context) {
+		p.informers.StartWithContext(ctx)
+		<-ctx.Done()
+		p.informers.Shutdown()
+	})
+	if b := p.builder; b.flow != nil {
+		hook.Go(b.flow.Run)
+		hook.Go(func(ctx context.Context) { b.flow.Follow(ctx, b.core) })
+	}
+	if err := p.configured.Await(hook); err != nil && hook.Err() == nil {
+		klog.ErrorS(p.configured.Following(), "Writes are refused for now")
+	}
+	return nil
+}
+
+// hasMutatingPolicies reports whether the core API server serves them, as since 1.36.
+func (p *plugins) hasMutatingPolicies() bool {
+	list, err := p.core.Discovery().ServerResourcesForGroupVersion(admissionv1.SchemeGroupVersion.String())
+	return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "mutatingadmissionpolicies" })
+}
+
+// namespaceTimeout bounds the question for a namespace that is not known yet.
+const namespaceTimeout = 5 * time.Second
+
+// namespace returns a namespace of the core API server, as followed or, where it is not known, as
+// asked for.
+func (p *plugins) namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	ns, err := p.informers.Core().V1().Namespaces().Lister().Get(name)
+	if !apierrors.IsNotFound(err) {
+		return ns, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, namespaceTimeout)
+	defer cancel()
+	ns, err = p.core.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, apierrors.NewServerTimeout(corev1.Resource("namespaces"), "get", 1)
+	}
+	return ns, err
+}

@@ -1,0 +1,194 @@
+package apiserver
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"strconv"
+
+	"k8s.io/client-go/kubernetes"
+
+	"triplane/generic/authentication"
+	"triplane/generic/authorization"
+	"triplane/generic/egress"
+	"triplane/generic/flowcontrol"
+	"triplane/generic/host"
+	"triplane/generic/openapi"
+	"triplane/generic/options"
+	"triplane/generic/pki"
+	"triplane/generic/server"
+	"triplane/internal/worker"
+)
+
+// builder makes a server, a step after the other. What it opens, undo closes.
+type builder struct {
+	server  *Server
+	options *Options
+	api     *api
+	undo    host.Cleanup
+
+	listener net.Listener
+	serving  server.CertificateFiles
+	files    pki.Files // generated keys and certificates of a standalone server
+	store    *host.Store
+	egress   *egress.Selector // nil connects directly
+	config   *server.Config
+	core     kubernetes.Interface // client of the core API server; nil of a standalone server
+	flow     *flowcontrol.Controller
+}
+
+func (b *builder) openStore(ctx context.Context) (err error) {
+	o := b.options
+	if b.egress, err = o.Egress.Load(); err != nil {
+		return err
+	}
+	b.undo.Add(b.egress.Close)
+	o.Etcd.Dial = b.egress.Etcd()
+	if b.store, err = host.OpenStore(ctx, o.Etcd, o.DataDir, b.address()); err != nil {
+		return err
+	}
+	following, stop := context.WithCancel(context.Background())
+	var work worker.Group
+	work.Go(func() { b.store.Run(following, o.Etcd.CompactionInterval) })
+	b.undo.Add(func() {
+		stop()
+		work.Wait()
+		b.store.Close()
+	})
+	return nil
+}
+
+// address is the host:port that clients are told.
+func (b *builder) address() string {
+	run := b.options.ServerRun
+	name := run.ExternalHost
+	if name == "" && run.AdvertiseAddress != nil {
+		name = run.AdvertiseAddress.String()
+	}
+	return net.JoinHostPort(cmp.Or(name, host.LocalHost(b.options.SecureServing.BindAddress)), strconv.Itoa(host.Port(b.listener)))
+}
+
+// configure makes what the server is made of.
+func (b *builder) configure(ctx context.Context) error {
+	o, c := b.options, server.NewConfig()
+	b.config = c
+	o.ServerRun.ApplyTo(c)
+	if err := o.Features.ApplyTo(c); err != nil {
+		return err
+	}
+	c.Version, c.Flags, c.ExternalAddress = b.server.version(), o.line.Values(), b.address()
+	traces, err := o.Tracing.Load(ctx, b.server.Name)
+	if err != nil {
+		return err
+	}
+	c.Tracing = traces
+	b.undo.Add(func() { host.FlushTraces(traces) })
+	if c.Serving, err = o.SecureServing.Serving(b.listener, b.serving); err != nil {
+		return err
+	}
+	objects, err := b.store.InstallIn(c, o.Etcd)
+	if err != nil {
+		return err
+	}
+	c.Metrics.MustRegister(b.egress.Collectors()...)
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("informer-sync", b.store.Following))
+	c.OpenAPI = openapi.NewService(openapi.NewBuilderFor(b.api.schemas, b.api.scheme,
+		cmp.Or(b.server.Title, b.server.Name), c.Version.Major+"."+c.Version.Minor))
+	for _, step := range []func(context.Context) error{b.authenticate, b.authorize} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	if o.ServerRun.EnablePriorityAndFairness {
+		b.flow = newFlowControl(o.ServerRun, objects)
+		c.FlowControl = b.flow
+	}
+	return b.admit()
+}
+
+// authenticate makes who knows clients: the core API server, or the generated authority.
+func (b *builder) authenticate(ctx context.Context) error {
+	c := b.config
+	if b.options.Standalone {
+		ca, err := authentication.NewCABundle(b.files.CACert)
+		if err != nil {
+			return err
+		}
+		c.Authentication = authentication.UnionFailFirst(authentication.AuthenticatedGroup(authentication.X509(ca, true)), authentication.Anonymous())
+		c.Serving.CurrentClientCAs = authentication.UnionPool(ca)
+		return nil
+	}
+	authn, err := b.options.Authentication.Build(ctx)
+	if err != nil {
+		return err
+	}
+	b.undo.Add(func() { _ = authn.Close() }) // of idle connections
+	c.Authentication, c.Serving.CurrentClientCAs = authn.Request, authn.Authorities
+	b.runInBackground("start-cluster-authentication-info", authn.Background())
+	core, err := b.options.Core.Config()
+	if err != nil {
+		return err
+	}
+	b.core, err = kubernetes.NewForConfig(core)
+	return err
+}
+
+// authorize makes who decides what clients may do: the core API server, or nobody but the
+// administrator.
+func (b *builder) authorize(context.Context) (err error) {
+	if b.options.Standalone {
+		b.config.Authorization = authorization.Union(authorization.SystemMasters(), authorization.Paths(b.options.Authorization.AlwaysAllowPaths))
+		return nil
+	}
+	b.config.Authorization, err = b.options.Authorization.Build(b.config.Metrics)
+	return err
+}
+
+// runInBackground has work run from the server's start to its end, if there is any.
+func (b *builder) runInBackground(name string, work func(context.Context)) {
+	if work == nil {
+		return
+	}
+	b.config.PostStartHooks = append(b.config.PostStartHooks, server.PostStartHook{Name: name, Func: func(hook server.HookContext) error {
+		hook.Go(work)
+		return nil
+	}})
+}
+
+// build makes the server and prepares it.
+func (b *builder) build(context.Context) (*server.PreparedServer, error) {
+	if err := b.options.Audit.ApplyTo(b.config, b.egress); err != nil {
+		return nil, err
+	}
+	s, err := b.install()
+	if err != nil {
+		if b.config.Audit != nil {
+			b.config.Audit.Close(context.Background()) // nothing was recorded
+		}
+		return nil, err
+	}
+	return s.PrepareRun(), nil
+}
+
+func (b *builder) install() (*server.GenericAPIServer, error) {
+	s, err := b.config.Complete().New(b.server.Name, server.EmptyDelegate())
+	if err != nil {
+		return nil, err
+	}
+	if err := b.api.install(b.server.Name, s); err != nil {
+		return nil, err
+	}
+	if b.server.Install == nil {
+		return s, nil
+	}
+	return s, b.server.Install(s)
+}
+
+// newFlowControl queues requests by the default objects until those of the core API server are
+// known.
+func newFlowControl(o *options.ServerRun, objects flowcontrol.Objects) *flowcontrol.Controller {
+	return flowcontrol.New(flowcontrol.Config{
+		Reads: o.MaxRequestsInFlight, Writes: o.MaxMutatingRequestsInFlight,
+		Schemas: flowcontrol.DefaultSchemas(), Levels: flowcontrol.DefaultLevels(), Objects: objects,
+	})
+}

@@ -1,0 +1,120 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/openapi"
+	"triplane/generic/openapi/models"
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/generic/server"
+)
+
+// Group is an API group: what is served at /apis/NAME.
+type Group struct {
+	// Name is a DNS name, "forest.example.com".
+	Name string
+	// Versions are served in this order, the preferred one first.
+	Versions []string
+	// Resources are those of all versions.
+	Resources []Resource
+}
+
+func (g *Group) serves(gv schema.GroupVersion) bool {
+	return gv.Group == g.Name && slices.Contains(g.Versions, gv.Version)
+}
+
+// api is what the groups of a server come to.
+type api struct {
+	scheme  *runtime.Scheme
+	schemas *models.Source
+	groups  []*groupBuilder
+}
+
+// groupBuilder makes what answers a group.
+type groupBuilder struct {
+	group    *Group
+	scheme   *runtime.Scheme
+	samples  []any // of Go types, for OpenAPI
+	storages registry.RESTOptionsGetter
+	storage  map[string]map[string]rest.Storage
+}
+
+// newAPI knows the Go types of all groups.
+func newAPI(groups []Group) (*api, error) {
+	a := &api{schemas: &models.Source{}}
+	var err error
+	if a.scheme, err = defaultScheme(); err != nil {
+		return nil, err
+	}
+	if len(groups) == 0 {
+		return nil, errors.New("a server needs Groups to serve")
+	}
+	for i := range groups {
+		b := &groupBuilder{group: &groups[i], scheme: a.scheme, storage: map[string]map[string]rest.Storage{}}
+		if err := b.registerAll(); err != nil {
+			return nil, fmt.Errorf("API group %q: %w", groups[i].Name, err)
+		}
+		if err := a.schemas.Describe(b.samples...); err != nil {
+			return nil, err
+		}
+		a.groups = append(a.groups, b)
+	}
+	return a, nil
+}
+
+func (b *groupBuilder) registerAll() error {
+	g := b.group
+	if g.Name == "" || len(g.Versions) == 0 || len(g.Resources) == 0 {
+		return errors.New("a group needs Name, Versions and Resources")
+	}
+	for _, version := range g.Versions {
+		metav1.AddToGroupVersion(b.scheme, schema.GroupVersion{Group: g.Name, Version: version})
+		b.storage[version] = map[string]rest.Storage{}
+	}
+	for _, r := range g.Resources {
+		if r.register == nil {
+			return errors.New("a Resource is made with NewResource or NewStorage")
+		}
+		if err := r.register(b); err != nil {
+			return fmt.Errorf("resource %q: %w", r.name, err)
+		}
+	}
+	var versions []schema.GroupVersion
+	for _, v := range g.Versions {
+		versions = append(versions, schema.GroupVersion{Group: g.Name, Version: v})
+	}
+	return b.scheme.SetVersionPriority(versions...)
+}
+
+// install makes the resources of all groups and installs them in a server.
+func (a *api) install(name string, s *server.GenericAPIServer) error {
+	converter := openapi.NewTypeConverter(a.schemas, a.scheme)
+	for _, b := range a.groups {
+		b.storages = s.Config().RESTOptionsGetter
+		info := &server.APIGroupInfo{VersionedResourcesStorageMap: b.storage, Scheme: a.scheme, SchemeName: name, TypeConverter: always(converter)}
+		for _, r := range b.group.Resources {
+			if err := r.build(b); err != nil {
+				return fmt.Errorf("resource %q of API group %q: %w", r.name, b.group.Name, err)
+			}
+		}
+		for _, v := range b.group.Versions {
+			if len(b.storage[v]) == 0 {
+				return fmt.Errorf("API group %q: version %q has no resources", b.group.Name, v)
+			}
+			info.PrioritizedVersions = append(info.PrioritizedVersions, schema.GroupVersion{Group: b.group.Name, Version: v})
+		}
+		if err := s.InstallAPIGroups(info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func always[T any](v T) func() (T, error) { return func() (T, error) { return v, nil } }

@@ -1,0 +1,173 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
+
+	"triplane/generic/host"
+	"triplane/generic/options"
+)
+
+// Options are the recommended ones of an extension API server, and all that flags set. Get them
+// from NewOptions.
+type Options struct {
+	// DataDir is where the embedded store and generated keys are.
+	DataDir string
+	// Standalone serves without a core API server: who has DataDir/admin.kubeconfig may do
+	// everything, everybody else nothing.
+	Standalone bool
+	// Out is where the few lines about the start go; nil discards them.
+	Out io.Writer
+
+	ServerRun      *options.ServerRun
+	SecureServing  *options.SecureServing
+	Etcd           *options.Etcd
+	Core           *options.CoreAPI
+	Authentication *options.DelegatedAuthentication
+	Authorization  *options.DelegatedAuthorization
+	Admission      *options.Admission
+	Audit          *options.Audit
+	Features       *options.Features
+	Egress         *options.Egress
+	Tracing        *options.Tracing
+
+	own  func(*pflag.FlagSet)
+	line *host.Line // the command line; nil where there was none
+}
+
+// NewOptions returns the defaults for a server. Objects are kept below /registry/ and the name of
+// its first group.
+func NewOptions(s *Server) *Options {
+	o := &Options{
+		DataDir:        "." + s.Name,
+		ServerRun:      options.NewServerRun(),
+		SecureServing:  options.NewSecureServing(),
+		Etcd:           options.NewEtcd(),
+		Core:           &options.CoreAPI{},
+		Authentication: options.NewDelegatedAuthentication(),
+		Authorization:  options.NewDelegatedAuthorization(),
+		Admission:      options.NewAdmission(pluginNames(s)),
+		Audit:          options.NewAudit(),
+		Features:       options.NewFeatures(),
+		Egress:         &options.Egress{},
+		Tracing:        &options.Tracing{},
+		own:            s.Flags,
+	}
+	o.SecureServing.BindPort = 443
+	if len(s.Groups) > 0 {
+		o.Etcd.Prefix = "/registry/" + s.Groups[0].Name
+	}
+	return o
+}
+
+// Flags returns the flags by concern.
+func (o *Options) Flags() cliflag.NamedFlagSets {
+	var sets cliflag.NamedFlagSets
+	fs := sets.FlagSet("server")
+	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
+		"Where the embedded etcd and generated keys and certificates are kept. A later start goes on with what is there.")
+	fs.BoolVar(&o.Standalone, "standalone", o.Standalone,
+		"Serve without a core API server: who has admin.kubeconfig of --data-dir may do everything, everybody else nothing. There are no namespaces to look up, no webhooks and no policies.")
+	if o.own != nil {
+		o.own(fs)
+	}
+	for name, flags := range map[string]interface{ AddFlags(*pflag.FlagSet) }{
+		"secure serving": o.SecureServing, "etcd": o.Etcd, "core API server": o.Core, "authentication": o.Authentication,
+		"authorization": o.Authorization, "admission": o.Admission, "auditing": o.Audit, "generic": o.ServerRun,
+		"features": o.Features, "egress selector": o.Egress, "traces": o.Tracing,
+	} {
+		flags.AddFlags(sets.FlagSet(name))
+	}
+	return sets
+}
+
+// Validate returns all that is wrong, as one error; nil if nothing is.
+func (o *Options) Validate() error {
+	var errs []error
+	for _, v := range []interface{ Validate() []error }{
+		o.ServerRun, o.SecureServing, o.Etcd, o.Authentication, o.Authorization, o.Admission, o.Audit,
+	} {
+		errs = append(errs, v.Validate()...)
+	}
+	if o.DataDir == "" {
+		errs = append(errs, errors.New("--data-dir cannot be empty"))
+	}
+	if given := o.delegated(); o.Standalone && len(given) > 0 {
+		errs = append(errs, fmt.Errorf("--standalone and --%s exclude each other", strings.Join(given, ", --")))
+	}
+	var texts []string
+	for _, err := range errs {
+		texts = append(texts, err.Error())
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(texts, "; "))
+}
+
+// delegated are the flags given that need a core API server.
+func (o *Options) delegated() (given []string) {
+	for _, f := range [][2]string{
+		{"kubeconfig", o.Core.KubeconfigFile}, {"authentication-kubeconfig", o.Authentication.KubeconfigFile},
+		{"authorization-kubeconfig", o.Authorization.KubeconfigFile}, {"client-ca-file", o.Authentication.ClientCAFile},
+		{"requestheader-client-ca-file", o.Authentication.RequestHeader.ClientCAFile},
+	} {
+		if f[1] != "" {
+			given = append(given, f[0])
+		}
+	}
+	return given
+}
+
+// complete returns a copy in which what was left open is decided.
+func (o *Options) complete() (*Options, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	done := *o
+	serving, etcd, run := *o.SecureServing, *o.Etcd, *o.ServerRun
+	done.SecureServing, done.Etcd, done.ServerRun = &serving, &etcd, &run
+	etcd.Complete()
+	var err error
+	if done.DataDir, err = filepath.Abs(o.DataDir); err != nil {
+		return nil, err
+	}
+	if serving.BindAddress == nil {
+		serving.BindAddress = net.IPv4zero
+		if o.Standalone {
+			serving.BindAddress = net.IPv4(127, 0, 0, 1)
+		}
+	}
+	return &done, nil
+}
+
+// needsDataDir reports whether something has to be kept below the data directory.
+func (o *Options) needsDataDir() bool {
+	return o.Etcd.Embedded() && !o.Etcd.Memory || o.Standalone || o.SecureServing.CertFile == "" && o.SecureServing.CertDir == ""
+}
+
+// servingNames are the names and addresses of a generated serving certificate.
+func (o *Options) servingNames() (names []string, ips []net.IP) {
+	names = []string{"localhost"}
+	if name, err := os.Hostname(); err == nil && name != "" {
+		names = append(names, name)
+	}
+	if h := o.ServerRun.ExternalHost; h != "" && net.ParseIP(h) == nil {
+		names = append(names, h)
+	}
+	ips = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	for _, ip := range []net.IP{o.SecureServing.BindAddress, o.ServerRun.AdvertiseAddress, net.ParseIP(o.ServerRun.ExternalHost)} {
+		if ip != nil && !ip.IsUnspecified() {
+			ips = append(ips, ip)
+		}
+	}
+	return names, ips
+}

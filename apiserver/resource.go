@@ -1,0 +1,155 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+)
+
+// Resource is something that a Group serves. NewResource and NewStorage make them.
+type Resource struct {
+	name string
+	// register enters Go types in the scheme, build makes what answers the resource.
+	register func(*groupBuilder) error
+	build    func(*groupBuilder) error
+}
+
+// NewResource serves and stores the objects of a kind. What the declaration leaves open is what
+// most kinds have: the group, a singular name, constructors of the Go type and its List, and
+// keys below GROUP/PLURAL.
+func NewResource[V any, T interface {
+	*V
+	Object
+}](kind Kind[T]) Resource {
+	r := Resource{name: kind.Names.Plural}
+	r.register = func(b *groupBuilder) error {
+		if kind.New == nil {
+			kind.New = func() T { return new(V) }
+		}
+		if kind.NewList == nil {
+			kind.NewList = func() runtime.Object { return &List[V]{} }
+		}
+		if kind.Names.Singular == "" {
+			kind.Names.Singular = strings.ToLower(kind.Hub.Kind)
+		}
+		if kind.Prefix == "" {
+			kind.Prefix = b.group.Name + "/" + kind.Names.Plural
+		}
+		return registerKind(b, &kind)
+	}
+	r.build = func(b *groupBuilder) error {
+		options, err := b.storages.GetRESTOptions(schema.GroupResource{Group: b.group.Name, Resource: kind.Names.Plural})
+		if err != nil {
+			return err
+		}
+		store, err := registry.NewStore(&kind, b.scheme, options)
+		if err != nil {
+			return err
+		}
+		store.ServeOnly(b.group.serves)
+		for _, version := range b.group.Versions {
+			for name, st := range store.Storage(schema.GroupVersion{Group: b.group.Name, Version: version}) {
+				b.storage[version][name] = st
+			}
+		}
+		return nil
+	}
+	return r
+}
+
+// registerKind enters a kind's Go types in the scheme, in all its versions.
+func registerKind[T Object](b *groupBuilder, kind *Kind[T]) error {
+	if kind.Hub.Kind == "" || kind.Names.Plural == "" {
+		return errors.New("Hub.Kind and Names.Plural say what it is called: they cannot be empty") //nolint:staticcheck // names of fields
+	}
+	typed, ok := kind.Representation.(Typed[T])
+	if !ok && kind.Representation != nil {
+		return fmt.Errorf("its Representation is %T; kinds with Go types have a Typed", kind.Representation)
+	}
+	if k := typed.StorageVersion; !k.Empty() && k != kind.Hub && !slices.ContainsFunc(typed.Versions, func(v Version[T]) bool { return v.Kind == k }) {
+		return fmt.Errorf("its StorageVersion %s is neither Hub nor one of Versions", k)
+	}
+	served := b.group.serves(kind.Hub.GroupVersion())
+	if err := b.register(kind.Hub, kind.New(), kind.NewList()); err != nil {
+		return err
+	}
+	for _, v := range slices.Concat(typed.Versions, typed.Former) {
+		obj, list := runtime.Object(kind.New()), kind.NewList()
+		if v.New != nil {
+			obj = v.New()
+		}
+		if v.NewList != nil {
+			list = v.NewList()
+		}
+		if err := b.register(v.Kind, obj, list); err != nil {
+			return err
+		}
+		served = served || b.group.serves(v.Kind.GroupVersion())
+	}
+	if !served {
+		return fmt.Errorf("it is in none of the group's versions %s", strings.Join(b.group.Versions, ", "))
+	}
+	return nil
+}
+
+// NewStorage serves a resource that is answered by a program's own storage in a version of the
+// group: one that is computed, or kept elsewhere. The storage implements those of the interfaces
+// of package rest whose verbs it has. Objects need no versions but this one.
+func NewStorage(version, name string, storage rest.Storage) Resource {
+	return Resource{name: name,
+		register: func(b *groupBuilder) error {
+			kinds, _, err := b.scheme.ObjectKinds(storage.New())
+			if err == nil && kinds[0].Group == b.group.Name {
+				return nil // several resources may have the same kind
+			}
+			provider, ok := storage.(rest.KindProvider)
+			if !ok {
+				return errors.New("its storage has to say the kind of its objects: implement rest.KindProvider")
+			}
+			var list runtime.Object
+			if l, ok := storage.(rest.Lister); ok {
+				list = l.NewList()
+			}
+			return b.register(provider.Kind(schema.GroupVersion{Group: b.group.Name, Version: version}), storage.New(), list)
+		},
+		build: func(b *groupBuilder) error {
+			if b.storage[version] == nil {
+				return fmt.Errorf("%q is none of the group's versions %s", version, strings.Join(b.group.Versions, ", "))
+			}
+			b.storage[version][name] = storage
+			return nil
+		},
+	}
+}
+
+// register enters the Go types of a kind and its list, nil if it has none.
+func (b *groupBuilder) register(kind schema.GroupVersionKind, obj, list runtime.Object) error {
+	if kind.Group != b.group.Name {
+		return fmt.Errorf("kind %s is not of the group", kind)
+	}
+	if b.scheme.Recognizes(kind) {
+		return fmt.Errorf("kind %s is there twice", kind)
+	}
+	b.scheme.AddKnownTypeWithName(kind, obj)
+	b.samples = append(b.samples, obj)
+	if list != nil {
+		b.scheme.AddKnownTypeWithName(kind.GroupVersion().WithKind(kind.Kind+"List"), list)
+		b.samples = append(b.samples, list)
+	}
+	return nil
+}
+
+// defaultVersions is the scheme of what all groups have.
+func defaultScheme() (*runtime.Scheme, error) {
+	s := runtime.NewScheme()
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
+	return s, metav1.AddMetaToScheme(s)
+}

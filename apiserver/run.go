@@ -1,0 +1,207 @@
+package apiserver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/version"
+	restclient "k8s.io/client-go/rest"
+
+	"triplane/generic/host"
+	"triplane/generic/pki"
+	"triplane/generic/server"
+	"triplane/internal/worker"
+)
+
+// Main is a whole program: it reads the command line, runs the server until the process is asked
+// to end, and exits with 1 if something went wrong.
+func Main(s Server) {
+	if err := command(&s, os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", s.Name, err)
+		os.Exit(1)
+	}
+}
+
+func command(s *Server, args []string) error {
+	o := NewOptions(s)
+	o.Out = os.Stdout
+	usage := cmp.Or(s.Usage, s.Name+" is an extension API server of Kubernetes.\n")
+	line, err := (&host.Command{Name: s.Name, Usage: usage, Title: s.Name, Version: s.version(), Flags: o.Flags()}).Parse(args, o.Out)
+	if line == nil || err != nil {
+		return err
+	}
+	o.line = line
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if err := line.ApplyLogging(func(string) bool { return false }); err != nil {
+		return err
+	}
+	return host.UntilSignal(func(ctx context.Context) error { return Run(ctx, s, o) })
+}
+
+func (s *Server) version() *version.Info {
+	if s.Version != nil {
+		return s.Version
+	}
+	return server.DefaultVersion()
+}
+
+// Running is a server that runs.
+type Running struct {
+	running    *host.Running
+	kubeconfig string
+}
+
+// Run starts a server, prints where it is, and serves until ctx ends. It returns nil after a
+// shutdown that was asked for.
+func Run(ctx context.Context, s *Server, o *Options) error {
+	begun := time.Now()
+	r, err := start(ctx, s, o)
+	if err != nil {
+		return err
+	}
+	worker.Go(func() {
+		if r.running.AwaitReady(ctx) == nil && o.Out != nil {
+			r.greet(o.Out, s.Name, time.Since(begun))
+		}
+	})
+	return r.Wait()
+}
+
+// Start starts a server and returns when it is ready. It runs until Stop is called, ctx ends, or
+// it fails by itself. Several run side by side in one process.
+func Start(ctx context.Context, s *Server, o *Options) (*Running, error) {
+	r, err := start(ctx, s, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.running.AwaitReady(ctx); err != nil {
+		if stopped := r.Stop(); stopped != nil {
+			err = stopped
+		}
+		return nil, err
+	}
+	return r, nil
+}
+
+// Address is the host:port that the server listens on.
+func (r *Running) Address() string { return r.running.Config().Serving.Address() }
+
+// ClientConfig is a privileged client configuration that calls the server's handlers without
+// a socket. It works in this process only.
+func (r *Running) ClientConfig() *restclient.Config {
+	return restclient.CopyConfig(r.running.LoopbackClientConfig)
+}
+
+// Kubeconfig is the path of the administrator's kubeconfig of a server with Options.Standalone,
+// "" of others.
+func (r *Running) Kubeconfig() string { return r.kubeconfig }
+
+// Stop shuts the server down gracefully and waits for the end.
+func (r *Running) Stop() error { return r.running.Stop() }
+
+// Wait returns when the server has ended: nil after a shutdown that was asked for.
+func (r *Running) Wait() error { return r.running.Wait() }
+
+func (r *Running) greet(out io.Writer, name string, took time.Duration) {
+	text := fmt.Sprintf("%s serves on https://%s (ready after %v)\n", name, r.Address(), took.Round(time.Millisecond))
+	if r.kubeconfig != "" {
+		text += fmt.Sprintf("  kubectl --kubeconfig %s api-resources\n", r.kubeconfig)
+	}
+	_, _ = io.WriteString(out, text) // who reads it may have gone
+}
+
+// start builds a server and has it serve.
+func start(ctx context.Context, s *Server, given *Options) (_ *Running, err error) {
+	o, err := given.complete()
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{server: s, options: o}
+	defer func() {
+		if err != nil {
+			b.undo.Run()
+		}
+	}()
+	if b.api, err = newAPI(s.Groups); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context) error{b.listen, b.openStore, b.configure} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	prepared, err := b.build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := b.kubeconfig()
+	if err != nil {
+		return nil, err
+	}
+	return &Running{running: host.Run(ctx, prepared, b.store, b.undo), kubeconfig: kubeconfig}, nil
+}
+
+// listen takes the data directory and the port, and makes the keys that were not given.
+func (b *builder) listen(ctx context.Context) error {
+	o := b.options
+	if o.needsDataDir() {
+		held, err := host.HoldDataDir(o.DataDir)
+		if err != nil {
+			return err
+		}
+		b.undo.Add(held.Release)
+	}
+	var err error
+	if b.listener, err = host.Listen(ctx, o.SecureServing); err != nil {
+		return err
+	}
+	b.undo.Add(func() { b.listener.Close() })
+	return b.ensureKeys()
+}
+
+func (b *builder) ensureKeys() (err error) {
+	o, config := b.options, pki.Config{FrontProxy: "front-proxy-client"}
+	config.Names, config.IPs = o.servingNames()
+	dir := filepath.Join(o.DataDir, "pki")
+	b.serving = server.CertificateFiles{CertFile: o.SecureServing.CertFile, KeyFile: o.SecureServing.KeyFile}
+	if o.Standalone {
+		if b.files, err = pki.Ensure(dir, config); err != nil {
+			return err
+		}
+	}
+	switch {
+	case b.serving.CertFile != "":
+		return nil
+	case o.Standalone && o.SecureServing.CertDir == "":
+		b.serving = server.CertificateFiles{CertFile: b.files.ServingCert, KeyFile: b.files.ServingKey}
+		return nil
+	}
+	if o.SecureServing.CertDir != "" {
+		dir = o.SecureServing.CertDir
+	}
+	b.serving = server.CertificateFiles{CertFile: filepath.Join(dir, "apiserver.crt"), KeyFile: filepath.Join(dir, "apiserver.key")}
+	return pki.EnsureServing(b.serving.CertFile, b.serving.KeyFile, config)
+}
+
+// kubeconfig writes that of the administrator, where there is one.
+func (b *builder) kubeconfig() (string, error) {
+	if !b.options.Standalone {
+		return "", nil
+	}
+	ca := b.serving.CertFile
+	if ca == b.files.ServingCert {
+		ca = b.files.CACert
+	}
+	path := filepath.Join(b.options.DataDir, "admin.kubeconfig")
+	url := "https://" + net.JoinHostPort(host.LocalHost(b.options.SecureServing.BindAddress), strconv.Itoa(host.Port(b.listener)))
+	return path, host.WriteKubeconfig(path, host.Kubeconfig{Name: b.server.Name, URL: url, CAFile: ca, CertFile: b.files.AdminCert, KeyFile: b.files.AdminKey})
+}

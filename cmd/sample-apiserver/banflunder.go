@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"triplane/apiserver"
+	"triplane/cmd/sample-apiserver/v1alpha1"
+	"triplane/generic/admission"
+)
+
+// banFlunder refuses flunders with names that a fischer disallows. It follows fischers through the
+// server itself.
+type banFlunder struct {
+	fischers *apiserver.Informer[v1alpha1.Fischer]
+}
+
+func newBanFlunder(needs admission.Needs) (admission.Interface, error) {
+	fischers, err := apiserver.NewInformer[v1alpha1.Fischer](needs.Loopback, v1alpha1.GroupVersion.WithResource("fischers"))
+	if err != nil {
+		return nil, err
+	}
+	needs.Go(fischers.RunWithContext)
+	return &banFlunder{fischers}, nil
+}
+
+// Handles implements admission.Interface.
+func (*banFlunder) Handles(op admission.Operation) bool { return op == admission.Create }
+
+// Admit implements admission.MutatingInterface; it changes nothing, but refuses before others
+// change the object.
+func (b *banFlunder) Admit(_ context.Context, a *admission.Attributes) error {
+	if a.Resource.Group != v1alpha1.GroupVersion.Group || a.Resource.Resource != "flunders" {
+		return nil
+	}
+	if !b.fischers.HasSynced() {
+		return admission.NewForbidden(a, errors.New("not yet ready to handle request"))
+	}
+	for _, f := range b.fischers.List("") {
+		if slices.Contains(f.DisallowedFlunders, a.Name) {
+			return admission.NewForbidden(a, errors.New("this name may not be used, please change the resource name"))
+		}
+	}
+	return nil
+}

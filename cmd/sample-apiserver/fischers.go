@@ -1,0 +1,18 @@
+package main
+
+import (
+	"triplane/apiserver"
+	"triplane/cmd/sample-apiserver/v1alpha1"
+)
+
+// fischers declares the kind Fischer.
+func fischers() apiserver.Kind[*v1alpha1.Fischer] {
+	return apiserver.Kind[*v1alpha1.Fischer]{
+		Hub:   v1alpha1.GroupVersion.WithKind("Fischer"),
+		Names: apiserver.Names{Plural: "fischers"},
+		Write: apiserver.Write[*v1alpha1.Fischer]{ValidateName: anyName},
+	}
+}
+
+// anyName allows all names that a path can have.
+func anyName(string, bool) []string { return nil }

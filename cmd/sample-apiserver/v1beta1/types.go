@@ -1,0 +1,42 @@
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/apiserver"
+)
+
+// GroupVersion is this version.
+var GroupVersion = schema.GroupVersion{Group: "wardle.example.com", Version: "v1beta1"}
+
+// ReferenceType says what a reference names.
+type ReferenceType string
+
+// The types of references.
+const (
+	FlunderReferenceType ReferenceType = "Flunder"
+	FischerReferenceType ReferenceType = "Fischer"
+)
+
+// Flunder refers to another flunder, or to a fischer.
+type Flunder struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              FlunderSpec   `json:"spec,omitempty"`
+	Status            FlunderStatus `json:"status,omitempty"`
+}
+
+// FlunderSpec is what a flunder refers to, by a field for each type.
+type FlunderSpec struct {
+	FlunderReference string        `json:"flunderReference,omitempty" doc:"A name of another flunder, mutually exclusive to the FischerReference."`
+	FischerReference string        `json:"fischerReference,omitempty" doc:"A name of a fischer, mutually exclusive to the FlunderReference."`
+	ReferenceType    ReferenceType `json:"referenceType,omitempty" doc:"The reference type."`
+}
+
+// FlunderStatus is empty.
+type FlunderStatus struct{}
+
+// DeepCopyObject implements runtime.Object.
+func (f *Flunder) DeepCopyObject() runtime.Object { return apiserver.DeepCopy(f) }

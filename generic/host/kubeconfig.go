@@ -1,0 +1,52 @@
+package host
+
+import (
+	"fmt"
+	"os"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"triplane/generic/pki"
+)
+
+// Kubeconfig is an administrator's way to a server.
+type Kubeconfig struct {
+	// Name of the cluster and the context.
+	Name, URL string
+	// CAFile verifies the server, CertFile and KeyFile are who the administrator is.
+	CAFile, CertFile, KeyFile string
+}
+
+// WriteKubeconfig writes a kubeconfig with the content of the files. It is left alone where it says the
+// same already.
+func WriteKubeconfig(path string, k Kubeconfig) error {
+	ca, err := os.ReadFile(k.CAFile)
+	if err != nil {
+		return err
+	}
+	cert, err := os.ReadFile(k.CertFile)
+	if err != nil {
+		return err
+	}
+	key, err := os.ReadFile(k.KeyFile)
+	if err != nil {
+		return err
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters[k.Name] = &clientcmdapi.Cluster{Server: k.URL, CertificateAuthorityData: ca}
+	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}
+	config.Contexts[k.Name] = &clientcmdapi.Context{Cluster: k.Name, AuthInfo: "admin"}
+	config.CurrentContext = k.Name
+	content, err := clientcmd.Write(*config)
+	if err != nil {
+		return err
+	}
+	if old, err := os.ReadFile(path); err == nil && string(old) == string(content) {
+		return os.Chmod(path, 0o600)
+	}
+	if err := pki.WriteFile(path, content, 0o600); err != nil {
+		return fmt.Errorf("admin kubeconfig: %w", err)
+	}
+	return nil
+}

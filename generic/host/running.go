@@ -1,0 +1,92 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"triplane/generic/server"
+	"triplane/generic/tracing"
+	"triplane/internal/worker"
+)
+
+// Running is a server that runs, with its storage.
+type Running struct {
+	*server.PreparedServer
+
+	stop context.CancelFunc
+	done chan struct{}
+	err  error // of Run; read after done
+}
+
+// Run runs a server until ctx ends, Stop is called, its storage fails, or it fails by itself.
+// undo is run at the end.
+func Run(ctx context.Context, prepared *server.PreparedServer, st *Store, undo Cleanup) *Running {
+	ctx, stop := context.WithCancel(ctx)
+	r := &Running{PreparedServer: prepared, stop: stop, done: make(chan struct{})}
+	worker.Go(func() { r.run(ctx, st, undo) })
+	return r
+}
+
+func (r *Running) run(ctx context.Context, st *Store, undo Cleanup) {
+	defer close(r.done)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if st.failed != nil {
+		worker.Go(func() {
+			select {
+			case <-st.failed:
+				cancel(errors.New("the embedded etcd stopped"))
+			case <-ctx.Done():
+			}
+		})
+	}
+	r.err = worker.Try(func() error { return r.PreparedServer.Run(ctx) })
+	if cause := context.Cause(ctx); r.err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
+		r.err = cause
+	}
+	undo.Run()
+}
+
+// AwaitReady returns when all post-start hooks have returned: from then on /readyz
+// passes, as long as etcd answers.
+func (r *Running) AwaitReady(ctx context.Context) error {
+	select {
+	case <-r.HooksDone():
+		return nil
+	case <-r.done:
+		return errors.Join(errors.New("the server stopped before it was ready"), r.err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Stop shuts the server down gracefully and waits for the end.
+func (r *Running) Stop() error {
+	r.stop()
+	return r.Wait()
+}
+
+// Wait returns when the server has ended: nil after a shutdown that was asked
+// for.
+func (r *Running) Wait() error {
+	<-r.done
+	return r.err
+}
+
+// flushWithin bounds how long the last spans may take, at the end.
+const flushWithin = 5 * time.Second
+
+// FlushTraces exports the last spans; nil has none.
+func FlushTraces(p *tracing.Provider) {
+	if p == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+	defer cancel()
+	if err := p.Shutdown(ctx); err != nil {
+		klog.InfoS("The last spans were not exported", "err", err)
+	}
+}

@@ -1,0 +1,27 @@
+package host
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"triplane/internal/worker"
+)
+
+// UntilSignal runs a program whose context ends with the first signal to terminate, and tunes
+// the memory of the process meanwhile. The second signal ends the process at once.
+func UntilSignal(run func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	worker.Go(func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(1)
+	})
+	worker.Go(func() { TuneMemory(ctx) })
+	return run(ctx)
+}
