@@ -15,8 +15,11 @@ func finalizerWarnings(obj metav1.Object, before []string) []string {
 		if strings.Contains(f, "/") || slices.Contains(before, f) || isStandardFinalizer(f) {
 			continue
 		}
-		out = append(out, fmt.Sprintf(
-			"metadata.finalizers: %q: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers", f))
+		better := "a domain-qualified finalizer name"
+		if strings.Contains(f, ".") {
+			better += " including a path (/)"
+		}
+		out = append(out, fmt.Sprintf("metadata.finalizers: %q: prefer %s to avoid accidental conflicts with other finalizer writers", f, better))
 	}
 	return out
 }

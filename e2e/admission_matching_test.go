@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	admissionapi "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +22,7 @@ import (
 func TestWhatAdmissionSees(t *testing.T) {
 	a := newAdmitted(t)
 	t.Run("status and scale of other versions", func(t *testing.T) { equivalentSubresources(t, a) })
+	t.Run("objects of another group", func(t *testing.T) { equivalentGroups(t, a) })
 	t.Run("connect", func(t *testing.T) { connections(t, a) })
 	t.Run("configurations of webhooks", func(t *testing.T) { policiesSeeWebhooks(t, a) })
 	t.Run("requests that end first", func(t *testing.T) { requestEnds(t, a) })
@@ -71,6 +74,32 @@ func equivalentSubresources(t *testing.T, a *admitted) {
 				t.Errorf("%s: %s after %s, want %s", sub, r.Object.Raw, r.OldObject.Raw, want)
 			}
 		}
+	}
+}
+
+// equivalentGroups has a webhook about events of the core group asked when one comes by
+// events.k8s.io, in the form of the core group.
+func equivalentGroups(t *testing.T, a *admitted) {
+	a.namespace(t, "happenings")
+	a.hooks.serve("/happenings", allow)
+	a.validating(t, "happenings", admissionv1.ValidatingWebhook{Name: "happenings.example.com", ClientConfig: a.hooks.client("/happenings"),
+		Rules: rule("", "v1", "CREATE", "events")})
+	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"}, EventTime: metav1.NowMicro(), Type: "Normal", Reason: "r", Action: "a",
+		ReportingController: "example.com/c", ReportingInstance: "i", Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: "happenings", Name: "p"}}
+	eventually(t, func() error {
+		if _, err := a.client.EventsV1().Events("happenings").Create(t.Context(), event, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+			return err
+		}
+		if len(a.hooks.requests("/happenings")) == 0 {
+			return errors.New("nobody was asked")
+		}
+		return nil
+	})
+	r := a.hooks.requests("/happenings")[0]
+	object := string(r.Object.Raw)
+	if r.Kind.Group != "" || r.Resource.Group != "" || r.RequestKind.Group != "events.k8s.io" || r.RequestResource.Group != "events.k8s.io" ||
+		!strings.Contains(object, `"apiVersion":"v1"`) || !strings.Contains(object, `"involvedObject"`) {
+		t.Errorf("%+v: %s", r, object)
 	}
 }
 

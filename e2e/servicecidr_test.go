@@ -81,4 +81,24 @@ func TestMoreClusterIPs(t *testing.T) {
 	if err != nil || !slices.Contains(standard.Finalizers, "networking.k8s.io/service-cidr-finalizer") {
 		t.Errorf("%+v, %v", standard, err)
 	}
+
+	// The range of the command line is given up like any other.
+	other := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"10.98.0.0/28"}}}
+	if _, err := cidrs.Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := services.Delete(t.Context(), "first-0", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := cidrs.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var fourth *corev1.Service
+	eventually(t, func() error {
+		fourth, err = create("fourth")
+		return err
+	})
+	if !netip.MustParsePrefix("10.98.0.0/28").Contains(netip.MustParseAddr(fourth.Spec.ClusterIP)) {
+		t.Errorf("%s is of a range that is about to go", fourth.Spec.ClusterIP)
+	}
 }

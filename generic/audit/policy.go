@@ -44,7 +44,9 @@ type PolicyRule struct {
 	OmitManagedFields *bool   `json:"omitManagedFields,omitempty"`
 }
 
-// GroupResources are resources of one group.
+const anyGroup = "*"
+
+// GroupResources are resources of one group, or with the group "*" of all groups.
 type GroupResources struct {
 	Group string `json:"group,omitempty"`
 	// Resources are "pods", "pods/log", "pods/*" (pods and all their

@@ -77,7 +77,7 @@ func (r *PolicyRule) matchesResource(a *authorizer.Attributes) bool {
 }
 
 func (g *GroupResources) matches(a *authorizer.Attributes) bool {
-	if g.Group != a.APIGroup || len(g.ResourceNames) > 0 && !slices.Contains(g.ResourceNames, a.Name) {
+	if g.Group != a.APIGroup && g.Group != anyGroup || len(g.ResourceNames) > 0 && !slices.Contains(g.ResourceNames, a.Name) {
 		return false
 	}
 	if len(g.Resources) == 0 {

@@ -47,6 +47,8 @@ func TestRuleMatches(t *testing.T) {
 		"namespace, path":          {PolicyRule{Namespaces: []string{""}}, path("a", "get", "/x"), false},
 		"core group":               {PolicyRule{Resources: []GroupResources{{}}}, log, true},
 		"other group's":            {PolicyRule{Resources: []GroupResources{{Group: "apps"}}}, pod, false},
+		"any group":                {PolicyRule{Resources: []GroupResources{{Group: "*", Resources: []string{"pods"}}}}, pod, true},
+		"other of any group":       {PolicyRule{Resources: []GroupResources{{Group: "*", Resources: []string{"nodes"}}}}, pod, false},
 		"second group":             {PolicyRule{Resources: []GroupResources{{Group: "apps"}, {}}}, pod, true},
 		"resource":                 {resources("nodes", "pods"), pod, true},
 		"resource, subresource":    {resources("pods"), log, false},

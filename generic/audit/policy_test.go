@@ -20,7 +20,7 @@ rules:
   userGroups: [g]
   verbs: [get]
   namespaces: ["", ns]
-  resources: [{group: apps, resources: ["deployments", "*/scale"], resourceNames: [web]}]
+  resources: [{group: apps, resources: ["deployments", "*/scale"], resourceNames: [web]}, {group: "*"}]
   omitStages: [ResponseStarted, Panic, ResponseComplete]
   omitManagedFields: false
 - level: None

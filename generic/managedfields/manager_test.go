@@ -137,7 +137,9 @@ func filler(seed int64) *randfill.Filler {
 				*v = intstr.FromString("http")
 			}
 		},
-		func(v *apiextensionsv1.JSON, c randfill.Continue) { v.Raw = []byte([]string{`1`, `"a"`, `{"b":[1]}`}[c.Intn(3)]) },
+		func(v *apiextensionsv1.JSON, c randfill.Continue) {
+			v.Raw = []byte([]string{`1`, `"a"`, `{"b":[1]}`}[c.Intn(3)])
+		},
 		func(r *runtime.RawExtension, _ randfill.Continue) { r.Raw = []byte(`{"a":{"b":1},"c":[1,"x"]}`) },
 		// Few different strings, so that lists have items in common.
 		func(s *string, c randfill.Continue) { *s = []string{"", "a", "b", "c", "d", "e"}[c.Intn(6)] },

@@ -150,14 +150,18 @@ func versionedCodec[T Object](scheme *runtime.Scheme, v *Version[T], k *Kind[T])
 	if v.same() {
 		o.New = func() runtime.Object { return k.New() }
 	}
-	o.ToHub = func(obj runtime.Object) (runtime.Object, error) { return v.toHub(obj, k.Write.Default) }
+	o.ToHub = func(obj runtime.Object) (runtime.Object, error) {
+		out, err := v.toHub(obj, k.Write.Default)
+		return unnamed(out, err)
+	}
 	o.FromHub = func(obj runtime.Object) (runtime.Object, error) {
 		t, ok := obj.(T)
 		switch {
 		case !ok:
 			return nil, errNotOfKind(obj, v.Kind)
 		case v.FromHub != nil:
-			return v.FromHub(t)
+			out, err := v.FromHub(t)
+			return unnamed(out, err)
 		case v.same():
 			// A copy, since others may read the object at the same time.
 			return object.ViewOf(obj).WithKind(obj, v.Kind), nil
@@ -165,6 +169,16 @@ func versionedCodec[T Object](scheme *runtime.Scheme, v *Version[T], k *Kind[T])
 		return nil, fmt.Errorf("registry: %s is only read", v.Kind)
 	}
 	return NewTypedCodec(scheme, v.Kind, o)
+}
+
+// unnamed removes the kind that a conversion has copied from the other version, since
+// a kind that an object carries counts as its own.
+func unnamed[O runtime.Object](obj O, err error) (runtime.Object, error) {
+	if err != nil {
+		return nil, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	return obj, nil
 }
 
 func (f *structs[T]) view() object.View {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"mime"
@@ -8,6 +9,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"triplane/generic/request"
 )
 
 // zpage is a page for operators at /NAME (KEPs 4828 and 4827): text for people, or
@@ -25,26 +31,62 @@ Warning: This endpoint is not meant to be machine parseable, has no formatting c
 
 // ServeHTTP implements http.Handler.
 func (p *zpage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	version, text, ok := p.accepted(r.Header.Get("Accept"))
+	form, ok := p.accepted(r.Header.Get("Accept"))
 	switch {
 	case !ok:
-		http.Error(w, "406 page not found", http.StatusNotAcceptable)
-	case text:
+		writeNotAcceptable(w)
+	case form.version == "":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(w, zpageWarning, p.name)
 		fmt.Fprint(w, p.text())
 	default:
-		object := p.object()
-		object["kind"], object["apiVersion"] = p.kind, "config.k8s.io/"+version
-		object["metadata"] = map[string]any{"name": "apiserver"}
-		writeJSON(w, object)
+		if form.version != "v1beta1" {
+			request.AddWarning(r.Context(), "This version of the "+p.name+" endpoint is deprecated. Please use a newer version.")
+		}
+		p.write(w, form)
 	}
 }
 
+func (p *zpage) write(w http.ResponseWriter, f zform) {
+	object := p.object()
+	object["kind"], object["apiVersion"] = p.kind, zpageGroup+"/"+f.version
+	object["metadata"] = map[string]any{"name": "apiserver"}
+	marshal := json.Marshal
+	if f.media == mediaYAML {
+		marshal = yaml.Marshal
+	}
+	text, err := marshal(object)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", fmt.Sprintf("%s;g=%s;v=%s;as=%s", f.media, zpageGroup, f.version, p.kind))
+	_, _ = w.Write(text)
+}
+
+func writeNotAcceptable(w http.ResponseWriter) {
+	text, _ := json.Marshal(&metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Reason: metav1.StatusReasonNotAcceptable, Code: http.StatusNotAcceptable,
+		Message: "only the following media types are accepted: application/json, application/yaml, text/plain",
+	})
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusNotAcceptable)
+	_, _ = w.Write(text)
+}
+
+const (
+	zpageGroup = "config.k8s.io"
+	mediaYAML  = "application/yaml"
+)
+
+// zform is a form of a page: text, or an object of a version in a media type.
+type zform struct{ media, version string }
+
 // accepted returns the form that an Accept header prefers, in its order.
-func (p *zpage) accepted(accept string) (version string, text, ok bool) {
+func (p *zpage) accepted(accept string) (zform, bool) {
 	if accept == "" {
-		return "", true, true
+		return zform{}, true
 	}
 	for item := range strings.SplitSeq(accept, ",") {
 		media, params, err := mime.ParseMediaType(item)
@@ -53,15 +95,15 @@ func (p *zpage) accepted(accept string) (version string, text, ok bool) {
 		}
 		switch media {
 		case "text/plain", "text/*", "*/*":
-			return "", true, true
-		case "application/json":
+			return zform{}, true
+		case "application/json", mediaYAML:
 			v := params["v"]
-			if params["g"] == "config.k8s.io" && params["as"] == p.kind && (v == "v1alpha1" || v == "v1beta1") {
-				return v, false, true
+			if params["g"] == zpageGroup && params["as"] == p.kind && (v == "v1alpha1" || v == "v1beta1") {
+				return zform{media, v}, true
 			}
 		}
 	}
-	return "", false, false
+	return zform{}, false
 }
 
 // installZPages serves /flagz, where the flags are known, and /statusz, where it is

@@ -44,7 +44,7 @@ func (p *podResize) Validate(ctx context.Context, a *admission.Attributes) error
 		return nil // nobody knows what such a node can
 	}
 	if os := n.Labels[corev1.LabelOSStable]; os != "" && os != string(corev1.Linux) {
-		return caused(admission.Forbidden(a, fmt.Errorf("pod resize is not supported on %s nodes", os)), "UnsupportedPlatform")
+		return caused(admission.Forbidden(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q", n.Name, os)), "UnsupportedPlatform")
 	}
 	return exceeds(a, podspec.Requests(&pod.Spec), podspec.Requests(&old.Spec), n.Status.Allocatable)
 }

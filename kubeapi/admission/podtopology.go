@@ -56,7 +56,7 @@ func (p *podTopology) label(ctx context.Context, o group.Object, node string) er
 	labels := o.GetLabels()
 	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
 		value, ok := n.Labels[key]
-		if _, has := labels[key]; has || !ok {
+		if !ok {
 			continue
 		}
 		if labels == nil {

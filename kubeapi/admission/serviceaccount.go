@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +19,10 @@ import (
 	"triplane/generic/authorization/node"
 	"triplane/kubeapi/group"
 )
+
+// defaultAccount is the account of pods that name none; a controller creates it in every
+// namespace.
+const defaultAccount = "default"
 
 // serviceAccount gives each pod an account, and its containers the account's token
 // as a projected volume; it refuses pods whose account does not exist, and, where
@@ -54,7 +59,7 @@ func (s *serviceAccount) Admit(ctx context.Context, a *admission.Attributes) err
 		return s.Validate(ctx, a)
 	}
 	if p.Spec.ServiceAccountName == "" {
-		p.Spec.ServiceAccountName = "default"
+		p.Spec.ServiceAccountName = defaultAccount
 	}
 	p.Spec.DeprecatedServiceAccount = p.Spec.ServiceAccountName
 	account, err := s.account(ctx, a, p)
@@ -110,7 +115,10 @@ func validateMirror(a *admission.Attributes, p *corev1.Pod) error {
 
 func (s *serviceAccount) account(ctx context.Context, a *admission.Attributes, p *corev1.Pod) (*corev1.ServiceAccount, error) {
 	name := p.Spec.ServiceAccountName
-	account, err := group.GetNew[*corev1.ServiceAccount](ctx, s.stores, core("serviceaccounts"), a.Namespace, name)
+	account, err := s.find(ctx, a.Namespace, name)
+	if apierrors.IsNotFound(err) && name == defaultAccount {
+		account, err = s.await(ctx, a.Namespace)
+	}
 	if msgs := path.IsValidPathSegmentName(name); apierrors.IsBadRequest(err) && len(msgs) > 0 {
 		return nil, forbidden(a, "error looking up service account %s/%s: invalid resource name %q: %v", a.Namespace, name, name, msgs)
 	}
@@ -118,6 +126,30 @@ func (s *serviceAccount) account(ctx context.Context, a *admission.Attributes, p
 		return nil, forbidden(a, "error looking up service account %s/%s: serviceaccount %q not found", a.Namespace, name, name)
 	}
 	return account, err
+}
+
+func (s *serviceAccount) find(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+	return group.GetNew[*corev1.ServiceAccount](ctx, s.stores, core("serviceaccounts"), namespace, name)
+}
+
+// await looks for a namespace's default account for a second, since a controller creates it
+// soon after the namespace.
+func (s *serviceAccount) await(ctx context.Context, namespace string) (*corev1.ServiceAccount, error) {
+	limit, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	often := time.NewTicker(50 * time.Millisecond)
+	defer often.Stop()
+	for {
+		account, err := s.find(ctx, namespace, defaultAccount)
+		if !apierrors.IsNotFound(err) {
+			return account, err
+		}
+		select {
+		case <-often.C:
+		case <-limit.Done():
+			return nil, err
+		}
+	}
 }
 
 // mounts reports whether the token is wanted; the pod has the last word.

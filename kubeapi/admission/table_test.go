@@ -220,7 +220,7 @@ func TestPlugins(t *testing.T) {
 			refused: "node didn't have enough allocatable resources: cpu, requested: 3000, allocatable: 2000"},
 		{name: "fits", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 2", 1), old: bound},
 		{name: "smaller than before", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: strings.Replace(bound, "cpu: 1", "cpu: 4", 1)},
-		{name: "not on Linux", plugin: "PodResizeValidator", resource: "pods/resize", object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}", refused: "pod resize is not supported on windows nodes"},
+		{name: "not on Linux", plugin: "PodResizeValidator", resource: "pods/resize", object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}", refused: "pod resize is only supported on linux nodes, node \"windows\" is \"windows\""},
 		{name: "no resize", plugin: "PodResizeValidator", object: "{spec: {nodeName: windows}}", old: "{spec: {nodeName: windows}}"},
 
 		{name: "tolerated", plugin: "PodTolerationRestriction", object: "{metadata: {namespace: tolerant}, spec: {tolerations: [{key: dedicated, operator: Exists, effect: NoSchedule}]}}",
@@ -231,7 +231,7 @@ func TestPlugins(t *testing.T) {
 			config: "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, default: [{key: k}], whitelist: [{operator: Exists}]}", changed: `"tolerations":[{"key":"k"}]`},
 
 		{name: "bound", plugin: "PodTopologyLabels", resource: "pods/binding", object: "{target: {kind: Node, name: linux}}", changed: `"labels":{"topology.kubernetes.io/region":"r","topology.kubernetes.io/zone":"z"}`},
-		{name: "bound with labels", plugin: "PodTopologyLabels", resource: "pods/binding", object: "{metadata: {labels: {topology.kubernetes.io/zone: own}}, target: {name: linux}}", changed: `"topology.kubernetes.io/zone":"own"`},
+		{name: "bound with labels", plugin: "PodTopologyLabels", resource: "pods/binding", object: "{metadata: {labels: {topology.kubernetes.io/zone: own}}, target: {name: linux}}", changed: `"topology.kubernetes.io/zone":"z"`},
 		{name: "created there", plugin: "PodTopologyLabels", object: "{spec: {nodeName: linux}}", changed: `"topology.kubernetes.io/zone":"z"`},
 		{name: "an unknown node", plugin: "PodTopologyLabels", object: "{spec: {nodeName: x}}"},
 

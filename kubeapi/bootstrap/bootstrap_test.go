@@ -2,8 +2,12 @@ package bootstrap
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"triplane/generic/flowcontrol"
 )
@@ -50,6 +54,28 @@ func TestRepairAddsWhatIsMissing(t *testing.T) {
 	if set.repair(left, want) {
 		t.Error("a role is repaired that is to be left alone")
 	}
+}
+
+func TestPublicInformationIsInherited(t *testing.T) {
+	for name, autoupdate := range map[string]string{"kept by its administrator": "false", "kept up to date": "true"} {
+		t.Run(name, func(t *testing.T) {
+			discovery := clusterBinding("system:discovery", "system:discovery", groupSubject("staff"))
+			discovery.Annotations = map[string]string{autoUpdate: autoupdate, "a": "b"}
+			find := func(name string) (*rbacv1.ClusterRoleBinding, bool) { return discovery, name == discovery.Name }
+			got := clusterBinding("system:public-info-viewer", "system:public-info-viewer", groupSubject("system:authenticated"))
+			inheritPublicInfo(got, find)
+
+			want := []rbacv1.Subject{groupSubject("staff")}
+			if autoupdate == "true" {
+				want = append(want, groupSubject("system:authenticated"))
+			}
+			if !slices.Equal(got.Subjects, want) || !maps.Equal(got.Annotations, discovery.Annotations) || got.RoleRef.Name != "system:public-info-viewer" {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+	other := clusterBinding("other", "other")
+	inheritPublicInfo(other, func(string) (*rbacv1.ClusterRoleBinding, bool) { t.Error("asked"); return nil, false })
 }
 
 func TestManagedFields(t *testing.T) {

@@ -30,6 +30,9 @@ type kindOf[T registry.Object] struct {
 	// repair changes a present object so that it fits the wanted one, and reports
 	// whether it had to.
 	repair func(have, want T) bool
+	// inherit completes a wanted object that is absent from those that are there; nil
+	// does nothing.
+	inherit func(want T, find func(name string) (T, bool))
 	// fields are the managed fields of a new object.
 	fields func(T) []metav1.ManagedFieldsEntry
 }
@@ -56,6 +59,12 @@ func ensure[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 		old, ok := present[want.GetNamespace()+"/"+want.GetName()]
 		switch {
 		case !ok:
+			if k.inherit != nil {
+				k.inherit(want, func(name string) (T, bool) {
+					o, ok := present[want.GetNamespace()+"/"+name]
+					return o, ok
+				})
+			}
 			work = append(work, func() error { return create(ctx, stores, k, want) })
 		case k.repair != nil && k.repair(old.DeepCopyObject().(T), want):
 			work = append(work, func() error { return update(ctx, stores, k, want) })

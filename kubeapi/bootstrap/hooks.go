@@ -3,6 +3,8 @@ package bootstrap
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
@@ -105,6 +107,24 @@ func roleSet() kindOf[*rbacv1.Role] {
 	}
 }
 
+// inheritPublicInfo gives public information to those whom the administrator of a cluster of
+// before 1.14 let discover the API, when the binding came that took this out of
+// system:discovery: its annotations say, too, whether it is kept up to date.
+func inheritPublicInfo(want *rbacv1.ClusterRoleBinding, find func(string) (*rbacv1.ClusterRoleBinding, bool)) {
+	if want.Name != "system:public-info-viewer" {
+		return
+	}
+	from, ok := find("system:discovery")
+	if !ok {
+		return
+	}
+	subjects := want.Subjects
+	want.Labels, want.Annotations, want.Subjects = maps.Clone(from.Labels), maps.Clone(from.Annotations), slices.Clone(from.Subjects)
+	if want.Annotations[autoUpdate] != "false" {
+		addSubjects(&want.Subjects, subjects)
+	}
+}
+
 func clusterRoleBindingSet(objects []*rbacv1.ClusterRoleBinding) kindOf[*rbacv1.ClusterRoleBinding] {
 	return kindOf[*rbacv1.ClusterRoleBinding]{
 		resource: rbacResource("clusterrolebindings"), objects: objects,
@@ -115,6 +135,7 @@ func clusterRoleBindingSet(objects []*rbacv1.ClusterRoleBinding) kindOf[*rbacv1.
 			changed := repairMeta(&have.ObjectMeta, &want.ObjectMeta)
 			return addSubjects(&have.Subjects, want.Subjects) || changed
 		},
+		inherit: inheritPublicInfo,
 		fields: func(b *rbacv1.ClusterRoleBinding) []metav1.ManagedFieldsEntry {
 			return rbacFields(b, &b.ObjectMeta, []string{"roleRef"}, []string{"subjects"})
 		},

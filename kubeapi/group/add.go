@@ -42,7 +42,8 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 		return nil
 	}
 	served := b.deps.available(b.versions, kind.Names.Plural, kind.Hub.Kind)
-	store.ServeOnly(func(gv schema.GroupVersion) bool { return slices.Contains(served, gv) })
+	// Versions of another group are served by that group: events are.
+	store.ServeOnly(func(gv schema.GroupVersion) bool { return gv.Group != b.group || slices.Contains(served, gv) })
 	for _, gv := range served {
 		for name, st := range store.Storage(gv) {
 			b.storage[gv.Version][name] = st

@@ -60,6 +60,7 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 			PrepareForUpdate: func(_ context.Context, c, old claim) {
 				c.Spec = old.Spec
 				strategy.KeepMetadata(c, old)
+				forgetDeallocated(&c.Status, &old.Status)
 			},
 			ValidateUpdate: func(ctx context.Context, c, old claim) field.ErrorList {
 				errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)

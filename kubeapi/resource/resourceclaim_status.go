@@ -2,6 +2,7 @@ package resource
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
@@ -123,25 +125,44 @@ func validatePool(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateDevices(s *resourcev1.ResourceClaimStatus, path *field.Path) field.ErrorList {
-	allocated := map[deviceID]bool{}
-	if s.Allocation != nil {
-		for _, r := range s.Allocation.Devices.Results {
-			id := deviceID{r.Driver, r.Pool, r.Device, ""}
-			if r.ShareID != nil {
-				id.ShareID = string(*r.ShareID)
-			}
-			allocated[id] = true
-		}
+func statusID(d *resourcev1.AllocatedDeviceStatus) deviceID {
+	return deviceID{d.Driver, d.Pool, d.Device, ptr.Deref(d.ShareID, "")}
+}
+
+func allocatedIn(s *resourcev1.ResourceClaimStatus) map[deviceID]bool {
+	if s.Allocation == nil {
+		return nil
 	}
+	allocated := map[deviceID]bool{}
+	for _, r := range s.Allocation.Devices.Results {
+		allocated[deviceID{r.Driver, r.Pool, r.Device, string(ptr.Deref(r.ShareID, ""))}] = true
+	}
+	return allocated
+}
+
+// forgetDeallocated removes the status of devices that were allocated and no longer are.
+func forgetDeallocated(now, was *resourcev1.ResourceClaimStatus) {
+	before, allocated := allocatedIn(was), allocatedIn(now)
+	if len(before) == 0 {
+		return
+	}
+	kept := slices.DeleteFunc(now.Devices, func(d resourcev1.AllocatedDeviceStatus) bool {
+		id := statusID(&d)
+		return before[id] && !allocated[id]
+	})
+	if len(kept) == 0 {
+		kept = nil
+	}
+	now.Devices = kept
+}
+
+func validateDevices(s *resourcev1.ResourceClaimStatus, path *field.Path) field.ErrorList {
+	allocated := allocatedIn(s)
 	var errs field.ErrorList
 	seen := map[deviceID]bool{}
 	for i := range s.Devices {
 		d, at := &s.Devices[i], path.Index(i)
-		id := deviceID{d.Driver, d.Pool, d.Device, ""}
-		if d.ShareID != nil {
-			id.ShareID = *d.ShareID
-		}
+		id := statusID(d)
 		errs = append(errs, validateDeviceID(d.Driver, d.Pool, d.Device, d.ShareID, at)...)
 		if seen[id] {
 			errs = append(errs, field.Duplicate(at, id))

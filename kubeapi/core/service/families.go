@@ -22,22 +22,25 @@ func (a *Allocation) settleFamilies(s, old service) error {
 	if errs := validateClusterIPs(s, field.NewPath("spec")); len(errs) > 0 {
 		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, errs)
 	}
-	a.becomeSingleStack(s, old)
+	spec := &s.Spec
+	anyFamilies := headless(s) && len(spec.Selector) == 0
+	if old == nil && spec.IPFamilyPolicy == nil && len(spec.ClusterIPs) > 1 {
+		return a.refuseSecondIP(s)
+	}
 	if err := a.familiesFromIPs(s); err != nil {
 		return err
 	}
-	spec := &s.Spec
-	if spec.IPFamilyPolicy == nil && (len(spec.ClusterIPs) == 2 || len(spec.IPFamilies) == 2 && len(a.families) == 2) {
+	if old != nil && spec.IPFamilyPolicy == nil && (len(spec.ClusterIPs) == 2 || len(spec.IPFamilies) == 2 && len(a.families) == 2) {
 		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyRequireDualStack)
 	}
-	if spec.IPFamilyPolicy == nil && len(spec.IPFamilies) == 2 {
+	if spec.IPFamilyPolicy == nil && len(spec.IPFamilies) == 2 && !anyFamilies {
 		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicySingleStack)
 		return nil // refused by validation
 	}
 	if len(validateClusterIPs(s, field.NewPath("spec"))) > 0 {
 		return nil
 	}
-	if headless(s) && len(spec.Selector) == 0 {
+	if anyFamilies {
 		// Nobody but its owner fills its endpoints, in whatever families.
 		if spec.IPFamilyPolicy == nil {
 			spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyRequireDualStack)
@@ -55,18 +58,18 @@ func (a *Allocation) settleFamilies(s, old service) error {
 	return nil
 }
 
-// becomeSingleStack drops the second family where an update says SingleStack and
-// leaves the lists as they were.
-func (a *Allocation) becomeSingleStack(s, old service) {
-	if old == nil || len(old.Spec.IPFamilies) != 2 || s.Spec.IPFamilyPolicy == nil || *s.Spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack {
-		return
+// refuseSecondIP is the error of a new Service with two IPs that does not say that it wants
+// two stacks.
+func (a *Allocation) refuseSecondIP(s service) error {
+	path := field.NewPath("spec")
+	errs := field.ErrorList{field.Invalid(path.Child("ipFamilyPolicy"), corev1.IPFamilyPolicySingleStack,
+		"must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified")}
+	for i, ip := range s.Spec.ClusterIPs {
+		if f := familyOf(ip); f != "" && !slices.Contains(a.families, f) {
+			errs = append(errs, field.Invalid(path.Child("clusterIPs").Index(i), s.Spec.ClusterIPs, fmt.Sprintf("%s is not configured on this cluster", f)))
+		}
 	}
-	if slices.Equal(s.Spec.ClusterIPs, old.Spec.ClusterIPs) && len(s.Spec.ClusterIPs) == 2 {
-		s.Spec.ClusterIPs = s.Spec.ClusterIPs[:1]
-	}
-	if slices.Equal(s.Spec.IPFamilies, old.Spec.IPFamilies) {
-		s.Spec.IPFamilies = s.Spec.IPFamilies[:1]
-	}
+	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, errs)
 }
 
 // familiesFromIPs adds the families of the IPs that the client chose.

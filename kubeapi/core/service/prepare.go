@@ -78,7 +78,8 @@ func keepNodePorts(s, old service) {
 func forgetByType(s, old service) {
 	spec, was := &s.Spec, &old.Spec
 	if needsClusterIP(old) && !needsClusterIP(s) {
-		if spec.ClusterIP == was.ClusterIP && slices.Equal(spec.ClusterIPs, was.ClusterIPs) {
+		// Clients that know only the one IP leave the list out.
+		if spec.ClusterIP == was.ClusterIP && (len(spec.ClusterIPs) == 0 || slices.Equal(spec.ClusterIPs, was.ClusterIPs)) {
 			spec.ClusterIP, spec.ClusterIPs = "", nil
 		}
 		if slices.Equal(spec.IPFamilies, was.IPFamilies) {
@@ -110,6 +111,32 @@ func forgetByType(s, old service) {
 	}
 	if externallyAccessible(old) && !externallyAccessible(s) && spec.ExternalTrafficPolicy == was.ExternalTrafficPolicy {
 		spec.ExternalTrafficPolicy = ""
+	}
+}
+
+// trimToSingle removes the secondary IP and family that an update to a single stack leaves
+// as they were.
+func trimToSingle(s, old service) {
+	spec, was := &s.Spec, &old.Spec
+	if !single(spec.IPFamilyPolicy) || was.IPFamilyPolicy == nil || single(was.IPFamilyPolicy) {
+		return
+	}
+	if len(spec.ClusterIPs) > 1 && slices.Equal(spec.ClusterIPs, was.ClusterIPs) {
+		spec.ClusterIPs = spec.ClusterIPs[:1:1]
+	}
+	if len(spec.IPFamilies) > 1 && slices.Equal(spec.IPFamilies, was.IPFamilies) {
+		spec.IPFamilies = spec.IPFamilies[:1:1]
+	}
+}
+
+func single(p *corev1.IPFamilyPolicy) bool { return p != nil && *p == corev1.IPFamilyPolicySingleStack }
+
+// forgetInternalTraffic removes the policy of traffic within the cluster from what has none:
+// earlier releases gave ExternalName Services one, too. What is invalid is left to validation.
+func forgetInternalTraffic(s service) {
+	if p := s.Spec.InternalTrafficPolicy; s.Spec.Type == corev1.ServiceTypeExternalName && p != nil &&
+		(*p == corev1.ServiceInternalTrafficPolicyCluster || *p == corev1.ServiceInternalTrafficPolicyLocal) {
+		s.Spec.InternalTrafficPolicy = nil
 	}
 }
 

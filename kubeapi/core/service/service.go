@@ -44,12 +44,15 @@ func Kind(a *Allocation) registry.Kind[service] {
 			PrepareForCreate: func(_ context.Context, s service) {
 				s.Status = corev1.ServiceStatus{}
 				oneAndList(s, nil)
+				forgetInternalTraffic(s)
 			},
 			PrepareForUpdate: func(_ context.Context, s, old service) {
 				s.Status = old.Status
 				oneAndList(s, old)
 				forgetByType(s, old)
 				keepAllocated(s, old)
+				trimToSingle(s, old)
+				forgetInternalTraffic(s)
 			},
 			BeginCreate: a.beginCreate,
 			BeginUpdate: a.beginUpdate,

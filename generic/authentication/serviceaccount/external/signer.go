@@ -98,7 +98,7 @@ func (s *Signer) Sign(ctx context.Context, claims []byte) (string, error) {
 		return "", fmt.Errorf("the external signer did not sign: %w", err)
 	}
 	if err := s.checkHeader(ctx, signed.GetHeader()); err != nil {
-		return "", fmt.Errorf("the external signer's header: %w", err)
+		return "", fmt.Errorf("while validating header: %w", err)
 	}
 	if signed.GetSignature() == "" {
 		return "", errors.New("the external signer returned no signature")
@@ -125,20 +125,17 @@ func (s *Signer) checkHeader(ctx context.Context, encoded string) error {
 	}
 	switch {
 	case header.Type != "JWT":
-		return fmt.Errorf("typ is %q, not JWT", header.Type)
+		return fmt.Errorf("bad type %q, not JWT", header.Type)
 	case !slices.Contains(algorithms, header.Algorithm):
-		return fmt.Errorf("alg %q is none of %v", header.Algorithm, algorithms)
+		return fmt.Errorf("bad signing algorithm %q, not one of %v", header.Algorithm, algorithms)
 	case header.KeyID == "":
 		return errors.New("kid is missing")
 	case len(header.KeyID) > maxKeyID:
 		return fmt.Errorf("kid is longer than %d characters", maxKeyID)
 	}
-	keys := s.Find(ctx, header.KeyID)
-	if len(keys) == 0 {
-		return fmt.Errorf("kid %q is none of the signer's keys", header.KeyID)
-	}
-	if keys[0].Unpublished {
-		return fmt.Errorf("kid %q is excluded from discovery", header.KeyID)
+	// A key that is not known yet may be by the time that the token is used.
+	if keys := s.Find(ctx, header.KeyID); len(keys) > 0 && keys[0].Unpublished {
+		return fmt.Errorf("key used for signing JWT (kid: %s) is excluded from OIDC discovery docs", header.KeyID)
 	}
 	return nil
 }

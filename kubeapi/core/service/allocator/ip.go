@@ -51,18 +51,19 @@ func NewIPs(stores *group.Stores, ranges []netip.Prefix, m *metrics.Allocation) 
 
 // Allocate takes an IP for a Service; with dryRun it only reports whether it could.
 func (a *IPs) Allocate(ctx context.Context, ip netip.Addr, namespace, name string, dryRun bool) error {
+	r, ok := a.rangeOf(ctx, ip)
+	if !ok {
+		return a.outOfRange(ip, dryRun)
+	}
 	start := time.Now()
 	err := a.allocate(ctx, ip, namespace, name, dryRun)
-	if r, ok := a.rangeOf(ctx, ip); ok && !dryRun {
+	if !dryRun {
 		a.count.IP(r.String(), false, time.Since(start), err)
 	}
 	return err
 }
 
 func (a *IPs) allocate(ctx context.Context, ip netip.Addr, namespace, name string, dryRun bool) error {
-	if !a.inRange(ctx, ip) {
-		return a.outOfRange(ip, dryRun)
-	}
 	if dryRun {
 		_, err := group.Get[*networkingv1.IPAddress](ctx, a.stores, ipAddresses, "", ip.String(), group.Consistent)
 		if err == nil {
@@ -91,7 +92,7 @@ func (a *IPs) outOfRange(ip netip.Addr, dryRun bool) error {
 
 // AllocateNext takes any free IP of the family.
 func (a *IPs) AllocateNext(ctx context.Context, v6 bool, namespace, name string, dryRun bool) (netip.Addr, error) {
-	for _, r := range slices.Concat(a.ranges, a.added(ctx)) {
+	for _, r := range a.offered(ctx) {
 		if r.Addr().Is6() != v6 {
 			continue
 		}
@@ -208,13 +209,9 @@ func (a *IPs) inRange(ctx context.Context, ip netip.Addr) bool {
 
 // rangeOf finds the range of an IP.
 func (a *IPs) rangeOf(ctx context.Context, ip netip.Addr) (netip.Prefix, bool) {
-	holds := func(r netip.Prefix) bool { return contains(r, ip) }
-	if i := slices.IndexFunc(a.ranges, holds); i >= 0 {
-		return a.ranges[i], true
-	}
-	added := a.added(ctx)
-	if i := slices.IndexFunc(added, holds); i >= 0 {
-		return added[i], true
+	offered := a.offered(ctx)
+	if i := slices.IndexFunc(offered, func(r netip.Prefix) bool { return contains(r, ip) }); i >= 0 {
+		return offered[i], true
 	}
 	return netip.Prefix{}, false
 }
@@ -222,7 +219,7 @@ func (a *IPs) rangeOf(ctx context.Context, ip netip.Addr) (netip.Prefix, bool) {
 // report says how many of each range's IPs are taken.
 func (a *IPs) report(ctx context.Context, held []*networkingv1.IPAddress) {
 	taken := map[netip.Prefix]int{}
-	for _, r := range slices.Concat(a.ranges, a.added(ctx)) {
+	for _, r := range a.offered(ctx) {
 		taken[r] = 0
 	}
 	for _, h := range held {
@@ -240,21 +237,32 @@ func (a *IPs) report(ctx context.Context, held []*networkingv1.IPAddress) {
 	}
 }
 
-// added are the ranges of ServiceCIDRs that are not about to go, and whose status does not
-// say that they are not ready.
-func (a *IPs) added(ctx context.Context) (ranges []netip.Prefix) {
-	more, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+// offered are the ranges to allocate from: the configured ones and those of ServiceCIDRs. The
+// ranges of ServiceCIDRs that are about to go, or whose status says that they are not ready,
+// are not offered unless another one has them.
+func (a *IPs) offered(ctx context.Context) []netip.Prefix {
+	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
-		return nil
+		return a.ranges
 	}
-	for _, c := range more {
+	var ready, leaving []netip.Prefix
+	for _, c := range list {
+		to := &ready
 		if c.DeletionTimestamp != nil || apimeta.IsStatusConditionFalse(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
-			continue
+			to = &leaving
 		}
 		for _, text := range c.Spec.CIDRs {
-			if r, err := netip.ParsePrefix(text); err == nil && !slices.Contains(a.ranges, r) {
-				ranges = append(ranges, r)
+			if r, err := netip.ParsePrefix(text); err == nil {
+				*to = append(*to, r)
 			}
+		}
+	}
+	ranges := slices.DeleteFunc(slices.Clone(a.ranges), func(r netip.Prefix) bool {
+		return slices.Contains(leaving, r) && !slices.Contains(ready, r)
+	})
+	for _, r := range ready {
+		if !slices.Contains(ranges, r) {
+			ranges = append(ranges, r)
 		}
 	}
 	return ranges
