@@ -68,7 +68,7 @@ func NewResource[V any, T interface {
 // registerKind enters a kind's Go types in the scheme, in all its versions.
 func registerKind[T Object](b *groupBuilder, kind *Kind[T]) error {
 	if kind.Hub.Kind == "" || kind.Names.Plural == "" {
-		return errors.New("Hub.Kind and Names.Plural say what it is called: they cannot be empty") //nolint:staticcheck // names of fields
+		return errors.New("Hub.Kind and Names.Plural say what it is called: they cannot be empty")
 	}
 	typed, ok := kind.Representation.(Typed[T])
 	if !ok && kind.Representation != nil {

@@ -180,7 +180,7 @@ func oldRevisionsAreGone(t *testing.T, client kubernetes.Interface) {
 	eventually(t, func() error {
 		_, err := client.CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{ResourceVersion: "5", ResourceVersionMatch: metav1.ResourceVersionMatchExact})
 		if !apierrors.IsResourceExpired(err) {
-			return fmt.Errorf("a list at an old revision: %v", err)
+			return fmt.Errorf("a list at an old revision: %w", err)
 		}
 		return nil
 	})

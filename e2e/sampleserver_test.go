@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -155,7 +156,7 @@ func normalized(body []byte) string {
 	for d := json.NewDecoder(bytes.NewReader(body)); ; {
 		var v any
 		if err := d.Decode(&v); err != nil {
-			if err != io.EOF { //nolint:errorlint // as Decode returns it
+			if !errors.Is(err, io.EOF) {
 				out.WriteString(string(body))
 			}
 			break

@@ -50,7 +50,7 @@ func TestSnapshots(t *testing.T) {
 	eventually(t, func() error {
 		made, err := filepath.Glob(filepath.Join(s.DataDir, "snapshots", "snapshot-*.db"))
 		if err != nil || len(made) != 2 || strings.Count(s.Output(), "A snapshot was made") < 3 {
-			return fmt.Errorf("there are %v, %v", made, err)
+			return fmt.Errorf("there are %v, %w", made, err)
 		}
 		return nil
 	})

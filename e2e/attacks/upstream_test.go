@@ -199,9 +199,11 @@ func forwardedCredentials(t *testing.T, s *target, u *upstream, token string) {
 	c := s.connect("http/1.1")
 	_ = c.SetDeadline(time.Now().Add(generous)) // the read fails otherwise
 	fmt.Fprintf(c, "GET %supgrade HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.%s, chat\r\n\r\n", behind, base64.RawURLEncoding.EncodeToString([]byte(token)))
-	if _, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil {
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
 		t.Fatal(err)
 	}
+	_ = resp.Body.Close() // the answer is not what is looked at
 	if r, _ := u.last(); r.Header.Get("Sec-Websocket-Protocol") != "chat" {
 		t.Errorf("the pod sees the protocols %.100q", r.Header["Sec-Websocket-Protocol"])
 	}

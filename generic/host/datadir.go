@@ -60,6 +60,7 @@ func onlyOurs(dir string) error {
 	return nil
 }
 
+// Release lets other processes have the directory.
 func (d *DataDir) Release() {
 	_ = d.lock.Close() // nothing was written
 }

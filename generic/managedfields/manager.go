@@ -2,6 +2,7 @@ package managedfields
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"sync"
@@ -81,6 +82,7 @@ var stripped = fieldpath.NewSet(
 
 // Apply merges what a manager wants into the live object; see the library's.
 func (m *Manager) Apply(live, applied runtime.Object, manager string, force bool) (runtime.Object, error) {
+	live = drop(drop(live, applied, tooMany), applied, malformed)
 	return m.options.Library.Apply(live, applied, manager, force)
 }
 
@@ -88,10 +90,11 @@ func (m *Manager) Apply(live, applied runtime.Object, manager string, force bool
 // of the live one. It changes the new object and returns it. Where fields cannot
 // be tracked, the object has no managed fields afterwards.
 func (m *Manager) Update(live, obj runtime.Object, manager string) runtime.Object {
-	live = dropFlood(live, obj)
+	live = drop(live, obj, tooMany)
 	if m.update(live, obj, manager) {
 		return obj
 	}
+	live = drop(live, obj, malformed)
 	obj = m.options.Library.UpdateNoErrors(live, obj, manager)
 	m.dropOtherGroups(obj)
 	return obj
@@ -102,15 +105,24 @@ func (m *Manager) Update(live, obj runtime.Object, manager string) runtime.Objec
 // a dozen.
 const maxEntries = 1000
 
-// dropFlood drops entries that are too many to be tracked: those that a client sent,
-// so that those of the live object count, and, on a copy, those of the live object,
-// which another server stored. It returns the live object, or the copy.
-func dropFlood(live, obj runtime.Object) runtime.Object {
-	if after, err := meta.Accessor(obj); err == nil && len(after.GetManagedFields()) > maxEntries {
+func tooMany(entries []metav1.ManagedFieldsEntry) bool { return len(entries) > maxEntries }
+
+// malformed reports sets that are no JSON, at which the library panics. Protobuf can bring them.
+func malformed(entries []metav1.ManagedFieldsEntry) bool {
+	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return e.FieldsV1 != nil && !json.Valid(e.FieldsV1.GetRawBytes())
+	})
+}
+
+// drop removes entries that cannot be tracked: those that a client sent, so that those of the
+// live object count, and, on a copy, those of the live object, which another server stored. It
+// returns the live object, or the copy.
+func drop(live, obj runtime.Object, untrackable func([]metav1.ManagedFieldsEntry) bool) runtime.Object {
+	if after, err := meta.Accessor(obj); err == nil && untrackable(after.GetManagedFields()) {
 		after.SetManagedFields(nil)
 	}
 	before, err := meta.Accessor(live)
-	if err != nil || len(before.GetManagedFields()) <= maxEntries {
+	if err != nil || !untrackable(before.GetManagedFields()) {
 		return live
 	}
 	live = live.DeepCopyObject()

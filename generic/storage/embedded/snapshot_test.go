@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,7 +49,7 @@ func TestSnapshotIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	if _, _, err := stream.Next(t.Context()); err != storage.ErrCompacted {
+	if _, _, err := stream.Next(t.Context()); !errors.Is(err, storage.ErrCompacted) {
 		t.Errorf("a watch goes on from a revision of before: %v", err)
 	}
 	if _, err := restored.Backend().Update(t.Context(), "/a", []byte("3"), kv.Revision, 0); err != nil {

@@ -202,11 +202,6 @@ func ipAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAddress {
 	}
 }
 
-func (a *IPs) inRange(ctx context.Context, ip netip.Addr) bool {
-	_, ok := a.rangeOf(ctx, ip)
-	return ok
-}
-
 // rangeOf finds the range of an IP.
 func (a *IPs) rangeOf(ctx context.Context, ip netip.Addr) (netip.Prefix, bool) {
 	offered := a.offered(ctx)
