@@ -412,7 +412,7 @@ func TestRequestMetrics(t *testing.T) {
 	}
 	want := []string{
 		"code=403,component=apiserver,verb=LIST",
-		"code=200,component=apiserver,resource=pods,scope=namespace,verb=LIST,version=v1",
+		"code=200,component=apiserver,resource=pods,scope=namespace,system_client=kube-scheduler,verb=LIST,version=v1",
 		"code=200,component=apiserver,dry_run=All,resource=pods,scope=resource,verb=DELETE,version=v1",
 	}
 	for _, w := range want {

@@ -33,6 +33,7 @@ func withMetrics(m *metrics.Registry) filter {
 			if authentication.IsLoopback(r.Context()) {
 				m.Requests.Self(series)
 			}
+			client := systemClient(r.UserAgent())
 			panicked := true
 			defer func() {
 				code := e.status
@@ -45,7 +46,7 @@ func withMetrics(m *metrics.Registry) filter {
 				}
 				m.Requests.Observe(&metrics.Done{
 					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: time.Since(e.Received), Outside: e.Outside(),
-					DryRun: isDryRun(r, &e.info), LongRunning: e.longRunning,
+					DryRun: isDryRun(r, &e.info), Client: client, LongRunning: e.longRunning,
 					Body: r.ContentLength, Validation: fieldValidation(r, &e.info), Deprecation: e.Deprecation,
 				})
 			}()
@@ -133,6 +134,15 @@ func fieldValidation(r *http.Request, info *request.Info) string {
 			return v
 		}
 		return "Warn"
+	}
+	return ""
+}
+
+func systemClient(userAgent string) string {
+	name, _, _ := strings.Cut(userAgent, "/")
+	switch name {
+	case "kube-controller-manager", "kube-scheduler":
+		return name
 	}
 	return ""
 }

@@ -58,6 +58,7 @@ type series struct {
 type outcome struct {
 	code    int
 	dryRun  bool
+	client  string
 	counter prometheus.Counter
 }
 
@@ -74,6 +75,8 @@ type Done struct {
 	// wait for a turn.
 	Outside time.Duration
 	DryRun  bool
+	// Client is kube-controller-manager or kube-scheduler, "" for others.
+	Client string
 	// LongRunning requests have no meaningful duration for service levels.
 	LongRunning bool
 	// Body is the size of the request's body in bytes, where it is known.
@@ -90,7 +93,7 @@ func newRequests(r prometheus.Registerer) *Requests {
 	seconds := []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
 	m := &Requests{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
-			Help: "Requests by verb, resource, scope, dry run, component and HTTP response code."}, with("dry_run", "component", "code")),
+			Help: "Requests by verb, resource, scope, dry run, component and HTTP response code."}, with("dry_run", "component", "code", "system_client")),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: seconds,
 			Help: "Seconds from a request's arrival to the end of its response."}, with("dry_run", "component")),
 		sli: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_sli_duration_seconds", Buckets: seconds,

@@ -50,7 +50,7 @@ func (s *series) counter(d *Done) prometheus.Counter {
 		known := s.outcomes.Load()
 		for i := range *known {
 			o := &(*known)[i]
-			if o.code == d.Code && o.dryRun == d.DryRun {
+			if o.code == d.Code && o.dryRun == d.DryRun && o.client == d.Client {
 				return o.counter
 			}
 		}
@@ -60,8 +60,8 @@ func (s *series) counter(d *Done) prometheus.Counter {
 		}
 		k := &s.key
 		c := s.owner.total.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope,
-			dryRun, component, strconv.Itoa(d.Code))
-		more := append(append(make([]outcome, 0, len(*known)+1), *known...), outcome{d.Code, d.DryRun, c})
+			dryRun, component, strconv.Itoa(d.Code), d.Client)
+		more := append(append(make([]outcome, 0, len(*known)+1), *known...), outcome{d.Code, d.DryRun, d.Client, c})
 		if s.outcomes.CompareAndSwap(known, &more) {
 			return c
 		}

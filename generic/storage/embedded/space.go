@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,6 +44,12 @@ type space struct {
 	wake    chan struct{} // somebody was refused
 
 	refused, rewritten atomic.Int64
+
+	// The backend counts what is in use when it commits, ten times a second. Meanwhile what
+	// was admitted since it last said something new counts, too.
+	mu              sync.Mutex
+	known, admitted int64
+
 	// Only keep uses these.
 	attempted time.Time
 	seen      int64 // the revision up to which there is no more to drop
@@ -74,7 +81,7 @@ func (s *space) admit(r *pb.TxnRequest) error {
 	if cost == 0 {
 		return nil
 	}
-	if _, used := s.usage(); used+cost <= s.quota {
+	if s.take(cost) {
 		return nil
 	}
 	s.refused.Add(1)
@@ -83,6 +90,21 @@ func (s *space) admit(r *pb.TxnRequest) error {
 	default:
 	}
 	return storage.ErrNoSpace
+}
+
+// take reports whether there is room for so many bytes, and counts them.
+func (s *space) take(cost int64) bool {
+	_, used := s.usage()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if used != s.known {
+		s.known, s.admitted = used, 0
+	}
+	if used+s.admitted+cost > s.quota {
+		return false
+	}
+	s.admitted += cost
+	return true
 }
 
 // keep looks after the space until ctx ends.
