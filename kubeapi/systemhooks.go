@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 
 	"triplane/generic/request"
+	"triplane/generic/storage"
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/core/service"
 	"triplane/kubeapi/core/service/allocator"
@@ -45,12 +47,22 @@ func (s *Server) leaveEndpoints() error {
 	defer cancel()
 	var errs []error
 	if s.peer != nil {
-		errs = append(errs, s.peer.Leave(ctx))
+		errs = append(errs, unlessFull(s.peer.Leave(ctx)))
 	}
 	if s.endpoint != nil {
-		errs = append(errs, s.endpoint.Leave(ctx))
+		errs = append(errs, unlessFull(s.endpoint.Leave(ctx)))
 	}
 	return errors.Join(errs...)
+}
+
+// unlessFull drops the error of a store without room: a stop is as good without the write, since
+// what was to be removed expires.
+func unlessFull(err error) error {
+	if errors.Is(err, storage.ErrNoSpace) {
+		klog.InfoS("The store is full, the server's address stays until it expires", "err", err)
+		return nil
+	}
+	return err
 }
 
 // peerHook keeps this replica known to its peers.
