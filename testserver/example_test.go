@@ -82,6 +82,9 @@ func TestControllerRuntime(t *testing.T) {
 		}
 	})
 
+	if !mgr.GetCache().WaitForCacheSync(ctx) { // the client reads from it
+		t.Fatal("the manager does not begin")
+	}
 	c := mgr.GetClient()
 	if err := c.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "world"}}); err != nil {
 		t.Fatal(err)

@@ -28,6 +28,6 @@
 //
 // main.go runs the servers (target.go) in turn; phases.go has the rows of load,
 // fanout.go those of watches, controllers.go those of deletions that controllers
-// carry out, memory.go and scaling.go what grows, etcd.go the
+// carry out, crds.go those of large CRDs, memory.go and scaling.go what grows, etcd.go the
 // floor below all of them, yardstick.go kube-apiserver's numbers and the aims.
 package main
