@@ -82,8 +82,7 @@ var stripped = fieldpath.NewSet(
 
 // Apply merges what a manager wants into the live object; see the library's.
 func (m *Manager) Apply(live, applied runtime.Object, manager string, force bool) (runtime.Object, error) {
-	live = drop(drop(live, applied, tooMany), applied, malformed)
-	return m.options.Library.Apply(live, applied, manager, force)
+	return m.options.Library.Apply(tracked(tracked(live, tooMany), malformed), applied, manager, force)
 }
 
 // Update records in the new object who owns what, now that manager has made it
@@ -114,13 +113,18 @@ func malformed(entries []metav1.ManagedFieldsEntry) bool {
 	})
 }
 
-// drop removes entries that cannot be tracked: those that a client sent, so that those of the
-// live object count, and, on a copy, those of the live object, which another server stored. It
-// returns the live object, or the copy.
+// drop removes entries that cannot be tracked from an object that a client sent, so that those
+// of the live object count. It returns the live object, as tracked does.
 func drop(live, obj runtime.Object, untrackable func([]metav1.ManagedFieldsEntry) bool) runtime.Object {
 	if after, err := meta.Accessor(obj); err == nil && untrackable(after.GetManagedFields()) {
 		after.SetManagedFields(nil)
 	}
+	return tracked(live, untrackable)
+}
+
+// tracked returns the live object, or a copy without its entries if they cannot be tracked:
+// another server stored them.
+func tracked(live runtime.Object, untrackable func([]metav1.ManagedFieldsEntry) bool) runtime.Object {
 	before, err := meta.Accessor(live)
 	if err != nil || !untrackable(before.GetManagedFields()) {
 		return live

@@ -242,3 +242,14 @@ func TestFloodOfEntries(t *testing.T) {
 		t.Error("the live object was changed")
 	}
 }
+
+// What is applied may not have managed fields, however many and in whatever form.
+func TestAppliedEntriesAreRefused(t *testing.T) {
+	m := newManager(t, configMapKind, "", nil)
+	many := make([]metav1.ManagedFieldsEntry, maxEntries+1)
+	for _, entries := range [][]metav1.ManagedFieldsEntry{many, {entry("one", "v1", "{}0")}} {
+		if _, err := m.Apply(configMap(nil), configMap(map[string]string{"a": "b"}, entries...), "two", true); err == nil {
+			t.Errorf("%d entries are taken", len(entries))
+		}
+	}
+}
