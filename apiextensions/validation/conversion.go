@@ -115,11 +115,11 @@ func validateClient(c *apiextensionsv1.WebhookClientConfig, path *field.Path) fi
 func validateService(s *apiextensionsv1.ServiceReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	// kube-apiserver names the two fields crosswise.
-	if s.Name == "" {
-		errs = append(errs, field.Required(path.Child("namespace"), ""))
-	}
 	if s.Namespace == "" {
 		errs = append(errs, field.Required(path.Child("name"), ""))
+	}
+	if s.Name == "" {
+		errs = append(errs, field.Required(path.Child("namespace"), ""))
 	}
 	return append(errs, webhook.ValidateEndpoint(s.Port, s.Path, path)...)
 }

@@ -32,10 +32,6 @@ func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion
 			errs = append(errs, field.Invalid(at, p, "is an invalid path: "+err.Error()))
 			continue
 		}
-		if seen.Has(p) {
-			errs = append(errs, field.Duplicate(at, p))
-		}
-		seen.Insert(p)
 		s := root
 		if len(names) > 0 && (names[0] == "metadata" || names[0] == "kind" || names[0] == "apiVersion") {
 			s = nil
@@ -47,9 +43,14 @@ func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion
 		if s.IntOrString || s.Type != "string" && s.Type != "boolean" && s.Type != "integer" {
 			errs = append(errs, field.Invalid(at, p,
 				"must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."))
+			continue
 		}
+		if seen.Has(p) {
+			errs = append(errs, field.Duplicate(at, p))
+		}
+		seen.Insert(p)
 	}
-	if n := len(version.SelectableFields); n > maxSelectableFields {
+	if n := len(seen); n > maxSelectableFields {
 		errs = append(errs, field.TooMany(path, n, maxSelectableFields))
 	}
 	return errs

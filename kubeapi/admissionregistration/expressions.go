@@ -64,7 +64,7 @@ func (e *expressions) declare() {
 // patch is check for what makes a patch, which has to be there.
 func (e *expressions) patch(source string, want *types.Type, path *field.Path) field.ErrorList {
 	if strings.TrimSpace(source) == "" {
-		return field.ErrorList{field.Required(path, "expression is not specified")}
+		return field.ErrorList{field.Required(path, "")}
 	}
 	return e.check(e.scope, source, path, want)
 }

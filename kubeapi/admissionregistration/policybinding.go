@@ -94,11 +94,15 @@ func validateParamRef(r *admissionv1.ParamRef, path *field.Path) field.ErrorList
 	if r.Name != "" {
 		errs = append(errs, check.PathSegment(r.Name, path.Child("name"))...)
 	}
+	const exclusive = "name and selector are mutually exclusive"
+	both := r.Name != "" && r.Selector != nil
+	if both {
+		errs = append(errs, field.Forbidden(path.Child("name"), exclusive))
+	}
 	errs = append(errs, validateSelector(r.Selector, path.Child("selector"))...)
 	switch {
-	case r.Name != "" && r.Selector != nil:
-		const exclusive = "name and selector are mutually exclusive"
-		errs = append(errs, field.Forbidden(path.Child("name"), exclusive), field.Forbidden(path.Child("selector"), exclusive))
+	case both:
+		errs = append(errs, field.Forbidden(path.Child("selector"), exclusive))
 	case r.Name == "" && r.Selector == nil:
 		errs = append(errs, field.Required(path, "one of name or selector must be specified"))
 	}

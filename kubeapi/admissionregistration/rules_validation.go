@@ -139,7 +139,7 @@ func validateMutable(m *admissionv1.MatchResources, path *field.Path) field.Erro
 }
 
 func validateNamedRule(r *admissionv1.NamedRuleWithOperations, path *field.Path) field.ErrorList {
-	errs := validateOperations(&r.RuleWithOperations, path)
+	var errs field.ErrorList
 	names := path.Child("resourceNames")
 	seen := map[string]bool{}
 	for i, n := range r.ResourceNames {
@@ -149,5 +149,5 @@ func validateNamedRule(r *admissionv1.NamedRuleWithOperations, path *field.Path)
 		}
 		seen[n] = true
 	}
-	return errs
+	return append(errs, validateOperations(&r.RuleWithOperations, path)...)
 }

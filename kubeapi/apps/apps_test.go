@@ -80,6 +80,6 @@ func TestDaemonSetTemplateGeneration(t *testing.T) {
 
 func TestControllerRevisionData(t *testing.T) {
 	kindtest.Refused(t, controllerRevisionKind(), "revision: -1\ndata: [1]",
-		"data: Required value: data must be a valid JSON object",
-		"revision: Invalid value: -1: must be greater than or equal to 0")
+		"revision: Invalid value: -1: must be greater than or equal to 0",
+		"data: Required value: data must be a valid JSON object")
 }

@@ -51,13 +51,13 @@ func controllerRevisionKind() registry.Kind[*appsv1.ControllerRevision] {
 }
 
 func validateRevision(r *appsv1.ControllerRevision) field.ErrorList {
-	var errs field.ErrorList
+	errs := check.NonNegative(r.Revision, field.NewPath("revision"))
 	if data := bytes.TrimSpace(r.Data.Raw); len(data) == 0 || bytes.Equal(data, []byte("null")) {
 		errs = append(errs, field.Required(field.NewPath("data"), "data is mandatory"))
 	} else if data[0] != '{' || !json.Valid(data) {
 		errs = append(errs, field.Required(field.NewPath("data"), "data must be a valid JSON object"))
 	}
-	return append(errs, check.NonNegative(r.Revision, field.NewPath("revision"))...)
+	return errs
 }
 
 // compact makes two spellings of the same document comparable.

@@ -117,10 +117,18 @@ func defaultStatefulSet(s *appsv1.StatefulSet) {
 func validateStatefulSetSpec(o podspec.Options, set, old *appsv1.StatefulSet) field.ErrorList {
 	s, path := &set.Spec, field.NewPath("spec")
 	errs := validateStatefulSetPolicies(s, path)
+	if old == nil {
+		for i := range s.VolumeClaimTemplates {
+			errs = append(errs, podspec.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, path.Child("volumeClaimTemplates").Index(i).Child("spec"))...)
+		}
+	}
 	errs = append(errs, check.NonNegativePtr(s.Replicas, path.Child("replicas"))...)
 	errs = append(errs, check.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
 	if s.Ordinals != nil {
 		errs = append(errs, check.NonNegative(int64(s.Ordinals.Start), path.Child("ordinals", "start"))...)
+	}
+	if s.ServiceName != "" && old == nil {
+		errs = append(errs, check.Label(s.ServiceName, path.Child("serviceName"))...)
 	}
 	errs = append(errs, workload.Selector(s.Selector, "statefulset", path.Child("selector"))...)
 	selector, err := metav1.LabelSelectorAsSelector(s.Selector)
@@ -132,16 +140,7 @@ func validateStatefulSetSpec(o podspec.Options, set, old *appsv1.StatefulSet) fi
 		}
 		errs = append(errs, podspec.ValidateTemplate(o, claimsAsVolumes(set), path.Child("template"))...)
 	}
-	if s.ServiceName != "" && old == nil {
-		errs = append(errs, check.Label(s.ServiceName, path.Child("serviceName"))...)
-	}
-	errs = append(errs, workload.AlwaysRestarted(&s.Template, "StatefulSet", path.Child("template"))...)
-	for i := range s.VolumeClaimTemplates {
-		if old == nil {
-			errs = append(errs, podspec.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, path.Child("volumeClaimTemplates").Index(i).Child("spec"))...)
-		}
-	}
-	return errs
+	return append(errs, workload.AlwaysRestarted(&s.Template, "StatefulSet", path.Child("template"))...)
 }
 
 // claimsAsVolumes is the template as its pods will have it: each claim template

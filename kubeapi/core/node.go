@@ -98,7 +98,7 @@ func nodeWarnings(_ context.Context, n, _ *corev1.Node) []string {
 // defaultPodCIDRs keeps the one range and the list of ranges in step.
 func defaultPodCIDRs(s *corev1.NodeSpec) {
 	switch {
-	case s.PodCIDR != "" && len(s.PodCIDRs) == 0:
+	case s.PodCIDR != "" && (len(s.PodCIDRs) == 0 || s.PodCIDRs[0] != s.PodCIDR):
 		s.PodCIDRs = []string{s.PodCIDR}
 	case s.PodCIDR == "" && len(s.PodCIDRs) > 0:
 		s.PodCIDR = s.PodCIDRs[0]

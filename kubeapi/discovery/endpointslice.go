@@ -107,6 +107,7 @@ const (
 
 func validateSlice(s slice) field.ErrorList {
 	errs := addressType(s.AddressType, field.NewPath("addressType"))
+	errs = append(errs, slicePorts(s.Ports, field.NewPath("ports"))...)
 	list := field.NewPath("endpoints")
 	if len(s.Endpoints) > maxEndpoints {
 		return append(errs, field.TooMany(list, len(s.Endpoints), maxEndpoints))
@@ -114,7 +115,7 @@ func validateSlice(s slice) field.ErrorList {
 	for i := range s.Endpoints {
 		errs = append(errs, validateEndpoint(&s.Endpoints[i], s.AddressType, list.Index(i))...)
 	}
-	return append(errs, slicePorts(s.Ports, field.NewPath("ports"))...)
+	return errs
 }
 
 func addressType(t discoveryv1.AddressType, path *field.Path) field.ErrorList {

@@ -103,3 +103,17 @@ func BenchmarkDrop(b *testing.B) {
 		s.Drop(p, nil)
 	}
 }
+
+// What the claim templates of a StatefulSet say belongs to the claims that are made of them.
+func TestRulesOfWholeObjects(t *testing.T) {
+	claim := corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{
+		DataSourceRef: &corev1.TypedObjectReference{Kind: "PersistentVolumeClaim", Name: "a", Namespace: ptr.To("b")}}}
+	alone, set := claim.DeepCopy(), &appsv1.StatefulSet{}
+	set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{*claim.DeepCopy()}
+	rules := off("CrossNamespaceVolumeDataSource")
+	rules.Drop(alone, nil)
+	rules.Drop(set, nil)
+	if alone.Spec.DataSourceRef != nil || set.Spec.VolumeClaimTemplates[0].Spec.DataSourceRef == nil {
+		t.Errorf("a claim has %v, a template %v", alone.Spec.DataSourceRef, set.Spec.VolumeClaimTemplates[0].Spec.DataSourceRef)
+	}
+}

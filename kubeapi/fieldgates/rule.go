@@ -9,6 +9,17 @@ type rule struct {
 	// used reports whether a value, by its pointer, has the part; drop forgets it.
 	used func(pointer any) bool
 	drop func(pointer any)
+	// whole limits the rule to objects: the same within another object is left.
+	whole bool
+}
+
+// usedIn reports whether a value within an object has the part, by their pointers.
+func (r *rule) usedIn(obj, pointer any) bool { return (!r.whole || pointer == obj) && r.used(pointer) }
+
+// whole limits a rule to objects, see rule.whole.
+func whole(r rule) rule {
+	r.whole = true
+	return r
 }
 
 // field is the rule that a field of T belongs to a feature.

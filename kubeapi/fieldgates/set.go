@@ -42,7 +42,7 @@ func (s *Set) Drop(obj, old any) {
 	}
 	var off []string
 	p.walk(v, func(r *rule, pointer any) {
-		if r.used(pointer) && !slices.Contains(off, r.gate) {
+		if r.usedIn(obj, pointer) && !slices.Contains(off, r.gate) {
 			off = append(off, r.gate)
 		}
 	})
@@ -51,13 +51,13 @@ func (s *Set) Drop(obj, old any) {
 	}
 	if old != nil {
 		p.walk(reflect.ValueOf(old), func(r *rule, pointer any) {
-			if i := slices.Index(off, r.gate); i >= 0 && r.used(pointer) {
+			if i := slices.Index(off, r.gate); i >= 0 && r.usedIn(old, pointer) {
 				off = slices.Delete(off, i, i+1)
 			}
 		})
 	}
 	p.walk(v, func(r *rule, pointer any) {
-		if slices.Contains(off, r.gate) && r.used(pointer) {
+		if slices.Contains(off, r.gate) && r.usedIn(obj, pointer) {
 			r.drop(pointer)
 		}
 	})

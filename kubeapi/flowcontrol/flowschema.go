@@ -162,9 +162,6 @@ func validateFlowSubject(s *flowv1.Subject, path *field.Path) field.ErrorList {
 	default:
 		return field.ErrorList{field.NotSupported(path.Child("kind"), s.Kind, []flowv1.SubjectKind{flowv1.SubjectKindGroup, flowv1.SubjectKindServiceAccount, flowv1.SubjectKindUser})}
 	}
-	part(flowv1.SubjectKindServiceAccount, "serviceAccount", s.ServiceAccount != nil)
-	part(flowv1.SubjectKindUser, "user", s.User != nil)
-	part(flowv1.SubjectKindGroup, "group", s.Group != nil)
 	switch {
 	case s.Kind == flowv1.SubjectKindServiceAccount && s.ServiceAccount != nil:
 		errs = append(errs, validateFlowAccount(s.ServiceAccount, path.Child("serviceAccount"))...)
@@ -173,6 +170,9 @@ func validateFlowSubject(s *flowv1.Subject, path *field.Path) field.ErrorList {
 	case s.Kind == flowv1.SubjectKindGroup && s.Group != nil && s.Group.Name == "":
 		errs = append(errs, field.Required(path.Child("group", "name"), ""))
 	}
+	part(flowv1.SubjectKindServiceAccount, "serviceAccount", s.ServiceAccount != nil)
+	part(flowv1.SubjectKindUser, "user", s.User != nil)
+	part(flowv1.SubjectKindGroup, "group", s.Group != nil)
 	return errs
 }
 

@@ -37,7 +37,7 @@ func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 			},
 			Validate: func(_ context.Context, c *networkingv1.IngressClass) field.ErrorList { return validateClass(c) },
 			ValidateUpdate: func(_ context.Context, c, old *networkingv1.IngressClass) field.ErrorList {
-				return append(validateClass(c), check.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller"))...)
+				return append(check.Immutable(c.Spec.Controller, old.Spec.Controller, field.NewPath("spec", "controller")), validateClass(c)...)
 			},
 			AllowUnconditionalUpdate: true,
 		},

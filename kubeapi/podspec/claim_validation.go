@@ -40,10 +40,10 @@ func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, path *field.Path) fi
 	if len(s.AccessModes) == 0 {
 		errs = append(errs, field.Required(path.Child("accessModes"), "at least 1 access mode is required"))
 	}
-	errs = append(errs, accessModes(s.AccessModes, path.Child("accessModes"))...)
 	if s.Selector != nil {
 		errs = append(errs, metav1validation.ValidateLabelSelector(s.Selector, metav1validation.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	}
+	errs = append(errs, accessModes(s.AccessModes, path.Child("accessModes"))...)
 	storage, ok := s.Resources.Requests[corev1.ResourceStorage]
 	switch p := path.Child("resources").Key(string(corev1.ResourceStorage)); {
 	case !ok:

@@ -80,10 +80,35 @@ func (v *checker) fileKeyRef(r *corev1.FileKeySelector, path *field.Path) {
 	} else {
 		v.noBackstep(r.Path, path.Child("path"))
 	}
-	if vol := v.volumes[r.VolumeName]; vol == nil {
-		v.add(field.NotFound(volume, r.VolumeName))
-	} else if vol.EmptyDir == nil {
-		v.add(field.Invalid(volume, r.VolumeName, "must be an emptyDir volume"))
+}
+
+// keyFiles requires the volumes of variables that are read from files to be the pod's own.
+func (v *checker) keyFiles(path *field.Path) {
+	volumes := make(map[string]*corev1.Volume, len(v.spec.Volumes))
+	for i := range v.spec.Volumes {
+		volumes[v.spec.Volumes[i].Name] = &v.spec.Volumes[i]
+	}
+	in := func(env []corev1.EnvVar, container *field.Path) {
+		for i := range env {
+			if env[i].ValueFrom == nil || env[i].ValueFrom.FileKeyRef == nil {
+				continue
+			}
+			name, at := env[i].ValueFrom.FileKeyRef.VolumeName, container.Child("env").Index(i).Child("valueFrom", "fileKeyRef", "volumeName")
+			if vol := volumes[name]; vol == nil {
+				v.add(field.NotFound(at, name))
+			} else if vol.EmptyDir == nil {
+				v.add(field.Invalid(at, name, "referenced volume must be of type emptyDir"))
+			}
+		}
+	}
+	for i := range v.spec.InitContainers {
+		in(v.spec.InitContainers[i].Env, path.Child("initContainers").Index(i))
+	}
+	for i := range v.spec.Containers {
+		in(v.spec.Containers[i].Env, path.Child("containers").Index(i))
+	}
+	for i := range v.spec.EphemeralContainers {
+		in(v.spec.EphemeralContainers[i].Env, path.Child("ephemeralContainers").Index(i))
 	}
 }
 

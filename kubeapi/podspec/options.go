@@ -4,6 +4,8 @@ import "triplane/kubeapi/group"
 
 // Options are settings of the server that decide what a pod spec may say.
 type Options struct {
+	// Mirror says that the pod shows one that a kubelet runs from a file.
+	Mirror bool
 	// AllowPrivileged permits privileged containers (--allow-privileged).
 	AllowPrivileged bool
 	// ComparedTolerations permits tolerations with Gt and Lt

@@ -8,7 +8,8 @@ import (
 // persistentSources lists the kinds of persistent volumes in the order in which
 // they are validated. They differ from those of pods in that a volume belongs to
 // no namespace: what it refers to is named with one.
-func (v *checker) persistentSources(s *corev1.PersistentVolumeSource) []source {
+func (v *checker) persistentSources(volume *corev1.PersistentVolumeSpec, spec *field.Path) []source {
+	s := &volume.PersistentVolumeSource
 	return []source{
 		{"hostPath", s.HostPath != nil, func(p *field.Path) { v.hostPath(s.HostPath, p) }},
 		{"gcePersistentDisk", s.GCEPersistentDisk != nil, func(p *field.Path) { v.gcePersistentDisk(s.GCEPersistentDisk, p) }},
@@ -39,7 +40,12 @@ func (v *checker) persistentSources(s *corev1.PersistentVolumeSource) []source {
 		{"portworxVolume", s.PortworxVolume != nil, func(p *field.Path) { v.require(p, "volumeID", s.PortworxVolume.VolumeID) }},
 		{"azureDisk", s.AzureDisk != nil, func(p *field.Path) { v.azureDisk(s.AzureDisk, p) }},
 		{"scaleIO", s.ScaleIO != nil, func(p *field.Path) { v.scaleIO(s.ScaleIO.Gateway, s.ScaleIO.System, s.ScaleIO.VolumeName, p) }},
-		{"local", s.Local != nil, func(p *field.Path) { v.local(s.Local, p) }},
+		{"local", s.Local != nil, func(p *field.Path) {
+			v.local(s.Local, p)
+			if volume.NodeAffinity == nil {
+				v.add(field.Required(spec.Child("nodeAffinity"), "Local volume requires node affinity"))
+			}
+		}},
 		{"storageos", s.StorageOS != nil, func(p *field.Path) {
 			v.storageOS(s.StorageOS.VolumeName, s.StorageOS.VolumeNamespace, p)
 			if r := s.StorageOS.SecretRef; r != nil {
@@ -106,10 +112,11 @@ func (v *checker) persistentCSI(s *corev1.CSIPersistentVolumeSource, path *field
 }
 
 func (v *checker) secretOfNamespace(r *corev1.SecretReference, path *field.Path) {
-	v.require(path, "name", r.Name, "namespace", r.Namespace)
+	v.require(path, "name", r.Name)
 	if r.Name != "" {
 		v.subdomain(r.Name, path.Child("name"))
 	}
+	v.require(path, "namespace", r.Namespace)
 	if r.Namespace != "" {
 		v.label(r.Namespace, path.Child("namespace"))
 	}

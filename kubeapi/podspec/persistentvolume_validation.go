@@ -22,7 +22,7 @@ func PersistentVolumeSpec(s *corev1.PersistentVolumeSpec, spec *field.Path) fiel
 	if s.NodeAffinity != nil {
 		v.volumeNodeAffinity(s.NodeAffinity, spec.Child("nodeAffinity"))
 	}
-	v.oneSource(v.persistentSources(&s.PersistentVolumeSource), spec)
+	v.oneSource(v.persistentSources(s, spec), spec, "flexVolume")
 	v.volumeTogether(s, spec)
 	if s.StorageClassName != "" {
 		v.subdomain(s.StorageClassName, spec.Child("storageClassName"))
@@ -65,7 +65,7 @@ func InlineVolumeSpec(s *corev1.PersistentVolumeSpec, spec *field.Path) field.Er
 		v.add(field.Required(spec.Child("csi"), "has to be specified in the context of inline volumes"))
 	}
 	v.volumeAccess(s.AccessModes, spec.Child("accessModes"))
-	v.oneSource(v.persistentSources(&s.PersistentVolumeSource), spec)
+	v.oneSource(v.persistentSources(s, spec), spec, "flexVolume")
 	v.volumeTogether(s, spec)
 	return v.errs
 }
@@ -115,9 +115,6 @@ func (v *checker) volumeNodeAffinity(a *corev1.VolumeNodeAffinity, path *field.P
 func (v *checker) volumeTogether(s *corev1.PersistentVolumeSpec, spec *field.Path) {
 	if s.HostPath != nil && path.Clean(s.HostPath.Path) == "/" && s.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
 		v.add(field.Forbidden(spec.Child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'"))
-	}
-	if s.Local != nil && s.NodeAffinity == nil {
-		v.add(field.Required(spec.Child("nodeAffinity"), "Local volume requires node affinity"))
 	}
 }
 

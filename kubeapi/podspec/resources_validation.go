@@ -137,6 +137,14 @@ func (v *checker) resizePolicy(policies []corev1.ContainerResizePolicy, path *fi
 
 // claimList validates the pod's resource claims; containers name them later.
 func (v *checker) claimList(list *field.Path) {
+	if v.mirror && len(v.spec.ResourceClaims) > 0 {
+		for i := range v.spec.ResourceClaims {
+			v.claims.Insert(v.spec.ResourceClaims[i].Name)
+		}
+		// kube-apiserver names no field here.
+		v.add(field.Forbidden(field.NewPath(""), "static pods do not support resource claims"))
+		return
+	}
 	for i := range v.spec.ResourceClaims {
 		c, p := &v.spec.ResourceClaims[i], list.Index(i)
 		switch {

@@ -106,6 +106,10 @@ func (v *checker) seccomp(s *corev1.SeccompProfile, path *field.Path) {
 	if s == nil {
 		return
 	}
+	if s.Type == "" {
+		v.add(field.Required(path.Child("type"), "type is required when seccompProfile is set"))
+	}
+	oneOfOrEmpty(v, s.Type, path.Child("type"), corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 	local := path.Child("localhostProfile")
 	switch {
 	case s.Type == corev1.SeccompProfileTypeLocalhost && s.LocalhostProfile == nil:
@@ -118,11 +122,6 @@ func (v *checker) seccomp(s *corev1.SeccompProfile, path *field.Path) {
 			LocalhostProfile *string
 		}{s.Type, s.LocalhostProfile}, "can only be set when seccomp type is Localhost"))
 	}
-	if s.Type == "" {
-		v.add(field.Required(path.Child("type"), "type is required when seccompProfile is set"))
-		return
-	}
-	oneOfOrEmpty(v, s.Type, path.Child("type"), corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 }
 
 func (v *checker) appArmor(a *corev1.AppArmorProfile, path *field.Path) {

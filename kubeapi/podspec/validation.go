@@ -50,6 +50,7 @@ func (v *checker) podSpec(path *field.Path) field.ErrorList {
 	v.hostUsers(path)
 	v.identity(path)
 	v.system(path)
+	v.keyFiles(path)
 	return v.errs
 }
 
@@ -61,6 +62,8 @@ type checker struct {
 	errs    field.ErrorList
 	// privileged containers are allowed
 	privileged bool
+	// mirror is as Options has it.
+	mirror bool
 	// comparedTolerations and hostNetworkUsers are as Options has them.
 	comparedTolerations, hostNetworkUsers bool
 	oneRestarts                           bool // OneContainerRestarts
@@ -69,7 +72,7 @@ type checker struct {
 }
 
 func newChecker(o Options, s *corev1.PodSpec) *checker {
-	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged,
+	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged, mirror: o.Mirror,
 		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts}
 }
 

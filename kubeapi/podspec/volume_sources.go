@@ -1,6 +1,7 @@
 package podspec
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,14 +20,14 @@ type source struct {
 var refusedNames = map[string]string{"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
 // oneSource requires exactly one source and validates it; a second one is refused
-// where it stands.
-func (v *checker) oneSource(sources []source, path *field.Path) {
+// where it stands, but for those that may stand beside others.
+func (v *checker) oneSource(sources []source, path *field.Path, beside ...string) {
 	n := 0
 	for _, s := range sources {
 		if !s.set {
 			continue
 		}
-		if n++; n > 1 {
+		if n++; n > 1 && !slices.Contains(beside, s.name) {
 			name := s.name
 			if refused, ok := refusedNames[name]; ok {
 				name = refused

@@ -27,22 +27,26 @@ func clusterRoleKind(g *guard) registry.Kind[*rbacv1.ClusterRole] {
 				return validateClusterRole(r)
 			},
 			BeginCreate: func(ctx context.Context, r *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
-				return done, grantClusterRole(ctx, g, r, r.AggregationRule != nil)
+				return done, grantClusterRole(ctx, g, r, aggregates(r))
 			},
 			BeginUpdate: func(ctx context.Context, r, old *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
 				same := !check.Differs(r.Rules, old.Rules) && !check.Differs(r.AggregationRule, old.AggregationRule)
 				if metadataOnly(r, old, same) {
 					return done, nil
 				}
-				return done, grantClusterRole(ctx, g, r, r.AggregationRule != nil || old.AggregationRule != nil)
+				return done, grantClusterRole(ctx, g, r, aggregates(r) || aggregates(old))
 			},
 			AllowCreateOnUpdate: true, AllowUnconditionalUpdate: true,
 		},
 	}
 }
 
-func grantClusterRole(ctx context.Context, g *guard, r *rbacv1.ClusterRole, aggregates bool) error {
-	if err := g.grantRole(ctx, "clusterroles", r, r.Rules); err != nil || !aggregates {
+func aggregates(r *rbacv1.ClusterRole) bool {
+	return r.AggregationRule != nil && len(r.AggregationRule.ClusterRoleSelectors) > 0
+}
+
+func grantClusterRole(ctx context.Context, g *guard, r *rbacv1.ClusterRole, collected bool) error {
+	if err := g.grantRole(ctx, "clusterroles", r, r.Rules); err != nil || !collected {
 		return err
 	}
 	if g.may(ctx, "escalate", "", "clusterroles", r.Name) {

@@ -152,10 +152,9 @@ func forbidden(plural, name string, err error) error {
 func done(context.Context, bool) {}
 
 // metadataOnly reports whether an update changes no more than what garbage
-// collection needs to delete the object.
+// collection needs to delete the object; it may change nothing at all.
 func metadataOnly(obj, old metav1.Object, same bool) bool {
-	return same && !check.Differs(obj.GetLabels(), old.GetLabels()) && !check.Differs(obj.GetAnnotations(), old.GetAnnotations()) &&
-		(check.Differs(obj.GetOwnerReferences(), old.GetOwnerReferences()) || check.Differs(obj.GetFinalizers(), old.GetFinalizers()))
+	return same && !check.Differs(obj.GetLabels(), old.GetLabels()) && !check.Differs(obj.GetAnnotations(), old.GetAnnotations())
 }
 
 func joined(values []string) string { return strings.Join(values, ", ") }

@@ -273,17 +273,12 @@ func effects() []resourcev1.DeviceTaintEffect {
 
 func validateConstraint(c *resourcev1.DeviceConstraint, names requestNames, path *field.Path) field.ErrorList {
 	errs := validateReferences(c.Requests, names, path.Child("requests"))
-	set := 0
-	for _, a := range []struct {
-		name  string
-		value *resourcev1.FullyQualifiedName
-	}{{"matchAttribute", c.MatchAttribute}, {"distinctAttribute", c.DistinctAttribute}} {
-		if a.value != nil {
-			set++
-			errs = append(errs, validateFullName(string(*a.value), path.Child(a.name))...)
-		}
-	}
-	if set != 1 {
+	switch {
+	case c.MatchAttribute != nil:
+		errs = append(errs, validateFullName(string(*c.MatchAttribute), path.Child("matchAttribute"))...)
+	case c.DistinctAttribute != nil:
+		errs = append(errs, validateFullName(string(*c.DistinctAttribute), path.Child("distinctAttribute"))...)
+	default:
 		errs = append(errs, field.Required(path, `exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
 	}
 	return errs

@@ -31,13 +31,9 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 			PrepareForUpdate: func(_ context.Context, s, old slice) {
 				strategy.Generation(s, old, check.Differs(s.Spec, old.Spec))
 			},
-			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
+			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil) },
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-				errs := validateSlice(s)
-				path := field.NewPath("spec")
-				errs = append(errs, check.Immutable(s.Spec.Pool.Name, old.Spec.Pool.Name, path.Child("pool", "name"))...)
-				errs = append(errs, check.Immutable(s.Spec.Driver, old.Spec.Driver, path.Child("driver"))...)
-				return append(errs, check.Immutable(s.Spec.NodeName, old.Spec.NodeName, path.Child("nodeName"))...)
+				return validateSlice(s, old)
 			},
 			AllowUnconditionalUpdate: true,
 		},

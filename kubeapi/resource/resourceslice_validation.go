@@ -26,7 +26,8 @@ func defaultSlice(s *resourcev1.ResourceSlice) {
 	}
 }
 
-func validateSlice(slice *resourcev1.ResourceSlice) field.ErrorList {
+// validateSlice validates a slice; old is nil for a new one.
+func validateSlice(slice, old *resourcev1.ResourceSlice) field.ErrorList {
 	s, path := &slice.Spec, field.NewPath("spec")
 	errs := validateDriver(s.Driver, path.Child("driver"))
 	pool := path.Child("pool")
@@ -36,6 +37,11 @@ func validateSlice(slice *resourcev1.ResourceSlice) field.ErrorList {
 	}
 	if s.Pool.Generation < 0 {
 		errs = append(errs, field.Invalid(pool.Child("generation"), s.Pool.Generation, "must be greater than or equal to zero"))
+	}
+	if old != nil {
+		errs = append(errs, check.Immutable(s.Pool.Name, old.Spec.Pool.Name, pool.Child("name"))...)
+		errs = append(errs, check.Immutable(s.Driver, old.Spec.Driver, path.Child("driver"))...)
+		errs = append(errs, check.Immutable(s.NodeName, old.Spec.NodeName, path.Child("nodeName"))...)
 	}
 	errs = append(errs, validateNodes(s, path)...)
 	if s.SharedCounters != nil && s.Devices != nil {

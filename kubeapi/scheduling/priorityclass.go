@@ -91,7 +91,9 @@ func validate(c *schedulingv1.PriorityClass) field.ErrorList {
 	} else if c.Value > maxUserPriority {
 		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %v", maxUserPriority)))
 	}
-	if c.PreemptionPolicy != nil {
+	if p := c.PreemptionPolicy; p != nil && *p == "" {
+		errs = append(errs, field.Required(field.NewPath("preemptionPolicy"), ""))
+	} else if p != nil {
 		errs = append(errs, check.OneOf(*c.PreemptionPolicy, field.NewPath("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)...)
 	}
 	return errs

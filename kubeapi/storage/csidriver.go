@@ -116,7 +116,7 @@ func validateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("nodeAllocatableUpdatePeriodSeconds"), *n, "must be greater than or equal to 10 seconds"))
 	}
 	if s.ServiceAccountTokenInSecrets != nil && len(s.TokenRequests) == 0 {
-		errs = append(errs, field.Invalid(path.Child("serviceAccountTokenInSecrets"), *s.ServiceAccountTokenInSecrets, "may only be specified when tokenRequests is specified"))
+		errs = append(errs, field.Invalid(path.Child("serviceAccountTokenInSecrets"), *s.ServiceAccountTokenInSecrets, "serviceAccountTokenInSecrets is set but no tokenRequests are specified"))
 	}
 	return errs
 }

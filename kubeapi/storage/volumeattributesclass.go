@@ -25,7 +25,7 @@ func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass]
 		Write: registry.Write[*storagev1.VolumeAttributesClass]{
 			Validate: onCreate(validateAttributesClass),
 			ValidateUpdate: func(_ context.Context, c, old *storagev1.VolumeAttributesClass) field.ErrorList {
-				errs := validateAttributesClass(c)
+				var errs field.ErrorList
 				for _, f := range []struct {
 					name    string
 					changed bool
@@ -34,7 +34,7 @@ func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass]
 						errs = append(errs, field.Forbidden(field.NewPath(f.name), fmt.Sprintf("updates to %s are forbidden.", f.name)))
 					}
 				}
-				return errs
+				return append(errs, validateAttributesClass(c)...)
 			},
 			AllowUnconditionalUpdate: true,
 		},

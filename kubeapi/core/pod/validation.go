@@ -3,6 +3,7 @@ package pod
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -12,6 +13,7 @@ import (
 // validate validates a pod at any time of its life.
 func validate(o podspec.Options, p pod) field.ErrorList {
 	errs := podspec.ValidateAnnotations(p.Annotations, &p.Spec, field.NewPath("metadata", "annotations"))
+	_, o.Mirror = p.Annotations[corev1.MirrorPodAnnotationKey]
 	errs = append(errs, podspec.ValidatePodSpec(o, &p.Spec, field.NewPath("spec"))...)
 	return append(errs, ephemeralClaims(p, field.NewPath("spec", "volumes"))...)
 }

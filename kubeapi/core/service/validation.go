@@ -186,13 +186,15 @@ func validateClusterIPs(s service, spec *field.Path) field.ErrorList {
 		}
 		seen.Insert(f)
 	}
-	if p := s.Spec.IPFamilyPolicy; p != nil {
-		errs = append(errs, check.OneOf(*p, spec.Child("ipFamilyPolicy"), corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
-		if *p == corev1.IPFamilyPolicySingleStack && len(seen) > 1 {
-			errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *p, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
-		}
+	policy := s.Spec.IPFamilyPolicy
+	if policy != nil {
+		errs = append(errs, check.OneOf(*policy, spec.Child("ipFamilyPolicy"), corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
 	}
-	return append(errs, validateIPList(s, ips)...)
+	errs = append(errs, validateIPList(s, ips)...)
+	if len(errs) == 0 && policy != nil && *policy == corev1.IPFamilyPolicySingleStack && len(seen) > 1 {
+		errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *policy, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
+	}
+	return errs
 }
 
 func validateIPList(s service, path *field.Path) field.ErrorList {
