@@ -127,6 +127,7 @@ func (c *Compatibility) Stages() map[string]string {
 func (c *Compatibility) ApplyTo(s *server.Config) {
 	c.warn()
 	s.CBOR, s.NoInitialEvents = c.Enabled(GateCBOR), !c.Enabled("WatchList")
+	s.Shards = c.Enabled("ShardedListAndWatch")
 	s.UnreadDeletion = c.Enabled(GateUnreadDeletion)
 	s.Uncompressed, s.PlainImpersonation = !c.Enabled("APIResponseCompression"), !c.Enabled("ConstrainedImpersonation")
 	s.KeepAnonymous = !c.Enabled("UnauthenticatedHTTP2DOSMitigation")

@@ -43,11 +43,20 @@ func (s *Store[T]) list(ctx context.Context, opts *metainternalversion.ListOptio
 	if err != nil {
 		return nil, err
 	}
+	shard, said, err := shardOf(opts)
+	if err != nil {
+		return nil, err
+	}
+	o.Shard = shard
 	l, err := s.cache.List(ctx, o)
 	if err != nil {
 		return nil, s.listError(err, o, opts.Continue != "")
 	}
-	return s.storedList(l, o.Prefix)
+	list, err := s.storedList(l, o.Prefix)
+	if said != "" && err == nil {
+		list.Shard = &metav1.ShardInfo{Selector: said}
+	}
+	return list, err
 }
 
 // storedList wraps the records of a list.

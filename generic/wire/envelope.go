@@ -30,6 +30,7 @@ const (
 
 	MetaName            = 1
 	MetaNamespace       = 3
+	MetaUID             = 5
 	MetaResourceVersion = 6
 	MetaLabels          = 11
 )
