@@ -39,6 +39,8 @@ type Etcd struct {
 	DeleteCollectionWorkers int
 	InitializationTimeout   time.Duration
 	EventTTL                time.Duration
+	// MediaType is how built-in kinds are stored, application/json or protobuf's.
+	MediaType string
 	// CountPollPeriod and SizePollInterval are how long /metrics shows the same count of
 	// objects that are in no cache, and the same sizes of databases; 0 shows none.
 	CountPollPeriod, SizePollInterval time.Duration
@@ -62,6 +64,12 @@ type Etcd struct {
 // defaultCheckTimeout bounds health checks where no other time is given.
 const defaultCheckTimeout = 2 * time.Second
 
+// Media types of storage.
+const (
+	mediaProtobuf = "application/vnd.kubernetes.protobuf"
+	mediaJSON     = "application/json"
+)
+
 const (
 	// minQuota is somewhat more than an empty store takes.
 	minQuota = 4 << 20
@@ -80,6 +88,7 @@ func NewEtcd() *Etcd {
 		DeleteCollectionWorkers: 1,
 		InitializationTimeout:   time.Minute,
 		EventTTL:                time.Hour,
+		MediaType:               mediaProtobuf,
 		CountPollPeriod:         time.Minute,
 		SizePollInterval:        30 * time.Second,
 
@@ -105,6 +114,8 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"File with an EncryptionConfiguration, which says how resources are encrypted in etcd.")
 	fs.BoolVar(&o.EncryptionReload, "encryption-provider-config-automatic-reload", o.EncryptionReload,
 		"Use changes of --encryption-provider-config while serving. There is one health check for all KMS plugins then.")
+	fs.Var(&oneOf{allowed: []string{mediaProtobuf, mediaJSON}, text: &o.MediaType}, "storage-media-type",
+		"How built-in kinds are stored from now on: application/vnd.kubernetes.protobuf or application/json. What is stored otherwise is read, and written anew when it changes.")
 	fs.DurationVar(&o.CompactionInterval, "etcd-compaction-interval", o.CompactionInterval,
 		"How often old revisions are dropped; one to two intervals of history are kept. 0 never drops any.")
 	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout, "How long etcd may take to answer for its health check. 0 is the default.")

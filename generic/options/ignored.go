@@ -39,13 +39,9 @@ func (o *Ignored) AddFlags(fs *pflag.FlagSet) {
 		flag.Deprecated = f.deprecated
 		flag.Hidden = f.deprecated != ""
 	}
-	fs.Var(&oneOf{allowed: []string{"etcd3"}}, "storage-backend", "How objects are stored: etcd3.")
-	fs.Var(&oneOf{allowed: []string{mediaProtobuf}, text: mediaProtobuf}, "storage-media-type",
-		"How built-in kinds are stored: as protobuf. What is stored as JSON is read, and written as protobuf when it changes.")
-	fs.Var(&oneOf{allowed: []string{"", "1.35"}}, "show-hidden-metrics-for-version", "Show metrics that were hidden after a release, 1.35. There are none.")
+	fs.Var(&oneOf{allowed: []string{"etcd3"}, text: new(string)}, "storage-backend", "How objects are stored: etcd3.")
+	fs.Var(&oneOf{allowed: []string{"", "1.35"}, text: new(string)}, "show-hidden-metrics-for-version", "Show metrics that were hidden after a release, 1.35. There are none.")
 }
-
-const mediaProtobuf = "application/vnd.kubernetes.protobuf"
 
 // Note logs which flags were given in vain.
 func (o *Ignored) Note() {
@@ -88,17 +84,17 @@ func (v *ignoredValue) String() string { return v.text }
 // Type implements pflag.Value.
 func (v *ignoredValue) Type() string { return v.kind }
 
-// oneOf is a text of a few.
+// oneOf is a text of a few. The zero text is "".
 type oneOf struct {
 	allowed []string
-	text    string
+	text    *string
 }
 
 // Set implements pflag.Value.
 func (v *oneOf) Set(text string) error {
 	for _, a := range v.allowed {
 		if a == text {
-			v.text = text
+			*v.text = text
 			return nil
 		}
 	}
@@ -106,7 +102,12 @@ func (v *oneOf) Set(text string) error {
 }
 
 // String implements pflag.Value.
-func (v *oneOf) String() string { return v.text }
+func (v *oneOf) String() string {
+	if v.text == nil {
+		return ""
+	}
+	return *v.text
+}
 
 // Type implements pflag.Value.
 func (v *oneOf) Type() string { return "string" }

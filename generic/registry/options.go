@@ -24,6 +24,8 @@ type RESTOptions struct {
 	// DeleteCollectionWorkers is how many objects a deletecollection deletes at
 	// once.
 	DeleteCollectionWorkers int
+	// JSON stores kinds of Go types as JSON that have a protobuf form, too.
+	JSON bool
 	// EventTTL is how long events are kept.
 	EventTTL time.Duration
 }
