@@ -22,7 +22,6 @@ type Ignored struct {
 var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
 	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
 	{"send-retry-after-while-not-ready-once", "bool", "false", "requests wait for what they need", ""},
-	{"watch-cache", "bool", "true", "the cache is what makes reads consistent; without it answers would be the same", ""},
 	{"watch-cache-sizes", "strings", "", "caches hold what there is", ""},
 
 	{"default-watch-cache-size", "int", "100", "caches hold what there is", "watch caches are automatically sized and this flag will be removed in a future version"},

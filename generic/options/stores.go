@@ -36,6 +36,7 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
 		EventTTL:                o.EventTTL,
 		JSON:                    o.MediaType == mediaJSON,
+		PagesOfAny:              !o.WatchCache,
 	}}
 }
 

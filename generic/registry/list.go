@@ -104,6 +104,9 @@ func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.Li
 	if o.Freshness, err = freshness(opts.ResourceVersion, match); err != nil {
 		return o, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
 	}
+	if o.Match == storage.Any && o.Limit > 0 && s.options.PagesOfAny {
+		o.Match = storage.Consistent
+	}
 	if o.Match == storage.Any || o.Limit < 0 {
 		// Whoever takes anything takes all at once: there is no revision that
 		// further pages could be read at.
