@@ -45,7 +45,7 @@ var absentMetrics = map[string]string{
 	"cardinality_enforcement_":                                 "--allow-metric-labels replaces values when metrics are read, not when they are counted",
 	"etcd_bookmark_total":                                      "one watch for all resources has no bookmarks of each",
 	"etcd_lease_object_counts":                                 "leases are shared by time, not by count",
-	"grpc_client_":                                             "etcd_requests_total and etcd_request_duration_seconds count by what is asked",
+	"grpc_client_":                                             "etcd is asked without gRPC in this test",
 	"registered_metrics_total":                                 "the registry does not classify metrics",
 	"rest_client_exec_plugin_":                                 "clients of this process use no plugins",
 	"rest_client_transport_":                                   "the transport of clients of this process is a function call",

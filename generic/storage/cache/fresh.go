@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"triplane/generic/storage"
+	"triplane/generic/tracing"
 )
 
 // freshWait is how long a read waits for a revision that has not arrived.
@@ -21,7 +22,7 @@ func (c *Cache) freshen(ctx context.Context, fresh storage.Freshness) error {
 	}
 	switch fresh.Match {
 	case storage.Consistent:
-		revision, err := c.hub.backend.Revision(ctx)
+		revision, err := c.revision(ctx)
 		if err != nil {
 			return err
 		}
@@ -36,6 +37,13 @@ func (c *Cache) freshen(ctx context.Context, fresh storage.Freshness) error {
 		return c.await(ctx, fresh.Revision, nil)
 	}
 	return nil
+}
+
+// revision asks the backend for its revision, which is all that a consistent read reads from it.
+func (c *Cache) revision(ctx context.Context) (int64, error) {
+	ctx, span := tracing.Start(ctx, "etcd revision")
+	defer span.End()
+	return c.hub.backend.Revision(ctx)
 }
 
 // await waits for a revision for a while, and then returns late, or a

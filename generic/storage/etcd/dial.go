@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	grpcmetrics "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -29,6 +30,8 @@ type Config struct {
 	Leases  LeaseOptions
 	// Dial connects to TCP endpoints; nil is directly.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Calls counts the gRPC calls; nil counts nothing.
+	Calls *grpcmetrics.ClientMetrics
 }
 
 const (
@@ -125,6 +128,10 @@ func newClient(cfg Config) (*clientv3.Client, error) {
 			}
 			return cfg.Dial(ctx, "tcp", address)
 		}))
+	}
+	if cfg.Calls != nil {
+		conf.DialOptions = append(conf.DialOptions,
+			grpc.WithChainUnaryInterceptor(cfg.Calls.UnaryClientInterceptor()), grpc.WithChainStreamInterceptor(cfg.Calls.StreamClientInterceptor()))
 	}
 	if err := secure(&conf, cfg); err != nil {
 		return nil, err
