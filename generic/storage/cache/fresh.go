@@ -26,14 +26,14 @@ func (c *Cache) freshen(ctx context.Context, fresh storage.Freshness) error {
 		if err != nil {
 			return err
 		}
-		if c.hub.progress.load() >= revision {
-			return nil
+		err = c.await(ctx, revision, errBehind)
+		if errors.Is(err, errBehind) {
+			c.counts.behind.Add(1)
+		} else {
+			c.counts.consistent.Add(1)
 		}
-		return c.await(ctx, revision, errBehind)
+		return err
 	case storage.NotOlderThan:
-		if c.hub.progress.load() >= fresh.Revision {
-			return nil
-		}
 		return c.await(ctx, fresh.Revision, nil)
 	}
 	return nil
@@ -49,6 +49,12 @@ func (c *Cache) revision(ctx context.Context) (int64, error) {
 // await waits for a revision for a while, and then returns late, or a
 // *storage.TooLargeError if that is nil.
 func (c *Cache) await(ctx context.Context, revision int64, late error) error {
+	if c.hub.progress.load() >= revision {
+		c.counts.waits.none()
+		return nil
+	}
+	begun := time.Now()
+	defer func() { c.counts.waits.add(time.Since(begun)) }()
 	bounded, cancel := context.WithTimeout(ctx, c.hub.patience)
 	defer cancel()
 	if err := c.hub.progress.wait(bounded, revision); err == nil {
