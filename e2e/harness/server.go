@@ -28,6 +28,7 @@ type Server struct {
 	Config *rest.Config
 
 	args []string
+	disk *Disk
 }
 
 // Start builds and starts the server with extra flags and waits until it is
@@ -35,6 +36,15 @@ type Server struct {
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := prepare(t, args)
+	s.Restart(t)
+	return s
+}
+
+// StartOn is Start for a server whose files are on a disk.
+func StartOn(t testing.TB, disk *Disk, args ...string) *Server {
+	t.Helper()
+	s := prepare(t, args)
+	s.disk = disk
 	s.Restart(t)
 	return s
 }
@@ -74,7 +84,13 @@ func (s *Server) Restart(t testing.TB) {
 func (s *Server) start(t testing.TB) {
 	t.Helper()
 	args := append([]string{"--data-dir", s.DataDir, "--secure-port", strconv.Itoa(s.Port), "--bind-address", "127.0.0.1"}, s.args...)
-	s.Process = startProcess(t, s.Programs.Triplane, args...)
+	if s.disk == nil {
+		s.Process = startProcess(t, s.Programs.Triplane, args...)
+		return
+	}
+	cmd, started := s.disk.command(t, s.Programs.Triplane, args)
+	s.Process = startCommand(t, cmd)
+	started()
 }
 
 // WaitReady waits until the server is ready.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"triplane/internal/durable"
 )
 
 // Files are the paths of what Ensure keeps.
@@ -57,7 +59,7 @@ func In(dir string) Files {
 // Only one process may do so at a time.
 func Ensure(dir string, cfg Config) (Files, error) {
 	f := In(dir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return f, fmt.Errorf("key directory: %w", err)
 	}
 	ca, err := ensureAuthority(f.CACert, f.CAKey, "triplane-ca")
@@ -95,7 +97,7 @@ func EnsureServing(certFile, keyFile string, cfg Config) error {
 	case (noCert == nil) != (noKey == nil):
 		return fmt.Errorf("there is only one of %s and %s", certFile, keyFile)
 	}
-	if err := os.MkdirAll(filepath.Dir(certFile), 0o755); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(certFile), 0o755); err != nil {
 		return fmt.Errorf("certificate directory: %w", err)
 	}
 	key, err := newKey()

@@ -16,6 +16,8 @@ import (
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 	"go.etcd.io/raft/v3/raftpb"
 	"k8s.io/klog/v2"
+
+	"triplane/internal/durable"
 )
 
 // startTimeout bounds what Start waits for: the replay of the log.
@@ -54,12 +56,19 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.etcd.Start()
 	space := newSpace(s.etcd, s.gate, cfg)
-	if err := s.begin(ctx, space); err != nil {
+	if err := errors.Join(s.begin(ctx, space), syncNames(cfg.Dir)); err != nil {
 		_ = s.Close() // err says why it is closed
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.backend = newBackend(s.etcd, s.gate, space, cfg.Leases)
 	return s, nil
+}
+
+// syncNames puts the names of etcd's files on the disk, which it syncs only in part when it makes
+// them: nothing is acknowledged before.
+func syncNames(dir string) error {
+	member := filepath.Join(dir, "member")
+	return errors.Join(durable.Sync(filepath.Join(member, "snap")), durable.Sync(filepath.Join(member, "wal")), durable.Sync(member), durable.Sync(dir))
 }
 
 // begin returns when the member serves, with as much room as there is.
@@ -98,7 +107,7 @@ func (s *Server) Close() error {
 
 // lockDir makes the directory and takes it for this process.
 func lockDir(dir string) (*fileutil.LockedFile, error) {
-	if err := fileutil.TouchDirAll(newLogger(), dir); err != nil {
+	if err := errors.Join(durable.MkdirAll(dir, fileutil.PrivateDirMode), fileutil.TouchDirAll(newLogger(), dir)); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", dir, err)
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, fileutil.PrivateFileMode)

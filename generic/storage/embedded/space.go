@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/generic/storage"
+	"triplane/internal/durable"
 )
 
 const (
@@ -41,6 +43,7 @@ type space struct {
 	quota  int64
 	// rewrite is whether files are written anew that are mostly free.
 	rewrite bool
+	snap    string        // the folder of the database file
 	wake    chan struct{} // somebody was refused
 
 	refused, rewritten atomic.Int64
@@ -57,7 +60,7 @@ type space struct {
 }
 
 func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
-	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, wake: make(chan struct{}, 1)}
+	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
 }
 
 // usage is the size of the file and what of it is in use, in bytes.
@@ -207,6 +210,9 @@ func (s *space) defragment() error {
 		return fmt.Errorf("defragmentation: %w", err)
 	}
 	s.rewritten.Add(1)
+	if err := durable.Sync(s.snap); err != nil {
+		return fmt.Errorf("defragmentation: %w", err)
+	}
 	klog.InfoS("The database of the embedded etcd was written anew", "before", before, "after", b.Size(), "took", time.Since(began))
 	return nil
 }
