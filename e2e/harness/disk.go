@@ -29,6 +29,8 @@ type Disk struct {
 	nodes map[uint64]*node // by inode
 	syncs int
 	err   error
+	// broken is what syncs fail with; 0 where they do not.
+	broken unix.Errno
 }
 
 // node is a file or a directory as it is on the disk.
@@ -79,10 +81,8 @@ func (d *Disk) command(t testing.TB, program string, args []string) (_ *exec.Cmd
 	cmd := exec.Command(p.Forgetful, append([]string{program}, args...)...)
 	cmd.ExtraFiles = []*os.File{its}
 	return cmd, func() {
-		its.Close()
-		defer ours.Close()
 		listener, err := receive(ours)
-		if err != nil {
+		if err = errors.Join(err, its.Close(), ours.Close()); err != nil {
 			t.Fatalf("the kernel does not ask about syncs: %v", err)
 		}
 		go d.serve(listener)
@@ -132,7 +132,7 @@ type (
 
 // serve answers until the process has ended.
 func (d *Disk) serve(listener int) {
-	defer unix.Close(listener)
+	defer func() { _ = unix.Close(listener) }() // it has ended
 	for {
 		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
 		if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) || poll[0].Revents&unix.POLLHUP != 0 {
@@ -143,11 +143,26 @@ func (d *Disk) serve(listener int) {
 			continue // a thread was killed
 		}
 		reply := answer{id: asked.id}
-		if err := d.sync(fmt.Sprintf("/proc/%d/fd/%d", asked.pid, asked.args[0])); err != nil {
+		if broken := d.brokenBy(); broken != 0 {
+			reply.err = -int32(broken)
+		} else if err := d.sync(fmt.Sprintf("/proc/%d/fd/%d", asked.pid, asked.args[0])); err != nil {
 			reply.err = -int32(unix.EIO)
 		}
 		_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&reply)) // or it was killed meanwhile
 	}
+}
+
+// Break has all syncs fail from now on; 0 mends the disk.
+func (d *Disk) Break(errno unix.Errno) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.broken = errno
+}
+
+func (d *Disk) brokenBy() unix.Errno {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.broken
 }
 
 func ioctl(fd int, request uint, arg unsafe.Pointer) error {
@@ -186,7 +201,7 @@ func (d *Disk) keep(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }() // it is read only
 	entries, err := dir.ReadDir(-1)
 	if err != nil {
 		return err
@@ -235,18 +250,20 @@ func copyData(path string, from *os.File) error {
 	if err != nil {
 		return err
 	}
-	for at, end := int64(0), int64(0); ; at = end {
+	for at := int64(0); ; {
 		if at, err = unix.Seek(int(from.Fd()), at, unix.SEEK_DATA); errors.Is(err, unix.ENXIO) {
 			break // no more
 		} else if err != nil {
 			return errors.Join(err, to.Close())
 		}
-		if end, err = unix.Seek(int(from.Fd()), at, unix.SEEK_HOLE); err != nil {
+		end, err := unix.Seek(int(from.Fd()), at, unix.SEEK_HOLE)
+		if err != nil {
 			return errors.Join(err, to.Close())
 		}
-		if _, err = io.Copy(io.NewOffsetWriter(to, at), io.NewSectionReader(from, at, end-at)); err != nil {
+		if _, err := io.Copy(io.NewOffsetWriter(to, at), io.NewSectionReader(from, at, end-at)); err != nil {
 			return errors.Join(err, to.Close())
 		}
+		at = end
 	}
 	return errors.Join(to.Truncate(info.Size()), to.Close())
 }

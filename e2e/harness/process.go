@@ -62,6 +62,14 @@ func (p *Process) Kill() {
 	<-p.exited
 }
 
+// Pause has the process answer nothing; it can only be killed then.
+func (p *Process) Pause(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Terminate asks the process to end and returns how it did.
 func (p *Process) Terminate(t testing.TB) error {
 	t.Helper()

@@ -171,16 +171,22 @@ func (s *Server) TryKubectl(t testing.TB, stdin string, args ...string) (string,
 // StartEtcd starts an etcd process and returns its client URL.
 func StartEtcd(t testing.TB) string {
 	t.Helper()
+	client, _ := StartEtcdIn(t, t.TempDir())
+	return client
+}
+
+// StartEtcdIn is StartEtcd with a data directory, and returns the process, too.
+func StartEtcdIn(t testing.TB, dir string) (string, *Process) {
+	t.Helper()
 	p, err := Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := fmt.Sprintf("http://127.0.0.1:%d", FreePort(t))
 	peer := fmt.Sprintf("http://127.0.0.1:%d", FreePort(t))
-	startProcess(t, p.Etcd, "--data-dir", t.TempDir(), "--log-level", "error",
+	return client, startProcess(t, p.Etcd, "--data-dir", dir, "--log-level", "error",
 		"--listen-client-urls", client, "--advertise-client-urls", client,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
-	return client
 }
 
 // StartProgram runs any program until the test ends.

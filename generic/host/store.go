@@ -32,6 +32,7 @@ type Store struct {
 	providers *encryption.Providers
 	// failed is closed when the storage stopped by itself; nil where it cannot.
 	failed <-chan struct{}
+	why    func() error // after failed
 	// collectors are the embedded etcd's metrics.
 	collectors []prometheus.Collector
 	// snapshots are those of the embedded etcd; nil without one.
@@ -74,7 +75,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		if err != nil {
 			return nil, err
 		}
-		s.failed, s.collectors = server.Done(), server.Collectors()
+		s.failed, s.why, s.collectors = server.Done(), server.Err, server.Collectors()
 		s.snapshots = &snapshots{server: server, dir: o.SnapshotDir, interval: o.SnapshotInterval, keep: o.SnapshotRetention}
 		if o.SnapshotDir == "" {
 			s.snapshots.dir = filepath.Join(dataDir, "snapshots")

@@ -75,7 +75,10 @@ func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writ
 		held, err := host.HoldDataDir(dir)
 		if err == nil {
 			defer held.Release()
-			return errors.Join(saveStopped(ctx, file, dir), showSnapshot(file, out))
+			if err := saveStopped(ctx, file, dir); err != nil {
+				return err
+			}
+			return showSnapshot(file, out)
 		}
 		if !errors.Is(err, host.ErrDataDirInUse) {
 			return err

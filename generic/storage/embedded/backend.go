@@ -9,6 +9,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
+	"go.etcd.io/etcd/server/v3/lease"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/raft/v3"
 
@@ -141,6 +142,8 @@ func translate(err error) error {
 		return storage.ErrTooLarge
 	case errors.Is(err, etcderrors.ErrNoSpace):
 		return storage.ErrNoSpace
+	case errors.Is(err, lease.ErrLeaseNotFound):
+		return etcd.ErrLeaseLost
 	case errors.Is(err, etcderrors.ErrStopped), errors.Is(err, raft.ErrStopped):
 		return storage.ErrStopped
 	}
