@@ -51,7 +51,8 @@ func (r *Running) run(ctx context.Context, st *Store, undo Cleanup) {
 	if err := st.why(); err != nil {
 		r.err = fmt.Errorf("the embedded etcd failed: %w", err)
 		select {
-		case <-ended:
+		case err := <-ended:
+			klog.V(2).InfoS("The server has ended after its storage", "err", err)
 		case <-time.After(failureWithin):
 		}
 		return

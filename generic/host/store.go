@@ -35,6 +35,8 @@ type Store struct {
 	why    func() error // after failed
 	// collectors are the embedded etcd's metrics.
 	collectors []prometheus.Collector
+	// peer is how etcd's own tools reach the embedded etcd; "" where they cannot.
+	peer string
 	// snapshots are those of the embedded etcd; nil without one.
 	snapshots *snapshots
 }
@@ -81,6 +83,9 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 			s.snapshots.dir = filepath.Join(dataDir, "snapshots")
 		}
 		s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
+		if s.peer, err = servePeer(ctx, server, o, filepath.Join(dataDir, "pki", "etcd")); err != nil {
+			return nil, fmt.Errorf("--embedded-etcd-listen: %w", err)
+		}
 	default:
 		if s.cluster, err = dial(ctx, o, o.Servers); err != nil {
 			return nil, err

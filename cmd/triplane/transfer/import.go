@@ -78,6 +78,13 @@ type importer struct {
 
 // all imports objects in order, dependents when their owners are there.
 func (i *importer) all(ctx context.Context, objects []*unstructured.Unstructured) (err error) {
+	groups := map[string]bool{} // of definitions
+	for _, o := range objects {
+		if o.GroupVersionKind().GroupKind() == definitions {
+			group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
+			groups[group] = true
+		}
+	}
 	first := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return rank(o) > 1 })
 	if first < 0 {
 		first = len(objects)
@@ -88,7 +95,7 @@ func (i *importer) all(ctx context.Context, objects []*unstructured.Unstructured
 	for _, o := range objects[:first] {
 		i.one(ctx, o)
 	}
-	if err := i.awaitServed(ctx, objects[first:]); err != nil {
+	if err := i.awaitServed(ctx, objects[first:], groups); err != nil {
 		return err
 	}
 	for waiting := objects[first:]; len(waiting) > 0; {
@@ -117,16 +124,19 @@ func (i *importer) all(ctx context.Context, objects []*unstructured.Unstructured
 // servedWithin is how long the resources of definitions may take to be served.
 const servedWithin = 30 * time.Second
 
-// awaitServed returns when the kinds of all objects are served, or some have not come in time: these
-// are reported with their objects.
-func (i *importer) awaitServed(ctx context.Context, objects []*unstructured.Unstructured) (err error) {
+// awaitServed returns when the kinds of all objects of some groups are served, or some have not come in
+// time: these are reported with their objects.
+func (i *importer) awaitServed(ctx context.Context, objects []*unstructured.Unstructured, groups map[string]bool) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, servedWithin)
 	defer cancel()
 	for {
 		if i.served, err = i.server.served(); err != nil {
 			return err
 		}
-		missing := func(o *unstructured.Unstructured) bool { return i.served[o.GroupVersionKind()].kind == "" }
+		missing := func(o *unstructured.Unstructured) bool {
+			kind := o.GroupVersionKind()
+			return groups[kind.Group] && i.served[kind].kind == ""
+		}
 		if !slices.ContainsFunc(objects, missing) {
 			return nil
 		}

@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
 
 	"triplane/internal/durable"
@@ -30,6 +31,7 @@ type Server struct {
 	lock    *fileutil.LockedFile
 	backend *Backend
 	gate    *gate
+	rpc     *grpc.Server // nil unless it serves
 	failure *failure
 	done    chan struct{}
 	closing sync.Once
@@ -117,6 +119,9 @@ func (s *Server) Close() error {
 		stopped := make(chan struct{})
 		worker.Go(func() {
 			defer close(stopped)
+			if s.rpc != nil {
+				s.rpc.Stop()
+			}
 			s.gate.close()
 			s.etcd.Stop()
 		})
