@@ -89,6 +89,9 @@ func (m *Manager) Apply(live, applied runtime.Object, manager string, force bool
 // of the live one. It changes the new object and returns it. Where fields cannot
 // be tracked, the object has no managed fields afterwards.
 func (m *Manager) Update(live, obj runtime.Object, manager string) runtime.Object {
+	if !object.Typed(obj) && obj.GetObjectKind().GroupVersionKind().Kind != m.options.Kind.Kind {
+		return untracked(obj)
+	}
 	live = drop(live, obj, tooMany)
 	if m.update(live, obj, manager) {
 		return obj
@@ -96,6 +99,14 @@ func (m *Manager) Update(live, obj runtime.Object, manager string) runtime.Objec
 	live = drop(live, obj, malformed)
 	obj = m.options.Library.UpdateNoErrors(live, obj, manager)
 	m.dropOtherGroups(obj)
+	return obj
+}
+
+// untracked is an object that is not of the kind whose fields are known.
+func untracked(obj runtime.Object) runtime.Object {
+	if o, err := meta.Accessor(obj); err == nil {
+		o.SetManagedFields(nil)
+	}
 	return obj
 }
 
