@@ -68,6 +68,7 @@ export function coloured(lines) {
 export function errorsOf(err) {
   const errors = err.causes?.filter(c => c.field).map(c => ({ field: c.field, message: `${c.field}: ${c.message}` })) ?? [];
   for (const m of err.message.matchAll(/(unknown|duplicate) field "([^"]+)"/g)) errors.push({ field: m[2], message: `${m[1]} field ${m[2]}` });
+  for (const m of err.message.matchAll(/(?:^|: |\n)\.([\w.[\]"=/-]+): (expected [^\n]+|field not declared in schema)/g)) errors.push({ field: m[1], message: m[2] });
   const line = /line (\d+): ([^\n]*)/.exec(err.message);
   if (!errors.length && line) errors.push({ line: Number(line[1]) - 1, message: line[2] });
   return errors;

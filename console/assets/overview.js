@@ -76,7 +76,7 @@ function node(s, external) {
     fill(rate, short(now.rate));
     fill(took, percentile(last.within, now.within, 0.99));
     const per = (failed - last.failed) / seconds, soft = (refused - last.refused) / seconds;
-    fill(errors, per + soft > 0 ? `${short(per)} 5xx · ${short(soft)} 4xx` : '0');
+    fill(errors, [[per, '5xx'], [soft, '4xx']].filter(([n]) => n > 0).map(([n, code]) => `${short(n)} ${code}`).join(' · ') || '0');
     element.classList.toggle('failing', per > 0);
     const max = Math.max(1, ...history.map(p => p.rate));
     line.setAttribute('points', history.map((p, i) => `${kept - history.length + i},${19 - 18 * p.rate / max}`).join(' '));

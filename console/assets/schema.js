@@ -55,7 +55,7 @@ function properties(s, schemas) {
       (p['x-kubernetes-validations'] ?? []).map(v => h('p', null, h('code', null, v.rule), ' ', v.message ?? ''))];
     if (!below) return h('li', null, h('div', { class: 'leaf' }, head), more);
     const body = h('div');
-    const details = h('details', { ontoggle: () => { if (details.open && !body.childElementCount) fill(body, properties(below, schemas)); } }, h('summary', null, head), more, body);
+    const details = h('details', { ontoggle: () => { if (details.open && !body.childElementCount) fill(body, properties(below, schemas)); } }, h('summary', null, head, more), body);
     return h('li', null, details);
   }));
 }

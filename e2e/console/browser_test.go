@@ -134,9 +134,23 @@ func (b *browser) text() (text string) {
 	return text
 }
 
-// until waits until an expression is true in the page.
+// until waits until an expression is true in the page; one that throws is not yet true.
 func until(format string, args ...any) chromedp.Action {
-	return chromedp.Poll(fmt.Sprintf(format, args...), nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))
+	expression := fmt.Sprintf(format, args...)
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		for {
+			var is bool
+			err := chromedp.Evaluate("!!("+expression+")", &is).Do(ctx)
+			if is && err == nil {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%s: %w", expression, errors.Join(ctx.Err(), err))
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	})
 }
 
 // reads waits until the text of the first element of a selector contains a text.

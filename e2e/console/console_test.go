@@ -88,15 +88,15 @@ func TestConsole(t *testing.T) {
 
 	b.do(t, show("#/new"), chromedp.WaitVisible(".editor textarea"), write(gadgets), chromedp.Click("#save"),
 		reads(".result", "gadgets.shop.example.com applied"),
-		until(`[...document.querySelectorAll('#resources a')].some(a => a.innerText === 'gadgets')`))
+		until(`[...document.querySelectorAll('#resources a')].some(a => a.textContent === 'gadgets')`))
 
 	b.do(t, show("#/new?gv=shop.example.com/v1&kind=Gadget&ns=default"), reads("#title", "Apply"), until(`document.querySelector('.editor textarea').value.includes('Gadget')`),
 		write(fmt.Sprintf(gadget, "eleven")), chromedp.Click("#save"),
-		reads(".mark[data-line=\"7\"]", "must be of type integer"),
+		reads(".mark[data-line=\"7\"]", "expected numeric"),
 		write(fmt.Sprintf(gadget, "11")), chromedp.Click("#save"),
 		reads(".mark[data-line=\"7\"]", "less than or equal to 10"),
 		write(strings.Replace(fmt.Sprintf(gadget, "3"), "size", "sise", 1)), chromedp.Click("#save"),
-		reads(".mark[data-line=\"7\"]", "spec.sise"),
+		reads(".mark[data-line=\"7\"]", "not declared in schema"),
 		write(fmt.Sprintf(gadget, "3")), chromedp.Click("#save"), reads(".result", "alpha applied"))
 
 	b.do(t, show("#/r/shop.example.com/v1/gadgets"), reads(".rows .row", "alpha"))

@@ -2,11 +2,15 @@ package console
 
 import (
 	"fmt"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
+	"k8s.io/client-go/rest"
 
 	"triplane/console"
+	"triplane/e2e/harness"
 )
 
 const deployment = `apiVersion: apps/v1
@@ -50,6 +54,7 @@ func TestScreenshots(t *testing.T) {
 	b.picture(t, "signin")
 	b.do(t, visit(address(s)+console.Path, signIn("admin-token")), reads(".user", "boss"), reads(".figures", "Memory"),
 		chromedp.SetValue("#path", "/apis/shop.example.com/v1/gadgets"), chromedp.Click(".ask button"), reads("#answer", "apiextensions-apiserver answers"))
+	traffic(t, s)
 	b.do(t, until(`(document.querySelector('.node[data-server="kube-apiserver"] polyline').getAttribute('points') ?? '').split(' ').length > 2`))
 	b.picture(t, "chain")
 	b.do(t, show("#/r/core/v1/configmaps?ns=many"), reads("#state", "60"))
@@ -66,7 +71,7 @@ func TestScreenshots(t *testing.T) {
 	b.picture(t, "schema-dark")
 	b.do(t, size(390, 800, false))
 	for _, fragment := range []string{"#/", "#/r/core/v1/configmaps?ns=many", "#/o/apps/v1/deployments/default/checkout", "#/access", "#/apis", "#/new"} {
-		b.do(t, show(fragment), until(`document.querySelector('main .view')?.childElementCount > 0`), until(`document.documentElement.scrollWidth <= 390`))
+		b.do(t, show(fragment), until(`document.querySelector('main .view')?.childElementCount > 0`), until(`document.documentElement.scrollWidth <= 390 && document.querySelector('main').scrollWidth <= document.querySelector('main').clientWidth`))
 		b.picture(t, "narrow"+fmt.Sprint(len(fragment)))
 	}
 	b.do(t, show("#/access"), reads(".view", "Your rules"), size(1360, 860, false))
@@ -74,4 +79,29 @@ func TestScreenshots(t *testing.T) {
 	b.do(t, visit(address(s)+console.SwaggerPath, signIn("admin-token")), until(`document.querySelectorAll('.opblock-tag-section').length > 0`))
 	b.picture(t, "swagger")
 	b.quiet(t)
+}
+
+// traffic gives the chain something to show, where somebody wants pictures.
+func traffic(t *testing.T, s *harness.Server) {
+	t.Helper()
+	if os.Getenv("SCREENSHOTS") == "" {
+		return
+	}
+	client, err := rest.HTTPClientFor(s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{"/api/v1/namespaces/many/configmaps?limit=20", "/api/v1/namespaces/default/pods", "/apis/shop.example.com/v1/gadgets", "/version", "/apis/hidden.example.com/v1/things", "/nothing/here"}
+	weights := []int{9, 12, 7, 3, 1, 1}
+	for round, end := 0, time.Now().Add(40*time.Second); time.Now().Before(end); round++ {
+		for i, path := range paths {
+			for range max(0, weights[i]+round%7-3) {
+				resp, err := client.Get(address(s) + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+			}
+		}
+	}
 }

@@ -84,7 +84,7 @@ func TestFilesOfTheConsole(t *testing.T) {
 		}
 	}
 	for path, code := range map[string]int{
-		"/console": 301, "/swagger-ui": 301, "/console/nothing": 404, "/console/../api": 401, "/console/assets/app.js": 404, "/swagger-ui/swagger-ui-bundle.js.gz": 404,
+		"/console": 301, "/swagger-ui": 301, "/console/nothing": 404, "/console/../api": 404, "/console/assets/app.js": 404, "/swagger-ui/swagger-ui-bundle.js.gz": 404,
 		"/console/app.js/": 404, "/debug/chain": 401, "/debug/console/token": 401, "/api": 401,
 	} {
 		if resp := ask(t, s, http.MethodGet, path, nil); resp.StatusCode != code {
@@ -132,7 +132,7 @@ func TestOtherSites(t *testing.T) {
 	t.Cleanup(evil.Close)
 	b := open(t)
 	var results map[string]string
-	b.do(t, visit(evil.URL, ""), until(`Object.keys(window.results).length === 4`), chromedp.Evaluate(`window.results`, &results))
+	b.do(t, visit(evil.URL, ""), until(`Object.keys(window.results ?? {}).length === 4`), chromedp.Evaluate(`window.results`, &results))
 	for name, want := range map[string]string{"read": "blocked", "create": "opaque0", "delete": "blocked", "socket": "blocked"} {
 		if results[name] != want {
 			t.Errorf("%s by another site: %s", name, results[name])

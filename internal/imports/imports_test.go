@@ -21,7 +21,7 @@ var allowed = map[string][]string{
 	"apiserver":     {"generic", "internal"},
 	"console":       {"generic", "internal"},
 	"internal":      {},
-	"e2e":           {"generic", "internal", "cmd"},
+	"e2e":           {"generic", "internal", "cmd", "console"},
 	"hack":          {"generic"},
 	"deploy":        {},
 	"testserver":    {"internal", "cmd"},
