@@ -117,10 +117,15 @@ const maxEntries = 1000
 
 func tooMany(entries []metav1.ManagedFieldsEntry) bool { return len(entries) > maxEntries }
 
-// malformed reports sets that are no JSON, at which the library panics. Protobuf can bring them.
+// malformed reports sets that are no JSON, or begin with white space, at which the library
+// panics. Protobuf can bring them.
 func malformed(entries []metav1.ManagedFieldsEntry) bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
-		return e.FieldsV1 != nil && !json.Valid(e.FieldsV1.GetRawBytes())
+		if e.FieldsV1 == nil {
+			return false
+		}
+		raw := e.FieldsV1.GetRawBytes()
+		return len(raw) == 0 || raw[0] <= ' ' || !json.Valid(raw)
 	})
 }
 

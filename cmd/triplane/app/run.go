@@ -13,6 +13,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"triplane/console"
 	"triplane/generic/egress"
 	"triplane/generic/filters"
 	"triplane/generic/flowcontrol"
@@ -183,9 +184,11 @@ func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Audit.ApplyTo(c, selector); err != nil {
+	shown := newConsole(o)
+	if err := o.Audit.ApplyTo(c, selector, shown.auditors()...); err != nil {
 		return nil, err
 	}
+	shown.configure(c)
 	outermost, err := p.build()
 	if err != nil {
 		if c.Audit != nil {
@@ -197,6 +200,7 @@ func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener
 		// Who may read it holds all Secrets: no role but the administrator's has it.
 		outermost.Handler.NonGoRestfulMux.UnlistedHandle(filters.SnapshotPath, handler)
 	}
+	shown.install(outermost)
 	var prepared *server.PreparedServer
 	if err := p.makeControllers(outermost, func() <-chan struct{} { return prepared.HooksDone() }); err != nil {
 		return nil, err
@@ -231,8 +235,14 @@ func (s *Server) greet(out io.Writer, took time.Duration) {
 	fmt.Fprintf(&b, "Triplane serves the Kubernetes API on %s (ready after %v)\n", s.url(), took.Round(time.Millisecond))
 	if o.Etcd.Embedded() {
 		fmt.Fprintf(&b, "  data        %s\n", o.DataDir)
+		if peer := s.store.EtcdClient(); peer != "" {
+			fmt.Fprintf(&b, "  etcd        %s\n", peer)
+		}
 	} else {
 		fmt.Fprintf(&b, "  etcd        %v\n", o.Etcd.Servers)
+	}
+	if o.console() {
+		fmt.Fprintf(&b, "  console     %s%s\n", s.url(), console.Path)
 	}
 	if s.kubeconfig == "" {
 		return
