@@ -108,8 +108,9 @@ func (v *checker) seccomp(s *corev1.SeccompProfile, path *field.Path) {
 	}
 	if s.Type == "" {
 		v.add(field.Required(path.Child("type"), "type is required when seccompProfile is set"))
+	} else {
+		oneOfOrEmpty(v, s.Type, path.Child("type"), corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 	}
-	oneOfOrEmpty(v, s.Type, path.Child("type"), corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 	local := path.Child("localhostProfile")
 	switch {
 	case s.Type == corev1.SeccompProfileTypeLocalhost && s.LocalhostProfile == nil:
