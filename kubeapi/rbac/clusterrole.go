@@ -31,7 +31,7 @@ func clusterRoleKind(g *guard) registry.Kind[*rbacv1.ClusterRole] {
 			},
 			BeginUpdate: func(ctx context.Context, r, old *rbacv1.ClusterRole, _ bool) (func(context.Context, bool), error) {
 				same := !check.Differs(r.Rules, old.Rules) && !check.Differs(r.AggregationRule, old.AggregationRule)
-				if metadataOnly(r, old, same) {
+				if metadataOnly(ctx, r, old, same) {
 					return done, nil
 				}
 				return done, grantClusterRole(ctx, g, r, aggregates(r) || aggregates(old))

@@ -36,7 +36,7 @@ func clusterRoleBindingKind(g *guard) registry.Kind[*rbacv1.ClusterRoleBinding] 
 			},
 			BeginUpdate: func(ctx context.Context, b, old *rbacv1.ClusterRoleBinding, _ bool) (func(context.Context, bool), error) {
 				same := b.RoleRef == old.RoleRef && !check.Differs(b.Subjects, old.Subjects)
-				if metadataOnly(b, old, same) {
+				if metadataOnly(ctx, b, old, same) {
 					return done, nil
 				}
 				return done, g.grantBinding(ctx, "clusterrolebindings", b, b.RoleRef)

@@ -152,9 +152,13 @@ func forbidden(plural, name string, err error) error {
 func done(context.Context, bool) {}
 
 // metadataOnly reports whether an update changes no more than what garbage
-// collection needs to delete the object; it may change nothing at all.
-func metadataOnly(obj, old metav1.Object, same bool) bool {
-	return same && !check.Differs(obj.GetLabels(), old.GetLabels()) && !check.Differs(obj.GetAnnotations(), old.GetAnnotations())
+// collection needs to delete the object. A patch may change nothing at all; what
+// replaces the object leaves out what only the server writes, and is a change.
+func metadataOnly(ctx context.Context, obj, old metav1.Object, same bool) bool {
+	info := request.InfoFrom(ctx)
+	return same && !check.Differs(obj.GetLabels(), old.GetLabels()) && !check.Differs(obj.GetAnnotations(), old.GetAnnotations()) &&
+		(info != nil && info.Verb == "patch" ||
+			check.Differs(obj.GetOwnerReferences(), old.GetOwnerReferences()) || check.Differs(obj.GetFinalizers(), old.GetFinalizers()))
 }
 
 func joined(values []string) string { return strings.Join(values, ", ") }

@@ -30,7 +30,7 @@ func roleKind(g *guard) registry.Kind[*rbacv1.Role] {
 				return done, g.grantRole(ctx, "roles", r, r.Rules)
 			},
 			BeginUpdate: func(ctx context.Context, r, old *rbacv1.Role, _ bool) (func(context.Context, bool), error) {
-				if metadataOnly(r, old, !check.Differs(r.Rules, old.Rules)) {
+				if metadataOnly(ctx, r, old, !check.Differs(r.Rules, old.Rules)) {
 					return done, nil
 				}
 				return done, g.grantRole(ctx, "roles", r, r.Rules)

@@ -37,7 +37,7 @@ func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {
 			},
 			BeginUpdate: func(ctx context.Context, b, old *rbacv1.RoleBinding, _ bool) (func(context.Context, bool), error) {
 				same := b.RoleRef == old.RoleRef && !check.Differs(b.Subjects, old.Subjects)
-				if metadataOnly(b, old, same) {
+				if metadataOnly(ctx, b, old, same) {
 					return done, nil
 				}
 				return done, g.grantBinding(ctx, "rolebindings", inNamespace(ctx, b), b.RoleRef)
