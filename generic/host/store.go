@@ -33,8 +33,11 @@ type Store struct {
 	providers *encryption.Providers
 	// failed is closed when the storage stopped by itself; nil where it cannot.
 	failed <-chan struct{}
+	why    func() error // after failed
 	// collectors are the embedded etcd's metrics, and those of calls to other ones.
 	collectors []prometheus.Collector
+	// peer is how etcd's own tools reach the embedded etcd; "" where they cannot.
+	peer string
 	// snapshots are those of the embedded etcd; nil without one.
 	snapshots *snapshots
 }
@@ -76,12 +79,15 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		if err != nil {
 			return nil, err
 		}
-		s.failed, s.collectors = server.Done(), append(s.collectors, server.Collectors()...)
+		s.failed, s.why, s.collectors = server.Done(), server.Err, append(s.collectors, server.Collectors()...)
 		s.snapshots = &snapshots{server: server, dir: o.SnapshotDir, interval: o.SnapshotInterval, keep: o.SnapshotRetention}
 		if o.SnapshotDir == "" {
 			s.snapshots.dir = filepath.Join(dataDir, "snapshots")
 		}
 		s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
+		if s.peer, err = servePeer(ctx, server, o, filepath.Join(dataDir, "pki", "etcd")); err != nil {
+			return nil, fmt.Errorf("--embedded-etcd-listen: %w", err)
+		}
 	default:
 		if s.cluster, err = dial(ctx, o, o.Servers, calls); err != nil {
 			return nil, err

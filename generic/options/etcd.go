@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -54,6 +55,9 @@ type Etcd struct {
 	EmbeddedQuotaBytes          int64
 	EmbeddedSnapshotCount       uint64
 	EmbeddedAutoDefragmentation bool
+	// EmbeddedListen is where the embedded etcd serves its client API: https:// and a loopback
+	// address, or unix:// and a path; "" is nowhere.
+	EmbeddedListen string
 	// SnapshotInterval is how often a snapshot of the embedded etcd is made, 0 never;
 	// SnapshotRetention how many are kept, and SnapshotDir where: "" is below the data directory.
 	SnapshotInterval  time.Duration
@@ -142,6 +146,9 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"After how many writes the embedded etcd cuts its log: a start reads again what is in it.")
 	fs.BoolVar(&o.EmbeddedAutoDefragmentation, "embedded-etcd-auto-defragmentation", o.EmbeddedAutoDefragmentation,
 		"Write the database file of the embedded etcd anew when more than half of it, and of 64 MiB, is free. Requests wait meanwhile.")
+	fs.StringVar(&o.EmbeddedListen, "embedded-etcd-listen", o.EmbeddedListen,
+		"Where the embedded etcd serves etcd's client API, for etcdctl and its like: https://127.0.0.1:2379 (a loopback address, with client certificates from DATA/pki/etcd) "+
+			"or unix:///run/etcd.sock (for this user). Who has it reads and writes everything, past authorization and admission. If blank, it is not served.")
 	fs.DurationVar(&o.SnapshotInterval, "snapshot-interval", o.SnapshotInterval, "How often a snapshot of the embedded etcd is made. 0 makes none.")
 	fs.IntVar(&o.SnapshotRetention, "snapshot-retention", o.SnapshotRetention, "How many of the snapshots of --snapshot-interval are kept.")
 	fs.StringVar(&o.SnapshotDir, "snapshot-dir", o.SnapshotDir, "Where the snapshots of --snapshot-interval are kept. If blank, in the folder snapshots of --data-dir.")
@@ -191,12 +198,30 @@ func (o *Etcd) validateEmbedded() []error {
 	if o.SnapshotInterval < 0 || o.SnapshotRetention < 1 {
 		errs = append(errs, fmt.Errorf("--snapshot-interval cannot be negative, and --snapshot-retention must be at least 1"))
 	}
+	if _, _, err := o.ListenAddress(); err != nil {
+		errs = append(errs, fmt.Errorf("--embedded-etcd-listen: %w", err))
+	}
 	defaults := NewEtcd()
 	if !o.Embedded() && (o.EmbeddedQuotaBytes != defaults.EmbeddedQuotaBytes || o.EmbeddedSnapshotCount != defaults.EmbeddedSnapshotCount ||
-		!o.EmbeddedAutoDefragmentation || o.SnapshotInterval > 0) {
+		!o.EmbeddedAutoDefragmentation || o.EmbeddedListen != "" || o.SnapshotInterval > 0) {
 		errs = append(errs, fmt.Errorf("--embedded-etcd-… and --snapshot-interval are of no use with --etcd-servers"))
 	}
 	return errs
+}
+
+// ListenAddress is EmbeddedListen as package net has it; blank where there is none.
+func (o *Etcd) ListenAddress() (network, address string, err error) {
+	if o.EmbeddedListen == "" {
+		return "", "", nil
+	}
+	if path, is := strings.CutPrefix(o.EmbeddedListen, "unix://"); is && filepath.IsAbs(path) {
+		return "unix", path, nil
+	}
+	address, is := strings.CutPrefix(o.EmbeddedListen, "https://")
+	if !is || embedded.Loopback(address) != nil {
+		return "", "", fmt.Errorf("%q is neither https:// with a loopback address and a port, such as https://127.0.0.1:2379, nor unix:// with an absolute path", o.EmbeddedListen)
+	}
+	return "tcp", address, nil
 }
 
 // EmbeddedConfig is that of an embedded etcd in a directory.
