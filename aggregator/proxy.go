@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/apimachinery/pkg/util/proxy"
@@ -48,6 +49,7 @@ type proxyHandler struct {
 	mark     func(out *http.Request)
 	answered func(r *http.Request, code int)
 	target   atomic.Pointer[target]
+	traffic  traffic
 }
 
 // update points the handler to an APIService as it is now. It must not be called
@@ -131,6 +133,7 @@ func (h *proxyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // forward proxies a plain request, streaming the answer.
 func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target, host *url.URL, u *user.Info) {
+	sent := time.Now()
 	p := &httputil.ReverseProxy{
 		Transport:     egress.CheckCertificates(t.plain, h.certificates),
 		FlushInterval: -1,
@@ -148,11 +151,13 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			h.note(r, http.StatusServiceUnavailable)
+			h.traffic.answered(time.Since(sent), r.Context().Err() == nil)
 			proxyError(w, r, err)
 		},
 	}
 	p.ModifyResponse = func(resp *http.Response) error {
 		h.note(r, resp.StatusCode)
+		h.traffic.answered(time.Since(sent), resp.StatusCode >= http.StatusInternalServerError)
 		// What the remote server does not know is no resource.
 		if resp.StatusCode < http.StatusBadRequest {
 			request.MarkServed(r.Context())
