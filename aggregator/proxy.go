@@ -19,6 +19,7 @@ import (
 	"triplane/generic/egress"
 	"triplane/generic/metrics"
 	"triplane/generic/request"
+	"triplane/generic/tracing"
 )
 
 // target is where an APIService's requests go: immutable, replaced as the
@@ -145,6 +146,7 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 			if state := request.StateFrom(r.Context()); state != nil && state.AuditID != "" {
 				pr.Out.Header.Set("Audit-Id", state.AuditID)
 			}
+			tracing.Inject(r.Context(), pr.Out.Header)
 			h.prepare(pr.Out)
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {

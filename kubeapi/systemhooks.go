@@ -47,20 +47,22 @@ func (s *Server) leaveEndpoints() error {
 	defer cancel()
 	var errs []error
 	if s.peer != nil {
-		errs = append(errs, unlessFull(s.peer.Leave(ctx)))
+		errs = append(errs, unlessAway(s.peer.Leave(ctx)))
 	}
 	if s.endpoint != nil {
-		errs = append(errs, unlessFull(s.endpoint.Leave(ctx)))
+		errs = append(errs, unlessAway(s.endpoint.Leave(ctx)))
 	}
 	return errors.Join(errs...)
 }
 
-// unlessFull drops the error of a store without room: a stop is as good without the write, since
-// what was to be removed expires.
-func unlessFull(err error) error {
-	if errors.Is(err, storage.ErrNoSpace) {
-		klog.InfoS("The store is full, the server's address stays until it expires", "err", err)
-		return nil
+// unlessAway drops the error of a store that has no room or does not answer: a stop is as good
+// without the write, since what was to be removed expires.
+func unlessAway(err error) error {
+	for _, away := range []error{storage.ErrNoSpace, storage.ErrUnavailable, storage.ErrStopped, context.DeadlineExceeded} {
+		if errors.Is(err, away) {
+			klog.InfoS("The store does not take the end of the server, its address stays until it expires", "err", err)
+			return nil
+		}
 	}
 	return err
 }

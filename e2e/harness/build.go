@@ -15,6 +15,8 @@ type Programs struct {
 	Triplane, Kubectl, Etcd string
 	// SampleAPIServer is that of Kubernetes, OwnSampleAPIServer cmd/sample-apiserver.
 	SampleAPIServer, OwnSampleAPIServer string
+	// Forgetful has the kernel ask about syncs (Disk).
+	Forgetful string
 }
 
 // kubectlVersion is linked into kubectl as its version: without one, it refuses to
@@ -42,11 +44,13 @@ func build() (Programs, error) {
 		Triplane: filepath.Join(bin, "triplane"), Kubectl: filepath.Join(bin, "kubectl"),
 		Etcd: filepath.Join(bin, "etcd"), SampleAPIServer: filepath.Join(bin, "sample-apiserver"),
 		OwnSampleAPIServer: filepath.Join(bin, "triplane-sample-apiserver"),
+		Forgetful:          filepath.Join(bin, "forgetful"),
 	}
 	tools := filepath.Join(e2e, "tools")
 	for _, b := range []struct{ dir, out, pkg string }{
 		{filepath.Dir(e2e), p.Triplane, "./cmd/triplane"},
 		{filepath.Dir(e2e), p.OwnSampleAPIServer, "./cmd/sample-apiserver"},
+		{filepath.Dir(e2e), p.Forgetful, "./e2e/harness/forgetful"},
 		{tools, p.Kubectl, "./kubectl"},
 		{tools, p.Etcd, "go.etcd.io/etcd/server/v3"},
 		{tools, p.SampleAPIServer, "k8s.io/sample-apiserver"},

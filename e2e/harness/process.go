@@ -26,7 +26,13 @@ type Process struct {
 // what it wrote.
 func startProcess(t testing.TB, program string, args ...string) *Process {
 	t.Helper()
-	p := &Process{cmd: exec.Command(program, args...), exited: make(chan struct{})}
+	return startCommand(t, exec.Command(program, args...))
+}
+
+// startCommand is startProcess of a command that was prepared.
+func startCommand(t testing.TB, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{cmd: cmd, exited: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -38,7 +44,7 @@ func startProcess(t testing.TB, program string, args ...string) *Process {
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			t.Logf("%s printed:\n%s", program, tail(p.output.String(), 8000))
+			t.Logf("%s printed:\n%s", cmd.Path, tail(p.output.String(), 8000))
 		}
 	})
 	return p
@@ -54,6 +60,14 @@ func (p *Process) Output() string { return p.output.String() }
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Signal(syscall.SIGKILL) // or it has ended already
 	<-p.exited
+}
+
+// Pause has the process answer nothing; it can only be killed then.
+func (p *Process) Pause(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Terminate asks the process to end and returns how it did.

@@ -28,6 +28,7 @@ type Server struct {
 	Config *rest.Config
 
 	args []string
+	disk *Disk
 }
 
 // Start builds and starts the server with extra flags and waits until it is
@@ -35,6 +36,15 @@ type Server struct {
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := prepare(t, args)
+	s.Restart(t)
+	return s
+}
+
+// StartOn is Start for a server whose files are on a disk.
+func StartOn(t testing.TB, disk *Disk, args ...string) *Server {
+	t.Helper()
+	s := prepare(t, args)
+	s.disk = disk
 	s.Restart(t)
 	return s
 }
@@ -74,7 +84,13 @@ func (s *Server) Restart(t testing.TB) {
 func (s *Server) start(t testing.TB) {
 	t.Helper()
 	args := append([]string{"--data-dir", s.DataDir, "--secure-port", strconv.Itoa(s.Port), "--bind-address", "127.0.0.1"}, s.args...)
-	s.Process = startProcess(t, s.Programs.Triplane, args...)
+	if s.disk == nil {
+		s.Process = startProcess(t, s.Programs.Triplane, args...)
+		return
+	}
+	cmd, started := s.disk.command(t, s.Programs.Triplane, args)
+	s.Process = startCommand(t, cmd)
+	started()
 }
 
 // WaitReady waits until the server is ready.
@@ -155,16 +171,22 @@ func (s *Server) TryKubectl(t testing.TB, stdin string, args ...string) (string,
 // StartEtcd starts an etcd process and returns its client URL.
 func StartEtcd(t testing.TB) string {
 	t.Helper()
+	client, _ := StartEtcdIn(t, t.TempDir())
+	return client
+}
+
+// StartEtcdIn is StartEtcd with a data directory, and returns the process, too.
+func StartEtcdIn(t testing.TB, dir string) (string, *Process) {
+	t.Helper()
 	p, err := Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := fmt.Sprintf("http://127.0.0.1:%d", FreePort(t))
 	peer := fmt.Sprintf("http://127.0.0.1:%d", FreePort(t))
-	startProcess(t, p.Etcd, "--data-dir", t.TempDir(), "--log-level", "error",
+	return client, startProcess(t, p.Etcd, "--data-dir", dir, "--log-level", "error",
 		"--listen-client-urls", client, "--advertise-client-urls", client,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
-	return client
 }
 
 // StartProgram runs any program until the test ends.

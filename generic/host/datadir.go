@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"k8s.io/klog/v2"
+
+	"triplane/internal/durable"
 )
 
 // DataDir is the data directory, held by this process until release.
@@ -18,7 +20,7 @@ var ErrDataDirInUse = errors.New("in use by another triplane")
 
 // HoldDataDir creates the directory and takes it; ErrDataDirInUse where another process has it.
 func HoldDataDir(dir string) (*DataDir, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	for _, held := range []string{dir, filepath.Join(dir, "pki"), filepath.Join(dir, "etcd")} {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"triplane/generic/pki"
+	"triplane/internal/durable"
 )
 
 // Kubeconfig is an administrator's way to a server.
@@ -45,7 +45,7 @@ func WriteKubeconfig(path string, k Kubeconfig) error {
 	if old, err := os.ReadFile(path); err == nil && string(old) == string(content) {
 		return os.Chmod(path, 0o600)
 	}
-	if err := pki.WriteFile(path, content, 0o600); err != nil {
+	if err := durable.WriteFile(path, content, 0o600); err != nil {
 		return fmt.Errorf("admin kubeconfig: %w", err)
 	}
 	return nil

@@ -3,8 +3,10 @@ package host
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,15 +77,52 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// containerMemory is the limit in bytes of the control group that the process is
-// alone in, 0 where there is none.
-func containerMemory() int64 {
-	b, err := os.ReadFile("/sys/fs/cgroup/memory.max")
+// containerMemory is the limit in bytes of the process's control groups, 0 where there is none.
+func containerMemory() int64 { return memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup") }
+
+// memoryLimit is the smallest limit of the groups that a file names (cgroups(7)), and of those above
+// them. In a container the file may name groups that are not mounted there: the limit is that of
+// the uppermost one then.
+func memoryLimit(groups, root string) int64 {
+	b, err := os.ReadFile(groups)
+	if err != nil {
+		return 0
+	}
+	limit := int64(0)
+	for line := range strings.Lines(string(b)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		dir, name := root, "memory.max"
+		if controllers := strings.Split(fields[1], ","); slices.Contains(controllers, "memory") {
+			dir, name = filepath.Join(root, "memory"), "memory.limit_in_bytes" // version 1
+		} else if fields[1] != "" {
+			continue
+		}
+		for group := filepath.Clean("/" + fields[2]); ; group = filepath.Dir(group) {
+			if n := readLimit(filepath.Join(dir, group, name)); n > 0 && (limit == 0 || n < limit) {
+				limit = n
+			}
+			if group == "/" {
+				break
+			}
+		}
+	}
+	return limit
+}
+
+// unlimited is from where on a limit of version 1 is none.
+const unlimited = 1 << 60
+
+// readLimit is the limit in a file, 0 where there is none.
+func readLimit(path string) int64 {
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return 0
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-	if err != nil { // "max"
+	if err != nil || n >= unlimited { // or "max"
 		return 0
 	}
 	return n

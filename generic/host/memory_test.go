@@ -1,6 +1,44 @@
 package host
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestMemoryLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		groups string
+		files  map[string]string
+		want   int64
+	}{
+		"none":                {"0::/\n", nil, 0},
+		"version 2":           {"0::/system.slice/triplane.service\n", map[string]string{"system.slice/triplane.service/memory.max": "max", "system.slice/memory.max": "2000"}, 2000},
+		"version 2, its own":  {"0::/a/b\n", map[string]string{"a/memory.max": "2000", "a/b/memory.max": "1000"}, 1000},
+		"version 2, mounted":  {"0::/../elsewhere\n", map[string]string{"memory.max": "3000"}, 3000},
+		"version 1":           {"9:name=systemd:/\n4:cpu,memory:/docker/x\n", map[string]string{"memory/docker/x/memory.limit_in_bytes": "4000", "memory/memory.limit_in_bytes": "9223372036854771712"}, 4000},
+		"version 1, mounted":  {"4:memory:/docker/x\n0::/\n", map[string]string{"memory/memory.limit_in_bytes": "5000"}, 5000},
+		"version 1, no limit": {"4:memory:/\n", map[string]string{"memory/memory.limit_in_bytes": "9223372036854771712"}, 0},
+	} {
+		root := t.TempDir()
+		groups := filepath.Join(root, "self")
+		if err := os.WriteFile(groups, []byte(c.groups), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for file, content := range c.files {
+			path := filepath.Join(root, "fs", file)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(content+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := memoryLimit(groups, filepath.Join(root, "fs")); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
 
 func TestSettlerWaitsForQuietAfterWork(t *testing.T) {
 	var s settler

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -32,23 +33,38 @@ func Run(ctx context.Context, prepared *server.PreparedServer, st *Store, undo C
 
 func (r *Running) run(ctx context.Context, st *Store, undo Cleanup) {
 	defer close(r.done)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if st.failed != nil {
-		worker.Go(func() {
-			select {
-			case <-st.failed:
-				cancel(errors.New("the embedded etcd stopped"))
-			case <-ctx.Done():
-			}
-		})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	worker.Go(func() {
+		err := worker.Try(func() error { return r.PreparedServer.Run(ctx) })
+		undo.Run() // which stops the storage, if it has not stopped by itself
+		ended <- err
+	})
+	select {
+	case r.err = <-ended:
+		return
+	case <-st.failed:
 	}
-	r.err = worker.Try(func() error { return r.PreparedServer.Run(ctx) })
-	if cause := context.Cause(ctx); r.err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
-		r.err = cause
+	asked := ctx.Err() != nil
+	cancel()
+	if err := st.why(); err != nil {
+		r.err = fmt.Errorf("the embedded etcd failed: %w", err)
+		select {
+		case err := <-ended:
+			klog.V(2).InfoS("The server has ended after its storage", "err", err)
+		case <-time.After(failureWithin):
+		}
+		return
 	}
-	undo.Run()
+	if r.err = <-ended; r.err == nil && !asked {
+		r.err = errors.New("the embedded etcd stopped")
+	}
 }
+
+// failureWithin is how long a server may take to end whose storage has failed. Requests that wait for
+// it may wait for ever.
+const failureWithin = 5 * time.Second
 
 // AwaitReady returns when all post-start hooks have returned: from then on /readyz
 // passes, as long as etcd answers.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/generic/storage/embedded"
+	"triplane/internal/durable"
 )
 
 // snapshots are those that a running server makes of its embedded store.
@@ -82,7 +83,7 @@ func (s *snapshots) latest() time.Time {
 
 // make makes one, and removes those that are too many.
 func (s *snapshots) make() error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
 	name := filepath.Join(s.dir, "snapshot-"+time.Now().UTC().Format("20060102T150405.000Z")+".db")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -39,6 +40,11 @@ type Etcd struct {
 	DeleteCollectionWorkers int
 	InitializationTimeout   time.Duration
 	EventTTL                time.Duration
+	// WatchCache lets lists of any version (resourceVersion=0) be whole, whatever limit they
+	// have; what else depends on it at kube-apiserver is always on.
+	WatchCache bool
+	// MediaType is how built-in kinds are stored, application/json or protobuf's.
+	MediaType string
 	// CountPollPeriod and SizePollInterval are how long /metrics shows the same count of
 	// objects that are in no cache, and the same sizes of databases; 0 shows none.
 	CountPollPeriod, SizePollInterval time.Duration
@@ -49,6 +55,9 @@ type Etcd struct {
 	EmbeddedQuotaBytes          int64
 	EmbeddedSnapshotCount       uint64
 	EmbeddedAutoDefragmentation bool
+	// EmbeddedListen is where the embedded etcd serves its client API: https:// and a loopback
+	// address, or unix:// and a path; "" is nowhere.
+	EmbeddedListen string
 	// SnapshotInterval is how often a snapshot of the embedded etcd is made, 0 never;
 	// SnapshotRetention how many are kept, and SnapshotDir where: "" is below the data directory.
 	SnapshotInterval  time.Duration
@@ -61,6 +70,12 @@ type Etcd struct {
 
 // defaultCheckTimeout bounds health checks where no other time is given.
 const defaultCheckTimeout = 2 * time.Second
+
+// Media types of storage.
+const (
+	mediaProtobuf = "application/vnd.kubernetes.protobuf"
+	mediaJSON     = "application/json"
+)
 
 const (
 	// minQuota is somewhat more than an empty store takes.
@@ -80,6 +95,8 @@ func NewEtcd() *Etcd {
 		DeleteCollectionWorkers: 1,
 		InitializationTimeout:   time.Minute,
 		EventTTL:                time.Hour,
+		WatchCache:              true,
+		MediaType:               mediaProtobuf,
 		CountPollPeriod:         time.Minute,
 		SizePollInterval:        30 * time.Second,
 
@@ -105,6 +122,10 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"File with an EncryptionConfiguration, which says how resources are encrypted in etcd.")
 	fs.BoolVar(&o.EncryptionReload, "encryption-provider-config-automatic-reload", o.EncryptionReload,
 		"Use changes of --encryption-provider-config while serving. There is one health check for all KMS plugins then.")
+	fs.BoolVar(&o.WatchCache, "watch-cache", o.WatchCache,
+		"Answer lists of resourceVersion=0 whole, whatever limit they have. If false they have pages, which are consistent. Reads are from caches either way, and as fresh as they ask for.")
+	fs.Var(&oneOf{allowed: []string{mediaProtobuf, mediaJSON}, text: &o.MediaType}, "storage-media-type",
+		"How built-in kinds are stored from now on: application/vnd.kubernetes.protobuf or application/json. What is stored otherwise is read, and written anew when it changes.")
 	fs.DurationVar(&o.CompactionInterval, "etcd-compaction-interval", o.CompactionInterval,
 		"How often old revisions are dropped; one to two intervals of history are kept. 0 never drops any.")
 	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout, "How long etcd may take to answer for its health check. 0 is the default.")
@@ -125,6 +146,9 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"After how many writes the embedded etcd cuts its log: a start reads again what is in it.")
 	fs.BoolVar(&o.EmbeddedAutoDefragmentation, "embedded-etcd-auto-defragmentation", o.EmbeddedAutoDefragmentation,
 		"Write the database file of the embedded etcd anew when more than half of it, and of 64 MiB, is free. Requests wait meanwhile.")
+	fs.StringVar(&o.EmbeddedListen, "embedded-etcd-listen", o.EmbeddedListen,
+		"Where the embedded etcd serves etcd's client API, for etcdctl and its like: https://127.0.0.1:2379 (a loopback address, with client certificates from DATA/pki/etcd) "+
+			"or unix:///run/etcd.sock (for this user). Who has it reads and writes everything, past authorization and admission. If blank, it is not served.")
 	fs.DurationVar(&o.SnapshotInterval, "snapshot-interval", o.SnapshotInterval, "How often a snapshot of the embedded etcd is made. 0 makes none.")
 	fs.IntVar(&o.SnapshotRetention, "snapshot-retention", o.SnapshotRetention, "How many of the snapshots of --snapshot-interval are kept.")
 	fs.StringVar(&o.SnapshotDir, "snapshot-dir", o.SnapshotDir, "Where the snapshots of --snapshot-interval are kept. If blank, in the folder snapshots of --data-dir.")
@@ -174,12 +198,30 @@ func (o *Etcd) validateEmbedded() []error {
 	if o.SnapshotInterval < 0 || o.SnapshotRetention < 1 {
 		errs = append(errs, fmt.Errorf("--snapshot-interval cannot be negative, and --snapshot-retention must be at least 1"))
 	}
+	if _, _, err := o.ListenAddress(); err != nil {
+		errs = append(errs, fmt.Errorf("--embedded-etcd-listen: %w", err))
+	}
 	defaults := NewEtcd()
 	if !o.Embedded() && (o.EmbeddedQuotaBytes != defaults.EmbeddedQuotaBytes || o.EmbeddedSnapshotCount != defaults.EmbeddedSnapshotCount ||
-		!o.EmbeddedAutoDefragmentation || o.SnapshotInterval > 0) {
+		!o.EmbeddedAutoDefragmentation || o.EmbeddedListen != "" || o.SnapshotInterval > 0) {
 		errs = append(errs, fmt.Errorf("--embedded-etcd-… and --snapshot-interval are of no use with --etcd-servers"))
 	}
 	return errs
+}
+
+// ListenAddress is EmbeddedListen as package net has it; blank where there is none.
+func (o *Etcd) ListenAddress() (network, address string, err error) {
+	if o.EmbeddedListen == "" {
+		return "", "", nil
+	}
+	if path, is := strings.CutPrefix(o.EmbeddedListen, "unix://"); is && filepath.IsAbs(path) {
+		return "unix", path, nil
+	}
+	address, is := strings.CutPrefix(o.EmbeddedListen, "https://")
+	if !is || embedded.Loopback(address) != nil {
+		return "", "", fmt.Errorf("%q is neither https:// with a loopback address and a port, such as https://127.0.0.1:2379, nor unix:// with an absolute path", o.EmbeddedListen)
+	}
+	return "tcp", address, nil
 }
 
 // EmbeddedConfig is that of an embedded etcd in a directory.

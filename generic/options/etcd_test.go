@@ -17,6 +17,8 @@ func TestEmbeddedEtcdValidation(t *testing.T) {
 		"a cluster":          {func(o *Etcd) { o.Servers = []string{"http://127.0.0.1:2379"} }, ""},
 		"too small":          {func(o *Etcd) { o.EmbeddedQuotaBytes = 1 << 20 }, "--embedded-etcd-quota-bytes must be at least"},
 		"always cut":         {func(o *Etcd) { o.EmbeddedSnapshotCount = 1 }, "--embedded-etcd-snapshot-count must be between"},
+		"on all addresses":   {func(o *Etcd) { o.EmbeddedListen = "https://0.0.0.0:2379" }, "--embedded-etcd-listen: \"https://0.0.0.0:2379\" is neither"},
+		"without TLS":        {func(o *Etcd) { o.EmbeddedListen = "http://127.0.0.1:2379" }, "--embedded-etcd-listen"},
 		"none kept":          {func(o *Etcd) { o.SnapshotRetention = 0 }, "--snapshot-retention must be at least 1"},
 		"negative":           {func(o *Etcd) { o.SnapshotInterval = -1 }, "--snapshot-interval cannot be negative"},
 		"of no use":          {func(o *Etcd) { o.Servers, o.EmbeddedQuotaBytes = []string{"http://127.0.0.1:2379"}, 64<<20 }, "are of no use with --etcd-servers"},

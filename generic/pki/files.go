@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
+
+	"triplane/internal/durable"
 )
 
 // readPair returns certificates and key, nothing where one of the files does not
@@ -54,7 +55,7 @@ func writePair(certFile, keyFile string, cert *x509.Certificate, key crypto.Sign
 	if err := writeKey(keyFile, key); err != nil {
 		return err
 	}
-	return WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw}), 0o644)
+	return durable.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw}), 0o644)
 }
 
 func writeKey(name string, key crypto.Signer) error {
@@ -62,7 +63,7 @@ func writeKey(name string, key crypto.Signer) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(name, b, 0o600)
+	return durable.WriteFile(name, b, 0o600)
 }
 
 // ensureServiceAccountKey keeps the key that signs tokens, and its public half
@@ -96,28 +97,5 @@ func ensureServiceAccountKey(keyFile, pubFile string) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(pubFile, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), 0o644)
-}
-
-// WriteFile replaces a file at once: whoever reads it sees the old content or
-// the new, whole.
-func WriteFile(name string, content []byte, mode os.FileMode) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name()) // err says what went wrong
-		}
-	}()
-	if err := errors.Join(tmp.Chmod(mode), write(tmp, content), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
-}
-
-func write(f *os.File, content []byte) error {
-	_, err := f.Write(content)
-	return err
+	return durable.WriteFile(pubFile, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), 0o644)
 }

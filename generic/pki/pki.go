@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"triplane/internal/durable"
 )
 
 // Files are the paths of what Ensure keeps.
@@ -57,7 +59,7 @@ func In(dir string) Files {
 // Only one process may do so at a time.
 func Ensure(dir string, cfg Config) (Files, error) {
 	f := In(dir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return f, fmt.Errorf("key directory: %w", err)
 	}
 	ca, err := ensureAuthority(f.CACert, f.CAKey, "triplane-ca")
@@ -84,6 +86,28 @@ func Ensure(dir string, cfg Config) (Files, error) {
 	return f, ensureServiceAccountKey(f.ServiceAccountKey, f.ServiceAccountPub)
 }
 
+// StoreFiles are the paths of what EnsureStore keeps.
+type StoreFiles struct{ CACert, caKey, ServerCert, ServerKey, ClientCert, ClientKey string }
+
+// EnsureStore makes what is missing or due below dir for etcd's client API: an authority that is
+// nobody else's, since who has a certificate of it may do everything, and one each for the server, with
+// the names and addresses of cfg, and for clients.
+func EnsureStore(dir string, cfg Config) (StoreFiles, error) {
+	p := func(name string) string { return filepath.Join(dir, name) }
+	f := StoreFiles{p("ca.crt"), p("ca.key"), p("server.crt"), p("server.key"), p("client.crt"), p("client.key")}
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		return f, fmt.Errorf("key directory: %w", err)
+	}
+	ca, err := ensureAuthority(f.CACert, f.caKey, "triplane-etcd-ca")
+	if err != nil {
+		return f, err
+	}
+	if err := ca.ensure(f.ServerCert, f.ServerKey, serving(cfg)); err != nil {
+		return f, err
+	}
+	return f, ca.ensure(f.ClientCert, f.ClientKey, client("triplane-etcd-client"))
+}
+
 // EnsureServing makes a self-signed serving certificate and its key where neither
 // file exists, as for --cert-dir; files that are there stay as they are.
 func EnsureServing(certFile, keyFile string, cfg Config) error {
@@ -95,7 +119,7 @@ func EnsureServing(certFile, keyFile string, cfg Config) error {
 	case (noCert == nil) != (noKey == nil):
 		return fmt.Errorf("there is only one of %s and %s", certFile, keyFile)
 	}
-	if err := os.MkdirAll(filepath.Dir(certFile), 0o755); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(certFile), 0o755); err != nil {
 		return fmt.Errorf("certificate directory: %w", err)
 	}
 	key, err := newKey()

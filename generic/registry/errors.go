@@ -76,7 +76,7 @@ func writeError(err error) error {
 		return apierrors.NewInternalError(transform)
 	case errors.Is(err, storage.ErrNoSpace):
 		return noSpace()
-	case errors.Is(err, storage.ErrUnavailable):
+	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrStopped):
 		return apierrors.NewTimeoutError("storage did not answer, the request may have been completed", 0)
 	}
 	return err
@@ -93,7 +93,7 @@ func noSpace() error {
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusInsufficientStorage,
 		Reason:  "InsufficientStorage",
-		Message: "the store is full: objects can be read and deleted, but not written before some are deleted",
+		Message: "the store, or its disk, is full: objects can be read and deleted, but not written before there is room",
 	}}}
 }
 

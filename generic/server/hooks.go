@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	restclient "k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 )
 
 // HookContext is what a hook gets.
@@ -123,7 +124,8 @@ func (h PostStartHook) check() HealthChecker {
 func (h PostStartHook) run(ctx HookContext) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("post-start hook %q panicked: %v\n%s", h.Name, p, debug.Stack())
+			err = fmt.Errorf("post-start hook %q panicked: %v", h.Name, p)
+			klog.ErrorS(err, "A hook panicked", "stack", string(debug.Stack()))
 		}
 	}()
 	if err := h.Func(ctx); err != nil {
@@ -137,6 +139,7 @@ func (h PreShutdownHook) run() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("pre-shutdown hook %q panicked: %v", h.Name, p)
+			klog.ErrorS(err, "A hook panicked", "stack", string(debug.Stack()))
 		}
 	}()
 	if err := h.Func(); err != nil {

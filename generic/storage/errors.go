@@ -29,8 +29,9 @@ var (
 	ErrNoSpace = errors.New("storage: no room is left in the store")
 	// ErrTooSlow ends the watch of a client that does not keep up.
 	ErrTooSlow = errors.New("storage: watcher is too slow")
-	// ErrStopped ends a watch when its cache is dropped or shut down.
-	ErrStopped = errors.New("storage: cache stopped")
+	// ErrStopped ends a watch when its cache is dropped or shut down, and is what a backend
+	// answers that was closed.
+	ErrStopped = errors.New("storage: it has stopped")
 )
 
 // ConflictError says that a key was not at the expected revision.

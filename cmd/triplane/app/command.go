@@ -21,6 +21,7 @@ Usage:
   triplane snapshot …            saves, shows and restores snapshots of the embedded store
   triplane console [flags]       opens the console of a running server, signed in
   triplane status [flags]        shows how a running server does
+  triplane export|import FILE    moves objects between servers, stores and releases, as YAML
   triplane kubeconfig [flags]    writes the administrator's kubeconfig of a data directory, for clients elsewhere
 `
 

@@ -235,6 +235,9 @@ func (s *Server) greet(out io.Writer, took time.Duration) {
 	fmt.Fprintf(&b, "Triplane serves the Kubernetes API on %s (ready after %v)\n", s.url(), took.Round(time.Millisecond))
 	if o.Etcd.Embedded() {
 		fmt.Fprintf(&b, "  data        %s\n", o.DataDir)
+		if peer := s.store.EtcdClient(); peer != "" {
+			fmt.Fprintf(&b, "  etcd        %s\n", peer)
+		}
 	} else {
 		fmt.Fprintf(&b, "  etcd        %v\n", o.Etcd.Servers)
 	}

@@ -16,6 +16,7 @@ import (
 	"triplane/generic/filters"
 	"triplane/generic/host"
 	"triplane/generic/storage/embedded"
+	"triplane/internal/durable"
 )
 
 const snapshotUsage = `Snapshots of the embedded store, in etcd's own format.
@@ -74,7 +75,10 @@ func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writ
 		held, err := host.HoldDataDir(dir)
 		if err == nil {
 			defer held.Release()
-			return errors.Join(saveStopped(ctx, file, dir), showSnapshot(file, out))
+			if err := saveStopped(ctx, file, dir); err != nil {
+				return err
+			}
+			return showSnapshot(file, out)
 		}
 		if !errors.Is(err, host.ErrDataDirInUse) {
 			return err
@@ -85,7 +89,7 @@ func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writ
 	if err != nil {
 		return err
 	}
-	if err := embedded.WriteFile(file, func(w io.Writer) error { return fetchSnapshot(ctx, config, w) }); err != nil {
+	if err := durable.Write(file, 0o600, func(w io.Writer) error { return fetchSnapshot(ctx, config, w) }); err != nil {
 		return err
 	}
 	return showSnapshot(file, out)

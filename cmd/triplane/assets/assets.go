@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"triplane/internal/durable"
 )
 
 const (
@@ -57,26 +59,16 @@ func Write(dir string, out io.Writer) error {
 
 // copyProgram replaces target by a copy of a program, in one step: one that runs goes
 // on as it is.
-func copyProgram(source, target string) (err error) {
+func copyProgram(source, target string) error {
 	in, err := os.Open(source)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }() // it is read only
-	made, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*")
-	if err != nil {
+	return durable.Write(target, 0o755, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
 		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(made.Name()) // err says what went wrong
-		}
-	}()
-	_, err = io.Copy(made, in)
-	if err = errors.Join(err, made.Chmod(0o755), made.Close()); err != nil {
-		return err
-	}
-	return os.Rename(made.Name(), target)
+	})
 }
 
 // link replaces path by a symbolic link.

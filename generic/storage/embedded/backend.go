@@ -9,6 +9,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
+	"go.etcd.io/etcd/server/v3/lease"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.etcd.io/raft/v3"
 
@@ -24,6 +25,8 @@ type Backend struct {
 	revision *seen
 	gate     *gate
 	space    *space
+	// shared is whether others write, too.
+	shared atomic.Bool
 }
 
 var _ storage.Backend = (*Backend)(nil)
@@ -53,8 +56,18 @@ func (b *Backend) RunCompactor(ctx context.Context, interval time.Duration) {
 // Revision implements storage.Backend with the latest revision that any answer
 // has reported: no write has been acknowledged that is newer, since all are made
 // through this Backend. (The store's own revision would cost a read transaction,
-// which copies what is not committed to the disk file yet.)
-func (b *Backend) Revision(context.Context) (int64, error) { return b.revision.latest.Load(), nil }
+// which copies what is not committed to the disk file yet. It is asked where others
+// write, too.)
+func (b *Backend) Revision(context.Context) (int64, error) {
+	if !b.shared.Load() {
+		return b.revision.latest.Load(), nil
+	}
+	if !b.gate.enter() {
+		return 0, storage.ErrStopped
+	}
+	defer b.gate.leave()
+	return b.server.KV().Rev(), nil
+}
 
 // seen is the largest revision of all answers.
 type seen struct{ latest atomic.Int64 }
@@ -141,6 +154,8 @@ func translate(err error) error {
 		return storage.ErrTooLarge
 	case errors.Is(err, etcderrors.ErrNoSpace):
 		return storage.ErrNoSpace
+	case errors.Is(err, lease.ErrLeaseNotFound):
+		return etcd.ErrLeaseLost
 	case errors.Is(err, etcderrors.ErrStopped), errors.Is(err, raft.ErrStopped):
 		return storage.ErrStopped
 	}

@@ -1,10 +1,12 @@
 package embedded
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -30,7 +32,34 @@ func checkDatabase(dir string) error {
 	if err != nil {
 		return fmt.Errorf("the database %s cannot be opened: %w", path, err)
 	}
-	return db.Close()
+	if err := errors.Join(checkPages(db), db.Close()); err != nil {
+		return fmt.Errorf("the database %s is damaged (restore a snapshot, or the file from a copy): %w", path, err)
+	}
+	return nil
+}
+
+// checkPages reads all that is not a value, once: bbolt does so when it opens the file to write, and
+// panics in goroutines of its own at what is wrong.
+func checkPages(db *bolt.DB) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // a file may end before its pages do
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return db.View(func(tx *bolt.Tx) error {
+		return tx.ForEach(func(name []byte, bucket *bolt.Bucket) error {
+			bucket.Stats() // which visits each page
+			var last []byte
+			return bucket.ForEach(func(key, _ []byte) error {
+				if last != nil && bytes.Compare(last, key) >= 0 {
+					return fmt.Errorf("bucket %s is out of order at %x", name, key)
+				}
+				last = key
+				return nil
+			})
+		})
+	})
 }
 
 func errInUse(dir string) error {

@@ -1,7 +1,7 @@
 // Package embedded runs etcd inside this process, as the only member of its
 // cluster, and is a storage.Backend on it.
 //
-// Nothing listens: requests are function calls on the etcd server, reads go to
+// Nothing listens, unless Serve is called: requests are function calls on the etcd server, reads go to
 // its multi-version store, and the watch hangs on that store directly. Since
 // every write of the data directory passes through this process and is applied
 // before it is acknowledged, the store's current revision is always one that is

@@ -1,6 +1,9 @@
 package embedded
 
 import (
+	"errors"
+	"fmt"
+
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
@@ -8,8 +11,26 @@ import (
 
 // newLogger passes etcd's warnings and errors on to klog. What etcd calls fatal
 // panics instead of ending the process without a word from us.
-func newLogger() *zap.Logger {
-	return zap.New(klogCore{}, zap.WithFatalHook(zapcore.WriteThenPanic))
+func newLogger() *zap.Logger { return newLoggerOf(panics{}) }
+
+// newLoggerOf has a hook run where etcd would end the process, or panic.
+func newLoggerOf(hook zapcore.CheckWriteHook) *zap.Logger {
+	return zap.New(klogCore{}, zap.WithFatalHook(hook), zap.WithPanicHook(hook))
+}
+
+// panics is the hook where the caller recovers.
+type panics struct{}
+
+func (panics) OnWrite(e *zapcore.CheckedEntry, fields []zapcore.Field) { panic(reason(e, fields)) }
+
+// reason is what etcd says about why it cannot go on.
+func reason(e *zapcore.CheckedEntry, fields []zapcore.Field) error {
+	for _, f := range fields {
+		if err, is := f.Interface.(error); is && f.Type == zapcore.ErrorType {
+			return fmt.Errorf("%s: %w", e.Message, err)
+		}
+	}
+	return errors.New(e.Message)
 }
 
 // klogCore is a zapcore.Core that writes to klog.

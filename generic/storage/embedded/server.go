@@ -15,7 +15,11 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/grpc"
 	"k8s.io/klog/v2"
+
+	"triplane/internal/durable"
+	"triplane/internal/worker"
 )
 
 // startTimeout bounds what Start waits for: the replay of the log.
@@ -27,15 +31,18 @@ type Server struct {
 	lock    *fileutil.LockedFile
 	backend *Backend
 	gate    *gate
+	rpc     *grpc.Server // nil unless it serves
+	failure *failure
+	done    chan struct{}
 	closing sync.Once
 }
 
 // Start opens or creates the data directory and returns when the member serves.
 // The context bounds the start only; Close ends the server.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	lg := newLogger()
+	failure := newFailure()
 	cfg.complete()
-	sc, err := serverConfig(cfg, lg)
+	sc, err := serverConfig(cfg, newLoggerOf(failure))
 	if err != nil {
 		return nil, err
 	}
@@ -47,19 +54,27 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		_ = lock.Close() // nothing was written
 		return nil, err
 	}
-	s := &Server{lock: lock, gate: &gate{}}
-	if s.etcd, err = newServer(sc); err != nil {
+	s := &Server{lock: lock, gate: &gate{}, failure: failure, done: make(chan struct{})}
+	if s.etcd, err = newServer(sc, failure); err != nil {
 		_ = lock.Close() // nothing was written
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.etcd.Start()
+	worker.Go(s.follow)
 	space := newSpace(s.etcd, s.gate, cfg)
-	if err := s.begin(ctx, space); err != nil {
+	if err := errors.Join(s.begin(ctx, space), syncNames(cfg.Dir)); err != nil {
 		_ = s.Close() // err says why it is closed
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.backend = newBackend(s.etcd, s.gate, space, cfg.Leases)
 	return s, nil
+}
+
+// syncNames puts the names of etcd's files on the disk, which it syncs only in part when it makes
+// them: nothing is acknowledged before.
+func syncNames(dir string) error {
+	member := filepath.Join(dir, "member")
+	return errors.Join(durable.Sync(filepath.Join(member, "snap")), durable.Sync(filepath.Join(member, "wal")), durable.Sync(member), durable.Sync(dir))
 }
 
 // begin returns when the member serves, with as much room as there is.
@@ -82,15 +97,39 @@ func (s *Server) Backend() *Backend { return s.backend }
 
 // Done is closed when the server has stopped, by Close or by a failure of its
 // own.
-func (s *Server) Done() <-chan struct{} { return s.etcd.StopNotify() }
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Err is the failure that the server stopped by, if it did.
+func (s *Server) Err() error { return s.failure.Err() }
+
+// follow closes done.
+func (s *Server) follow() {
+	defer close(s.done)
+	select {
+	case <-s.etcd.StopNotify():
+	case <-s.failure.failed:
+	}
+}
 
 // Close stops the server and frees the data directory. Watches end. It is safe
-// to call twice.
+// to call twice. A server that failed is not waited for: what it had locked stays so.
 func (s *Server) Close() error {
 	var err error
 	s.closing.Do(func() {
-		s.gate.close()
-		s.etcd.Stop()
+		stopped := make(chan struct{})
+		worker.Go(func() {
+			defer close(stopped)
+			if s.rpc != nil {
+				s.rpc.Stop()
+			}
+			s.gate.close()
+			s.etcd.Stop()
+		})
+		select {
+		case <-stopped:
+			<-s.done
+		case <-s.failure.failed:
+		}
 		err = s.lock.Close()
 	})
 	return err
@@ -98,7 +137,7 @@ func (s *Server) Close() error {
 
 // lockDir makes the directory and takes it for this process.
 func lockDir(dir string) (*fileutil.LockedFile, error) {
-	if err := fileutil.TouchDirAll(newLogger(), dir); err != nil {
+	if err := errors.Join(durable.MkdirAll(dir, fileutil.PrivateDirMode), fileutil.TouchDirAll(newLogger(), dir)); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", dir, err)
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, fileutil.PrivateFileMode)
@@ -193,19 +232,28 @@ func (s *Server) pause(ctx context.Context, tick *time.Ticker) error {
 	select {
 	case <-tick.C:
 		return nil
-	case <-s.etcd.StopNotify():
-		return errors.New("stopped while it started")
+	case <-s.done:
+		return errors.Join(errors.New("stopped while it started"), s.Err())
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
 // newServer turns what etcd considers fatal about a directory into an error.
-func newServer(sc config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			server, err = nil, fmt.Errorf("cannot be opened: %v", r)
-		}
-	}()
-	return etcdserver.NewServer(sc)
+func newServer(sc config.ServerConfig, failure *failure) (server *etcdserver.EtcdServer, err error) {
+	ended := make(chan struct{})
+	worker.Go(func() { // which a failure ends
+		defer close(ended)
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("cannot be opened: %v", r)
+			}
+		}()
+		server, err = etcdserver.NewServer(sc)
+	})
+	<-ended
+	if failed := failure.Err(); failed != nil {
+		return nil, fmt.Errorf("cannot be opened: %w", failed)
+	}
+	return server, err
 }

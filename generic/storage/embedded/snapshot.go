@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 
 	"triplane/generic/storage"
+	"triplane/internal/durable"
 )
 
 // revisionBump is by how much a restored store is ahead of the snapshot: more than what was
@@ -27,7 +28,7 @@ func (s *Server) Snapshot(path string) error {
 		return storage.ErrStopped
 	}
 	defer s.gate.leave()
-	return WriteFile(path, func(w io.Writer) error {
+	return durable.Write(path, 0o600, func(w io.Writer) error {
 		snap := s.etcd.Backend().Snapshot()
 		sum := sha256.New()
 		if _, err := snap.WriteTo(io.MultiWriter(w, sum)); err != nil {
@@ -39,30 +40,6 @@ func (s *Server) Snapshot(path string) error {
 		_, err := w.Write(sum.Sum(nil))
 		return err
 	})
-}
-
-// WriteFile writes a file, readable by its owner, that is there whole or not at all.
-func WriteFile(path string, write func(io.Writer) error) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name()) // err says what went wrong
-		}
-	}()
-	if err := errors.Join(write(tmp), tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // VerifySnapshot compares a snapshot with the sum that it ends with.
@@ -121,9 +98,13 @@ func Restore(path, dir string) error {
 		return err
 	}
 	self := selfURL()
-	return snapshot.NewV3(newLogger()).Restore(snapshot.RestoreConfig{
+	err := snapshot.NewV3(newLogger()).Restore(snapshot.RestoreConfig{
 		SnapshotPath: path, OutputDataDir: dir, Name: memberName, PeerURLs: []string{self.String()},
 		InitialCluster: memberName + "=" + self.String(), InitialClusterToken: memberName,
 		RevisionBump: revisionBump, MarkCompacted: true,
 	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(durable.SyncAll(dir), durable.Sync(filepath.Dir(dir)))
 }

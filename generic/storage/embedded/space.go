@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,9 +12,11 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	"go.etcd.io/etcd/server/v3/storage/schema"
+	"golang.org/x/sys/unix"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/storage"
+	"triplane/internal/durable"
 )
 
 const (
@@ -21,6 +24,9 @@ const (
 	lookEvery = 30 * time.Second
 	// againAfter is how soon after an attempt to make room there is another one.
 	againAfter = 5 * time.Second
+	// reserve is what has to be free on the disk for a write: the next file of the log is as large as
+	// 64 MB at once, and etcd takes a full disk for the end.
+	reserve = 80 << 20
 	// defragmentFrom is the size below which a file is not worth rewriting.
 	defragmentFrom = 64 << 20
 	// putOverhead is what a key takes beside itself and its value, about.
@@ -41,6 +47,7 @@ type space struct {
 	quota  int64
 	// rewrite is whether files are written anew that are mostly free.
 	rewrite bool
+	snap    string        // the folder of the database file
 	wake    chan struct{} // somebody was refused
 
 	refused, rewritten atomic.Int64
@@ -54,10 +61,12 @@ type space struct {
 	attempted time.Time
 	seen      int64 // the revision up to which there is no more to drop
 	warned    bool
+
+	warnedOfDisk bool
 }
 
 func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
-	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, wake: make(chan struct{}, 1)}
+	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
 }
 
 // usage is the size of the file and what of it is in use, in bytes.
@@ -100,11 +109,20 @@ func (s *space) take(cost int64) bool {
 	if used != s.known {
 		s.known, s.admitted = used, 0
 	}
-	if used+s.admitted+cost > s.quota {
+	if used+s.admitted+cost > s.quota || diskFree(s.snap) < reserve {
 		return false
 	}
 	s.admitted += cost
 	return true
+}
+
+// diskFree is how many bytes are free where a directory is.
+func diskFree(dir string) uint64 {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return reserve // nobody knows: etcd will see
+	}
+	return fs.Bavail * uint64(fs.Bsize)
 }
 
 // keep looks after the space until ctx ends.
@@ -141,6 +159,7 @@ func (s *space) look(ctx context.Context) error {
 		size, used = s.usage()
 	}
 	s.warn(used)
+	s.warnOfDisk()
 	if s.rewrite && size > defragmentFrom && used < size/2 || size > s.quota && used < size/10*9 {
 		return s.defragment()
 	}
@@ -154,6 +173,15 @@ func (s *space) warn(used int64) {
 		klog.InfoS("The embedded etcd is almost full: delete objects, or raise --embedded-etcd-quota-bytes", "used", used, "quota", s.quota)
 	}
 	s.warned = scarce
+}
+
+// warnOfDisk says when the disk is full, once.
+func (s *space) warnOfDisk() {
+	free := diskFree(s.snap)
+	if free < reserve && !s.warnedOfDisk {
+		klog.InfoS("The disk of the embedded etcd is full: writes are refused, reads and deletions work", "directory", s.snap, "free", free, "reserved", reserve)
+	}
+	s.warnedOfDisk = free < reserve
 }
 
 // dropHistory compacts to the current revision. Lists that are continued begin anew then.
@@ -207,6 +235,9 @@ func (s *space) defragment() error {
 		return fmt.Errorf("defragmentation: %w", err)
 	}
 	s.rewritten.Add(1)
+	if err := durable.Sync(s.snap); err != nil {
+		return fmt.Errorf("defragmentation: %w", err)
+	}
 	klog.InfoS("The database of the embedded etcd was written anew", "before", before, "after", b.Size(), "took", time.Since(began))
 	return nil
 }

@@ -11,17 +11,18 @@ import (
 
 // Create implements storage.Backend.
 func (s *Store) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (int64, error) {
-	lease, err := s.leases.get(ctx, ttl)
-	if err != nil {
-		return 0, err
-	}
 	k := []byte(key)
-	resp, err := s.kv.Txn(ctx, &pb.TxnRequest{Compare: equals(k, 0), Success: opPut(k, value, lease)})
-	if err != nil {
-		return 0, translate(ctx, err)
-	}
-	if !resp.Succeeded {
-		return 0, storage.ErrExists
-	}
-	return resp.Header.Revision, nil
+	revision := int64(0)
+	err := s.leases.under(ctx, ttl, func(lease int64) error {
+		resp, err := s.kv.Txn(ctx, &pb.TxnRequest{Compare: equals(k, 0), Success: opPut(k, value, lease)})
+		if err != nil {
+			return translate(ctx, err)
+		}
+		if !resp.Succeeded {
+			return storage.ErrExists
+		}
+		revision = resp.Header.Revision
+		return nil
+	})
+	return revision, err
 }

@@ -13,6 +13,9 @@ import (
 	"triplane/generic/storage"
 )
 
+// ErrLeaseLost says that a lease is not there any more under which a key was to be put.
+var ErrLeaseLost = errors.New("storage: the lease of the object is gone")
+
 // translate gives an error of etcd its name in package storage. The end of the
 // caller's context is returned as such, however etcd's client put it.
 func translate(ctx context.Context, err error) error {
@@ -35,6 +38,8 @@ func translate(ctx context.Context, err error) error {
 		return storage.ErrTooLarge
 	case errors.Is(err, rpctypes.ErrNoSpace):
 		return storage.ErrNoSpace
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		return ErrLeaseLost
 	}
 	switch codeOf(err) {
 	case codes.DeadlineExceeded:

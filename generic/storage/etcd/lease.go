@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"time"
@@ -80,6 +81,34 @@ func (l *leases) grant(ctx context.Context, ttl time.Duration) (int64, error) {
 	l.current[ttl] = &sharedLease{id: resp.ID, reuseUntil: granted.Add(reuse), objects: 1}
 	l.forget()
 	return resp.ID, nil
+}
+
+// drop has a lease not given to further keys.
+func (l *leases) drop(id int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ttl, s := range l.current {
+		if s.id == id {
+			delete(l.current, ttl)
+		}
+	}
+}
+
+// under runs a transaction that puts a key under a lease for ttl. Somebody may have revoked the
+// lease that is shared: it is run again with a new one then.
+func (l *leases) under(ctx context.Context, ttl time.Duration, txn func(lease int64) error) error {
+	id, err := l.get(ctx, ttl)
+	if err != nil {
+		return err
+	}
+	if err = txn(id); !errors.Is(err, ErrLeaseLost) {
+		return err
+	}
+	l.drop(id)
+	if id, err = l.get(ctx, ttl); err != nil {
+		return err
+	}
+	return txn(id)
 }
 
 // forget drops leases of other ttls that are not shared any more, so that the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
 // granting is a KV that only grants leases.
@@ -56,5 +57,31 @@ func TestLeasesAreShared(t *testing.T) {
 	}
 	if len(counted) != 2 || counted[0] != 3 || counted[1] != 1 {
 		t.Errorf("counted %v", counted)
+	}
+}
+
+// revoking is a KV whose first lease somebody revokes.
+type revoking struct{ granting }
+
+func (r *revoking) Txn(_ context.Context, txn *pb.TxnRequest) (*pb.TxnResponse, error) {
+	if txn.Success[0].GetRequestPut().Lease == 1 {
+		return nil, rpctypes.ErrGRPCLeaseNotFound
+	}
+	return &pb.TxnResponse{Succeeded: true, Header: &pb.ResponseHeader{Revision: 7}}, nil
+}
+
+func TestALostLeaseIsReplaced(t *testing.T) {
+	kv := &revoking{}
+	s := NewStore(kv, StoreOptions{})
+	for _, write := range []func() (int64, error){
+		func() (int64, error) { return s.Create(t.Context(), "/a", nil, time.Hour) },
+		func() (int64, error) { return s.Update(t.Context(), "/a", nil, 1, time.Hour) },
+	} {
+		if revision, err := write(); revision != 7 || err != nil {
+			t.Errorf("revision %d, %v", revision, err)
+		}
+	}
+	if len(kv.ttls) != 2 {
+		t.Errorf("%d leases were granted", len(kv.ttls))
 	}
 }

@@ -11,16 +11,17 @@ import (
 
 // Update implements storage.Backend. A ttl of 0 frees the key from its lease.
 func (s *Store) Update(ctx context.Context, key string, value []byte, expected int64, ttl time.Duration) (int64, error) {
-	lease, err := s.leases.get(ctx, ttl)
-	if err != nil {
-		return 0, err
-	}
 	k := []byte(key)
-	return s.replace(ctx, key, expected, &pb.TxnRequest{
-		Compare: equals(k, expected),
-		Success: opPut(k, value, lease),
-		Failure: opGet(k),
+	revision := int64(0)
+	err := s.leases.under(ctx, ttl, func(lease int64) (err error) {
+		revision, err = s.replace(ctx, key, expected, &pb.TxnRequest{
+			Compare: equals(k, expected),
+			Success: opPut(k, value, lease),
+			Failure: opGet(k),
+		})
+		return err
 	})
+	return revision, err
 }
 
 // replace runs a transaction that changes a key at its expected revision and

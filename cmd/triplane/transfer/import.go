@@ -1,0 +1,289 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	restclient "k8s.io/client-go/rest"
+)
+
+// Import creates the objects of a file, of a directory, or of in where source is "-", on a server;
+// those that are there are replaced. An object that is refused is reported to progress, and the
+// others are imported; the error says how many were refused.
+func Import(ctx context.Context, config *restclient.Config, source string, in io.Reader, progress io.Writer) error {
+	objects, err := readAll(source, in)
+	if err != nil {
+		return err
+	}
+	s, err := connect(config)
+	if err != nil {
+		return err
+	}
+	i := importer{server: s, progress: progress, uids: map[string]string{}, coming: map[string]bool{}}
+	for _, o := range objects {
+		if uid := string(o.GetUID()); uid != "" { // which others have written need none
+			i.coming[uid] = true
+		}
+	}
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	if err := i.all(ctx, objects); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(progress, "%d objects were imported: %d created, %d replaced\n", i.created+i.replaced, i.created, i.replaced)
+	if i.failed > 0 {
+		return fmt.Errorf("%d of %d objects were not imported", i.failed, len(objects))
+	}
+	return nil
+}
+
+var definitions = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+
+// rank is when an object has its turn: what others need comes first, and last what decides about
+// the writes of others.
+func rank(o *unstructured.Unstructured) int {
+	switch kind := o.GroupVersionKind().GroupKind(); {
+	case kind == schema.GroupKind{Kind: "Namespace"}:
+		return 0
+	case kind == definitions:
+		return 1
+	case kind.Group == "scheduling.k8s.io", kind.Group == "networking.k8s.io" && kind.Kind == "ServiceCIDR", kind.Group == "rbac.authorization.k8s.io", kind == schema.GroupKind{Kind: "ServiceAccount"}:
+		return 2
+	case kind == schema.GroupKind{Kind: "PersistentVolume"}:
+		return 4 // with the uids of claims
+	case kind == schema.GroupKind{Kind: "ResourceQuota"}, kind == schema.GroupKind{Kind: "LimitRange"}:
+		return 5
+	case kind.Group == "admissionregistration.k8s.io", kind.Group == "apiregistration.k8s.io", kind.Group == "flowcontrol.apiserver.k8s.io":
+		return 6
+	}
+	return 3
+}
+
+type importer struct {
+	*server
+	served   map[schema.GroupVersionKind]resource
+	progress io.Writer
+	uids     map[string]string // new ones by old ones
+	coming   map[string]bool   // old ones
+
+	created, replaced, failed int
+}
+
+// all imports objects in order, dependents when their owners are there.
+func (i *importer) all(ctx context.Context, objects []*unstructured.Unstructured) (err error) {
+	groups := map[string]bool{} // of definitions
+	for _, o := range objects {
+		if o.GroupVersionKind().GroupKind() == definitions {
+			group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
+			groups[group] = true
+		}
+	}
+	first := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return rank(o) > 1 })
+	if first < 0 {
+		first = len(objects)
+	}
+	if i.served, err = i.server.served(); err != nil {
+		return err
+	}
+	for _, o := range objects[:first] {
+		i.one(ctx, o)
+	}
+	if err := i.awaitServed(ctx, objects[first:], groups); err != nil {
+		return err
+	}
+	for waiting := objects[first:]; len(waiting) > 0; {
+		var later []*unstructured.Unstructured
+		for _, o := range waiting {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if i.waits(o) {
+				later = append(later, o)
+			} else {
+				i.one(ctx, o)
+			}
+		}
+		if len(later) == len(waiting) { // each owns another
+			for _, o := range later {
+				i.one(ctx, o)
+			}
+			break
+		}
+		waiting = later
+	}
+	return nil
+}
+
+// servedWithin is how long the resources of definitions may take to be served.
+const servedWithin = 30 * time.Second
+
+// awaitServed returns when the kinds of all objects of some groups are served, or some have not come in
+// time: these are reported with their objects.
+func (i *importer) awaitServed(ctx context.Context, objects []*unstructured.Unstructured, groups map[string]bool) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, servedWithin)
+	defer cancel()
+	for {
+		if i.served, err = i.server.served(); err != nil {
+			return err
+		}
+		missing := func(o *unstructured.Unstructured) bool {
+			kind := o.GroupVersionKind()
+			return groups[kind.Group] && i.served[kind].kind == ""
+		}
+		if !slices.ContainsFunc(objects, missing) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// waits reports whether an owner is still to be imported.
+func (i *importer) waits(o *unstructured.Unstructured) bool {
+	for _, owner := range o.GetOwnerReferences() {
+		if uid := string(owner.UID); i.coming[uid] && i.uids[uid] == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// one imports an object, or reports why it is not.
+func (i *importer) one(ctx context.Context, o *unstructured.Unstructured) {
+	old := string(o.GetUID())
+	made, err := i.write(ctx, o)
+	delete(i.coming, old) // dependents need not wait any more
+	if err != nil {
+		i.failed++
+		_, _ = fmt.Fprintf(i.progress, "%s %s: %v\n", o.GetKind(), named(o), err)
+		return
+	}
+	if old != "" {
+		i.uids[old] = string(made.GetUID())
+	}
+}
+
+func named(o *unstructured.Unstructured) string {
+	if o.GetNamespace() == "" {
+		return o.GetName()
+	}
+	return o.GetNamespace() + "/" + o.GetName()
+}
+
+// write creates an object or replaces it, with its status.
+func (i *importer) write(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	r, is := i.served[o.GroupVersionKind()]
+	if !is {
+		return nil, fmt.Errorf("the server has no %s", o.GroupVersionKind())
+	}
+	var client dynamic.ResourceInterface = i.objects.Resource(r.GroupVersionResource)
+	if r.namespaced {
+		client = i.objects.Resource(r.GroupVersionResource).Namespace(o.GetNamespace())
+	}
+	i.prepare(o)
+	made, err := client.Create(ctx, o, metav1.CreateOptions{FieldValidation: "Ignore"})
+	if addressTaken(o, err) {
+		unstructured.RemoveNestedField(o.Object, "spec", "clusterIP")
+		unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
+		made, err = client.Create(ctx, o, metav1.CreateOptions{})
+	}
+	switch {
+	case err == nil:
+		i.created++
+	case apierrors.IsAlreadyExists(err):
+		if made, err = i.replace(ctx, client, o); err != nil {
+			return nil, err
+		}
+		i.replaced++
+	default:
+		return nil, err
+	}
+	status, has := o.Object["status"]
+	if !has || !r.status || o.GroupVersionKind().GroupKind() == definitions || r.String() == "namespaces" {
+		return made, nil
+	}
+	made.Object["status"] = status
+	if _, err := client.UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
+		return nil, fmt.Errorf("its status: %w", err)
+	}
+	return made, nil
+}
+
+func (i *importer) replace(ctx context.Context, client dynamic.ResourceInterface, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	for {
+		there, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		o.SetResourceVersion(there.GetResourceVersion())
+		made, err := client.Update(ctx, o, metav1.UpdateOptions{FieldValidation: "Ignore"})
+		if !apierrors.IsConflict(err) || ctx.Err() != nil {
+			return made, err
+		}
+	}
+}
+
+// addressTaken reports whether a Service's address is another one's here, or of another range.
+func addressTaken(o *unstructured.Unstructured, err error) bool {
+	ip, _, _ := unstructured.NestedString(o.Object, "spec", "clusterIP")
+	return apierrors.IsInvalid(err) && o.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Service"} && ip != "" && ip != "None"
+}
+
+// prepare gives an object the uids of this server, and removes owners that are not here.
+func (i *importer) prepare(o *unstructured.Unstructured) {
+	clean(o)
+	unstructured.RemoveNestedField(o.Object, "metadata", "uid")
+	var owners []metav1.OwnerReference
+	for _, owner := range o.GetOwnerReferences() {
+		if i.uids[string(owner.UID)] != "" {
+			owners = append(owners, owner)
+			continue
+		}
+		_, _ = fmt.Fprintf(i.progress, "%s %s: its owner, the %s %s, was not imported\n", o.GetKind(), named(o), owner.Kind, owner.Name)
+	}
+	o.SetOwnerReferences(owners)
+	if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: "batch", Kind: "Job"}) {
+		unnameJob(o)
+	}
+	o.Object = i.renamed(o.Object).(map[string]any)
+}
+
+// unnameJob removes what the server makes of the uid of a Job, unless its author did.
+func unnameJob(o *unstructured.Unstructured) {
+	if manual, _, _ := unstructured.NestedBool(o.Object, "spec", "manualSelector"); manual {
+		return
+	}
+	unstructured.RemoveNestedField(o.Object, "spec", "selector")
+	for _, label := range []string{"controller-uid", "batch.kubernetes.io/controller-uid"} {
+		unstructured.RemoveNestedField(o.Object, "spec", "template", "metadata", "labels", label)
+	}
+}
+
+// renamed replaces strings that are uids by those that these have become.
+func (i *importer) renamed(value any) any {
+	switch v := value.(type) {
+	case string:
+		if uid := i.uids[v]; uid != "" {
+			return uid
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = i.renamed(v[key])
+		}
+	case []any:
+		for n := range v {
+			v[n] = i.renamed(v[n])
+		}
+	}
+	return value
+}

@@ -1,0 +1,58 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// readAll reads the objects of a file, of the YAML files of a directory, or of in where source is "-".
+func readAll(source string, in io.Reader) ([]*unstructured.Unstructured, error) {
+	if source == "-" {
+		return read(in, "the input")
+	}
+	files := []string{source}
+	if info, err := os.Stat(source); err != nil {
+		return nil, err
+	} else if info.IsDir() {
+		if files, err = filepath.Glob(filepath.Join(source, "*.yaml")); err != nil {
+			return nil, err
+		}
+	}
+	var all []*unstructured.Unstructured
+	for _, file := range files {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := read(f, file)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		all = append(all, objects...)
+	}
+	return all, nil
+}
+
+func read(r io.Reader, name string) (all []*unstructured.Unstructured, err error) {
+	d := utilyaml.NewYAMLOrJSONDecoder(r, 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		switch err := d.Decode(&o.Object); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s, document %d: %w", name, len(all)+1, err)
+		case len(o.Object) == 0:
+			continue // an empty document
+		case o.GetKind() == "" || o.GetAPIVersion() == "" || o.GetName() == "":
+			return nil, fmt.Errorf("%s, document %d: it has no apiVersion, kind and name", name, len(all)+1)
+		}
+		all = append(all, o)
+	}
+}

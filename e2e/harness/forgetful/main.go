@@ -1,0 +1,56 @@
+// Command forgetful becomes another program, whose calls of fsync and fdatasync wait until whoever
+// listens at the socket that is its file descriptor 3 has answered them (harness.Disk).
+//
+//	forgetful PROGRAM [ARGUMENTS]
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func main() {
+	fmt.Fprintln(os.Stderr, "forgetful:", run(os.Args[1:]))
+	os.Exit(1)
+}
+
+// run does not return unless it fails.
+func run(args []string) error {
+	runtime.LockOSThread() // the filter is that of a thread, and of what the thread becomes
+	listener, err := listen()
+	if err != nil {
+		return err
+	}
+	const socket = 3
+	if err := unix.Sendmsg(socket, []byte{0}, unix.UnixRights(listener), nil, 0); err != nil {
+		return err
+	}
+	unix.CloseOnExec(socket)
+	return syscall.Exec(args[0], args, os.Environ())
+}
+
+// listen has the kernel ask at a file descriptor about each sync.
+func listen() (int, error) {
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: unix.SYS_FSYNC},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: unix.SYS_FDATASYNC},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return 0, err
+	}
+	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return 0, fmt.Errorf("seccomp: %w", errno)
+	}
+	return int(fd), nil
+}

@@ -1,0 +1,98 @@
+package host
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"k8s.io/klog/v2"
+
+	"triplane/generic/options"
+	"triplane/generic/pki"
+	"triplane/generic/storage/embedded"
+)
+
+// EtcdClient is how etcd's own tools reach the embedded etcd, as arguments of etcdctl; "" where it does
+// not listen.
+func (s *Store) EtcdClient() string { return s.peer }
+
+// servePeer opens etcd's client API where the options say so, with keys that are kept in a directory.
+func servePeer(ctx context.Context, server *embedded.Server, o *options.Etcd, keys string) (string, error) {
+	network, address, err := o.ListenAddress()
+	if network == "" || err != nil {
+		return "", err
+	}
+	if network == "unix" {
+		listener, err := listenUnix(ctx, address)
+		if err != nil {
+			return "", err
+		}
+		server.Serve(listener, nil)
+		return announce("--endpoints unix://" + address), nil
+	}
+	files, err := pki.EnsureStore(keys, pki.Config{Names: []string{"localhost"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}})
+	if err != nil {
+		return "", err
+	}
+	config, err := peerTLS(files)
+	if err != nil {
+		return "", err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, network, address)
+	if err != nil {
+		return "", err
+	}
+	server.Serve(listener, config)
+	return announce(fmt.Sprintf("--endpoints https://%s --cacert %s --cert %s --key %s", listener.Addr(), files.CACert, files.ClientCert, files.ClientKey)), nil
+}
+
+func announce(client string) string {
+	klog.InfoS("The embedded etcd serves its client API: who has it reads and writes everything", "etcdctl", client)
+	return client
+}
+
+func peerTLS(files pki.StoreFiles) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(files.ServerCert, files.ServerKey)
+	if err != nil {
+		return nil, err
+	}
+	authority, err := os.ReadFile(files.CACert)
+	if err != nil {
+		return nil, err
+	}
+	clients := x509.NewCertPool()
+	if !clients.AppendCertsFromPEM(authority) {
+		return nil, fmt.Errorf("%s holds no certificate", files.CACert)
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"},
+		Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
+	}, nil
+}
+
+// listenUnix takes a path for this user alone. A socket that a killed process left is replaced.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode().Type() != os.ModeSocket {
+			return nil, fmt.Errorf("%s is there, and no socket", path)
+		}
+		if conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path); err == nil {
+			return nil, errors.Join(fmt.Errorf("somebody listens on %s", path), conn.Close())
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return listener, nil
+}
