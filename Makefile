@@ -32,12 +32,12 @@ published: ## Install the CRDs that projects publish (some minutes).
 	$(GO) test ./e2e/published -timeout 30m -args -all
 
 race: ## Run the tests of the packages with the race detector.
-	$(GO) test -race ./aggregator/... ./apiextensions/... ./apiserver/... ./cmd/... ./generic/... ./kubeapi/... ./testserver/...
+	$(GO) test -race ./aggregator/... ./apiextensions/... ./apiserver/... ./cmd/... ./console/... ./generic/... ./kubeapi/... ./testserver/...
 
 FUZZTIME ?= 1m
 
 fuzz: ## Run each fuzz target for FUZZTIME.
-	@grep -rl --include='*_test.go' '^func Fuzz' aggregator apiextensions apiserver cmd generic kubeapi | sort | while read -r file; do \
+	@grep -rl --include='*_test.go' '^func Fuzz' aggregator apiextensions apiserver cmd console generic kubeapi | sort | while read -r file; do \
 		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
 			echo "$$(dirname "$$file") $$target"; \
 			$(GO) test "./$$(dirname "$$file")" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 1 || exit 1; \
@@ -59,13 +59,13 @@ allocations: ## Compare what hot paths allocate with hack/allocations/limits.txt
 	$(GO) run ./hack/allocations $(ARGS)
 
 lint: ## Check formatting, vet, .golangci.yml, and which room imports which.
-	@unformatted=$$(gofmt -l aggregator apiextensions apiserver cmd e2e generic hack internal kubeapi testserver); \
+	@unformatted=$$(gofmt -l aggregator apiextensions apiserver cmd console e2e generic hack internal kubeapi testserver); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) tool -modfile=hack/lint/go.mod golangci-lint run --timeout 15m
 	$(GO) test ./internal/imports
 
 fmt: ## Format all files.
-	gofmt -w aggregator apiextensions apiserver cmd e2e generic hack internal kubeapi testserver
+	gofmt -w aggregator apiextensions apiserver cmd console e2e generic hack internal kubeapi testserver
 
 clean: ## Remove what was built.
 	rm -rf bin

@@ -39,7 +39,9 @@ type availability struct {
 	fetcher  *fetcher
 	// learn is called with what a server that answers serves.
 	learn func(*apiregistrationv1.APIService, []metav1.APIResource)
-	queue workqueue.TypedRateLimitingInterface[string]
+	// answered is called with how long the answer took.
+	answered func(*apiregistrationv1.APIService, time.Duration)
+	queue    workqueue.TypedRateLimitingInterface[string]
 	// found is what the last check of an APIService said: an event that says the
 	// same is no reason for another check.
 	found sync.Map // of apiregistrationv1.APIServiceCondition by name
@@ -57,9 +59,9 @@ func backendIndex(obj any) ([]string, error) {
 }
 
 func newAvailability(client apiregistrationclient.APIServicesGetter, services cache.Indexer,
-	b *backends, f *fetcher, learn func(*apiregistrationv1.APIService, []metav1.APIResource), m workqueue.MetricsProvider) *availability {
+	b *backends, f *fetcher, learn func(*apiregistrationv1.APIService, []metav1.APIResource), answered func(*apiregistrationv1.APIService, time.Duration), m workqueue.MetricsProvider) *availability {
 	return &availability{
-		client: client, services: services, backends: b, fetcher: f, learn: learn,
+		client: client, services: services, backends: b, fetcher: f, learn: learn, answered: answered,
 		// Few servers are asked, and users wait for them: a failed check is
 		// repeated soon, and seldom only after many.
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
@@ -187,10 +189,12 @@ func (a *availability) checkEndpoints(s *apiregistrationv1.APIService, svc *core
 
 // checkDiscovery asks the external server for its group version's document.
 func (a *availability) checkDiscovery(ctx context.Context, s *apiregistrationv1.APIService) error {
+	asked := time.Now()
 	body, err := a.fetcher.get(ctx, s, discoveryPath(s), "application/json")
 	if err != nil {
 		return err
 	}
+	a.answered(s, time.Since(asked))
 	var list metav1.APIResourceList
 	if err := json.Unmarshal(body, &list); err == nil && list.Kind == "APIResourceList" {
 		a.learn(s, list.APIResources)

@@ -12,6 +12,7 @@ import (
 
 	"triplane/generic/discovery"
 	"triplane/generic/metrics"
+	"triplane/generic/request"
 )
 
 // directory is what the APIServices make of the paths below /apis: which group
@@ -194,29 +195,45 @@ func (d *directory) rootHandler(m *metrics.Peers) http.Handler {
 	})
 }
 
-// handler answers the paths below /apis that belong to APIServices, and hands
+// ServeHTTP answers the paths below /apis that belong to APIServices, and hands
 // all others on.
-func (d *directory) handler(delegate http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		group, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/apis/"), "/")
-		if rest == "" {
-			d.public.GroupHandler(group, delegate).ServeHTTP(w, r)
-			return
-		}
-		version, _, _ := strings.Cut(rest, "/")
-		gv := schema.GroupVersion{Group: group, Version: version}
-		d.mu.RLock()
-		p := d.proxies[gv]
-		d.mu.RUnlock()
-		if p != nil {
-			p.ServeHTTP(w, r)
-			return
-		}
-		if d.peers != nil && d.peers.serve(w, r, gv) {
-			return
-		}
-		delegate.ServeHTTP(w, r)
-	})
+func (h *directoryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	gv, rest := groupVersionAt(r.URL.Path)
+	if !rest {
+		h.public.GroupHandler(gv.Group, h.delegate).ServeHTTP(w, r)
+		return
+	}
+	if p := h.proxy(gv); p != nil {
+		request.MarkServer(r.Context(), metrics.ByExternal)
+		p.ServeHTTP(w, r)
+		return
+	}
+	if h.peers != nil && h.peers.serve(w, r, gv) {
+		return
+	}
+	h.delegate.ServeHTTP(w, r)
+}
+
+// directoryHandler is the directory in front of a delegate.
+type directoryHandler struct {
+	*directory
+	delegate http.Handler
+}
+
+// groupVersionAt is what a path below /apis names; rest is false where it names no
+// version.
+func groupVersionAt(path string) (gv schema.GroupVersion, rest bool) {
+	group, below, _ := strings.Cut(strings.TrimPrefix(path, "/apis/"), "/")
+	version, _, _ := strings.Cut(below, "/")
+	return schema.GroupVersion{Group: group, Version: version}, below != ""
+}
+
+// proxy returns the way to the external server of a group version, nil where there is
+// none.
+func (d *directory) proxy(gv schema.GroupVersion) *proxyHandler {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.proxies[gv]
 }
 
 // close lets go of all connections to external servers.

@@ -88,7 +88,7 @@ func TestDirectoryRoutes(t *testing.T) {
 	local.Set(discovery.Version{GroupVersion: apps})
 	d.set(localOf(builtIn(apps)))
 	d.set(remoteService(apiregistrationv1.ConditionFalse))
-	h := d.handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	h := &directoryHandler{d, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })}
 	tests := []struct {
 		path string
 		code int

@@ -101,12 +101,12 @@ func (r remoteSource) hash() string {
 
 // V3 implements openapi.Source. What a server that knows no OpenAPI v3 says in
 // the older form is converted.
-func (r remoteSource) V3() (*spec3.OpenAPI, error) {
+func (r remoteSource) V3() (json.Marshaler, error) {
 	doc := &spec3.OpenAPI{}
 	err := r.get("/openapi/v3/"+documentPath(r.service), doc)
 	var status *statusError
 	if errors.As(err, &status) && status.code == http.StatusNotFound {
-		old, err := r.V2()
+		old, err := r.swagger()
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,12 @@ func (r remoteSource) V3() (*spec3.OpenAPI, error) {
 }
 
 // V2 implements openapi.Source.
-func (r remoteSource) V2() (*spec.Swagger, error) {
+func (r remoteSource) V2(func(spec.Parameter) spec.Parameter) (*openapi.Addition, error) {
+	doc, err := r.swagger()
+	return &openapi.Addition{Document: doc}, err
+}
+
+func (r remoteSource) swagger() (*spec.Swagger, error) {
 	doc := &spec.Swagger{}
 	if err := r.get("/openapi/v2", doc); err != nil {
 		return nil, err

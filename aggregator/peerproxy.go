@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 
+	"triplane/generic/metrics"
 	"triplane/generic/request"
 )
 
@@ -35,18 +36,15 @@ func newPeerProxy(p *peers, identity *identity) *peerProxy {
 
 // serve answers a request that belongs to a peer, and reports whether it did.
 func (p *peerProxy) serve(w http.ResponseWriter, r *http.Request, gv schema.GroupVersion) bool {
-	only := p.only.Load()
-	if only == nil || len(*only) == 0 {
-		return false
-	}
 	state, u := request.StateFrom(r.Context()), request.UserFrom(r.Context())
-	if state == nil || u == nil || state.Info == nil || !state.Info.IsResourceRequest || !(*only)[gv.WithResource(state.Info.Resource)] || r.Header.Get(peerProxied) != "" {
+	if state == nil || u == nil || state.Info == nil || !state.Info.IsResourceRequest || !p.has(gv.WithResource(state.Info.Resource)) || r.Header.Get(peerProxied) != "" {
 		return false
 	}
 	able := p.peers.serving(gv, state.Info.Resource)
 	if len(able) == 0 {
 		return false
 	}
+	request.MarkServer(r.Context(), metrics.ByExternal)
 	chosen := able[rand.IntN(len(able))]
 	if httpstream.IsUpgradeRequest(r) {
 		p.proxy.upgrade(w, r, chosen.to, chosen.host(), u)
@@ -54,6 +52,12 @@ func (p *peerProxy) serve(w http.ResponseWriter, r *http.Request, gv schema.Grou
 	}
 	p.proxy.forward(w, r, chosen.to, chosen.host(), u)
 	return true
+}
+
+// has reports whether only peers serve a resource.
+func (p *peerProxy) has(gvr schema.GroupVersionResource) bool {
+	only := p.only.Load()
+	return only != nil && (*only)[gvr]
 }
 
 // set replaces what only peers serve of a group version.

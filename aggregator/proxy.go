@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/apimachinery/pkg/util/proxy"
@@ -18,6 +19,7 @@ import (
 	"triplane/generic/egress"
 	"triplane/generic/metrics"
 	"triplane/generic/request"
+	"triplane/generic/tracing"
 )
 
 // target is where an APIService's requests go: immutable, replaced as the
@@ -47,6 +49,7 @@ type proxyHandler struct {
 	mark     func(out *http.Request)
 	answered func(r *http.Request, code int)
 	target   atomic.Pointer[target]
+	traffic  traffic
 }
 
 // update points the handler to an APIService as it is now. It must not be called
@@ -130,6 +133,7 @@ func (h *proxyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // forward proxies a plain request, streaming the answer.
 func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target, host *url.URL, u *user.Info) {
+	sent := time.Now()
 	p := &httputil.ReverseProxy{
 		Transport:     egress.CheckCertificates(t.plain, h.certificates),
 		FlushInterval: -1,
@@ -142,15 +146,18 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 			if state := request.StateFrom(r.Context()); state != nil && state.AuditID != "" {
 				pr.Out.Header.Set("Audit-Id", state.AuditID)
 			}
+			tracing.Inject(r.Context(), pr.Out.Header)
 			h.prepare(pr.Out)
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			h.note(r, http.StatusServiceUnavailable)
+			h.traffic.answered(time.Since(sent), r.Context().Err() == nil)
 			proxyError(w, r, err)
 		},
 	}
 	p.ModifyResponse = func(resp *http.Response) error {
 		h.note(r, resp.StatusCode)
+		h.traffic.answered(time.Since(sent), resp.StatusCode >= http.StatusInternalServerError)
 		// What the remote server does not know is no resource.
 		if resp.StatusCode < http.StatusBadRequest {
 			request.MarkServed(r.Context())

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -149,6 +150,20 @@ func TestForwardedRequest(t *testing.T) {
 			strings.HasPrefix(lower, "impersonate-") || lower == "authorization") {
 			t.Errorf("%s passed: %v", name, got.Header[name])
 		}
+	}
+}
+
+// A server behind this one continues the trace of a request that is sampled here.
+func TestForwardedTrace(t *testing.T) {
+	ctx, span := sdktrace.NewTracerProvider().Tracer("test").Start(t.Context(), "request")
+	defer span.End()
+	got := make(chan string, 1)
+	h := &proxyHandler{}
+	front(t, h, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("Traceparent") }), nil)
+	r := newRequest(t, "GET", "/apis/ext.example.com/v1/things", "")
+	h.ServeHTTP(httptest.NewRecorder(), r.WithContext(request.WithUser(ctx, alice)))
+	if parent, id := <-got, span.SpanContext().TraceID().String(); !strings.Contains(parent, id) {
+		t.Errorf("traceparent %q is not of the trace %s", parent, id)
 	}
 }
 

@@ -94,7 +94,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	if err := c.generic.Metrics.Register(unavailableGauge{s.directory}); err != nil {
 		return nil, err
 	}
-	apis := s.directory.handler(delegate.UnprotectedHandler())
+	apis := &directoryHandler{s.directory, delegate.UnprotectedHandler()}
 	root := s.directory.rootHandler(c.generic.Metrics.Peers)
 	generic.Handler.NonGoRestfulMux.Handle("/apis", root)
 	generic.Handler.NonGoRestfulMux.Handle("/apis/", root)
@@ -158,7 +158,7 @@ func (s *Server) build() error {
 	if err := s.services.AddIndexers(cache.Indexers{byBackend: backendIndex}); err != nil {
 		return err
 	}
-	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), services.backends, f, s.learn, s.config.generic.Metrics.Queues)
+	s.available = newAvailability(client.ApiregistrationV1(), s.services.GetIndexer(), services.backends, f, s.learn, s.directory.answered, s.config.generic.Metrics.Queues)
 	s.register = newAutoregister(client.ApiregistrationV1(), informer.Lister(), s.config.Local, s.config.LocalComplete, s.servedByPeers, s.config.generic.Metrics.Queues)
 	registration, err := s.services.AddEventHandler(s.apiServiceHandler())
 	if err != nil {

@@ -60,7 +60,11 @@ func (c *crCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.O
 	kind := u.GroupVersionKind()
 	if kind.Kind == "" || kind.Version == "" {
 		if err := checkHead(body, mt, u); err != nil {
-			return nil, &schema.GroupVersionKind{}, nil, err
+			as := schema.GroupVersionKind{}
+			if !strict && runtime.IsMissingKind(err) {
+				as = c.version.gvk // where nobody asks about fields, this is what the body should have been
+			}
+			return nil, &as, nil, err
 		}
 	}
 	unknown, err := structural.CoerceRoot(content, strict)

@@ -172,33 +172,60 @@ func (crdStorage) DecodeStored(value []byte) (runtime.Object, error) { return de
 
 // decodeCRD reads a CRD as storage holds it.
 func decodeCRD(value []byte) (definitionObject, error) {
-	var schemas []*apiextensionsv1.JSONSchemaProps
-	var broken error
+	crd, stored, err := readNumbered(value)
+	if err != nil {
+		return nil, err
+	}
+	schemas := make([]*apiextensionsv1.JSONSchemaProps, len(stored))
+	for i, s := range stored {
+		schemas[i] = &apiextensionsv1.JSONSchemaProps{}
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(s, schemas[i]); err != nil {
+			return nil, err
+		}
+	}
+	return crd, eachSchema(crd, len(schemas), func(v *apiextensionsv1.CustomResourceDefinitionVersion, n int) {
+		v.Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: schemas[n]}
+	})
+}
+
+// storedSchemas returns the schemas of versions as storage holds them.
+func storedSchemas(value []byte) (map[string][]byte, error) {
+	crd, stored, err := readNumbered(value)
+	if err != nil {
+		return nil, err
+	}
+	schemas := map[string][]byte{}
+	return schemas, eachSchema(crd, len(stored), func(v *apiextensionsv1.CustomResourceDefinitionVersion, n int) { schemas[v.Name] = stored[n] })
+}
+
+// readNumbered reads a CRD with numbers in the place of its schemas, which it returns, too.
+func readNumbered(value []byte) (definitionObject, [][]byte, error) {
+	var schemas [][]byte
 	numbered := schemasOfVersions.edit(make([]byte, 0, 4096), value, func(part []byte) ([]byte, bool) {
 		if string(part) == "null" {
 			return part, true
 		}
-		s := &apiextensionsv1.JSONSchemaProps{}
-		broken = errors.Join(broken, kjson.UnmarshalCaseSensitivePreserveInts(part, s))
-		schemas = append(schemas, s)
+		schemas = append(schemas, part)
 		return fmt.Appendf(nil, `{"description":"%d"}`, len(schemas)-1), true
 	})
 	crd, err := decodeAtOnce(numbered)
-	if err = errors.Join(broken, err); err != nil {
-		return nil, err
-	}
+	return crd, schemas, err
+}
+
+// eachSchema calls f with the versions that have one of so many schemas, and with its number.
+func eachSchema(crd definitionObject, of int, f func(v *apiextensionsv1.CustomResourceDefinitionVersion, n int)) error {
 	for i := range crd.Spec.Versions {
-		v := crd.Spec.Versions[i].Schema
-		if v == nil || v.OpenAPIV3Schema == nil {
+		v := &crd.Spec.Versions[i]
+		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 			continue
 		}
-		n, err := numberOf(v.OpenAPIV3Schema, len(schemas))
+		n, err := numberOf(v.Schema.OpenAPIV3Schema, of)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		crd.Spec.Versions[i].Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: schemas[n]}
+		f(v, n)
 	}
-	return crd, nil
+	return nil
 }
 
 // decodeAtOnce reads a CRD without schemas, or with numbers in their place.

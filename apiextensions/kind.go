@@ -204,12 +204,30 @@ func prepareForStatusUpdate(_ context.Context, obj, old object) {
 
 // validate validates an object in the version that the request speaks.
 func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorList {
+	if errs := d.validateKind(ctx, obj); len(errs) > 0 {
+		return errs
+	}
 	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
 		if c.validator == nil {
 			return nil, true
 		}
 		return c.validator.ValidateUpdate(nil, c.schema, content, before), true
 	})
+}
+
+// validateKind requires that an object of the hub is of the kind, in the storage
+// version, unless a patch moved it to another one.
+func (d *definition) validateKind(ctx context.Context, obj object) field.ErrorList {
+	var errs field.ErrorList
+	hub := d.storage.gvk
+	if obj.GetKind() != hub.Kind {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), obj.GetKind(), "must be "+hub.Kind))
+	}
+	if obj.GetAPIVersion() != hub.GroupVersion().String() {
+		must := d.requested(ctx).gvk.GroupVersion().String()
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), obj.GetAPIVersion(), "must be "+must))
+	}
+	return errs
 }
 
 // validateStatus validates an update of the status by the status' own schema.

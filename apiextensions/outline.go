@@ -36,6 +36,9 @@ func (res *resource) Whole() (definitionObject, error) {
 	return crd, nil
 }
 
+// Schemas returns the schemas of its versions, those that have one, as storage holds them.
+func (res *resource) Schemas() (map[string][]byte, error) { return storedSchemas(*res.stored.Load()) }
+
 // decodeOutline reads an outline out of what storage holds.
 func decodeOutline(value []byte) (definitionObject, error) {
 	crd, err := decodeAtOnce(outlined.edit(make([]byte, 0, 2048), value, leaveOut))

@@ -93,6 +93,9 @@ func TestWidgets(t *testing.T) {
 	do := func(method, path, body string) (int, string) {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
+		if method == "PATCH" {
+			r.Header.Set("Content-Type", "application/merge-patch+json")
+		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		return w.Code, w.Body.String()
@@ -131,6 +134,14 @@ func TestWidgets(t *testing.T) {
 		{"its storage version", "GET", "/apis/example.com/v1", "", 200, `"storageVersionHash":"`},
 		{"a name is missed before the kind", "PUT", list + "/a", `{"apiVersion":"example.com/v1","kind":"Other"}`, 400, "name must be provided"},
 		{"another kind", "POST", list, `{"apiVersion":"example.com/v1","kind":"Other","metadata":{"name":"c"}}`, 422, "must be Widget"},
+		{"another kind after the version", "PUT", list + "/a", `{"apiVersion":"example.com/v1","kind":"Other","metadata":{"name":"a"}}`, 422, `widgets.example.com \"a\" is invalid: metadata.resourceVersion`},
+		{"another kind of what is not there", "PUT", list + "/z", `{"apiVersion":"example.com/v1","kind":"Other","metadata":{"name":"z","uid":"u"}}`, 404, "not found"},
+		{"another kind and group", "PATCH", list + "/a", `{"apiVersion":"other.io/v1","kind":"Other"}`, 422,
+			`Other.other.io \"a\" is invalid: [kind: Invalid value: \"Other\": must be Widget, apiVersion: Invalid value: \"other.io/v1\": must be example.com/v1]`},
+		{"another kind, strictly", "POST", list + "?fieldValidation=Strict", `{"apiVersion":"example.com/v1","kind":"Widget","kind":"Other"}`, 400,
+			`Other in version \"v1\" cannot be handled as a Other: strict decoding error: duplicate field \"kind\"`},
+		{"no kind", "POST", list, `{"apiVersion":"example.com/v1"}`, 400, "the object provided is unrecognized (must be of type Widget)"},
+		{"no kind, and nobody asks", "POST", list + "?fieldValidation=Ignore", `{"apiVersion":"example.com/v1"}`, 400, `Widget in version \"v1\" cannot be handled as a Widget: Object 'Kind' is missing`},
 		{"no version", "POST", list, `{"kind":"Widget"}`, 400, "the API version in the data () does not match"},
 		{"no group version", "POST", list, `{"apiVersion":"a/b/c","kind":"Widget"}`, 400, "unexpected GroupVersion string: a/b/c"},
 		{"a number for a version", "POST", list, `{"apiVersion":1,"kind":"Widget"}`, 400, "cannot unmarshal number into Go struct field .apiVersion"},

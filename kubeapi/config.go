@@ -1,9 +1,11 @@
 package kubeapi
 
 import (
+	"context"
 	"net"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"triplane/generic/options"
@@ -49,6 +51,10 @@ type Config struct {
 	// where that feature is on.
 	PublishStorageVersions bool
 
+	// PolicyInForce returns when RBAC decides by these roles and bindings, or by later versions
+	// of them; nil waits for nothing.
+	PolicyInForce func(context.Context, []metav1.Object) error
+
 	// RepairEvery is how often it is looked whether what the server creates for itself
 	// is there; 0 is a minute.
 	RepairEvery time.Duration
@@ -86,6 +92,9 @@ func (c *Config) Complete() CompletedConfig {
 		g.Allocation = m.Allocation
 	}
 	g.Fields = fieldgates.New(g.Enabled)
+	if done.PolicyInForce == nil {
+		done.PolicyInForce = func(context.Context, []metav1.Object) error { return nil }
+	}
 	if g.EventTTL == 0 {
 		g.EventTTL = time.Hour
 	}

@@ -16,11 +16,13 @@ func TestFollowedGates(t *testing.T) {
 	asked := map[string]bool{
 		"AllAlpha": true, "AllBeta": true, "CBORServingAndStorage": true, "AllowUnsafeMalformedObjectDeletion": true, "WatchList": true, "APIResponseCompression": true,
 		"ConstrainedImpersonation": true, "ComponentStatusz": true, "ComponentFlagz": true, "StorageVersionHash": true,
-		"OpenAPIEnums": true, "UnauthenticatedHTTP2DOSMitigation": true,
+		"OpenAPIEnums": true, "UnauthenticatedHTTP2DOSMitigation": true, "ShardedListAndWatch": true,
 		"AllowParsingUserUIDFromCertAuth": true, "RemoteRequestHeaderUID": true,
-		// A plugin that is off unless asked for follows this one.
-		"ServiceAccountNodeAudienceRestriction": true,
-		"ContextualLogging":                     true, "LoggingAlphaOptions": true, "LoggingBetaOptions": true,
+		// A plugin that is off unless asked for follows these.
+		"ServiceAccountNodeAudienceRestriction": true, "AllowInsecureKubeletCertificateSigningRequests": true,
+		// A hook that only the whole server has follows this one.
+		"StorageVersionAPI": true,
+		"ContextualLogging": true, "LoggingAlphaOptions": true, "LoggingBetaOptions": true,
 	}
 	startServerOver(t, func(gate string) bool {
 		asked[gate] = true

@@ -31,10 +31,9 @@ import (
 	"triplane/kubeapi/group"
 )
 
-// kindGates are the features that are kinds of their own.
+// kindGates are the features that are kinds of their own, or fields that stories show.
 var kindGates = []string{
-	"ClusterTrustBundle", "PodCertificateRequest", "CoordinatedLeaderElection", "StorageVersionAPI", "StorageVersionMigrator",
-	"GenericWorkload", "DRADeviceTaintRules", "DRAResourcePoolStatus",
+	"ClusterTrustBundle", "PodCertificateRequest", "CoordinatedLeaderElection", "StorageVersionMigrator", "GenericWorkload",
 }
 
 // enabled is how features are where all kinds are served.

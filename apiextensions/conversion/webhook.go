@@ -23,6 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/tracing"
 )
 
 // Webhook asks a webhook, with ConversionReview objects.
@@ -92,12 +94,15 @@ func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionReques
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	ctx, span := tracing.Start(ctx, "Call conversion webhook")
+	defer span.End()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, */*")
+	tracing.Inject(ctx, r.Header)
 	resp, err := w.Client.Do(r)
 	if err != nil {
 		return nil, err

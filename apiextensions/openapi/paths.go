@@ -1,15 +1,21 @@
 package openapi
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"triplane/generic/openapi"
 )
 
 const scaleModel = "io.k8s.api.autoscaling.v1.Scale"
@@ -26,8 +32,8 @@ type operation struct {
 	codes   []int
 }
 
-// paths adds the paths of the resource to a document.
-func (r *resource) paths(into map[string]*spec3.Path) {
+// paths returns the paths of a resource.
+func (d *document) paths(r *resource) []openapi.Member {
 	names := &r.crd.Status.AcceptedNames
 	namespaced := r.crd.Spec.Scope == apiextensionsv1.NamespaceScoped
 	root := "/apis/" + r.crd.Spec.Group + "/" + r.version.Name
@@ -37,26 +43,36 @@ func (r *resource) paths(into map[string]*spec3.Path) {
 		base = root + "/namespaces/{namespace}/" + names.Plural
 	}
 	model, list := r.modelName(names.Kind), r.modelName(names.ListKind)
-	r.path(into, base, namespaced, false,
-		operation{method: http.MethodGet, id: "list", action: "list", doc: "list objects of kind " + names.Kind, options: metav1.ListOptions{}, result: list},
-		operation{method: http.MethodPost, id: "create", action: "post", doc: "create" + article(names.Kind) + names.Kind, options: metav1.CreateOptions{}, body: model, result: model,
+	out := []openapi.Member{d.path(r, base, namespaced, false,
+		operation{method: "get", id: "list", action: "list", doc: "list objects of kind " + names.Kind, options: metav1.ListOptions{}, result: list},
+		operation{method: "post", id: "create", action: "post", doc: "create" + article(names.Kind) + names.Kind, options: metav1.CreateOptions{}, body: model, result: model,
 			codes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted}},
-		operation{method: http.MethodDelete, id: "deleteCollection", action: "deletecollection", doc: "delete collection of " + names.Kind, options: metav1.ListOptions{}, result: metaPackage + "Status"},
-	)
+		operation{method: "delete", id: "deleteCollection", action: "deletecollection", doc: "delete collection of " + names.Kind, options: metav1.ListOptions{}, result: metaPackage + "Status"},
+	)}
 	if namespaced {
-		r.everywhere(into, all, list)
+		out = append(out, d.everywhere(r, all, list))
 	}
-	r.path(into, base+"/{name}", namespaced, true, append(r.item("", model),
-		operation{method: http.MethodDelete, id: "delete", action: "delete", doc: "delete" + article(names.Kind) + names.Kind, options: metav1.DeleteOptions{},
-			skip: []string{"preconditions"}, body: metaPackage + "DeleteOptions", result: metaPackage + "Status", codes: []int{http.StatusOK, http.StatusAccepted}})...)
+	item := func(subresource, model string) {
+		path := base + "/{name}"
+		operations := r.item(subresource, model)
+		if subresource != "" {
+			path += "/" + subresource
+		} else {
+			operations = append(operations, operation{method: "delete", id: "delete", action: "delete", doc: "delete" + article(names.Kind) + names.Kind, options: metav1.DeleteOptions{},
+				skip: []string{"preconditions"}, body: metaPackage + "DeleteOptions", result: metaPackage + "Status", codes: []int{http.StatusOK, http.StatusAccepted}})
+		}
+		out = append(out, d.path(r, path, namespaced, true, operations...))
+	}
+	item("", model)
 	if sub := r.version.Subresources; sub != nil {
 		if sub.Status != nil {
-			r.path(into, base+"/{name}/status", namespaced, true, r.item("status", model)...)
+			item("status", model)
 		}
 		if sub.Scale != nil {
-			r.path(into, base+"/{name}/scale", namespaced, true, r.item("scale", scaleModel)...)
+			item("scale", scaleModel)
 		}
 	}
+	return out
 }
 
 // item are the operations on one object, or on a subresource of it.
@@ -68,10 +84,10 @@ func (r *resource) item(subresource, model string) []operation {
 	of += " the specified " + r.crd.Status.AcceptedNames.Kind
 	title := strings.ToUpper(subresource[:min(1, len(subresource))]) + subresource[min(1, len(subresource)):]
 	return []operation{
-		{method: http.MethodGet, id: "read" + title, action: "get", doc: "read" + of, options: metav1.GetOptions{}, result: model},
-		{method: http.MethodPut, id: "replace" + title, action: "put", doc: "replace" + of, options: metav1.UpdateOptions{}, body: model, result: model,
+		{method: "get", id: "read" + title, action: "get", doc: "read" + of, options: metav1.GetOptions{}, result: model},
+		{method: "put", id: "replace" + title, action: "put", doc: "replace" + of, options: metav1.UpdateOptions{}, body: model, result: model,
 			codes: []int{http.StatusOK, http.StatusCreated}},
-		{method: http.MethodPatch, id: "patch" + title, action: "patch", doc: "partially update" + of, options: metav1.PatchOptions{}, body: metaPackage + "Patch", patch: true, result: model},
+		{method: "patch", id: "patch" + title, action: "patch", doc: "partially update" + of, options: metav1.PatchOptions{}, body: metaPackage + "Patch", patch: true, result: model},
 	}
 }
 
@@ -82,64 +98,177 @@ func article(noun string) string {
 	return " a "
 }
 
-func (r *resource) path(into map[string]*spec3.Path, path string, namespaced, named bool, operations ...operation) {
-	p := &spec3.Path{}
+func (d *document) path(r *resource, path string, namespaced, named bool, operations ...operation) openapi.Member {
+	o := begin(nil)
+	for i := range operations {
+		o.key([]byte(operations[i].method))
+		o.dst = d.operation(o.dst, r, &operations[i], namespaced, "")
+	}
+	var parameters []*spec3.Parameter
 	if named {
-		p.Parameters = append(p.Parameters, inPath("name", "name of the "+r.crd.Status.AcceptedNames.Kind))
+		parameters = append(parameters, inPath("name", "name of the "+r.crd.Status.AcceptedNames.Kind))
 	}
 	if namespaced {
-		p.Parameters = append(p.Parameters, inPath("namespace", "object name and auth scope, such as for teams and projects"))
+		parameters = append(parameters, inPath("namespace", "object name and auth scope, such as for teams and projects"))
 	}
-	p.Parameters = append(p.Parameters, pretty())
-	for _, o := range operations {
-		op := r.operation(o, namespaced)
-		switch o.method {
-		case http.MethodGet:
-			p.Get = op
-		case http.MethodPost:
-			p.Post = op
-		case http.MethodPut:
-			p.Put = op
-		case http.MethodPatch:
-			p.Patch = op
-		case http.MethodDelete:
-			p.Delete = op
-		}
-	}
-	into[path] = p
+	o.member("parameters", d.list(d.parameters(nil, append(parameters, pretty())...)))
+	return openapi.Member{Name: path, JSON: o.end()}
 }
 
 // everywhere is the list across namespaces, whose options belong to the path.
-func (r *resource) everywhere(into map[string]*spec3.Path, path, list string) {
-	op := r.operation(operation{method: http.MethodGet, id: "list", action: "list",
-		doc: "list objects of kind " + r.crd.Status.AcceptedNames.Kind, result: list}, true)
-	op.OperationId += "ForAllNamespaces"
-	params := append(query(metav1.ListOptions{}, nil), pretty())
-	slices.SortFunc(params, func(a, b *spec3.Parameter) int { return strings.Compare(a.Name, b.Name) })
-	into[path] = &spec3.Path{PathProps: spec3.PathProps{Get: op, Parameters: params}}
+func (d *document) everywhere(r *resource, path, list string) openapi.Member {
+	o := begin(nil)
+	o.key([]byte("get"))
+	o.dst = d.operation(o.dst, r, &operation{method: "get", id: "list", action: "list",
+		doc: "list objects of kind " + r.crd.Status.AcceptedNames.Kind, result: list}, true, "ForAllNamespaces")
+	o.member("parameters", d.list(d.query(metav1.ListOptions{}, nil, pretty())))
+	return openapi.Member{Name: path, JSON: o.end()}
 }
 
-func (r *resource) operation(o operation, namespaced bool) *spec3.Operation {
+// operation appends what is done by one method. The last part of its id may be given.
+func (d *document) operation(dst []byte, r *resource, op *operation, namespaced bool, last string) []byte {
+	names := &r.crd.Status.AcceptedNames
 	group := strings.TrimSuffix(r.crd.Spec.Group, ".k8s.io")
-	id := o.id + identifier(group, true) + identifier(r.version.Name, true)
+	id := op.id + identifier(group, true) + identifier(r.version.Name, true)
 	if namespaced {
 		id += "Namespaced"
 	}
-	id += r.crd.Status.AcceptedNames.Kind
-	op := &spec3.Operation{OperationProps: spec3.OperationProps{
-		Tags:        []string{identifier(group, false) + "_" + r.version.Name},
-		Description: o.doc,
-		OperationId: id,
-		Parameters:  query(o.options, o.skip),
-		Responses:   r.responses(o),
-	}}
-	if o.body != "" {
-		op.RequestBody = r.body(o)
+	o := begin(dst)
+	o.texts("tags", []string{identifier(group, false) + "_" + r.version.Name})
+	o.text("description", op.doc)
+	o.text("operationId", id+names.Kind+last)
+	if d.v2 {
+		d.inputV2(&o, op)
+	} else {
+		d.inputV3(&o, op)
 	}
-	gvk := r.gvk(r.crd.Status.AcceptedNames.Kind)
-	op.AddExtension("x-kubernetes-action", o.action)
-	op.AddExtension("x-kubernetes-group-version-kind", map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind})
-	return op
+	d.responses(&o, op)
+	o.text("x-kubernetes-action", op.action)
+	o.member("x-kubernetes-group-version-kind", r.gvk(names.Kind))
+	return o.end()
+}
+
+// mediaTypes are those of objects, and those of patches.
+func mediaTypes(patch bool) []string {
+	if patch {
+		return []string{"application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"}
+	}
+	return []string{"application/json", "application/yaml"}
+}
+
+// inputV2 appends what an operation takes, where a body is a parameter.
+func (d *document) inputV2(o *object, op *operation) {
+	o.texts("schemes", []string{"https"})
+	o.texts("produces", mediaTypes(false))
+	o.texts("consumes", mediaTypes(op.patch))
+	var parameters []byte
+	if op.body != "" {
+		parameters = encode(parameters, d.shared(spec.Parameter{ParamProps: spec.ParamProps{
+			Name: "body", In: "body", Required: op.needsBody(), Schema: &spec.Schema{SchemaProps: spec.SchemaProps{Ref: spec.MustCreateRef(d.refs + op.body)}},
+		}}))
+	}
+	d.inputs(o, parameters, op)
+}
+
+func (d *document) inputV3(o *object, op *operation) {
+	d.inputs(o, nil, op)
+	if op.body == "" {
+		return
+	}
+	o.key([]byte("requestBody"))
+	body := begin(o.dst)
+	d.content(&body, op.body, mediaTypes(op.patch))
+	if op.needsBody() {
+		body.member("required", []byte("true"))
+	}
+	o.dst = body.end()
+}
+
+// inputs appends the parameters of an operation: those given, and the query's.
+func (d *document) inputs(o *object, parameters []byte, op *operation) {
+	if query := d.query(op.options, op.skip); len(query) > 0 {
+		if len(parameters) > 0 {
+			parameters = append(parameters, ',')
+		}
+		parameters = append(parameters, query...)
+	}
+	if len(parameters) > 0 {
+		o.member("parameters", d.list(parameters))
+	}
+}
+
+// needsBody reports whether the body must be there: options of a deletion may be left out.
+func (op *operation) needsBody() bool { return op.action != "delete" }
+
+func (d *document) responses(o *object, op *operation) {
+	codes := op.codes
+	if len(codes) == 0 {
+		codes = []int{http.StatusOK}
+	}
+	o.key([]byte("responses"))
+	all := begin(o.dst)
+	for _, code := range codes {
+		all.key(strconv.AppendInt(nil, int64(code), 10))
+		one := begin(all.dst)
+		one.text("description", http.StatusText(code))
+		if d.v2 {
+			one.key([]byte("schema"))
+			one.dst = d.plainRef(one.dst, op.result)
+		} else {
+			d.content(&one, op.result, mediaTypes(false))
+		}
+		all.dst = one.end()
+	}
+	all.member("401", []byte(`{"description":"Unauthorized"}`))
+	o.dst = all.end()
+}
+
+// content appends a model in media types.
+func (d *document) content(o *object, model string, types []string) {
+	o.key([]byte("content"))
+	all := begin(o.dst)
+	for _, t := range types {
+		all.key([]byte(t))
+		one := begin(all.dst)
+		one.key([]byte("schema"))
+		one.dst = d.plainRef(one.dst, model)
+		all.dst = one.end()
+	}
+	o.dst = all.end()
+}
+
+// list puts what stands between the brackets of a list into them.
+func (d *document) list(inner []byte) []byte {
+	return append(append(append(make([]byte, 0, len(inner)+2), '['), inner...), ']')
+}
+
+// parameters appends parameters, separated.
+func (d *document) parameters(dst []byte, all ...*spec3.Parameter) []byte {
+	for _, p := range all {
+		if len(dst) > 0 {
+			dst = append(dst, ',')
+		}
+		if d.v2 {
+			dst = encode(dst, d.shared(parameterV2(p)))
+		} else {
+			dst = encode(dst, p)
+		}
+	}
+	return dst
+}
+
+// encode appends what is made of texts, and can be encoded.
+func encode(dst []byte, v json.Marshaler) []byte {
+	b, _ := v.MarshalJSON()
+	return append(dst, b...)
+}
+
+func parameterV2(p *spec3.Parameter) spec.Parameter {
+	return spec.Parameter{
+		CommonValidations: spec.CommonValidations{UniqueItems: p.Schema.UniqueItems},
+		SimpleSchema:      spec.SimpleSchema{Type: p.Schema.Type[0]},
+		ParamProps:        spec.ParamProps{Name: p.Name, In: p.In, Description: p.Description, Required: p.Required},
+	}
 }
 
 // identifier makes "certManagerIo" of "cert-manager.io"; capital has its first letter
@@ -160,45 +289,25 @@ func identifier(name string, capital bool) string {
 	return out.String()
 }
 
-var mediaTypes = []string{"application/json", "application/yaml"}
-
-func (r *resource) content(model string, types []string) map[string]*spec3.MediaType {
-	out := make(map[string]*spec3.MediaType, len(types))
-	for _, t := range types {
-		out[t] = &spec3.MediaType{MediaTypeProps: spec3.MediaTypeProps{Schema: r.plainRef(model)}}
-	}
-	return out
-}
-
-func (r *resource) body(o operation) *spec3.RequestBody {
-	types := mediaTypes
-	if o.patch {
-		types = []string{"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"}
-	}
-	return &spec3.RequestBody{RequestBodyProps: spec3.RequestBodyProps{
-		Content: r.content(o.body, types), Required: o.action != "delete",
-	}}
-}
-
-func (r *resource) responses(o operation) *spec3.Responses {
-	codes := o.codes
-	if len(codes) == 0 {
-		codes = []int{http.StatusOK}
-	}
-	out := map[int]*spec3.Response{http.StatusUnauthorized: {ResponseProps: spec3.ResponseProps{Description: "Unauthorized"}}}
-	for _, code := range codes {
-		out[code] = &spec3.Response{ResponseProps: spec3.ResponseProps{
-			Description: http.StatusText(code), Content: r.content(o.result, mediaTypes),
-		}}
-	}
-	return &spec3.Responses{ResponsesProps: spec3.ResponsesProps{StatusCodeResponses: out}}
-}
-
-// query are the parameters that an options struct stands for, sorted.
-func query(options any, skip []string) []*spec3.Parameter {
+// query are the parameters that an options struct stands for, and others, sorted and separated.
+// They are the same for all resources.
+func (d *document) query(options any, skip []string, more ...*spec3.Parameter) []byte {
 	if options == nil {
 		return nil
 	}
+	key := fmt.Sprintf("%T%d", options, len(more))
+	known, ok := d.queries[key]
+	if !ok {
+		all := append(fields(options, skip), more...)
+		slices.SortFunc(all, func(a, b *spec3.Parameter) int { return strings.Compare(a.Name, b.Name) })
+		known = d.parameters(nil, all...)
+		d.queries[key] = known
+	}
+	return known
+}
+
+// fields are the parameters of an options struct.
+func fields(options any, skip []string) []*spec3.Parameter {
 	docs := map[string]string{}
 	if d, ok := options.(interface{ SwaggerDoc() map[string]string }); ok {
 		docs = d.SwaggerDoc()
@@ -224,13 +333,11 @@ func query(options any, skip []string) []*spec3.Parameter {
 		}
 		out = append(out, parameter(name, "query", typ, docs[name]))
 	}
-	slices.SortFunc(out, func(a, b *spec3.Parameter) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
 func parameter(name, in, typ, description string) *spec3.Parameter {
-	s := ofType(typ)
-	s.UniqueItems = true
+	s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{typ}, UniqueItems: true}}
 	return &spec3.Parameter{ParameterProps: spec3.ParameterProps{Name: name, In: in, Description: description, Schema: s}}
 }
 

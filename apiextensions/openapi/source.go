@@ -2,11 +2,13 @@ package openapi
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"triplane/generic/openapi"
@@ -26,8 +28,8 @@ type Source struct {
 type Definition interface {
 	// Outline is the CRD, perhaps without its schemas.
 	Outline() *apiextensionsv1.CustomResourceDefinition
-	// Whole decodes the CRD with its schemas.
-	Whole() (*apiextensionsv1.CustomResourceDefinition, error)
+	// Schemas returns the schemas of its versions, those that have one, in JSON.
+	Schemas() (map[string][]byte, error)
 }
 
 // NewSource returns the source for the CRDs that serve the group version, which
@@ -48,18 +50,26 @@ func (s *Source) Hash() string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// each calls f for the CRDs that serve the version, one decoded at a time.
-func (s *Source) each(refs string, v2 bool, f func(*resource) error) error {
+// document is one that is being made.
+type document struct {
+	publisher
+	// shared is what stands for a parameter in v2.
+	shared func(spec.Parameter) spec.Parameter
+	// queries are the parameters in JSON of options, by their type.
+	queries map[string][]byte
+}
+
+// each calls f for the CRDs that serve the version.
+func (s *Source) each(f func(*resource)) error {
 	for _, d := range s.crds() {
-		crd, err := d.Whole()
+		crd := d.Outline()
+		schemas, err := d.Schemas()
 		if err != nil {
 			return err
 		}
 		for i := range crd.Spec.Versions {
 			if v := &crd.Spec.Versions[i]; v.Name == s.gv.Version && v.Served {
-				if err := f(&resource{crd: crd, version: v, refs: refs, v2: v2}); err != nil {
-					return err
-				}
+				f(&resource{crd: crd, version: v, schema: schemas[v.Name]})
 			}
 		}
 	}
@@ -67,32 +77,40 @@ func (s *Source) each(refs string, v2 bool, f func(*resource) error) error {
 }
 
 // V3 renders the document at /openapi/v3/apis/GROUP/VERSION.
-func (s *Source) V3() (*spec3.OpenAPI, error) {
-	const refs = "#/components/schemas/"
-	doc := &spec3.OpenAPI{
-		Version:    "3.0.0",
-		Info:       &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes CRD Swagger", Version: "v0.1.0"}},
-		Paths:      &spec3.Paths{Paths: map[string]*spec3.Path{}},
-		Components: &spec3.Components{Schemas: map[string]*spec.Schema{}},
-	}
+func (s *Source) V3() (json.Marshaler, error) {
+	d := &document{publisher: publisher{refs: refsV3}, queries: map[string][]byte{}}
+	paths, models := begin(nil), begin(nil)
 	scale := false
-	err := s.each(refs, false, func(r *resource) error {
-		schemas, err := r.schemas()
-		for name, m := range schemas {
-			doc.Components.Schemas[name] = m
+	err := s.each(func(r *resource) {
+		for _, m := range d.models(r) {
+			models.member(m.Name, m.JSON)
 		}
-		r.paths(doc.Paths.Paths)
+		for _, p := range d.paths(r) {
+			paths.member(p.Name, p.JSON)
+		}
 		scale = scale || r.version.Subresources != nil && r.version.Subresources.Scale != nil
-		return err
 	})
+	if err == nil {
+		err = s.addModels(&models, scale)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return doc, s.addModels(doc.Components.Schemas, refs, scale)
+	o := begin(make([]byte, 0, len(paths.dst)+len(models.dst)+1024))
+	o.text("openapi", "3.0.0")
+	o.member("info", []byte(`{"title":"Kubernetes CRD Swagger","version":"v0.1.0"}`))
+	o.member("paths", paths.end())
+	o.key([]byte("components"))
+	components := begin(o.dst)
+	components.member("schemas", models.end())
+	o.dst = components.end()
+	return json.RawMessage(o.end()), nil
 }
 
-// addModels adds the machinery's models that the resources refer to.
-func (s *Source) addModels(into map[string]*spec.Schema, refs string, scale bool) error {
+const refsV3, refsV2 = "#/components/schemas/", "#/definitions/"
+
+// addModels adds the machinery's models that the resources of v3 refer to.
+func (s *Source) addModels(into *object, scale bool) error {
 	m, err := s.models.Models()
 	if err != nil {
 		return err
@@ -101,22 +119,27 @@ func (s *Source) addModels(into map[string]*spec.Schema, refs string, scale bool
 	if scale {
 		names = append(names, scaleModel)
 	}
-	definitions, err := m.Definitions(m.Closure(names...), func(name string) spec.Ref { return spec.MustCreateRef(refs + name) })
+	definitions, err := m.Definitions(m.Closure(names...), func(name string) spec.Ref { return spec.MustCreateRef(refsV3 + name) })
 	if err != nil {
 		return err
 	}
-	for name, d := range definitions {
-		s := d.Schema
-		if refs == "#/components/schemas/" {
-			wrapRefs(&s)
+	for _, name := range slices.Sorted(maps.Keys(definitions)) {
+		s := definitions[name].Schema
+		wrapRefs(&s)
+		switch name {
+		case scaleModel:
+			extendKind(&s, "Scale", schema.GroupVersion{Group: "autoscaling", Version: "v1"})
+		case metaPackage + "DeleteOptions":
+			extendKind(&s, "DeleteOptions", openapi.ClientVersions()...)
+		case metaPackage + "Status":
+			extendKind(&s, "Status", schema.GroupVersion{Version: "v1"})
 		}
-		into[name] = &s
+		b, err := s.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		into.member(name, b)
 	}
-	if scale {
-		extendKind(into[scaleModel], "Scale", schema.GroupVersion{Group: "autoscaling", Version: "v1"})
-	}
-	extendKind(into[metaPackage+"DeleteOptions"], "DeleteOptions", openapi.ClientVersions()...)
-	extendKind(into[metaPackage+"Status"], "Status", schema.GroupVersion{Version: "v1"})
 	return nil
 }
 
@@ -148,23 +171,12 @@ func wrapRefs(s *spec.Schema) {
 }
 
 // V2 renders what the group version adds to /openapi/v2.
-func (s *Source) V2() (*spec.Swagger, error) {
-	doc := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
-		Swagger:     "2.0",
-		Paths:       &spec.Paths{Paths: map[string]spec.PathItem{}},
-		Definitions: spec.Definitions{},
-	}}
-	err := s.each("#/definitions/", true, func(r *resource) error {
-		schemas, err := r.schemas()
-		for name, m := range schemas {
-			doc.Definitions[name] = *m
-		}
-		paths := map[string]*spec3.Path{}
-		r.paths(paths)
-		for path, p := range paths {
-			doc.Paths.Paths[path] = pathV2(p)
-		}
-		return err
+func (s *Source) V2(shared func(spec.Parameter) spec.Parameter) (*openapi.Addition, error) {
+	d := &document{publisher: publisher{refs: refsV2, v2: true}, shared: shared, queries: map[string][]byte{}}
+	out := &openapi.Addition{}
+	err := s.each(func(r *resource) {
+		out.Models = append(out.Models, d.models(r)...)
+		out.Paths = append(out.Paths, d.paths(r)...)
 	})
-	return doc, err
+	return out, err
 }

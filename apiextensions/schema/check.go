@@ -42,7 +42,7 @@ func checkNode(path *field.Path, s *Schema, lvl level) field.ErrorList {
 	}
 	errs = append(errs, checkType(path, s, lvl)...)
 	errs = append(errs, checkExtensions(path, s, lvl)...)
-	errs = append(errs, checkLogic(path, s.Props, intOrStringForm(s))...)
+	errs = append(errs, checkLogic(path, s.Props, 2)...)
 	if lvl == atRoot || s.Embedded {
 		errs = append(errs, checkMeta(path, s, lvl)...)
 	}
@@ -162,7 +162,7 @@ func checkMeta(path *field.Path, s *Schema, lvl level) field.ErrorList {
 	}
 	at := path.Child("properties").Key("metadata")
 	if meta.Type != "object" {
-		return append(errs, field.Invalid(at.Child("type"), meta.Type, "must be object"))
+		errs = append(errs, field.Invalid(at.Child("type"), meta.Type, "must be object"))
 	}
 	if lvl == atRoot && !restrictsNameOnly(meta.Props) {
 		errs = append(errs, field.Forbidden(at,
@@ -179,27 +179,15 @@ func restrictsNameOnly(meta *apiextensionsv1.JSONSchemaProps) bool {
 	}
 	rest := *meta
 	rest.Properties, rest.Type, rest.Default = nil, "", nil
-	return IsZero(&rest)
-}
-
-// intOrStringForm recognizes the ways in which an int-or-string may say its two
-// types in anyOf: directly (1), or in the first of allOf (2).
-func intOrStringForm(s *Schema) int {
-	if !s.IntOrString {
-		return 0
-	}
-	if isIntOrStringAnyOf(s.Props.AnyOf) {
-		return 1
-	}
-	if len(s.Props.AllOf) > 0 {
-		if first := s.Props.AllOf[0]; isIntOrStringAnyOf(first.AnyOf) {
-			first.AnyOf = nil
-			if IsZero(&first) {
-				return 2
-			}
+	for _, list := range []*[]apiextensionsv1.JSONSchemaProps{&rest.AllOf, &rest.AnyOf, &rest.OneOf} {
+		if len(*list) == 0 {
+			*list = nil
 		}
 	}
-	return 0
+	if len(rest.Enum) == 0 {
+		rest.Enum = nil
+	}
+	return IsZero(&rest)
 }
 
 func isIntOrStringAnyOf(anyOf []apiextensionsv1.JSONSchemaProps) bool {
@@ -211,18 +199,20 @@ func isIntOrStringAnyOf(anyOf []apiextensionsv1.JSONSchemaProps) bool {
 	return IsZero(&a) && IsZero(&b)
 }
 
-// checkLogic looks at allOf, anyOf, oneOf and not, which may only validate values.
-func checkLogic(path *field.Path, p *apiextensionsv1.JSONSchemaProps, form int) field.ErrorList {
+// checkLogic looks at allOf, anyOf, oneOf and not, which may only validate values. The two
+// types of an int-or-string may be said in the anyOf of a schema, and in that of the first of
+// its allOf: alternatives is how many levels down that may still be.
+func checkLogic(path *field.Path, p *apiextensionsv1.JSONSchemaProps, alternatives int) field.ErrorList {
 	var errs field.ErrorList
-	if form != 1 {
+	if alternatives == 0 || !isIntOrStringAnyOf(p.AnyOf) {
 		for i := range p.AnyOf {
 			errs = append(errs, checkNested(path.Child("anyOf").Index(i), &p.AnyOf[i], 0)...)
 		}
 	}
 	for i := range p.AllOf {
 		inner := 0
-		if form == 2 && i == 0 {
-			inner = 1
+		if i == 0 {
+			inner = max(alternatives-1, 0)
 		}
 		errs = append(errs, checkNested(path.Child("allOf").Index(i), &p.AllOf[i], inner)...)
 	}
@@ -241,8 +231,8 @@ func checkLogic(path *field.Path, p *apiextensionsv1.JSONSchemaProps, form int) 
 	return errs
 }
 
-func checkNested(path *field.Path, p *apiextensionsv1.JSONSchemaProps, form int) field.ErrorList {
-	errs := checkLogic(path, p, form)
+func checkNested(path *field.Path, p *apiextensionsv1.JSONSchemaProps, alternatives int) field.ErrorList {
+	errs := checkLogic(path, p, alternatives)
 	if p.Items != nil && p.Items.Schema != nil {
 		errs = append(errs, checkNested(path.Child("items"), p.Items.Schema, 0)...)
 	}
@@ -256,7 +246,7 @@ func checkNested(path *field.Path, p *apiextensionsv1.JSONSchemaProps, form int)
 		}
 	}
 	forbid(p.Type != "", "type", "empty")
-	forbid(p.AdditionalProperties != nil, "additionalProperties", "undefined")
+	forbid(p.AdditionalProperties != nil && (p.AdditionalProperties.Allows || p.AdditionalProperties.Schema != nil), "additionalProperties", "undefined")
 	forbid(p.Default != nil, "default", "undefined")
 	forbid(p.Title != "", "title", "empty")
 	forbid(p.Description != "", "description", "empty")

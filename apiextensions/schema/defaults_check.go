@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // DefaultRules validates a default at the path by the CEL rules of its schema.
@@ -20,7 +21,7 @@ func CheckDefaults(ctx context.Context, path *field.Path, s *Schema, rules Defau
 		return nil, nil
 	}
 	root := *s
-	root.Embedded = true
+	root.Embedded, root.embeds = true, true
 	c := &defaultsCheck{ctx: ctx, rules: rules}
 	err := c.node(path, &root, inResource{resource: &root})
 	return c.errs, err
@@ -83,7 +84,7 @@ func (c *defaultsCheck) node(path *field.Path, s *Schema, in inResource) error {
 			return err
 		}
 	}
-	return c.node(path.Child("additionalProperties"), s.Additional, in.down(s, "*"))
+	return nil
 }
 
 func (c *defaultsCheck) value(path *field.Path, s *Schema, in inResource) error {
@@ -94,18 +95,15 @@ func (c *defaultsCheck) value(path *field.Path, s *Schema, in inResource) error 
 			c.errs = append(c.errs, field.Invalid(path, s.Default, "must not have unknown fields"))
 		}
 	}
-	if err := defaultMetadata(path, s, in); err != nil {
-		c.errs = append(c.errs, field.Invalid(path, s.Default, fmt.Sprintf("must result in valid metadata: %v", err)))
+	if errs := defaultMetadata(path, s, in); len(errs) > 0 {
+		c.errs = append(c.errs, errs...)
 		return nil
 	}
-	v, err := NewValidator(s.Props)
+	v, err := newValidator(s.Props, anyIntOrString)
 	if err != nil {
 		return err
 	}
 	errs := v.Validate(path, s.Default)
-	if len(errs) == 0 && !in.meta {
-		errs = ValidateLists(path, s, s.Default)
-	}
 	if len(errs) == 0 && c.rules != nil {
 		errs = c.rules(c.ctx, path, s, s.Default)
 	}
@@ -113,9 +111,17 @@ func (c *defaultsCheck) value(path *field.Path, s *Schema, in inResource) error 
 	return nil
 }
 
+// anyIntOrString takes the types from an int-or-string, whose default may be of any.
+func anyIntOrString(s *spec.Schema) {
+	if is, _ := s.Extensions.GetBool("x-kubernetes-int-or-string"); is {
+		s.Type = nil
+	}
+}
+
 // defaultMetadata validates the metadata that a default results in: that of embedded
 // resources in it, or that of the resource around it.
-func defaultMetadata(path *field.Path, s *Schema, in inResource) error {
+func defaultMetadata(at *field.Path, of *Schema, in inResource) field.ErrorList {
+	path, s := at, of
 	value := runtime.DeepCopyJSONValue(s.Default)
 	if in.meta {
 		path, s, value = nil, in.resource, in.around(value)
@@ -124,8 +130,13 @@ func defaultMetadata(path *field.Path, s *Schema, in inResource) error {
 	if in.meta {
 		c.resource(path, value.(map[string]any))
 	}
-	if c.value(path, value, s); c.err != nil {
-		return c.err
+	c.value(path, value, s)
+	errs := field.ErrorList{c.err}
+	if c.err == nil {
+		errs = validateNested(path, value, s)
 	}
-	return validateNested(path, value, s).ToAggregate()
+	if in.meta && len(errs) > 0 {
+		return field.ErrorList{field.Invalid(at, of.Default, fmt.Sprintf("must result in valid metadata: %v", errs.ToAggregate()))}
+	}
+	return errs
 }

@@ -79,7 +79,7 @@ type coercer struct {
 	// repair leaves out what is of a wrong type, which is an error without it.
 	repair  bool
 	unknown []string
-	err     error
+	err     *field.Error
 }
 
 func (c *coercer) value(p *field.Path, v any, s *Schema) {

@@ -19,9 +19,9 @@ type Validator struct {
 	openapi *validate.SchemaValidator
 }
 
-// NewValidator compiles a schema.
+// NewValidator compiles a schema. Formats that mean nothing for their types are left out.
 func NewValidator(props *apiextensionsv1.JSONSchemaProps) (*Validator, error) {
-	s, err := ToOpenAPI(props, func(s *spec.Schema) {
+	return newValidator(props, func(s *spec.Schema) {
 		var typ string
 		if len(s.Type) == 1 {
 			typ = s.Type[0]
@@ -30,6 +30,10 @@ func NewValidator(props *apiextensionsv1.JSONSchemaProps) (*Validator, error) {
 			s.Format = ""
 		}
 	})
+}
+
+func newValidator(props *apiextensionsv1.JSONSchemaProps, edit func(*spec.Schema)) (*Validator, error) {
+	s, err := ToOpenAPI(props, edit)
 	if err != nil {
 		return nil, err
 	}

@@ -107,6 +107,9 @@ func (v *Validator) spec(ctx context.Context, crd, old *apiextensionsv1.CustomRe
 		errs = append(errs, field.Invalid(path.Child("group"), spec.Group, "should be a domain with at least one dot"))
 	}
 	errs = append(errs, enum(path.Child("scope"), string(spec.Scope), "Cluster", "Namespaced")...)
+	if spec.PreserveUnknownFields && hasDefaults(spec) {
+		errs = append(errs, field.Invalid(path.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema"))
+	}
 
 	h := hoist(spec)
 	if h.validation == nil || h.validation.OpenAPIV3Schema == nil {
@@ -136,6 +139,15 @@ func (v *Validator) spec(ctx context.Context, crd, old *apiextensionsv1.CustomRe
 // none, those that are served and pruned.
 func (v *Validator) needsSchema(spec *apiextensionsv1.CustomResourceDefinitionSpec, version *apiextensionsv1.CustomResourceDefinitionVersion) bool {
 	return !v.stays.noSchema || version.Served && !spec.PreserveUnknownFields
+}
+
+func hasDefaults(spec *apiextensionsv1.CustomResourceDefinitionSpec) (found bool) {
+	for i := range spec.Versions {
+		if s := spec.Versions[i].Schema; s != nil && s.OpenAPIV3Schema != nil {
+			schema.Walk(s.OpenAPIV3Schema, func(p *apiextensionsv1.JSONSchemaProps) { found = found || p.Default != nil })
+		}
+	}
+	return found
 }
 
 func hasStatus(spec *apiextensionsv1.CustomResourceDefinitionSpec) bool {

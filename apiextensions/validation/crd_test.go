@@ -70,8 +70,8 @@ func TestValidate(t *testing.T) {
 		}, []string{`spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer"`}},
 		"types that are none": {func(c CRD) {
 			root(c).Properties["a"] = apiextensionsv1.JSONSchemaProps{Type: "null"}
-		}, []string{"spec.validation.openAPIV3Schema.properties[a].type: Forbidden: type cannot be set to null, use nullable as an alternative",
-			`spec.validation.openAPIV3Schema.properties[a].type: Unsupported value: "null": supported values: "array", "boolean", "integer", "number", "object", "string"`}},
+		}, []string{`spec.validation.openAPIV3Schema.properties[a].type: Unsupported value: "null": supported values: "array", "boolean", "integer", "number", "object", "string"`,
+			"spec.validation.openAPIV3Schema.properties[a].type: Forbidden: type cannot be set to null, use nullable as an alternative"}},
 		"default of an embedded resource": {func(c CRD) {
 			embedded := apiextensionsv1.JSONSchemaProps{Type: "object", XEmbeddedResource: true, Properties: map[string]apiextensionsv1.JSONSchemaProps{
 				"metadata": {Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
@@ -82,7 +82,7 @@ func TestValidate(t *testing.T) {
 		"default without a kind": {func(c CRD) {
 			root(c).Properties["a"] = apiextensionsv1.JSONSchemaProps{Type: "object", XEmbeddedResource: true, XPreserveUnknownFields: new(true),
 				Default: &apiextensionsv1.JSON{Raw: []byte(`{"apiVersion":"v1"}`)}}
-		}, []string{`spec.validation.openAPIV3Schema.properties[a].default: Invalid value: {"apiVersion":"v1"}: must result in valid metadata: spec.validation.openAPIV3Schema.properties[a].default.kind: Required value`}},
+		}, []string{`spec.validation.openAPIV3Schema.properties[a].default.kind: Required value`}},
 		"rule": {func(c CRD) {
 			root(c).XValidations = apiextensionsv1.ValidationRules{{Rule: "true", Message: "a\nb", FieldPath: ".x"}}
 		}, []string{`spec.validation.openAPIV3Schema.x-kubernetes-validations[0].message: Invalid value: "a\nb": must not contain line breaks`,
@@ -100,6 +100,70 @@ func TestValidate(t *testing.T) {
 				got = append(got, e.Error())
 			}
 			if !slices.Equal(got, c.want) {
+				t.Errorf("got  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(c.want, "\n     "))
+			}
+		})
+	}
+}
+
+// What is wrong with a schema, in kube-apiserver's order, and what is not.
+func TestValidateSchema(t *testing.T) {
+	for name, c := range map[string]struct {
+		schema           string
+		status, preserve bool
+		want             []string
+	}{
+		"metadata of another type": {schema: `{"type":"object","properties":{"metadata":{"type":"string"}}}`, want: []string{
+			`.properties[metadata].type: Invalid value: "string": must be object`}},
+		"metadata of another type, and more": {schema: `{"type":"object","properties":{"metadata":{"type":"string","pattern":"a"}}}`, want: []string{
+			`.properties[metadata].type: Invalid value: "string": must be object`,
+			`.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified`}},
+		"empty lists in metadata say nothing": {schema: `{"type":"object","properties":{"metadata":{"type":"object","oneOf":[],"enum":[]}}}`},
+		"a resource within metadata": {schema: `{"type":"object","properties":{"metadata":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}`, want: []string{
+			`.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified`,
+			`.properties[metadata].x-kubernetes-embedded-resource: Forbidden: must not be used inside of resource meta`}},
+		"a switch that is no skeleton's": {schema: `{"properties":{"kind":{"type":"integer","x-kubernetes-preserve-unknown-fields":false}}}`, want: []string{
+			`.properties[kind].x-kubernetes-preserve-unknown-fields: Invalid value: false: must be true or undefined`}},
+		"two types in anyOf":           {schema: `{"type":"object","properties":{"a":{"type":"string","anyOf":[{"type":"integer"},{"type":"string"}]}}}`},
+		"two types in the first allOf": {schema: `{"type":"object","properties":{"a":{"type":"string","allOf":[{"minimum":1,"anyOf":[{"type":"integer"},{"type":"string"}]},{"minimum":0}]}}}`},
+		"two types in the second allOf": {schema: `{"type":"object","properties":{"a":{"type":"string","allOf":[{"minimum":1},{"anyOf":[{"type":"integer"},{"type":"string"}]}]}}}`, want: []string{
+			`.properties[a].allOf[1].anyOf[0].type: Forbidden: must be empty to be structural`, `.properties[a].allOf[1].anyOf[1].type: Forbidden: must be empty to be structural`}},
+		"additionalProperties: false in allOf": {schema: `{"type":"object","allOf":[{"additionalProperties":false}]}`},
+		"a list type that is none, of no list": {schema: `{"type":"object","properties":{"a":{"type":"string","x-kubernetes-list-type":"tree"}}}`, want: []string{
+			`.properties[a].type: Invalid value: "string": must be array if x-kubernetes-list-type is specified`,
+			`.properties[a].x-kubernetes-list-type: Unsupported value: "tree": supported values: "atomic", "set", "map"`}},
+		"defaults where objects are not pruned": {schema: `{"type":"object","properties":{"a":{"type":"string","default":"x"}}}`, preserve: true, want: []string{
+			`spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema`,
+			`spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead`}},
+		"defaults of additional properties": {schema: `{"type":"object","properties":{"a":{"type":"object","additionalProperties":{"type":"string","default":5}}}}`},
+		"defaults of sets":                  {schema: `{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set","default":["a","a"]}}}`},
+		"defaults of what is int or string": {schema: `{"type":"object","properties":{"a":{"x-kubernetes-int-or-string":true,"default":1.5}}}`},
+		"defaults by a format of other types": {schema: `{"type":"object","properties":{"a":{"type":"number","format":"byte","default":"x"}}}`, want: []string{
+			`.properties[a].default: Invalid value: "string":  in body must be of type number: "string"`,
+			`.properties[a].default: Invalid value: "x":  in body must be of type byte: "x"`}},
+		"a default of the root": {schema: `{"type":"object","default":{"apiVersion":1}}`, want: []string{`.default.apiVersion: Invalid value: 1: must be a string`}},
+		"a default of the metadata": {schema: `{"type":"object","properties":{"e":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"metadata":{"type":"object"}},"default":{"apiVersion":"v1","kind":"P","metadata":"x"}}}}`, want: []string{
+			`.properties[e].default.metadata: Invalid value: "x": json: cannot unmarshal string into Go value of type v1.ObjectMeta`}},
+		"no type beside a status":       {schema: `{"anyOf":[{"minimum":1}]}`, status: true, want: []string{" fields are allowed at the root of the schema", `.type: Required value: must not be empty at the root`}},
+		"another type beside a status":  {schema: `{"type":"string","enum":["a"]}`, status: true, want: []string{`only "object" is allowed as the type at the root`, `.type: Invalid value: "string": must be object at the root`}},
+		"references come before a type": {schema: `{"type":"string","$ref":"#/a"}`, status: true, want: []string{" fields are allowed at the root of the schema", `.$ref: Forbidden: $ref is not supported`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crd := widget(t, func(crd *apiextensionsv1.CustomResourceDefinition) {
+				crd.Spec.PreserveUnknownFields = c.preserve
+				crd.Spec.Versions[0].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{}
+				if err := json.Unmarshal([]byte(c.schema), root(crd)); err != nil {
+					t.Fatal(err)
+				}
+				if c.status {
+					crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}
+				}
+			})
+			var got []string
+			for _, e := range (&Validator{}).Validate(t.Context(), crd) {
+				got = append(got, e.Error())
+			}
+			if !slices.EqualFunc(got, c.want, strings.Contains) {
 				t.Errorf("got  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(c.want, "\n     "))
 			}
 		})

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -89,6 +90,12 @@ func unsupported(p *apiextensionsv1.JSONSchemaProps) error {
 			return fmt.Errorf("OpenAPIV3Schema '%s' is not supported", f.name)
 		}
 	}
+	if p.XPreserveUnknownFields != nil && !*p.XPreserveUnknownFields {
+		return errors.New("internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined")
+	}
+	if p.Items != nil && len(p.Items.JSONSchemas) > 0 {
+		return errors.New("OpenAPIV3Schema 'items' must be a schema, and no list of them")
+	}
 	return eachChild(nil, p, func(_ *field.Path, c *apiextensionsv1.JSONSchemaProps) error { return unsupported(c) })
 }
 
@@ -127,10 +134,6 @@ var statusRootFields = []string{
 }
 
 func validateStatusRoot(p *apiextensionsv1.JSONSchemaProps, path *field.Path) field.ErrorList {
-	if p.Type != "object" {
-		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema.type"), p.Type,
-			`only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
-	}
 	rest := *p
 	for _, zero := range []func(){
 		func() { rest.Description, rest.Type, rest.Format, rest.Title, rest.Pattern = "", "", "", "", "" },
@@ -143,6 +146,11 @@ func validateStatusRoot(p *apiextensionsv1.JSONSchemaProps, path *field.Path) fi
 		},
 	} {
 		zero()
+	}
+	// What comes first in the order of the fields is said.
+	if head := p.ID != "" || p.Schema != "" || p.Ref != nil; !head && p.Type != "" && p.Type != "object" {
+		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema.type"), p.Type,
+			`only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
 	}
 	if schema.IsZero(&rest) {
 		return nil
@@ -174,10 +182,11 @@ type nodes struct {
 func (n *nodes) isWrong(path *field.Path) bool { return len(n.wrong) > 0 && n.wrong[path.String()] }
 
 func (n *nodes) validate(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) field.ErrorList {
-	errs := forbidden(path, p, at)
+	var errs field.ErrorList
 	if !n.stays.otherTypes && !isType(p.Type) {
 		errs = append(errs, field.NotSupported(path.Child("type"), p.Type, openAPITypes()))
 	}
+	errs = append(errs, forbidden(path, p, at)...)
 	if a := p.AdditionalProperties; a != nil && len(p.Properties) > 0 && (!a.Allows || a.Schema != nil) {
 		errs = append(errs, field.Forbidden(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive"))
 	}
@@ -232,6 +241,7 @@ func forbidden(path *field.Path, p *apiextensionsv1.JSONSchemaProps, at place) f
 	no(p.Ref != nil, "$ref", "$ref is not supported")
 	no(p.Type == "null", "type", "type cannot be set to null, use nullable as an alternative")
 	no(p.Items != nil && len(p.Items.JSONSchemas) != 0, "items", "items must be a schema object and not an array")
+	no(at.inMeta && p.XEmbeddedResource, "x-kubernetes-embedded-resource", "must not be used inside of resource meta")
 	no(p.UniqueItems, "uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
 	return errs
 }
@@ -263,7 +273,7 @@ func (n *nodes) extensions(path *field.Path, p *apiextensionsv1.JSONSchemaProps)
 	}
 	if p.XListType != nil {
 		typed("array", "x-kubernetes-list-type")
-		if p.Type == "array" && !slices.Contains([]string{"atomic", "set", "map"}, *p.XListType) {
+		if !slices.Contains([]string{"atomic", "set", "map"}, *p.XListType) {
 			errs = append(errs, field.NotSupported(path.Child("x-kubernetes-list-type"), *p.XListType, []string{"atomic", "set", "map"}))
 		}
 		if !n.stays.looseSets {
@@ -285,7 +295,7 @@ func validateSetItems(path *field.Path, p *apiextensionsv1.JSONSchemaProps) fiel
 		}
 	case "object":
 		if item.XMapType == nil || *item.XMapType != "atomic" {
-			return field.ErrorList{field.Invalid(path.Child("items", "x-kubernetes-map-type"), item.XMapType, must)}
+			return field.ErrorList{field.Invalid(path.Child("items", "x-kubernetes-map-type"), item.XListType, must)}
 		}
 	}
 	return nil

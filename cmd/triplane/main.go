@@ -33,6 +33,10 @@ func run(program string, args []string) error {
 			return errors.New("envtest-assets takes one argument, the directory to make")
 		}
 		return assets.Write(rest[0], os.Stdout)
+	case "console":
+		return host.UntilSignal(func(ctx context.Context) error { return app.OpenConsole(ctx, rest, os.Stdout) })
+	case "status":
+		return host.UntilSignal(func(ctx context.Context) error { return app.Status(ctx, rest, os.Stdout) })
 	case "kubeconfig":
 		return app.WriteKubeconfig(rest, os.Stdout)
 	case "export":
@@ -46,7 +50,7 @@ func run(program string, args []string) error {
 }
 
 // commands are the first arguments that ask for something else than to serve.
-var commands = []string{"etcd", "envtest-assets", "export", "import", "kubeconfig", "snapshot"}
+var commands = []string{"console", "envtest-assets", "etcd", "export", "import", "kubeconfig", "snapshot", "status"}
 
 // command is which of the commands is asked for, with its arguments; "" is none of
 // them. A program that is installed as etcd is that.

@@ -7,6 +7,7 @@
 //
 //	memory, by invented labels                    labels_test.go    also CVE-2020-8552
 //	slots, streams and bodies held open           slots_test.go
+//	external servers that hang or drip            slots_test.go
 //	one user's flood                              fairness_test.go
 //	patches, documents, resets, owners, names     bodies_test.go    CVE-2019-1002100, CVE-2019-11253, CVE-2019-11254, CVE-2023-44487
 //	nodes, mirror pods, tokens of pods            nodes_test.go     CVE-2021-25735, CVE-2022-3294, CVE-2025-4563, CVE-2025-5187

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -16,6 +17,8 @@ import (
 type external struct {
 	*remote
 	elsewhere *remote
+
+	hangs atomic.Bool // does not answer any more
 
 	mu    sync.Mutex
 	users []string // who asked, as the server was told
@@ -55,7 +58,17 @@ func (e *external) serve(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	e.users = append(e.users, r.Header.Get("X-Remote-User"))
 	e.mu.Unlock()
+	if e.hangs.Load() {
+		<-r.Context().Done()
+		return
+	}
 	switch r.URL.Path {
+	case evil + "/drips":
+		for r.Context().Err() == nil {
+			_, _ = io.WriteString(w, " ")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(50 * time.Millisecond)
+		}
 	case evil:
 		_, _ = io.WriteString(w, `{"kind":"APIResourceList","groupVersion":"evil.example.com/v1","resources":[]}`)
 	case evil + "/ready":

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -37,6 +38,39 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 		t.Errorf("a health probe is answered %d, %v", code, err)
 	}
 	s.eventually("the slots are free again", 15*time.Second, func() bool { return s.inFlight() == 0 })
+}
+
+// An external API server that does not answer, or a byte at a time. The attacker, who
+// runs it and may send requests to it, would hold slots of this server with them, and
+// discovery of everybody.
+func TestSlowServers(t *testing.T) {
+	s := start(t, "--request-timeout=3s")
+	s.KubectlIn(t, rights, "apply", "-f", "-")
+	token := s.writer()
+	e := s.aggregate(t)
+	for what, path := range map[string]string{"drips": evil + "/drips", "hangs": evil + "/silent"} {
+		e.hangs.Store(what == "hangs")
+		var all sync.WaitGroup
+		begun := time.Now()
+		for range 50 {
+			all.Go(func() {
+				request := "GET " + path + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\nConnection: close\r\n\r\n"
+				if code, _, err := s.ask(request, generous); what == "hangs" && (err != nil || (code != http.StatusGatewayTimeout && code != http.StatusServiceUnavailable)) {
+					t.Errorf("a server that hangs: %d, %v", code, err)
+				}
+			})
+		}
+		s.eventually("the attack has begun: it "+what, 10*time.Second, func() bool { return s.inFlight() >= 50 })
+		if took := time.Since(begun); took < 2*time.Second {
+			asked := time.Now()
+			s.get("/apis")
+			if took := time.Since(asked); took > 2*time.Second {
+				t.Errorf("it %s: discovery took %v", what, took)
+			}
+		}
+		all.Wait()
+		s.eventually("the slots are free again after it "+what, 15*time.Second, func() bool { return s.inFlight() == 0 })
+	}
 }
 
 // Bodies that never come, over HTTP/2 and HTTP/1. The attacker would hold slots,

@@ -20,14 +20,11 @@
 // flood is a process of its own (this program, -flood) and has the lowest
 // priority (nice 19): what it costs to receive a list is no cost of the server, and
 // belongs on another machine. It reports how much it got, so that a flood that is
-// none shows. On a machine that does other things, too, the kernel's scheduling of
-// the processes is most of the p99; to see the server's part alone, give it a
-// processor of its own:
-//
-//	taskset -c 0 triplane ... ; taskset -c 1 bench -kubeconfig FILE -only alone,flood
+// none shows. The server has a processor of its own, and all clients have another:
+// with shared ones the kernel's scheduling of the processes is most of the p99.
 //
 // main.go runs the servers (target.go) in turn; phases.go has the rows of load,
 // fanout.go those of watches, controllers.go those of deletions that controllers
-// carry out, crds.go those of large CRDs, memory.go and scaling.go what grows, etcd.go the
+// carry out, fairness.go those beside a flood, crds.go those of large CRDs, memory.go and scaling.go what grows, etcd.go the
 // floor below all of them, yardstick.go kube-apiserver's numbers and the aims.
 package main

@@ -82,7 +82,7 @@ func collect(res *results) error {
 			res.addLoaded("given", resident)
 			return err
 		}
-		return measure(res, "given", t, []resource{configMaps, pods})
+		return measure(res, "given", t, []resource{configMaps, pods}, slices.Concat(phases(), fairness()))
 	}
 	p, err := findPrograms()
 	if err != nil {
@@ -141,7 +141,7 @@ func measureServer(start func(dir string) (*target, error), resources []resource
 			// Idle is after what it does by itself at the start.
 			time.Sleep(4 * time.Second)
 			res.addStart(name, t.ready, residentBytes(t.pids))
-			return measure(res, name, t, resources)
+			return measure(res, name, t, resources, phases())
 		})
 		if err != nil || !wanted(memoryPhase) || !slices.ContainsFunc(resources, func(r resource) bool { return r.name == pods.name }) {
 			return err
@@ -171,26 +171,26 @@ func withTarget(start func(dir string) (*target, error), f func(*target) error) 
 	return f(t)
 }
 
-// measure runs all phases on all resources.
-func measure(res *results, name string, t *target, resources []resource) error {
+// measure runs the phases on all resources.
+func measure(res *results, name string, t *target, resources []resource, phases []phase) error {
 	for _, r := range resources {
 		if !strings.Contains(r.name, *onlyResources) {
 			continue
 		}
-		if err := measureResource(res, name, t, r); err != nil {
+		if err := measureResource(res, name, t, r, phases); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}
 	return nil
 }
 
-func measureResource(res *results, name string, t *target, r resource) error {
+func measureResource(res *results, name string, t *target, r resource, phases []phase) error {
 	b := newBench(t)
 	defer b.loader.close()
 	if err := b.setUp(r); err != nil {
 		return err
 	}
-	for _, p := range phases() {
+	for _, p := range phases {
 		if !wanted(p.name) || (p.applies != nil && !p.applies(r)) || (p.name == "create" && b.created(r)) {
 			continue
 		}

@@ -15,8 +15,6 @@ type phase struct {
 const (
 	table       = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 	memoryPhase = "memory after load"
-	alonePhase  = "get, one user alone"
-	floodPhase  = "get, beside a flood of another's lists"
 	// present is how many objects create makes, and all later phases find.
 	present = 3000
 	crowd   = 200
@@ -39,8 +37,6 @@ func phases() []phase {
 		{"list, protobuf", func(r resource) bool { return r.protobuf }, list("", "application/vnd.kubernetes.protobuf")},
 		{"page of 500", nil, list("?limit=500", "application/json")},
 		{"list as Table", nil, list("", table)},
-		{alonePhase, nil, beside(false)},
-		{floodPhase, nil, beside(true)},
 		{"event to each of 100 watchers", nil, fanOut(100, 300)},
 		{"event to each of 1000 watchers", nil, fanOut(1000, 50)},
 	}

@@ -122,9 +122,10 @@ func (r *results) eventMillis(server string) (float64, bool) {
 	return median(all, func(m measured) float64 { return ms(m.p50) }), true
 }
 
-// floodRatio is the p99 of a user's gets beside a flood, over that of one alone.
-func (r *results) floodRatio(server string) (float64, bool) {
-	alone, beside := r.cells[rowKey{configMaps.name, alonePhase}][server], r.cells[rowKey{configMaps.name, floodPhase}][server]
+// floodRatio is the p99 of a user's gets beside a flood, over that of one alone, of
+// the server that has a processor of its own.
+func (r *results) floodRatio(string) (float64, bool) {
+	alone, beside := r.cells[rowKey{configMaps.name, alonePhase}][apartName], r.cells[rowKey{configMaps.name, floodPhase}][apartName]
 	if len(alone) == 0 || len(beside) == 0 {
 		return 0, false
 	}

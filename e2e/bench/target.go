@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -48,7 +49,7 @@ const (
 
 func kinds(p harness.Programs) []kind {
 	own := []resource{configMaps, pods, flundersCRD}
-	return append([]kind{
+	all := []kind{
 		{embeddedName, measureServer(func(dir string) (*target, error) { return startTriplane(p, dir) }, own)},
 		{externalName, measureServer(func(dir string) (*target, error) { return startWithEtcd(p, dir) }, own)},
 		{sampleName, measureServer(func(dir string) (*target, error) { return startSample(p, dir) }, []resource{flunders})},
@@ -56,7 +57,8 @@ func kinds(p harness.Programs) []kind {
 			return withTarget(func(dir string) (*target, error) { return startEtcd(p, dir) }, func(t *target) error { return measureEtcd(res, name, t) })
 		}},
 		largeDefinitions(p),
-	}, controlled(p)...)
+	}
+	return slices.Concat(all, apart(p), controlled(p))
 }
 
 func (t *target) close() {

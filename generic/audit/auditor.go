@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 
+	"triplane/generic/authorization/authorizer"
 	"triplane/generic/metrics"
 )
 
@@ -34,3 +35,6 @@ func (a *Auditor) Close(ctx context.Context) { a.backend.Close(ctx) }
 
 // Begin returns the record of a request that nothing is known of yet.
 func (a *Auditor) Begin() *Record { return &Record{auditor: a} }
+
+// Level is how much the policy has recorded of a request.
+func (a *Auditor) Level(of *authorizer.Attributes) Level { return a.policy.Decide(of).Level }

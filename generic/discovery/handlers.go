@@ -70,6 +70,9 @@ func (g *Groups) GroupHandler(name string, notFound http.Handler) http.Handler {
 	})
 }
 
+// HasGroup reports whether a group has a document.
+func (g *Groups) HasGroup(name string) bool { return len(g.versionsOf(name)) > 0 }
+
 // VersionHandler answers /apis/GROUP/VERSION while the version is there; else
 // notFound does.
 func (g *Groups) VersionHandler(gv schema.GroupVersion, notFound http.Handler) http.Handler {

@@ -29,6 +29,8 @@ type Shared struct {
 	UnreadDeletion bool
 	// NoInitialEvents refuses watches that are to begin with what there is.
 	NoInitialEvents bool
+	// Shards lets lists and watches be of shards.
+	Shards bool
 	// MinRequestTimeout is the lower bound of a watch's random duration.
 	MinRequestTimeout time.Duration
 	// Metrics counts what watches send; nil counts nothing.

@@ -162,6 +162,7 @@ func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec
 		CBOR:                g.CBOR,
 		UnreadDeletion:      g.UnreadDeletion,
 		NoInitialEvents:     g.NoInitialEvents,
+		Shards:              g.Shards,
 		MinRequestTimeout:   g.MinRequestTimeout,
 		SchemeName:          g.SchemeName,
 	}

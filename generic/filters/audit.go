@@ -22,7 +22,7 @@ type AuditOptions struct {
 // Options: generic/options.Audit. Metrics: none. Order: before authentication.
 func withAuditRecord(o AuditOptions) filter {
 	if o.Audit == nil {
-		return unchanged
+		return nil
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func withAuditRecord(o AuditOptions) filter {
 // request.
 func withAudit(o AuditOptions) filter {
 	if o.Audit == nil {
-		return unchanged
+		return nil
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,11 +82,17 @@ func (e *exchange) completeAudit() {
 	if !e.longRunning {
 		e.auditSlow()
 	}
+	if e.Server != "" {
+		e.Audit.Annotate(auditServer, e.Server)
+	}
 	e.Audit.Complete()
 }
 
 // latencyPrefix begins the annotations with the times of slow requests.
 const latencyPrefix = "apiserver.latency.k8s.io/"
+
+// auditServer is the annotation with the server of the chain that answered.
+const auditServer = "triplane/server"
 
 // auditSlow annotates a request that took long with where the time went.
 func (e *exchange) auditSlow() {

@@ -35,7 +35,7 @@ const (
 func withAuthorization(o AuthorizationOptions, m *metrics.Registry) filter {
 	authz := o.Authorization
 	if authz == nil {
-		return unchanged
+		return nil
 	}
 	var took prometheus.Observer
 	if m != nil {

@@ -10,40 +10,52 @@ import (
 // filter wraps a handler.
 type filter = func(http.Handler) http.Handler
 
-// Chain wraps the director in all filters, outermost first as listed here.
+// link is a filter of the chain under its name; a nil one is left out.
+type link struct {
+	name string
+	filter
+}
+
+// links are the filters, outermost first.
+func links(o *Options) []link {
+	return []link{
+		{"stack", withStack},
+		{"exchange", withExchange(turns.New(runtime.GOMAXPROCS(0)))},
+		{"panicRecovery", withPanicRecovery(o.Metrics)},
+		{"auditID", withAuditID},
+		{"goaway", withGoaway(o.GoawayOptions)},
+		{"requestInfo", withRequestInfo(o.RequestInfoOptions)},
+		{"metrics", withMetrics(o.Metrics)},
+		{"accessLog", withAccessLog},
+		{"slowRequestLog", withSlowRequestLog},
+		{"retryAfter", withRetryAfter(o.RetryAfterOptions, o.WaitGroupOptions)},
+		{"waitGroup", withWaitGroup(o.WaitGroupOptions)},
+		{"termination", withTermination(o.TerminationOptions)},
+		{"deadline", withDeadline(o.DeadlineOptions, o.Metrics)},
+		{"hsts", withHSTS(o.HSTSOptions)},
+		{"crossSite", withCrossSite(o.CrossSiteOptions, o.CORSOptions)},
+		{"cors", withCORS(o.CORSOptions)},
+		{"publicFiles", withPublicFiles(o.PublicFilesOptions)},
+		{"auditRecord", withAuditRecord(o.AuditOptions)},
+		{"authentication", withAuthentication(o.AuthenticationOptions, o.Metrics)},
+		{"tracing", withTracing(o.TracingOptions)},
+		{"audit", withAudit(o.AuditOptions)},
+		{"impersonation", withImpersonation(o.AuthorizationOptions, o.Metrics)},
+		{"priorityAndFairness", withPriorityAndFairness(o.PriorityAndFairnessOptions, o.InFlightOptions, o.Metrics)},
+		{"authorization", withAuthorization(o.AuthorizationOptions, o.Metrics)},
+		{"plainAnswers", withPlainAnswers(o.CompressionOptions)},
+	}
+}
+
+// Chain wraps the director in all filters, outermost first as links lists them.
 // Settings must be valid.
 func Chain(director http.Handler, o Options) http.Handler {
-	filters := []filter{
-		withStack,
-		withExchange(turns.New(runtime.GOMAXPROCS(0))),
-		withPanicRecovery(o.Metrics),
-		withAuditID,
-		withGoaway(o.GoawayOptions),
-		withRequestInfo(o.RequestInfoOptions),
-		withMetrics(o.Metrics),
-		withAccessLog,
-		withSlowRequestLog,
-		withRetryAfter(o.RetryAfterOptions, o.WaitGroupOptions),
-		withWaitGroup(o.WaitGroupOptions),
-		withTermination(o.TerminationOptions),
-		withDeadline(o.DeadlineOptions, o.Metrics),
-		withHSTS(o.HSTSOptions),
-		withCORS(o.CORSOptions),
-		withAuditRecord(o.AuditOptions),
-		withAuthentication(o.AuthenticationOptions, o.Metrics),
-		withTracing(o.TracingOptions),
-		withAudit(o.AuditOptions),
-		withImpersonation(o.AuthorizationOptions, o.Metrics),
-		withPriorityAndFairness(o.PriorityAndFairnessOptions, o.InFlightOptions, o.Metrics),
-		withAuthorization(o.AuthorizationOptions, o.Metrics),
-		withPlainAnswers(o.CompressionOptions),
-	}
+	all := links(&o)
 	handler := director
-	for i := len(filters) - 1; i >= 0; i-- {
-		handler = filters[i](handler)
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].filter != nil {
+			handler = all[i].filter(handler)
+		}
 	}
 	return handler
 }
-
-// unchanged is a filter that is left out.
-func unchanged(next http.Handler) http.Handler { return next }

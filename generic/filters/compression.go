@@ -14,7 +14,7 @@ type CompressionOptions struct {
 // Order: any.
 func withPlainAnswers(o CompressionOptions) filter {
 	if !o.Uncompressed {
-		return unchanged
+		return nil
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -43,12 +43,12 @@ func compileOrigins(patterns []string) ([]*regexp.Regexp, error) {
 // preflight requests carry no credentials.
 func withCORS(o CORSOptions) filter {
 	if len(o.CORSAllowedOrigins) == 0 {
-		return unchanged
+		return nil
 	}
 	allowed, err := compileOrigins(o.CORSAllowedOrigins)
 	if err != nil {
 		klog.ErrorS(err, "CORS stays off")
-		return unchanged
+		return nil
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -3,7 +3,7 @@
 //
 // # The chain
 //
-// Chain lists the filters, outermost first:
+// links lists the filters, outermost first:
 //
 //	stack                the goroutine's stack gets the size that a request needs
 //	exchange             one allocation holds all that is known of the request;
@@ -20,7 +20,9 @@
 //	termination          long-running requests end with the server
 //	deadline             other requests end after --request-timeout
 //	hsts                 Strict-Transport-Security
+//	crossSite            with the console, other sites' pages change nothing; 403
 //	cors                 cross-origin requests of browsers
+//	publicFiles          the files of the console, which need no user
 //	auditRecord          the request gets a record for the audit log
 //	authentication       who asks; 401
 //	tracing              the request gets a span, where spans are exported

@@ -21,7 +21,7 @@ func TestDocListsTheChain(t *testing.T) {
 		}
 		return out
 	}
-	chain := names("chain.go", `(?m)^\t\twith(\w+)`)
+	chain := names("chain.go", `(?m)^\t\t\{"(\w+)", with`)
 	described := names("doc.go", `(?m)^//\t(\w+)`)
 	if len(chain) == 0 || !slices.Equal(chain, described) {
 		t.Errorf("the chain is\n%v\nand doc.go describes\n%v", chain, described)

@@ -30,7 +30,7 @@ func (o GoawayOptions) Validate() []error {
 func withGoaway(o GoawayOptions) filter {
 	chance := o.GoawayChance
 	if chance <= 0 {
-		return unchanged
+		return nil
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -34,7 +34,7 @@ func (o HSTSOptions) Validate() []error {
 // authentication, so that a 401 has the header too.
 func withHSTS(o HSTSOptions) filter {
 	if len(o.HSTSDirectives) == 0 {
-		return unchanged
+		return nil
 	}
 	value := []string{strings.Join(o.HSTSDirectives, "; ")}
 	return func(next http.Handler) http.Handler {

@@ -18,13 +18,14 @@ import (
 // Options: none. Metrics: apiserver_request_total,
 // apiserver_request_duration_seconds, apiserver_request_sli_duration_seconds,
 // apiserver_response_sizes, apiserver_longrunning_requests,
+// triplane_chain_requests_total, triplane_chain_request_duration_seconds,
 // apiserver_selfrequest_total, apiserver_request_body_size_bytes,
 // field_validation_request_duration_seconds, apiserver_requested_deprecated_apis.
 // Order: behind requestInfo, which the labels come
 // from; before all filters that answer.
 func withMetrics(m *metrics.Registry) filter {
 	if m == nil {
-		return unchanged
+		return nil
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,8 +45,10 @@ func withMetrics(m *metrics.Registry) filter {
 				default:
 					code = http.StatusOK // net/http answers
 				}
+				took := time.Since(e.Received)
+				m.Chain.Observe(e.Server, code, took, e.longRunning)
 				m.Requests.Observe(&metrics.Done{
-					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: time.Since(e.Received), Outside: e.Outside(),
+					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: took, Outside: e.Outside(),
 					DryRun: isDryRun(r, &e.info), Client: client, LongRunning: e.longRunning,
 					Body: r.ContentLength, Validation: fieldValidation(r, &e.info), Deprecation: e.Deprecation,
 				})

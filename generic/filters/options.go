@@ -8,6 +8,8 @@ type Options struct {
 	Settings
 	RequestInfoOptions
 	WaitGroupOptions
+	CrossSiteOptions
+	PublicFilesOptions
 	TerminationOptions
 	TracingOptions
 	AuthenticationOptions

@@ -36,7 +36,11 @@ func TestRetryAfterDuringShutdown(t *testing.T) {
 			r = r.WithContext(authentication.WithLoopback(r.Context()))
 		}
 		w := httptest.NewRecorder()
-		withRetryAfter(RetryAfterOptions{c.on}, WaitGroupOptions{g})(served).ServeHTTP(w, r)
+		h := http.Handler(served)
+		if f := withRetryAfter(RetryAfterOptions{c.on}, WaitGroupOptions{g}); f != nil {
+			h = f(h)
+		}
+		h.ServeHTTP(w, r)
 		if w.Code != c.code {
 			t.Errorf("%+v: %d", c, w.Code)
 		}

@@ -35,7 +35,7 @@ type TerminationOptions struct {
 // long-running.
 func withTermination(o TerminationOptions) filter {
 	if o.Terminating == nil {
-		return unchanged
+		return nil
 	}
 	t := &termination{terminating: o.Terminating, cancels: map[uint64]context.CancelFunc{}}
 	return func(next http.Handler) http.Handler {

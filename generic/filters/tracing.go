@@ -28,7 +28,7 @@ type TracingOptions struct {
 // determines whose trace is continued; before all that makes spans of its own.
 func withTracing(o TracingOptions) filter {
 	if o.Tracing == nil {
-		return unchanged
+		return nil
 	}
 	tracer := o.Tracing.Tracer()
 	return func(next http.Handler) http.Handler {

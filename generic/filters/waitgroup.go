@@ -84,7 +84,7 @@ type RetryAfterOptions struct {
 func withRetryAfter(o RetryAfterOptions, group WaitGroupOptions) filter {
 	g := group.InFlight
 	if g == nil || !o.ShutdownSendRetryAfter {
-		return unchanged
+		return nil
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +123,7 @@ type WaitGroupOptions struct {
 func withWaitGroup(o WaitGroupOptions) filter {
 	g := o.InFlight
 	if g == nil {
-		return unchanged
+		return nil
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -92,6 +92,12 @@ func (t *Ticket) FlowSchemaUID() []string { return t.schema.uid }
 // PriorityLevelUID is the uid of the request's priority level likewise.
 func (t *Ticket) PriorityLevelUID() []string { return t.schema.levelUID }
 
+// FlowSchema and PriorityLevel are the names of what the request was classified by.
+func (t *Ticket) FlowSchema() string { return t.schema.name }
+
+// PriorityLevel is the name of the level that lends the seats.
+func (t *Ticket) PriorityLevel() string { return t.level.name }
+
 // Account is how a request was handled.
 type Account struct {
 	Schema, Level     string

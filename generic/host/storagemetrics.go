@@ -49,11 +49,19 @@ var (
 	storageSize     = prometheus.NewDesc("apiserver_storage_size_bytes", "Bytes of etcd's database file.", []string{"storage_cluster_id"}, nil)
 	cacheLists      = prometheus.NewDesc("apiserver_cache_list_total", "Lists that the cache answered, by resource.", []string{"group", "resource", "index"}, nil)
 
+	consistentReads = prometheus.NewDesc("apiserver_watch_cache_consistent_read_total", "Consistent reads, of the cache or, where that did not become as new in time, of etcd (fallback).",
+		[]string{"group", "resource", "success", "fallback"}, nil)
+	readWaits = prometheus.NewDesc("apiserver_watch_cache_read_wait_seconds", "Seconds that reads waited until the cache was as new as they asked for.", []string{"group", "resource"}, nil)
+
 	cacheMetrics = []cacheMetric{
 		newCacheMetric("apiserver_cache_list_returned_objects_total", "Objects in lists that the cache answered.", prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Listed) }),
 		newCacheMetric("apiserver_watch_cache_events_received_total", "Events that the cache has received.", prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Events) }),
+		newCacheMetric("apiserver_watch_cache_events_dispatched_total", "Events that the cache has handed to watches, if any wait for them.", prometheus.CounterValue,
+			func(s cache.Stats) float64 { return float64(s.Events) }),
+		newCacheMetric("apiserver_init_events_total", "Events that watches began with.", prometheus.CounterValue,
+			func(s cache.Stats) float64 { return float64(s.Initial) }),
 		newCacheMetric("apiserver_storage_events_received_total", "Events that etcd has sent.", prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Events) }),
 		newCacheMetric("apiserver_watch_cache_initializations_total", "Times that the cache was filled.", prometheus.CounterValue,
@@ -67,7 +75,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *storageMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{resourceObjects, storageObjects, storageSize, cacheLists} {
+	for _, d := range []*prometheus.Desc{resourceObjects, storageObjects, storageSize, cacheLists, consistentReads, readWaits} {
 		ch <- d
 	}
 	for _, c := range cacheMetrics {
@@ -107,6 +115,12 @@ func collectCache(ch chan<- prometheus.Metric, r schema.GroupResource, c cacheBe
 	}
 	stats := known.Stats()
 	ch <- prometheus.MustNewConstMetric(cacheLists, prometheus.CounterValue, float64(stats.Lists), r.Group, r.Resource, "")
+	ch <- prometheus.MustNewConstMetric(consistentReads, prometheus.CounterValue, float64(stats.Consistent), r.Group, r.Resource, "true", "false")
+	if stats.Behind > 0 {
+		ch <- prometheus.MustNewConstMetric(consistentReads, prometheus.CounterValue, float64(stats.Behind), r.Group, r.Resource, "true", "true")
+	}
+	reads, upTo := stats.Waits.Histogram()
+	ch <- prometheus.MustNewConstHistogram(readWaits, reads, stats.Waits.Total.Seconds(), upTo, r.Group, r.Resource)
 	for _, c := range cacheMetrics {
 		ch <- prometheus.MustNewConstMetric(c.desc, c.kind, c.value(stats), r.Group, r.Resource)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	grpcmetrics "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
@@ -33,7 +34,7 @@ type Store struct {
 	// failed is closed when the storage stopped by itself; nil where it cannot.
 	failed <-chan struct{}
 	why    func() error // after failed
-	// collectors are the embedded etcd's metrics.
+	// collectors are the embedded etcd's metrics, and those of calls to other ones.
 	collectors []prometheus.Collector
 	// peer is how etcd's own tools reach the embedded etcd; "" where they cannot.
 	peer string
@@ -54,7 +55,8 @@ type cluster struct {
 // OpenStore starts the embedded etcd below the data directory or a store in memory, or
 // connects to a cluster, and to those that keep resources of their own.
 func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (_ *Store, err error) {
-	s := &Store{resources: map[schema.GroupResource]*cluster{}}
+	calls := grpcmetrics.NewClientMetrics()
+	s := &Store{resources: map[schema.GroupResource]*cluster{}, collectors: []prometheus.Collector{calls}}
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -77,7 +79,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		if err != nil {
 			return nil, err
 		}
-		s.failed, s.why, s.collectors = server.Done(), server.Err, server.Collectors()
+		s.failed, s.why, s.collectors = server.Done(), server.Err, append(s.collectors, server.Collectors()...)
 		s.snapshots = &snapshots{server: server, dir: o.SnapshotDir, interval: o.SnapshotInterval, keep: o.SnapshotRetention}
 		if o.SnapshotDir == "" {
 			s.snapshots.dir = filepath.Join(dataDir, "snapshots")
@@ -87,12 +89,12 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 			return nil, fmt.Errorf("--embedded-etcd-listen: %w", err)
 		}
 	default:
-		if s.cluster, err = dial(ctx, o, o.Servers); err != nil {
+		if s.cluster, err = dial(ctx, o, o.Servers, calls); err != nil {
 			return nil, err
 		}
 	}
 	for _, override := range overrides {
-		c, err := dial(ctx, o, override.Servers)
+		c, err := dial(ctx, o, override.Servers, calls)
 		if err != nil {
 			return nil, fmt.Errorf("--etcd-servers-overrides: %w", err)
 		}
@@ -104,8 +106,10 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 	return s, nil
 }
 
-func dial(ctx context.Context, o *options.Etcd, servers []string) (*cluster, error) {
-	backend, err := etcd.Dial(ctx, o.ClientConfig(servers))
+func dial(ctx context.Context, o *options.Etcd, servers []string, calls *grpcmetrics.ClientMetrics) (*cluster, error) {
+	config := o.ClientConfig(servers)
+	config.Calls = calls
+	backend, err := etcd.Dial(ctx, config)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 func FuzzEntries(f *testing.F) {
 	for _, fields := range []string{
 		`{"f:data":{".":{},"f:a":{}}}`, `{"f:data":{"f:b":{}},"f:metadata":{"f:labels":{"f:x":{}}}}`, `{"f:data":{"k:{\"a\":1}":{},"v:1":{},"i:0":{}}}`,
-		`{".":{}}`, `{}`, `null`, `[]`, `{"f:data":`, `{"f:":{"f:":{}}}`, `{"x:a":{}}`, `{}0`,
+		`{".":{}}`, `{}`, `null`, `[]`, `{"f:data":`, `{"f:":{"f:":{}}}`, `{"x:a":{}}`, `{}0`, ` {}`,
 	} {
 		f.Add(fields, "v1", "a", "b")
 		f.Add(fields, "v9", "b", "")
@@ -22,7 +22,7 @@ func FuzzEntries(f *testing.F) {
 		}
 		live := configMap(map[string]string{"a": before, "b": "x"}, entry("one", version, fields))
 		obj := configMap(map[string]string{"a": after, "c": "y"}, entry("one", version, fields))
-		if !json.Valid([]byte(fields)) { // the library panics at some of it, so it is not asked
+		if malformed(live.GetManagedFields()) { // the library panics at some of it, so it is not asked
 			m.Update(live, obj, "two")
 			return
 		}

@@ -89,6 +89,9 @@ func (m *Manager) Apply(live, applied runtime.Object, manager string, force bool
 // of the live one. It changes the new object and returns it. Where fields cannot
 // be tracked, the object has no managed fields afterwards.
 func (m *Manager) Update(live, obj runtime.Object, manager string) runtime.Object {
+	if !object.Typed(obj) && obj.GetObjectKind().GroupVersionKind().Kind != m.options.Kind.Kind {
+		return untracked(obj)
+	}
 	live = drop(live, obj, tooMany)
 	if m.update(live, obj, manager) {
 		return obj
@@ -99,6 +102,14 @@ func (m *Manager) Update(live, obj runtime.Object, manager string) runtime.Objec
 	return obj
 }
 
+// untracked is an object that is not of the kind whose fields are known.
+func untracked(obj runtime.Object) runtime.Object {
+	if o, err := meta.Accessor(obj); err == nil {
+		o.SetManagedFields(nil)
+	}
+	return obj
+}
+
 // maxEntries bounds the entries that a client may send: the library takes time with
 // the square of their number, a minute with what fits into a request. Objects have
 // a dozen.
@@ -106,10 +117,15 @@ const maxEntries = 1000
 
 func tooMany(entries []metav1.ManagedFieldsEntry) bool { return len(entries) > maxEntries }
 
-// malformed reports sets that are no JSON, at which the library panics. Protobuf can bring them.
+// malformed reports sets that are no JSON, or begin with white space, at which the library
+// panics. Protobuf can bring them.
 func malformed(entries []metav1.ManagedFieldsEntry) bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
-		return e.FieldsV1 != nil && !json.Valid(e.FieldsV1.GetRawBytes())
+		if e.FieldsV1 == nil {
+			return false
+		}
+		raw := e.FieldsV1.GetRawBytes()
+		return len(raw) == 0 || raw[0] <= ' ' || !json.Valid(raw)
 	})
 }
 

@@ -13,6 +13,8 @@ type Registry struct {
 	*prometheus.Registry
 	// Requests counts what the filter chain sees.
 	Requests *Requests
+	// Chain counts requests by the server of the chain that answered.
+	Chain *Chain
 	// Auth counts authentication and authorization.
 	Auth *Auth
 	// Audit counts audit events.
@@ -51,6 +53,7 @@ func New() *Registry {
 		Name: "triplane_worker_panics_total", Help: "Panics of goroutines that serve no request, in this process.",
 	}, func() float64 { return float64(worker.Panics()) }))
 	r.Requests = newRequests(r.Registry)
+	r.Chain = newChain(r.Registry)
 	r.Auth = newAuth(r.Registry)
 	r.Audit = newAudit(r.Registry)
 	r.WebhookCertificates = newCertificates(r.Registry, "apiserver_webhooks")

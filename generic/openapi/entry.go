@@ -2,13 +2,13 @@ package openapi
 
 import (
 	"crypto/sha512"
+	"encoding/json"
 	"fmt"
 	"hash"
 	"runtime/debug"
 	"sync"
 
 	"github.com/emicklei/go-restful/v3"
-	"k8s.io/kube-openapi/pkg/spec3"
 
 	"triplane/generic/openapi/models"
 )
@@ -51,7 +51,7 @@ func (e *entry) build() (*document, error) {
 	return d, nil
 }
 
-func (e *entry) v3() (*spec3.OpenAPI, error) {
+func (e *entry) v3() (json.Marshaler, error) {
 	if e.source != nil {
 		return e.source.V3()
 	}

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/emicklei/go-restful/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -17,9 +17,24 @@ import (
 // be called from several goroutines.
 type Source interface {
 	// V3 returns the path's document. Both may return nil for none.
-	V3() (*spec3.OpenAPI, error)
-	// V2 returns what the path adds to /openapi/v2.
-	V2() (*spec.Swagger, error)
+	V3() (json.Marshaler, error)
+	// V2 returns what the path adds to /openapi/v2. shared returns what stands for a
+	// parameter: a reference, where other operations take the same.
+	V2(shared func(spec.Parameter) spec.Parameter) (*Addition, error)
+}
+
+// Addition is what a source adds to /openapi/v2: a document of another server, whose models
+// may have the names of this server's; or paths and models, whose names nobody else has, and
+// without the defaults of values.
+type Addition struct {
+	Document      *spec.Swagger
+	Paths, Models []Member
+}
+
+// Member is one of a JSON object: its name, which needs no escapes, and its value in JSON.
+type Member struct {
+	Name string
+	JSON []byte
 }
 
 // Hasher is implemented by Sources that can say without building a document

@@ -28,19 +28,19 @@ type fakeSource struct {
 	built *atomic.Int32
 }
 
-func (s fakeSource) V3() (*spec3.OpenAPI, error) {
+func (s fakeSource) V3() (json.Marshaler, error) {
 	s.built.Add(1)
 	return &spec3.OpenAPI{Version: "3.0.0", Info: &spec.Info{InfoProps: spec.InfoProps{Title: s.title}}}, s.err
 }
 
-func (s fakeSource) V2() (*spec.Swagger, error) {
+func (s fakeSource) V2(func(spec.Parameter) spec.Parameter) (*Addition, error) {
 	text := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}, Default: "x"}}
-	return &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+	return &Addition{Document: &spec.Swagger{SwaggerProps: spec.SwaggerProps{
 		Definitions: spec.Definitions{"com.example." + s.title: {SchemaProps: spec.SchemaProps{
 			Properties: map[string]spec.Schema{"text": text}, Items: &spec.SchemaOrArray{Schema: &text},
 		}}},
 		Paths: &spec.Paths{Paths: map[string]spec.PathItem{"/apis/" + s.title: {}}},
-	}}, s.err
+	}}}, s.err
 }
 
 // hashedSource knows its hash.
@@ -236,13 +236,13 @@ func TestSlowSourceHoldsUpNobody(t *testing.T) {
 
 type slowSource struct{ entered, leave chan struct{} }
 
-func (s slowSource) V3() (*spec3.OpenAPI, error) {
+func (s slowSource) V3() (json.Marshaler, error) {
 	close(s.entered)
 	<-s.leave
 	return &spec3.OpenAPI{}, nil
 }
 
-func (slowSource) V2() (*spec.Swagger, error) { return nil, nil }
+func (slowSource) V2(func(spec.Parameter) spec.Parameter) (*Addition, error) { return nil, nil }
 
 func TestTags(t *testing.T) {
 	for path, want := range map[string]string{

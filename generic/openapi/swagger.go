@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"encoding/json"
 	"reflect"
 	"sync"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kube-openapi/pkg/aggregator"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"triplane/generic/wire"
 )
 
 // retryAfter is how long a document is kept that lacks the part of a source
@@ -52,20 +55,25 @@ func (s *Service) documentV2() (*document, error) {
 
 // buildV2 joins what the routes and the sources say. One bad source must not
 // take away everybody's document; complete reports whether there was one.
-func (s *Service) buildV2(services []*restful.WebService) (_ *spec.Swagger, complete bool, _ error) {
+func (s *Service) buildV2(services []*restful.WebService) (_ json.RawMessage, complete bool, _ error) {
 	doc, err := s.builder.V2(services)
 	if err != nil {
 		return nil, false, err
 	}
+	shared := sharedParameters(doc)
 	complete = true
+	var paths, models []Member
 	for _, e := range s.entries() {
 		if e.source == nil {
 			continue
 		}
-		more, err := e.source.V2()
+		more, err := e.source.V2(shared)
 		if err == nil && more != nil {
-			shareParameters(doc, more)
-			err = merge(doc, more)
+			paths, models = append(paths, more.Paths...), append(models, more.Models...)
+			if more.Document != nil {
+				shareParameters(more.Document, shared)
+				err = merge(doc, more.Document)
+			}
 		}
 		if err != nil {
 			klog.ErrorS(err, "A part of the OpenAPI v2 document is missing", "path", e.path)
@@ -77,31 +85,87 @@ func (s *Service) buildV2(services []*restful.WebService) (_ *spec.Swagger, comp
 		pruneDefaults(&d)
 		doc.Definitions[name] = d
 	}
-	return doc, complete, nil
+	data, err := doc.MarshalJSON()
+	return addMembers(data, map[string][]Member{"paths": paths, "definitions": models}), complete, err
 }
 
-// shareParameters has the operations of more refer to the parameters of doc, where
-// they take the same. With thousands of custom resources that is a quarter of the
-// document.
-func shareParameters(doc, more *spec.Swagger) {
-	if more.Paths == nil {
-		return
+// addMembers adds members to objects of a document, those with names that they do not have.
+func addMembers(doc []byte, all map[string][]Member) []byte {
+	size := len(doc)
+	for _, members := range all {
+		for _, m := range members {
+			size += len(m.Name) + len(m.JSON) + len(`"":,`)
+		}
 	}
+	out := make([]byte, 0, size)
+	from := 0
+	for i := wire.NextJSON(doc, 1); i < len(doc); {
+		key, value, end, ok := wire.JSONMember(doc, i)
+		if !ok {
+			break
+		}
+		if members := all[string(key)]; len(members) > 0 {
+			out = appendMembers(append(out, doc[from:end-1]...), value, members)
+			from = end - 1
+		}
+		i = wire.NextJSON(doc, end)
+	}
+	return append(out, doc[from:]...)
+}
+
+// appendMembers appends members behind those of an object.
+func appendMembers(out, object []byte, members []Member) []byte {
+	known := map[string]bool{}
+	for i := wire.NextJSON(object, 1); i < len(object); {
+		key, _, end, ok := wire.JSONMember(object, i)
+		if !ok {
+			break
+		}
+		known[string(key)] = true
+		i = wire.NextJSON(object, end)
+	}
+	for _, m := range members {
+		if known[m.Name] {
+			continue
+		}
+		if len(known) > 0 {
+			out = append(out, ',')
+		}
+		known[m.Name] = true
+		out = append(append(append(append(out, '"'), m.Name...), `":`...), m.JSON...)
+	}
+	return out
+}
+
+// sharedParameters returns a function that has operations refer to the parameters of doc,
+// where they take the same. With thousands of custom resources that is a quarter of the
+// document.
+func sharedParameters(doc *spec.Swagger) func(spec.Parameter) spec.Parameter {
 	byName := make(map[string][]string, len(doc.Parameters))
 	for key, p := range doc.Parameters {
 		byName[p.Name] = append(byName[p.Name], key)
 	}
-	share := func(list []spec.Parameter) {
-		for i := range list {
-			for _, key := range byName[list[i].Name] {
-				if reflect.DeepEqual(doc.Parameters[key], list[i]) {
-					list[i] = spec.Parameter{Refable: spec.Refable{Ref: spec.MustCreateRef("#/parameters/" + key)}}
-					break
-				}
+	return func(p spec.Parameter) spec.Parameter {
+		for _, key := range byName[p.Name] {
+			if reflect.DeepEqual(doc.Parameters[key], p) {
+				return spec.Parameter{Refable: spec.Refable{Ref: spec.MustCreateRef("#/parameters/" + key)}}
 			}
 		}
+		return p
 	}
-	for _, item := range more.Paths.Paths {
+}
+
+// shareParameters has the operations of a document refer to shared parameters.
+func shareParameters(doc *spec.Swagger, shared func(spec.Parameter) spec.Parameter) {
+	if doc.Paths == nil {
+		return
+	}
+	share := func(list []spec.Parameter) {
+		for i := range list {
+			list[i] = shared(list[i])
+		}
+	}
+	for _, item := range doc.Paths.Paths {
 		share(item.Parameters)
 		for _, op := range []*spec.Operation{item.Get, item.Put, item.Post, item.Delete, item.Options, item.Head, item.Patch} {
 			if op != nil {
@@ -141,7 +205,7 @@ func pruneDefaults(s *spec.Schema) {
 }
 
 // merge adds a document to another. What only differs in name from all that is
-// there, as custom resources do, costs no look at the whole.
+// there costs no look at the whole.
 func merge(into, more *spec.Swagger) error {
 	if conflict(into, more) {
 		return aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(into, more)

@@ -208,8 +208,9 @@ func (b *auditBackend) validateBatch() []error {
 }
 
 // ApplyTo reads the policy and opens the backends. Without a policy, or a backend,
-// nothing is recorded. A webhook is reached by e, which may be nil.
-func (o *Audit) ApplyTo(c *server.Config, e *egress.Selector) error {
+// nothing is recorded. A webhook is reached by e, which may be nil; also are further
+// backends.
+func (o *Audit) ApplyTo(c *server.Config, e *egress.Selector, also ...audit.Backend) error {
 	if o.PolicyFile == "" {
 		if o.Log.Path != "" || o.Webhook.ConfigFile != "" {
 			klog.InfoS("No audit policy file provided, no audit events will be recorded")
@@ -224,6 +225,7 @@ func (o *Audit) ApplyTo(c *server.Config, e *egress.Selector) error {
 	if err != nil {
 		return err
 	}
+	backends = append(backends, also...)
 	if len(backends) == 0 {
 		klog.InfoS("There is an audit policy and no --audit-log-path or --audit-webhook-config-file, no audit events will be recorded")
 		return nil

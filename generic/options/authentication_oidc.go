@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/util/cert"
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"triplane/generic/authentication/jwt"
@@ -82,6 +83,9 @@ func (o *OIDC) configuration() (*jwt.Configuration, error) {
 		pem, err := os.ReadFile(o.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("--oidc-ca-file: %w", err)
+		}
+		if _, err := cert.ParseCertsPEM(pem); err != nil {
+			return nil, fmt.Errorf("--oidc-ca-file: %s: %w", o.CAFile, err)
 		}
 		a.Issuer.CertificateAuthority = string(pem)
 	}

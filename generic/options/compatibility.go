@@ -38,6 +38,7 @@ type Compatibility struct {
 	flags    *pflag.FlagSet // the registry's
 	removed  []string       // gates that were set, and only former releases know
 	settle   func() error
+	validate func() []error // once: what is not supported is said in the log
 }
 
 // NewCompatibility returns the defaults: the present release, with its features.
@@ -57,6 +58,7 @@ func NewCompatibility() *Compatibility {
 	c.gates = gates
 	c.registry.AddFlags(c.flags)
 	c.settle = sync.OnceValue(c.registry.Set)
+	c.validate = sync.OnceValue(c.registry.Validate)
 	return c
 }
 
@@ -81,7 +83,7 @@ func (c *Compatibility) Validate() []error {
 	if err := c.settle(); err != nil {
 		return []error{err}
 	}
-	errs := c.registry.Validate()
+	errs := slices.Clone(c.validate())
 	if !c.version.EmulationVersion().LessThan(c.version.BinaryVersion()) {
 		for flag, on := range map[string]bool{"emulation-forward-compatible": c.ForwardCompatible, "runtime-config-emulation-forward-compatible": c.RuntimeConfigForwardCompatible} {
 			if on {
@@ -127,6 +129,7 @@ func (c *Compatibility) Stages() map[string]string {
 func (c *Compatibility) ApplyTo(s *server.Config) {
 	c.warn()
 	s.CBOR, s.NoInitialEvents = c.Enabled(GateCBOR), !c.Enabled("WatchList")
+	s.Shards = c.Enabled("ShardedListAndWatch")
 	s.UnreadDeletion = c.Enabled(GateUnreadDeletion)
 	s.Uncompressed, s.PlainImpersonation = !c.Enabled("APIResponseCompression"), !c.Enabled("ConstrainedImpersonation")
 	s.KeepAnonymous = !c.Enabled("UnauthenticatedHTTP2DOSMitigation")

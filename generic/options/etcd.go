@@ -40,6 +40,11 @@ type Etcd struct {
 	DeleteCollectionWorkers int
 	InitializationTimeout   time.Duration
 	EventTTL                time.Duration
+	// WatchCache lets lists of any version (resourceVersion=0) be whole, whatever limit they
+	// have; what else depends on it at kube-apiserver is always on.
+	WatchCache bool
+	// MediaType is how built-in kinds are stored, application/json or protobuf's.
+	MediaType string
 	// CountPollPeriod and SizePollInterval are how long /metrics shows the same count of
 	// objects that are in no cache, and the same sizes of databases; 0 shows none.
 	CountPollPeriod, SizePollInterval time.Duration
@@ -66,6 +71,12 @@ type Etcd struct {
 // defaultCheckTimeout bounds health checks where no other time is given.
 const defaultCheckTimeout = 2 * time.Second
 
+// Media types of storage.
+const (
+	mediaProtobuf = "application/vnd.kubernetes.protobuf"
+	mediaJSON     = "application/json"
+)
+
 const (
 	// minQuota is somewhat more than an empty store takes.
 	minQuota = 4 << 20
@@ -84,6 +95,8 @@ func NewEtcd() *Etcd {
 		DeleteCollectionWorkers: 1,
 		InitializationTimeout:   time.Minute,
 		EventTTL:                time.Hour,
+		WatchCache:              true,
+		MediaType:               mediaProtobuf,
 		CountPollPeriod:         time.Minute,
 		SizePollInterval:        30 * time.Second,
 
@@ -109,6 +122,10 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"File with an EncryptionConfiguration, which says how resources are encrypted in etcd.")
 	fs.BoolVar(&o.EncryptionReload, "encryption-provider-config-automatic-reload", o.EncryptionReload,
 		"Use changes of --encryption-provider-config while serving. There is one health check for all KMS plugins then.")
+	fs.BoolVar(&o.WatchCache, "watch-cache", o.WatchCache,
+		"Answer lists of resourceVersion=0 whole, whatever limit they have. If false they have pages, which are consistent. Reads are from caches either way, and as fresh as they ask for.")
+	fs.Var(&oneOf{allowed: []string{mediaProtobuf, mediaJSON}, text: &o.MediaType}, "storage-media-type",
+		"How built-in kinds are stored from now on: application/vnd.kubernetes.protobuf or application/json. What is stored otherwise is read, and written anew when it changes.")
 	fs.DurationVar(&o.CompactionInterval, "etcd-compaction-interval", o.CompactionInterval,
 		"How often old revisions are dropped; one to two intervals of history are kept. 0 never drops any.")
 	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout, "How long etcd may take to answer for its health check. 0 is the default.")

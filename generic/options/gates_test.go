@@ -143,9 +143,9 @@ func TestIgnoredFlags(t *testing.T) {
 		given int
 		wrong bool
 	}{
-		{"--watch-cache --watch-cache-sizes=pods#10 --kubelet-read-only-port=1", 3, false},
+		{"--enable-garbage-collector --watch-cache-sizes=pods#10 --kubelet-read-only-port=1", 3, false},
 		{"--enable-garbage-collector=false", 1, false},
-		{"--watch-cache=maybe", 0, true},
+		{"--enable-garbage-collector=maybe", 0, true},
 		{"--etcd-count-metric-poll-period=soon", 0, true},
 		{"--storage-backend=etcd3", 0, false},
 		{"--storage-backend=etcd2", 0, true},

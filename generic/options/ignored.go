@@ -22,7 +22,6 @@ type Ignored struct {
 var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
 	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
 	{"send-retry-after-while-not-ready-once", "bool", "false", "requests wait for what they need", ""},
-	{"watch-cache", "bool", "true", "the cache is what makes reads consistent; without it answers would be the same", ""},
 	{"watch-cache-sizes", "strings", "", "caches hold what there is", ""},
 
 	{"default-watch-cache-size", "int", "100", "caches hold what there is", "watch caches are automatically sized and this flag will be removed in a future version"},
@@ -39,13 +38,9 @@ func (o *Ignored) AddFlags(fs *pflag.FlagSet) {
 		flag.Deprecated = f.deprecated
 		flag.Hidden = f.deprecated != ""
 	}
-	fs.Var(&oneOf{allowed: []string{"etcd3"}}, "storage-backend", "How objects are stored: etcd3.")
-	fs.Var(&oneOf{allowed: []string{mediaProtobuf}, text: mediaProtobuf}, "storage-media-type",
-		"How built-in kinds are stored: as protobuf. What is stored as JSON is read, and written as protobuf when it changes.")
-	fs.Var(&oneOf{allowed: []string{"", "1.35"}}, "show-hidden-metrics-for-version", "Show metrics that were hidden after a release, 1.35. There are none.")
+	fs.Var(&oneOf{allowed: []string{"etcd3"}, text: new(string)}, "storage-backend", "How objects are stored: etcd3.")
+	fs.Var(&oneOf{allowed: []string{"", "1.35"}, text: new(string)}, "show-hidden-metrics-for-version", "Show metrics that were hidden after a release, 1.35. There are none.")
 }
-
-const mediaProtobuf = "application/vnd.kubernetes.protobuf"
 
 // Note logs which flags were given in vain.
 func (o *Ignored) Note() {
@@ -88,17 +83,17 @@ func (v *ignoredValue) String() string { return v.text }
 // Type implements pflag.Value.
 func (v *ignoredValue) Type() string { return v.kind }
 
-// oneOf is a text of a few.
+// oneOf is a text of a few. The zero text is "".
 type oneOf struct {
 	allowed []string
-	text    string
+	text    *string
 }
 
 // Set implements pflag.Value.
 func (v *oneOf) Set(text string) error {
 	for _, a := range v.allowed {
 		if a == text {
-			v.text = text
+			*v.text = text
 			return nil
 		}
 	}
@@ -106,7 +101,12 @@ func (v *oneOf) Set(text string) error {
 }
 
 // String implements pflag.Value.
-func (v *oneOf) String() string { return v.text }
+func (v *oneOf) String() string {
+	if v.text == nil {
+		return ""
+	}
+	return *v.text
+}
 
 // Type implements pflag.Value.
 func (v *oneOf) Type() string { return "string" }

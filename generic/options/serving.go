@@ -99,7 +99,7 @@ func (o *SecureServing) Serving(l net.Listener, generated server.CertificateFile
 	}
 	certificates, err := server.NewCertificates(def, sni...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--tls-cert-file, --tls-private-key-file or --tls-sni-cert-key: %w", err)
 	}
 	return &server.SecureServing{Listener: l, Certificates: certificates, ServingOptions: o.ServingOptions}, nil
 }

@@ -35,6 +35,8 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 		Budget:                  storage.NewBudget(0),
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
 		EventTTL:                o.EventTTL,
+		JSON:                    o.MediaType == mediaJSON,
+		PagesOfAny:              !o.WatchCache,
 	}}
 }
 

@@ -30,10 +30,10 @@ func (s *Store[T]) objectAttributes(obj T) storage.Attributes {
 	for _, f := range s.kind.Select.Fields {
 		set[f.Path] = f.Get(obj)
 	}
-	return storage.Attributes{Labels: obj.GetLabels(), Fields: set}
+	return storage.Attributes{Labels: obj.GetLabels(), Fields: set, UIDHash: storage.ShardHash(string(obj.GetUID()))}
 }
 
-// wireAttributes reads labels, name and namespace out of a protobuf value.
+// wireAttributes reads labels, name, namespace and UID out of a protobuf value.
 func wireAttributes(value []byte, namespaced bool) (storage.Attributes, bool) {
 	e, ok := wire.OpenEnvelope(value)
 	if !ok {
@@ -48,7 +48,10 @@ func wireAttributes(value []byte, namespaced bool) (storage.Attributes, bool) {
 	if namespaced {
 		set["metadata.namespace"] = ""
 	}
-	var l labels.Set
+	var (
+		l    labels.Set
+		hash uint64
+	)
 	for i := 0; i < len(meta.Payload); {
 		f, ok := wire.NextField(meta.Payload, i)
 		if !ok {
@@ -62,6 +65,8 @@ func wireAttributes(value []byte, namespaced bool) (storage.Attributes, bool) {
 			if namespaced {
 				set["metadata.namespace"] = string(f.Payload)
 			}
+		case wire.MetaUID:
+			hash = storage.ShardHash(string(f.Payload))
 		case wire.MetaLabels:
 			if l == nil {
 				l = labels.Set{}
@@ -73,5 +78,5 @@ func wireAttributes(value []byte, namespaced bool) (storage.Attributes, bool) {
 			l[key] = value
 		}
 	}
-	return storage.Attributes{Labels: l, Fields: set}, true
+	return storage.Attributes{Labels: l, Fields: set, UIDHash: hash}, true
 }

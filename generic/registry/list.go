@@ -43,11 +43,20 @@ func (s *Store[T]) list(ctx context.Context, opts *metainternalversion.ListOptio
 	if err != nil {
 		return nil, err
 	}
+	shard, said, err := shardOf(opts)
+	if err != nil {
+		return nil, err
+	}
+	o.Shard = shard
 	l, err := s.cache.List(ctx, o)
 	if err != nil {
 		return nil, s.listError(err, o, opts.Continue != "")
 	}
-	return s.storedList(l, o.Prefix)
+	list, err := s.storedList(l, o.Prefix)
+	if said != "" && err == nil {
+		list.Shard = &metav1.ShardInfo{Selector: said}
+	}
+	return list, err
 }
 
 // storedList wraps the records of a list.
@@ -94,6 +103,9 @@ func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.Li
 	}
 	if o.Freshness, err = freshness(opts.ResourceVersion, match); err != nil {
 		return o, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
+	}
+	if o.Match == storage.Any && o.Limit > 0 && s.options.PagesOfAny {
+		o.Match = storage.Consistent
 	}
 	if o.Match == storage.Any || o.Limit < 0 {
 		// Whoever takes anything takes all at once: there is no revision that

@@ -37,6 +37,21 @@ func names(l *rest.StoredList) string {
 	return strings.Join(out, " ")
 }
 
+// Lists of any version are whole, but where the watch cache is said to be off.
+func TestPagesOfAnyVersion(t *testing.T) {
+	s, _ := newStore(t, configMapKind())
+	for _, n := range []string{"a", "b"} {
+		must[*corev1.ConfigMap](t, create(s, configMap(n)))
+	}
+	for pages, want := range map[bool]string{false: "a b", true: "a"} {
+		s.options.PagesOfAny = pages
+		l, err := s.list(inNamespace(), &metainternalversion.ListOptions{Limit: 1, ResourceVersion: "0"})
+		if err != nil || names(l) != want || (l.Continue != "") != pages {
+			t.Errorf("pages %v: %s, %q, %v", pages, names(l), l.Continue, err)
+		}
+	}
+}
+
 func TestListPages(t *testing.T) {
 	s, m := newStore(t, configMapKind())
 	for _, n := range []string{"a", "b", "c", "d", "e"} {

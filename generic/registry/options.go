@@ -24,6 +24,11 @@ type RESTOptions struct {
 	// DeleteCollectionWorkers is how many objects a deletecollection deletes at
 	// once.
 	DeleteCollectionWorkers int
+	// JSON stores kinds of Go types as JSON that have a protobuf form, too.
+	JSON bool
+	// PagesOfAny lets clients have pages of a list that may be of any version; they are
+	// consistent. Otherwise they get the whole list at once.
+	PagesOfAny bool
 	// EventTTL is how long events are kept.
 	EventTTL time.Duration
 }

@@ -16,7 +16,7 @@ import (
 // Unstructured objects that are trees of JSON values.
 type Representation[T Object] interface {
 	// open makes the Representation of one kind; the scheme knows its Go types.
-	open(k *Kind[T], scheme *runtime.Scheme) (form[T], error)
+	open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (form[T], error)
 }
 
 // form is the Representation of one kind at work. It is safe for concurrent use.

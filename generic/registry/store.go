@@ -52,7 +52,7 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 		r = Typed[T]{}
 	}
 	var err error
-	if s.form, err = r.open(kind, scheme); err != nil {
+	if s.form, err = r.open(kind, scheme, opts); err != nil {
 		return nil, err
 	}
 	s.codecs = s.form.codecs()

@@ -84,8 +84,9 @@ type structs[T Object] struct {
 	whole func() *wholeness
 }
 
-func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme) (form[T], error) {
+func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (form[T], error) {
 	f := &structs[T]{Typed: t, kind: k, storage: t.Storage}
+	f.JSON = f.JSON || opts.JSON
 	if f.StorageVersion.Empty() {
 		f.StorageVersion = k.Hub
 	}

@@ -32,7 +32,7 @@ type trees struct {
 	versions []versionCodec
 }
 
-func (u *Unstructured) open(k *Kind[*unstructured.Unstructured], _ *runtime.Scheme) (form[*unstructured.Unstructured], error) {
+func (u *Unstructured) open(k *Kind[*unstructured.Unstructured], _ *runtime.Scheme, _ RESTOptions) (form[*unstructured.Unstructured], error) {
 	f := &trees{kind: k.Hub, storage: u.Storage}
 	for i, gv := range append([]schema.GroupVersion{k.Hub.GroupVersion()}, u.Versions...) {
 		codec, err := u.Codec(gv)

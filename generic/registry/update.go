@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane/generic/object"
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
 )
@@ -96,11 +97,11 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 			return nil, false, err
 		}
 	}
-	if err := u.checkPreconditions(ctx, old); err != nil {
-		return nil, false, err
-	}
 	if !from.exists() && !u.allowCreate {
 		return nil, false, s.notFound(ctx, u.name)
+	}
+	if err := u.checkPreconditions(ctx, old); err != nil {
+		return nil, false, err
 	}
 	updated, err := u.info.UpdatedObject(ctx, old)
 	if err != nil {
@@ -230,7 +231,7 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	}
 	if len(errs) > 0 {
 		finish(ctx, false)
-		return nil, apierrors.NewInvalid(k.Hub.GroupKind(), obj.GetName(), errs)
+		return nil, apierrors.NewInvalid(s.calledKind(obj), obj.GetName(), errs)
 	}
 	if warnings != nil {
 		addWarnings(ctx, warnings(ctx, obj, old))
@@ -242,6 +243,14 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 		}
 	}
 	return finish, nil
+}
+
+// calledKind is the kind as errors name it: an object without a Go type is what it says.
+func (s *Store[T]) calledKind(obj T) schema.GroupKind {
+	if object.Typed(obj) {
+		return s.kind.Hub.GroupKind()
+	}
+	return obj.GetObjectKind().GroupVersionKind().GroupKind()
 }
 
 // releasedBy reports whether the update takes away what held a terminating object.

@@ -50,7 +50,7 @@ func TestUpdateConflicts(t *testing.T) {
 	_, err = updateWith(s, "a", withUID{replaceWith(changed), "other"})()
 	wantStatus(t, "uid", err, 409, `Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: /registry/configmaps/ns/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: `+string(old.UID))
 	_, err = updateWith(s, "none", withUID{replaceWith(changed), "other"})()
-	wantStatus(t, "uid of a missing one", err, 409, `Operation cannot be fulfilled on configmaps "none": StorageError: invalid object`)
+	wantStatus(t, "uid of a missing one", err, 404, `configmaps "none" not found`)
 	if m.writes != writes {
 		t.Error("something was written")
 	}

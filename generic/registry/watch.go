@@ -38,6 +38,9 @@ func (s *Store[T]) watchOptions(ctx context.Context, opts *metainternalversion.L
 	if o.Key, o.Labels, o.Fields, err = s.selection(ctx, opts); err != nil {
 		return o, err
 	}
+	if o.Shard, _, err = shardOf(opts); err != nil {
+		return o, err
+	}
 	if o.Freshness, err = freshness(opts.ResourceVersion, storage.NotOlderThan); err != nil {
 		return o, err
 	}

@@ -33,6 +33,10 @@ type State struct {
 	// Warnings of the answer; the filter chain writes them as headers.
 	Warnings Warnings
 
+	// Server is the name of the server of the chain that was asked last, which is the
+	// one that answers; "" where no server has been asked.
+	Server string
+
 	// OnServed, where set, is called by MarkServed.
 	OnServed func()
 	served   bool
@@ -72,6 +76,13 @@ func MarkServed(ctx context.Context) {
 	s.served = true
 	if s.OnServed != nil {
 		s.OnServed()
+	}
+}
+
+// MarkServer notes which server of the chain has the request now.
+func MarkServer(ctx context.Context, name string) {
+	if s := StateFrom(ctx); s != nil {
+		s.Server = name
 	}
 }
 

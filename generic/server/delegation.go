@@ -1,6 +1,11 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+
+	"triplane/generic/metrics"
+	"triplane/generic/request"
+)
 
 // DelegationTarget is the next server in the chain: what a server does not
 // claim goes to its target. Hooks, health checks and listed paths of the whole
@@ -15,6 +20,12 @@ type DelegationTarget interface {
 	PreShutdownHooks() []PreShutdownHook
 	HealthChecks() HealthChecks
 	ListedPaths() []string
+	// ServerName names the server; Claims lists what it answers itself, without those
+	// behind it, and ClaimOf returns the claim that covers a request, false where that
+	// goes to the delegate.
+	ServerName() string
+	Claims() []Claim
+	ClaimOf(Inquiry) (Claim, bool)
 	// NextDelegate is the target behind this one, nil at the end.
 	NextDelegate() DelegationTarget
 }
@@ -24,9 +35,14 @@ func EmptyDelegate() DelegationTarget { return emptyDelegate{} }
 
 type emptyDelegate struct{}
 
-func (emptyDelegate) UnprotectedHandler() http.Handler    { return http.HandlerFunc(http.NotFound) }
+func (emptyDelegate) UnprotectedHandler() http.Handler    { return http.HandlerFunc(notFound) }
 func (emptyDelegate) PostStartHooks() []PostStartHook     { return nil }
 func (emptyDelegate) PreShutdownHooks() []PreShutdownHook { return nil }
 func (emptyDelegate) HealthChecks() HealthChecks          { return HealthChecks{} }
 func (emptyDelegate) ListedPaths() []string               { return nil }
 func (emptyDelegate) NextDelegate() DelegationTarget      { return nil }
+
+func notFound(w http.ResponseWriter, r *http.Request) {
+	request.MarkServer(r.Context(), metrics.ByNone)
+	http.NotFound(w, r)
+}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/generic/endpoints/handlers"
+	"triplane/generic/request"
 )
 
 // APIServerHandler is what a server answers with.
@@ -77,6 +78,7 @@ type director struct {
 }
 
 func (d *director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	request.MarkServer(r.Context(), d.name)
 	if d.router.claims(d.container, r.URL.Path) {
 		d.container.Dispatch(w, r)
 		return

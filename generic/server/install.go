@@ -29,6 +29,9 @@ type EndpointOptions struct {
 	// NoInitialEvents refuses watches that are to begin with what there is (the feature
 	// gate WatchList is off).
 	NoInitialEvents bool
+	// Shards lets lists and watches be of shards (the feature ShardedListAndWatch); otherwise
+	// shardSelector is ignored.
+	Shards bool
 }
 
 // DefaultEndpointOptions returns kube-apiserver's defaults.
@@ -108,6 +111,7 @@ func (s *GenericAPIServer) Endpoints() endpoints.Shared {
 		CBOR:                s.config.CBOR,
 		UnreadDeletion:      s.config.UnreadDeletion,
 		NoInitialEvents:     s.config.NoInitialEvents,
+		Shards:              s.config.Shards,
 		MinRequestTimeout:   s.config.MinRequestTimeout,
 		Metrics:             s.config.Metrics,
 	}

@@ -118,17 +118,24 @@ func (m *PathRecorderMux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (t *pathTable) find(path string) http.Handler {
+	_, _, h := t.match(path)
+	return h
+}
+
+// match returns the path or prefix that answers a path, "" where none does, with the
+// handler.
+func (t *pathTable) match(path string) (found string, exact bool, h http.Handler) {
 	if r, ok := t.exact.Get(path); ok {
-		return r.handler
+		return path, true, r.handler
 	}
 	if t.prefixes.Len() > 0 {
 		for i := strings.LastIndexByte(path, '/'); i >= 0; i = strings.LastIndexByte(path[:i], '/') {
 			if r, ok := t.prefixes.Get(path[:i+1]); ok {
-				return r.handler
+				return path[:i+1], false, r.handler
 			}
 		}
 	}
-	return t.notFound
+	return "", false, t.notFound
 }
 
 func (m *PathRecorderMux) add(path string, h http.Handler, prefix, listed bool) {

@@ -67,12 +67,21 @@ func (r *router) forget() { r.snapshot.Store(nil) }
 // claims reports whether a service of the container is rooted at the path or
 // above it.
 func (r *router) claims(c *restful.Container, path string) bool {
-	s := r.snapshot.Load()
-	if s == nil {
-		s = r.look(c)
-	}
-	_, root := findService(*s, path)
+	_, root := findService(*r.services(c), path)
 	return root != ""
+}
+
+// services returns the snapshot of the container.
+func (r *router) services(c *restful.Container) *map[string]*service {
+	if s := r.snapshot.Load(); s != nil {
+		return s
+	}
+	return r.look(c)
+}
+
+// below is what of a path is below the root of its service.
+func below(path, root string) string {
+	return strings.TrimPrefix(strings.TrimRight(path[len(root):], "/"), "/")
 }
 
 func (r *router) look(c *restful.Container) *map[string]*service {
@@ -125,7 +134,7 @@ func (r *router) SelectRoute(all []*restful.WebService, req *http.Request) (*res
 	if svc == nil {
 		return nil, nil, restful.NewError(http.StatusNotFound, "404: Page Not Found")
 	}
-	if route := svc.index().find(strings.TrimPrefix(strings.TrimRight(req.URL.Path[len(root):], "/"), "/"), req.Method); route != nil && accepts(route, req) {
+	if route := svc.index().find(below(req.URL.Path, root), req.Method); route != nil && accepts(route, req) {
 		return svc.ws, route, nil
 	}
 	return restful.CurlyRouter{}.SelectRoute([]*restful.WebService{svc.ws}, req)

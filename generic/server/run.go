@@ -80,6 +80,7 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	s.installIndex()
 	s.installVersion()
 	s.installMetrics()
+	s.installChain()
 	s.installProfiling()
 	s.installLogs()
 	p.installZPages()
@@ -94,6 +95,7 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	chain := c.Options
 	chain.Authentication = authentication.UnionFailFirst(authentication.Loopback(string(uuid.NewUUID())), authn)
 	chain.InFlight, chain.Terminating, chain.Bodies = p.inFlight, s.terminating, &p.bodies
+	s.filters = chain
 	s.Handler.FullHandlerChain = filters.Chain(s.Handler.Director, chain)
 	c.loopback.serve(s.Handler.FullHandlerChain, c.Metrics.Clients)
 	return p

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	restclient "k8s.io/client-go/rest"
+
+	"triplane/generic/filters"
 )
 
 // GenericAPIServer answers the requests of one of the servers of a chain.
@@ -20,6 +22,7 @@ type GenericAPIServer struct {
 
 	config   CompletedConfig
 	delegate DelegationTarget
+	filters  filters.Options // of the outermost server, from PrepareRun on
 
 	// terminating is closed when long-running requests have to end.
 	terminating   chan struct{}

@@ -41,6 +41,7 @@ type ListOptions struct {
 	// Nil selectors select everything.
 	Labels labels.Selector
 	Fields fields.Selector
+	Shard  *Shard
 }
 
 // List is the answer to a list: records in key order at one revision.
@@ -111,4 +112,5 @@ type WatchOptions struct {
 	Deadline time.Time
 	Labels   labels.Selector
 	Fields   fields.Selector
+	Shard    *Shard
 }

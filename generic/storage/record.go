@@ -11,6 +11,8 @@ import (
 type Attributes struct {
 	Labels labels.Set
 	Fields fields.Set // metadata.name, metadata.namespace and the kind's own
+	// UIDHash is the ShardHash of the UID.
+	UIDHash uint64
 }
 
 // Record is one revision of one object: the bytes that etcd holds, and what has

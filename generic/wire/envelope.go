@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
 )
 
 // protobufPrefix begins every protobuf value: what follows is a runtime.Unknown.
@@ -30,6 +31,7 @@ const (
 
 	MetaName            = 1
 	MetaNamespace       = 3
+	MetaUID             = 5
 	MetaResourceVersion = 6
 	MetaLabels          = 11
 )
@@ -75,9 +77,12 @@ func OpenEnvelope(value []byte) (e Envelope, ok bool) {
 	return e, ok
 }
 
-// UnmarshalProtobuf fills an object from a value in its envelope, whatever kind
-// the envelope names.
-func UnmarshalProtobuf(value []byte, into interface{ Unmarshal([]byte) error }) error {
+// UnmarshalStored fills an object from a value that storage holds: protobuf in its envelope,
+// or JSON. The version that the value names is not looked at.
+func UnmarshalStored(value []byte, into interface{ Unmarshal([]byte) error }) error {
+	if len(value) > 0 && value[0] == '{' {
+		return kjson.UnmarshalCaseSensitivePreserveInts(value, into)
+	}
 	raw, err := ObjectOf(value)
 	if err != nil {
 		return err

@@ -107,7 +107,7 @@ func TestEnvelopeHeadAndTail(t *testing.T) {
 			t.Errorf("size %d: read back as %+v", size, e)
 		}
 		var back corev1.ConfigMap
-		if err := UnmarshalProtobuf(got[len("before"):], &back); err != nil || len(back.Data["a"]) != size {
+		if err := UnmarshalStored(got[len("before"):], &back); err != nil || len(back.Data["a"]) != size {
 			t.Errorf("size %d: %v, %d bytes", size, err, len(back.Data["a"]))
 		}
 	}

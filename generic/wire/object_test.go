@@ -29,7 +29,7 @@ func TestMarshalStatus(t *testing.T) {
 		case JSON:
 			err = json.Unmarshal(b, &back)
 		case Protobuf:
-			err = UnmarshalProtobuf(b, &back)
+			err = UnmarshalStored(b, &back)
 		case CBOR:
 			err = UnmarshalCBOR(b, &back)
 		default:

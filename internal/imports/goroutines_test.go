@@ -20,7 +20,7 @@ var starters = []string{"internal/worker", "generic/egress/egresstest",
 // started by package worker, whose goroutines do.
 func TestGoroutinesAreStartedByWorker(t *testing.T) {
 	const root = "../.."
-	for _, room := range []string{"aggregator", "apiextensions", "apiserver", "cmd", "generic", "internal", "kubeapi", "testserver"} {
+	for _, room := range []string{"aggregator", "apiextensions", "apiserver", "cmd", "console", "generic", "internal", "kubeapi", "testserver"} {
 		err := filepath.WalkDir(filepath.Join(root, room), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() && d.Name() == "testdata" {
 				return filepath.SkipDir

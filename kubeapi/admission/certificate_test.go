@@ -116,6 +116,10 @@ func TestNodesAskForTheirOwnCertificates(t *testing.T) {
 		if err := restriction(nil).Admit(context.Background(), a); (err == nil) != want {
 			t.Errorf("%q: %v", name, err)
 		}
+		lenient := newNodeRestriction(&Dependencies{Stores: testStores(), FeatureEnabled: func(string) bool { return true }}).(*nodeRestriction)
+		if err := lenient.Admit(context.Background(), a); err != nil {
+			t.Errorf("%q, with AllowInsecureKubeletCertificateSigningRequests: %v", name, err)
+		}
 	}
 }
 

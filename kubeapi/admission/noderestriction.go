@@ -33,10 +33,16 @@ type nodeRestriction struct {
 	authz  authorizer.Authorizer
 	// anyAudience lets kubelets have tokens for whom they want.
 	anyAudience bool
+	// anyRequest lets kubelets ask for certificates of any name.
+	anyRequest bool
 }
 
 func newNodeRestriction(d *Dependencies) admission.Interface {
-	return &nodeRestriction{operations{admission.Create, admission.Update, admission.Delete}, d.Stores, d.Authorizer, !d.enabled("ServiceAccountNodeAudienceRestriction")}
+	return &nodeRestriction{
+		operations: operations{admission.Create, admission.Update, admission.Delete}, stores: d.Stores, authz: d.Authorizer,
+		anyAudience: !d.enabled("ServiceAccountNodeAudienceRestriction"),
+		anyRequest:  d.enabled("AllowInsecureKubeletCertificateSigningRequests"),
+	}
 }
 
 // Admit implements admission.MutatingInterface; it changes nothing, but refuses
@@ -67,7 +73,9 @@ func (p *nodeRestriction) Admit(ctx context.Context, a *admission.Attributes) er
 	case schema.GroupResource{Group: resourcev1.GroupName, Resource: "resourceslices"}:
 		return ownSlice(self, a)
 	case schema.GroupResource{Group: certificatesv1.GroupName, Resource: "certificatesigningrequests"}:
-		return ownCertificate(a)
+		if !p.anyRequest {
+			return ownCertificate(a)
+		}
 	}
 	return nil
 }

@@ -29,8 +29,11 @@ import (
 type objects map[string]runtime.Object
 
 // restriction is the plugin, which asks authz for nodes.
+// byDefault has all features but those that take a restriction away.
+func byDefault(gate string) bool { return gate != "AllowInsecureKubeletCertificateSigningRequests" }
+
 func restriction(authz authorizer.Authorizer) *nodeRestriction {
-	return newNodeRestriction(&Dependencies{Stores: testStores(), Authorizer: authz, FeatureEnabled: func(string) bool { return true }}).(*nodeRestriction)
+	return newNodeRestriction(&Dependencies{Stores: testStores(), Authorizer: authz, FeatureEnabled: byDefault}).(*nodeRestriction)
 }
 
 func (objects) New() runtime.Object { return &corev1.Pod{} }

@@ -25,7 +25,9 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 		func() policy { return &admissionv1.ValidatingAdmissionPolicy{} },
 		func() runtime.Object { return &admissionv1.ValidatingAdmissionPolicyList{} },
 		func(p policy) any { return p.Spec }, validatePolicy)
-	k.Representation = kept(registry.Typed[policy]{Former: registry.SameFields[policy]("ValidatingAdmissionPolicy", beta1, alpha1)})
+	k.Representation = kept(registry.Typed[policy]{
+		Versions: registry.SameFields[policy]("ValidatingAdmissionPolicy", beta1), Former: registry.SameFields[policy]("ValidatingAdmissionPolicy", alpha1),
+	})
 	k.Write.Default = func(p policy) {
 		defaults.Set(&p.Spec.FailurePolicy, admissionv1.Fail)
 		defaultMatch(p.Spec.MatchConstraints)

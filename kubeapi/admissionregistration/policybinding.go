@@ -23,7 +23,9 @@ func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolic
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
 		})
-	k.Representation = kept(registry.Typed[binding]{Former: registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", beta1, alpha1)})
+	k.Representation = kept(registry.Typed[binding]{
+		Versions: registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", beta1), Former: registry.SameFields[binding]("ValidatingAdmissionPolicyBinding", alpha1),
+	})
 	k.Write.Default = func(b binding) { defaultMatch(b.Spec.MatchResources) }
 	k.Show.Columns = bindingColumns()
 	k.Show.Cells = func(b binding, since func(metav1.Time) string) []any {

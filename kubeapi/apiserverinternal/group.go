@@ -10,6 +10,6 @@ import (
 // Group builds internal.apiserver.k8s.io/v1alpha1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, internalv1alpha1.GroupName, "v1alpha1")
-	group.AddGated(b, "StorageVersionAPI", storageVersionKind())
+	group.Add(b, storageVersionKind())
 	return b.Info()
 }

@@ -35,6 +35,9 @@ type kindOf[T registry.Object] struct {
 	inherit func(want T, find func(name string) (T, bool))
 	// fields are the managed fields of a new object.
 	fields func(T) []metav1.ManagedFieldsEntry
+	// found gets each of the objects as it is stored then, from several goroutines at once;
+	// nil does nothing.
+	found func(metav1.Object)
 }
 
 // asServer returns the context of the server's own writes.
@@ -68,6 +71,8 @@ func ensure[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 			work = append(work, func() error { return create(ctx, stores, k, want) })
 		case k.repair != nil && k.repair(old.DeepCopyObject().(T), want):
 			work = append(work, func() error { return update(ctx, stores, k, want) })
+		default:
+			k.note(old)
 		}
 	}
 	return inParallel(work)
@@ -81,14 +86,34 @@ func create[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 	if k.fields != nil {
 		want.SetManagedFields(k.fields(want))
 	}
-	_, err := c.Create(request.WithNamespace(ctx, want.GetNamespace()), want, nil, &metav1.CreateOptions{})
+	created, err := c.Create(request.WithNamespace(ctx, want.GetNamespace()), want, nil, &metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		return nil // another replica was faster
+		k.noteStored(ctx, stores, want)
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("create %s %s: %w", k.resource, want.GetName(), err)
 	}
+	k.note(created)
 	return nil
+}
+
+// noteStored notes an object that another replica was faster to write, unless it cannot be read.
+func (k kindOf[T]) noteStored(ctx context.Context, stores *group.Stores, want T) {
+	g, ok := stores.Find(k.resource).(rest.Getter)
+	if !ok {
+		return
+	}
+	if have, err := g.Get(request.WithNamespace(ctx, want.GetNamespace()), want.GetName(), &metav1.GetOptions{}); err == nil {
+		k.note(have)
+	}
+}
+
+// note hands an object to whom it may concern.
+func (k kindOf[T]) note(o runtime.Object) {
+	if o, ok := o.(metav1.Object); ok && k.found != nil {
+		k.found(o)
+	}
 }
 
 func update[T registry.Object](ctx context.Context, stores *group.Stores, k kindOf[T], want T) error {
@@ -104,10 +129,14 @@ func update[T registry.Object](ctx context.Context, stores *group.Stores, k kind
 		k.repair(have, want)
 		return have, nil
 	})
-	_, _, err := u.Update(request.WithNamespace(ctx, want.GetNamespace()), want.GetName(), info, nil, nil, false, &metav1.UpdateOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	updated, _, err := u.Update(request.WithNamespace(ctx, want.GetNamespace()), want.GetName(), info, nil, nil, false, &metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("update %s %s: %w", k.resource, want.GetName(), err)
 	}
+	k.note(updated)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
@@ -33,26 +34,44 @@ const (
 	flowManager = "api-priority-and-fairness-config-producer-v1"
 )
 
-// RBAC makes sure of the default roles and bindings. Roles come first, so that
-// no binding points to nothing.
-func RBAC(ctx context.Context, stores *group.Stores) error {
-	clusterRoles := make(chan error, 1)
-	worker.Go(func() {
-		clusterRoles <- worker.Try(func() error {
-			return ensure(ctx, stores, clusterRoleSet(append(ClusterRoles(), gatedRoles(stores)...)))
-		})
-	})
-	err := errors.Join(ensure(ctx, stores, roleSet()), <-clusterRoles)
+// RBAC makes sure of the default roles and bindings, and returns when inForce has for them as
+// they are stored. Roles come first, so that no binding points to nothing.
+func RBAC(ctx context.Context, stores *group.Stores, inForce func(context.Context, []metav1.Object) error) error {
+	var (
+		mu     sync.Mutex
+		policy []metav1.Object
+	)
+	found := func(o metav1.Object) {
+		mu.Lock()
+		defer mu.Unlock()
+		policy = append(policy, o)
+	}
+	err := sideBySide(
+		func() error {
+			return ensure(ctx, stores, clusterRoleSet(append(ClusterRoles(), gatedRoles(stores)...), found))
+		},
+		func() error { return ensure(ctx, stores, roleSet(found)) },
+	)
 	if err != nil {
 		return err
 	}
-	bindings := make(chan error, 1)
-	worker.Go(func() {
-		bindings <- worker.Try(func() error {
-			return ensure(ctx, stores, clusterRoleBindingSet(append(ClusterRoleBindings(), gatedBindings(stores)...)))
-		})
-	})
-	return errors.Join(ensure(ctx, stores, roleBindingSet()), <-bindings)
+	err = sideBySide(
+		func() error {
+			return ensure(ctx, stores, clusterRoleBindingSet(append(ClusterRoleBindings(), gatedBindings(stores)...), found))
+		},
+		func() error { return ensure(ctx, stores, roleBindingSet(found)) },
+	)
+	if err != nil {
+		return err
+	}
+	return inForce(ctx, policy)
+}
+
+// sideBySide does two things at once, and returns what went wrong with either.
+func sideBySide(one, other func() error) error {
+	result := make(chan error, 1)
+	worker.Go(func() { result <- worker.Try(one) })
+	return errors.Join(other(), <-result)
 }
 
 func rbacResource(plural string) schema.GroupResource {
@@ -63,9 +82,9 @@ func rbacFields(obj any, m *metav1.ObjectMeta, paths ...[]string) []metav1.Manag
 	return owned(manager, rbacv1.SchemeGroupVersion.String(), append(metaPaths(m), present(obj, paths...)...)...)
 }
 
-func clusterRoleSet(objects []*rbacv1.ClusterRole) kindOf[*rbacv1.ClusterRole] {
+func clusterRoleSet(objects []*rbacv1.ClusterRole, found func(metav1.Object)) kindOf[*rbacv1.ClusterRole] {
 	return kindOf[*rbacv1.ClusterRole]{
-		resource: rbacResource("clusterroles"), objects: objects,
+		resource: rbacResource("clusterroles"), objects: objects, found: found,
 		repair: func(have, want *rbacv1.ClusterRole) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -88,9 +107,9 @@ func clusterRoleSet(objects []*rbacv1.ClusterRole) kindOf[*rbacv1.ClusterRole] {
 	}
 }
 
-func roleSet() kindOf[*rbacv1.Role] {
+func roleSet(found func(metav1.Object)) kindOf[*rbacv1.Role] {
 	return kindOf[*rbacv1.Role]{
-		resource: rbacResource("roles"), objects: roles(),
+		resource: rbacResource("roles"), objects: roles(), found: found,
 		repair: func(have, want *rbacv1.Role) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -125,9 +144,9 @@ func inheritPublicInfo(want *rbacv1.ClusterRoleBinding, find func(string) (*rbac
 	}
 }
 
-func clusterRoleBindingSet(objects []*rbacv1.ClusterRoleBinding) kindOf[*rbacv1.ClusterRoleBinding] {
+func clusterRoleBindingSet(objects []*rbacv1.ClusterRoleBinding, found func(metav1.Object)) kindOf[*rbacv1.ClusterRoleBinding] {
 	return kindOf[*rbacv1.ClusterRoleBinding]{
-		resource: rbacResource("clusterrolebindings"), objects: objects,
+		resource: rbacResource("clusterrolebindings"), objects: objects, found: found,
 		repair: func(have, want *rbacv1.ClusterRoleBinding) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -142,9 +161,9 @@ func clusterRoleBindingSet(objects []*rbacv1.ClusterRoleBinding) kindOf[*rbacv1.
 	}
 }
 
-func roleBindingSet() kindOf[*rbacv1.RoleBinding] {
+func roleBindingSet(found func(metav1.Object)) kindOf[*rbacv1.RoleBinding] {
 	return kindOf[*rbacv1.RoleBinding]{
-		resource: rbacResource("rolebindings"), objects: roleBindings(),
+		resource: rbacResource("rolebindings"), objects: roleBindings(), found: found,
 		repair: func(have, want *rbacv1.RoleBinding) bool {
 			if have.Annotations[autoUpdate] == "false" {
 				return false
@@ -207,9 +226,10 @@ func PriorityClasses(ctx context.Context, stores *group.Stores, classes []*sched
 
 // FlowControl makes sure of the default flow schemas and priority levels.
 func FlowControl(ctx context.Context, stores *group.Stores) error {
-	levels := make(chan error, 1)
-	worker.Go(func() { levels <- worker.Try(func() error { return ensure(ctx, stores, priorityLevelSet()) }) })
-	return errors.Join(ensure(ctx, stores, flowSchemaSet()), <-levels)
+	return sideBySide(
+		func() error { return ensure(ctx, stores, priorityLevelSet()) },
+		func() error { return ensure(ctx, stores, flowSchemaSet()) },
+	)
 }
 
 // Keep does work that repairs something, as often as said, until ctx ends.

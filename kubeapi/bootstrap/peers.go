@@ -89,7 +89,7 @@ func (f *PeerFollower) list(ctx context.Context, note func(identity, address str
 // peerAddress is the host:port in a key's value; "" where there is none.
 func peerAddress(value []byte) string {
 	e := &corev1.Endpoints{}
-	if len(value) == 0 || wire.UnmarshalProtobuf(value, e) != nil {
+	if len(value) == 0 || wire.UnmarshalStored(value, e) != nil {
 		return ""
 	}
 	for _, s := range e.Subsets {

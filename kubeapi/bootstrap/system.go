@@ -3,7 +3,6 @@ package bootstrap
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"time"
 
@@ -33,6 +32,7 @@ var (
 	configMaps     = schema.GroupResource{Resource: "configmaps"}
 	serviceCIDRs   = schema.GroupResource{Group: networkingv1.GroupName, Resource: "servicecidrs"}
 	endpointSlices = schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
+	events         = schema.GroupResource{Resource: "events"}
 	leases         = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 )
 
@@ -100,50 +100,6 @@ func KubernetesService(ctx context.Context, stores *group.Stores, ip net.IP, por
 		have.Spec.Ports = s.Spec.Ports
 		return true
 	})
-}
-
-// ServiceCIDR makes sure of the ServiceCIDR "kubernetes" of the configured
-// ranges.
-func ServiceCIDR(ctx context.Context, stores *group.Stores, ranges []*net.IPNet) error {
-	if len(ranges) == 0 {
-		return nil
-	}
-	c := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{
-		Name: "kubernetes", ManagedFields: written("networking.k8s.io/v1", `{"f:spec":{"f:cidrs":{}}}`),
-	}}
-	for _, r := range ranges {
-		c.Spec.CIDRs = append(c.Spec.CIDRs, r.String())
-	}
-	if err := createMissing(ctx, stores, serviceCIDRs, c); err != nil {
-		return err
-	}
-	have, err := group.Get[*networkingv1.ServiceCIDR](ctx, stores, serviceCIDRs, "", "kubernetes", group.Consistent)
-	if err != nil || len(have.Status.Conditions) > 0 {
-		return err
-	}
-	store, ok := stores.Find(serviceCIDRs).(*registry.Store[*networkingv1.ServiceCIDR])
-	if !ok {
-		return fmt.Errorf("%s cannot be updated", serviceCIDRs)
-	}
-	_, err = store.Modify(asServer(ctx), "kubernetes", store.Kind().Status, false, func(c *networkingv1.ServiceCIDR) error {
-		markReady(c)
-		return nil
-	})
-	return err
-}
-
-// markReady sets the condition that lets Services have IPs of a ServiceCIDR.
-func markReady(c *networkingv1.ServiceCIDR) {
-	const fields = `{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:lastTransitionTime":{},"f:message":{},"f:status":{},"f:type":{}}}}}`
-	at := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
-	c.Status.Conditions = []metav1.Condition{{
-		Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
-		Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: at,
-	}}
-	c.ManagedFields = append([]metav1.ManagedFieldsEntry{{
-		Manager: "kubernetes-service-cidr-controller", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "networking.k8s.io/v1",
-		Time: &at, FieldsType: "FieldsV1", Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
-	}}, c.ManagedFields...)
 }
 
 // LegacyTokenTracking makes sure of the config map that says since when uses of

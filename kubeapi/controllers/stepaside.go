@@ -200,7 +200,7 @@ func (m *Manager) watchForeign(ctx context.Context, f *foreign) error {
 // from now on, one that was found from the time that it names.
 func (f *foreign) take(value []byte, found bool) {
 	l := &coordinationv1.Lease{}
-	if err := wire.UnmarshalProtobuf(value, l); err != nil {
+	if err := wire.UnmarshalStored(value, l); err != nil {
 		return
 	}
 	at := time.Now()

@@ -11,6 +11,6 @@ import (
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, coordinationv1.GroupName, "v1", "v1beta1", "v1alpha2")
 	group.Add(b, leaseKind())
-	group.AddGated(b, gateElection, candidateKind())
+	group.Add(b, candidateKind())
 	return b.Info()
 }

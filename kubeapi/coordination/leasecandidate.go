@@ -16,8 +16,6 @@ import (
 	"triplane/kubeapi/show"
 )
 
-const gateElection = "CoordinatedLeaderElection"
-
 func candidateKind() registry.Kind[*coordinationv1beta1.LeaseCandidate] {
 	type candidate = *coordinationv1beta1.LeaseCandidate
 	doc := func(name string) string { return show.Doc(coordinationv1beta1.LeaseCandidateSpec{}, name) }

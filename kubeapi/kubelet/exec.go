@@ -38,9 +38,9 @@ const (
 // Exec connects a client to a command in a container, one that runs or a new one.
 // SPDY and the WebSocket protocols that kubelets speak are passed on as they are.
 // v5.channel.k8s.io, in which a client can close its input, is translated to SPDY
-// (KEP 4006).
+// (KEP 4006); kubelets that speak it themselves are reached with Upgrade.
 func (c *Client) Exec(location *url.URL, streams Streams, r rest.Responder) http.Handler {
-	passed := c.upgrade(location, r)
+	passed := c.Upgrade(location, r)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if !wsstream.IsWebSocketRequestWithStreamCloseProtocol(req) {
 			passed.ServeHTTP(w, req)

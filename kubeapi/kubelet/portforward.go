@@ -25,7 +25,7 @@ import (
 // that kubelets speak are passed on as they are; SPDY in a WebSocket is taken out
 // of it (KEP 4006).
 func (c *Client) PortForward(location *url.URL, r rest.Responder) http.Handler {
-	passed := c.upgrade(location, r)
+	passed := c.Upgrade(location, r)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if !wsstream.IsWebSocketRequestWithTunnelingProtocol(req) {
 			passed.ServeHTTP(w, req)

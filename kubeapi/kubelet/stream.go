@@ -14,9 +14,9 @@ import (
 	"triplane/generic/registry/rest"
 )
 
-// upgrade passes a request that upgrades its connection on to a kubelet as it is.
+// Upgrade passes a request that upgrades its connection on to a kubelet as it is.
 // Others are refused.
-func (c *Client) upgrade(location *url.URL, r rest.Responder) http.Handler {
+func (c *Client) Upgrade(location *url.URL, r rest.Responder) http.Handler {
 	h := proxy.NewUpgradeAwareHandler(location, c.verified, false, true, proxy.NewErrorResponder(r))
 	h.MaxBytesPerSec = c.config.MaxBytesPerSecond
 	return h

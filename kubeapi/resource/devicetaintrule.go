@@ -16,8 +16,6 @@ import (
 	"triplane/kubeapi/strategy"
 )
 
-const gateTaintRules = "DRADeviceTaintRules"
-
 // taintRuleKind is kept as v1alpha3, which servers of 1.35 read.
 func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 	type rule = *resourcev1beta2.DeviceTaintRule

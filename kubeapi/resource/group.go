@@ -20,7 +20,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	group.Add(b, resourceClaimKind(d.Stores, access))
 	group.Add(b, claimTemplateKind(d.Stores))
 	group.Add(b, resourceSliceKind())
-	group.AddGated(b, gateTaintRules, taintRuleKind())
-	group.AddGated(b, gatePoolStatus, poolRequestKind())
+	group.Add(b, taintRuleKind())
+	group.Add(b, poolRequestKind())
 	return b.Info()
 }

@@ -16,10 +16,7 @@ import (
 	"triplane/kubeapi/strategy"
 )
 
-const (
-	gatePoolStatus   = "DRAResourcePoolStatus"
-	maxPoolCondition = 10
-)
+const maxPoolCondition = 10
 
 func poolRequestKind() registry.Kind[*resourcev1alpha3.ResourcePoolStatusRequest] {
 	type request = *resourcev1alpha3.ResourcePoolStatusRequest

@@ -104,12 +104,12 @@ func (c *checkerState) rule(path *field.Path, n *node, spec *apiextensionsv1.Val
 	if messageErr != nil {
 		c.add(field.Invalid(path.Child("messageExpression"), shown(spec), said(messageErr)))
 	}
+	c.costs(path, n, r, often)
 	if r.transition() && uncorrelated != nil {
 		c.add(field.Invalid(path.Child("rule"), spec.Rule,
 			"oldSelf cannot be used on the uncorrelatable portion of the schema within "+uncorrelated.String()))
 	}
 	unusedOld()
-	c.costs(path, n, r, often)
 }
 
 // said is how an error of a messageExpression begins.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -54,6 +55,20 @@ func (a *authorizers) startHook() server.PostStartHook {
 			return errors.New("RBAC objects could not be listed")
 		}
 	}}
+}
+
+// policyWait bounds how long the start waits for RBAC to see the default policy: somebody may
+// have deleted some of it in the meantime.
+const policyWait = 10 * time.Second
+
+// policyInForce returns when RBAC decides by these roles and bindings.
+func (a *authorizers) policyInForce(ctx context.Context, policy []metav1.Object) error {
+	limited, cancel := context.WithTimeout(ctx, policyWait)
+	defer cancel()
+	if err := a.rbac.Await(limited, policy); ctx.Err() == nil && err != nil {
+		klog.ErrorS(err, "RBAC does not see all default roles and bindings")
+	}
+	return ctx.Err()
 }
 
 func rbacKinds(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/klog/v2"
@@ -57,6 +58,8 @@ type parts struct {
 	authn  *options.Authenticators
 	// alwaysAllowed says that authenticated users may do everything.
 	alwaysAllowed bool
+	// policyInForce returns when RBAC decides by the roles and bindings.
+	policyInForce func(context.Context, []metav1.Object) error
 	// services finds external API servers and webhooks.
 	services *aggregator.Services
 }
@@ -90,6 +93,7 @@ func (p *parts) makeAuthorization() error {
 		return err
 	}
 	c.Authorization, c.RuleResolver, p.alwaysAllowed = authz.Authorizer, authz.RuleResolver, authz.AlwaysAllowed
+	p.policyInForce = own.policyInForce
 	p.runInBackground("start-authorization-config-reload", authz.Background)
 	return nil
 }
@@ -227,6 +231,7 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		Peer:                      p.advertisedToPeers(),
 		Replicas:                  kube.replicas(),
 		KubernetesServiceNodePort: kube.ServiceNodePort,
+		PolicyInForce:             p.policyInForce,
 		RepairEvery:               p.options.repairEvery,
 		Leadership:                &kube.Leadership,
 		PublishStorageVersions:    true,

@@ -20,6 +20,8 @@ Usage:
   triplane envtest-assets DIR    lays out the programs that envtest of controller-runtime looks for
   triplane snapshot …            saves, shows and restores snapshots of the embedded store
   triplane export|import FILE    moves objects between servers, stores and releases, as YAML
+  triplane console [flags]       opens the console of a running server, signed in
+  triplane status [flags]        shows how a running server does
   triplane kubeconfig [flags]    writes the administrator's kubeconfig of a data directory, for clients elsewhere
 `
 

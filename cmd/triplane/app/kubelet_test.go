@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	constants "k8s.io/apimachinery/pkg/util/remotecommand"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
@@ -196,6 +197,65 @@ func kubeletStories(t *testing.T, port int, o *Options) {
 		}
 		forwardPort(t, dialer)
 	})
+}
+
+// WebSockets reach kubelets as they are where those declare to know them, and where a gate says
+// that nothing is translated.
+func TestWebSocketsOfKubelets(t *testing.T) {
+	for name, c := range map[string]struct {
+		gates    string
+		declared []string
+		want     string
+	}{
+		"translated":       {"", nil, "SPDY/3.1"},
+		"declared":         {"", []string{"ExtendWebSocketsToKubelet"}, "websocket"},
+		"not extended":     {"ExtendWebSocketsToKubelet=false", []string{"ExtendWebSocketsToKubelet"}, "SPDY/3.1"},
+		"never translated": {"TranslateStreamCloseWebsocketRequests=false,PortForwardWebsockets=false", nil, "websocket"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := make(chan string, 2)
+			srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked <- r.Header.Get("Upgrade")
+				http.Error(w, "not today", http.StatusTeapot)
+			}))
+			defer srv.Close()
+			u, _ := url.Parse(srv.URL)
+			port, _ := strconv.Atoi(u.Port())
+			o := podOptions(t)
+			if err := o.Compatibility.SetGates(c.gates); err != nil {
+				t.Fatal(err)
+			}
+			config, client := startPod(t, port, o)
+			patch := []byte(fmt.Sprintf(`{"status":{"declaredFeatures":%s}}`, mustJSON(t, c.declared)))
+			if _, err := client.CoreV1().Nodes().Patch(t.Context(), "n", types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+				t.Fatal(err)
+			}
+			pod := client.CoreV1().RESTClient().Post().Namespace("default").Resource("pods").Name("web")
+			command := pod.SubResource("exec").Param("container", "main").Param("stdout", "true").Param("command", "x").URL()
+			_ = newWebSocket(t, config, command).StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard})
+			if got := <-asked; got != c.want {
+				t.Errorf("exec asks for %q, want %q", got, c.want)
+			}
+			location := client.CoreV1().RESTClient().Post().Namespace("default").Resource("pods").Name("web").SubResource("portforward").URL()
+			dialer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(location, config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, _ = dialer.Dial(portforward.PortForwardProtocolV1Name)
+			if got := <-asked; got != c.want {
+				t.Errorf("port-forward asks for %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func newSPDY(t *testing.T, config *restclient.Config, location *url.URL) remotecommand.Executor {

@@ -32,20 +32,16 @@ var absentMetrics = map[string]string{
 	"apiserver_audit_level_total":                              "there is no policy in this test",
 	"apiserver_cache_list_fetched_objects_total":               "lists are selected by index where they can be, so what is fetched is what is returned",
 	"apiserver_cel_":                                           "expressions are measured with the plugins that evaluate them",
-	"apiserver_init_events_total":                              "initial events are slices of a snapshot; apiserver_watch_list_duration_seconds measures them",
 	"apiserver_nodeport_repair_":                               "a failed repair is in the log",
 	"apiserver_request_post_timeout_total":                     "handlers end with their request",
 	"apiserver_request_timestamp_comparison_time":              "managed fields are compared without it",
 	"apiserver_resource_size_estimate_bytes":                   "sizes are known by byte budgets, not by resource",
 	"apiserver_storage_list_":                                  "lists are answered by caches; etcd_requests_total counts what is read for them",
 	"apiserver_validation_":                                    "there is one validation",
-	"apiserver_watch_cache_consistent_read_total":              "a read falls back only where etcd does not answer",
-	"apiserver_watch_cache_events_dispatched_total":            "events are queued with those who watch them; apiserver_watch_events_total counts what is sent",
-	"apiserver_watch_cache_read_wait_seconds":                  "a wait is part of the request's time",
 	"cardinality_enforcement_":                                 "--allow-metric-labels replaces values when metrics are read, not when they are counted",
 	"etcd_bookmark_total":                                      "one watch for all resources has no bookmarks of each",
 	"etcd_lease_object_counts":                                 "leases are shared by time, not by count",
-	"grpc_client_":                                             "etcd_requests_total and etcd_request_duration_seconds count by what is asked",
+	"grpc_client_":                                             "etcd is asked without gRPC in this test",
 	"registered_metrics_total":                                 "the registry does not classify metrics",
 	"rest_client_exec_plugin_":                                 "clients of this process use no plugins",
 	"rest_client_transport_":                                   "the transport of clients of this process is a function call",
@@ -61,6 +57,7 @@ var absentMetrics = map[string]string{
 
 // ownMetrics are those that kube-apiserver does not have, or did not show.
 var ownMetrics = []string{"apiserver_authorization_decisions_total", "apiserver_audit_error_total", "triplane_worker_panics_total",
+	"triplane_chain_requests_total", "triplane_chain_request_duration_seconds",
 	"triplane_embedded_etcd_quota_bytes", "triplane_embedded_etcd_used_bytes", "triplane_embedded_etcd_refused_writes_total", "triplane_embedded_etcd_defragmentations_total"}
 
 // scrape reads /metrics.

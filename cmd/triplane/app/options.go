@@ -44,6 +44,7 @@ type Options struct {
 	Tracing        *options.Tracing
 	Kube           *Kube
 	Controllers    *Controllers
+	Console        *Console
 	Ignored        *options.Ignored
 
 	plugins []genericadmission.Plugin
@@ -115,6 +116,7 @@ func NewOptions() *Options {
 			Kubelet:            kubelet.DefaultConfig(),
 		},
 		Controllers: newControllers(),
+		Console:     &Console{},
 		Ignored:     &options.Ignored{},
 	}
 }
@@ -144,6 +146,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	fs := sets.FlagSet("triplane")
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir,
 		"Where the embedded etcd, generated keys and certificates and admin.kubeconfig are kept. A later start goes on with what is there.")
+	o.Console.addFlags(fs)
 	o.SecureServing.AddFlags(sets.FlagSet("secure serving"))
 	o.Etcd.AddFlags(sets.FlagSet("etcd"))
 	o.Authentication.AddFlags(sets.FlagSet("authentication"))

@@ -13,6 +13,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"triplane/console"
 	"triplane/generic/egress"
 	"triplane/generic/filters"
 	"triplane/generic/flowcontrol"
@@ -183,9 +184,11 @@ func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Audit.ApplyTo(c, selector); err != nil {
+	shown := newConsole(o)
+	if err := o.Audit.ApplyTo(c, selector, shown.auditors()...); err != nil {
 		return nil, err
 	}
+	shown.configure(c)
 	outermost, err := p.build()
 	if err != nil {
 		if c.Audit != nil {
@@ -197,6 +200,7 @@ func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener
 		// Who may read it holds all Secrets: no role but the administrator's has it.
 		outermost.Handler.NonGoRestfulMux.UnlistedHandle(filters.SnapshotPath, handler)
 	}
+	shown.install(outermost)
 	var prepared *server.PreparedServer
 	if err := p.makeControllers(outermost, func() <-chan struct{} { return prepared.HooksDone() }); err != nil {
 		return nil, err
@@ -236,6 +240,9 @@ func (s *Server) greet(out io.Writer, took time.Duration) {
 		}
 	} else {
 		fmt.Fprintf(&b, "  etcd        %v\n", o.Etcd.Servers)
+	}
+	if o.console() {
+		fmt.Fprintf(&b, "  console     %s%s\n", s.url(), console.Path)
 	}
 	if s.kubeconfig == "" {
 		return

@@ -104,29 +104,16 @@ func saveStopped(ctx context.Context, file, dir string) error {
 }
 
 func fetchSnapshot(ctx context.Context, config *restclient.Config, w io.Writer) error {
-	config.Timeout = 0 // it takes as long as it takes
-	client, err := restclient.HTTPClientFor(config)
+	server, err := newRemote(config, 0) // it takes as long as it takes
 	if err != nil {
 		return err
 	}
-	url, _, err := restclient.DefaultServerUrlFor(config)
+	body, err := server.send(ctx, http.MethodGet, filters.SnapshotPath)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url.JoinPath(filters.SnapshotPath).String(), nil)
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		message, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // it only explains
-		return fmt.Errorf("the server answers %s: %s", resp.Status, message)
-	}
-	_, err = io.Copy(w, resp.Body)
+	defer body.Close()
+	_, err = io.Copy(w, body)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,4 +122,38 @@ func TestResourcesAreStoredAsTheFlagsSay(t *testing.T) {
 			t.Errorf("a list with a secret that cannot be read: %v", err)
 		}
 	})
+}
+
+// Objects are stored as JSON where that is asked for, and what kube-apiserver stored so is read.
+func TestStorageMediaType(t *testing.T) {
+	o := testOptions(t.TempDir())
+	o.Etcd.MediaType = "application/json"
+	s, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Stop() })
+	backend, c := s.store.Backend(), client(t, s).CoreV1().Services("default")
+	const ranges = "/registry/ranges/servicenodeports"
+	if kv, err := backend.Get(t.Context(), ranges); err == nil {
+		if _, err := backend.Delete(t.Context(), ranges, kv.Revision); err != nil {
+			t.Fatal(err)
+		}
+	}
+	taken := `{"kind":"RangeAllocation","apiVersion":"v1","metadata":{},"range":"30000-32767","data":"AQ=="}` + "\n"
+	if _, err := backend.Create(t.Context(), ranges, []byte(taken), 0); err != nil {
+		t.Fatal(err)
+	}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30000}}}}
+	if _, err := c.Create(t.Context(), service, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "already allocated") {
+		t.Errorf("the port that JSON says is taken: %v", err)
+	}
+	service.Spec.Ports[0].NodePort = 30001
+	if _, err := c.Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	kv, err := backend.Get(t.Context(), "/registry/services/specs/default/a")
+	if err != nil || !bytes.HasPrefix(kv.Value, []byte(`{"kind":"Service","apiVersion":"v1"`)) || !bytes.HasSuffix(kv.Value, []byte("}\n")) {
+		t.Errorf("stored %.60q, %v", kv.Value, err)
+	}
 }

@@ -88,8 +88,15 @@ func TestSpansOfRequests(t *testing.T) {
 	if _, err := c.CoreV1().ConfigMaps("default").Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := c.CoreV1().ConfigMaps("default").Get(t.Context(), "c", metav1.GetOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.Stop(); err != nil { // the last spans are flushed
 		t.Fatal(err)
+	}
+	read := spans.find("GET /api/v1/namespaces/{:namespace}/configmaps/{:name}", "")
+	if read == nil || spans.find("etcd revision", hex.EncodeToString(read.TraceId)) == nil {
+		t.Errorf("the read is %v", read)
 	}
 	request := spans.find(configMapsSpan, "")
 	if request == nil {

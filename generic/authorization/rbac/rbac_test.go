@@ -2,6 +2,7 @@ package rbac
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization/authorizer"
+	"triplane/internal/worker"
 )
 
 func meta(namespace, name string) metav1.ObjectMeta {
@@ -191,5 +193,33 @@ func BenchmarkAuthorize5000Bindings(b *testing.B) {
 		if d, _, _ := a.Authorize(context.Background(), attrs); d != authorizer.Allow {
 			b.Fatal("refused")
 		}
+	}
+}
+
+func TestAwait(t *testing.T) {
+	a, r, b := New(), newRole("r"), bind("n", "b", "Role", "r", alice)
+	r.ResourceVersion, b.ResourceVersion = "5", "7"
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	for step, known := range []struct {
+		set  func()
+		want error
+	}{
+		{func() {}, context.Canceled},
+		{func() { a.SetRole(r) }, context.Canceled},
+		{func() { a.SetRoleBinding(bind("n", "b", "Role", "r", alice)) }, context.Canceled}, // an older one
+		{func() { a.SetRoleBinding(b) }, nil},
+	} {
+		known.set()
+		if err := a.Await(short, []metav1.Object{r, b}); !errors.Is(err, known.want) {
+			t.Errorf("step %d: %v, want %v", step, err, known.want)
+		}
+	}
+
+	later, done := clusterRole("later"), make(chan error, 1)
+	worker.Go(func() { done <- a.Await(t.Context(), []metav1.Object{later}) })
+	a.SetClusterRole(later)
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,8 @@
 package rbac
 
 import (
+	"context"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -20,6 +22,8 @@ type Authorizer struct {
 	bindings map[name]*binding
 	// grants by who they are for, those of cluster role bindings under "".
 	grants map[grantKey][]*grant
+	// changed is closed at the next change; nil while nobody waits for one.
+	changed chan struct{}
 }
 
 type name struct{ namespace, name string }
@@ -99,6 +103,7 @@ func (a *Authorizer) setRole(n name, version uint64, rules []rbacv1.PolicyRule) 
 		return
 	}
 	a.roles[n] = role{version, rules}
+	a.announce()
 }
 
 func (a *Authorizer) setBinding(n name, version uint64, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
@@ -119,6 +124,56 @@ func (a *Authorizer) setBinding(n name, version uint64, ref rbacv1.RoleRef, subj
 		a.grants[key] = append(a.grants[key], g)
 	}
 	a.bindings[n] = b
+	a.announce()
+}
+
+// announce wakes those who wait for a change; mu is held.
+func (a *Authorizer) announce() {
+	if a.changed != nil {
+		close(a.changed)
+		a.changed = nil
+	}
+}
+
+// Await returns when decisions are by these roles and bindings, in the versions given or in
+// later ones, or with ctx's error. One that was deleted is waited for in vain.
+func (a *Authorizer) Await(ctx context.Context, policy []metav1.Object) error {
+	for {
+		changed := a.nextChange()
+		policy = slices.DeleteFunc(slices.Clone(policy), a.knows)
+		if len(policy) == 0 {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (a *Authorizer) nextChange() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.changed == nil {
+		a.changed = make(chan struct{})
+	}
+	return a.changed
+}
+
+// knows reports whether decisions are by the object, or by a later version of it.
+func (a *Authorizer) knows(o metav1.Object) bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	n := name{o.GetNamespace(), o.GetName()}
+	switch o.(type) {
+	case *rbacv1.Role, *rbacv1.ClusterRole:
+		r, ok := a.roles[n]
+		return ok && r.version >= versionOf(o)
+	default:
+		b, ok := a.bindings[n]
+		return ok && b.version >= versionOf(o)
+	}
 }
 
 func (a *Authorizer) dropBinding(n name) {

@@ -79,55 +79,54 @@ func fieldValidation(directive string) string {
 	return directive
 }
 
-// decode parses a body into an object of the hub version. misnamed is the error of
-// an object without a Go type that is of another kind than the resource's: it comes
-// after what is wrong with the object's name and namespace, and is none where only
-// the status of the object counts.
-func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, directive string) (obj runtime.Object, misnamed, err error) {
+// decode parses a body into an object of the hub version. An object without a Go type
+// that is of another kind than the resource's keeps it: what refuses it comes after
+// what is wrong with the request.
+func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, directive string) (runtime.Object, error) {
 	directive = fieldValidation(directive)
 	obj, kind, strictErrs, err := s.Codec.Decode(body, mt, directive != metav1.FieldValidationIgnore)
 	if err != nil {
-		return nil, nil, s.decodeError(err, kind, body)
+		return nil, s.decodeError(err, kind, body)
 	}
 	// Of a kind with a Go type, nothing is said about fields that is not there.
-	if object.Typed(obj) {
-		if err := s.checkKind(obj, kind); err != nil {
-			return nil, nil, s.decodeError(err, kind, body)
-		}
+	if err := s.checkKind(obj, kind); err != nil {
+		return nil, s.decodeError(err, kind, body)
 	}
 	if len(strictErrs) > 0 {
 		if directive == metav1.FieldValidationStrict {
-			return nil, nil, s.decodeError(runtime.NewStrictDecodingError(strictErrs), kind, body)
+			return nil, s.strictError(strictErrs, obj, kind, body)
 		}
 		warnStrict(r, strictErrs)
 	}
-	if err := s.checkKind(obj, kind); apierrors.IsInvalid(err) {
-		misnamed = s.unlessStatus(err)
-	} else if err != nil {
-		return nil, nil, s.decodeError(err, kind, body)
-	}
 	if kind != nil && !s.accepts(kind.GroupVersion()) {
-		return nil, nil, s.otherVersion(kind.GroupVersion())
+		return nil, s.otherVersion(kind.GroupVersion())
 	}
 	// What a client writes as "/v1" is v1 all the same.
-	obj.GetObjectKind().SetGroupVersionKind(s.Kind)
+	s.setKind(obj, kind)
 	s.Codec.Default(obj)
 	hub, err := s.Codec.ToHub(obj)
 	if err != nil {
 		if !object.Typed(obj) {
-			return nil, nil, err // the body is well; its conversion webhook is not
+			return nil, err // the body is well; its conversion webhook is not
 		}
-		return nil, nil, s.decodeError(err, kind, body)
+		return nil, s.decodeError(err, kind, body)
 	}
-	return hub, misnamed, nil
+	return hub, nil
 }
 
-// unlessStatus drops the error of an object's kind where only its status is taken.
-func (s *RequestScope) unlessStatus(misnamed error) error {
-	if s.Subresource == "status" {
-		return nil
+// setKind makes a decoded object one of the version that the scope serves. Without a
+// Go type it stays of the kind that it was sent as.
+func (s *RequestScope) setKind(obj runtime.Object, sent *schema.GroupVersionKind) {
+	kind := s.Kind
+	if sent != nil && s.untyped(obj) {
+		kind.Kind = sent.Kind
 	}
-	return misnamed
+	obj.GetObjectKind().SetGroupVersionKind(kind)
+}
+
+// untyped reports whether an object's kind is no more than a word in it.
+func (s *RequestScope) untyped(obj runtime.Object) bool {
+	return !object.Typed(obj) && s.Subresource != "scale"
 }
 
 // accepts reports whether a body may be of a version.
@@ -140,31 +139,19 @@ func (s *RequestScope) otherVersion(gv schema.GroupVersion) error {
 		gv, s.Kind.GroupVersion()))
 }
 
-// checkKind refuses an object of another kind than the resource's.
+// checkKind refuses an object with a Go type of another kind than the resource's.
 func (s *RequestScope) checkKind(obj runtime.Object, kind *schema.GroupVersionKind) error {
-	if kind == nil || kind.GroupKind() == s.Kind.GroupKind() || *kind == s.Hub {
+	if s.untyped(obj) || kind == nil || kind.GroupKind() == s.Kind.GroupKind() || *kind == s.Hub {
 		return nil
-	}
-	if !object.Typed(obj) && s.Subresource != "scale" {
-		// Nothing is converted that has no type: the version is compared by the
-		// caller, and the kind is the object's first rule.
-		if kind.Group != s.Kind.Group {
-			return nil
-		}
-		name := ""
-		if m, err := meta.Accessor(obj); err == nil {
-			name = m.GetName()
-		}
-		return apierrors.NewInvalid(kind.GroupKind(), name, field.ErrorList{
-			field.Invalid(field.NewPath("kind"), kind.Kind, "must be "+s.Kind.Kind)})
 	}
 	return fmt.Errorf("converting (%s) to (%s): unknown conversion", versionedGoName(*kind), s.goName())
 }
 
-// checkVersion refuses an object without a Go type that a patch moved to another
-// version.
-func (s *RequestScope) checkVersion(obj runtime.Object, kind *schema.GroupVersionKind) error {
-	if !s.otherUntypedVersion(obj, kind) {
+// misnamed is the error of an object without a Go type that is to be created as
+// another kind than the resource's.
+func (s *RequestScope) misnamed(obj runtime.Object) error {
+	kind := obj.GetObjectKind().GroupVersionKind()
+	if !s.untyped(obj) || kind.Kind == s.Kind.Kind {
 		return nil
 	}
 	name := ""
@@ -172,11 +159,13 @@ func (s *RequestScope) checkVersion(obj runtime.Object, kind *schema.GroupVersio
 		name = m.GetName()
 	}
 	return apierrors.NewInvalid(kind.GroupKind(), name, field.ErrorList{
-		field.Invalid(field.NewPath("apiVersion"), kind.GroupVersion().String(), "must be "+s.Kind.GroupVersion().String())})
+		field.Invalid(field.NewPath("kind"), kind.Kind, "must be "+s.Kind.Kind)})
 }
 
+// otherUntypedVersion reports whether a patch moved an object without a Go type to a
+// version that is neither the request's nor that of storage.
 func (s *RequestScope) otherUntypedVersion(obj runtime.Object, kind *schema.GroupVersionKind) bool {
-	return !object.Typed(obj) && kind != nil && kind.GroupVersion() != s.Kind.GroupVersion() && *kind != s.Hub
+	return s.untyped(obj) && kind != nil && kind.GroupVersion() != s.Kind.GroupVersion() && kind.GroupVersion() != s.Hub.GroupVersion()
 }
 
 // fieldsOfOtherVersion are the errors of strict decoding for an object that a patch
@@ -214,9 +203,23 @@ func (s *RequestScope) decodeError(err error, kind *schema.GroupVersionKind, bod
 		if runtime.IsNotRegisteredError(err) {
 			err = runtime.NewNotRegisteredErrForKind(s.schemeName(), *kind)
 		}
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, s.Kind.Kind, err))
+		return cannotBeHandled(*kind, s.Kind.Kind, err)
 	}
 	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", s.Kind.Kind, err, summary(body)))
+}
+
+// strictError is the 400 status for fields that are unknown, or there twice. An object
+// without a Go type is read as what it says.
+func (s *RequestScope) strictError(errs []error, obj runtime.Object, kind *schema.GroupVersionKind, body []byte) error {
+	err := runtime.NewStrictDecodingError(errs)
+	if s.untyped(obj) && kind != nil {
+		return cannotBeHandled(*kind, kind.Kind, err)
+	}
+	return s.decodeError(err, kind, body)
+}
+
+func cannotBeHandled(kind schema.GroupVersionKind, as string, err error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, as, err))
 }
 
 // builtinScheme is what kube-apiserver calls the scheme of the built-in kinds.

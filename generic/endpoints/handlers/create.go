@@ -75,7 +75,7 @@ func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool
 	if err != nil {
 		return nil, none, err
 	}
-	obj, misnamed, err := s.decode(req, body, mt, opts.FieldValidation)
+	obj, err := s.decode(req, body, mt, opts.FieldValidation)
 	if err != nil {
 		return nil, none, err
 	}
@@ -101,8 +101,8 @@ func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool
 			return nil, none, err
 		}
 	}
-	if misnamed != nil {
-		return nil, none, misnamed
+	if err := s.misnamed(obj); err != nil {
+		return nil, none, err
 	}
 	op := s.operation(ctx, namespace, name, opts.DryRun)
 	obj, err = s.runCreate(ctx, req, op, obj, opts, func(obj runtime.Object) (runtime.Object, error) {

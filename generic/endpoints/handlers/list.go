@@ -72,6 +72,9 @@ func (s *RequestScope) listOptions(req *http.Request, name string) (*internalver
 			return nil, err
 		}
 	}
+	if !s.Shards {
+		opts.ShardSelector = ""
+	}
 	internalversion.SetListOptionsDefaults(opts, true)
 	if errs := metainternalvalidation.ValidateListOptions(opts, !s.NoInitialEvents); len(errs) > 0 {
 		return nil, invalidOptions("ListOptions", errs)

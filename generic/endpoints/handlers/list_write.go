@@ -132,7 +132,7 @@ func (s *RequestScope) storedEnvelope(ctx context.Context, dst [][]byte, list *r
 		return nil, err
 	}
 	e, err := s.envelope(items, metav1.ListMeta{
-		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount,
+		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount, ShardInfo: list.Shard,
 	}, mt)
 	if err == nil && tails {
 		e.head, e.separator = append(e.head, '{'), commaBrace
@@ -294,7 +294,7 @@ func (s *RequestScope) envelope(items [][]byte, m metav1.ListMeta, mt wire.Media
 		e.tail = wire.AppendString(append(e.tail, `,"metadata":{"continue":`...), m.Continue)
 		e.tail = appendRemaining(e.tail, m)
 		e.tail = wire.AppendString(append(e.tail, `,"resourceVersion":`...), m.ResourceVersion)
-		e.tail = append(e.tail, "}}"...)
+		e.tail = append(appendShard(e.tail, m), "}}"...)
 		return e, nil
 	}
 	h := wire.AppendString(append(make([]byte, 0, 192), `{"kind":`...), kind.Kind)
@@ -307,7 +307,7 @@ func (s *RequestScope) envelope(items [][]byte, m metav1.ListMeta, mt wire.Media
 	if m.Continue != "" {
 		h = wire.AppendString(append(h, `,"continue":`...), m.Continue)
 	}
-	h = appendRemaining(h, m)
+	h = appendShard(appendRemaining(h, m), m)
 	if len(h) > open { // the first member has no comma before it
 		h = append(h[:open], h[open+1:]...)
 	}
@@ -321,6 +321,13 @@ func appendRemaining(dst []byte, m metav1.ListMeta) []byte {
 		return dst
 	}
 	return strconv.AppendInt(append(dst, `,"remainingItemCount":`...), *m.RemainingItemCount, 10)
+}
+
+func appendShard(dst []byte, m metav1.ListMeta) []byte {
+	if m.ShardInfo == nil {
+		return dst
+	}
+	return append(wire.AppendString(append(dst, `,"shardInfo":{"selector":`...), m.ShardInfo.Selector), '}')
 }
 
 // protobufEnvelope puts a list around items: a message that holds ListMeta and

@@ -156,17 +156,14 @@ func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
 	if p.wantsStrict() {
 		strictErrs = append(strictErrs, s.fieldsOfOtherVersion(obj, kind)...)
 	}
-	err = s.checkKind(obj, kind)
-	if err == nil {
-		err = s.checkVersion(obj, kind)
-	}
-	if !object.Typed(obj) {
-		if err = s.unlessStatus(err); err == nil {
-			obj.GetObjectKind().SetGroupVersionKind(s.Kind)
-		}
-	}
-	if err != nil {
+	if err := s.checkKind(obj, kind); err != nil {
 		return nil, strictErrs, err
+	}
+	if s.untyped(obj) {
+		if s.otherUntypedVersion(obj, kind) && s.Subresource != "status" {
+			return obj, strictErrs, nil // there is nothing to convert; validation refuses it
+		}
+		s.setKind(obj, kind)
 	}
 	s.Codec.Default(obj)
 	hub, err := s.Codec.ToHub(obj)

@@ -82,6 +82,8 @@ type RequestScope struct {
 	MinRequestTimeout time.Duration
 	// NoInitialEvents refuses watches that are to begin with what there is.
 	NoInitialEvents bool
+	// Shards lets lists and watches be of shards; otherwise shardSelector is ignored.
+	Shards bool
 	// Watches counts what watches of the resource send; nil counts nothing.
 	Watches *metrics.WatchesOf
 	// Deprecation, where not empty, is a warning for every client of the kind.

@@ -101,6 +101,7 @@ func (a *answer) partialList(obj runtime.Object) (runtime.Object, error) {
 		return list, meta.EachListItem(obj, add)
 	}
 	list.ResourceVersion, list.Continue, list.RemainingItemCount = stored.ResourceVersion, stored.Continue, stored.RemainingItemCount
+	list.ShardInfo = stored.Shard
 	for _, item := range stored.Items {
 		o, err := item.Decode()
 		if err != nil {

@@ -54,7 +54,7 @@ func (s *RequestScope) doUpdate(req *http.Request, r rest.Updater) (_ runtime.Ob
 	if err != nil {
 		return nil, false, out, err
 	}
-	obj, misnamed, err := s.decode(req, body, mt, opts.FieldValidation)
+	obj, err := s.decode(req, body, mt, opts.FieldValidation)
 	if err != nil {
 		return nil, false, out, err
 	}
@@ -66,9 +66,6 @@ func (s *RequestScope) doUpdate(req *http.Request, r rest.Updater) (_ runtime.Ob
 	}
 	if err := checkName(obj, name); err != nil {
 		return nil, false, out, err
-	}
-	if misnamed != nil {
-		return nil, false, out, misnamed
 	}
 	dedupOwners(ctx, obj, "")
 	fm, err := s.fieldManager()

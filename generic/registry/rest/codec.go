@@ -1,6 +1,7 @@
 package rest
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -64,6 +65,8 @@ type StoredList struct {
 	ResourceVersion    string
 	Continue           string
 	RemainingItemCount *int64
+	// Shard, where set, says that these are the objects of a shard alone.
+	Shard *metav1.ShardInfo
 }
 
 // GetObjectKind makes a StoredList a runtime.Object.

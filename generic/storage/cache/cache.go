@@ -34,24 +34,30 @@ type Cache struct {
 }
 
 type cacheCounts struct {
-	events, fills, lists, gets, listed atomic.Int64
+	events, fills, lists, gets, listed, initial, consistent, behind atomic.Int64
+	waits                                                           waits
 }
 
 // Stats are a cache's numbers since it was made.
 type Stats struct {
-	Prefix   string
-	Filled   bool
-	Records  int   // held, 0 while not filled
-	Events   int64 // received
-	Fills    int64
-	Gets     int64
-	Lists    int64
-	Listed   int64 // records in the answers of lists
-	Watches  int   // running
-	History  int   // events kept
-	Capacity int   // room for events before the history grows
-	Oldest   int64
-	Revision int64 // of the latest event, or up to which there is none
+	Prefix  string
+	Filled  bool
+	Records int   // held, 0 while not filled
+	Events  int64 // received
+	Fills   int64
+	Gets    int64
+	Lists   int64
+	Listed  int64 // records in the answers of lists
+	Initial int64 // events that watches began with
+	// Consistent counts consistent reads, and Behind those that failed since the cache did not
+	// become as new as the backend.
+	Consistent, Behind int64
+	Waits              Waits
+	Watches            int // running
+	History            int // events kept
+	Capacity           int // room for events before the history grows
+	Oldest             int64
+	Revision           int64 // of the latest event, or up to which there is none
 }
 
 func newCache(h *Hub, cfg Config) *Cache {
@@ -124,14 +130,20 @@ func (c *Cache) Stats() Stats {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return Stats{
-		Prefix:   c.cfg.Prefix,
-		Filled:   c.filled.Load(),
-		Records:  c.tree.Len(),
-		Events:   c.counts.events.Load(),
-		Fills:    c.counts.fills.Load(),
-		Gets:     c.counts.gets.Load(),
-		Lists:    c.counts.lists.Load(),
-		Listed:   c.counts.listed.Load(),
+		Prefix:  c.cfg.Prefix,
+		Filled:  c.filled.Load(),
+		Records: c.tree.Len(),
+		Events:  c.counts.events.Load(),
+		Fills:   c.counts.fills.Load(),
+		Gets:    c.counts.gets.Load(),
+		Lists:   c.counts.lists.Load(),
+		Listed:  c.counts.listed.Load(),
+		Initial: c.counts.initial.Load(),
+		Behind:  c.counts.behind.Load(),
+		Waits:   c.counts.waits.load(),
+
+		Consistent: c.counts.consistent.Load(),
+
 		Watches:  c.watchers.count,
 		History:  c.history.count,
 		Capacity: len(c.history.ring),

@@ -52,7 +52,7 @@ func (c *Cache) happened(ctx context.Context, revision int64) error {
 
 // fromBackend lists from the backend at a revision, or at the current one for 0.
 func (c *Cache) fromBackend(ctx context.Context, opts storage.ListOptions, revision int64) (storage.List, error) {
-	f := c.filter(opts.Labels, opts.Fields)
+	f := c.filter(opts.Labels, opts.Fields, opts.Shard)
 	r := storage.RangeOptions{Prefix: opts.Prefix, After: opts.After, Limit: fillPage, Revision: revision}
 	if opts.Key != "" {
 		return c.singleFromBackend(ctx, opts, revision)
@@ -106,7 +106,7 @@ func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions,
 	}
 	list := storage.List{Revision: page.Revision}
 	if len(page.Items) == 1 && page.Items[0].Key == opts.Key && opts.Key > opts.After {
-		if r := newRecord(&page.Items[0]); c.filter(opts.Labels, opts.Fields).selects(r) {
+		if r := newRecord(&page.Items[0]); c.filter(opts.Labels, opts.Fields, opts.Shard).selects(r) {
 			list.Records = []*storage.Record{r}
 		}
 	}

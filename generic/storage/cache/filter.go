@@ -11,20 +11,21 @@ import (
 type filter struct {
 	labels     labels.Selector
 	fields     fields.Selector
+	shard      *storage.Shard
 	attributes func(*storage.Record) (storage.Attributes, error)
 }
 
-func (c *Cache) filter(l labels.Selector, f fields.Selector) *filter {
+func (c *Cache) filter(l labels.Selector, f fields.Selector, shard *storage.Shard) *filter {
 	if l != nil && l.Empty() {
 		l = nil
 	}
 	if f != nil && f.Empty() {
 		f = nil
 	}
-	if l == nil && f == nil {
+	if l == nil && f == nil && shard == nil {
 		return nil
 	}
-	return &filter{labels: l, fields: f, attributes: c.cfg.Attributes}
+	return &filter{labels: l, fields: f, shard: shard, attributes: c.cfg.Attributes}
 }
 
 // selects reports whether a record belongs to a list. One that cannot be decoded
@@ -49,5 +50,6 @@ func (f *filter) match(r *storage.Record) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return (f.labels == nil || f.labels.Matches(a.Labels)) && (f.fields == nil || f.fields.Matches(a.Fields)), nil
+	return (f.labels == nil || f.labels.Matches(a.Labels)) && (f.fields == nil || f.fields.Matches(a.Fields)) &&
+		(f.shard == nil || f.shard.Holds(&a)), nil
 }

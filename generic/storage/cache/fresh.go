@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"triplane/generic/storage"
+	"triplane/generic/tracing"
 )
 
 // freshWait is how long a read waits for a revision that has not arrived.
@@ -21,26 +22,39 @@ func (c *Cache) freshen(ctx context.Context, fresh storage.Freshness) error {
 	}
 	switch fresh.Match {
 	case storage.Consistent:
-		revision, err := c.hub.backend.Revision(ctx)
+		revision, err := c.revision(ctx)
 		if err != nil {
 			return err
 		}
-		if c.hub.progress.load() >= revision {
-			return nil
+		err = c.await(ctx, revision, errBehind)
+		if errors.Is(err, errBehind) {
+			c.counts.behind.Add(1)
+		} else {
+			c.counts.consistent.Add(1)
 		}
-		return c.await(ctx, revision, errBehind)
+		return err
 	case storage.NotOlderThan:
-		if c.hub.progress.load() >= fresh.Revision {
-			return nil
-		}
 		return c.await(ctx, fresh.Revision, nil)
 	}
 	return nil
 }
 
+// revision asks the backend for its revision, which is all that a consistent read reads from it.
+func (c *Cache) revision(ctx context.Context) (int64, error) {
+	ctx, span := tracing.Start(ctx, "etcd revision")
+	defer span.End()
+	return c.hub.backend.Revision(ctx)
+}
+
 // await waits for a revision for a while, and then returns late, or a
 // *storage.TooLargeError if that is nil.
 func (c *Cache) await(ctx context.Context, revision int64, late error) error {
+	if c.hub.progress.load() >= revision {
+		c.counts.waits.none()
+		return nil
+	}
+	begun := time.Now()
+	defer func() { c.counts.waits.add(time.Since(begun)) }()
 	bounded, cancel := context.WithTimeout(ctx, c.hub.patience)
 	defer cancel()
 	if err := c.hub.progress.wait(bounded, revision); err == nil {

@@ -237,6 +237,7 @@ func (w *watch) nextInitial() {
 			}
 			return true
 		})
+		w.cache.counts.initial.Add(int64(len(w.out)))
 		if more {
 			return
 		}

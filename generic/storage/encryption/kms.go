@@ -103,14 +103,13 @@ func (k *kms) open(ctx context.Context, stored []byte, key string) ([]byte, bool
 	if err := e.validate(); err != nil {
 		return nil, false, fmt.Errorf("failed to validate encrypted object: %w", err)
 	}
-	c, err := k.cipherOf(ctx, &e)
+	value, err := k.openEnvelope(ctx, &e, key)
 	if err != nil {
 		return nil, false, err
 	}
 	k.metrics.keyUsed(fromStorage, k.plugin.name, e.keyID)
-	value, err := c.open(e.data, key)
 	w := k.writing.Load()
-	return value, w != nil && (e.keyID != w.keyID || e.sourceType != sourceSeed), err
+	return value, w != nil && (e.keyID != w.keyID || e.sourceType != sourceSeed), nil
 }
 
 // lock waits until nobody asks the plugin.
@@ -125,33 +124,43 @@ func (k *kms) lock(ctx context.Context) error {
 
 func (k *kms) unlock() { <-k.asking }
 
-// cipherOf returns what opens an envelope, asking the plugin if it is not known.
-func (k *kms) cipherOf(ctx context.Context, e *envelope) (cipher, error) {
+// openEnvelope returns an envelope's value, asking the plugin for what opens it if
+// that is not known. What the plugin says is kept only if it opens the value: a plugin
+// that was wrong may be right the next time.
+func (k *kms) openEnvelope(ctx context.Context, e *envelope, key string) ([]byte, error) {
 	id := sha256.Sum256(e.tail())
 	if c := k.known(id); c != nil {
-		return c, nil
+		return c.open(e.data, key)
 	}
 	if err := k.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer k.unlock()
 	if c := k.known(id); c != nil {
-		return c, nil
+		return c.open(e.data, key)
 	}
+	c, err := k.cipherOf(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	value, err := c.open(e.data, key)
+	if err == nil {
+		k.remember(id, c)
+	}
+	return value, err
+}
+
+// cipherOf asks the plugin for what opens an envelope.
+func (k *kms) cipherOf(ctx context.Context, e *envelope) (cipher, error) {
 	k.metrics.misses.Inc()
 	plain, err := k.plugin.decrypt(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	open := newSeeded
 	if e.sourceType == sourceKey {
-		open = newGCM
+		return newGCM(plain)
 	}
-	c, err := open(plain)
-	if err == nil {
-		k.remember(id, c)
-	}
-	return c, err
+	return newSeeded(plain)
 }
 
 func (k *kms) known(id [sha256.Size]byte) cipher {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	kmsapi "k8s.io/kms/apis/v2"
 
 	"triplane/generic/storage/encryption/kmstest"
 )
@@ -115,6 +116,69 @@ func TestKMSThatIsAway(t *testing.T) {
 	}
 	if _, err := w.view.Create(t.Context(), prefix+"ns/b", []byte("1"), 0); err == nil {
 		t.Error("written with a key that the plugin has not confirmed for long")
+	}
+}
+
+// A plugin that answers nonsense fails writes and the health check, and nothing else:
+// what it says is not stored, and what was opened before can be read.
+func TestKMSThatAnswersGarbage(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "kms.sock")
+	plugin := kmstest.Start(t, socket)
+	w := newWorld(t, file(entry("secrets", kmsProvider(socket))))
+	w.create("ns/before", "1")
+	k := w.providers.current.Load().plugins[0]
+	good, long := []byte("sealed"), strings.Repeat("k", maxKeyID+1)
+	tests := map[string]kmstest.Garbage{
+		"empty keyID":                 {Status: &kmsapi.StatusResponse{Version: "v2", Healthz: "ok"}},
+		"keyID of the status exceeds": {Status: &kmsapi.StatusResponse{Version: "v2", Healthz: "ok", KeyId: long}},
+		"unsupported KMS API version": {Status: &kmsapi.StatusResponse{Version: "v1", Healthz: "ok", KeyId: "k"}},
+		"unexpected healthz":          {Status: &kmsapi.StatusResponse{}},
+		"keyID is empty":              {Encrypt: &kmsapi.EncryptResponse{Ciphertext: good}},
+		"keyID is 1025 bytes":         {Encrypt: &kmsapi.EncryptResponse{Ciphertext: good, KeyId: long}},
+		"source is empty":             {Encrypt: &kmsapi.EncryptResponse{KeyId: "k"}},
+		"source is 1025 bytes":        {Encrypt: &kmsapi.EncryptResponse{Ciphertext: []byte(long), KeyId: "k"}},
+		"annotations: Invalid":        {Encrypt: &kmsapi.EncryptResponse{Ciphertext: good, KeyId: "k", Annotations: map[string][]byte{"no domain": nil}}},
+		"size of annotations":         {Encrypt: &kmsapi.EncryptResponse{Ciphertext: good, KeyId: "k", Annotations: map[string][]byte{"a.example.com": make([]byte, maxAnnotations)}}},
+		"larger than max":             {Encrypt: &kmsapi.EncryptResponse{Ciphertext: make([]byte, 8<<20), KeyId: "k"}},
+	}
+	for want, garbage := range tests {
+		plugin.ID.Store(want) // another key, for which the plugin is asked to encrypt
+		plugin.Garbage.Store(&garbage)
+		later := *k.writing.Load()
+		later.expires = time.Now()
+		k.writing.Store(&later)
+		if _, err := w.view.Create(t.Context(), prefix+"ns/"+want, []byte("1"), 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+		if kv := w.get("ns/before"); string(kv.Value) != "1" {
+			t.Errorf("%s: what was opened before cannot be read", want)
+		}
+	}
+	plugin.Garbage.Store(nil)
+	w.create("ns/after", "1")
+}
+
+// Seeds of all lengths that open nothing are not kept: the plugin is asked again.
+func TestKMSThatDecryptsToGarbage(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "kms.sock")
+	plugin := kmstest.Start(t, socket)
+	w := newWorld(t, file(entry("secrets", kmsProvider(socket))))
+	w.create("ns/a", "1")
+	for _, n := range []int{0, 1, seedSize - 1, seedSize, seedSize + 1, 1 << 20, 8 << 20} {
+		plugin.Garbage.Store(&kmstest.Garbage{Decrypt: &kmsapi.DecryptResponse{Plaintext: make([]byte, n)}})
+		later, err := New(Options{File: filepath.Join(w.dir, "config.yaml")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer later.Close()
+		view := later.View(w.raw, secrets)
+		if kv, err := view.Get(t.Context(), prefix+"ns/a"); err == nil {
+			t.Errorf("a seed of %d zeros opens %q", n, kv.Value)
+		}
+		plugin.Garbage.Store(nil)
+		if kv, err := view.Get(t.Context(), prefix+"ns/a"); err != nil || string(kv.Value) != "1" {
+			t.Errorf("after a seed of %d zeros: %v", n, err)
+		}
 	}
 }
 

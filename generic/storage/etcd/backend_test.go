@@ -304,7 +304,7 @@ func TestDialFailsClearly(t *testing.T) {
 	}{
 		{etcd.Config{Endpoints: []string{unused}, Timeout: 200 * time.Millisecond}, "etcd at " + unused + " cannot be reached within 200ms"},
 		{etcd.Config{}, "no etcd endpoints given"},
-		{etcd.Config{Endpoints: []string{unused}, CAFile: "/none/ca.pem"}, "etcd TLS: open /none/ca.pem"},
+		{etcd.Config{Endpoints: []string{unused}, CAFile: "/none/ca.pem"}, "--etcd-cafile: open /none/ca.pem"},
 		{etcd.Config{Endpoints: []string{unused}, CAFile: notPEM}, "holds no PEM data"},
 	} {
 		_, err := etcd.Dial(context.Background(), test.cfg)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	grpcmetrics "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -29,6 +30,8 @@ type Config struct {
 	Leases  LeaseOptions
 	// Dial connects to TCP endpoints; nil is directly.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Calls counts the gRPC calls; nil counts nothing.
+	Calls *grpcmetrics.ClientMetrics
 }
 
 const (
@@ -126,6 +129,10 @@ func newClient(cfg Config) (*clientv3.Client, error) {
 			return cfg.Dial(ctx, "tcp", address)
 		}))
 	}
+	if cfg.Calls != nil {
+		conf.DialOptions = append(conf.DialOptions,
+			grpc.WithChainUnaryInterceptor(cfg.Calls.UnaryClientInterceptor()), grpc.WithChainStreamInterceptor(cfg.Calls.StreamClientInterceptor()))
+	}
 	if err := secure(&conf, cfg); err != nil {
 		return nil, err
 	}
@@ -138,16 +145,16 @@ func newClient(cfg Config) (*clientv3.Client, error) {
 
 // secure sets TLS up where files are given or an endpoint asks for it.
 func secure(conf *clientv3.Config, cfg Config) error {
-	for _, file := range []string{cfg.CAFile, cfg.CertFile, cfg.KeyFile} {
-		if file == "" {
+	for _, f := range []struct{ flag, file string }{{"--etcd-cafile", cfg.CAFile}, {"--etcd-certfile", cfg.CertFile}, {"--etcd-keyfile", cfg.KeyFile}} {
+		if f.file == "" {
 			continue
 		}
-		data, err := os.ReadFile(file)
+		data, err := os.ReadFile(f.file)
 		if err != nil {
-			return fmt.Errorf("etcd TLS: %w", err)
+			return fmt.Errorf("%s: %w", f.flag, err)
 		}
 		if block, _ := pem.Decode(data); block == nil {
-			return fmt.Errorf("etcd TLS: %s holds no PEM data", file)
+			return fmt.Errorf("%s: %s holds no PEM data", f.flag, f.file)
 		}
 	}
 	info := transport.TLSInfo{CertFile: cfg.CertFile, KeyFile: cfg.KeyFile, TrustedCAFile: cfg.CAFile}
@@ -156,7 +163,7 @@ func secure(conf *clientv3.Config, cfg Config) error {
 	}
 	tlsConfig, err := info.ClientConfig()
 	if err != nil {
-		return fmt.Errorf("etcd TLS: %w", err)
+		return fmt.Errorf("--etcd-certfile %s and --etcd-keyfile %s: %w", cfg.CertFile, cfg.KeyFile, err)
 	}
 	conf.TLS = tlsConfig
 	return nil

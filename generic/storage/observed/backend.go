@@ -36,6 +36,7 @@ func (b *Backend) Get(ctx context.Context, key string) (storage.KeyValue, error)
 	kv, err := b.Backend.Get(ctx, key)
 	spent(ctx, begun)
 	b.get.Done(begun, failed(err))
+	b.traced(ctx, begun, err, "get")
 	return kv, err
 }
 
@@ -48,6 +49,7 @@ func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage
 	result, err := b.Backend.Range(ctx, opts)
 	spent(ctx, begun)
 	op.Done(begun, failed(err))
+	b.traced(ctx, begun, err, "list")
 	return result, err
 }
 
@@ -83,14 +85,19 @@ const worthNoting = 10 * time.Millisecond
 
 // noted adds a write to the trace of a request and, where it took long, to its log.
 func (b *Backend) noted(ctx context.Context, begun time.Time, err error, operation, what string) {
-	if !failed(err) {
-		err = nil
-	}
 	spent(ctx, begun)
-	tracing.Did(ctx, "etcd "+operation, begun, err, b.attributes...)
+	b.traced(ctx, begun, err, operation)
 	if time.Since(begun) >= worthNoting {
 		request.Noted(ctx, what)
 	}
+}
+
+// traced adds an operation to the trace of a request.
+func (b *Backend) traced(ctx context.Context, begun time.Time, err error, operation string) {
+	if !failed(err) {
+		err = nil
+	}
+	tracing.Did(ctx, "etcd "+operation, begun, err, b.attributes...)
 }
 
 // spent notes how long a request had to wait for the backend.

@@ -34,7 +34,7 @@ func List[T registry.Object](ctx context.Context, e *Env, gr schema.GroupResourc
 // leave out objects that do not concern a controller.
 func (o *Object) Mentions(text string) bool { return bytes.Contains(o.Value, []byte(text)) }
 
-// Decode reads an object of the feed whose kind is stored as protobuf.
+// Decode reads an object of the feed whose kind storage holds in one version.
 func Decode[T interface{ Unmarshal([]byte) error }](o *Object, into T) (T, error) {
-	return into, wire.UnmarshalProtobuf(o.Value, into)
+	return into, wire.UnmarshalStored(o.Value, into)
 }

@@ -82,19 +82,28 @@ type connecter struct {
 	// query and handler say how a kubelet is asked.
 	query   func(opts runtime.Object) url.Values
 	handler func(location *url.URL, opts runtime.Object, r rest.Responder) http.Handler
+	// translates says that handler knows more WebSocket protocols than all kubelets do, and extends
+	// that nodes are believed which declare that their kubelets know them, too (KEP 4006).
+	translates, extends bool
 }
 
-func connecters(pods *registry.Store[pod], stores *group.Stores, authz authorizer.Authorizer, kubelets *kubelet.Client) map[string]rest.Storage {
-	base := connecter{pods: pods, stores: stores, authz: authz, kubelets: kubelets}
+// extendedWebSockets is both the gate and the feature that nodes declare.
+const extendedWebSockets = "ExtendWebSocketsToKubelet"
+
+func connecters(pods *registry.Store[pod], d *group.Deps) map[string]rest.Storage {
+	base := connecter{pods: pods, stores: d.Stores, kubelets: d.Kubelets, extends: d.Gate(extendedWebSockets), translates: d.Gate("TranslateStreamCloseWebsocketRequests")}
+	if d.Gate("AuthorizePodWebsocketUpgradeCreatePermission") {
+		base.authz = d.Authorizer
+	}
 	exec, attach, forward := base, base, base
 	exec.at, exec.options, exec.container = "/exec", func() runtime.Object { return &corev1.PodExecOptions{} }, execContainer
 	exec.query, exec.handler = execQuery, exec.stream
 	attach.at, attach.options, attach.container = "/attach", func() runtime.Object { return &corev1.PodAttachOptions{} }, execContainer
 	attach.query, attach.handler = execQuery, attach.stream
 	forward.at, forward.options = "/portForward", func() runtime.Object { return &corev1.PodPortForwardOptions{} }
-	forward.query = portQuery
+	forward.query, forward.translates = portQuery, d.Gate("PortForwardWebsockets")
 	forward.handler = func(location *url.URL, _ runtime.Object, r rest.Responder) http.Handler {
-		return kubelets.PortForward(location, r)
+		return d.Kubelets.PortForward(location, r)
 	}
 	return map[string]rest.Storage{"exec": exec, "attach": attach, "portforward": forward}
 }
@@ -182,6 +191,9 @@ func (c connecter) Connect(ctx context.Context, name string, opts runtime.Object
 	location, err := c.kubelets.URL(n, strings.Join(path, "/"), c.query(opts))
 	if err != nil {
 		return nil, err
+	}
+	if !c.translates || c.extends && slices.Contains(n.Status.DeclaredFeatures, extendedWebSockets) {
+		return c.kubelets.Upgrade(location, r), nil
 	}
 	return c.handler(location, opts, r), nil
 }

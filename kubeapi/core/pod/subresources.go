@@ -3,7 +3,6 @@ package pod
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/generic/authorization/authorizer"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/kubeapi/group"
@@ -12,13 +11,9 @@ import (
 // Subresources returns the subresources of pods that are not part of their
 // declaration, by name, and how pods are bound.
 func Subresources(pods *registry.Store[*corev1.Pod], d *group.Deps) (subresources map[string]rest.Storage, bindings Bindings) {
-	var authz authorizer.Authorizer // nil allows everything
-	if d.Gate("AuthorizePodWebsocketUpgradeCreatePermission") {
-		authz = d.Authorizer
-	}
 	stores, kubelets := d.Stores, d.Kubelets
 	bindings = Bindings{Pods: pods, ForgetNominated: d.Gate("ClearingNominatedNodeNameAfterBinding")}
-	out := connecters(pods, stores, authz, kubelets)
+	out := connecters(pods, d)
 	out["binding"] = namedBinding{bindings}
 	out["eviction"] = eviction{pods: pods, stores: stores}
 	out["log"] = logResource{pods: pods, stores: stores, kubelets: kubelets, streams: d.Gate("PodLogsQuerySplitStreams")}

@@ -124,6 +124,15 @@ func TestExcludedKeysDoNotSign(t *testing.T) {
 	}
 }
 
+// 18,446,744,074 seconds are 0.3 s in the nanoseconds of 64 bits, after which the
+// keys would be fetched without an end.
+func TestLongTimes(t *testing.T) {
+	s := dial(t, &externaltest.Process{Seconds: 18_446_744_074, Hint: 18_446_744_074})
+	if again := s.current.Load().again; again < time.Hour || s.MaxLifetime < time.Hour {
+		t.Errorf("fetched again after %v, tokens live for %v", again, s.MaxLifetime)
+	}
+}
+
 func TestMisconfigured(t *testing.T) {
 	for want, p := range map[string]*externaltest.Process{
 		"at least 10m0s":       {Seconds: 599, Hint: 1},

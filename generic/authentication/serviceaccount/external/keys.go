@@ -99,7 +99,7 @@ func (k *Keys) fetchLocked(ctx context.Context) error {
 }
 
 func newKeyList(answer *externaljwtv1.FetchKeysResponse) (*keyList, error) {
-	list := &keyList{fetched: time.Now(), again: time.Duration(answer.GetRefreshHintSeconds()) * time.Second}
+	list := &keyList{fetched: time.Now(), again: seconds(answer.GetRefreshHintSeconds())}
 	if list.again <= 0 {
 		return nil, fmt.Errorf("refresh_hint_seconds is %d, and must be positive", answer.GetRefreshHintSeconds())
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -75,11 +76,16 @@ func (s *Signer) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("metadata of the external signer: %w", err)
 	}
-	s.MaxLifetime = time.Duration(metadata.GetMaxTokenExpirationSeconds()) * time.Second
+	s.MaxLifetime = seconds(metadata.GetMaxTokenExpirationSeconds())
 	if s.MaxLifetime < shortestLifetime {
 		return fmt.Errorf("the external signer lets tokens live for %v, which must be at least %v", s.MaxLifetime, shortestLifetime)
 	}
 	return s.fetch(ctx)
+}
+
+// seconds are a duration, or the longest one where there are too many.
+func seconds(n int64) time.Duration {
+	return time.Duration(min(n, int64(math.MaxInt64/time.Second))) * time.Second
 }
 
 // Run keeps the keys up to date until ctx ends.

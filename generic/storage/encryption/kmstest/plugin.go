@@ -19,8 +19,24 @@ type Plugin struct {
 	// ID is the id of the key, a string; at first "kek-1".
 	ID   atomic.Value
 	Sick atomic.Bool
+	// Garbage is answered instead, where it has an answer to the call.
+	Garbage atomic.Pointer[Garbage]
 	// Encrypts and Decrypts are how often the plugin was asked to.
 	Encrypts, Decrypts atomic.Int32
+}
+
+// Garbage is what a plugin answers that is broken, or an attacker's.
+type Garbage struct {
+	Status  *kmsapi.StatusResponse
+	Encrypt *kmsapi.EncryptResponse
+	Decrypt *kmsapi.DecryptResponse
+}
+
+func (k *Plugin) garbage() Garbage {
+	if g := k.Garbage.Load(); g != nil {
+		return *g
+	}
+	return Garbage{}
 }
 
 const annotation = "version.encryption.remote.io"
@@ -52,6 +68,9 @@ func scramble(in []byte) []byte {
 
 // Status implements kmsapi.KeyManagementServiceServer.
 func (k *Plugin) Status(context.Context, *kmsapi.StatusRequest) (*kmsapi.StatusResponse, error) {
+	if g := k.garbage().Status; g != nil {
+		return g, nil
+	}
 	s := &kmsapi.StatusResponse{Version: "v2", Healthz: "ok", KeyId: k.ID.Load().(string)}
 	if k.Sick.Load() {
 		s.Healthz = "the HSM is on fire"
@@ -62,12 +81,18 @@ func (k *Plugin) Status(context.Context, *kmsapi.StatusRequest) (*kmsapi.StatusR
 // Encrypt implements kmsapi.KeyManagementServiceServer.
 func (k *Plugin) Encrypt(_ context.Context, r *kmsapi.EncryptRequest) (*kmsapi.EncryptResponse, error) {
 	k.Encrypts.Add(1)
+	if g := k.garbage().Encrypt; g != nil {
+		return g, nil
+	}
 	return &kmsapi.EncryptResponse{Ciphertext: scramble(r.Plaintext), KeyId: k.ID.Load().(string), Annotations: map[string][]byte{annotation: []byte("1")}}, nil
 }
 
 // Decrypt implements kmsapi.KeyManagementServiceServer.
 func (k *Plugin) Decrypt(_ context.Context, r *kmsapi.DecryptRequest) (*kmsapi.DecryptResponse, error) {
 	k.Decrypts.Add(1)
+	if g := k.garbage().Decrypt; g != nil {
+		return g, nil
+	}
 	if string(r.Annotations[annotation]) != "1" || r.Uid == "" {
 		return nil, errors.New("annotations or uid are missing")
 	}

@@ -232,32 +232,29 @@ func (a *IPs) report(ctx context.Context, held []*networkingv1.IPAddress) {
 	}
 }
 
-// offered are the ranges to allocate from: the configured ones and those of ServiceCIDRs. The
-// ranges of ServiceCIDRs that are about to go, or whose status says that they are not ready,
-// are not offered unless another one has them.
+// defaultCIDR is the ServiceCIDR of the configured ranges, as they were when it was created.
+const defaultCIDR = "kubernetes"
+
+// offered are the ranges to allocate from, those of ServiceCIDRs; the configured ones are the
+// default one's until that is there. The ranges of ServiceCIDRs that are about to go, or whose
+// status says that they are not ready, are not offered unless another one has them.
 func (a *IPs) offered(ctx context.Context) []netip.Prefix {
 	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
 		return a.ranges
 	}
-	var ready, leaving []netip.Prefix
+	ranges := a.ranges
+	if slices.ContainsFunc(list, func(c *networkingv1.ServiceCIDR) bool { return c.Name == defaultCIDR }) {
+		ranges = nil
+	}
 	for _, c := range list {
-		to := &ready
 		if c.DeletionTimestamp != nil || apimeta.IsStatusConditionFalse(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady) {
-			to = &leaving
+			continue
 		}
 		for _, text := range c.Spec.CIDRs {
-			if r, err := netip.ParsePrefix(text); err == nil {
-				*to = append(*to, r)
+			if r, err := netip.ParsePrefix(text); err == nil && !slices.Contains(ranges, r) {
+				ranges = append(slices.Clip(ranges), r)
 			}
-		}
-	}
-	ranges := slices.DeleteFunc(slices.Clone(a.ranges), func(r netip.Prefix) bool {
-		return slices.Contains(leaving, r) && !slices.Contains(ready, r)
-	})
-	for _, r := range ready {
-		if !slices.Contains(ranges, r) {
-			ranges = append(ranges, r)
 		}
 	}
 	return ranges

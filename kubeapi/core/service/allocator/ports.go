@@ -160,7 +160,7 @@ func (p *Ports) read(ctx context.Context) (*storage.KeyValue, *big.Int, error) {
 		return nil, nil, err
 	}
 	var r corev1.RangeAllocation
-	if wire.UnmarshalProtobuf(kv.Value, &r) != nil {
+	if wire.UnmarshalStored(kv.Value, &r) != nil {
 		return nil, nil, errors.New("the stored node port allocation cannot be read")
 	}
 	return &kv, new(big.Int).SetBytes(r.Data), nil

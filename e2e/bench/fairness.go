@@ -2,20 +2,69 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"triplane/e2e/harness"
 )
 
-// Two users who may read everything.
 const (
+	apartName  = "Triplane, a processor apart"
+	alonePhase = "get, one user alone"
+	floodPhase = "get, beside a flood of another's lists"
+	// Two users who may read everything.
 	lightUser = "light"
 	floodUser = "flood"
 )
+
+// fairness has the rows of one user alone and beside a flood.
+func fairness() []phase {
+	return []phase{
+		{"create", nil, create},
+		{alonePhase, nil, beside(false)},
+		{floodPhase, nil, beside(true)},
+	}
+}
+
+// apart is a server with a processor of its own, on which fairness is measured:
+// where clients share its processors the kernel's scheduling of processes is most
+// of what a client waits for. There is none on a machine of one processor.
+func apart(p harness.Programs) []kind {
+	if runtime.NumCPU() < 2 {
+		return nil
+	}
+	return []kind{{apartName, func(res *results, name string) error {
+		start := func(dir string) (*target, error) {
+			if err := pin("0"); err != nil { // the server inherits it
+				return nil, err
+			}
+			t, err := startTriplane(p, dir)
+			return t, errors.Join(err, pin("1"))
+		}
+		err := withTarget(start, func(t *target) error {
+			return measure(res, name, t, []resource{configMaps}, fairness())
+		})
+		return errors.Join(err, pin(fmt.Sprintf("0-%d", runtime.NumCPU()-1)))
+	}}}
+}
+
+// pin has this process, and those that it starts from now on, run on these
+// processors only.
+func pin(processors string) error {
+	out, err := exec.Command("taskset", "-a", "-p", "-c", processors, strconv.Itoa(os.Getpid())).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("taskset: %w: %s", err, out)
+	}
+	return nil
+}
 
 // readers lets both read.
 var readers = setupObject{"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",

@@ -1,0 +1,97 @@
+package aggregator
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"triplane/generic/server"
+)
+
+// What makes the aggregator answer a path.
+const (
+	ruleAPIService server.Rule = "APIService" // of an external server
+	rulePeer       server.Rule = "peer"       // another server of the same storage has it
+	ruleDiscovery  server.Rule = "discovery"  // the document of a group
+)
+
+// Claims implements server.Claimant: the external servers.
+func (h *directoryHandler) Claims() []server.Claim {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	claims := make([]server.Claim, 0, len(h.proxies))
+	for gv, p := range h.proxies {
+		claims = append(claims, p.claim(gv))
+	}
+	return claims
+}
+
+// ClaimOf implements server.Claimant.
+func (h *directoryHandler) ClaimOf(q server.Inquiry) (server.Claim, bool) {
+	gv, rest := groupVersionAt(q.Info.Path)
+	if !rest {
+		return server.Claim{Path: "/apis/" + gv.Group, Rule: ruleDiscovery}, h.public.HasGroup(gv.Group)
+	}
+	if p := h.proxy(gv); p != nil {
+		return p.claim(gv), true
+	}
+	if h.peers != nil && h.peers.has(gv.WithResource(q.Info.Resource)) {
+		return server.Claim{Path: "/apis/" + gv.String() + "/" + q.Info.Resource, Rule: rulePeer}, true
+	}
+	return server.Claim{}, false
+}
+
+// claim describes an external server.
+func (h *proxyHandler) claim(gv schema.GroupVersion) server.Claim {
+	t := h.target.Load()
+	s := t.service
+	e := &server.External{
+		Service:   fmt.Sprintf("%s/%s:%d", s.Spec.Service.Namespace, s.Spec.Service.Name, port(s)),
+		Available: t.available,
+		Requests:  h.traffic.requests.Load(), Failed: h.traffic.failed.Load(),
+		LatencySeconds: time.Duration(h.traffic.latency.Load()).Seconds(),
+	}
+	if c := available(s); c != nil {
+		e.Reason, e.Message = c.Reason, c.Message
+	}
+	return server.Claim{Path: "/apis/" + gv.String(), Rule: ruleAPIService, Object: s.Name, External: e}
+}
+
+// traffic is what is counted of an external server. It is safe for concurrent use.
+type traffic struct {
+	requests, failed atomic.Uint64
+	latency          atomic.Int64 // nanoseconds, a moving average
+}
+
+// answered counts a request that was sent.
+func (t *traffic) answered(took time.Duration, failed bool) {
+	t.requests.Add(1)
+	if failed {
+		t.failed.Add(1)
+	}
+	t.took(took)
+}
+
+// latencyWeight is the part that an answer has in the moving average.
+const latencyWeight = 8
+
+// took notes how long an answer took to begin. Of two at the same time one may be
+// lost, which does not matter to an average.
+func (t *traffic) took(d time.Duration) {
+	old := t.latency.Load()
+	if old == 0 {
+		t.latency.Store(int64(d))
+		return
+	}
+	t.latency.Store(old + (int64(d)-old)/latencyWeight)
+}
+
+// answered notes how long an external server took to answer a check.
+func (d *directory) answered(s *apiregistrationv1.APIService, took time.Duration) {
+	if p := d.proxy(groupVersion(s)); p != nil {
+		p.traffic.took(took)
+	}
+}

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// remote is a server that a command asks.
+type remote struct {
+	base   *url.URL
+	client *http.Client
+}
+
+// remoteFlags are the flags of commands that ask a server.
+type remoteFlags struct{ dir, kubeconfig string }
+
+func (f *remoteFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.dir, "data-dir", NewOptions().DataDir, "The data directory of the server.")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "How to reach the server, as whom. If blank, that of $KUBECONFIG, or else of the data directory.")
+}
+
+// path of the kubeconfig: that of the flag, of the environment, or the administrator's.
+func (f *remoteFlags) path() string {
+	if f.kubeconfig != "" {
+		return f.kubeconfig
+	}
+	if own := filepath.Join(f.dir, "admin.kubeconfig"); os.Getenv("KUBECONFIG") == "" {
+		return own
+	}
+	return os.Getenv("KUBECONFIG")
+}
+
+// connect makes a client; timeout bounds each request, 0 does not.
+func (f *remoteFlags) connect(timeout time.Duration) (*remote, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", f.path())
+	if err != nil {
+		return nil, fmt.Errorf("no way to a server: %w", err)
+	}
+	return newRemote(config, timeout)
+}
+
+func newRemote(config *restclient.Config, timeout time.Duration) (*remote, error) {
+	config.Timeout = timeout
+	client, err := restclient.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	base, _, err := restclient.DefaultServerUrlFor(config)
+	return &remote{base: base, client: client}, err
+}
+
+// refusal is an answer that is no success.
+type refusal struct {
+	status  string
+	code    int
+	message string
+}
+
+func (e *refusal) Error() string {
+	return fmt.Sprintf("the server answers %s: %s", e.status, e.message)
+}
+
+// wasRefused reports whether an error is an answer with one of the codes.
+func wasRefused(err error, codes ...int) bool {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return false
+	}
+	for _, c := range codes {
+		if r.code == c {
+			return true
+		}
+	}
+	return false
+}
+
+// send asks for a path, which may have a query, and returns the body of a success.
+func (r *remote) send(ctx context.Context, method, path string) (io.ReadCloser, error) {
+	ref, err := url.Parse(path)
+	if err != nil {
+		return nil, err
+	}
+	u := r.base.JoinPath(ref.Path)
+	u.RawQuery = ref.RawQuery
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
+		return resp.Body, nil
+	}
+	defer resp.Body.Close()
+	message, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // it only explains
+	return nil, &refusal{status: resp.Status, code: resp.StatusCode, message: string(message)}
+}

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"triplane/console"
+	"triplane/internal/worker"
+)
+
+const consoleUsage = `Opens the console of a running server, signed in as the user of a kubeconfig.
+
+Usage:
+  triplane console [flags]
+
+The link has a token for that user in its fragment, which browsers do not send to servers.
+Who has the link can do what the user can, for an hour or until the server ends.
+`
+
+// asking bounds a request of a command.
+const asking = 30 * time.Second
+
+// OpenConsole is the command console.
+func OpenConsole(ctx context.Context, args []string, out io.Writer) error {
+	fs := pflag.NewFlagSet("console", pflag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.Usage = func() { _, _ = fmt.Fprint(out, consoleUsage, "\nFlags:\n", fs.FlagUsages()) }
+	var flags remoteFlags
+	flags.add(fs)
+	noBrowser := fs.Bool("no-browser", false, "Only print the link.")
+	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	server, err := flags.connect(asking)
+	if err != nil {
+		return err
+	}
+	token, err := server.pageToken(ctx)
+	if err != nil {
+		return err
+	}
+	link := *server.base.JoinPath(console.Path)
+	address := link.String() + "#token=" + url.QueryEscape(token.Token)
+	if _, err := fmt.Fprintf(out, "%s\nvalid until %s, for whoever has the link\n", address, token.ExpirationTimestamp.Local().Format(time.TimeOnly)); err != nil {
+		return err
+	}
+	if !*noBrowser {
+		openBrowser(ctx, address)
+	}
+	return nil
+}
+
+func (r *remote) pageToken(ctx context.Context) (*console.Token, error) {
+	body, err := r.send(ctx, http.MethodPost, console.TokenPath)
+	if wasRefused(err, http.StatusNotFound) {
+		return nil, errors.New("the server has no console: start it with --console")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var token console.Token
+	return &token, json.NewDecoder(body).Decode(&token)
+}
+
+// browsers open a link, by operating system.
+var browsers = map[string][]string{"linux": {"xdg-open"}, "darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}
+
+// openBrowser does nothing where there is none: the link is printed, too.
+func openBrowser(ctx context.Context, address string) {
+	words := browsers[runtime.GOOS]
+	if len(words) == 0 {
+		return
+	}
+	path, err := exec.LookPath(words[0])
+	if err != nil {
+		return
+	}
+	cmd := exec.CommandContext(ctx, path, append(words[1:], address)...)
+	if cmd.Start() == nil {
+		worker.Go(func() { _ = cmd.Wait() }) // the link is printed, whatever becomes of it
+	}
+}

@@ -1,0 +1,94 @@
+// Requests to the API, with the user's own credential: a token, or nothing where the
+// browser shows a certificate or a proxy adds one.
+
+// The token is kept in memory only. Everything that the API server proxies, pods among
+// it, has this page's origin and could read what a page stores.
+let token = null;
+let onSignedOut = () => {};
+
+export function signIn(value) { token = value || null; }
+export function hasToken() { return token !== null; }
+export function currentToken() { return token; }
+export function whenSignedOut(f) { onSignedOut = f; }
+
+// ApiError is an answer of 400 or more.
+export class ApiError extends Error {
+  constructor(code, status, text) {
+    super(status?.message || text || `the server answers ${code}`);
+    this.code = code;
+    this.causes = status?.details?.causes ?? [];
+    this.reason = status?.reason ?? '';
+  }
+}
+
+export async function send(path, { method = 'GET', body, type, accept = 'application/json', signal } = {}) {
+  const headers = { Accept: accept };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body !== undefined) headers['Content-Type'] = type ?? 'application/json';
+  const response = await fetch(path, { method, headers, body, signal, credentials: 'same-origin', redirect: 'error', cache: 'no-store' });
+  if (response.ok) return response;
+  const text = await response.text();
+  let status;
+  try { status = JSON.parse(text); } catch { /* plain text explains itself */ }
+  const err = new ApiError(response.status, status, text.trim());
+  if (response.status === 401) onSignedOut(err);
+  throw err;
+}
+
+export async function get(path, options) { return (await send(path, options)).json(); }
+
+export async function post(path, object) {
+  return (await send(path, { method: 'POST', body: JSON.stringify(object) })).json();
+}
+
+export const asTable = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+export const asMetadata = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+export const asOneMetadata = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
+
+// watch calls f with each event until the signal aborts. It returns when the server
+// ends the watch, and throws an ApiError where that is an error, as one of 410.
+export async function watch(path, accept, signal, f) {
+  const response = await send(path, { accept, signal });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split('\n');
+    rest = lines.pop();
+    for (const line of lines) {
+      if (!line) continue;
+      const event = JSON.parse(line);
+      if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, event.object);
+      f(event);
+    }
+  }
+}
+
+// follow watches again whenever a watch ends, until the signal aborts. start returns
+// the path to watch; it lists anew where it has to.
+export async function follow(start, accept, signal, f, failed) {
+  for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, 15000)) {
+    try {
+      await watch(await start(), accept, signal, e => { pause = 500; f(e); });
+    } catch (err) {
+      if (signal.aborted) return;
+      failed(err);
+      if (err.code === 403 || err.code === 404) return;
+    }
+    await new Promise(done => { setTimeout(done, pause); });
+  }
+}
+
+export async function whoAmI() {
+  const review = await post('/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
+  return review.status.userInfo;
+}
+
+// allowed asks whether the user may do something.
+export async function allowed(attributes) {
+  const review = await post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: attributes });
+  return review.status.allowed;
+}

@@ -1,0 +1,61 @@
+package filters
+
+import (
+	"net/http"
+	"strings"
+)
+
+// PublicFilesOptions is which files need no user.
+type PublicFilesOptions struct {
+	// PublicFiles answers GET and HEAD below PublicPrefixes, each of which ends in "/",
+	// to whoever asks. It must hold nothing but files of the program. Nil has none.
+	PublicFiles    http.Handler
+	PublicPrefixes []string
+}
+
+// publicAtOnce bounds how many public files are sent at the same time: who need not
+// say who he is may not occupy more of the server.
+const publicAtOnce = 64
+
+// withPublicFiles answers with files that everybody may have: a browser that opens a
+// page has no way to send a token with it, and what the page shows it asks for as its
+// user. Files are answered without waiting for what identifies users, which may be
+// far away or broken.
+//
+// Options: --console. Metrics: those of withMetrics. Order: before authentication;
+// behind deadline, hsts and waitGroup, which hold for files as well.
+func withPublicFiles(o PublicFilesOptions) filter {
+	if o.PublicFiles == nil {
+		return nil
+	}
+	seats := make(chan struct{}, publicAtOnce)
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !o.Covers(r.Method, r.URL.Path) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			select {
+			case seats <- struct{}{}:
+				defer func() { <-seats }()
+				o.PublicFiles.ServeHTTP(w, r)
+			default:
+				w.Header().Set("Retry-After", "1")
+				http.Error(w, "too many requests, please try again later", http.StatusTooManyRequests)
+			}
+		})
+	}
+}
+
+// Covers reports whether a path is that of public files.
+func (o *PublicFilesOptions) Covers(method, path string) bool {
+	if o.PublicFiles == nil || method != http.MethodGet && method != http.MethodHead {
+		return false
+	}
+	for _, prefix := range o.PublicPrefixes {
+		if strings.HasPrefix(path, prefix) || len(path) == len(prefix)-1 && strings.HasPrefix(prefix, path) {
+			return true
+		}
+	}
+	return false
+}
