@@ -23,7 +23,7 @@ import (
 )
 
 // slowReaders is how many watches nobody reads from.
-const slowReaders = 50
+const slowReaders = 20
 
 // TestOverload overwrites large objects while watches of them are open that nobody reads from. The
 // memory of the server is bounded, whatever was written.
@@ -48,7 +48,7 @@ func TestOverload(t *testing.T) {
 	}
 	maps := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default")
 	var written, highest int64
-	rounds(t, 60, func(round int) {
+	rounds(t, 20, func(round int) {
 		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("large-%d", round%4)}, Data: map[string]string{"v": strings.Repeat(strconv.Itoa(round%10), 900_000)}}
 		_, err := maps.Update(ctx, c, metav1.UpdateOptions{})
 		if err != nil {
@@ -82,7 +82,7 @@ func TestLeaks(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range atOnce {
 			all.Go(func() {
-				if err := live(t.Context(), s.Config, crds, fmt.Sprintf("r%dx%d", round, i)); err != nil {
+				if err := live(t.Context(), crds, fmt.Sprintf("r%dx%d", round, i)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -92,7 +92,8 @@ func TestLeaks(t *testing.T) {
 	cycle(0) // what is made once
 	before := goroutines(t, s)
 	n := rounds(t, 2, func(round int) { cycle(round + 1) })
-	limit, after := before+25, 0 // connections, and what is about to end
+	limit := before + 25 // connections, and what is about to end
+	var after int
 	for late := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		if after = goroutines(t, s); after <= limit {
 			break
@@ -110,7 +111,7 @@ func TestLeaks(t *testing.T) {
 }
 
 // live is the life of a definition: it is created, has an object and a watch, and is deleted.
-func live(ctx context.Context, config *rest.Config, crds clientset.Interface, plural string) error {
+func live(ctx context.Context, crds clientset.Interface, plural string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	preserve := true
