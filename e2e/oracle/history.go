@@ -83,7 +83,8 @@ func (f *Following) End(t testing.TB) {
 	for _, wrong := range f.wrong {
 		t.Error(wrong)
 	}
-	if f.Deletes == 0 || f.Updates == 0 {
+	const many = 500 // of which some are of each kind, surely
+	if f.writes.Load() > many && (f.Deletes == 0 || f.Updates == 0) {
 		t.Errorf("%d added, %d updated, %d deleted: too few", f.Adds, f.Updates, f.Deletes)
 	}
 	t.Logf("%d changes; %d added, %d updated, %d deleted, %d seen again", f.writes.Load(), f.Adds, f.Updates, f.Deletes, f.Again)
