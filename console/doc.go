@@ -25,7 +25,7 @@
 // user that its kubeconfig has, for a token that stands for this user (Tokens), and opens
 // the console with the token in the fragment of the URL, which browsers send to nobody.
 // Such a token lives for an hour at most, ends with the process that issued it, and
-// cannot get another one. Who may ask is up to authorization: “create” on the path, which
+// cannot get another one. Who may ask is up to authorization: “post” on the path, which
 // by default only administrators have.
 //
 // # Assets

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 
 // bearer returns who a token says that it is, "" for nobody, and whether it was refused.
 func bearer(tokens *Tokens, token string) (string, error) {
-	r := httptest.NewRequest("GET", "/", nil)
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Authorization", "Bearer "+token)
 	response, err := tokens.AuthenticateRequest(r)
 	if response == nil {

@@ -64,19 +64,19 @@ type browser struct {
 }
 
 // open starts a browser with an empty profile.
-func open(t *testing.T, options ...chromedp.ExecAllocatorOption) *browser {
+func open(t *testing.T) *browser {
 	t.Helper()
 	path, err := chromium()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := append([]chromedp.ExecAllocatorOption{
+	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.DisableGPU, chromedp.NoSandbox,
 		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1360, 860), chromedp.IgnoreCertErrors,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
-	}, options...)
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), all...)
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	quiet := log.New(io.Discard, "", 0)
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(quiet.Printf))

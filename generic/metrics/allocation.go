@@ -14,6 +14,7 @@ type Allocation struct {
 
 	ports, freePorts       prometheus.Gauge
 	portTotal, portsFailed *prometheus.CounterVec
+	repairsFailed          prometheus.Counter
 }
 
 func newAllocation(r prometheus.Registerer) *Allocation {
@@ -31,7 +32,9 @@ func newAllocation(r prometheus.Registerer) *Allocation {
 		portTotal:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_total", Help: "Node ports that were given out, as asked for (static) or chosen (dynamic)."}, []string{"scope"}),
 		portsFailed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: ports + "allocation_errors_total", Help: "Node ports that could not be given out."}, []string{"scope"}),
 	}
-	r.MustRegister(m.allocated, m.available, m.total, m.failed, m.took, m.ports, m.freePorts, m.portTotal, m.portsFailed)
+	m.repairsFailed = prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_nodeport_repair_reconcile_errors_total",
+		Help: "Times that what node ports are taken could not be brought in line with the Services."})
+	r.MustRegister(m.repairsFailed, m.allocated, m.available, m.total, m.failed, m.took, m.ports, m.freePorts, m.portTotal, m.portsFailed)
 	return m
 }
 
@@ -94,5 +97,12 @@ func (m *Allocation) Ports(asked, chosen, taken, all int) {
 func (m *Allocation) PortFailed(chosen bool) {
 	if m != nil {
 		m.portsFailed.WithLabelValues(allocationScope(chosen)).Inc()
+	}
+}
+
+// RepairFailed counts that node ports could not be brought in line with the Services.
+func (m *Allocation) RepairFailed() {
+	if m != nil {
+		m.repairsFailed.Inc()
 	}
 }

@@ -211,7 +211,7 @@ func (v *chainView) writeAnswer(b *strings.Builder) {
 	b.WriteString("\n  filters\n")
 	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, f := range v.Filters {
-		fmt.Fprintf(tw, "    %s\t%s\n", f.Name, f.Does)
+		_, _ = fmt.Fprintf(tw, "    %s\t%s\n", f.Name, f.Does)
 	}
 	_ = tw.Flush() // into memory
 }

@@ -1,13 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -27,18 +27,12 @@ type remoteFlags struct{ dir, kubeconfig string }
 
 func (f *remoteFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.dir, "data-dir", NewOptions().DataDir, "The data directory of the server.")
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "How to reach the server, as whom. If blank, that of $KUBECONFIG, or else of the data directory.")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "How to reach the server, as whom. If blank, as the administrator of the data directory.")
 }
 
-// path of the kubeconfig: that of the flag, of the environment, or the administrator's.
+// path of the kubeconfig: that of the flag, or the administrator's.
 func (f *remoteFlags) path() string {
-	if f.kubeconfig != "" {
-		return f.kubeconfig
-	}
-	if own := filepath.Join(f.dir, "admin.kubeconfig"); os.Getenv("KUBECONFIG") == "" {
-		return own
-	}
-	return os.Getenv("KUBECONFIG")
+	return cmp.Or(f.kubeconfig, filepath.Join(f.dir, "admin.kubeconfig"))
 }
 
 // connect makes a client; timeout bounds each request, 0 does not.

@@ -28,7 +28,9 @@ var hiddenFlags = []string{"apiserver-count", "audit-webhook-batch-initial-backo
 var ownFlags = map[string]string{
 	"data-dir":       "where the embedded etcd and generated keys are",
 	"advertise-port": "k3s passes it to its kube-apiserver",
+	"console":        "whether the console is served",
 	// The embedded etcd's.
+	"embedded-etcd-listen":               "where it serves clients of etcd",
 	"embedded-etcd-quota-bytes":          "how much it holds",
 	"embedded-etcd-snapshot-count":       "when its log is cut",
 	"embedded-etcd-auto-defragmentation": "whether its file shrinks",

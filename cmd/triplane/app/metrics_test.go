@@ -32,7 +32,6 @@ var absentMetrics = map[string]string{
 	"apiserver_audit_level_total":                              "there is no policy in this test",
 	"apiserver_cache_list_fetched_objects_total":               "lists are selected by index where they can be, so what is fetched is what is returned",
 	"apiserver_cel_":                                           "expressions are measured with the plugins that evaluate them",
-	"apiserver_nodeport_repair_":                               "a failed repair is in the log",
 	"apiserver_request_post_timeout_total":                     "handlers end with their request",
 	"apiserver_request_timestamp_comparison_time":              "managed fields are compared without it",
 	"apiserver_resource_size_estimate_bytes":                   "sizes are known by byte budgets, not by resource",

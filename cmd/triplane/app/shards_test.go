@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"strings"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,9 +18,7 @@ func startWithGates(t *testing.T, gates string) *Server {
 	if err := o.Compatibility.SetGates(gates); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	s, err := Start(ctx, o)
+	s, err := Start(t.Context(), o) // the server runs until this context ends
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ type statusReport struct {
 }
 
 func (s *statusReport) line(name, format string, args ...any) {
-	fmt.Fprintf(s.table, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+	_, _ = fmt.Fprintf(s.table, "%s\t%s\n", name, fmt.Sprintf(format, args...)) // Flush reports it
 }
 
 func (s *statusReport) read(ctx context.Context, path string) ([]byte, error) {

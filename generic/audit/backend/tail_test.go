@@ -3,6 +3,7 @@ package backend
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestTail(t *testing.T) {
 		Last   int
 	}) {
 		w := httptest.NewRecorder()
-		tail.ServeHTTP(w, httptest.NewRequest("GET", "/debug/audit"+after, nil))
+		tail.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/audit"+after, nil))
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 			t.Fatalf("%v: %s", err, w.Body)
 		}

@@ -56,7 +56,11 @@ func (r *Repair) Pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.repairPorts(ctx, known, all), r.repairIPs(ctx, known, all))
+	failed := r.repairPorts(ctx, known, all)
+	if failed != nil && ctx.Err() == nil {
+		r.ports.count.RepairFailed()
+	}
+	return errors.Join(failed, r.repairIPs(ctx, known, all))
 }
 
 func (r *Repair) services(ctx context.Context) ([]*corev1.Service, error) {
