@@ -3,7 +3,7 @@
 GO ?= go
 BIN := bin/triplane
 
-.PHONY: run build sample-apiserver test envtest-assets envtest-suites published race fuzz bench microbench allocations lint fmt clean
+.PHONY: run build sample-apiserver test envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint fmt clean
 
 run: build ## Serve with the embedded store; data goes to .triplane.
 	$(BIN) $(ARGS)
@@ -43,6 +43,11 @@ fuzz: ## Run each fuzz target for FUZZTIME.
 			$(GO) test "./$$(dirname "$$file")" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 1 || exit 1; \
 		done; \
 	done
+
+SOAK ?= -for 2m
+
+soak: ## Kill, cut off and flood the server for SOAK; writes e2e/soak/RESULTS.md.
+	$(GO) test ./e2e/soak -timeout 0 -count 1 -v -args $(SOAK) -report RESULTS.md
 
 bench: build ## Measure the server beside others; BENCH takes flags of e2e/bench.
 	$(GO) run ./e2e/bench $(BENCH)

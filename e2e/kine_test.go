@@ -1,21 +1,18 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
 	"triplane/e2e/harness"
+	"triplane/e2e/oracle"
 )
 
 // kine is etcd's API on a SQLite file, which drops old revisions soon.
@@ -75,7 +72,7 @@ func readsAreConsistent(t *testing.T, one, other kubernetes.Interface) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if revision(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: list.ResourceVersion}}) < revision(made) {
+		if atRevision(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: list.ResourceVersion}}) < atRevision(made) {
 			t.Errorf("a list at %s does not have the write at %s", list.ResourceVersion, made.ResourceVersion)
 		}
 		made.Data = map[string]string{"a": "b"}
@@ -128,50 +125,12 @@ func eventsExpire(t *testing.T, client kubernetes.Interface) {
 // through the other, while the store is killed and comes back.
 func informerSeesAll(t *testing.T, store *kine, writing, reading kubernetes.Interface) {
 	t.Helper()
-	h := newHistory()
-	factory := informers.NewSharedInformerFactoryWithOptions(reading, 0, informers.WithNamespace("default"))
-	informer := factory.Core().V1().ConfigMaps().Informer()
-	if _, err := informer.AddEventHandler(h.handler()); err != nil {
-		t.Fatal(err)
-	}
-	following, unfollow := context.WithCancel(t.Context())
-	factory.Start(following.Done())
-	defer func() { unfollow(); factory.Shutdown() }()
-	factory.WaitForCacheSync(following.Done())
-
-	ctx, stop := context.WithCancel(t.Context())
-	var writes atomic.Int64
-	var writers sync.WaitGroup
-	for w := range 3 {
-		writers.Go(func() { changeSome(ctx, writing, w, &writes) })
-	}
-	more := func() {
-		before := writes.Load()
-		eventually(t, func() error {
-			if n := writes.Load() - before; n < 30 {
-				return fmt.Errorf("only %d writes", n)
-			}
-			return nil
-		})
-	}
-	more()
+	f := oracle.Follow(t, writing, reading)
+	f.More(t, 30)
 	store.Kill()
 	store.restart(t)
-	more()
-	stop()
-	writers.Wait()
-	eventually(t, func() error {
-		list, err := reading.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		return h.equals(list.Items)
-	})
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, wrong := range h.wrong {
-		t.Error(wrong)
-	}
+	f.More(t, 30)
+	f.End(t)
 }
 
 // oldRevisionsAreGone lists at a revision that kine has dropped.

@@ -80,7 +80,7 @@ func TestSnapshots(t *testing.T) {
 	} else if !apierrors.IsResourceExpired(err) {
 		t.Errorf("a watch from before: %v", err)
 	}
-	if revision(create("again")) <= revision(after) {
+	if atRevision(create("again")) <= atRevision(after) {
 		t.Error("revisions come again")
 	}
 }

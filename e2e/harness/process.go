@@ -62,10 +62,18 @@ func (p *Process) Kill() {
 	<-p.exited
 }
 
-// Pause has the process answer nothing; it can only be killed then.
+// Pause has the process do nothing.
 func (p *Process) Pause(t testing.TB) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Resume has it go on.
+func (p *Process) Resume(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 }

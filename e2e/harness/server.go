@@ -54,7 +54,7 @@ func StartOn(t testing.TB, disk *Disk, args ...string) *Server {
 func StartUnready(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := prepare(t, args)
-	s.start(t)
+	s.Begin(t)
 	s.wait(t, "/version")
 	return s
 }
@@ -77,11 +77,12 @@ func prepare(t testing.TB, args []string) *Server {
 // was terminated or killed.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	s.start(t)
+	s.Begin(t)
 	s.WaitReady(t)
 }
 
-func (s *Server) start(t testing.TB) {
+// Begin is Restart that does not wait for anything.
+func (s *Server) Begin(t testing.TB) {
 	t.Helper()
 	args := append([]string{"--data-dir", s.DataDir, "--secure-port", strconv.Itoa(s.Port), "--bind-address", "127.0.0.1"}, s.args...)
 	if s.disk == nil {

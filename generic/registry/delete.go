@@ -74,6 +74,10 @@ func (d *deletion[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 		if err == nil {
 			return obj, deleted, nil
 		}
+		var doubtful doubtfulError
+		if errors.As(err, &doubtful) {
+			return nil, false, doubtful.error
+		}
 		now, changed, readErr := s.refresh(ctx, d.key, from)
 		if readErr != nil {
 			return nil, false, readErr
@@ -228,7 +232,7 @@ func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, 
 	}
 	revision, err := s.options.Backend.Update(ctx, d.key, value, from.revision, s.ttl(obj))
 	if err != nil {
-		return from, nil, writeError(err)
+		return from, nil, attemptError(err)
 	}
 	return present{value: value, revision: revision, fresh: true}, s.wrote(d.key, value, revision, obj), nil
 }
@@ -244,7 +248,7 @@ func (d *deletion[T]) remove(ctx context.Context, obj T, from present) (runtime.
 	}
 	revision, err := s.options.Backend.Delete(ctx, d.key, from.revision)
 	if err != nil {
-		return nil, false, writeError(err)
+		return nil, false, attemptError(err)
 	}
 	obj.SetResourceVersion(formatRevision(revision))
 	if s.kind.Delete.After != nil {

@@ -82,6 +82,22 @@ func writeError(err error) error {
 	return err
 }
 
+// attemptError is writeError for an attempt that others follow, unless this one was doubtful.
+func attemptError(err error) error {
+	for _, doubt := range []error{storage.ErrUnavailable, storage.ErrStopped, context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, doubt) {
+			return doubtfulError{writeError(err)}
+		}
+	}
+	return writeError(err)
+}
+
+// doubtfulError is that of a write that may have happened. It is not tried again: what is found then
+// may be the write itself, which would look like somebody else's, or undo what came after it.
+type doubtfulError struct{ error }
+
+func (e doubtfulError) Unwrap() error { return e.error }
+
 // noSpaceError is what a write answers that the store has no room for. Trying again is of no
 // use before something is deleted.
 type noSpaceError struct{ *apierrors.StatusError }

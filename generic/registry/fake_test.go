@@ -21,6 +21,8 @@ type memory struct {
 	compact  int64
 	writes   int
 	stale    map[string]*storage.Record
+	// unanswered has writes of what is there happen without an answer.
+	unanswered bool
 
 	attributes func(*storage.Record) (storage.Attributes, error)
 	records    map[string]*storage.Record // as a cache would keep them
@@ -104,7 +106,14 @@ func (m *memory) Update(_ context.Context, key string, value []byte, expected in
 	if err := m.expect(key, expected); err != nil {
 		return 0, err
 	}
-	return m.put(key, value), nil
+	return m.answer(m.put(key, value))
+}
+
+func (m *memory) answer(revision int64) (int64, error) {
+	if m.unanswered {
+		return 0, storage.ErrUnavailable
+	}
+	return revision, nil
 }
 
 func (m *memory) Delete(_ context.Context, key string, expected int64) (int64, error) {
@@ -113,7 +122,7 @@ func (m *memory) Delete(_ context.Context, key string, expected int64) (int64, e
 	if err := m.expect(key, expected); err != nil {
 		return 0, err
 	}
-	return m.put(key, nil), nil
+	return m.answer(m.put(key, nil))
 }
 
 func (m *memory) Revision(context.Context) (int64, error) {

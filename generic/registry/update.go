@@ -56,9 +56,12 @@ func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 	for range maxWriteAttempts {
 		obj, created, err := u.attempt(ctx, from)
 		var conflict *storage.ConflictError
+		var doubtful doubtfulError
 		switch {
 		case err == nil:
 			return obj, created, nil
+		case errors.As(err, &doubtful):
+			return nil, false, doubtful.error
 		case errors.As(err, &conflict):
 			from = after(conflict)
 			continue
@@ -270,7 +273,7 @@ func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Ob
 		return obj, nil
 	}
 	if _, err := s.options.Backend.Delete(ctx, u.key, from.revision); err != nil {
-		return nil, writeError(err)
+		return nil, attemptError(err)
 	}
 	if s.kind.Delete.After != nil {
 		s.kind.Delete.After(ctx, obj)
@@ -295,7 +298,7 @@ func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtim
 	}
 	revision, err := s.options.Backend.Update(ctx, u.key, value, from.revision, s.ttl(obj))
 	if err != nil {
-		return nil, writeError(err)
+		return nil, attemptError(err)
 	}
 	return s.wrote(u.key, value, revision, obj), nil
 }

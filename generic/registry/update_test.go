@@ -61,6 +61,34 @@ func TestUpdateConflicts(t *testing.T) {
 	}
 }
 
+// A write that was not answered may have happened. What is found then is not taken for somebody
+// else's, nor written over.
+func TestUnansweredWritesAreNotTriedAgain(t *testing.T) {
+	s, m := newStore(t, configMapKind())
+	old := must[*corev1.ConfigMap](t, create(s, configMap("a")))
+	for _, c := range []struct {
+		name  string
+		write func() (runtime.Object, error)
+	}{
+		{"from a version", updateWith(s, "a", replaceWith(old))},
+		{"whatever there", updateWith(s, "a", change(func(c *corev1.ConfigMap) { c.ResourceVersion, c.Data["k"] = "", "more" }))},
+		{"deletion", func() (runtime.Object, error) {
+			o, _, err := s.Delete(inNamespace(), "a", nil, &metav1.DeleteOptions{})
+			return o, err
+		}},
+	} {
+		m.unanswered = false
+		now := must[*corev1.ConfigMap](t, updateWith(s, "a", change(func(o *corev1.ConfigMap) { o.Data["k"] = c.name })))
+		old.ResourceVersion, old.Data["k"] = now.ResourceVersion, "changed"
+		m.unanswered = true
+		writes := m.writes
+		_, err := c.write()
+		if wantStatus(t, c.name, err, 504, "Timeout: storage did not answer, the request may have been completed"); m.writes != writes+1 {
+			t.Errorf("%s: %d writes", c.name, m.writes-writes)
+		}
+	}
+}
+
 func TestUpdateOfImmutableMetadata(t *testing.T) {
 	s, _ := newStore(t, configMapKind())
 	must[*corev1.ConfigMap](t, create(s, configMap("a")))

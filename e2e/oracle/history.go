@@ -1,0 +1,184 @@
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Following is an informer of config maps, and clients that change some of them all the time.
+type Following struct {
+	*History
+	reading kubernetes.Interface
+	writes  atomic.Int64
+	writers sync.WaitGroup
+	stop    []func() // writing, then following
+}
+
+// Follow begins, on the namespace default.
+func Follow(t testing.TB, writing, reading kubernetes.Interface) *Following {
+	t.Helper()
+	f := &Following{History: newHistory(), reading: reading}
+	factory := informers.NewSharedInformerFactoryWithOptions(reading, 0, informers.WithNamespace("default"))
+	informer := factory.Core().V1().ConfigMaps().Informer()
+	if _, err := informer.AddEventHandler(f.handler()); err != nil {
+		t.Fatal(err)
+	}
+	following, unfollow := context.WithCancel(t.Context())
+	factory.Start(following.Done())
+	if !cache.WaitForCacheSync(following.Done(), informer.HasSynced) {
+		t.Fatal("the informer does not begin")
+	}
+	changing, stopChanging := context.WithCancel(t.Context())
+	f.stop = []func(){stopChanging, func() { unfollow(); factory.Shutdown() }}
+	for w := range 4 {
+		f.writers.Go(func() { f.change(changing, writing, w) })
+	}
+	return f
+}
+
+// More returns when n more changes were acknowledged.
+func (f *Following) More(t testing.TB, n int) {
+	t.Helper()
+	late := time.Now().Add(until)
+	for before := f.writes.Load(); f.writes.Load() < before+int64(n); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("%d changes of %d in %v", f.writes.Load()-before, n, until)
+		}
+	}
+}
+
+// End stops changing, and fails the test where the informer has not come to what is there, or reported
+// what cannot be.
+func (f *Following) End(t testing.TB) {
+	t.Helper()
+	f.stop[0]()
+	f.writers.Wait()
+	defer f.stop[1]()
+	for late := time.Now().Add(until); ; time.Sleep(20 * time.Millisecond) {
+		list, err := f.reading.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+		if err == nil {
+			err = f.equals(list.Items)
+		}
+		if err == nil {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatal(err)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, wrong := range f.wrong {
+		t.Error(wrong)
+	}
+	const many = 500 // of which some are of each kind, surely
+	if f.writes.Load() > many && (f.Deletes == 0 || f.Updates == 0) {
+		t.Errorf("%d added, %d updated, %d deleted: too few", f.Adds, f.Updates, f.Deletes)
+	}
+	t.Logf("%d changes; %d added, %d updated, %d deleted, %d seen again", f.writes.Load(), f.Adds, f.Updates, f.Deletes, f.Again)
+}
+
+// change creates, updates and deletes objects of its own until ctx ends.
+// What fails because the server is away is tried no more.
+func (f *Following) change(ctx context.Context, client kubernetes.Interface, worker int) {
+	maps := client.CoreV1().ConfigMaps("default")
+	for i := 0; ctx.Err() == nil; i++ {
+		name := fmt.Sprintf("w%d-%d", worker, rand.IntN(20))
+		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"i": strconv.Itoa(i)}}
+		_, err := maps.Create(ctx, c, metav1.CreateOptions{})
+		if err != nil && rand.IntN(3) == 0 {
+			err = maps.Delete(ctx, name, metav1.DeleteOptions{})
+		} else if err != nil {
+			_, err = maps.Update(ctx, c, metav1.UpdateOptions{})
+		}
+		if err == nil {
+			f.writes.Add(1)
+		} else {
+			time.Sleep(time.Millisecond) // the server may be away
+		}
+	}
+}
+
+// History is what an informer reported, and what cannot be true of it.
+type History struct {
+	mu                            sync.Mutex
+	objects                       map[string]*corev1.ConfigMap
+	Adds, Updates, Deletes, Again int
+	wrong                         []string
+}
+
+func newHistory() *History { return &History{objects: map[string]*corev1.ConfigMap{}} }
+
+func (h *History) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { h.note("added", nil, obj.(*corev1.ConfigMap)) },
+		UpdateFunc: func(old, obj any) { h.note("updated", old.(*corev1.ConfigMap), obj.(*corev1.ConfigMap)) },
+		DeleteFunc: func(obj any) {
+			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = gone.Obj
+			}
+			h.note("deleted", nil, obj.(*corev1.ConfigMap))
+		},
+	}
+}
+
+func (h *History) note(what string, old, c *corev1.ConfigMap) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	had := h.objects[c.Name]
+	switch {
+	case what == "added" && had != nil, what != "added" && had == nil:
+		h.wrong = append(h.wrong, fmt.Sprintf("%s %s, which was there: %v", c.Name, what, had != nil))
+	case what == "updated" && had.ResourceVersion != old.ResourceVersion:
+		h.wrong = append(h.wrong, fmt.Sprintf("%s updated from %s, but was at %s", c.Name, old.ResourceVersion, had.ResourceVersion))
+	case had != nil && revision(c) < revision(had):
+		h.wrong = append(h.wrong, fmt.Sprintf("%s went back from %s to %s", c.Name, had.ResourceVersion, c.ResourceVersion))
+	}
+	switch what {
+	case "added":
+		h.Adds++
+		h.objects[c.Name] = c
+	case "updated":
+		if h.Updates++; revision(c) == revision(old) {
+			h.Updates--
+			h.Again++ // the informer listed again, and reported what it found
+		}
+		h.objects[c.Name] = c
+	case "deleted":
+		h.Deletes++
+		delete(h.objects, c.Name)
+	}
+}
+
+func revision(c *corev1.ConfigMap) uint64 {
+	n, _ := strconv.ParseUint(c.ResourceVersion, 10, 64)
+	return n
+}
+
+// equals holds what the informer reported against a list.
+func (h *History) equals(list []corev1.ConfigMap) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(list) != len(h.objects) {
+		return fmt.Errorf("%d objects, the informer knows %d", len(list), len(h.objects))
+	}
+	for i := range list {
+		c := h.objects[list[i].Name]
+		if c == nil || c.ResourceVersion != list[i].ResourceVersion || c.UID != list[i].UID || c.Data["i"] != list[i].Data["i"] {
+			return fmt.Errorf("%s is at %s, the informer knows %v", list[i].Name, list[i].ResourceVersion, c)
+		}
+	}
+	return nil
+}
