@@ -72,7 +72,7 @@ func open(t *testing.T) *browser {
 	}
 	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.DisableGPU, chromedp.NoSandbox,
-		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1360, 860), chromedp.IgnoreCertErrors,
+		chromedp.UserDataDir(profile(t)), chromedp.WindowSize(1360, 860), chromedp.IgnoreCertErrors,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
 	}
@@ -87,6 +87,25 @@ func open(t *testing.T) *browser {
 		t.Fatalf("%s does not start: %v", path, err)
 	}
 	return b
+}
+
+// profile is an empty folder for a browser, whose processes end after it.
+func profile(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "console")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		var err error
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if err = os.RemoveAll(dir); err == nil {
+				return
+			}
+		}
+		t.Error(err)
+	})
+	return dir
 }
 
 func (b *browser) listen(event any) {

@@ -133,14 +133,17 @@ func TestOtherSites(t *testing.T) {
 			attempt('delete', '/api/v1/namespaces/default', {method: 'DELETE'});
 			const ws = new WebSocket('%[2]s/api/v1/namespaces?watch=1');
 			ws.onopen = () => { results.socket = 'open'; }; ws.onerror = () => { results.socket = 'blocked'; };
+			setTimeout(() => { for (const name of ['read', 'create', 'delete', 'socket']) results[name] ??= 'unanswered'; }, 5000);
 		</script></body>`, address(s), strings.Replace(address(s), "https", "wss", 1))
 	}))
 	t.Cleanup(evil.Close)
 	b := open(t)
 	var results map[string]string
 	b.do(t, visit(evil.URL, ""), until(`Object.keys(window.results ?? {}).length === 4`), chromedp.Evaluate(`window.results`, &results))
-	for name, want := range map[string]string{"read": "blocked", "create": "opaque0", "delete": "blocked", "socket": "blocked"} {
-		if results[name] != want {
+	// A page does not see the answer to "create", and now and then Chromium gives it none, as the
+	// server ends connections of unknown clients. What counts is below: it is not created.
+	for _, name := range []string{"read", "delete", "socket"} {
+		if results[name] != "blocked" {
 			t.Errorf("%s by another site: %s", name, results[name])
 		}
 	}
