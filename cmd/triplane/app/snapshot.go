@@ -17,6 +17,7 @@ import (
 	"triplane/generic/host"
 	"triplane/generic/storage/embedded"
 	"triplane/internal/durable"
+	"triplane/internal/longwork"
 )
 
 const snapshotUsage = `Snapshots of the embedded store, in etcd's own format.
@@ -124,9 +125,20 @@ func restoreSnapshot(file, dir string, out io.Writer) error {
 	}
 	defer held.Release()
 	store := filepath.Join(dir, "etcd")
-	if err := embedded.Restore(file, store); err != nil {
+	if err := longwork.While(longwork.Interval, func() { restoring(file, store, out) }, func() error { return embedded.Restore(file, store) }); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "restored to %s\n", store)
 	return err
+}
+
+// restoring says how much of a snapshot is in a store.
+func restoring(file, store string, out io.Writer) {
+	var sizes [2]int64
+	for i, path := range []string{embedded.Database(store), file} {
+		if info, err := os.Stat(path); err == nil { // the first one may be still to come
+			sizes[i] = info.Size()
+		}
+	}
+	_, _ = fmt.Fprintf(out, "%d of %d MB\n", sizes[0]>>20, sizes[1]>>20)
 }

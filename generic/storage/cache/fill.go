@@ -5,8 +5,10 @@ import (
 	"errors"
 
 	"github.com/tidwall/btree"
+	"k8s.io/klog/v2"
 
 	"triplane/generic/storage"
+	"triplane/internal/longwork"
 	"triplane/internal/worker"
 )
 
@@ -141,6 +143,7 @@ func (c *Cache) tryFill(ctx context.Context) (bool, error) {
 // load reads all records at one revision.
 func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], int64, error) {
 	tree := newTree()
+	clock := longwork.Start(longwork.Interval)
 	opts := storage.RangeOptions{Prefix: c.cfg.Prefix, Limit: fillPage}
 	for {
 		page, err := c.backend.Range(ctx, opts)
@@ -153,6 +156,9 @@ func (c *Cache) load(ctx context.Context) (*btree.Map[string, *storage.Record], 
 			}
 			r := newRecord(&page.Items[i])
 			tree.Load(r.Key, r)
+		}
+		if clock.Due() {
+			klog.InfoS("Objects are read from storage", "prefix", c.cfg.Prefix, "objects", tree.Len())
 		}
 		opts.Revision = page.Revision
 		if !page.More || len(page.Items) == 0 {

@@ -32,7 +32,7 @@ func discardUnbegun(dir string) error {
 	if begun, err := committed(logs[0]); begun || err != nil {
 		return err
 	}
-	if begun, err := applied(filepath.Join(member, "snap", "db")); begun || err != nil {
+	if begun, err := applied(Database(dir)); begun || err != nil {
 		return err
 	}
 	klog.InfoS("The data directory was never begun, it is made anew", "dir", dir)

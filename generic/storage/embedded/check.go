@@ -17,10 +17,13 @@ import (
 // leaving.
 const lockWait = 200 * time.Millisecond
 
+// Database is the file of the database in a member's directory.
+func Database(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
+
 // checkDatabase looks whether the database file, if there is one, can be opened:
 // etcd itself would wait for ever for a lock, and crash on a damaged file.
 func checkDatabase(dir string) error {
-	path := filepath.Join(dir, "member", "snap", "db")
+	path := Database(dir)
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil // etcd makes it anew, from its log

@@ -12,7 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
+	"triplane/internal/longwork"
 	"triplane/internal/worker"
 	"triplane/kubeapi/controllers/control"
 )
@@ -42,6 +44,7 @@ func (r *refusals) message() string {
 // revision of storage.
 func (c *controller) rewrite(ctx context.Context, r *control.Resource, since int64) (*refusals, error) {
 	var refused *refusals
+	clock, seen := longwork.Start(longwork.Interval), 0
 	err := c.env.Resources.Walk(ctx, r.GroupResource(), func(page []*control.Object) error {
 		var (
 			mu   sync.Mutex
@@ -67,6 +70,9 @@ func (c *controller) rewrite(ctx context.Context, r *control.Resource, since int
 			})
 		}
 		work.Wait()
+		if seen += len(page); clock.Due() {
+			klog.InfoS("Objects are written in their storage version", "resource", r.GroupResource(), "objects", seen)
+		}
 		return errors.Join(errs...)
 	})
 	return refused, err
