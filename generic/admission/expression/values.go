@@ -68,11 +68,11 @@ func (v *Values) Old() (runtime.Object, error) {
 }
 
 func (v *Values) shown(kept *runtime.Object, hub runtime.Object) (runtime.Object, error) {
-	if *kept != nil || hub == nil || v.Codec == nil {
-		if *kept == nil {
-			*kept = hub
-		}
+	switch {
+	case *kept != nil:
 		return *kept, nil
+	case hub == nil || v.Codec == nil:
+		return hub, nil // and nothing is written: several may ask for it at once
 	}
 	obj, err := v.Codec.FromHub(hub)
 	*kept = obj
