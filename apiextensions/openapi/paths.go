@@ -46,7 +46,7 @@ func (d *document) paths(r *resource) []openapi.Member {
 	model, list := r.modelName(names.Kind), r.modelName(names.ListKind)
 	out := []openapi.Member{d.path(r, base, namespaced, false,
 		operation{method: "get", verb: "list", action: "list", doc: "list objects of kind " + names.Kind, options: metav1.ListOptions{}, result: list},
-		operation{method: "post", verb: "create", action: "post", doc: "create" + article(names.Kind) + names.Kind, options: metav1.CreateOptions{}, body: model, result: model,
+		operation{method: "post", verb: "create", action: "post", doc: "create" + openapi.Article(names.Kind) + names.Kind, options: metav1.CreateOptions{}, body: model, result: model,
 			codes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted}},
 		operation{method: "delete", verb: "delete", of: "Collection", action: "deletecollection", doc: "delete collection of " + names.Kind, options: metav1.ListOptions{}, result: metaPackage + "Status"},
 	)}
@@ -59,7 +59,7 @@ func (d *document) paths(r *resource) []openapi.Member {
 		if subresource != "" {
 			path += "/" + subresource
 		} else {
-			operations = append(operations, operation{method: "delete", verb: "delete", action: "delete", doc: "delete" + article(names.Kind) + names.Kind, options: metav1.DeleteOptions{},
+			operations = append(operations, operation{method: "delete", verb: "delete", action: "delete", doc: "delete" + openapi.Article(names.Kind) + names.Kind, options: metav1.DeleteOptions{},
 				skip: []string{"preconditions"}, body: metaPackage + "DeleteOptions", result: metaPackage + "Status", codes: []int{http.StatusOK, http.StatusAccepted}})
 		}
 		out = append(out, d.path(r, path, namespaced, true, operations...))
@@ -90,13 +90,6 @@ func (r *resource) item(subresource, model string) []operation {
 			codes: []int{http.StatusOK, http.StatusCreated}},
 		{method: "patch", verb: "patch", last: title, action: "patch", doc: "partially update" + of, options: metav1.PatchOptions{}, body: metaPackage + "Patch", patch: true, result: model},
 	}
-}
-
-func article(noun string) string {
-	if strings.ContainsAny(strings.ToLower(noun[:min(1, len(noun))]), "aeiou") {
-		return " an "
-	}
-	return " a "
 }
 
 func (d *document) path(r *resource, path string, namespaced, named bool, operations ...operation) openapi.Member {
