@@ -95,8 +95,8 @@ func rounds(t *testing.T, atLeast int, f func(round int)) int {
 	return n
 }
 
-// eventually tries something that must succeed at last, and returns after how long it did.
-func eventually(t *testing.T, try func() error) time.Duration {
+// eventually tries something that must succeed within a time, and returns after how long it did.
+func eventually(t *testing.T, within time.Duration, try func() error) time.Duration {
 	t.Helper()
 	began := time.Now()
 	for {
@@ -105,7 +105,7 @@ func eventually(t *testing.T, try func() error) time.Duration {
 		if err == nil {
 			return took
 		}
-		if took > time.Minute {
+		if took > within {
 			t.Fatalf("after %v: %v", took, err)
 		}
 		time.Sleep(10 * time.Millisecond)
