@@ -27,8 +27,10 @@ type Server struct {
 	// Config is the administrator's, for client-go.
 	Config *rest.Config
 
-	args []string
-	disk *Disk
+	args   []string
+	before string // commands of a shell
+	disk   *Disk
+	clock  *Clock
 }
 
 // Start builds and starts the server with extra flags and waits until it is
@@ -45,6 +47,24 @@ func StartOn(t testing.TB, disk *Disk, args ...string) *Server {
 	t.Helper()
 	s := prepare(t, args)
 	s.disk = disk
+	s.Restart(t)
+	return s
+}
+
+// StartAt is Start for a server that has a clock of its own.
+func StartAt(t testing.TB, clock *Clock, args ...string) *Server {
+	t.Helper()
+	s := prepare(t, args)
+	s.clock = clock
+	s.Restart(t)
+	return s
+}
+
+// StartAfter is Start for a server that is started from a shell after commands that limit it.
+func StartAfter(t testing.TB, commands string, args ...string) *Server {
+	t.Helper()
+	s := prepare(t, args)
+	s.before = commands
 	s.Restart(t)
 	return s
 }
@@ -85,12 +105,16 @@ func (s *Server) Restart(t testing.TB) {
 func (s *Server) Begin(t testing.TB) {
 	t.Helper()
 	args := append([]string{"--data-dir", s.DataDir, "--secure-port", strconv.Itoa(s.Port), "--bind-address", "127.0.0.1"}, s.args...)
-	if s.disk == nil {
-		s.Process = startProcess(t, s.Programs.Triplane, args...)
-		return
+	cmd, start, started := exec.Command(s.Programs.Triplane, args...), (*exec.Cmd).Start, func() {}
+	switch {
+	case s.disk != nil:
+		cmd, started = s.disk.command(t, s.Programs.Triplane, args)
+	case s.clock != nil:
+		start = s.clock.start
+	case s.before != "":
+		cmd = exec.Command("sh", append([]string{"-c", s.before + `; exec "$0" "$@"`, s.Programs.Triplane}, args...)...)
 	}
-	cmd, started := s.disk.command(t, s.Programs.Triplane, args)
-	s.Process = startCommand(t, cmd)
+	s.Process = startBy(t, cmd, start)
 	started()
 }
 
