@@ -51,6 +51,10 @@ const (
 	// entries.
 	catchUpEntries = 1 << 30
 	keptEntries    = 16
+	// compactedAfter is how many entries it takes until etcd looks, a hundred, and until it has let
+	// go of those that it applied last. fewEntries are how many are not worth them.
+	compactedAfter = 150
+	fewEntries     = 200
 
 	// maxRequestBytes is etcd's own default: a value that a cluster would not
 	// take is not taken here either.
