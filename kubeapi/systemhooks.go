@@ -99,7 +99,7 @@ func (s *Server) repairHook(ctx context.Context) error {
 		return err
 	}
 	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs), groups.Allocation),
-		allocator.NewPorts(options.Backend, options.Prefix, groups.NodePortRange, groups.Allocation))
+		allocator.NewPorts(options, groups.NodePortRange, groups.Allocation))
 	if err := begin(ctx, "the allocation of IPs and ports", repair.Pass); err != nil {
 		return err
 	}

@@ -39,6 +39,8 @@ func run(program string, args []string) error {
 		return host.UntilSignal(func(ctx context.Context) error { return app.Status(ctx, rest, os.Stdout) })
 	case "kubeconfig":
 		return app.WriteKubeconfig(rest, os.Stdout)
+	case "keys":
+		return app.SharedKeys(rest, os.Stdout)
 	case "export":
 		return host.UntilSignal(func(ctx context.Context) error { return app.Export(ctx, rest, os.Stdout, os.Stderr) })
 	case "import":
@@ -50,7 +52,7 @@ func run(program string, args []string) error {
 }
 
 // commands are the first arguments that ask for something else than to serve.
-var commands = []string{"console", "envtest-assets", "etcd", "export", "import", "kubeconfig", "snapshot", "status"}
+var commands = []string{"console", "envtest-assets", "etcd", "export", "import", "keys", "kubeconfig", "snapshot", "status"}
 
 // command is which of the commands is asked for, with its arguments; "" is none of
 // them. A program that is installed as etcd is that.

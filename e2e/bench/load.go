@@ -24,6 +24,7 @@ type request struct {
 	body         []byte
 	want         int    // status
 	user         string // impersonated, unless ""
+	gzip         bool   // the answer may be compressed
 	until        string // path that must answer 200 before the operation is over, unless ""
 }
 
@@ -46,6 +47,10 @@ type measured struct {
 	p50, p99 time.Duration
 	bytes    int64
 }
+
+func (m measured) median() time.Duration { return m.p50 }
+
+func (m measured) slow() time.Duration { return m.p99 }
 
 // loader sends requests to one server.
 type loader struct {
@@ -127,6 +132,9 @@ func (l *loader) send(c *http.Client, r request) (int64, error) {
 	}
 	req.Header.Set("Accept", r.accept)
 	req.Header.Set("User-Agent", "bench")
+	if r.gzip {
+		req.Header.Set("Accept-Encoding", "gzip")
+	}
 	if r.user != "" {
 		req.Header.Set("Impersonate-User", r.user)
 	}

@@ -57,6 +57,7 @@ func kinds(p harness.Programs) []kind {
 			return withTarget(func(dir string) (*target, error) { return startEtcd(p, dir) }, func(t *target) error { return measureEtcd(res, name, t) })
 		}},
 		largeDefinitions(p),
+		restarted(p),
 	}
 	return slices.Concat(all, apart(p), controlled(p))
 }

@@ -32,42 +32,66 @@ type Server struct {
 	backend *Backend
 	gate    *gate
 	rpc     *grpc.Server // nil unless it serves
+	peers   *peers       // nil unless there may be other members
 	failure *failure
-	done    chan struct{}
-	closing sync.Once
+	remarks *remarks
+	// clustered is whether there may be other members.
+	clustered bool
+	done      chan struct{}
+	closing   sync.Once
 }
 
 // Start opens or creates the data directory and returns when the member serves.
 // The context bounds the start only; Close ends the server.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	failure := newFailure()
 	cfg.complete()
-	sc, err := serverConfig(cfg, newLoggerOf(failure))
-	if err != nil {
-		return nil, err
+	if cfg.Dir == "" {
+		return nil, errors.New("embedded etcd: no data directory given")
 	}
 	lock, err := lockDir(cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(checkDatabase(cfg.Dir), discardUnbegun(cfg.Dir)); err != nil {
-		_ = lock.Close() // nothing was written
-		return nil, err
-	}
-	s := &Server{lock: lock, gate: &gate{}, failure: failure, done: make(chan struct{})}
-	if s.etcd, err = newServer(sc, failure); err != nil {
-		_ = lock.Close() // nothing was written
+	s := &Server{lock: lock, gate: &gate{}, failure: newFailure(), remarks: &remarks{}, clustered: cfg.Peer != nil, done: make(chan struct{})}
+	alone, err := s.open(cfg)
+	if err != nil {
+		_ = errors.Join(s.peers.close(), lock.Close()) // nothing was written
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.etcd.Start()
+	if s.clustered {
+		s.peers.serve(s.etcd)
+	}
 	worker.Go(s.follow)
+	if s.clustered {
+		worker.Go(s.sayWhoLeads)
+	}
 	space := newSpace(s.etcd, s.gate, cfg)
-	if err := errors.Join(s.begin(ctx, space), syncNames(cfg.Dir)); err != nil {
+	if err := errors.Join(s.begin(ctx, space, alone, cfg.Peer), syncNames(cfg.Dir)); err != nil {
 		_ = s.Close() // err says why it is closed
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
-	s.backend = newBackend(s.etcd, s.gate, space, cfg.Leases)
+	s.backend = newBackend(s, space, cfg.Leases)
 	return s, nil
+}
+
+// open opens the directory, and reports whether it is that of a member that is alone.
+func (s *Server) open(cfg Config) (isAlone bool, err error) {
+	if err := checkDatabase(cfg.Dir); err != nil {
+		return false, err
+	}
+	if isAlone, err = alone(cfg); err != nil {
+		return false, err
+	}
+	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure, s.remarks))
+	if err != nil {
+		return false, err
+	}
+	if s.peers, err = listenPeers(cfg.Peer); err != nil {
+		return false, err
+	}
+	s.etcd, err = newServer(sc, s.failure)
+	return isAlone, err
 }
 
 // syncNames puts the names of etcd's files on the disk, which it syncs only in part when it makes
@@ -78,11 +102,10 @@ func syncNames(dir string) error {
 }
 
 // begin returns when the member serves, with as much room as there is.
-func (s *Server) begin(ctx context.Context, space *space) error {
-	if err := s.lead(ctx); err != nil {
+func (s *Server) begin(ctx context.Context, space *space, alone bool, peer *Peer) error {
+	if err := s.join(ctx, alone, peer); err != nil {
 		return err
 	}
-	s.forgetSooner()
 	if err := space.silence(ctx); err != nil {
 		return err
 	}
@@ -92,6 +115,28 @@ func (s *Server) begin(ctx context.Context, space *space) error {
 	return nil
 }
 
+// join returns when the member leads, if it is alone, or has what the others have.
+func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
+	if !alone && peer == nil {
+		return fmt.Errorf("it belongs to a member of a cluster of several, which cannot run without --embedded-etcd-peer-listen: %s", s.listed())
+	}
+	if !alone {
+		if err := s.assemble(ctx, peer); err != nil {
+			return err
+		}
+		return s.moveTo(ctx, peer)
+	}
+	if err := s.lead(ctx); err != nil {
+		return err
+	}
+	if peer == nil {
+		s.forgetSooner(keptEntries)
+		return nil
+	}
+	s.forgetSooner(followersEntries)
+	return s.moveTo(ctx, peer)
+}
+
 // Backend is the server's key space; it is good until Close.
 func (s *Server) Backend() *Backend { return s.backend }
 
@@ -99,12 +144,24 @@ func (s *Server) Backend() *Backend { return s.backend }
 // own.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err is the failure that the server stopped by, if it did.
-func (s *Server) Err() error { return s.failure.Err() }
+// Err is why the server stopped by itself, if it did.
+func (s *Server) Err() error {
+	if err := s.failure.Err(); err != nil {
+		return err
+	}
+	return s.remarks.Err()
+}
 
-// follow closes done.
+// follow closes done. A member that stops by itself, as one that was removed does, lets nobody read any
+// more before it closes its files.
 func (s *Server) follow() {
 	defer close(s.done)
+	select {
+	case <-s.etcd.StoppingNotify():
+	case <-s.failure.failed:
+		return
+	}
+	s.gate.close()
 	select {
 	case <-s.etcd.StopNotify():
 	case <-s.failure.failed:
@@ -130,7 +187,7 @@ func (s *Server) Close() error {
 			<-s.done
 		case <-s.failure.failed:
 		}
-		err = s.lock.Close()
+		err = errors.Join(s.peers.close(), s.lock.Close())
 	})
 	return err
 }
@@ -160,9 +217,6 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 func (s *Server) lead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if n := len(s.etcd.Cluster().Members()); n > 1 {
-		return fmt.Errorf("it belongs to a member of a cluster of %d, which cannot run alone", n)
-	}
 	id := uint64(s.etcd.MemberID())
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -202,7 +256,7 @@ func (s *Server) applied(ctx context.Context) error {
 // reads the setting when it has applied a hundred entries since it did so last:
 // it did with what the start has read before it applied the leader's first entry,
 // which lead has awaited, and it will after writes that are yet to come.
-func (s *Server) forgetSooner() { s.etcd.Cfg.SnapshotCatchUpEntries = keptEntries }
+func (s *Server) forgetSooner(keep uint64) { s.etcd.Cfg.SnapshotCatchUpEntries = keep }
 
 // replayed waits until the log that was read is applied. Campaigning earlier is
 // no use, and a danger: raft looks through the entries that it has not heard to

@@ -189,7 +189,7 @@ func (s *space) dropHistory(ctx context.Context) error {
 	if !s.gate.enter() {
 		return storage.ErrStopped
 	}
-	revision := s.server.KV().Rev()
+	revision := current(s.server)
 	s.gate.leave()
 	if revision == s.seen {
 		return nil // nothing was written or deleted since
