@@ -37,7 +37,7 @@ type Server struct {
 // ready. No controllers run in it unless the flags say so.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s := prepare(t, args)
+	s := Prepare(t, args...)
 	s.Restart(t)
 	return s
 }
@@ -45,7 +45,7 @@ func Start(t testing.TB, args ...string) *Server {
 // StartOn is Start for a server whose files are on a disk.
 func StartOn(t testing.TB, disk *Disk, args ...string) *Server {
 	t.Helper()
-	s := prepare(t, args)
+	s := Prepare(t, args...)
 	s.disk = disk
 	s.Restart(t)
 	return s
@@ -54,7 +54,7 @@ func StartOn(t testing.TB, disk *Disk, args ...string) *Server {
 // StartAt is Start for a server that has a clock of its own.
 func StartAt(t testing.TB, clock *Clock, args ...string) *Server {
 	t.Helper()
-	s := prepare(t, args)
+	s := Prepare(t, args...)
 	s.clock = clock
 	s.Restart(t)
 	return s
@@ -63,7 +63,7 @@ func StartAt(t testing.TB, clock *Clock, args ...string) *Server {
 // StartAfter is Start for a server that is started from a shell after commands that limit it.
 func StartAfter(t testing.TB, commands string, args ...string) *Server {
 	t.Helper()
-	s := prepare(t, args)
+	s := Prepare(t, args...)
 	s.before = commands
 	s.Restart(t)
 	return s
@@ -73,13 +73,14 @@ func StartAfter(t testing.TB, commands string, args ...string) *Server {
 // when requests are answered.
 func StartUnready(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s := prepare(t, args)
+	s := Prepare(t, args...)
 	s.Begin(t)
 	s.wait(t, "/version")
 	return s
 }
 
-func prepare(t testing.TB, args []string) *Server {
+// Prepare is Start that does not start it.
+func Prepare(t testing.TB, args ...string) *Server {
 	t.Helper()
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--controllers") }) {
 		args = append([]string{"--controllers=none"}, args...)

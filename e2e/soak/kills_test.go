@@ -1,7 +1,9 @@
 package soak
 
 import (
+	"bytes"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 
@@ -42,13 +44,21 @@ func TestKills(t *testing.T) {
 func TestPowerFailures(t *testing.T) {
 	disk := harness.NewDisk(t)
 	s := harness.StartOn(t, disk, often...)
+	kubeconfig, err := os.ReadFile(s.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
 	writes := oracle.NewWrites("default")
 	n := rounds(t, 2, func(int) {
 		writes.During(t, s.Config, 20+rand.IntN(300), s.Kill)
 		disk.FailPower(t, s.DataDir)
 		s.Restart(t)
 		writes.Check(t, s.Config)
+		if now, err := os.ReadFile(s.Kubeconfig); err != nil || !bytes.Equal(now, kubeconfig) {
+			t.Errorf("the kubeconfig is another one, or gone: %v", err)
+		}
 	})
+	mended(t, "keys, certificates and the kubeconfig were written without fsync", "all are there after each power failure", "they were there after %d power failures", n)
 	note(t, "no acknowledged write is lost", "%d power failures, %d acknowledged writes, %d syncs", n, writes.Acknowledged(), disk.Syncs())
 }
 

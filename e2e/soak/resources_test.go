@@ -23,17 +23,6 @@ import (
 	"triplane/e2e/oracle"
 )
 
-// endedWell fails the test where a server that has ended did so in another way than with exit code 1
-// and one line that says why.
-func endedWell(t *testing.T, p *harness.Process, why string) {
-	t.Helper()
-	lines := strings.Split(strings.TrimSpace(p.Output()), "\n")
-	last := lines[len(lines)-1]
-	if p.ExitCode() != 1 || !strings.HasPrefix(last, "triplane: ") || !strings.Contains(last, why) || strings.Contains(p.Output(), "goroutine ") {
-		t.Errorf("it ended with code %d and %q", p.ExitCode(), last)
-	}
-}
-
 // large is the size of large objects in bytes: a request may have 3 MB, but a write to etcd 1.5 MB.
 const large = 900_000
 
