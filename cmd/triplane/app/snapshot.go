@@ -109,7 +109,7 @@ func fetchSnapshot(ctx context.Context, config *restclient.Config, w io.Writer) 
 	if err != nil {
 		return err
 	}
-	body, err := server.send(ctx, http.MethodGet, filters.SnapshotPath)
+	body, err := server.send(ctx, http.MethodGet, filters.SnapshotPath, nil)
 	if err != nil {
 		return err
 	}
