@@ -97,7 +97,7 @@ func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writ
 }
 
 func saveStopped(ctx context.Context, file, dir string) error {
-	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "etcd"), KeepFragmented: true})
+	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "etcd"), KeepFragmented: true, Detached: true})
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		worker.Go(s.sayWhoLeads)
 	}
 	space := newSpace(s.etcd, s.gate, cfg)
-	if err := errors.Join(s.begin(ctx, space, alone, cfg.Peer), syncNames(cfg.Dir)); err != nil {
+	if err := errors.Join(s.begin(ctx, space, alone, cfg), syncNames(cfg.Dir)); err != nil {
 		_ = s.Close() // err says why it is closed
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
@@ -112,8 +112,11 @@ func syncNames(dir string) error {
 }
 
 // begin returns when the member serves, with as much room as there is.
-func (s *Server) begin(ctx context.Context, space *space, alone bool, peer *Peer) error {
-	if err := s.join(ctx, alone, peer); err != nil {
+func (s *Server) begin(ctx context.Context, space *space, alone bool, cfg Config) error {
+	if cfg.Detached && !alone {
+		return s.settled(ctx)
+	}
+	if err := s.join(ctx, alone, cfg.Peer); err != nil {
 		return err
 	}
 	if err := space.silence(ctx); err != nil {
@@ -315,6 +318,23 @@ func (s *Server) replayed(ctx context.Context, tick *time.Ticker) error {
 			continue
 		}
 		same++
+	}
+	return nil
+}
+
+// settled waits until what the log says was agreed is applied, without a leader: until nothing is left
+// to apply for a while.
+func (s *Server) settled(ctx context.Context) error {
+	const enough = 200
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for same, last := 0, uint64(0); same < enough; same++ {
+		if err := s.pause(ctx, tick); err != nil {
+			return err
+		}
+		if applied := s.etcd.AppliedIndex(); applied != last || applied < s.etcd.CommittedIndex() {
+			same, last = 0, applied
+		}
 	}
 	return nil
 }
