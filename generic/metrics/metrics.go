@@ -43,6 +43,9 @@ type Registry struct {
 	// WebhookCertificates and AggregatorCertificates count the certificates of
 	// webhooks and of external API servers.
 	WebhookCertificates, AggregatorCertificates *Certificates
+
+	// perResource are vectors of others that have series for resources.
+	perResource []*prometheus.MetricVec
 }
 
 // New returns a registry with all of the server's metrics in it, and those of

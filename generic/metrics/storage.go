@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +11,7 @@ import (
 type Storage struct {
 	requests, errors *prometheus.CounterVec
 	duration         *prometheus.HistogramVec
+	forgotten        atomic.Uint64 // times that series were
 	// Of lists: how many there were, and how many objects they read, tested and returned,
 	// which is the same here: caches ask for all, and select afterwards.
 	lists, fetched, evaluated, returned *prometheus.CounterVec
@@ -50,8 +52,8 @@ func (m *Storage) Listed(group, resource string, objects int) {
 type Operation struct {
 	owner                      *Storage
 	operation, group, resource string
-	requests, errors           lazy[prometheus.Counter]
-	duration                   lazy[prometheus.Observer]
+	requests, errors           current[prometheus.Counter]
+	duration                   current[prometheus.Observer]
 }
 
 // Of returns the counters of an operation on a resource.
@@ -62,19 +64,11 @@ func (m *Storage) Of(operation, group, resource string) *Operation {
 // Done counts a request that has begun at a time; failed says that etcd could not
 // answer it.
 func (o *Operation) Done(begun time.Time, failed bool) {
-	o.requests.get(func() prometheus.Counter { return o.owner.requests.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
+	forgotten := o.owner.forgotten.Load()
+	o.requests.get(forgotten, func() prometheus.Counter { return o.owner.requests.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
 	if failed {
-		o.errors.get(func() prometheus.Counter { return o.owner.errors.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
+		o.errors.get(forgotten, func() prometheus.Counter { return o.owner.errors.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
 	}
-	o.duration.get(func() prometheus.Observer { return o.owner.duration.WithLabelValues(o.operation, o.group, o.resource) }).
+	o.duration.get(forgotten, func() prometheus.Observer { return o.owner.duration.WithLabelValues(o.operation, o.group, o.resource) }).
 		Observe(time.Since(begun).Seconds())
-}
-
-// Forget drops the series of a resource that is gone.
-func (m *Storage) Forget(group, resource string) {
-	labels := prometheus.Labels{"group": group, "resource": resource}
-	for _, c := range []*prometheus.CounterVec{m.requests, m.errors, m.lists, m.fetched, m.evaluated, m.returned} {
-		c.DeletePartialMatch(labels)
-	}
-	m.duration.DeletePartialMatch(labels)
 }

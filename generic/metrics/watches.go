@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -8,9 +9,10 @@ import (
 
 // Watches is what is counted about watches.
 type Watches struct {
-	events  *prometheus.CounterVec
-	sizes   *prometheus.HistogramVec
-	initial *prometheus.HistogramVec
+	events    *prometheus.CounterVec
+	sizes     *prometheus.HistogramVec
+	initial   *prometheus.HistogramVec
+	forgotten atomic.Uint64 // times that series were
 }
 
 func newWatches(r prometheus.Registerer, s scale) *Watches {
@@ -31,8 +33,8 @@ func newWatches(r prometheus.Registerer, s scale) *Watches {
 type WatchesOf struct {
 	owner                    *Watches
 	group, version, resource string
-	events                   lazy[prometheus.Counter]
-	sizes                    lazy[prometheus.Observer]
+	events                   current[prometheus.Counter]
+	sizes                    current[prometheus.Observer]
 }
 
 // Of returns what observes the watches of a resource; nil, which observes nothing, from
@@ -49,8 +51,9 @@ func (w *WatchesOf) Sent(bytes int) {
 	if w == nil {
 		return
 	}
-	w.events.get(func() prometheus.Counter { return w.owner.events.WithLabelValues(w.group, w.version, w.resource) }).Inc()
-	w.sizes.get(func() prometheus.Observer { return w.owner.sizes.WithLabelValues(w.group, w.version, w.resource) }).Observe(float64(bytes))
+	forgotten := w.owner.forgotten.Load()
+	w.events.get(forgotten, func() prometheus.Counter { return w.owner.events.WithLabelValues(w.group, w.version, w.resource) }).Inc()
+	w.sizes.get(forgotten, func() prometheus.Observer { return w.owner.sizes.WithLabelValues(w.group, w.version, w.resource) }).Observe(float64(bytes))
 }
 
 // Initialized records that a watch had sent its initial events after a time. Scope is

@@ -63,6 +63,8 @@ type Etcd struct {
 	// EmbeddedListen is where the embedded etcd serves its client API: https:// and a loopback
 	// address, or unix:// and a path; "" is nowhere.
 	EmbeddedListen string
+	// Member is the embedded etcd as one of several.
+	Member Member
 	// SnapshotInterval is how often a snapshot of the embedded etcd is made, 0 never;
 	// SnapshotRetention how many are kept, and SnapshotDir where: "" is below the data directory.
 	SnapshotInterval  time.Duration
@@ -157,6 +159,7 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.EmbeddedListen, "embedded-etcd-listen", o.EmbeddedListen,
 		"Where the embedded etcd serves etcd's client API, for etcdctl and its like: https://127.0.0.1:2379 (a loopback address, with client certificates from DATA/pki/etcd) "+
 			"or unix:///run/etcd.sock (for this user). Who has it reads and writes everything, past authorization and admission. If blank, it is not served.")
+	o.Member.addFlags(fs)
 	fs.DurationVar(&o.SnapshotInterval, "snapshot-interval", o.SnapshotInterval, "How often a snapshot of the embedded etcd is made. 0 makes none.")
 	fs.IntVar(&o.SnapshotRetention, "snapshot-retention", o.SnapshotRetention, "How many of the snapshots of --snapshot-interval are kept.")
 	fs.StringVar(&o.SnapshotDir, "snapshot-dir", o.SnapshotDir, "Where the snapshots of --snapshot-interval are kept. If blank, in the folder snapshots of --data-dir.")
@@ -209,9 +212,10 @@ func (o *Etcd) validateEmbedded() []error {
 	if _, _, err := o.ListenAddress(); err != nil {
 		errs = append(errs, fmt.Errorf("--embedded-etcd-listen: %w", err))
 	}
+	errs = append(errs, o.Member.validate()...)
 	defaults := NewEtcd()
 	if !o.Embedded() && (o.EmbeddedQuotaBytes != defaults.EmbeddedQuotaBytes || o.EmbeddedSnapshotCount != defaults.EmbeddedSnapshotCount ||
-		!o.EmbeddedAutoDefragmentation || o.EmbeddedListen != "" || o.SnapshotInterval > 0) {
+		!o.EmbeddedAutoDefragmentation || o.EmbeddedListen != "" || o.Member != Member{} || o.SnapshotInterval > 0) {
 		errs = append(errs, fmt.Errorf("--embedded-etcd-… and --snapshot-interval are of no use with --etcd-servers"))
 	}
 	return errs
@@ -232,12 +236,22 @@ func (o *Etcd) ListenAddress() (network, address string, err error) {
 	return "tcp", address, nil
 }
 
-// EmbeddedConfig is that of an embedded etcd in a directory.
-func (o *Etcd) EmbeddedConfig(dir string) embedded.Config {
-	return embedded.Config{
+// EmbeddedConfig is that of an embedded etcd in a directory. A Peer has no certificates yet.
+func (o *Etcd) EmbeddedConfig(dir string) (embedded.Config, error) {
+	member, err := o.Member.resolve()
+	if err != nil {
+		return embedded.Config{}, err
+	}
+	config := embedded.Config{
 		Dir: dir, Leases: o.Leases(), QuotaBytes: o.EmbeddedQuotaBytes, SnapshotCount: o.EmbeddedSnapshotCount,
 		KeepFragmented: !o.EmbeddedAutoDefragmentation,
 	}
+	if member != nil {
+		config.Peer = &embedded.Peer{
+			Name: member.name, Listen: member.listen, URL: *member.url, Initial: member.initial, Joining: o.Member.Joining, Wait: o.InitializationTimeout,
+		}
+	}
+	return config, nil
 }
 
 // Complete sets what was left open: a timeout of 0 is the default one.

@@ -66,11 +66,6 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource) (registry.RES
 		config.CacheConfig = c
 		return store.Hub.Cache(config)
 	}
-	opts.DropCache = func(prefix string) {
-		store.Hub.Drop(prefix)
-		if m := o.stores.Metrics; m != nil {
-			m.Forget(resource.Group, resource.Resource)
-		}
-	}
+	opts.DropCache = store.Hub.Drop
 	return opts, nil
 }
