@@ -20,6 +20,7 @@ import (
 var commandLines = map[string]string{
 	"kubeadm": `--advertise-address=127.0.0.1 --allow-privileged=true --authorization-mode=Node,RBAC
 		--client-ca-file={pki}/ca.crt --enable-admission-plugins=NodeRestriction --enable-bootstrap-token-auth=true
+		--etcd-cafile={pki}/ca.crt --etcd-certfile={pki}/admin.crt --etcd-keyfile={pki}/admin.key
 		--etcd-servers={etcd}
 		--kubelet-client-certificate={pki}/admin.crt --kubelet-client-key={pki}/admin.key
 		--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname
@@ -32,6 +33,7 @@ var commandLines = map[string]string{
 		--service-cluster-ip-range=10.96.0.0/12 --tls-cert-file={pki}/apiserver.crt --tls-private-key-file={pki}/apiserver.key`,
 	"kind": `--advertise-address=127.0.0.1 --allow-privileged=true --authorization-mode=Node,RBAC
 		--client-ca-file={pki}/ca.crt --enable-admission-plugins=NodeRestriction --enable-bootstrap-token-auth=true
+		--etcd-cafile={pki}/ca.crt --etcd-certfile={pki}/admin.crt --etcd-keyfile={pki}/admin.key
 		--etcd-servers={etcd}
 		--kubelet-client-certificate={pki}/admin.crt --kubelet-client-key={pki}/admin.key
 		--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname
@@ -47,6 +49,7 @@ var commandLines = map[string]string{
 		--api-audiences=https://kubernetes.default.svc.cluster.local,k3s --authorization-mode=Node,RBAC
 		--bind-address=127.0.0.1 --cert-dir={pki}/temporary-certs --client-ca-file={pki}/ca.crt
 		--enable-admission-plugins=NodeRestriction --enable-aggregator-routing=true --enable-bootstrap-token-auth=true
+		--etcd-cafile={pki}/ca.crt --etcd-certfile={pki}/admin.crt --etcd-keyfile={pki}/admin.key
 		--etcd-servers={etcd} --feature-gates=JobTrackingWithFinalizers=true
 		--kubelet-certificate-authority={pki}/ca.crt --kubelet-client-certificate={pki}/admin.crt
 		--kubelet-client-key={pki}/admin.key --kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname

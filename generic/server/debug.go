@@ -62,8 +62,8 @@ func (s *GenericAPIServer) installProfiling() {
 // maxVerbosity bounds the body of a request that sets the verbosity.
 const maxVerbosity = 64
 
-// putVerbosity sets the log's verbosity, which is the process's, to the number in
-// the body.
+// putVerbosity sets the log's verbosity to the number in the body. klog has one log and one
+// verbosity for a process: servers that run side by side in one share it, as they share its output.
 func putVerbosity(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPut {
 		w.Header().Set("Allow", http.MethodPut)
