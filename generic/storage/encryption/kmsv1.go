@@ -26,7 +26,7 @@ const (
 	dataKeySize = 32
 )
 
-var errKMSv1Off = errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  " +
+var errKMSv1Off = errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  " + //nolint:staticcheck // as kube-apiserver says it
 	"Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
 
 // kmsV1 is the KMS v1 provider: each value is encrypted with a key of its own, which the plugin
