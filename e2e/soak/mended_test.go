@@ -26,7 +26,7 @@ import (
 func TestFirstStart(t *testing.T) {
 	n := 3
 	if long() {
-		n = 50
+		n = 20
 	}
 	for range n {
 		s := harness.Prepare(t)
@@ -114,7 +114,7 @@ func TestOverwrites(t *testing.T) {
 		n = 600
 	}
 	s := harness.Start(t)
-	before, highest := s.AnonymousBytes(t), follow(t, s)
+	before, highest := s.AnonymousBytes(), follow(t, s)
 	if written := overwrite(t.Context(), s.Config, "one", n, 1); written != int64(n)*large {
 		t.Errorf("%d bytes of %d were written", written, n*large)
 	}
