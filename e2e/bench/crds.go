@@ -109,10 +109,7 @@ func restartWithDefinitions(res *results, server, resource string, p harness.Pro
 		return err
 	}
 	res.add(resource, "first object of each", server, m)
-	dir := t.dir
-	t.close()
-	*t = target{}
-	if err := t.triplane(p, dir, "", true); err != nil {
+	if err := t.again(p); err != nil {
 		return err
 	}
 	time.Sleep(10 * time.Second)

@@ -56,6 +56,8 @@ func (m measured) slow() time.Duration { return m.p99 }
 type loader struct {
 	url     string
 	clients []*http.Client
+	// urls are the servers of clients that ask another one.
+	urls map[*http.Client]string
 }
 
 func newLoader(url string, config *tls.Config) *loader {
@@ -120,7 +122,11 @@ func (l *loader) complete(c *http.Client, r request) (int64, error) {
 
 // send sends one request and reads the answer, and returns its size.
 func (l *loader) send(c *http.Client, r request) (int64, error) {
-	req, err := http.NewRequest(r.method, l.url+r.path, bytes.NewReader(r.body))
+	url := l.url
+	if other, ok := l.urls[c]; ok {
+		url = other
+	}
+	req, err := http.NewRequest(r.method, url+r.path, bytes.NewReader(r.body))
 	if err != nil {
 		return 0, err
 	}

@@ -160,10 +160,12 @@ func (r *results) write(w io.Writer) error {
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	fmt.Fprintf(&b, "# Results\n\nCommit %s, %s, %d CPUs (%s), %d rounds, medians. Written by `make bench`; see doc.go there for what is measured.\n",
 		strings.TrimSpace(string(commit)), runtime.Version(), runtime.NumCPU(), cpuModel(), *rounds)
-	r.writeLimits(&b)
-	r.writeAims(&b)
-	r.writeMemory(&b)
-	r.writeRows(&b)
+	if len(r.servers) > 0 {
+		r.writeLimits(&b)
+		r.writeAims(&b)
+		r.writeMemory(&b)
+		r.writeRows(&b)
+	}
 	for _, c := range r.curves {
 		c.write(&b)
 	}

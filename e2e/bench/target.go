@@ -28,6 +28,7 @@ type target struct {
 	kubeconfig string
 	pids       []int         // what is measured
 	dir        string        // of Triplane's data
+	replicas   []endpoint    // the servers, where there are several
 	ready      time.Duration // from the start of the process to /readyz 200
 	stop       []func()
 }

@@ -39,6 +39,8 @@ type Server struct {
 	clustered bool
 	done      chan struct{}
 	closing   sync.Once
+	// background ends when etcd does.
+	background worker.Group
 }
 
 // Start opens or creates the data directory and returns when the member serves.
@@ -112,6 +114,9 @@ func (s *Server) begin(ctx context.Context, space *space, alone bool, peer *Peer
 	if err := space.look(ctx); err != nil {
 		klog.ErrorS(err, "Making room in the embedded etcd failed")
 	}
+	if !s.clustered {
+		s.background.Go(s.forgetReplayed)
+	}
 	return nil
 }
 
@@ -181,6 +186,7 @@ func (s *Server) Close() error {
 			}
 			s.gate.close()
 			s.etcd.Stop()
+			s.background.Wait()
 		})
 		select {
 		case <-stopped:
@@ -257,6 +263,20 @@ func (s *Server) applied(ctx context.Context) error {
 // it did with what the start has read before it applied the leader's first entry,
 // which lead has awaited, and it will after writes that are yet to come.
 func (s *Server) forgetSooner(keep uint64) { s.etcd.Cfg.SnapshotCatchUpEntries = keep }
+
+// forgetReplayed has etcd drop from memory what the start has read of the log, some 2,000
+// entries, by writing enough that change nothing: otherwise they would stay until clients
+// write. It ends when the server does.
+func (s *Server) forgetReplayed() {
+	if s.etcd.AppliedIndex() < fewEntries {
+		return
+	}
+	for range compactedAfter {
+		if _, err := s.etcd.Alarm(context.Background(), &pb.AlarmRequest{Action: pb.AlarmRequest_GET}); err != nil {
+			return // it is closed, or what fails is told of elsewhere
+		}
+	}
+}
 
 // replayed waits until the log that was read is applied. Campaigning earlier is
 // no use, and a danger: raft looks through the entries that it has not heard to

@@ -17,11 +17,17 @@ import (
 
 	"triplane/generic/storage"
 	"triplane/internal/durable"
+	"triplane/internal/resident"
 )
 
 const (
 	// lookEvery is how often the space is looked after when nobody is refused.
 	lookEvery = 30 * time.Second
+	// beginning is how long clients and caches read what they do at a start.
+	beginning = 5 * time.Second
+	// releaseUpTo is far below what etcd maps of the file (10 GiB), so that it does not map it
+	// anew for a larger one.
+	releaseUpTo = 4 << 30
 	// againAfter is how soon after an attempt to make room there is another one.
 	againAfter = 5 * time.Second
 	// reserve is what has to be free on the disk for a write: the next file of the log is as large as
@@ -129,10 +135,14 @@ func diskFree(dir string) uint64 {
 func (s *space) keep(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
+	begun := time.After(beginning)
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-begun:
+			s.release()
+			continue
 		case <-ticker.C:
 		case <-s.wake:
 			if wait := againAfter - time.Since(s.attempted); wait > 0 {
@@ -146,6 +156,17 @@ func (s *space) keep(ctx context.Context) {
 		if err := s.look(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrStopped) {
 			klog.ErrorS(err, "Making room in the embedded etcd failed, it will be tried again")
 		}
+	}
+}
+
+// release unmaps what the start has read of the file, which is all revisions. Nobody maps the
+// file anew meanwhile: who writes it anew has called this, and it has not outgrown its mapping.
+func (s *space) release() {
+	if size, _ := s.usage(); size > releaseUpTo {
+		return
+	}
+	if err := resident.Release(s.server.Cfg.BackendPath()); err != nil {
+		klog.V(2).InfoS("Pages of the embedded etcd's file stay mapped", "err", err)
 	}
 }
 
