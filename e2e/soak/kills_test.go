@@ -21,8 +21,11 @@ var often = []string{"--embedded-etcd-snapshot-count=100", "--etcd-compaction-in
 func TestKills(t *testing.T) {
 	s := harness.Start(t, often...)
 	writes := oracle.NewWrites("default")
-	kills := 0
-	rounds(t, 2, func(round int) {
+	kills, atLeast := 0, 2
+	if long() {
+		atLeast = 110 // with 200 kills
+	}
+	rounds(t, atLeast, func(round int) {
 		writes.During(t, s.Config, 20+rand.IntN(100), s.Kill)
 		kills++
 		for range round % 3 {
