@@ -179,7 +179,7 @@ func (n *notification) takesSpace() bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }() // it is read only
+	defer func() { _ = f.Close() }()               // it is read only
 	size, at := int64(n.args[2]), int64(n.args[3]) // pwrite's
 	if n.nr == unix.SYS_FALLOCATE {
 		size, at = at, size
