@@ -18,6 +18,7 @@ import (
 
 // TestEndings brings servers to their ends in ways that cannot be helped, or while etcd is away.
 func TestEndings(t *testing.T) {
+	together(t)
 	ways := map[string]func(*testing.T){
 		"the disk fails":                diskFails,
 		"the database is damaged":       databaseIsDamaged,

@@ -45,6 +45,7 @@ func TestKills(t *testing.T) {
 
 // TestPowerFailures is TestKills with a disk that forgets what was not synced.
 func TestPowerFailures(t *testing.T) {
+	together(t)
 	disk := harness.NewDisk(t)
 	s := harness.StartOn(t, disk, often...)
 	kubeconfig, err := os.ReadFile(s.Kubeconfig)
@@ -68,6 +69,7 @@ func TestPowerFailures(t *testing.T) {
 // TestInformers follows objects through kills, orderly stops, stalls and compactions. An informer
 // may not miss an event, nor invent one.
 func TestInformers(t *testing.T) {
+	together(t)
 	s := harness.Start(t, often...)
 	client := kubernetes.NewForConfigOrDie(s.Config)
 	f := oracle.Follow(t, client, client)

@@ -29,6 +29,7 @@ const large = 900_000
 // TestDiskFull has the disk be full while the server is written to and when it starts. It goes on
 // where no more room is needed, or ends and says so.
 func TestDiskFull(t *testing.T) {
+	together(t)
 	disk := harness.NewDisk(t)
 	s := harness.StartOn(t, disk, often...)
 	writes := oracle.NewWrites("default")
@@ -89,6 +90,7 @@ func overwrite(ctx context.Context, config *rest.Config, name string, n, clients
 // with these connections. Who has a connection is served, the server does not spin, cuts its log, and
 // takes connections again when there are descriptors.
 func TestDescriptors(t *testing.T) {
+	together(t)
 	const limit = 160
 	s := harness.StartAfter(t, fmt.Sprintf("ulimit -n %d", limit), often...)
 	writes := oracle.NewWrites("default")
@@ -185,6 +187,7 @@ func TestMemoryLimit(t *testing.T) {
 // TestClockJumps sets the clock of the server, forward and back, while objects are followed and
 // written, and kills it in between.
 func TestClockJumps(t *testing.T) {
+	together(t)
 	const day = 24 * time.Hour
 	var clock harness.Clock
 	clock.Set(t, -30*day) // then its certificates are made
