@@ -14,16 +14,16 @@ type Storage struct {
 	forgotten        atomic.Uint64 // times that series were
 }
 
-func newStorage(r prometheus.Registerer) *Storage {
+func newStorage(r prometheus.Registerer, s scale) *Storage {
 	labels := []string{"operation", "group", "resource"}
 	m := &Storage{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
 			Help: "Requests to etcd, by operation and resource."}, labels),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
 			Help: "Requests to etcd that failed, by operation and resource."}, labels),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
+		duration: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
 			Help:    "Seconds that requests to etcd took, by operation and resource.",
-			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}}, labels),
+			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}}), labels),
 	}
 	r.MustRegister(m.requests, m.errors, m.duration)
 	return m

@@ -35,7 +35,7 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 		Budget:                  storage.NewBudget(0),
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
 		EventTTL:                o.EventTTL,
-		JSON:                    o.MediaType == mediaJSON,
+		Form:                    storedForms[o.MediaType],
 		PagesOfAny:              !o.WatchCache,
 	}}
 }

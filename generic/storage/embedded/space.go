@@ -53,6 +53,8 @@ type space struct {
 	quota  int64
 	// rewrite is whether files are written anew that are mostly free.
 	rewrite bool
+	// clustered is whether there may be other members.
+	clustered bool
 	snap    string        // the folder of the database file
 	wake    chan struct{} // somebody was refused
 
@@ -72,7 +74,7 @@ type space struct {
 }
 
 func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
-	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
+	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, clustered: cfg.Peer != nil, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
 }
 
 // usage is the size of the file and what of it is in use, in bytes.
@@ -210,7 +212,7 @@ func (s *space) dropHistory(ctx context.Context) error {
 	if !s.gate.enter() {
 		return storage.ErrStopped
 	}
-	revision := s.server.KV().Rev()
+	revision := current(s.server)
 	s.gate.leave()
 	if revision == s.seen {
 		return nil // nothing was written or deleted since
