@@ -162,9 +162,10 @@ func (s *space) keep(ctx context.Context) {
 }
 
 // release unmaps what the start has read of the file, which is all revisions. Nobody maps the
-// file anew meanwhile: who writes it anew has called this, and it has not outgrown its mapping.
+// file anew meanwhile: who writes it anew has called this, it has not outgrown its mapping, and
+// nobody sends a member that is alone a snapshot.
 func (s *space) release() {
-	if size, _ := s.usage(); size > releaseUpTo {
+	if size, _ := s.usage(); size > releaseUpTo || len(s.server.Cluster().Members()) > 1 {
 		return
 	}
 	if err := resident.Release(s.server.Cfg.BackendPath()); err != nil {
