@@ -49,8 +49,8 @@ type space struct {
 	rewrite bool
 	// clustered is whether there may be other members.
 	clustered bool
-	snap    string        // the folder of the database file
-	wake    chan struct{} // somebody was refused
+	snap      string        // the folder of the database file
+	wake      chan struct{} // somebody was refused
 
 	refused, rewritten atomic.Int64
 
