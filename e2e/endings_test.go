@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,6 +10,10 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"triplane/e2e/harness"
 	"triplane/e2e/oracle"
@@ -48,6 +53,48 @@ func TestDiskFails(t *testing.T) {
 		disk.FailPower(t, s.DataDir)
 		s.Restart(t)
 		writes.Check(t, s.Config)
+	}
+}
+
+// TestDiskIsFull fills the disk, twice: the server refuses writes and goes on where it can see that there
+// is no room, and ends where it finds out by a write that fails. Nothing acknowledged is lost.
+func TestDiskIsFull(t *testing.T) {
+	disk := harness.NewDisk(t)
+	s := harness.StartOn(t, disk)
+	maps := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default")
+	create := func(name string) error {
+		_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		return err
+	}
+	if err := create("before"); err != nil {
+		t.Fatal(err)
+	}
+	disk.Leave(harness.Scarce)
+	var status apierrors.APIStatus
+	if err := create("full"); !errors.As(err, &status) || status.Status().Code != http.StatusInsufficientStorage {
+		t.Errorf("a write to a full disk: %v", err)
+	}
+	if _, err := maps.Get(t.Context(), "before", metav1.GetOptions{}); err != nil {
+		t.Errorf("a read: %v", err)
+	}
+	if err := maps.Delete(t.Context(), "before", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("a deletion: %v", err)
+	}
+	disk.Leave(harness.Plenty)
+	if err := create("after"); err != nil {
+		t.Errorf("a write when there is room again: %v", err)
+	}
+	writes := oracle.NewWrites("default")
+	writes.During(t, s.Config, 50, func() {
+		disk.Leave(harness.None)
+		endsWith(t, s.Process, "the embedded etcd failed: ")
+	})
+	expect(t, s.Output()[strings.LastIndex(s.Output(), "triplane: "):], "no space left on device")
+	disk.Leave(harness.Plenty)
+	s.Restart(t)
+	writes.Check(t, s.Config)
+	if _, err := maps.Get(t.Context(), "after", metav1.GetOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -21,7 +21,8 @@ import (
 // synced, and nothing else. It is less than any file system keeps.
 //
 // The kernel asks it about each fsync and fdatasync of the process (seccomp's notifications, which
-// take no privileges). Nothing is really synced.
+// take no privileges). Nothing is really synced. It is asked about free room, too, and about what takes
+// some, so that it can be full.
 type Disk struct {
 	shadow string // has the synced content of files
 
@@ -31,7 +32,20 @@ type Disk struct {
 	err   error
 	// broken is what syncs fail with; 0 where they do not.
 	broken unix.Errno
+	room   Room
 }
+
+// Room is how much a disk has.
+type Room int
+
+const (
+	// Plenty is as much as there really is.
+	Plenty Room = iota
+	// Scarce is none for those who ask before they write.
+	Scarce
+	// None is that files get no larger, though there seemed to be room.
+	None
+)
 
 // node is a file or a directory as it is on the disk.
 type node struct {
@@ -142,14 +156,58 @@ func (d *Disk) serve(listener int) {
 		if err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&asked)); err != nil {
 			continue // a thread was killed
 		}
-		reply := answer{id: asked.id}
+		reply := d.answer(&asked)
+		_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&reply)) // or it was killed meanwhile
+	}
+}
+
+// answer decides what becomes of a call.
+func (d *Disk) answer(asked *notification) answer {
+	reply := answer{id: asked.id}
+	switch asked.nr {
+	case unix.SYS_STATFS:
+		if d.hasRoom() != Scarce || sayFull(asked) != nil {
+			reply.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}
+	case unix.SYS_FALLOCATE, unix.SYS_PWRITE64:
+		if d.hasRoom() == None {
+			reply.err = -int32(unix.ENOSPC)
+		} else {
+			reply.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}
+	default:
 		if broken := d.brokenBy(); broken != 0 {
 			reply.err = -int32(broken)
 		} else if err := d.sync(fmt.Sprintf("/proc/%d/fd/%d", asked.pid, asked.args[0])); err != nil {
 			reply.err = -int32(unix.EIO)
 		}
-		_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&reply)) // or it was killed meanwhile
 	}
+	return reply
+}
+
+// sayFull writes the answer of statfs about a full disk to the process.
+func sayFull(asked *notification) error {
+	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", asked.pid), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	full := unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20}
+	content := unsafe.Slice((*byte)(unsafe.Pointer(&full)), unsafe.Sizeof(full))
+	_, err = memory.WriteAt(content, int64(asked.args[1]))
+	return errors.Join(err, memory.Close())
+}
+
+// Leave has the disk have room from now on.
+func (d *Disk) Leave(room Room) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.room = room
+}
+
+func (d *Disk) hasRoom() Room {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.room
 }
 
 // Break has all syncs fail from now on; 0 mends the disk.

@@ -1,5 +1,6 @@
-// Command forgetful becomes another program, whose calls of fsync and fdatasync wait until whoever
-// listens at the socket that is its file descriptor 3 has answered them (harness.Disk).
+// Command forgetful becomes another program, whose calls of fsync and fdatasync, and those that find out
+// or use up the room of a disk, wait until whoever listens at the socket that is its file descriptor 3 has answered
+// them (harness.Disk).
 //
 //	forgetful PROGRAM [ARGUMENTS]
 package main
@@ -34,11 +35,14 @@ func run(args []string) error {
 	return syscall.Exec(args[0], args, os.Environ())
 }
 
-// listen has the kernel ask at a file descriptor about each sync.
+// listen has the kernel ask at a file descriptor about each of the calls.
 func listen() (int, error) {
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: unix.SYS_FSYNC},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 4, K: unix.SYS_FSYNC},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 3, K: unix.SYS_STATFS},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 2, K: unix.SYS_FALLOCATE},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: unix.SYS_PWRITE64},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: unix.SYS_FDATASYNC},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
