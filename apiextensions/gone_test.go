@@ -8,8 +8,8 @@ import (
 	"triplane/generic/metrics"
 )
 
-// counted is how many series there are of a resource.
-func counted(t *testing.T, m *metrics.Registry, resource string) (n int) {
+// counted is how many series there are of widgets.
+func counted(t *testing.T, m *metrics.Registry) (n int) {
 	t.Helper()
 	families, err := m.Gather()
 	if err != nil {
@@ -18,7 +18,7 @@ func counted(t *testing.T, m *metrics.Registry, resource string) (n int) {
 	for _, f := range families {
 		for _, series := range f.Metric {
 			for _, l := range series.Label {
-				if l.GetName() == "resource" && l.GetValue() == resource {
+				if l.GetName() == "resource" && l.GetValue() == "widgets" {
 					n++
 				}
 			}
@@ -40,7 +40,7 @@ func TestMetricsOfRemovedDefinitionsAreForgotten(t *testing.T) {
 	}
 	seen()
 	sweep()
-	if counted(t, m, "widgets") == 0 {
+	if counted(t, m) == 0 {
 		t.Fatal("the metrics of a resource that is served are gone")
 	}
 	remove := func() {
@@ -53,7 +53,7 @@ func TestMetricsOfRemovedDefinitionsAreForgotten(t *testing.T) {
 	}
 	remove()
 	s.handler.forget(s.handler.gone.take())
-	if counted(t, m, "widgets") == 0 {
+	if counted(t, m) == 0 {
 		t.Fatal("the metrics are gone before what was under way is over")
 	}
 	ask(t.Context(), h, "POST", strings.TrimSuffix(crd, "/widgets.example.com"), widgets)
@@ -63,12 +63,12 @@ func TestMetricsOfRemovedDefinitionsAreForgotten(t *testing.T) {
 		}
 	}
 	sweep()
-	if counted(t, m, "widgets") == 0 {
+	if counted(t, m) == 0 {
 		t.Fatal("the metrics of a resource that came back are gone")
 	}
 	remove()
 	sweep()
-	if n := counted(t, m, "widgets"); n != 0 {
+	if n := counted(t, m); n != 0 {
 		t.Fatalf("%d series are left", n)
 	}
 }

@@ -57,7 +57,7 @@ func TuneMemory(ctx context.Context) {
 		case <-tick.C:
 			if s.due(allocated()) {
 				debug.FreeOSMemory()
-				if err := resident.Release(program); err != nil {
+				if err := resident.Unmap(program); err != nil {
 					klog.FromContext(ctx).V(2).Info("Pages of the program stay mapped", "err", err)
 				}
 				s.settled = allocated()

@@ -42,6 +42,8 @@ type Store struct {
 	peer string
 	// snapshots are those of the embedded etcd; nil without one.
 	snapshots *snapshots
+	// members are those of its cluster.
+	members *members
 }
 
 // cluster is an open etcd and the hub of its resources.
@@ -68,7 +70,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 	if err != nil {
 		return nil, err
 	}
-	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload, ServerID: serverID})
+	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload, KMSv1: o.KMSv1, ServerID: serverID})
 	if err != nil {
 		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
 	}
@@ -83,6 +85,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		}
 		s.failed, s.why, s.collectors = server.Done(), server.Err, append(s.collectors, server.Collectors()...)
 		s.snapshots = &snapshots{server: server, dir: o.SnapshotDir, interval: o.SnapshotInterval, keep: o.SnapshotRetention}
+		s.members = &members{server: server, keys: filepath.Join(dataDir, "pki")}
 		if o.SnapshotDir == "" {
 			s.snapshots.dir = filepath.Join(dataDir, "snapshots")
 		}

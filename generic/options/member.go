@@ -108,6 +108,9 @@ func (m *Member) resolve() (*resolved, error) {
 	if r.initial, err = m.initial(); err != nil {
 		return nil, fmt.Errorf("--embedded-etcd-initial-cluster: %w", err)
 	}
+	if strings.ContainsAny(r.name, ",= ") {
+		return nil, fmt.Errorf("--embedded-etcd-name: a name like %q cannot be listed", r.name)
+	}
 	own := r.initial[r.name]
 	if len(r.initial) > 0 && own == "" {
 		return nil, fmt.Errorf("--embedded-etcd-initial-cluster has no member %q, as this one is called: name it with --embedded-etcd-name", r.name)
@@ -127,6 +130,15 @@ func (m *Member) resolve() (*resolved, error) {
 		return nil, fmt.Errorf("other members cannot find this one at %s: set --embedded-etcd-peer-advertise", r.url)
 	}
 	return r, nil
+}
+
+// Self is this member's name, and where others find it.
+func (m *Member) Self() (name, url string, err error) {
+	r, err := m.resolve()
+	if r == nil || err != nil {
+		return "", "", err
+	}
+	return r.name, r.url.String(), nil
 }
 
 func (m *Member) validate() []error {

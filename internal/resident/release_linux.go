@@ -17,10 +17,19 @@ type mapping struct {
 	path       string
 }
 
-// Release unmaps the pages of a file that is mapped to be read. The caller sees to it that its
-// mappings stay: pages of another one at the same place would be lost. Mappings with pages of
-// their own, as relocated programs have, are left alone.
-func Release(path string) error {
+// Unmap unmaps the pages of a file that is mapped to be read; they stay in the kernel's cache.
+// The caller sees to it that its mappings stay while it runs: pages of another one at the same
+// place would be lost. Mappings with pages of their own, as relocated programs have, are left
+// alone.
+func Unmap(path string) error { return advise(path, unix.MADV_DONTNEED) }
+
+// PageOut has the kernel drop the pages of a file that is mapped to be read, from its cache, too,
+// and read them again from the disk when they are touched. Nothing is lost where its mappings
+// change meanwhile. It does nothing where the process may not write the file.
+func PageOut(path string) error { return advise(path, unix.MADV_PAGEOUT) }
+
+// advise gives advice (madvise(2)) on the mappings of a file that nobody writes through.
+func advise(path string, advice uintptr) error {
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return err
@@ -34,7 +43,7 @@ func Release(path string) error {
 		if next, ok := parse(line); ok {
 			m = next
 		} else if own, ok := strings.CutPrefix(line, "Anonymous:"); ok && m.path == path && !m.writable && strings.Fields(own)[0] == "0" {
-			if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_DONTNEED); errno != 0 {
+			if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, advice); errno != 0 {
 				errs = append(errs, fmt.Errorf("madvise: %w", errno))
 			}
 		}

@@ -2,5 +2,8 @@
 
 package resident
 
-// Release does nothing here.
-func Release(string) error { return nil }
+// Unmap does nothing here.
+func Unmap(string) error { return nil }
+
+// PageOut does nothing here.
+func PageOut(string) error { return nil }

@@ -88,6 +88,9 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		}
 		undo.Add(held.Release)
 	}
+	if err := o.join(ctx); err != nil {
+		return nil, err
+	}
 	listener, err := host.Listen(ctx, o.SecureServing)
 	if err != nil {
 		return nil, err
@@ -99,7 +102,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	undo.Add(selector.Close)
-	o.Etcd.Dial = selector.Etcd()
+	o.Etcd.Dial, o.Etcd.KMSv1 = selector.Etcd(), o.Compatibility.Enabled("KMSv1")
 	st, files, err := openStoreAndKeys(ctx, o)
 	if err != nil {
 		return nil, err
@@ -211,6 +214,9 @@ func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener
 	if handler := st.Snapshots(); handler != nil {
 		// Who may read it holds all Secrets: no role but the administrator's has it.
 		outermost.Handler.NonGoRestfulMux.UnlistedHandle(filters.SnapshotPath, handler)
+	}
+	if handler := st.Members(); handler != nil {
+		outermost.Handler.NonGoRestfulMux.UnlistedHandle(filters.MembersPath, handler) // likewise
 	}
 	shown.install(outermost)
 	var prepared *server.PreparedServer

@@ -30,6 +30,16 @@ const (
 // Begun reports whether a directory holds a member: it is not to be begun again then, nor does it join
 // another cluster. What was never begun is removed.
 func Begun(dir string) (bool, error) {
+	lock, err := lockDir(dir)
+	if err != nil {
+		return false, err
+	}
+	is, err := begun(dir)
+	return is, errors.Join(err, lock.Close())
+}
+
+// begun is Begun of a directory that is locked.
+func begun(dir string) (bool, error) {
 	if err := discardUnbegun(dir); err != nil {
 		return false, err
 	}
@@ -38,11 +48,11 @@ func Begun(dir string) (bool, error) {
 
 // alone reports whether a directory holds the only member of a cluster, or will be begun as one.
 func alone(cfg Config) (bool, error) {
-	begun, err := Begun(cfg.Dir)
+	is, err := begun(cfg.Dir)
 	if err != nil {
 		return false, err
 	}
-	if !begun {
+	if !is {
 		return cfg.Peer == nil || len(cfg.Peer.Initial) <= 1, nil
 	}
 	n, err := membersIn(Database(cfg.Dir))

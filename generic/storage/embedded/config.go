@@ -28,6 +28,9 @@ type Config struct {
 	Leases         etcd.LeaseOptions
 	// Peer is how this member and others reach each other; nil is a member that is alone.
 	Peer *Peer
+	// Detached opens the directory of a member of a cluster without the others, to take a snapshot of
+	// what it has.
+	Detached bool
 }
 
 // Defaults of Config.

@@ -29,6 +29,9 @@ type Member struct {
 // ErrNoCluster says that a server does not listen for other members.
 var ErrNoCluster = errors.New("the embedded etcd is alone: start it with --embedded-etcd-peer-listen to have other members")
 
+// ErrMembersBusy says that the members cannot be changed at this moment.
+var ErrMembersBusy = errors.New("the members cannot be changed now")
+
 // MembersError is why members are not changed, for people.
 type MembersError struct{ message string }
 
@@ -52,13 +55,14 @@ func (s *Server) Members() []Member {
 // one that never comes harms nobody. One that is expected already, and has not come, is so again.
 //
 //   - *MembersError: it cannot be added as things are.
+//   - ErrMembersBusy: another one joins, or the cluster is not well.
 //   - ErrNoCluster: this server does not listen for others.
 func (s *Server) AddMember(ctx context.Context, name, url string) error {
 	if !s.clustered {
 		return ErrNoCluster
 	}
 	urls, err := types.NewURLs([]string{url})
-	if err != nil || urls[0].Scheme != "https" || name == "" {
+	if err != nil || urls[0].Scheme != "https" || name == "" || strings.ContainsAny(name, ",= ") {
 		return refuse("a member needs a name and an https URL, not %q and %q", name, url)
 	}
 	for _, m := range s.Members() {
@@ -80,7 +84,8 @@ func (s *Server) AddMember(ctx context.Context, name, url string) error {
 
 // RemoveMember removes a member by its name or ID.
 //
-//   - *MembersError: there is none, or the others would have no majority.
+//   - *MembersError: there is none.
+//   - ErrMembersBusy: the others would have no majority.
 //   - ErrNoCluster: this server does not listen for others.
 func (s *Server) RemoveMember(ctx context.Context, which string) error {
 	if !s.clustered {
@@ -108,9 +113,9 @@ func (s *Server) RemoveMember(ctx context.Context, which string) error {
 func explain(err error) error {
 	switch {
 	case errors.Is(err, membership.ErrTooManyLearners):
-		return refuse("another member joins: wait for it, or remove it if it will not come")
+		return fmt.Errorf("%w: another one joins; wait for it, or remove it if it will not come", ErrMembersBusy)
 	case errors.Is(err, etcderrors.ErrUnhealthy), errors.Is(err, etcderrors.ErrNotEnoughStartedMembers):
-		return refuse("too few of the members are reachable for a change: %v", err)
+		return fmt.Errorf("%w: too few of the others have been reachable for some seconds", ErrMembersBusy)
 	}
 	return translate(err)
 }

@@ -69,7 +69,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		worker.Go(s.sayWhoLeads)
 	}
 	space := newSpace(s.etcd, s.gate, cfg)
-	if err := errors.Join(s.begin(ctx, space, alone, cfg.Peer), syncNames(cfg.Dir)); err != nil {
+	if err := errors.Join(s.begin(ctx, space, alone, cfg), syncNames(cfg.Dir)); err != nil {
 		_ = s.Close() // err says why it is closed
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
@@ -93,8 +93,18 @@ func (s *Server) open(cfg Config) (isAlone bool, err error) {
 		return false, err
 	}
 	s.etcd, err = newServer(sc, s.failure)
+	for began := time.Now(); err != nil && !sc.NewCluster && time.Since(began) < knownWithin; {
+		time.Sleep(knownEvery)
+		s.etcd, err = newServer(sc, s.failure)
+	}
 	return isAlone, err
 }
+
+// A member that joins may ask one that does not know of it yet: so often, and for so long.
+const (
+	knownEvery  = 200 * time.Millisecond
+	knownWithin = 5 * time.Second
+)
 
 // syncNames puts the names of etcd's files on the disk, which it syncs only in part when it makes
 // them: nothing is acknowledged before.
@@ -104,8 +114,11 @@ func syncNames(dir string) error {
 }
 
 // begin returns when the member serves, with as much room as there is.
-func (s *Server) begin(ctx context.Context, space *space, alone bool, peer *Peer) error {
-	if err := s.join(ctx, alone, peer); err != nil {
+func (s *Server) begin(ctx context.Context, space *space, alone bool, cfg Config) error {
+	if cfg.Detached && !alone {
+		return s.settled(ctx)
+	}
+	if err := s.join(ctx, alone, cfg.Peer); err != nil {
 		return err
 	}
 	if err := space.silence(ctx); err != nil {
@@ -122,23 +135,28 @@ func (s *Server) begin(ctx context.Context, space *space, alone bool, peer *Peer
 
 // join returns when the member leads, if it is alone, or has what the others have.
 func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
-	if !alone && peer == nil {
-		return fmt.Errorf("it belongs to a member of a cluster of several, which cannot run without --embedded-etcd-peer-listen: %s", s.listed())
+	if alone {
+		leads, err := s.lead(ctx)
+		if err != nil {
+			return err
+		}
+		alone = leads
+		if peer == nil {
+			s.forgetSooner(keptEntries)
+		} else {
+			s.forgetSooner(followersEntries)
+		}
 	}
-	if !alone {
+	switch {
+	case peer == nil && !alone:
+		return fmt.Errorf("it belongs to a member of a cluster of several, which cannot run without --embedded-etcd-peer-listen: %s", s.listed())
+	case peer == nil:
+		return nil
+	case !alone:
 		if err := s.assemble(ctx, peer); err != nil {
 			return err
 		}
-		return s.moveTo(ctx, peer)
 	}
-	if err := s.lead(ctx); err != nil {
-		return err
-	}
-	if peer == nil {
-		s.forgetSooner(keptEntries)
-		return nil
-	}
-	s.forgetSooner(followersEntries)
 	return s.moveTo(ctx, peer)
 }
 
@@ -185,7 +203,8 @@ func (s *Server) Close() error {
 				s.rpc.Stop()
 			}
 			s.gate.close()
-			s.etcd.Stop()
+			s.handOver()
+			s.etcd.HardStop()
 			s.background.Wait()
 		})
 		select {
@@ -196,6 +215,24 @@ func (s *Server) Close() error {
 		err = errors.Join(s.peers.close(), s.lock.Close())
 	})
 	return err
+}
+
+// handOverWithin bounds how long a member that ends waits for another one to lead.
+const handOverWithin = 2 * time.Second
+
+// handOver has another member lead, if this one does, so that nobody waits for an election.
+func (s *Server) handOver() {
+	done := make(chan struct{})
+	worker.Go(func() {
+		defer close(done)
+		if err := s.etcd.TryTransferLeadershipOnShutdown(); err != nil {
+			klog.V(2).InfoS("No other member of the embedded etcd leads yet", "err", err)
+		}
+	})
+	select {
+	case <-done:
+	case <-time.After(handOverWithin): // the stop ends it
+	}
 }
 
 // lockDir makes the directory and takes it for this process.
@@ -219,26 +256,30 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 // Raft would wait for an election timeout first, in case there is a leader
 // already. A member that is alone need not: it receives the message to campaign at once, as a
 // leader that hands over sends its successor. It ignores that while the log's
-// configuration changes are not applied yet, so the message is repeated.
-func (s *Server) lead(ctx context.Context) error {
+// configuration changes are not applied yet, so the message is repeated. It does not lead, and lead
+// returns false, if the log says that there are other members.
+func (s *Server) lead(ctx context.Context) (leads bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	id := uint64(s.etcd.MemberID())
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	if err := s.replayed(ctx, tick); err != nil {
-		return err
+		return false, err
+	}
+	if len(s.etcd.Cluster().Members()) > 1 {
+		return false, nil
 	}
 	for uint64(s.etcd.Leader()) != id {
 		now := raftpb.Message{Type: raftpb.MsgTimeoutNow, From: id, To: id, Term: s.etcd.Term()}
 		if err := s.etcd.Process(ctx, now); err != nil {
-			return err
+			return false, err
 		}
 		if err := s.pause(ctx, tick); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return s.applied(ctx)
+	return true, s.applied(ctx)
 }
 
 // applied waits until an entry of the new leader is applied, and with it whatever
@@ -297,6 +338,23 @@ func (s *Server) replayed(ctx context.Context, tick *time.Ticker) error {
 			continue
 		}
 		same++
+	}
+	return nil
+}
+
+// settled waits until what the log says was agreed is applied, without a leader: until nothing is left
+// to apply for a while.
+func (s *Server) settled(ctx context.Context) error {
+	const enough = 200
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for same, last := 0, uint64(0); same < enough; same++ {
+		if err := s.pause(ctx, tick); err != nil {
+			return err
+		}
+		if applied := s.etcd.AppliedIndex(); applied != last || applied < s.etcd.CommittedIndex() {
+			same, last = 0, applied
+		}
 	}
 	return nil
 }

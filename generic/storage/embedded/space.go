@@ -25,9 +25,6 @@ const (
 	lookEvery = 30 * time.Second
 	// beginning is how long clients and caches read what they do at a start.
 	beginning = 5 * time.Second
-	// releaseUpTo is far below what etcd maps of the file (10 GiB), so that it does not map it
-	// anew for a larger one.
-	releaseUpTo = 4 << 30
 	// againAfter is how soon after an attempt to make room there is another one.
 	againAfter = 5 * time.Second
 	// reserve is what has to be free on the disk for a write: the next file of the log is as large as
@@ -53,8 +50,10 @@ type space struct {
 	quota  int64
 	// rewrite is whether files are written anew that are mostly free.
 	rewrite bool
-	snap    string        // the folder of the database file
-	wake    chan struct{} // somebody was refused
+	// clustered is whether there may be other members.
+	clustered bool
+	snap      string        // the folder of the database file
+	wake      chan struct{} // somebody was refused
 
 	refused, rewritten atomic.Int64
 
@@ -72,7 +71,7 @@ type space struct {
 }
 
 func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
-	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
+	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, clustered: cfg.Peer != nil, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
 }
 
 // usage is the size of the file and what of it is in use, in bytes.
@@ -159,13 +158,10 @@ func (s *space) keep(ctx context.Context) {
 	}
 }
 
-// release unmaps what the start has read of the file, which is all revisions. Nobody maps the
-// file anew meanwhile: who writes it anew has called this, and it has not outgrown its mapping.
+// release gives back what the start has read of the file, which is all revisions. The file may be
+// mapped anew meanwhile, as etcd does when it writes it anew or gets it from a leader.
 func (s *space) release() {
-	if size, _ := s.usage(); size > releaseUpTo {
-		return
-	}
-	if err := resident.Release(s.server.Cfg.BackendPath()); err != nil {
+	if err := resident.PageOut(s.server.Cfg.BackendPath()); err != nil {
 		klog.V(2).InfoS("Pages of the embedded etcd's file stay mapped", "err", err)
 	}
 }
