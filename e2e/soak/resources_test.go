@@ -2,9 +2,11 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,10 +35,11 @@ func TestDiskFull(t *testing.T) {
 	disk := harness.NewDisk(t)
 	s := harness.StartOn(t, disk, often...)
 	writes := oracle.NewWrites("default")
+	refusesWhatDoesNotFit(t, disk, s)
 	ends, starts := 0, 0
 	n := rounds(t, 1, func(round int) {
 		writes.During(t, s.Config, 20+rand.IntN(100), func() {
-			disk.Fill(true)
+			disk.Leave(harness.None)
 			overwrite(t.Context(), s.Config, "full", 40, 4) // there is a little room in the files
 			if s.Ended(time.Second) {
 				endedWell(t, s.Process, unix.ENOSPC.Error())
@@ -52,12 +55,40 @@ func TestDiskFull(t *testing.T) {
 			starts++
 		}
 		s.Kill()
-		disk.Fill(false)
+		disk.Leave(harness.Plenty)
 		s.Restart(t)
 		writes.Check(t, s.Config)
 	})
 	note(t, "no acknowledged write is lost; where it ends, it says so in a line",
 		"the disk was full %d times: %d times the server ended, %d times it did not start until there was room; %d acknowledged writes", n, ends, starts, writes.Acknowledged())
+}
+
+// refusesWhatDoesNotFit has the server see that there is little room: it refuses writes, and goes on.
+func refusesWhatDoesNotFit(t *testing.T, disk *harness.Disk, s *harness.Server) {
+	t.Helper()
+	maps := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default")
+	create := func(name string) error {
+		_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		return err
+	}
+	if err := create("before"); err != nil {
+		t.Fatal(err)
+	}
+	disk.Leave(harness.Scarce)
+	var status apierrors.APIStatus
+	if err := create("full"); !errors.As(err, &status) || status.Status().Code != http.StatusInsufficientStorage {
+		t.Errorf("a write to a full disk: %v", err)
+	}
+	if _, err := maps.Get(t.Context(), "before", metav1.GetOptions{}); err != nil {
+		t.Errorf("a read: %v", err)
+	}
+	if err := maps.Delete(t.Context(), "before", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("a deletion: %v", err)
+	}
+	disk.Leave(harness.Plenty)
+	if err := create("after"); err != nil {
+		t.Errorf("a write when there is room again: %v", err)
+	}
 }
 
 // overwrite has clients write a large object n times each, or until that fails, and returns how many
