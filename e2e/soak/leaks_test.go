@@ -24,7 +24,7 @@ func TestLeaks(t *testing.T) {
 		atOnce = 10
 		// perDefinition is how many bytes one that has come and gone may leave, once the server has settled:
 		// what is kept of the last changes is bounded, but not filled by then when there were few.
-		perDefinition, lastChanges = 4 << 10, 100 << 20
+		perDefinition, lastChanges = 2 << 10, 80 << 20
 	)
 	s := harness.Start(t, "--controllers=*", "--etcd-compaction-interval=5s")
 	crds, err := clientset.NewForConfig(s.Config)

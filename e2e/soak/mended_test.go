@@ -110,7 +110,7 @@ func statusCode(err error) int {
 
 // TestOverwrites overwrites one large object.
 func TestOverwrites(t *testing.T) {
-	const limit = 400
+	const limit = 600
 	n := 60
 	if long() {
 		n = 600

@@ -92,7 +92,7 @@ func TestSlowReaders(t *testing.T) {
 
 // TestLargeObjects has clients overwrite and read the same large objects.
 func TestLargeObjects(t *testing.T) {
-	const limit = 600
+	const limit = 900
 	s := harness.Start(t)
 	highest := follow(t, s)
 	var written, read atomic.Int64

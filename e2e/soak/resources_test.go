@@ -121,7 +121,6 @@ func overwrite(ctx context.Context, config *rest.Config, name string, n, clients
 // with these connections. Who has a connection is served, the server does not spin, cuts its log, and
 // takes connections again when there are descriptors.
 func TestDescriptors(t *testing.T) {
-	together(t)
 	const limit = 160
 	s := harness.StartAfter(t, fmt.Sprintf("ulimit -n %d", limit), often...)
 	writes := oracle.NewWrites("default")
