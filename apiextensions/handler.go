@@ -241,6 +241,7 @@ func (h *crHandler) makeServing(res *resource) (*serving, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.expressions = h.shared.expressions
 	opts, err := h.options.GetRESTOptions(res.resource())
 	if err != nil {
 		return nil, err

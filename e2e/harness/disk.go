@@ -22,8 +22,8 @@ import (
 // synced, and nothing else. It is less than any file system keeps.
 //
 // The kernel asks it about each fsync and fdatasync of the process (seccomp's notifications, which
-// take no privileges), about each file that may be made and each block that may be needed. Nothing is
-// really synced.
+// take no privileges), about the room that there is, and about each file that may be made and each block
+// that may be needed. Nothing is really synced.
 type Disk struct {
 	shadow string // has the synced content of files
 
@@ -33,8 +33,20 @@ type Disk struct {
 	err   error
 	// broken is what syncs fail with; 0 where they do not.
 	broken unix.Errno
-	full   bool
+	room   Room
 }
+
+// Room is how much a disk has.
+type Room int
+
+const (
+	// Plenty is as much as there really is.
+	Plenty Room = iota
+	// Scarce is none for those who ask before they write.
+	Scarce
+	// None is that no file is made, and none gets more blocks, though there seemed to be room.
+	None
+)
 
 // node is a file or a directory as it is on the disk.
 type node struct {
@@ -159,9 +171,13 @@ func (d *Disk) answer(asked *notification) answer {
 		} else if err := d.sync(fmt.Sprintf("/proc/%d/fd/%d", asked.pid, asked.args[0])); err != nil {
 			reply.err = -int32(unix.EIO)
 		}
+	case unix.SYS_STATFS:
+		if d.hasRoom() != Scarce || sayFull(asked) != nil {
+			reply.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}
 	default:
 		reply.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-		if d.isFull() && asked.takesSpace() {
+		if d.hasRoom() == None && asked.takesSpace() {
 			reply.flags, reply.err = 0, -int32(unix.ENOSPC)
 		}
 	}
@@ -179,7 +195,7 @@ func (n *notification) takesSpace() bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()               // it is read only
 	size, at := int64(n.args[2]), int64(n.args[3]) // pwrite's
 	if n.nr == unix.SYS_FALLOCATE {
 		size, at = at, size
@@ -194,7 +210,7 @@ func (n *notification) path() string {
 	if err != nil {
 		return "/"
 	}
-	defer memory.Close()
+	defer func() { _ = memory.Close() }() // it is read only
 	name := make([]byte, unix.PathMax)
 	read, _ := memory.ReadAt(name, int64(n.args[1])) // less, where its page is the last one
 	name, _, _ = bytes.Cut(name[:read], []byte{0})
@@ -204,17 +220,29 @@ func (n *notification) path() string {
 	return fmt.Sprintf("/proc/%d/cwd/%s", n.pid, name)
 }
 
-// Fill has the disk have no more room, or some again. Files may be written where they have blocks.
-func (d *Disk) Fill(full bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.full = full
+// sayFull writes the answer of statfs about a full disk to the process.
+func sayFull(asked *notification) error {
+	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", asked.pid), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	full := unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20}
+	content := unsafe.Slice((*byte)(unsafe.Pointer(&full)), unsafe.Sizeof(full))
+	_, err = memory.WriteAt(content, int64(asked.args[1]))
+	return errors.Join(err, memory.Close())
 }
 
-func (d *Disk) isFull() bool {
+// Leave has the disk have room from now on.
+func (d *Disk) Leave(room Room) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.full
+	d.room = room
+}
+
+func (d *Disk) hasRoom() Room {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.room
 }
 
 // Break has all syncs fail from now on; 0 mends the disk.

@@ -6,17 +6,22 @@ type project struct {
 	module, version string
 	crds            []string
 	examples        []string
+	// examplesIn is the module that has the examples, with its version, where it is another;
+	// a plain test run does without them.
+	examplesIn string
 	// few says that a plain test run takes the project too.
 	few bool
 }
 
 var projects = []project{
 	{module: "sigs.k8s.io/gateway-api", version: "v1.4.0", crds: []string{"config/crd/experimental/*.yaml"}, examples: []string{"examples/standard/*.yaml", "examples/standard/*/*.yaml"}, few: true},
-	{module: "istio.io/api", version: "v1.31.1", crds: []string{"kubernetes/customresourcedefinitions.gen.yaml"}, few: true},
-	{module: "github.com/kubernetes-csi/external-snapshotter/client/v8", version: "v8.7.0", crds: []string{"config/crd/*.yaml"}, few: true},
-	{module: "sigs.k8s.io/karpenter", version: "v1.6.0", crds: []string{"pkg/apis/crds/*.yaml"}, few: true},
+	{module: "istio.io/api", version: "v1.31.1", crds: []string{"kubernetes/customresourcedefinitions.gen.yaml"},
+		examplesIn: "istio.io/istio@v0.0.0-20260827124520-eed52ebb66ad", examples: []string{"samples/bookinfo/networking/*.yaml", "samples/external/*.yaml", "samples/h*/*.yaml", "samples/extauthz/*.yaml"}, few: true},
+	{module: "github.com/kubernetes-csi/external-snapshotter/client/v8", version: "v8.7.0", crds: []string{"config/crd/*.yaml"}, examples: []string{"hack/cel-tests/*/*-ok.yaml", "hack/cel-tests/*/*-no-class.yaml", "hack/cel-tests/*/*-with-content.yaml", "hack/cel-tests/*/*-with-selector.yaml", "hack/cel-tests/*/vs-source-*[ct].yaml"}, few: true},
+	{module: "sigs.k8s.io/karpenter", version: "v1.6.0", crds: []string{"pkg/apis/crds/*.yaml"}, examples: []string{"test/pkg/environment/common/*.yaml"}, few: true},
 	{module: "github.com/cert-manager/cert-manager", version: "v1.21.2", crds: []string{"deploy/crds/*.yaml"}, examples: []string{"test/fixtures/*.yaml"}},
-	{module: "sigs.k8s.io/cluster-api", version: "v1.14.2", crds: []string{"core/config/crd/bases/*.yaml", "controlplane/kubeadm/config/crd/bases/*.yaml"}},
+	{module: "sigs.k8s.io/cluster-api", version: "v1.14.2", crds: []string{"core/config/crd/bases/*.yaml", "controlplane/kubeadm/config/crd/bases/*.yaml", "bootstrap/kubeadm/config/crd/bases/*.yaml"},
+		examplesIn: "sigs.k8s.io/cluster-api/test@v1.14.2", examples: []string{"infrastructure/docker/examples/*.yaml", "infrastructure/docker/templates/clusterclass-*.yaml"}},
 	{module: "github.com/prometheus-operator/prometheus-operator", version: "v0.85.0", crds: []string{"example/prometheus-operator-crd/*.yaml"}, examples: []string{"example/user-guides/getting-started/*.yaml", "example/user-guides/alerting/*.yaml", "example/storage/*.yaml", "example/thanos/*.yaml"}},
 	{module: "github.com/argoproj/argo-cd/v3", version: "v3.1.0", crds: []string{"manifests/crds/*.yaml"}, examples: []string{"docs/operator-manual/project.yaml"}},
 	{module: "github.com/argoproj/argo-rollouts", version: "v1.8.3", crds: []string{"manifests/crds/*.yaml"}, examples: []string{"examples/*.yaml"}},
@@ -31,6 +36,7 @@ var projects = []project{
 	{module: "github.com/external-secrets/external-secrets", version: "v1.3.2", crds: []string{"config/crds/bases/*.yaml"}, examples: []string{"docs/snippets/aws-*.yaml", "docs/snippets/azkv-*.yaml"}},
 	{module: "github.com/traefik/traefik/v3", version: "v3.7.13", crds: []string{"docs/content/reference/dynamic-configuration/traefik.io_*.yaml"}, examples: []string{"integration/fixtures/k8s/*.yml"}},
 	{module: "sigs.k8s.io/kwok", version: "v0.8.0", crds: []string{"kustomize/crd/bases/*.yaml"}, examples: []string{"kustomize/stage/*/*/*.yaml", "kustomize/metrics/*/*.yaml", "demo/*.yaml"}},
+	{module: "github.com/fluxcd/source-controller", version: "v1.7.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*.yaml"}},
 	{module: "github.com/fluxcd/kustomize-controller", version: "v1.6.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*.yaml", "config/testdata/*/*.yaml"}},
 	{module: "github.com/fluxcd/notification-controller", version: "v1.6.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*.yaml"}},
 	{module: "github.com/grafana/grafana-operator/v5", version: "v5.18.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*grafana[acdfl]*.yaml"}},

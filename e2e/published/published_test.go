@@ -52,6 +52,12 @@ func (p *project) use(t *testing.T, s *harness.Server) {
 			t.Errorf("explain %s: %s", name, out)
 		}
 	}
+	if p.examplesIn != "" {
+		if !*all {
+			return
+		}
+		root = harness.Module(t, p.examplesIn)
+	}
 	p.useExamples(t, s, root, groups)
 }
 

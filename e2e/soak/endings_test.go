@@ -18,6 +18,7 @@ import (
 
 // TestEndings brings servers to their ends in ways that cannot be helped, or while etcd is away.
 func TestEndings(t *testing.T) {
+	together(t)
 	ways := map[string]func(*testing.T){
 		"the disk fails":                diskFails,
 		"the database is damaged":       databaseIsDamaged,
@@ -25,9 +26,14 @@ func TestEndings(t *testing.T) {
 		"SIGTERM while etcd was killed": func(t *testing.T) { terminatesWithout(t, (*harness.Process).Kill) },
 		"SIGTERM while etcd is stalled": func(t *testing.T) { terminatesWithout(t, func(p *harness.Process) { p.Pause(t) }) },
 	}
-	for name, way := range ways {
-		t.Run(name, way)
-	}
+	t.Run("All", func(t *testing.T) {
+		for name, way := range ways {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel() // they wait most of the time
+				way(t)
+			})
+		}
+	})
 	mended(t, "Go stacks, hangs, and exit codes that meant nothing", "one line and exit code 1, 0 after SIGTERM; never a stack",
 		"%d ways: %s", len(ways), strings.Join(slices.Sorted(maps.Keys(ways)), ", "))
 }

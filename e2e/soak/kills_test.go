@@ -21,8 +21,11 @@ var often = []string{"--embedded-etcd-snapshot-count=100", "--etcd-compaction-in
 func TestKills(t *testing.T) {
 	s := harness.Start(t, often...)
 	writes := oracle.NewWrites("default")
-	kills := 0
-	rounds(t, 2, func(round int) {
+	kills, atLeast := 0, 2
+	if long() {
+		atLeast = 110 // with 200 kills
+	}
+	rounds(t, atLeast, func(round int) {
 		writes.During(t, s.Config, 20+rand.IntN(100), s.Kill)
 		kills++
 		for range round % 3 {
@@ -42,6 +45,7 @@ func TestKills(t *testing.T) {
 
 // TestPowerFailures is TestKills with a disk that forgets what was not synced.
 func TestPowerFailures(t *testing.T) {
+	together(t)
 	disk := harness.NewDisk(t)
 	s := harness.StartOn(t, disk, often...)
 	kubeconfig, err := os.ReadFile(s.Kubeconfig)
@@ -65,6 +69,7 @@ func TestPowerFailures(t *testing.T) {
 // TestInformers follows objects through kills, orderly stops, stalls and compactions. An informer
 // may not miss an event, nor invent one.
 func TestInformers(t *testing.T) {
+	together(t)
 	s := harness.Start(t, often...)
 	client := kubernetes.NewForConfigOrDie(s.Config)
 	f := oracle.Follow(t, client, client)

@@ -45,7 +45,7 @@ func TestLeaks(t *testing.T) {
 	cycle(0) // what is made once
 	goroutines, heap := size(t, s, goroutineCount, "/metrics"), size(t, s, heapBytes, heapProfile)
 	n := atOnce * rounds(t, 2, func(round int) { cycle(round + 1) })
-	highest := s.AnonymousBytes(t)
+	highest := s.AnonymousBytes()
 	var goroutinesAfter, heapAfter int
 	settled := eventually(t, 5*time.Minute, func() error {
 		goroutinesAfter, heapAfter = size(t, s, goroutineCount, "/metrics"), size(t, s, heapBytes, heapProfile)
@@ -59,7 +59,7 @@ func TestLeaks(t *testing.T) {
 	})
 	note(t, fmt.Sprintf("no goroutine stays; after at most 5 minutes there are at most %d KB more for each definition, and %d MB for the last changes", perDefinition>>10, lastChanges>>20),
 		"%d definitions came and went; %d goroutines before, %d after; %d MB in use before, %d after %v; %d MB of memory then, %d at the end of the writes",
-		n, goroutines, goroutinesAfter, heap>>20, heapAfter>>20, settled.Round(time.Second), s.AnonymousBytes(t)>>20, highest>>20)
+		n, goroutines, goroutinesAfter, heap>>20, heapAfter>>20, settled.Round(time.Second), s.AnonymousBytes()>>20, highest>>20)
 }
 
 // live is the life of a definition: it is created, has an object and a watch, and is deleted.

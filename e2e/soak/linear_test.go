@@ -29,6 +29,7 @@ import (
 func TestLinearizable(t *testing.T) {
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprintf("Replicas%d", replicas), func(t *testing.T) {
+			together(t)
 			etcd := strings.TrimPrefix(harness.StartEtcd(t), "http://")
 			r := &recorder{began: time.Now()}
 			var proxies []*proxy

@@ -20,6 +20,13 @@ var (
 // long reports whether there is time to come to numbers that mean something.
 func long() bool { return *each >= 30*time.Second }
 
+// together has tests that wait most of the time do so at once, unless there is time for each.
+func together(t *testing.T) {
+	if !long() {
+		t.Parallel()
+	}
+}
+
 // results are the rows of the report.
 var results struct {
 	sync.Mutex

@@ -24,9 +24,10 @@ import (
 // TestFirstStart kills servers in the first moments of their data directories, and takes the database
 // from them that etcd can make again from its log.
 func TestFirstStart(t *testing.T) {
+	together(t)
 	n := 3
 	if long() {
-		n = 50
+		n = 20
 	}
 	for range n {
 		s := harness.Prepare(t)
@@ -56,6 +57,7 @@ func TestFirstStart(t *testing.T) {
 
 // TestFullStore fills the embedded store, starts it again, reads, deletes and writes.
 func TestFullStore(t *testing.T) {
+	together(t)
 	s := harness.Start(t, "--embedded-etcd-quota-bytes=16777216", "--embedded-etcd-snapshot-count=200")
 	client := kubernetes.NewForConfigOrDie(s.Config)
 	maps := client.CoreV1().ConfigMaps("default")
@@ -114,7 +116,7 @@ func TestOverwrites(t *testing.T) {
 		n = 600
 	}
 	s := harness.Start(t)
-	before, highest := s.AnonymousBytes(t), follow(t, s)
+	before, highest := s.AnonymousBytes(), follow(t, s)
 	if written := overwrite(t.Context(), s.Config, "one", n, 1); written != int64(n)*large {
 		t.Errorf("%d bytes of %d were written", written, n*large)
 	}
@@ -126,6 +128,7 @@ func TestOverwrites(t *testing.T) {
 
 // TestEtcdAway has etcd be away, and looks what is answered meanwhile, and how soon all is well again.
 func TestEtcdAway(t *testing.T) {
+	together(t)
 	const limit = 3 * time.Second
 	away := *each
 	if long() {

@@ -101,6 +101,7 @@ func (n neighbour) Delete(ctx context.Context, name string, _ metav1.DeleteOptio
 // TestMixed has two servers and a third writer use one etcd, change the same objects in turn, and
 // servers be killed. Each sees what the others did.
 func TestMixed(t *testing.T) {
+	together(t)
 	etcd := harness.StartEtcd(t)
 	store, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}})
 	if err != nil {

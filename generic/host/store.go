@@ -70,7 +70,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 	if err != nil {
 		return nil, err
 	}
-	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload, ServerID: serverID})
+	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload, KMSv1: o.KMSv1, ServerID: serverID})
 	if err != nil {
 		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
 	}

@@ -108,6 +108,11 @@ func (m *Storage) forget(gone Gone) {
 		m.errors.Delete(l)
 		m.duration.Delete(l)
 	}
+	for _, l := range gone.removeFrom(m.lists.MetricVec) {
+		for _, v := range []*prometheus.CounterVec{m.fetched, m.evaluated, m.returned} {
+			v.Delete(l)
+		}
+	}
 	m.forgotten.Add(1)
 }
 

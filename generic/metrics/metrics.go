@@ -26,6 +26,8 @@ type Registry struct {
 	// Storage counts requests to etcd, Watches what watches send.
 	Storage *Storage
 	Watches *Watches
+	// Expressions is how long the rules of custom resources take.
+	Expressions *Expressions
 	// Impersonation counts users who act as others.
 	Impersonation *Impersonation
 	// Clients measures the clients of this process, Queues the work queues of its
@@ -92,6 +94,7 @@ func newRegistry(s scale) *Registry {
 	r.Admission = newAdmission(r.Registry, r.WebhookCertificates)
 	r.Storage = newStorage(r.Registry, s)
 	r.Watches = newWatches(r.Registry, s)
+	r.Expressions = newExpressions(r.Registry)
 	r.Impersonation = newImpersonation(r.Registry)
 	r.Clients = newClients(r.Registry)
 	r.Queues = newQueues(r.Registry)

@@ -12,6 +12,9 @@ type Storage struct {
 	requests, errors *prometheus.CounterVec
 	duration         *prometheus.HistogramVec
 	forgotten        atomic.Uint64 // times that series were
+	// Of lists: how many there were, and how many objects they read, tested and returned,
+	// which is the same here: caches ask for all, and select afterwards.
+	lists, fetched, evaluated, returned *prometheus.CounterVec
 }
 
 func newStorage(r prometheus.Registerer, s scale) *Storage {
@@ -25,8 +28,23 @@ func newStorage(r prometheus.Registerer, s scale) *Storage {
 			Help:    "Seconds that requests to etcd took, by operation and resource.",
 			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}}), labels),
 	}
-	r.MustRegister(m.requests, m.errors, m.duration)
+	list := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_storage_list_" + name, Help: help}, []string{"group", "resource"})
+	}
+	m.lists = list("total", "Lists that were read from storage, by resource.")
+	m.fetched = list("fetched_objects_total", "Objects that lists have read from storage, by resource.")
+	m.evaluated = list("evaluated_objects_total", "Objects that lists from storage have tested, by resource.")
+	m.returned = list("returned_objects_total", "Objects that lists from storage have returned, by resource.")
+	r.MustRegister(m.requests, m.errors, m.duration, m.lists, m.fetched, m.evaluated, m.returned)
 	return m
+}
+
+// Listed counts a list that storage has answered with so many objects.
+func (m *Storage) Listed(group, resource string, objects int) {
+	m.lists.WithLabelValues(group, resource).Inc()
+	for _, c := range []*prometheus.CounterVec{m.fetched, m.evaluated, m.returned} {
+		c.WithLabelValues(group, resource).Add(float64(objects))
+	}
 }
 
 // Operation counts one operation on one resource; its observers are made when they

@@ -35,6 +35,8 @@ type Etcd struct {
 	// EncryptionReload whether its changes are used while serving.
 	EncryptionConfig string
 	EncryptionReload bool
+	// KMSv1 allows it the deprecated version of KMS plugins; the gate of that name is its flag.
+	KMSv1 bool
 
 	CompactionInterval      time.Duration
 	HealthCheckTimeout      time.Duration

@@ -54,8 +54,8 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 				return validateDaemonSetSpec(o, d)
 			},
 			ValidateUpdate: func(_ context.Context, d, old *appsv1.DaemonSet) field.ErrorList {
-				errs := validateDaemonSetSpec(o, d)
-				return append(errs, check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+				errs := check.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))
+				return append(errs, validateDaemonSetSpec(o, d)...)
 			},
 			Warnings: func(_ context.Context, d, old *appsv1.DaemonSet) []string {
 				return workload.TemplateWarnings(d, old, &d.Spec.Template, templatePath())

@@ -49,6 +49,10 @@ func (v *checker) initContainers(list *field.Path) {
 	for i := range v.spec.InitContainers {
 		c, p := &v.spec.InitContainers[i], list.Index(i)
 		v.container(c, p, false)
+		v.restartRules(c, p)
+		if c.RestartPolicy != nil {
+			v.restartRuleList(c.RestartPolicyRules, p.Child("restartPolicyRules"))
+		}
 		if c.Name != "" || names.Has("") {
 			v.uniqueName(c.Name, names, p)
 		}
@@ -64,24 +68,16 @@ func (v *checker) initContainers(list *field.Path) {
 		} else {
 			v.plainInitContainer(c, p)
 		}
-		v.restartRules(c, p)
-		if c.RestartPolicy != nil {
-			v.restartRuleList(c.RestartPolicyRules, p.Child("restartPolicyRules"))
-		}
 	}
 }
 
 // plainInitContainer runs once and then is gone: nothing may watch it.
 func (v *checker) plainInitContainer(c *corev1.Container, path *field.Path) {
 	const msg = "may not be set for init containers without restartPolicy=Always"
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{{"lifecycle", c.Lifecycle != nil}, {"livenessProbe", c.LivenessProbe != nil}, {"readinessProbe", c.ReadinessProbe != nil}, {"startupProbe", c.StartupProbe != nil}} {
-		if f.set {
-			v.add(field.Forbidden(path.Child(f.name), msg))
-		}
-	}
+	v.absent(c.Lifecycle != nil, path.Child("lifecycle"), msg)
+	v.absent(c.LivenessProbe != nil, path.Child("livenessProbe"), msg)
+	v.absent(c.ReadinessProbe != nil, path.Child("readinessProbe"), msg)
+	v.absent(c.StartupProbe != nil, path.Child("startupProbe"), msg)
 }
 
 // restartRules validates what says when a container runs again by itself.

@@ -40,34 +40,29 @@ func PersistentVolumeSpec(s *corev1.PersistentVolumeSpec, spec *field.Path) fiel
 // itself: one of a CSI driver, with nothing that binds, keeps or places it.
 func InlineVolumeSpec(s *corev1.PersistentVolumeSpec, spec *field.Path) field.ErrorList {
 	v := &checker{}
-	for _, f := range []struct {
-		name string
-		set  bool
-		msg  string
-	}{
-		{"capacity", len(s.Capacity) > 0, ""},
-		{"claimRef", s.ClaimRef != nil, ""},
-		{"persistentVolumeReclaimPolicy", s.PersistentVolumeReclaimPolicy != "" && s.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimRetain,
-			"may only be Retain in the context of inline volumes"},
-		{"nodeAffinity", s.NodeAffinity != nil, ""},
-		{"storageClassName", s.StorageClassName != "", ""},
-		{"volumeMode", s.VolumeMode != nil && *s.VolumeMode != corev1.PersistentVolumeFilesystem,
-			"may not specify volumeMode other than Filesystem in the context of inline volumes"},
-	} {
-		if f.msg == "" {
-			f.msg = "may not be specified in the context of inline volumes"
-		}
-		if f.set {
-			v.add(field.Forbidden(spec.Child(f.name), f.msg))
-		}
-	}
+	const without = "may not be specified in the context of inline volumes"
+	v.absent(s.ClaimRef != nil, spec.Child("claimRef"), without)
+	v.absent(len(s.Capacity) > 0, spec.Child("capacity"), without)
 	if s.CSI == nil {
 		v.add(field.Required(spec.Child("csi"), "has to be specified in the context of inline volumes"))
 	}
 	v.volumeAccess(s.AccessModes, spec.Child("accessModes"))
+	v.absent(s.PersistentVolumeReclaimPolicy != "" && s.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimRetain,
+		spec.Child("persistentVolumeReclaimPolicy"), "may only be Retain in the context of inline volumes")
+	v.absent(s.NodeAffinity != nil, spec.Child("nodeAffinity"), without)
 	v.oneSource(v.persistentSources(s, spec), spec, "flexVolume")
 	v.volumeTogether(s, spec)
+	v.absent(s.StorageClassName != "", spec.Child("storageClassName"), without)
+	v.absent(s.VolumeMode != nil && *s.VolumeMode != corev1.PersistentVolumeFilesystem,
+		spec.Child("volumeMode"), "may not specify volumeMode other than Filesystem in the context of inline volumes")
 	return v.errs
+}
+
+// absent refuses what is set where it may not be.
+func (v *checker) absent(set bool, path *field.Path, msg string) {
+	if set {
+		v.add(field.Forbidden(path, msg))
+	}
 }
 
 func (v *checker) volumeAccess(modes []corev1.PersistentVolumeAccessMode, path *field.Path) {

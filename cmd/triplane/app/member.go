@@ -65,15 +65,19 @@ func Members(ctx context.Context, args []string, out io.Writer) error {
 func printMembers(members []embedded.Member, out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "NAME\tID\tPEER URL\tROLE") // Flush reports what failed
+	led := false
 	for _, m := range members {
 		role := "follower"
 		switch {
 		case m.Leader:
-			role = "leader"
+			role, led = "leader", true
 		case m.Learner:
 			role = "learner, which does not vote yet"
 		}
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", cmp.Or(m.Name, "-"), m.ID, m.URL, role)
+	}
+	if !led {
+		_, _ = fmt.Fprintln(table, "nobody leads: too few of them reach each other")
 	}
 	return table.Flush()
 }

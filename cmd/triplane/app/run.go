@@ -102,7 +102,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	undo.Add(selector.Close)
-	o.Etcd.Dial = selector.Etcd()
+	o.Etcd.Dial, o.Etcd.KMSv1 = selector.Etcd(), o.Compatibility.Enabled("KMSv1")
 	st, files, err := openStoreAndKeys(ctx, o)
 	if err != nil {
 		return nil, err

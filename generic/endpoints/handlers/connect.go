@@ -14,12 +14,17 @@ import (
 	"triplane/generic/request"
 )
 
-// Connect serves subresources that take over the connection.
+// Connect serves subresources that take over the connection. What goes through it cannot be
+// tried without effect, so a dry run is refused.
 func Connect(scope *RequestScope, r rest.Connecter) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		ctx, namespace, name, err := scope.target(req)
 		if err != nil {
 			scope.fail(w, req, err)
+			return
+		}
+		if req.URL.Query().Has("dryRun") {
+			scope.fail(w, req, apierrors.NewBadRequest("dryRun is not supported"))
 			return
 		}
 		opts, subpath, key := r.NewConnectOptions()

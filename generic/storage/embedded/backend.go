@@ -23,6 +23,7 @@ import (
 type Backend struct {
 	*etcd.Store
 	server   *etcdserver.EtcdServer
+	members  *agreement
 	revision *seen
 	gate     *gate
 	space    *space
@@ -37,10 +38,11 @@ var _ storage.Backend = (*Backend)(nil)
 func newBackend(s *Server, space *space, leases etcd.LeaseOptions) *Backend {
 	revision := &seen{}
 	revision.observe(current(s.etcd))
-	kv := directKV{server: s.etcd, revision: revision, gate: s.gate, space: space}
+	kv := directKV{server: s.etcd, members: s.members, revision: revision, gate: s.gate, space: space}
 	return &Backend{
 		Store:     etcd.NewStore(kv, etcd.StoreOptions{Serializable: !s.clustered, Leases: leases}),
 		server:    s.etcd,
+		members:   s.members,
 		revision:  revision,
 		gate:      s.gate,
 		space:     space,
@@ -64,7 +66,7 @@ func (b *Backend) RunCompactor(ctx context.Context, interval time.Duration) {
 // write, too, and in a cluster when the members have agreed.)
 func (b *Backend) Revision(ctx context.Context) (int64, error) {
 	if b.clustered {
-		if err := agree(ctx, b.server); err != nil {
+		if err := b.members.agree(ctx); err != nil {
 			return 0, err
 		}
 	} else if !b.shared.Load() {
@@ -108,6 +110,7 @@ func (b *Backend) DatabaseSize(context.Context) (int64, error) {
 // storage, and notes the revisions that the answers report.
 type directKV struct {
 	server   *etcdserver.EtcdServer
+	members  *agreement
 	revision *seen
 	gate     *gate
 	space    *space
@@ -115,7 +118,7 @@ type directKV struct {
 
 func (d directKV) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	if !r.Serializable { // agreed outside the gate, which has to close while members do not answer
-		if err := agree(ctx, d.server); err != nil {
+		if err := d.members.agree(ctx); err != nil {
 			return nil, err
 		}
 		r.Serializable = true
@@ -136,7 +139,7 @@ func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, e
 	if err := d.space.admit(r); err != nil {
 		return nil, err
 	}
-	resp, err := proposed(ctx, d.server, func() (*pb.TxnResponse, error) { return d.server.Txn(ctx, r) })
+	resp, err := proposed(ctx, d.members, func() (*pb.TxnResponse, error) { return d.server.Txn(ctx, r) })
 	if err != nil {
 		return nil, err
 	}
@@ -145,11 +148,11 @@ func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, e
 }
 
 func (d directKV) Compact(ctx context.Context, r *pb.CompactionRequest) (*pb.CompactionResponse, error) {
-	return proposed(ctx, d.server, func() (*pb.CompactionResponse, error) { return d.server.Compact(ctx, r) })
+	return proposed(ctx, d.members, func() (*pb.CompactionResponse, error) { return d.server.Compact(ctx, r) })
 }
 
 func (d directKV) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
-	return proposed(ctx, d.server, func() (*pb.LeaseGrantResponse, error) { return d.server.LeaseGrant(ctx, r) })
+	return proposed(ctx, d.members, func() (*pb.LeaseGrantResponse, error) { return d.server.LeaseGrant(ctx, r) })
 }
 
 // translate names the errors that a server returns to callers in its own

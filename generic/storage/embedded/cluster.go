@@ -16,6 +16,8 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/datadir"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"k8s.io/klog/v2"
+
+	"triplane/generic/storage"
 )
 
 const (
@@ -125,9 +127,13 @@ func (s *Server) published(ctx context.Context) error {
 // caughtUp returns when this member has what the others have acknowledged.
 func (s *Server) caughtUp(ctx context.Context) error {
 	for {
-		err := agree(ctx, s.etcd)
-		if err == nil || ctx.Err() != nil || s.Err() != nil {
+		err := s.members.agree(ctx)
+		if !errors.Is(err, storage.ErrUnavailable) || ctx.Err() != nil || s.Err() != nil {
 			return err
+		}
+		select {
+		case <-time.After(promoteEvery):
+		case <-s.done:
 		}
 	}
 }

@@ -65,8 +65,10 @@ var expected = map[string]bool{
 	"failed to publish local member to cluster through raft": true,
 
 	// What follows repeats what "peer became inactive" says of a member that is away, every few seconds.
-	"prober detected unhealthy status":                       true,
-	"waiting for ReadIndex response took too long, retrying": true,
+	"prober detected unhealthy status":                                               true,
+	"waiting for ReadIndex response took too long, retrying":                         true,
+	"timed out waiting for read index response (local node might have slow network)": true,
+	"leadership transfer failed":                                                     true,
 	"ignored out-of-date read index response; local node read indexes queueing up and waiting to be in sync with leader": true,
 	"failed to reach the peer URL":                              true,
 	"failed to get version":                                     true,

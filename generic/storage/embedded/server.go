@@ -35,6 +35,7 @@ type Server struct {
 	peers   *peers       // nil unless there may be other members
 	failure *failure
 	remarks *remarks
+	members *agreement
 	// clustered is whether there may be other members.
 	clustered bool
 	done      chan struct{}
@@ -61,6 +62,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.etcd.Start()
+	s.members = &agreement{server: s.etcd}
 	if s.clustered {
 		s.peers.serve(s.etcd)
 	}
