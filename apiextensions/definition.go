@@ -13,6 +13,7 @@ import (
 	"triplane/apiextensions/conversion"
 	structural "triplane/apiextensions/schema"
 	"triplane/apiextensions/schema/cel"
+	"triplane/generic/metrics"
 )
 
 // definition is what a CRD means for its objects: its versions, compiled one by
@@ -25,6 +26,8 @@ type definition struct {
 	// types is the type converter of all versions, for managed fields, made on
 	// first use.
 	types func() (managedfields.TypeConverter, error)
+	// expressions counts what the rules do; nil counts nothing.
+	expressions *metrics.Expressions
 }
 
 // crVersion is one version of a definition.
@@ -90,7 +93,7 @@ func (v *crVersion) compile() (*compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
 	}
-	c := &compiled{schema: s, validator: validator, rules: cel.NewValidator(s)}
+	c := &compiled{schema: s, validator: validator, rules: cel.NewValidator(s, v.definition.expressions)}
 	if status, ok := props.Properties["status"]; ok && v.hasStatus() {
 		if c.status, err = structural.NewValidator(&status); err != nil {
 			return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)

@@ -172,8 +172,9 @@ func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source
 		catalogue:  c,
 		discovery:  config.Discovery,
 		options:    config.RESTOptionsGetter,
-		shared:     &shared{endpoints: generic.Endpoints(), types: newTypeConverters(m)},
+		shared:     &shared{expressions: config.Metrics.Expressions, endpoints: generic.Endpoints(), types: newTypeConverters(m)},
 		converters: &converterFactory{resolver: resolver, certificates: config.Metrics.WebhookCertificates},
+		metrics:    config.Metrics,
 		draining:   map[schema.GroupResource]*serving{},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/endpoints"
+	"triplane/generic/metrics"
 	"triplane/generic/registry"
 	"triplane/generic/request"
 )
@@ -40,6 +41,8 @@ type serving struct {
 
 // shared is what the handlers of all custom resources share.
 type shared struct {
+	// expressions counts what rules do.
+	expressions *metrics.Expressions
 	endpoints endpoints.Shared
 	types     *typeConverters
 }

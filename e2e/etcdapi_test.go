@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,6 +67,44 @@ func TestEtcdClientAPI(t *testing.T) {
 	}
 	if err := s.Terminate(t); err != nil {
 		t.Errorf("a stop with a client: %v", err)
+	}
+}
+
+// TestEtcdctl runs etcdctl against the embedded store, with the arguments that the server prints.
+func TestEtcdctl(t *testing.T) {
+	etcdctl := harness.Tool(t, "go.etcd.io/etcd/etcdctl/v3")
+	s := harness.Start(t, fmt.Sprintf("--embedded-etcd-listen=https://127.0.0.1:%d", harness.FreePort(t)))
+	var reach []string
+	eventually(t, func() error {
+		_, rest, is := strings.Cut(s.Output(), "  etcd        ")
+		if line, _, whole := strings.Cut(rest, "\n"); is && whole {
+			reach = strings.Fields(line)
+			return nil
+		}
+		return fmt.Errorf("it does not say how:\n%s", s.Output())
+	})
+	saved := filepath.Join(t.TempDir(), "snapshot.db")
+	for _, c := range []struct{ args, want string }{
+		{"endpoint health", "is healthy"},
+		{"endpoint status -w json", `"dbSize":`},
+		{"member list", "started, triplane,"},
+		{"get /registry/namespaces/ --prefix --keys-only", "/registry/namespaces/kube-system"},
+		{"put /elsewhere x", "OK"},
+		{"txn --interactive=false", ""},
+		{"lease grant 60", "granted with TTL(60s)"},
+		{"compact 1", "compacted revision 1"},
+		{"defrag", "Finished defragmenting"},
+		{"alarm list", ""},
+		{"snapshot save " + saved, "Snapshot saved at"},
+	} {
+		cmd := exec.CommandContext(t.Context(), etcdctl, append(reach, strings.Fields(c.args)...)...)
+		cmd.Stdin = strings.NewReader("\n\n\n")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("etcdctl %s: %v, want %q:\n%s", c.args, err, c.want, out)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, "snapshot", "status", saved).CombinedOutput(); err != nil {
+		t.Errorf("its snapshot: %v\n%s", err, out)
 	}
 }
 

@@ -28,6 +28,28 @@ func transfer(t *testing.T, s *harness.Server, args ...string) (out, progress st
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
+// transferStopped exports and imports the objects of a data directory that no server uses.
+func transferStopped(t *testing.T, s *harness.Server, want []string) {
+	t.Helper()
+	if err := s.Terminate(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := exported(t, s); !slices.Equal(got, want) {
+		t.Errorf("of the stopped server:\n%s\nwant:\n%s", strings.Join(got, "\n---\n"), strings.Join(want, "\n---\n"))
+	}
+	file := filepath.Join(t.TempDir(), "one.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: imported, namespace: default}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, progress, code := transfer(t, s, "import", file); code != 0 {
+		t.Errorf("exit code %d: %s", code, progress)
+	}
+	s.Restart(t)
+	if _, err := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default").Get(t.Context(), "imported", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTransfer moves what one server has to another one, exports it again there, and compares.
 func TestTransfer(t *testing.T) {
 	from := harness.Start(t)
@@ -59,6 +81,7 @@ func TestTransfer(t *testing.T) {
 	if again := exported(t, to); !slices.Equal(after, again) {
 		t.Error("the second import changed something")
 	}
+	transferStopped(t, to, after)
 }
 
 // populate makes objects of many kinds, with owners, statuses, addresses and definitions.

@@ -1,11 +1,13 @@
 package openapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
 	"strconv"
 
+	"triplane/generic/openapi"
 	"triplane/generic/wire"
 )
 
@@ -24,11 +26,13 @@ type member struct{ key, value []byte }
 type node []member
 
 // read returns the members of an object, none of what is no object.
-func read(object []byte) node {
+func read(object []byte) node { return appendMembers(nil, object) }
+
+// appendMembers appends the members of an object.
+func appendMembers(n node, object []byte) node {
 	if len(object) == 0 || object[0] != '{' {
-		return nil
+		return n
 	}
-	n := make(node, 0, 8)
 	for i := wire.NextJSON(object, 1); i < len(object); {
 		key, value, end, ok := wire.JSONMember(object, i)
 		if !ok {
@@ -73,6 +77,15 @@ func (o *object) member(name string, value []byte) {
 	o.raw(member{[]byte(name), value})
 }
 
+// members appends an object of members.
+func (o *object) members(all []openapi.Member) {
+	inner := begin(o.dst)
+	for i := range all {
+		inner.member(all[i].Name, all[i].JSON)
+	}
+	o.dst = inner.end()
+}
+
 func (o *object) raw(m member) {
 	o.key(m.key)
 	o.dst = append(o.dst, m.value...)
@@ -107,7 +120,18 @@ func appendText(dst []byte, s string) []byte { return strconv.AppendQuote(dst, s
 type publisher struct {
 	refs string // what stands before the name of a model
 	v2   bool
+	// open are the members of the schemas that are being written, one inside the other.
+	open node
 }
+
+// enter reads an object's members, which are good until leave is called with start.
+func (p *publisher) enter(object []byte) (n node, start int) {
+	start = len(p.open)
+	p.open = appendMembers(p.open, object)
+	return p.open[start:len(p.open):len(p.open)], start
+}
+
+func (p *publisher) leave(start int) { p.open = p.open[:start] }
 
 // meta says which fields of every object a schema has.
 type meta struct{ apiVersion, kind string }
@@ -119,7 +143,9 @@ var (
 
 // root appends the schema of a resource's objects, without its end: more members may follow.
 func (p *publisher) root(dst, schema []byte) object {
-	return p.fields(dst, read(schema), ofObjects, false)
+	n, start := p.enter(schema)
+	defer p.leave(start)
+	return p.fields(dst, n, ofObjects, false)
 }
 
 // append appends a schema, or true or false.
@@ -127,7 +153,8 @@ func (p *publisher) append(dst, schema []byte) []byte {
 	if len(schema) == 0 || schema[0] != '{' {
 		return append(dst, schema...)
 	}
-	n := read(schema)
+	n, start := p.enter(schema)
+	defer p.leave(start)
 	var m *meta
 	if p.embeds(n) {
 		m = ofEmbedded
@@ -244,7 +271,8 @@ func first(list []byte) node {
 }
 
 func (p *publisher) properties(o *object, n node, m *meta) {
-	given := read(n.get("properties"))
+	given, start := p.enter(n.get("properties"))
+	defer p.leave(start)
 	if len(given) == 0 && m == nil {
 		return
 	}
@@ -272,8 +300,8 @@ func (p *publisher) properties(o *object, n node, m *meta) {
 // required appends which fields are. In v2 those are not that may be null.
 func (p *publisher) required(o *object, n node) {
 	var optional node
-	if p.v2 {
-		optional = read(n.get("properties"))
+	if all := n.get("properties"); p.v2 && bytes.Contains(all, []byte(`"nullable"`)) {
+		optional = read(all)
 	}
 	more := []string{"kind", "apiVersion"}
 	if !p.embeds(n) {

@@ -79,41 +79,48 @@ func (s *Source) each(f func(*resource)) error {
 // V3 renders the document at /openapi/v3/apis/GROUP/VERSION.
 func (s *Source) V3() (json.Marshaler, error) {
 	d := &document{publisher: publisher{refs: refsV3}, queries: map[string][]byte{}}
-	paths, models := begin(nil), begin(nil)
+	var paths, models []openapi.Member
 	scale := false
 	err := s.each(func(r *resource) {
-		for _, m := range d.models(r) {
-			models.member(m.Name, m.JSON)
-		}
-		for _, p := range d.paths(r) {
-			paths.member(p.Name, p.JSON)
-		}
+		models, paths = append(models, d.models(r)...), append(paths, d.paths(r)...)
 		scale = scale || r.version.Subresources != nil && r.version.Subresources.Scale != nil
 	})
-	if err == nil {
-		err = s.addModels(&models, scale)
-	}
 	if err != nil {
 		return nil, err
 	}
-	o := begin(make([]byte, 0, len(paths.dst)+len(models.dst)+1024))
+	machinery, err := s.machinery(scale)
+	if err != nil {
+		return nil, err
+	}
+	models = append(models, machinery...)
+	o := begin(make([]byte, 0, size(paths)+size(models)+1024))
 	o.text("openapi", "3.0.0")
 	o.member("info", []byte(`{"title":"Kubernetes CRD Swagger","version":"v0.1.0"}`))
-	o.member("paths", paths.end())
+	o.key([]byte("paths"))
+	o.members(paths)
 	o.key([]byte("components"))
 	components := begin(o.dst)
-	components.member("schemas", models.end())
+	components.key([]byte("schemas"))
+	components.members(models)
 	o.dst = components.end()
 	return json.RawMessage(o.end()), nil
 }
 
+// size is how many bytes members take in an object.
+func size(members []openapi.Member) (n int) {
+	for i := range members {
+		n += len(members[i].Name) + len(members[i].JSON) + len(`"":,`)
+	}
+	return n
+}
+
 const refsV3, refsV2 = "#/components/schemas/", "#/definitions/"
 
-// addModels adds the machinery's models that the resources of v3 refer to.
-func (s *Source) addModels(into *object, scale bool) error {
+// machinery returns the machinery's models that the resources of v3 refer to.
+func (s *Source) machinery(scale bool) ([]openapi.Member, error) {
 	m, err := s.models.Models()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	names := []string{metaPackage + "ObjectMeta", metaPackage + "ListMeta", metaPackage + "DeleteOptions", metaPackage + "Status", metaPackage + "Patch"}
 	if scale {
@@ -121,8 +128,9 @@ func (s *Source) addModels(into *object, scale bool) error {
 	}
 	definitions, err := m.Definitions(m.Closure(names...), func(name string) spec.Ref { return spec.MustCreateRef(refsV3 + name) })
 	if err != nil {
-		return err
+		return nil, err
 	}
+	out := make([]openapi.Member, 0, len(definitions))
 	for _, name := range slices.Sorted(maps.Keys(definitions)) {
 		s := definitions[name].Schema
 		wrapRefs(&s)
@@ -136,11 +144,11 @@ func (s *Source) addModels(into *object, scale bool) error {
 		}
 		b, err := s.MarshalJSON()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		into.member(name, b)
+		out = append(out, openapi.Member{Name: name, JSON: b})
 	}
-	return nil
+	return out, nil
 }
 
 func extendKind(s *spec.Schema, kind string, gvs ...schema.GroupVersion) {

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,8 @@ import (
 // synced, and nothing else. It is less than any file system keeps.
 //
 // The kernel asks it about each fsync and fdatasync of the process (seccomp's notifications, which
-// take no privileges). Nothing is really synced.
+// take no privileges), about the room that there is, and about each file that may be made and each block
+// that may be needed. Nothing is really synced.
 type Disk struct {
 	shadow string // has the synced content of files
 
@@ -31,7 +33,20 @@ type Disk struct {
 	err   error
 	// broken is what syncs fail with; 0 where they do not.
 	broken unix.Errno
+	room   Room
 }
+
+// Room is how much a disk has.
+type Room int
+
+const (
+	// Plenty is as much as there really is.
+	Plenty Room = iota
+	// Scarce is none for those who ask before they write.
+	Scarce
+	// None is that no file is made, and none gets more blocks, though there seemed to be room.
+	None
+)
 
 // node is a file or a directory as it is on the disk.
 type node struct {
@@ -142,14 +157,92 @@ func (d *Disk) serve(listener int) {
 		if err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&asked)); err != nil {
 			continue // a thread was killed
 		}
-		reply := answer{id: asked.id}
+		reply := d.answer(&asked)
+		_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&reply)) // or it was killed meanwhile
+	}
+}
+
+func (d *Disk) answer(asked *notification) answer {
+	reply := answer{id: asked.id}
+	switch asked.nr {
+	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
 		if broken := d.brokenBy(); broken != 0 {
 			reply.err = -int32(broken)
 		} else if err := d.sync(fmt.Sprintf("/proc/%d/fd/%d", asked.pid, asked.args[0])); err != nil {
 			reply.err = -int32(unix.EIO)
 		}
-		_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&reply)) // or it was killed meanwhile
+	case unix.SYS_STATFS:
+		if d.hasRoom() != Scarce || sayFull(asked) != nil {
+			reply.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}
+	default:
+		reply.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		if d.hasRoom() == None && asked.takesSpace() {
+			reply.flags, reply.err = 0, -int32(unix.ENOSPC)
+		}
 	}
+	return reply
+}
+
+// takesSpace reports whether a call makes a file or needs blocks that the file does not have.
+// What cannot be found out because the process was killed takes none.
+func (n *notification) takesSpace() bool {
+	if n.nr == unix.SYS_OPENAT {
+		_, err := os.Lstat(n.path())
+		return errors.Is(err, os.ErrNotExist)
+	}
+	f, err := os.Open(fmt.Sprintf("/proc/%d/fd/%d", n.pid, n.args[0]))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()               // it is read only
+	size, at := int64(n.args[2]), int64(n.args[3]) // pwrite's
+	if n.nr == unix.SYS_FALLOCATE {
+		size, at = at, size
+	}
+	hole, err := unix.Seek(int(f.Fd()), at, unix.SEEK_HOLE)
+	return errors.Is(err, unix.ENXIO) || err == nil && hole < at+size
+}
+
+// path is that of the file that openat opens.
+func (n *notification) path() string {
+	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", n.pid))
+	if err != nil {
+		return "/"
+	}
+	defer func() { _ = memory.Close() }() // it is read only
+	name := make([]byte, unix.PathMax)
+	read, _ := memory.ReadAt(name, int64(n.args[1])) // less, where its page is the last one
+	name, _, _ = bytes.Cut(name[:read], []byte{0})
+	if filepath.IsAbs(string(name)) {
+		return string(name)
+	}
+	return fmt.Sprintf("/proc/%d/cwd/%s", n.pid, name)
+}
+
+// sayFull writes the answer of statfs about a full disk to the process.
+func sayFull(asked *notification) error {
+	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", asked.pid), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	full := unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20}
+	content := unsafe.Slice((*byte)(unsafe.Pointer(&full)), unsafe.Sizeof(full))
+	_, err = memory.WriteAt(content, int64(asked.args[1]))
+	return errors.Join(err, memory.Close())
+}
+
+// Leave has the disk have room from now on.
+func (d *Disk) Leave(room Room) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.room = room
+}
+
+func (d *Disk) hasRoom() Room {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.room
 }
 
 // Break has all syncs fail from now on; 0 mends the disk.

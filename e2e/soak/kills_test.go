@@ -1,7 +1,9 @@
 package soak
 
 import (
+	"bytes"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 
@@ -19,8 +21,11 @@ var often = []string{"--embedded-etcd-snapshot-count=100", "--etcd-compaction-in
 func TestKills(t *testing.T) {
 	s := harness.Start(t, often...)
 	writes := oracle.NewWrites("default")
-	kills := 0
-	rounds(t, 2, func(round int) {
+	kills, atLeast := 0, 2
+	if long() {
+		atLeast = 110 // with 200 kills
+	}
+	rounds(t, atLeast, func(round int) {
 		writes.During(t, s.Config, 20+rand.IntN(100), s.Kill)
 		kills++
 		for range round % 3 {
@@ -32,26 +37,39 @@ func TestKills(t *testing.T) {
 		s.Restart(t)
 		writes.Check(t, s.Config)
 	})
-	note(t, "%d kills, %d acknowledged writes", kills, writes.Acknowledged())
+	if long() && kills < 200 {
+		t.Errorf("%d kills are too few to mean something", kills)
+	}
+	note(t, "no acknowledged write is lost, over 200 kills at least in a long run", "%d kills, %d acknowledged writes", kills, writes.Acknowledged())
 }
 
 // TestPowerFailures is TestKills with a disk that forgets what was not synced.
 func TestPowerFailures(t *testing.T) {
+	together(t)
 	disk := harness.NewDisk(t)
 	s := harness.StartOn(t, disk, often...)
+	kubeconfig, err := os.ReadFile(s.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
 	writes := oracle.NewWrites("default")
 	n := rounds(t, 2, func(int) {
 		writes.During(t, s.Config, 20+rand.IntN(300), s.Kill)
 		disk.FailPower(t, s.DataDir)
 		s.Restart(t)
 		writes.Check(t, s.Config)
+		if now, err := os.ReadFile(s.Kubeconfig); err != nil || !bytes.Equal(now, kubeconfig) {
+			t.Errorf("the kubeconfig is another one, or gone: %v", err)
+		}
 	})
-	note(t, "%d power failures, %d acknowledged writes, %d syncs", n, writes.Acknowledged(), disk.Syncs())
+	mended(t, "keys, certificates and the kubeconfig were written without fsync", "all are there after each power failure", "they were there after %d power failures", n)
+	note(t, "no acknowledged write is lost", "%d power failures, %d acknowledged writes, %d syncs", n, writes.Acknowledged(), disk.Syncs())
 }
 
 // TestInformers follows objects through kills, orderly stops, stalls and compactions. An informer
 // may not miss an event, nor invent one.
 func TestInformers(t *testing.T) {
+	together(t)
 	s := harness.Start(t, often...)
 	client := kubernetes.NewForConfigOrDie(s.Config)
 	f := oracle.Follow(t, client, client)
@@ -74,5 +92,5 @@ func TestInformers(t *testing.T) {
 	})
 	f.More(t, 50)
 	f.End(t)
-	note(t, "%d kills, stalls and stops; %d added, %d updated, %d deleted", n, f.Adds, f.Updates, f.Deletes)
+	note(t, "no event is missed or invented", "%d kills, stalls and stops; %d added, %d updated, %d deleted", n, f.Adds, f.Updates, f.Deletes)
 }

@@ -43,6 +43,9 @@ func withRequestInfo(o RequestInfoOptions) filter {
 // SnapshotPath is where a server hands out snapshots of its embedded store.
 const SnapshotPath = "/etcd/snapshot"
 
+// MembersPath is where a server has the members of the cluster of its embedded store.
+const MembersPath = "/etcd/members"
+
 // LongRunning reports whether a request has no deadline and is not waited for at
 // shutdown: watches, proxies, connections to containers, profiles, and snapshots
 // of the store.

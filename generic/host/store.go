@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"triplane/generic/flowcontrol"
 	"triplane/generic/options"
+	"triplane/generic/pki"
 	"triplane/generic/server"
 	"triplane/generic/storage"
 	"triplane/generic/storage/cache"
@@ -40,6 +42,8 @@ type Store struct {
 	peer string
 	// snapshots are those of the embedded etcd; nil without one.
 	snapshots *snapshots
+	// members are those of its cluster.
+	members *members
 }
 
 // cluster is an open etcd and the hub of its resources.
@@ -66,7 +70,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 	if err != nil {
 		return nil, err
 	}
-	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload, ServerID: serverID})
+	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload, KMSv1: o.KMSv1, ServerID: serverID})
 	if err != nil {
 		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
 	}
@@ -75,12 +79,13 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		backend := memory.New()
 		s.cluster = &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}
 	case o.Embedded():
-		server, err := embedded.Start(ctx, o.EmbeddedConfig(filepath.Join(dataDir, "etcd")))
+		server, err := startEmbedded(ctx, o, dataDir)
 		if err != nil {
 			return nil, err
 		}
 		s.failed, s.why, s.collectors = server.Done(), server.Err, append(s.collectors, server.Collectors()...)
 		s.snapshots = &snapshots{server: server, dir: o.SnapshotDir, interval: o.SnapshotInterval, keep: o.SnapshotRetention}
+		s.members = &members{server: server, keys: filepath.Join(dataDir, "pki")}
 		if o.SnapshotDir == "" {
 			s.snapshots.dir = filepath.Join(dataDir, "snapshots")
 		}
@@ -104,6 +109,35 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		}
 	}
 	return s, nil
+}
+
+// startEmbedded starts the embedded etcd below the data directory, with what other members know it by
+// where there may be any.
+func startEmbedded(ctx context.Context, o *options.Etcd, dataDir string) (*embedded.Server, error) {
+	config, err := o.EmbeddedConfig(filepath.Join(dataDir, "etcd"))
+	if err != nil {
+		return nil, err
+	}
+	if peer := config.Peer; peer != nil {
+		files, err := pki.EnsurePeer(filepath.Join(dataDir, "pki", "etcd"), hosts(peer.URL.Hostname()))
+		if err != nil {
+			return nil, err
+		}
+		peer.CertFile, peer.KeyFile, peer.CAFile = files.Cert, files.Key, files.CACert
+	}
+	return embedded.Start(ctx, config)
+}
+
+// hosts has a certificate name hosts, each a name or an address.
+func hosts(names ...string) (c pki.Config) {
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			c.IPs = append(c.IPs, ip)
+		} else {
+			c.Names = append(c.Names, name)
+		}
+	}
+	return c
 }
 
 func dial(ctx context.Context, o *options.Etcd, servers []string, calls *grpcmetrics.ClientMetrics) (*cluster, error) {
@@ -203,6 +237,7 @@ func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Object
 			return nil, err
 		}
 	}
+	c.Metrics.FollowResources(s.providers.Metrics().PerResource())
 	return caches, c.Metrics.Register(&storageMetrics{
 		objects: caches, clusters: s.clusters(), countsHold: o.CountPollPeriod, sizesHold: o.SizePollInterval,
 	})

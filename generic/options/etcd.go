@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"triplane/generic/storage"
 	"triplane/generic/storage/embedded"
 	"triplane/generic/storage/etcd"
+	"triplane/generic/wire"
 )
 
 // Etcd is where objects are kept.
@@ -32,6 +35,8 @@ type Etcd struct {
 	// EncryptionReload whether its changes are used while serving.
 	EncryptionConfig string
 	EncryptionReload bool
+	// KMSv1 allows it the deprecated version of KMS plugins; the gate of that name is its flag.
+	KMSv1 bool
 
 	CompactionInterval      time.Duration
 	HealthCheckTimeout      time.Duration
@@ -43,7 +48,7 @@ type Etcd struct {
 	// WatchCache lets lists of any version (resourceVersion=0) be whole, whatever limit they
 	// have; what else depends on it at kube-apiserver is always on.
 	WatchCache bool
-	// MediaType is how built-in kinds are stored, application/json or protobuf's.
+	// MediaType is how built-in kinds are stored, one of storedForms.
 	MediaType string
 	// CountPollPeriod and SizePollInterval are how long /metrics shows the same count of
 	// objects that are in no cache, and the same sizes of databases; 0 shows none.
@@ -58,6 +63,8 @@ type Etcd struct {
 	// EmbeddedListen is where the embedded etcd serves its client API: https:// and a loopback
 	// address, or unix:// and a path; "" is nowhere.
 	EmbeddedListen string
+	// Member is the embedded etcd as one of several.
+	Member Member
 	// SnapshotInterval is how often a snapshot of the embedded etcd is made, 0 never;
 	// SnapshotRetention how many are kept, and SnapshotDir where: "" is below the data directory.
 	SnapshotInterval  time.Duration
@@ -71,11 +78,14 @@ type Etcd struct {
 // defaultCheckTimeout bounds health checks where no other time is given.
 const defaultCheckTimeout = 2 * time.Second
 
-// Media types of storage.
-const (
-	mediaProtobuf = "application/vnd.kubernetes.protobuf"
-	mediaJSON     = "application/json"
-)
+const mediaProtobuf = "application/vnd.kubernetes.protobuf"
+
+// storedForms are the media types of storage.
+var storedForms = map[string]wire.StoredForm{
+	mediaProtobuf:      wire.StoredProtobuf,
+	"application/json": wire.StoredJSON,
+	"application/yaml": wire.StoredYAML,
+}
 
 const (
 	// minQuota is somewhat more than an empty store takes.
@@ -124,8 +134,8 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"Use changes of --encryption-provider-config while serving. There is one health check for all KMS plugins then.")
 	fs.BoolVar(&o.WatchCache, "watch-cache", o.WatchCache,
 		"Answer lists of resourceVersion=0 whole, whatever limit they have. If false they have pages, which are consistent. Reads are from caches either way, and as fresh as they ask for.")
-	fs.Var(&oneOf{allowed: []string{mediaProtobuf, mediaJSON}, text: &o.MediaType}, "storage-media-type",
-		"How built-in kinds are stored from now on: application/vnd.kubernetes.protobuf or application/json. What is stored otherwise is read, and written anew when it changes.")
+	fs.Var(&oneOf{allowed: slices.Sorted(maps.Keys(storedForms)), text: &o.MediaType}, "storage-media-type",
+		"How built-in kinds are stored from now on: application/vnd.kubernetes.protobuf, application/json or application/yaml. Custom resources, their definitions and APIServices are JSON. What is stored otherwise is read, and written anew when it changes.")
 	fs.DurationVar(&o.CompactionInterval, "etcd-compaction-interval", o.CompactionInterval,
 		"How often old revisions are dropped; one to two intervals of history are kept. 0 never drops any.")
 	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout, "How long etcd may take to answer for its health check. 0 is the default.")
@@ -149,6 +159,7 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.EmbeddedListen, "embedded-etcd-listen", o.EmbeddedListen,
 		"Where the embedded etcd serves etcd's client API, for etcdctl and its like: https://127.0.0.1:2379 (a loopback address, with client certificates from DATA/pki/etcd) "+
 			"or unix:///run/etcd.sock (for this user). Who has it reads and writes everything, past authorization and admission. If blank, it is not served.")
+	o.Member.addFlags(fs)
 	fs.DurationVar(&o.SnapshotInterval, "snapshot-interval", o.SnapshotInterval, "How often a snapshot of the embedded etcd is made. 0 makes none.")
 	fs.IntVar(&o.SnapshotRetention, "snapshot-retention", o.SnapshotRetention, "How many of the snapshots of --snapshot-interval are kept.")
 	fs.StringVar(&o.SnapshotDir, "snapshot-dir", o.SnapshotDir, "Where the snapshots of --snapshot-interval are kept. If blank, in the folder snapshots of --data-dir.")
@@ -201,9 +212,10 @@ func (o *Etcd) validateEmbedded() []error {
 	if _, _, err := o.ListenAddress(); err != nil {
 		errs = append(errs, fmt.Errorf("--embedded-etcd-listen: %w", err))
 	}
+	errs = append(errs, o.Member.validate()...)
 	defaults := NewEtcd()
 	if !o.Embedded() && (o.EmbeddedQuotaBytes != defaults.EmbeddedQuotaBytes || o.EmbeddedSnapshotCount != defaults.EmbeddedSnapshotCount ||
-		!o.EmbeddedAutoDefragmentation || o.EmbeddedListen != "" || o.SnapshotInterval > 0) {
+		!o.EmbeddedAutoDefragmentation || o.EmbeddedListen != "" || o.Member != Member{} || o.SnapshotInterval > 0) {
 		errs = append(errs, fmt.Errorf("--embedded-etcd-… and --snapshot-interval are of no use with --etcd-servers"))
 	}
 	return errs
@@ -224,12 +236,22 @@ func (o *Etcd) ListenAddress() (network, address string, err error) {
 	return "tcp", address, nil
 }
 
-// EmbeddedConfig is that of an embedded etcd in a directory.
-func (o *Etcd) EmbeddedConfig(dir string) embedded.Config {
-	return embedded.Config{
+// EmbeddedConfig is that of an embedded etcd in a directory. A Peer has no certificates yet.
+func (o *Etcd) EmbeddedConfig(dir string) (embedded.Config, error) {
+	member, err := o.Member.resolve()
+	if err != nil {
+		return embedded.Config{}, err
+	}
+	config := embedded.Config{
 		Dir: dir, Leases: o.Leases(), QuotaBytes: o.EmbeddedQuotaBytes, SnapshotCount: o.EmbeddedSnapshotCount,
 		KeepFragmented: !o.EmbeddedAutoDefragmentation,
 	}
+	if member != nil {
+		config.Peer = &embedded.Peer{
+			Name: member.name, Listen: member.listen, URL: *member.url, Initial: member.initial, Joining: o.Member.Joining, Wait: o.InitializationTimeout,
+		}
+	}
+	return config, nil
 }
 
 // Complete sets what was left open: a timeout of 0 is the default one.

@@ -108,6 +108,27 @@ func EnsureStore(dir string, cfg Config) (StoreFiles, error) {
 	return f, ca.ensure(f.ClientCert, f.ClientKey, client("triplane-etcd-client"))
 }
 
+// PeerFiles are the paths of what EnsurePeer keeps.
+type PeerFiles struct{ CACert, Cert, Key string }
+
+// EnsurePeer makes what is missing or due below dir for a member of an etcd cluster: an authority of
+// members, and a certificate of it with the names and addresses of cfg, as a server and as a client.
+func EnsurePeer(dir string, cfg Config) (PeerFiles, error) {
+	p := func(name string) string { return filepath.Join(dir, name) }
+	f := PeerFiles{p("peer-ca.crt"), p("peer.crt"), p("peer.key")}
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		return f, fmt.Errorf("key directory: %w", err)
+	}
+	ca, err := ensureAuthority(f.CACert, p("peer-ca.key"), "triplane-etcd-peer-ca")
+	if err != nil {
+		return f, err
+	}
+	template := serving(cfg)
+	template.Subject.CommonName = "triplane-etcd-peer"
+	template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
+	return f, ca.ensure(f.Cert, f.Key, template)
+}
+
 // EnsureServing makes a self-signed serving certificate and its key where neither
 // file exists, as for --cert-dir; files that are there stay as they are.
 func EnsureServing(certFile, keyFile string, cfg Config) error {

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	restclient "k8s.io/client-go/rest"
@@ -82,7 +84,7 @@ func (t *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error)
 		if resp != nil {
 			code = resp.StatusCode
 		}
-		t.metrics.Done(req.Method, req.URL.Host, code, time.Since(begun))
+		t.metrics.Done(req.Method, req.URL.Host, max(req.ContentLength, 0), code, time.Since(begun))
 	default: // the server did not begin
 	}
 	return resp, err
@@ -134,7 +136,7 @@ func (t *loopbackTransport) call(req *http.Request) (*http.Response, error) {
 		Proto:         "HTTP/2.0",
 		ProtoMajor:    2,
 		Header:        w.sent,
-		Body:          &pipeBody{PipeReader: pr, cancel: cancel},
+		Body:          &pipeBody{PipeReader: pr, cancel: cancel, done: t.received(req)},
 		ContentLength: -1,
 		Request:       req,
 	}, nil
@@ -187,14 +189,32 @@ func (w *pipeResponse) finish() {
 	w.body.CloseWithError(errors.New("the handler aborted the answer"))
 }
 
+// received returns what counts the bytes of an answer; those of watches are not counted.
+func (t *loopbackTransport) received(req *http.Request) func(bytes int64) {
+	if strings.Contains(req.URL.RawQuery, "watch=") {
+		return func(int64) {}
+	}
+	return func(bytes int64) { t.metrics.Received(req.Method, req.URL.Host, bytes) }
+}
+
 // pipeBody ends the handler's context when the client closes it, as closing a
 // connection does.
 type pipeBody struct {
 	*io.PipeReader
 	cancel context.CancelFunc
+	bytes  atomic.Int64
+	once   sync.Once
+	done   func(bytes int64)
+}
+
+func (b *pipeBody) Read(p []byte) (int, error) {
+	n, err := b.PipeReader.Read(p)
+	b.bytes.Add(int64(n))
+	return n, err
 }
 
 func (b *pipeBody) Close() error {
+	b.once.Do(func() { b.done(b.bytes.Load()) })
 	b.cancel()
 	return b.PipeReader.Close()
 }

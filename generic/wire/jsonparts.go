@@ -1,5 +1,7 @@
 package wire
 
+import "bytes"
+
 // Functions that find the parts of JSON in its bytes, without decoding it. They expect
 // valid JSON, and return something without a meaning, but within bounds, for other input.
 
@@ -35,12 +37,18 @@ func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\
 
 // skipString returns the end of the string that begins at i, 0 if it has none.
 func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
+	for i++; i < len(b); {
+		n := bytes.IndexByte(b[i:], '"') // most texts are long, and have no escapes
+		if n < 0 {
+			return 0
+		}
+		escapes := 0
+		for escapes < n && b[i+n-1-escapes] == '\\' {
+			escapes++
+		}
+		i += n + 1
+		if escapes%2 == 0 {
+			return i
 		}
 	}
 	return 0

@@ -59,7 +59,7 @@ func TestRules(t *testing.T) {
 			if errs := Check(t.Context(), field.NewPath("s"), s, everywhere); len(errs) > 0 {
 				t.Fatal(errs)
 			}
-			v := NewValidator(s)
+			v := NewValidator(s, nil)
 			for text, holds := range map[string]bool{c.good: true, c.bad: false} {
 				if errs := v.Validate(t.Context(), nil, decode(t, text), nil); (len(errs) == 0) != holds {
 					t.Errorf("%s: %v", text, errs)
@@ -76,7 +76,7 @@ func TestValuesWithoutForm(t *testing.T) {
 		{`"type":"string","format":"duration"`, `[]`, "invalid data, expected string, got []interface {}"},
 		{`"x-kubernetes-int-or-string":true`, `2.0`, "expected XIntOrString value to be either a string or integer"},
 	} {
-		v := NewValidator(ruled(t, c.typ, "self == self"))
+		v := NewValidator(ruled(t, c.typ, "self == self"), nil)
 		errs := v.Validate(t.Context(), nil, decode(t, c.value), nil)
 		if len(errs) != 1 || !strings.Contains(errs[0].Detail, c.want) {
 			t.Errorf("%s: %v", c.value, errs)
@@ -94,7 +94,7 @@ func decode(t testing.TB, text string) map[string]any {
 }
 
 func TestTransitions(t *testing.T) {
-	v := NewValidator(ruled(t, `"type":"integer"`, "self >= oldSelf"))
+	v := NewValidator(ruled(t, `"type":"integer"`, "self >= oldSelf"), nil)
 	for _, c := range []struct {
 		value, old string
 		holds      bool
@@ -107,7 +107,7 @@ func TestTransitions(t *testing.T) {
 		t.Errorf("a new object has nothing to change from: %v", errs)
 	}
 	// What was let in before the rule may stay, but not become as bad anew.
-	plain := NewValidator(ruled(t, `"type":"integer"`, "self > 3"))
+	plain := NewValidator(ruled(t, `"type":"integer"`, "self > 3"), nil)
 	if errs := plain.Validate(t.Context(), nil, decode(t, `1`), decode(t, `1`)); len(errs) > 0 {
 		t.Errorf("an unchanged value was refused: %v", errs)
 	}
@@ -163,14 +163,14 @@ func TestRulesInUntyped(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for text, holds := range map[string]bool{"4": true, "3": false} {
-		if errs := NewValidator(s).Validate(t.Context(), nil, decode(t, text), nil); (len(errs) == 0) != holds {
+		if errs := NewValidator(s, nil).Validate(t.Context(), nil, decode(t, text), nil); (len(errs) == 0) != holds {
 			t.Errorf("%s: %v", text, errs)
 		}
 	}
 }
 
 func BenchmarkValidate(b *testing.B) {
-	v := NewValidator(ruled(b, `"type":"integer"`, "self > 3 && self < 100"))
+	v := NewValidator(ruled(b, `"type":"integer"`, "self > 3 && self < 100"), nil)
 	obj := decode(b, `7`)
 	b.ReportAllocs()
 	for b.Loop() {

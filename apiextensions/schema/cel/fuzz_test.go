@@ -51,7 +51,7 @@ func FuzzRule(f *testing.F) {
 			t.Errorf("%s: %v, and %v again", rule, refused, again)
 		}
 		var v map[string]any
-		validator := NewValidator(s)
+		validator := NewValidator(s, nil)
 		if refused || validator == nil || utiljson.Unmarshal([]byte(object), &v) != nil {
 			return
 		}

@@ -6,27 +6,31 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/apiextensions/schema"
+	"triplane/generic/metrics"
 )
 
 // Validator validates values by the rules of a schema, which it compiles when they
 // are first needed. It is safe for concurrent use.
 type Validator struct {
-	schema *schema.Schema
-	load   func() (*ruleTree, error)
+	schema  *schema.Schema
+	metrics *metrics.Expressions
+	load    func() (*ruleTree, error)
 }
 
-// NewValidator returns the validator of a schema, nil where it has no rules.
-func NewValidator(s *schema.Schema) *Validator {
+// NewValidator returns the validator of a schema, nil where it has no rules. m counts what
+// it does, nil nothing.
+func NewValidator(s *schema.Schema, m *metrics.Expressions) *Validator {
 	if !hasRules(s) {
 		return nil
 	}
-	v := &Validator{schema: s}
+	v := &Validator{schema: s, metrics: m}
 	v.load = sync.OnceValues(v.compile)
 	return v
 }
@@ -61,6 +65,7 @@ type ruleTree struct {
 }
 
 func (v *Validator) compile() (*ruleTree, error) {
+	defer v.metrics.Compiled(time.Now())
 	t, root := newTree(v.schema)
 	e, err := t.env()
 	if err != nil {
@@ -108,7 +113,7 @@ func (v *Validator) Validate(ctx context.Context, path *field.Path, value, old a
 	if j == nil {
 		return nil
 	}
-	w := &walk{ctx: ctx, left: budget}
+	w := &walk{ctx: ctx, left: budget, metrics: v.metrics}
 	w.value(path, j, value, predecessor{value: old, found: old != nil})
 	return w.errs
 }
@@ -135,8 +140,9 @@ type walk struct {
 	ctx  context.Context
 	left int64 // of the budget
 	// whole validates by all rules, those of unchanged values included.
-	whole bool
-	errs  field.ErrorList
+	whole   bool
+	metrics *metrics.Expressions
+	errs    field.ErrorList
 }
 
 // predecessor is the value that another replaces.
@@ -218,7 +224,9 @@ func (w *walk) rules(path *field.Path, j *ruleTree, v any, old predecessor) {
 }
 
 func (w *walk) rule(path *field.Path, j *ruleTree, r *rule, v any, vars map[string]any) {
+	begun := time.Now()
 	out, details, err := r.program.ContextEval(w.ctx, vars)
+	w.metrics.Evaluated(begun)
 	w.charge(details)
 	if err != nil {
 		w.errs = append(w.errs, evaluationError(path, j.node.schema.Type, r, err))

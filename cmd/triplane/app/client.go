@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -79,17 +80,20 @@ func wasRefused(err error, codes ...int) bool {
 	return false
 }
 
-// send asks for a path, which may have a query, and returns the body of a success.
-func (r *remote) send(ctx context.Context, method, path string) (io.ReadCloser, error) {
+// send asks for a path, which may have a query, with JSON, or nil, and returns the body of a success.
+func (r *remote) send(ctx context.Context, method, path string, content io.Reader) (io.ReadCloser, error) {
 	ref, err := url.Parse(path)
 	if err != nil {
 		return nil, err
 	}
 	u := r.base.JoinPath(ref.Path)
 	u.RawQuery = ref.RawQuery
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), content)
 	if err != nil {
 		return nil, err
+	}
+	if content != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {
@@ -100,5 +104,5 @@ func (r *remote) send(ctx context.Context, method, path string) (io.ReadCloser, 
 	}
 	defer resp.Body.Close()
 	message, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // it only explains
-	return nil, &refusal{status: resp.Status, code: resp.StatusCode, message: string(message)}
+	return nil, &refusal{status: resp.Status, code: resp.StatusCode, message: strings.TrimSpace(string(message))}
 }

@@ -22,6 +22,8 @@ Usage:
   triplane console [flags]       opens the console of a running server, signed in
   triplane status [flags]        shows how a running server does
   triplane export|import FILE    moves objects between servers, stores and releases, as YAML
+  triplane member list|remove    shows and removes members of an embedded cluster
+  triplane keys [flags]          makes the keys that servers of one cluster have in common
   triplane kubeconfig [flags]    writes the administrator's kubeconfig of a data directory, for clients elsewhere
 `
 

@@ -63,7 +63,7 @@ func OpenConsole(ctx context.Context, args []string, out io.Writer) error {
 }
 
 func (r *remote) pageToken(ctx context.Context) (*console.Token, error) {
-	body, err := r.send(ctx, http.MethodPost, console.TokenPath)
+	body, err := r.send(ctx, http.MethodPost, console.TokenPath, nil)
 	if wasRefused(err, http.StatusNotFound) {
 		return nil, errors.New("the server has no console: start it with --console")
 	}

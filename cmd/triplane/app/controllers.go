@@ -106,7 +106,7 @@ func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func()
 		Options: given,
 		Stores:  p.stores, Storages: p.config.RESTOptionsGetter, Hubs: p.store.Hubs(),
 		Public: outermost.Config().Discovery, Local: localIn(p.config.Discovery), Scheme: p.scheme,
-		Loopback: p.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded(), ID: controllersID(),
+		Loopback: p.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded() || o.Etcd.MayHavePeers(), ID: controllersID(),
 		Queues: p.config.Metrics.Queues,
 	})
 	if err != nil {

@@ -45,6 +45,7 @@ type Options struct {
 	Kube           *Kube
 	Controllers    *Controllers
 	Console        *Console
+	Join           *Join
 	Ignored        *options.Ignored
 
 	plugins []genericadmission.Plugin
@@ -117,6 +118,7 @@ func NewOptions() *Options {
 		},
 		Controllers: newControllers(),
 		Console:     &Console{},
+		Join:        &Join{},
 		Ignored:     &options.Ignored{},
 	}
 }
@@ -149,6 +151,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Console.addFlags(fs)
 	o.SecureServing.AddFlags(sets.FlagSet("secure serving"))
 	o.Etcd.AddFlags(sets.FlagSet("etcd"))
+	o.Join.addFlags(sets.FlagSet("etcd"))
 	o.Authentication.AddFlags(sets.FlagSet("authentication"))
 	o.Authorization.AddFlags(sets.FlagSet("authorization"))
 	o.Admission.AddFlags(sets.FlagSet("admission"))
@@ -203,6 +206,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, v.Validate()...)
 	}
 	errs = append(errs, o.servedTooEarly()...)
+	errs = append(errs, o.validateJoin()...)
 	if o.DataDir == "" {
 		errs = append(errs, errors.New("--data-dir cannot be empty"))
 	}

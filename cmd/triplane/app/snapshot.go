@@ -97,7 +97,7 @@ func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writ
 }
 
 func saveStopped(ctx context.Context, file, dir string) error {
-	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "etcd"), KeepFragmented: true})
+	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "etcd"), KeepFragmented: true, Detached: true})
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func fetchSnapshot(ctx context.Context, config *restclient.Config, w io.Writer) 
 	if err != nil {
 		return err
 	}
-	body, err := server.send(ctx, http.MethodGet, filters.SnapshotPath)
+	body, err := server.send(ctx, http.MethodGet, filters.SnapshotPath, nil)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (s *statusReport) line(name, format string, args ...any) {
 }
 
 func (s *statusReport) read(ctx context.Context, path string) ([]byte, error) {
-	body, err := s.send(ctx, http.MethodGet, path)
+	body, err := s.send(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
 	}

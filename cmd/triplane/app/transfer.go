@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -13,19 +14,22 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/cmd/triplane/transfer"
+	"triplane/generic/host"
 )
 
-const exportUsage = `Writes the objects of a running server as YAML: to a file, to a directory (DIR/, a file a resource),
+const exportUsage = `Writes the objects of a server as YAML: to a file, to a directory (DIR/, a file a resource),
 or to the standard output ("-").
 
 Left out is what each server makes by itself (default roles, the Service kubernetes, tokens …), and what is of
 the moment (Events, Leases, CertificateSigningRequests). Secrets are in it as they are, readable.
 
+The server runs, or its data directory is used by none: one runs in it meanwhile, for this command alone.
+
 Usage:
   triplane export TARGET [flags]
 `
 
-const importUsage = `Creates the objects that triplane export has written, or any YAML, on a running server: from a file, from
+const importUsage = `Creates the objects that triplane export has written, or any YAML, on a server, that runs or does not: from a file, from
 the YAML files of a directory, or from the standard input ("-"). Objects that are there are replaced.
 
 Owners are created before their dependents, and uids replaced by those that this server gives. What is refused
@@ -39,43 +43,99 @@ Usage:
 func Export(ctx context.Context, args []string, out, progress io.Writer) error {
 	fs := pflag.NewFlagSet("export", pflag.ContinueOnError)
 	namespaces := fs.StringSlice("namespaces", nil, "Only these namespaces, comma separated, and what is in them.")
-	target, config, err := parseTransfer(fs, exportUsage, args, out)
-	if config == nil || err != nil {
+	t, err := parseTransfer(fs, exportUsage, args, out)
+	if t == nil || err != nil {
 		return err
 	}
-	return transfer.Export(ctx, config, transfer.Selection{Namespaces: *namespaces}, target, out, progress)
+	return t.with(ctx, func(config *restclient.Config) error {
+		return transfer.Export(ctx, config, transfer.Selection{Namespaces: *namespaces}, t.files, out, progress)
+	})
 }
 
 // Import is the command import. What it does is printed to progress.
 func Import(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) error {
-	source, config, err := parseTransfer(pflag.NewFlagSet("import", pflag.ContinueOnError), importUsage, args, out)
-	if config == nil || err != nil {
+	t, err := parseTransfer(pflag.NewFlagSet("import", pflag.ContinueOnError), importUsage, args, out)
+	if t == nil || err != nil {
 		return err
 	}
-	return transfer.Import(ctx, config, source, in, progress)
+	return t.with(ctx, func(config *restclient.Config) error { return transfer.Import(ctx, config, t.files, in, progress) })
 }
 
-// parseTransfer returns the one argument and how to reach the server; a nil configuration where help
-// was asked for.
-func parseTransfer(fs *pflag.FlagSet, usage string, args []string, out io.Writer) (string, *restclient.Config, error) {
+// transferred is what a command line of export or import names.
+type transferred struct {
+	files string // the target or source
+	remoteFlags
+	encryption string
+}
+
+// parseTransfer returns nil where help was asked for.
+func parseTransfer(fs *pflag.FlagSet, usage string, args []string, out io.Writer) (*transferred, error) {
 	fs.SetOutput(out)
 	fs.Usage = func() { _, _ = fmt.Fprint(out, usage, "\nFlags:\n", fs.FlagUsages()) }
-	dir := fs.String("data-dir", NewOptions().DataDir, "The data directory of the server.")
-	kubeconfig := fs.String("kubeconfig", "", "How to reach the server. If blank, by the administrator's kubeconfig of the data directory.")
+	t := &transferred{}
+	t.add(fs)
+	fs.StringVar(&t.encryption, "encryption-provider-config", "", "That of the server, for a data directory that no server uses.")
 	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
-		return "", nil, nil
+		return nil, nil
 	} else if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	if fs.NArg() != 1 || fs.Arg(0) == "" {
-		return "", nil, fmt.Errorf("%s takes one argument, a file, a directory or -; see triplane %s --help", fs.Name(), fs.Name())
+		return nil, fmt.Errorf("%s takes one argument, a file, a directory or -; see triplane %s --help", fs.Name(), fs.Name())
 	}
-	if *kubeconfig == "" {
-		*kubeconfig = filepath.Join(*dir, "admin.kubeconfig")
-		if _, err := os.Stat(*kubeconfig); err != nil {
-			return "", nil, fmt.Errorf("no server with a generated authority has run in this data directory: %w", err)
+	t.files = fs.Arg(0)
+	return t, nil
+}
+
+// with calls do with the way to the server: that of the kubeconfig, the one that uses the data directory, or
+// one that runs there meanwhile, where none does.
+func (t *transferred) with(ctx context.Context, do func(*restclient.Config) error) error {
+	stopped := false
+	if t.kubeconfig == "" {
+		if _, err := os.Stat(filepath.Join(t.dir, "admin.kubeconfig")); err != nil {
+			return fmt.Errorf("no server with a generated authority has run in this data directory: %w", err)
+		}
+		var err error
+		if stopped, err = holdsStoppedStore(t.dir); err != nil {
+			return err
 		}
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	return fs.Arg(0), config, err
+	if !stopped {
+		config, err := clientcmd.BuildConfigFromFlags("", t.path())
+		if err != nil {
+			return err
+		}
+		return do(config)
+	}
+	server, err := Start(ctx, t.quiet())
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(server.ClientConfig()), server.Stop())
+}
+
+// holdsStoppedStore reports whether a data directory has a store that no server uses.
+func holdsStoppedStore(dir string) (bool, error) {
+	if _, err := os.Stat(filepath.Join(dir, "etcd")); err != nil {
+		return false, nil
+	}
+	held, err := host.HoldDataDir(dir)
+	if errors.Is(err, host.ErrDataDirInUse) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	held.Release()
+	return true, nil
+}
+
+// quiet are the options of a server that nobody else is to notice: it changes nothing by itself but what
+// every server creates, and others do not find it.
+func (t *transferred) quiet() *Options {
+	o := NewOptions()
+	o.DataDir, o.Etcd.EncryptionConfig = t.dir, t.encryption
+	o.SecureServing.BindAddress, o.SecureServing.BindPort = net.IPv4(127, 0, 0, 1), 0
+	o.Controllers.Selection, o.Kube.EndpointReconciler = []string{"none"}, reconcilerNone
+	return o
 }

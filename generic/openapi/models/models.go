@@ -5,12 +5,13 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"runtime"
 	"sync"
+	"time"
 	"weak"
 
 	"k8s.io/kube-openapi/pkg/common"
@@ -46,6 +47,9 @@ type Source struct {
 
 	mu     sync.Mutex
 	loaded weak.Pointer[Models]
+	// kept holds them, for keepFor after the last use: who reads one document reads many.
+	kept   *Models
+	unkeep *time.Timer
 	own    map[string]entry // see Describe
 }
 
@@ -53,24 +57,48 @@ type Source struct {
 func (s *Source) Models() (*Models, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m := s.loaded.Value(); m != nil {
-		return m, nil
+	m := s.loaded.Value()
+	if m == nil {
+		entries, err := decompress()
+		if err != nil {
+			return nil, fmt.Errorf("openapi models: %w", err)
+		}
+		m = &Models{noEnums: s.NoEnums, entries: entries}
+		maps.Copy(m.entries, s.own)
+		s.loaded = weak.Make(m)
 	}
+	s.keep(m)
+	return m, nil
+}
+
+// keepFor is how long models are held after their last use, some megabytes.
+const keepFor = 5 * time.Second
+
+// keep holds the models for a while. s.mu is held.
+func (s *Source) keep(m *Models) {
+	s.kept = m
+	if s.unkeep != nil {
+		s.unkeep.Reset(keepFor)
+		return
+	}
+	s.unkeep = time.AfterFunc(keepFor, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.kept = nil
+	})
+}
+
+func decompress() (entries map[string]entry, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
-		return nil, fmt.Errorf("openapi models: %w", err)
+		return nil, err
 	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		return nil, fmt.Errorf("openapi models: %w", err)
+	size := binary.LittleEndian.Uint32(compressed[len(compressed)-4:]) // RFC 1952, ISIZE
+	data := bytes.NewBuffer(make([]byte, 0, int(size)+bytes.MinRead))
+	if _, err := data.ReadFrom(z); err != nil {
+		return nil, err
 	}
-	m := &Models{noEnums: s.NoEnums}
-	if err := json.Unmarshal(data, &m.entries); err != nil {
-		return nil, fmt.Errorf("openapi models: %w", err)
-	}
-	maps.Copy(m.entries, s.own)
-	s.loaded = weak.Make(m)
-	return m, nil
+	return entries, json.Unmarshal(data.Bytes(), &entries)
 }
 
 // Has reports whether there is a model of the name.

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -22,25 +23,30 @@ import (
 type Backend struct {
 	*etcd.Store
 	server   *etcdserver.EtcdServer
+	members  *agreement
 	revision *seen
 	gate     *gate
 	space    *space
-	// shared is whether others write, too.
-	shared atomic.Bool
+	// shared is whether others write, too, through this member; clustered whether they may
+	// through other members.
+	shared    atomic.Bool
+	clustered bool
 }
 
 var _ storage.Backend = (*Backend)(nil)
 
-func newBackend(server *etcdserver.EtcdServer, gate *gate, space *space, leases etcd.LeaseOptions) *Backend {
+func newBackend(s *Server, space *space, leases etcd.LeaseOptions) *Backend {
 	revision := &seen{}
-	revision.observe(server.KV().Rev())
-	kv := directKV{server: server, revision: revision, gate: gate, space: space}
+	revision.observe(current(s.etcd))
+	kv := directKV{server: s.etcd, members: s.members, revision: revision, gate: s.gate, space: space}
 	return &Backend{
-		Store:    etcd.NewStore(kv, etcd.StoreOptions{Serializable: true, Leases: leases}),
-		server:   server,
-		revision: revision,
-		gate:     gate,
-		space:    space,
+		Store:     etcd.NewStore(kv, etcd.StoreOptions{Serializable: !s.clustered, Leases: leases}),
+		server:    s.etcd,
+		members:   s.members,
+		revision:  revision,
+		gate:      s.gate,
+		space:     space,
+		clustered: s.clustered,
 	}
 }
 
@@ -56,17 +62,21 @@ func (b *Backend) RunCompactor(ctx context.Context, interval time.Duration) {
 // Revision implements storage.Backend with the latest revision that any answer
 // has reported: no write has been acknowledged that is newer, since all are made
 // through this Backend. (The store's own revision would cost a read transaction,
-// which copies what is not committed to the disk file yet. It is asked where others
-// write, too.)
-func (b *Backend) Revision(context.Context) (int64, error) {
-	if !b.shared.Load() {
+// which waits for one that is committed to the disk file. It is asked where others
+// write, too, and in a cluster when the members have agreed.)
+func (b *Backend) Revision(ctx context.Context) (int64, error) {
+	if b.clustered {
+		if err := b.members.agree(ctx); err != nil {
+			return 0, err
+		}
+	} else if !b.shared.Load() {
 		return b.revision.latest.Load(), nil
 	}
 	if !b.gate.enter() {
 		return 0, storage.ErrStopped
 	}
 	defer b.gate.leave()
-	return b.server.KV().Rev(), nil
+	return current(b.server), nil
 }
 
 // seen is the largest revision of all answers.
@@ -100,12 +110,19 @@ func (b *Backend) DatabaseSize(context.Context) (int64, error) {
 // storage, and notes the revisions that the answers report.
 type directKV struct {
 	server   *etcdserver.EtcdServer
+	members  *agreement
 	revision *seen
 	gate     *gate
 	space    *space
 }
 
 func (d directKV) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	if !r.Serializable { // agreed outside the gate, which has to close while members do not answer
+		if err := d.members.agree(ctx); err != nil {
+			return nil, err
+		}
+		r.Serializable = true
+	}
 	if !d.gate.enter() {
 		return nil, storage.ErrStopped
 	}
@@ -122,22 +139,20 @@ func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, e
 	if err := d.space.admit(r); err != nil {
 		return nil, err
 	}
-	resp, err := d.server.Txn(ctx, r)
+	resp, err := proposed(ctx, d.members, func() (*pb.TxnResponse, error) { return d.server.Txn(ctx, r) })
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	d.revision.observe(resp.Header.Revision)
 	return resp, nil
 }
 
 func (d directKV) Compact(ctx context.Context, r *pb.CompactionRequest) (*pb.CompactionResponse, error) {
-	resp, err := d.server.Compact(ctx, r)
-	return resp, translate(err)
+	return proposed(ctx, d.members, func() (*pb.CompactionResponse, error) { return d.server.Compact(ctx, r) })
 }
 
 func (d directKV) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
-	resp, err := d.server.LeaseGrant(ctx, r)
-	return resp, translate(err)
+	return proposed(ctx, d.members, func() (*pb.LeaseGrantResponse, error) { return d.server.LeaseGrant(ctx, r) })
 }
 
 // translate names the errors that a server returns to callers in its own
@@ -159,5 +174,16 @@ func translate(err error) error {
 	case errors.Is(err, etcderrors.ErrStopped), errors.Is(err, raft.ErrStopped):
 		return storage.ErrStopped
 	}
+	for _, away := range unanswered {
+		if errors.Is(err, away) {
+			return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+		}
+	}
 	return err
+}
+
+// unanswered are the errors of a cluster without a majority, or that has just lost its leader.
+var unanswered = []error{
+	raft.ErrProposalDropped, etcderrors.ErrNoLeader, etcderrors.ErrLeaderChanged, etcderrors.ErrNotLeader, etcderrors.ErrTooManyRequests,
+	etcderrors.ErrTimeout, etcderrors.ErrTimeoutDueToLeaderFail, etcderrors.ErrTimeoutDueToConnectionLost, etcderrors.ErrTimeoutWaitAppliedIndex,
 }

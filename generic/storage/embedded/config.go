@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"errors"
 	"net/url"
 	"time"
 
@@ -27,6 +26,11 @@ type Config struct {
 	// KeepFragmented leaves a database file as large as it was, of which little is used any more.
 	KeepFragmented bool
 	Leases         etcd.LeaseOptions
+	// Peer is how this member and others reach each other; nil is a member that is alone.
+	Peer *Peer
+	// Detached opens the directory of a member of a cluster without the others, to take a snapshot of
+	// what it has.
+	Detached bool
 }
 
 // Defaults of Config.
@@ -38,10 +42,13 @@ const (
 const (
 	memberName = "triplane"
 
-	// Nobody else votes, so nothing depends on these but how often the raft
+	// Where nobody else votes, nothing depends on these but how often the raft
 	// loop wakes up, and the shortest lease (1.5 times their product).
 	tickMs        = 250
 	electionTicks = 4
+	// In a cluster a leader that is not heard of for these, etcd's defaults, is replaced.
+	heartbeatMs     = 100
+	silentHeartbeat = 10
 
 	// catchUpEntries is how many entries stay in memory behind what is applied, all of them until
 	// the start is over: raft looks for configuration changes in all that was read when the member
@@ -51,6 +58,13 @@ const (
 	// entries.
 	catchUpEntries = 1 << 30
 	keptEntries    = 16
+	// followersEntries are kept where there may be followers: one that lacks more, after a stop or a
+	// cut of the network, gets the whole database. Etcd keeps 5,000, of any size.
+	followersEntries = 1000
+	// compactedAfter is how many entries it takes until etcd looks, a hundred, and until it has let
+	// go of those that it applied last. fewEntries are how many are not worth them.
+	compactedAfter = 150
+	fewEntries     = 200
 
 	// maxRequestBytes is etcd's own default: a value that a cluster would not
 	// take is not taken here either.
@@ -67,11 +81,27 @@ func (c *Config) complete() {
 	}
 }
 
-// serverConfig is etcd's configuration for a cluster of this one member.
-func serverConfig(cfg Config, lg *zap.Logger) (config.ServerConfig, error) {
-	if cfg.Dir == "" {
-		return config.ServerConfig{}, errors.New("embedded etcd: no data directory given")
+// serverConfig is etcd's configuration. The member leads from the start if it is alone.
+func serverConfig(cfg Config, alone bool, lg *zap.Logger) (config.ServerConfig, error) {
+	sc := aloneConfig(cfg, lg)
+	if cfg.Peer == nil {
+		return sc, nil
 	}
+	var err error
+	if sc.InitialPeerURLsMap, err = cfg.Peer.urls(); err != nil {
+		return sc, err
+	}
+	sc.Name, sc.PeerURLs, sc.NewCluster = cfg.Peer.Name, types.URLs{cfg.Peer.URL}, !cfg.Peer.Joining
+	sc.PeerTLSInfo, sc.ClientURLs = cfg.Peer.tls(), nil
+	sc.TickMs, sc.ElectionTicks, sc.StrictReconfigCheck = heartbeatMs, silentHeartbeat, true
+	if !alone {
+		sc.SnapshotCatchUpEntries = followersEntries
+	}
+	return sc, nil
+}
+
+// aloneConfig is that of the only member of a cluster.
+func aloneConfig(cfg Config, lg *zap.Logger) config.ServerConfig {
 	// The member must have an address to have an identity; nothing listens.
 	self := types.URLs{selfURL()}
 	return config.ServerConfig{
@@ -110,7 +140,7 @@ func serverConfig(cfg Config, lg *zap.Logger) (config.ServerConfig, error) {
 		Metrics:           "basic",
 		Logger:            lg,
 		ServerFeatureGate: features.NewDefaultServerFeatureGate(memberName, lg),
-	}, nil
+	}
 }
 
 // selfURL is the address of the only member.

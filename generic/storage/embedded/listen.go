@@ -28,7 +28,8 @@ const minPing = 5 * time.Second
 // configuration it is not encrypted, and clients are not asked who they are.
 //
 // Clients are etcd's administrators: they read and write everything, past all that the API server
-// decides. What would take the store from this process is refused: other members, and etcd's own users.
+// decides. What would take the store from this process is refused: etcd's own users, and other members
+// where none are listened to.
 func (s *Server) Serve(listener net.Listener, config *tls.Config) {
 	s.backend.shared.Store(true)
 	s.rpc = v3rpc.Server(s.etcd, config, s.backend.space.guard,
@@ -41,8 +42,10 @@ func (s *Server) Serve(listener net.Listener, config *tls.Config) {
 }
 
 // refused is why a method is not for clients, "" where it is.
-func refused(method string) string {
+func refused(method string, clustered bool) string {
 	switch {
+	case clustered && strings.HasPrefix(method, "/etcdserverpb.Cluster/"), clustered && strings.HasSuffix(method, "/MoveLeader"):
+		return ""
 	case strings.HasPrefix(method, "/etcdserverpb.Cluster/") && !strings.HasSuffix(method, "/MemberList"),
 		strings.HasSuffix(method, "/MoveLeader"):
 		return "the embedded etcd is the only member of its cluster"
@@ -57,7 +60,7 @@ func refused(method string) string {
 // guard is the interceptor of calls: a write that there is no room for is refused, as those of the API
 // server are.
 func (s *space) guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-	if why := refused(info.FullMethod); why != "" {
+	if why := refused(info.FullMethod, s.clustered); why != "" {
 		return nil, status.Error(codes.FailedPrecondition, why)
 	}
 	var txn *pb.TxnRequest

@@ -11,11 +11,11 @@ import (
 
 // newLogger passes etcd's warnings and errors on to klog. What etcd calls fatal
 // panics instead of ending the process without a word from us.
-func newLogger() *zap.Logger { return newLoggerOf(panics{}) }
+func newLogger() *zap.Logger { return newLoggerOf(panics{}, &remarks{}) }
 
 // newLoggerOf has a hook run where etcd would end the process, or panic.
-func newLoggerOf(hook zapcore.CheckWriteHook) *zap.Logger {
-	return zap.New(klogCore{}, zap.WithFatalHook(hook), zap.WithPanicHook(hook))
+func newLoggerOf(hook zapcore.CheckWriteHook, said *remarks) *zap.Logger {
+	return zap.New(klogCore{said: said}, zap.WithFatalHook(hook), zap.WithPanicHook(hook))
 }
 
 // panics is the hook where the caller recovers.
@@ -34,24 +34,26 @@ func reason(e *zapcore.CheckedEntry, fields []zapcore.Field) error {
 }
 
 // klogCore is a zapcore.Core that writes to klog.
-type klogCore struct{ fields []zapcore.Field }
+type klogCore struct {
+	fields []zapcore.Field
+	said   *remarks
+}
 
 func (klogCore) Enabled(level zapcore.Level) bool { return level >= zapcore.WarnLevel }
 
 func (c klogCore) With(fields []zapcore.Field) zapcore.Core {
-	return klogCore{fields: append(c.fields[:len(c.fields):len(c.fields)], fields...)}
+	return klogCore{fields: append(c.fields[:len(c.fields):len(c.fields)], fields...), said: c.said}
 }
 
 func (c klogCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if c.Enabled(e.Level) && wanted(e) {
+	if c.Enabled(e.Level) {
 		return checked.AddCore(e, c)
 	}
 	return checked
 }
 
-// expected are messages about what is meant to be so in a member that is alone,
-// that etcd puts right by itself a moment later, or that a stop right after the
-// start brings.
+// expected are messages about what is meant to be so, that etcd puts right by itself a moment later,
+// or that a stop right after the start brings.
 var expected = map[string]bool{
 	"simple token is not cryptographically signed": true,
 	"check file permission":                        true,
@@ -61,15 +63,32 @@ var expected = map[string]bool{
 	"stopped publish because server is stopping":   true,
 
 	"failed to publish local member to cluster through raft": true,
+
+	// What follows repeats what "peer became inactive" says of a member that is away, every few seconds.
+	"prober detected unhealthy status":                                               true,
+	"waiting for ReadIndex response took too long, retrying":                         true,
+	"timed out waiting for read index response (local node might have slow network)": true,
+	"leadership transfer failed":                                                     true,
+	"ignored out-of-date read index response; local node read indexes queueing up and waiting to be in sync with leader": true,
+	"failed to reach the peer URL":                              true,
+	"failed to get version":                                     true,
+	"lost TCP streaming connection with remote peer":            true,
+	"closed TCP streaming connection with remote peer":          true,
+	"closed existing TCP streaming connection with remote peer": true,
+	"rejecting promote learner: learner is not ready":           true,
 }
 
 // wanted reports whether a message is of use to whoever runs the server. Raft's own
-// warnings are about elections, of which there are none.
+// warnings are about elections; sayWhoLeads reports how they end.
 func wanted(e zapcore.Entry) bool {
 	return !expected[e.Message] && (e.LoggerName != "raft" || e.Level >= zapcore.ErrorLevel)
 }
 
 func (c klogCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	c.said.observe(e, fields)
+	if !wanted(e) {
+		return nil
+	}
 	enc := zapcore.NewMapObjectEncoder()
 	for _, f := range c.fields {
 		f.AddTo(enc)

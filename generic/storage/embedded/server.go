@@ -32,43 +32,81 @@ type Server struct {
 	backend *Backend
 	gate    *gate
 	rpc     *grpc.Server // nil unless it serves
+	peers   *peers       // nil unless there may be other members
 	failure *failure
-	done    chan struct{}
-	closing sync.Once
+	remarks *remarks
+	members *agreement
+	// clustered is whether there may be other members.
+	clustered bool
+	done      chan struct{}
+	closing   sync.Once
+	// background ends when etcd does.
+	background worker.Group
 }
 
 // Start opens or creates the data directory and returns when the member serves.
 // The context bounds the start only; Close ends the server.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	failure := newFailure()
 	cfg.complete()
-	sc, err := serverConfig(cfg, newLoggerOf(failure))
-	if err != nil {
-		return nil, err
+	if cfg.Dir == "" {
+		return nil, errors.New("embedded etcd: no data directory given")
 	}
 	lock, err := lockDir(cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(checkDatabase(cfg.Dir), discardUnbegun(cfg.Dir)); err != nil {
-		_ = lock.Close() // nothing was written
-		return nil, err
-	}
-	s := &Server{lock: lock, gate: &gate{}, failure: failure, done: make(chan struct{})}
-	if s.etcd, err = newServer(sc, failure); err != nil {
-		_ = lock.Close() // nothing was written
+	s := &Server{lock: lock, gate: &gate{}, failure: newFailure(), remarks: &remarks{}, clustered: cfg.Peer != nil, done: make(chan struct{})}
+	alone, err := s.open(cfg)
+	if err != nil {
+		_ = errors.Join(s.peers.close(), lock.Close()) // nothing was written
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
 	s.etcd.Start()
+	s.members = &agreement{server: s.etcd}
+	if s.clustered {
+		s.peers.serve(s.etcd)
+	}
 	worker.Go(s.follow)
+	if s.clustered {
+		worker.Go(s.sayWhoLeads)
+	}
 	space := newSpace(s.etcd, s.gate, cfg)
-	if err := errors.Join(s.begin(ctx, space), syncNames(cfg.Dir)); err != nil {
+	if err := errors.Join(s.begin(ctx, space, alone, cfg), syncNames(cfg.Dir)); err != nil {
 		_ = s.Close() // err says why it is closed
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
-	s.backend = newBackend(s.etcd, s.gate, space, cfg.Leases)
+	s.backend = newBackend(s, space, cfg.Leases)
 	return s, nil
 }
+
+// open opens the directory, and reports whether it is that of a member that is alone.
+func (s *Server) open(cfg Config) (isAlone bool, err error) {
+	if err := checkDatabase(cfg.Dir); err != nil {
+		return false, err
+	}
+	if isAlone, err = alone(cfg); err != nil {
+		return false, err
+	}
+	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure, s.remarks))
+	if err != nil {
+		return false, err
+	}
+	if s.peers, err = listenPeers(cfg.Peer); err != nil {
+		return false, err
+	}
+	s.etcd, err = newServer(sc, s.failure)
+	for began := time.Now(); err != nil && !sc.NewCluster && time.Since(began) < knownWithin; {
+		time.Sleep(knownEvery)
+		s.etcd, err = newServer(sc, s.failure)
+	}
+	return isAlone, err
+}
+
+// A member that joins may ask one that does not know of it yet: so often, and for so long.
+const (
+	knownEvery  = 200 * time.Millisecond
+	knownWithin = 5 * time.Second
+)
 
 // syncNames puts the names of etcd's files on the disk, which it syncs only in part when it makes
 // them: nothing is acknowledged before.
@@ -78,18 +116,50 @@ func syncNames(dir string) error {
 }
 
 // begin returns when the member serves, with as much room as there is.
-func (s *Server) begin(ctx context.Context, space *space) error {
-	if err := s.lead(ctx); err != nil {
+func (s *Server) begin(ctx context.Context, space *space, alone bool, cfg Config) error {
+	if cfg.Detached && !alone {
+		return s.settled(ctx)
+	}
+	if err := s.join(ctx, alone, cfg.Peer); err != nil {
 		return err
 	}
-	s.forgetSooner()
 	if err := space.silence(ctx); err != nil {
 		return err
 	}
 	if err := space.look(ctx); err != nil {
 		klog.ErrorS(err, "Making room in the embedded etcd failed")
 	}
+	if !s.clustered {
+		s.background.Go(s.forgetReplayed)
+	}
 	return nil
+}
+
+// join returns when the member leads, if it is alone, or has what the others have.
+func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
+	if alone {
+		leads, err := s.lead(ctx)
+		if err != nil {
+			return err
+		}
+		alone = leads
+		if peer == nil {
+			s.forgetSooner(keptEntries)
+		} else {
+			s.forgetSooner(followersEntries)
+		}
+	}
+	switch {
+	case peer == nil && !alone:
+		return fmt.Errorf("it belongs to a member of a cluster of several, which cannot run without --embedded-etcd-peer-listen: %s", s.listed())
+	case peer == nil:
+		return nil
+	case !alone:
+		if err := s.assemble(ctx, peer); err != nil {
+			return err
+		}
+	}
+	return s.moveTo(ctx, peer)
 }
 
 // Backend is the server's key space; it is good until Close.
@@ -99,12 +169,24 @@ func (s *Server) Backend() *Backend { return s.backend }
 // own.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err is the failure that the server stopped by, if it did.
-func (s *Server) Err() error { return s.failure.Err() }
+// Err is why the server stopped by itself, if it did.
+func (s *Server) Err() error {
+	if err := s.failure.Err(); err != nil {
+		return err
+	}
+	return s.remarks.Err()
+}
 
-// follow closes done.
+// follow closes done. A member that stops by itself, as one that was removed does, lets nobody read any
+// more before it closes its files.
 func (s *Server) follow() {
 	defer close(s.done)
+	select {
+	case <-s.etcd.StoppingNotify():
+	case <-s.failure.failed:
+		return
+	}
+	s.gate.close()
 	select {
 	case <-s.etcd.StopNotify():
 	case <-s.failure.failed:
@@ -123,16 +205,36 @@ func (s *Server) Close() error {
 				s.rpc.Stop()
 			}
 			s.gate.close()
-			s.etcd.Stop()
+			s.handOver()
+			s.etcd.HardStop()
+			s.background.Wait()
 		})
 		select {
 		case <-stopped:
 			<-s.done
 		case <-s.failure.failed:
 		}
-		err = s.lock.Close()
+		err = errors.Join(s.peers.close(), s.lock.Close())
 	})
 	return err
+}
+
+// handOverWithin bounds how long a member that ends waits for another one to lead.
+const handOverWithin = 2 * time.Second
+
+// handOver has another member lead, if this one does, so that nobody waits for an election.
+func (s *Server) handOver() {
+	done := make(chan struct{})
+	worker.Go(func() {
+		defer close(done)
+		if err := s.etcd.TryTransferLeadershipOnShutdown(); err != nil {
+			klog.V(2).InfoS("No other member of the embedded etcd leads yet", "err", err)
+		}
+	})
+	select {
+	case <-done:
+	case <-time.After(handOverWithin): // the stop ends it
+	}
 }
 
 // lockDir makes the directory and takes it for this process.
@@ -156,29 +258,30 @@ func lockDir(dir string) (*fileutil.LockedFile, error) {
 // Raft would wait for an election timeout first, in case there is a leader
 // already. A member that is alone need not: it receives the message to campaign at once, as a
 // leader that hands over sends its successor. It ignores that while the log's
-// configuration changes are not applied yet, so the message is repeated.
-func (s *Server) lead(ctx context.Context) error {
+// configuration changes are not applied yet, so the message is repeated. It does not lead, and lead
+// returns false, if the log says that there are other members.
+func (s *Server) lead(ctx context.Context) (leads bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if n := len(s.etcd.Cluster().Members()); n > 1 {
-		return fmt.Errorf("it belongs to a member of a cluster of %d, which cannot run alone", n)
-	}
 	id := uint64(s.etcd.MemberID())
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	if err := s.replayed(ctx, tick); err != nil {
-		return err
+		return false, err
+	}
+	if len(s.etcd.Cluster().Members()) > 1 {
+		return false, nil
 	}
 	for uint64(s.etcd.Leader()) != id {
 		now := raftpb.Message{Type: raftpb.MsgTimeoutNow, From: id, To: id, Term: s.etcd.Term()}
 		if err := s.etcd.Process(ctx, now); err != nil {
-			return err
+			return false, err
 		}
 		if err := s.pause(ctx, tick); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return s.applied(ctx)
+	return true, s.applied(ctx)
 }
 
 // applied waits until an entry of the new leader is applied, and with it whatever
@@ -202,7 +305,21 @@ func (s *Server) applied(ctx context.Context) error {
 // reads the setting when it has applied a hundred entries since it did so last:
 // it did with what the start has read before it applied the leader's first entry,
 // which lead has awaited, and it will after writes that are yet to come.
-func (s *Server) forgetSooner() { s.etcd.Cfg.SnapshotCatchUpEntries = keptEntries }
+func (s *Server) forgetSooner(keep uint64) { s.etcd.Cfg.SnapshotCatchUpEntries = keep }
+
+// forgetReplayed has etcd drop from memory what the start has read of the log, some 2,000
+// entries, by writing enough that change nothing: otherwise they would stay until clients
+// write. It ends when the server does.
+func (s *Server) forgetReplayed() {
+	if s.etcd.AppliedIndex() < fewEntries {
+		return
+	}
+	for range compactedAfter {
+		if _, err := s.etcd.Alarm(context.Background(), &pb.AlarmRequest{Action: pb.AlarmRequest_GET}); err != nil {
+			return // it is closed, or what fails is told of elsewhere
+		}
+	}
+}
 
 // replayed waits until the log that was read is applied. Campaigning earlier is
 // no use, and a danger: raft looks through the entries that it has not heard to
@@ -223,6 +340,23 @@ func (s *Server) replayed(ctx context.Context, tick *time.Ticker) error {
 			continue
 		}
 		same++
+	}
+	return nil
+}
+
+// settled waits until what the log says was agreed is applied, without a leader: until nothing is left
+// to apply for a while.
+func (s *Server) settled(ctx context.Context) error {
+	const enough = 200
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for same, last := 0, uint64(0); same < enough; same++ {
+		if err := s.pause(ctx, tick); err != nil {
+			return err
+		}
+		if applied := s.etcd.AppliedIndex(); applied != last || applied < s.etcd.CommittedIndex() {
+			same, last = 0, applied
+		}
 	}
 	return nil
 }

@@ -17,11 +17,14 @@ import (
 
 	"triplane/generic/storage"
 	"triplane/internal/durable"
+	"triplane/internal/resident"
 )
 
 const (
 	// lookEvery is how often the space is looked after when nobody is refused.
 	lookEvery = 30 * time.Second
+	// beginning is how long clients and caches read what they do at a start.
+	beginning = 5 * time.Second
 	// againAfter is how soon after an attempt to make room there is another one.
 	againAfter = 5 * time.Second
 	// reserve is what has to be free on the disk for a write: the next file of the log is as large as
@@ -47,8 +50,10 @@ type space struct {
 	quota  int64
 	// rewrite is whether files are written anew that are mostly free.
 	rewrite bool
-	snap    string        // the folder of the database file
-	wake    chan struct{} // somebody was refused
+	// clustered is whether there may be other members.
+	clustered bool
+	snap      string        // the folder of the database file
+	wake      chan struct{} // somebody was refused
 
 	refused, rewritten atomic.Int64
 
@@ -66,7 +71,7 @@ type space struct {
 }
 
 func newSpace(server *etcdserver.EtcdServer, gate *gate, cfg Config) *space {
-	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
+	return &space{server: server, gate: gate, quota: cfg.QuotaBytes, rewrite: !cfg.KeepFragmented, clustered: cfg.Peer != nil, snap: filepath.Join(cfg.Dir, "member", "snap"), wake: make(chan struct{}, 1)}
 }
 
 // usage is the size of the file and what of it is in use, in bytes.
@@ -129,10 +134,14 @@ func diskFree(dir string) uint64 {
 func (s *space) keep(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
+	begun := time.After(beginning)
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-begun:
+			s.release()
+			continue
 		case <-ticker.C:
 		case <-s.wake:
 			if wait := againAfter - time.Since(s.attempted); wait > 0 {
@@ -146,6 +155,14 @@ func (s *space) keep(ctx context.Context) {
 		if err := s.look(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrStopped) {
 			klog.ErrorS(err, "Making room in the embedded etcd failed, it will be tried again")
 		}
+	}
+}
+
+// release gives back what the start has read of the file, which is all revisions. The file may be
+// mapped anew meanwhile, as etcd does when it writes it anew or gets it from a leader.
+func (s *space) release() {
+	if err := resident.PageOut(s.server.Cfg.BackendPath()); err != nil {
+		klog.V(2).InfoS("Pages of the embedded etcd's file stay mapped", "err", err)
 	}
 }
 
@@ -189,7 +206,7 @@ func (s *space) dropHistory(ctx context.Context) error {
 	if !s.gate.enter() {
 		return storage.ErrStopped
 	}
-	revision := s.server.KV().Rev()
+	revision := current(s.server)
 	s.gate.leave()
 	if revision == s.seen {
 		return nil // nothing was written or deleted since

@@ -1,6 +1,7 @@
 package encryption
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -51,11 +52,10 @@ type IdentityConfiguration struct{}
 
 // KMSConfiguration is a plugin that keeps the key which encrypts the others.
 type KMSConfiguration struct {
-	// APIVersion is that of the plugin's protocol: v1 unless set, of which only
-	// v2 is spoken here.
+	// APIVersion is that of the plugin's protocol, v1 or v2: v1 unless set.
 	APIVersion string `json:"apiVersion,omitempty"`
 	Name       string `json:"name"`
-	// CacheSize belongs to v1.
+	// CacheSize is how many opened keys v1 keeps: 1000 unless set, and none if negative.
 	CacheSize *int32 `json:"cachesize,omitempty"`
 	// Endpoint is the plugin's socket: "unix:///run/kms.sock", or
 	// "unix:///@name" for an abstract one.
@@ -63,6 +63,8 @@ type KMSConfiguration struct {
 	// Timeout of a call; 3 seconds unless set.
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
+
+func (c *KMSConfiguration) version() string { return cmp.Or(c.APIVersion, "v1") }
 
 const (
 	configAPIVersion = "apiserver.config.k8s.io/v1"

@@ -54,7 +54,9 @@ func TestConfigurationsAreValidated(t *testing.T) {
 		{"not base64", file(entry("secrets", withKeys("aescbc", "a", "hidden!"))), `keys[0].secret: Invalid value: "REDACTED": secret must be base64 encoded`},
 		{"short secret", file(entry("secrets", withKeys("aesgcm", "a", "YQ=="))), "secret is not of the expected length, got 1, expected one of [16 24 32]"},
 		{"short box", file(entry("secrets", withKeys("secretbox", "a", secret16))), "got 16, expected one of [32]"},
-		{"kms v1", file(kms("name: a, endpoint: 'unix:///a', cachesize: 10")), "KMSv1 is not supported"},
+		{"kms v1", file(kms("name: a, endpoint: 'unix:///a', cachesize: 10")), ""},
+		{"kms no cache", file(kms("name: a, endpoint: 'unix:///a', cachesize: 0")), "cachesize should be a positive value, or negative to disable"},
+		{"kms v3", file(kms("apiVersion: v3, name: a, endpoint: 'unix:///a'")), `apiVersion: Unsupported value: "v3"`},
 		{"kms cache", file(kms("apiVersion: v2, name: a, endpoint: 'unix:///a', cachesize: 10")), "cachesize is not supported in v2"},
 		{"kms name", file(kms("apiVersion: v2, endpoint: 'unix:///a'")), "kms.name: Required value"},
 		{"kms names", file(kms("apiVersion: v2, name: a, endpoint: 'unix:///a'") + kms("apiVersion: v2, name: a, endpoint: 'unix:///b'")), "kms.name: Duplicate value"},
@@ -88,7 +90,7 @@ func TestTheFirstEntryThatMatchesCounts(t *testing.T) {
 			entry("secrets, widgets.example.com", provider("named"))+
 			entry(`"*.apps"`, provider("apps"))+
 			entry(`"*."`, provider("core"))+
-			entry(`"*.*"`, provider("all")))), newMetrics(""))
+			entry(`"*.*"`, provider("all")))), false, newMetrics(""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,13 +16,15 @@
 //	aescbc      k8s:enc:aescbc:v1:KEY:     IV (16), AES-CBC with PKCS #7 padding
 //	secretbox   k8s:enc:secretbox:v1:KEY:  nonce (24), XSalsa20 and Poly1305
 //	kms (v2)    k8s:enc:kms:v2:NAME:       an EncryptedObject in protobuf (KEP-3299)
+//	kms (v1)    k8s:enc:kms:v1:NAME:       length (2) and encrypted key, AES-GCM; off unless the gate KMSv1 is on
 //
 // KMS v2 asks a plugin on a unix socket to encrypt a seed, once, and again when the
 // plugin's key changes, about which it is asked every minute. Each value is
 // encrypted with AES-GCM under a key that HKDF derives from the seed and 32 random
 // bytes, which precede nonce and value; AAD is the key in etcd. What is stored
 // carries the encrypted seed, the plugin's key id and its annotations, so that any
-// replica can have the seed decrypted, which it keeps for an hour. KMS v1 is refused.
+// replica can have the seed decrypted, which it keeps for an hour. KMS v1 asks its plugin about
+// each value, whose key it encrypts.
 //
 // A value that was written by anything but today's first provider and key is
 // stale: an update writes it anew even if it changes nothing, so that

@@ -18,7 +18,7 @@ func FuzzOpen(f *testing.F) {
 	kmstest.Start(f, socket)
 	r, err := newRules([]byte(file(entry("secrets", strings.Join([]string{
 		withKeys("aesgcm", "key1", secret32), withKeys("aescbc", "key1", secret32), withKeys("secretbox", "key1", secret32),
-		kmsProvider(socket), "{identity: {}}"}, ", ")))), newMetrics(""))
+		kmsProvider(socket), "{identity: {}}"}, ", ")))), false, newMetrics(""))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func newWorld(t testing.TB, config string) *world {
 	}
 	t.Cleanup(func() { w.etcd.Close() })
 	w.raw = w.etcd.Backend()
-	opts := Options{ServerID: "test"}
+	opts := Options{ServerID: "test", KMSv1: true}
 	if config != "" {
 		opts.File, opts.Reload = filepath.Join(w.dir, "config.yaml"), true
 		w.configure(config)

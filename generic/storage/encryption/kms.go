@@ -45,10 +45,7 @@ type kms struct {
 
 	mu     sync.Mutex
 	opened map[[sha256.Size]byte]openedKey
-	health struct {
-		err   error
-		until time.Time
-	}
+	health health
 }
 
 // writeKey is a seed and its envelope.
@@ -80,6 +77,10 @@ func newKMS(cfg *KMSConfiguration, m *Metrics) (*kms, error) {
 }
 
 func (k *kms) prefix() string { return k.start }
+
+func (k *kms) provider() string { return k.plugin.name }
+
+func (k *kms) close() { k.plugin.close() }
 
 func (k *kms) seal(ctx context.Context, dst, value []byte, key string) ([]byte, error) {
 	w := k.writing.Load()

@@ -50,7 +50,7 @@ func TestKMSFollowsThePluginsKey(t *testing.T) {
 	w := newWorld(t, file(entry("secrets", kmsProvider(socket))))
 	at := w.create("ns/a", "1")
 
-	k := w.providers.current.Load().plugins[0]
+	k := w.v2()
 	now := time.Now()
 	k.rules(t, w, now.Add(pollHealthy))
 	if kv := w.get("ns/a"); kv.Stale {
@@ -70,6 +70,16 @@ func TestKMSFollowsThePluginsKey(t *testing.T) {
 	if n := plugin.Encrypts.Load(); n != 2 {
 		t.Errorf("%d seeds for 2 keys", n)
 	}
+}
+
+// v2 is the only plugin.
+func (w *world) v2() *kms {
+	w.Helper()
+	k, ok := w.providers.current.Load().plugins[0].(*kms)
+	if !ok {
+		w.Fatal("it is another provider")
+	}
+	return k
 }
 
 // rules moves the provider's clock and has it ask for the key.
@@ -96,7 +106,7 @@ func TestKMSThatIsAway(t *testing.T) {
 		t.Errorf("checks %v pass without the plugin", checks)
 	}
 	plugin := kmstest.Start(t, socket)
-	k := w.providers.current.Load().plugins[0]
+	k := w.v2()
 	for k.refresh(t.Context()) != nil {
 		// Until the connection's back-off is over.
 	}
@@ -126,7 +136,7 @@ func TestKMSThatAnswersGarbage(t *testing.T) {
 	plugin := kmstest.Start(t, socket)
 	w := newWorld(t, file(entry("secrets", kmsProvider(socket))))
 	w.create("ns/before", "1")
-	k := w.providers.current.Load().plugins[0]
+	k := w.v2()
 	good, long := []byte("sealed"), strings.Repeat("k", maxKeyID+1)
 	tests := map[string]kmstest.Garbage{
 		"empty keyID":                 {Status: &kmsapi.StatusResponse{Version: "v2", Healthz: "ok"}},

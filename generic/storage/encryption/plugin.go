@@ -37,18 +37,28 @@ type plugin struct {
 }
 
 func newPlugin(cfg *KMSConfiguration, m *Metrics) (*plugin, error) {
-	address, err := socketAddress(cfg.Endpoint)
+	conn, timeout, err := dialPlugin(cfg, m)
 	if err != nil {
 		return nil, err
 	}
-	p := &plugin{name: cfg.Name, timeout: defaultTimeout}
-	if cfg.Timeout != nil {
-		p.timeout = cfg.Timeout.Duration
+	return &plugin{name: cfg.Name, timeout: timeout, conn: conn, client: kmsapi.NewKeyManagementServiceClient(conn)}, nil
+}
+
+// dialPlugin returns a connection to a plugin, which comes about when it is used, and how long
+// calls may take.
+func dialPlugin(cfg *KMSConfiguration, m *Metrics) (*grpc.ClientConn, time.Duration, error) {
+	address, err := socketAddress(cfg.Endpoint)
+	if err != nil {
+		return nil, 0, err
 	}
-	p.conn, err = grpc.NewClient("passthrough:///"+address,
+	timeout := defaultTimeout
+	if cfg.Timeout != nil {
+		timeout = cfg.Timeout.Duration
+	}
+	conn, err := grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: reconnectWithin}, MinConnectTimeout: p.timeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: reconnectWithin}, MinConnectTimeout: timeout}),
 		grpc.WithUnaryInterceptor(m.observeCalls(cfg.Name)),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			var d net.Dialer
@@ -56,10 +66,9 @@ func newPlugin(cfg *KMSConfiguration, m *Metrics) (*plugin, error) {
 		}),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("kms provider %s: %w", cfg.Name, err)
+		return nil, 0, fmt.Errorf("kms provider %s: %w", cfg.Name, err)
 	}
-	p.client = kmsapi.NewKeyManagementServiceClient(p.conn)
-	return p, nil
+	return conn, timeout, nil
 }
 
 // close ends the connection; it fails only where that is closed already.

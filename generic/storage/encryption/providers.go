@@ -21,6 +21,8 @@ type Options struct {
 	File string
 	// Reload has Run put changes of the file to work.
 	Reload bool
+	// KMSv1 allows plugins of that version.
+	KMSv1 bool
 	// ServerID is the identity of the server, whose hash metrics have as a label.
 	ServerID string
 }
@@ -66,7 +68,7 @@ func New(opts Options) (*Providers, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRules(data, p.metrics)
+	r, err := newRules(data, p.opts.KMSv1, p.metrics)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opts.File, err)
 	}
@@ -122,7 +124,7 @@ func (p *Providers) reload(ctx context.Context) error {
 	if same {
 		return nil
 	}
-	r, err := newRules(data, p.metrics)
+	r, err := newRules(data, p.opts.KMSv1, p.metrics)
 	if err == nil {
 		if err = r.check(ctx); err != nil {
 			r.close()

@@ -15,7 +15,7 @@ import (
 type rules struct {
 	hash    string // of the file
 	entries []rule
-	plugins []*kms
+	plugins []remote
 
 	stop    context.CancelFunc
 	polling worker.Group
@@ -26,12 +26,23 @@ type rule struct {
 	chain     chain
 }
 
+// remote is a provider whose keys a plugin has.
+type remote interface {
+	transformer
+	provider() string
+	// poll does what is to be done regularly, until ctx ends.
+	poll(ctx context.Context)
+	// check reports whether the plugin is healthy.
+	check(ctx context.Context) error
+	close()
+}
+
 // plain stores everything as it is.
 var plain = chain{identity{}}
 
 // newRules makes the providers of a valid configuration; close ends what they
-// run.
-func newRules(data []byte, m *Metrics) (*rules, error) {
+// run. v1 allows the KMS provider of that version.
+func newRules(data []byte, v1 bool, m *Metrics) (*rules, error) {
 	cfg, err := Parse(data)
 	if err != nil {
 		return nil, err
@@ -41,7 +52,7 @@ func newRules(data []byte, m *Metrics) (*rules, error) {
 	for _, res := range cfg.Resources {
 		e := rule{resources: res.Resources}
 		for i := range res.Providers {
-			t, err := r.provider(&res.Providers[i], m)
+			t, err := r.provider(&res.Providers[i], v1, m)
 			if err != nil {
 				r.close()
 				return nil, err
@@ -53,7 +64,7 @@ func newRules(data []byte, m *Metrics) (*rules, error) {
 	return r, nil
 }
 
-func (r *rules) provider(p *ProviderConfiguration, m *Metrics) (transformer, error) {
+func (r *rules) provider(p *ProviderConfiguration, v1 bool, m *Metrics) (transformer, error) {
 	switch {
 	case p.AESGCM != nil:
 		return newKeyed("aesgcm", "AES", p.AESGCM.Keys, newGCM)
@@ -62,13 +73,23 @@ func (r *rules) provider(p *ProviderConfiguration, m *Metrics) (transformer, err
 	case p.Secretbox != nil:
 		return newKeyed("secretbox", "Secretbox", p.Secretbox.Keys, newBox)
 	case p.KMS != nil:
-		k, err := newKMS(p.KMS, m)
+		k, err := newRemote(p.KMS, v1, m)
 		if err == nil {
 			r.plugins = append(r.plugins, k)
 		}
 		return k, err
 	}
 	return identity{}, nil
+}
+
+func newRemote(cfg *KMSConfiguration, v1 bool, m *Metrics) (remote, error) {
+	switch {
+	case cfg.version() == "v2":
+		return newKMS(cfg, m)
+	case !v1:
+		return nil, errKMSv1Off
+	}
+	return newKMSv1(cfg, m)
 }
 
 // start has the plugins asked for their keys until close.
@@ -87,7 +108,7 @@ func (r *rules) close() {
 	}
 	r.polling.Wait()
 	for _, k := range r.plugins {
-		k.plugin.close()
+		k.close()
 	}
 }
 
@@ -95,7 +116,7 @@ func (r *rules) close() {
 func (r *rules) check(ctx context.Context) error {
 	for _, k := range r.plugins {
 		if err := k.check(ctx); err != nil {
-			return fmt.Errorf("kms provider %s: %w", k.plugin.name, err)
+			return fmt.Errorf("kms provider %s: %w", k.provider(), err)
 		}
 	}
 	return nil

@@ -96,27 +96,28 @@ func validateKeys(keys []Key, sizes []int, path *field.Path) field.ErrorList {
 
 func (v *validator) kms(k *KMSConfiguration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	switch k.APIVersion {
-	case "v2":
-	case "", "v1":
-		errs = append(errs, field.Invalid(path.Child("apiVersion"), "v1", "KMSv1 is not supported, use v2"))
-	default:
-		errs = append(errs, field.NotSupported(path.Child("apiVersion"), k.APIVersion, []string{"v2"}))
+	version := k.version()
+	if version != "v1" && version != "v2" {
+		errs = append(errs, field.NotSupported(path.Child("apiVersion"), k.APIVersion, []string{"v1", "v2"}))
 	}
 	switch {
 	case k.Name == "":
 		errs = append(errs, field.Required(path.Child("name"), "mandatory field, a provider needs a name"))
 	case strings.Contains(k.Name, ":"):
 		errs = append(errs, field.Invalid(path.Child("name"), k.Name, "the name of a provider cannot contain a colon"))
-	case v.kmsNames[k.Name]:
+	case version == "v2" && v.kmsNames[k.Name]:
 		errs = append(errs, field.Duplicate(path.Child("name"), k.Name))
 	}
-	v.kmsNames[k.Name] = true
+	v.kmsNames[k.Name] = v.kmsNames[k.Name] || version == "v2"
 	if k.Timeout != nil && k.Timeout.Duration <= 0 {
 		errs = append(errs, field.Invalid(path.Child("timeout"), k.Timeout.Duration.String(), "timeout should be a positive value"))
 	}
-	if k.CacheSize != nil && k.APIVersion == "v2" {
+	switch {
+	case k.CacheSize == nil:
+	case version != "v1":
 		errs = append(errs, field.Invalid(path.Child("cachesize"), *k.CacheSize, "cachesize is not supported in v2"))
+	case *k.CacheSize == 0:
+		errs = append(errs, field.Invalid(path.Child("cachesize"), *k.CacheSize, "cachesize should be a positive value, or negative to disable"))
 	}
 	if k.Endpoint == "" {
 		return append(errs, field.Required(path.Child("endpoint"), "mandatory field, where the plugin listens"))

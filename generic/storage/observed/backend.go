@@ -18,6 +18,7 @@ type Backend struct {
 	storage.Backend
 	get, list, count, create, update, remove *metrics.Operation
 	attributes                               []attribute.KeyValue
+	listed                                   func(objects int)
 }
 
 // New returns a view of a backend for a resource.
@@ -26,6 +27,7 @@ func New(below storage.Backend, m *metrics.Storage, group, resource string) *Bac
 		Backend: below,
 		get:     m.Of("get", group, resource), list: m.Of("list", group, resource), count: m.Of("listOnlyCount", group, resource),
 		create: m.Of("create", group, resource), update: m.Of("update", group, resource), remove: m.Of("delete", group, resource),
+		listed:     func(objects int) { m.Listed(group, resource, objects) },
 		attributes: []attribute.KeyValue{attribute.String("group", group), attribute.String("resource", resource)},
 	}
 }
@@ -49,6 +51,9 @@ func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage
 	result, err := b.Backend.Range(ctx, opts)
 	spent(ctx, begun)
 	op.Done(begun, failed(err))
+	if err == nil && !opts.CountOnly {
+		b.listed(len(result.Items))
+	}
 	b.traced(ctx, begun, err, "list")
 	return result, err
 }

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"triplane/generic/host"
+	"triplane/generic/pki"
+)
+
+const keysUsage = `Makes the keys that servers of one cluster have in common, in the folder pki of a data directory: the
+authorities of certificates, and the key of service account tokens. What is there stays.
+
+Servers that begin a cluster (--embedded-etcd-initial-cluster), or share an etcd (--etcd-servers), are given
+copies of that folder before their first start. Whoever has the keys may do everything.
+
+Usage:
+  triplane keys [flags]
+`
+
+// SharedKeys is the command keys.
+func SharedKeys(args []string, out io.Writer) error {
+	fs := pflag.NewFlagSet("keys", pflag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.Usage = func() { _, _ = fmt.Fprint(out, keysUsage, "\nFlags:\n", fs.FlagUsages()) }
+	dir := fs.String("data-dir", NewOptions().DataDir, "The data directory.")
+	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("keys takes no arguments, only flags; there is %q", fs.Arg(0))
+	}
+	held, err := host.HoldDataDir(*dir)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	keys := filepath.Join(*dir, "pki")
+	if err := pki.EnsureShared(keys); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, keys)
+	return err
+}

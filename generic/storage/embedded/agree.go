@@ -1,0 +1,101 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/pkg/v3/traceutil"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.etcd.io/raft/v3"
+
+	"triplane/generic/storage"
+)
+
+// agreement is what a member needs the others for. Where it is alone, it is its own majority.
+type agreement struct {
+	server *etcdserver.EtcdServer
+	// lost is set while nobody has led for so long that a question or a proposal was given up: others are
+	// not kept waiting for as long again, each.
+	lost atomic.Bool
+}
+
+// agreeWithin bounds how long a question or a proposal waits for a leader and a majority: a few elections.
+// Etcd's own bound is for a question, before which others may wait.
+const agreeWithin = 5 * time.Second
+
+var errNoMajority = fmt.Errorf("%w: the members do not agree", storage.ErrUnavailable)
+
+// hopeless reports whether there is nothing to wait for.
+func (a *agreement) hopeless() bool { return a.lost.Load() && a.server.Leader() == 0 }
+
+// giveUp notes that nobody has led for long.
+func (a *agreement) giveUp() error {
+	a.lost.Store(a.server.Leader() == 0)
+	return errNoMajority
+}
+
+// agree returns when this member has all that any member had acknowledged before the call: the leader
+// says how far that is, and a majority that it still leads. Calls share questions.
+func (a *agreement) agree(ctx context.Context) error {
+	if a.hopeless() {
+		return errNoMajority
+	}
+	within, cancel := context.WithTimeout(ctx, agreeWithin)
+	defer cancel()
+	for {
+		err := a.server.LinearizableReadNotify(within)
+		switch {
+		case errors.Is(err, etcderrors.ErrLeaderChanged):
+		case err != nil && within.Err() != nil && ctx.Err() == nil:
+			return a.giveUp()
+		default:
+			return translate(err)
+		}
+	}
+}
+
+// proposeAgainEvery is how often there may be a leader to whom to propose what raft dropped without one.
+const proposeAgainEvery = 50 * time.Millisecond
+
+// proposed makes a proposal of a change, again while there is no leader: it was dropped then and has
+// not happened. What was not answered is another matter, and not tried again.
+func proposed[T any](ctx context.Context, a *agreement, propose func() (T, error)) (T, error) {
+	answer, err := propose()
+	if !errors.Is(err, raft.ErrProposalDropped) {
+		return answer, translate(err)
+	}
+	if a.hopeless() {
+		return answer, errNoMajority
+	}
+	within, cancel := context.WithTimeout(ctx, agreeWithin)
+	defer cancel()
+	again := time.NewTicker(proposeAgainEvery)
+	defer again.Stop()
+	for errors.Is(err, raft.ErrProposalDropped) {
+		select {
+		case <-again.C:
+		case <-a.server.StoppingNotify():
+			return answer, storage.ErrStopped
+		case <-within.Done():
+			if ctx.Err() != nil {
+				return answer, ctx.Err()
+			}
+			return answer, a.giveUp()
+		}
+		answer, err = propose()
+	}
+	return answer, translate(err)
+}
+
+// current is the revision of what this member has.
+func current(server *etcdserver.EtcdServer) int64 {
+	// A concurrent transaction, as KV().Rev() begins, would copy what is not committed to the file yet.
+	read := server.KV().Read(mvcc.SharedBufReadTxMode, traceutil.TODO())
+	defer read.End()
+	return read.Rev()
+}

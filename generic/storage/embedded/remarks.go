@@ -1,0 +1,62 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"go.uber.org/zap/zapcore"
+)
+
+// remarks are what etcd says in its log, and nowhere else, that whoever runs the member has to know.
+type remarks struct {
+	mu      sync.Mutex
+	removed bool
+	problem string // the last one with another member
+}
+
+// errRemoved is why a member ended that the others have removed.
+var errRemoved = errors.New("this member was removed from its cluster: to have it join again, move its etcd directory away and start it with --join")
+
+// observe reads an entry of etcd's log.
+func (r *remarks) observe(e zapcore.Entry, fields []zapcore.Field) {
+	text, ofPeer := "", false
+	for _, f := range fields {
+		if err, is := f.Interface.(error); is && f.Type == zapcore.ErrorType {
+			text = err.Error()
+		}
+		ofPeer = ofPeer || strings.HasSuffix(f.Key, "peer-id")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case strings.Contains(text, "permanently removed"):
+		r.removed = true
+	case ofPeer:
+		r.problem = e.Message
+		if text != "" {
+			r.problem += ": " + text
+		}
+	}
+}
+
+// Err is errRemoved if that is what happened.
+func (r *remarks) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.removed {
+		return errRemoved
+	}
+	return nil
+}
+
+// lastProblem is the last one with another member, as the end of a sentence.
+func (r *remarks) lastProblem() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.problem == "" {
+		return ""
+	}
+	return fmt.Sprintf("; the last problem: %s", r.problem)
+}

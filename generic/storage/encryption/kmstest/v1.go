@@ -1,0 +1,58 @@
+package kmstest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	kmsapi "k8s.io/kms/apis/v1beta1"
+)
+
+// PluginV1 is a plugin of KMS v1. It is safe for concurrent use.
+type PluginV1 struct {
+	kmsapi.UnimplementedKeyManagementServiceServer
+	Sick atomic.Bool
+	// Encrypts and Decrypts are how often the plugin was asked to.
+	Encrypts, Decrypts atomic.Int32
+}
+
+// StartV1 serves a plugin at a socket until the test ends.
+func StartV1(t testing.TB, socket string) *PluginV1 {
+	t.Helper()
+	k := &PluginV1{}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	kmsapi.RegisterKeyManagementServiceServer(s, k)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(l) }()
+	t.Cleanup(func() { s.Stop(); <-done })
+	return k
+}
+
+const sealedV1 = "E:"
+
+// Encrypt implements kmsapi.KeyManagementServiceServer.
+func (k *PluginV1) Encrypt(_ context.Context, r *kmsapi.EncryptRequest) (*kmsapi.EncryptResponse, error) {
+	k.Encrypts.Add(1)
+	if k.Sick.Load() || r.Version != "v1beta1" {
+		return nil, errors.New("the HSM is on fire")
+	}
+	return &kmsapi.EncryptResponse{Cipher: append([]byte(sealedV1), r.Plain...)}, nil
+}
+
+// Decrypt implements kmsapi.KeyManagementServiceServer.
+func (k *PluginV1) Decrypt(_ context.Context, r *kmsapi.DecryptRequest) (*kmsapi.DecryptResponse, error) {
+	k.Decrypts.Add(1)
+	plain, ok := bytes.CutPrefix(r.Cipher, []byte(sealedV1))
+	if !ok || r.Version != "v1beta1" {
+		return nil, errors.New("that is not of this plugin")
+	}
+	return &kmsapi.DecryptResponse{Plain: plain}, nil
+}

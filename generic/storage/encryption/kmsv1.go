@@ -1,0 +1,206 @@
+package encryption
+
+import (
+	"bytes"
+	"context"
+	"crypto/aes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	kmsapi "k8s.io/kms/apis/v1beta1"
+	"k8s.io/utils/lru"
+)
+
+const (
+	kmsV1Version = "v1beta1"
+	// defaultKeys is how many opened keys are kept unless cachesize says so.
+	defaultKeys = 1000
+	// dataKeySize is that of AES-256.
+	dataKeySize = 32
+)
+
+var errKMSv1Off = errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  " +
+	"Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
+
+// kmsV1 is the KMS v1 provider: each value is encrypted with a key of its own, which the plugin
+// encrypts. What is stored is the length of the encrypted key in two bytes, the key, and the value
+// with AES-GCM; former releases wrote AES-CBC, which is read.
+type kmsV1 struct {
+	start, name string
+	conn        *grpc.ClientConn
+	client      kmsapi.KeyManagementServiceClient
+	timeout     time.Duration
+	metrics     *Metrics
+	keys        *lru.Cache // of data keys by the hash of the encrypted ones; nil keeps none
+
+	mu     sync.Mutex
+	health health
+}
+
+// health is the last answer of a plugin's health check.
+type health struct {
+	err   error
+	until time.Time
+}
+
+func newKMSv1(cfg *KMSConfiguration, m *Metrics) (*kmsV1, error) {
+	conn, timeout, err := dialPlugin(cfg, m)
+	if err != nil {
+		return nil, err
+	}
+	k := &kmsV1{start: encPrefix + "kms:v1:" + cfg.Name + ":", name: cfg.Name, conn: conn, timeout: timeout, metrics: m,
+		client: kmsapi.NewKeyManagementServiceClient(conn)}
+	size := defaultKeys
+	if cfg.CacheSize != nil {
+		size = int(*cfg.CacheSize)
+	}
+	if size > 0 {
+		k.keys = lru.New(size)
+	}
+	return k, nil
+}
+
+func (k *kmsV1) prefix() string { return k.start }
+
+func (k *kmsV1) provider() string { return k.name }
+
+// close ends the connection; it fails only where that is closed already.
+func (k *kmsV1) close() { _ = k.conn.Close() }
+
+// poll has nothing to do: each value has a key of its own.
+func (k *kmsV1) poll(ctx context.Context) { <-ctx.Done() }
+
+func (k *kmsV1) seal(ctx context.Context, dst, value []byte, key string) ([]byte, error) {
+	begun := time.Now()
+	dataKey := make([]byte, dataKeySize)
+	rand.Read(dataKey) // cannot fail
+	k.metrics.seeds.Observe(time.Since(begun).Seconds())
+	encrypted, err := k.encrypt(ctx, dataKey)
+	if err != nil {
+		return nil, err
+	}
+	if len(encrypted) == 0 || len(encrypted) > math.MaxUint16 {
+		return nil, fmt.Errorf("the encrypted key of the kms provider %s has %d bytes", k.name, len(encrypted))
+	}
+	c, err := newGCM(dataKey)
+	if err != nil {
+		return nil, err
+	}
+	if k.keys != nil {
+		k.keys.Add(sha256.Sum256(encrypted), dataKey)
+	}
+	dst = append(binary.BigEndian.AppendUint16(dst, uint16(len(encrypted))), encrypted...) //nolint:gosec // bounded above
+	return c.seal(dst, value, key)
+}
+
+func (k *kmsV1) open(ctx context.Context, stored []byte, key string) ([]byte, bool, error) {
+	if len(stored) < 2 {
+		return nil, false, errShort
+	}
+	size := int(binary.BigEndian.Uint16(stored))
+	if len(stored) < 2+size {
+		return nil, false, errShort
+	}
+	encrypted, data := stored[2:2+size], stored[2+size:]
+	dataKey, err := k.dataKey(ctx, encrypted)
+	if err != nil {
+		return nil, false, err
+	}
+	current, err := newGCM(dataKey)
+	if err != nil {
+		return nil, false, err
+	}
+	value, err := current.open(data, key)
+	if err == nil {
+		return value, false, nil
+	}
+	former, formerErr := newCBC(dataKey)
+	if formerErr != nil || len(data)%aes.BlockSize != 0 {
+		return nil, false, err
+	}
+	if value, formerErr = former.open(data, key); formerErr != nil {
+		return nil, false, err
+	}
+	return value, true, nil
+}
+
+// dataKey returns the key that an encrypted one stands for.
+func (k *kmsV1) dataKey(ctx context.Context, encrypted []byte) ([]byte, error) {
+	id := sha256.Sum256(encrypted)
+	if k.keys != nil {
+		if known, ok := k.keys.Get(id); ok {
+			if dataKey, ok := known.([]byte); ok {
+				return dataKey, nil
+			}
+		}
+	}
+	k.metrics.misses.Inc()
+	dataKey, err := k.decrypt(ctx, encrypted)
+	if err != nil {
+		return nil, fmt.Errorf("failed to decrypt DEK, error: %w", err)
+	}
+	if k.keys != nil {
+		k.keys.Add(id, dataKey)
+	}
+	return dataKey, nil
+}
+
+func (k *kmsV1) encrypt(ctx context.Context, plain []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.timeout)
+	defer cancel()
+	r, err := k.client.Encrypt(ctx, &kmsapi.EncryptRequest{Version: kmsV1Version, Plain: plain})
+	if err != nil {
+		return nil, fmt.Errorf("failed to encrypt DEK, error: %w", err)
+	}
+	return r.Cipher, nil
+}
+
+func (k *kmsV1) decrypt(ctx context.Context, encrypted []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.timeout)
+	defer cancel()
+	r, err := k.client.Decrypt(ctx, &kmsapi.DecryptRequest{Version: kmsV1Version, Cipher: encrypted})
+	if err != nil {
+		return nil, err
+	}
+	return r.Plain, nil
+}
+
+// check reports whether the plugin gives back what it has encrypted, asking it not more often
+// than its answers get old.
+func (k *kmsV1) check(ctx context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Now().Before(k.health.until) {
+		return k.health.err
+	}
+	good := healthyFor
+	err := k.ping(ctx)
+	if err != nil {
+		good = brokenFor
+	}
+	k.health = health{err, time.Now().Add(good)}
+	return err
+}
+
+func (k *kmsV1) ping(ctx context.Context) error {
+	const text = "ping"
+	encrypted, err := k.encrypt(ctx, []byte(text))
+	if err != nil {
+		return fmt.Errorf("failed to perform encrypt section of the healthz check for KMS Provider %s: %w", k.name, err)
+	}
+	plain, err := k.decrypt(ctx, encrypted)
+	if err != nil {
+		return fmt.Errorf("failed to perform decrypt section of the healthz check for KMS Provider %s: %w", k.name, err)
+	}
+	if !bytes.Equal(plain, []byte(text)) {
+		return fmt.Errorf("the KMS provider %s does not give back what it has encrypted", k.name)
+	}
+	return nil
+}
