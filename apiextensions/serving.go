@@ -43,8 +43,8 @@ type serving struct {
 type shared struct {
 	// expressions counts what rules do.
 	expressions *metrics.Expressions
-	endpoints endpoints.Shared
-	types     *typeConverters
+	endpoints   endpoints.Shared
+	types       *typeConverters
 }
 
 type handlerKey struct{ version, subresource string }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -40,6 +41,7 @@ func endpointsKind() registry.Kind[*corev1.Endpoints] {
 			ValidateUpdate: func(_ context.Context, e, _ *corev1.Endpoints) field.ErrorList {
 				return validateEndpoints(e)
 			},
+			Warnings: func(_ context.Context, e, _ *corev1.Endpoints) []string { return endpointsWarnings(e) },
 		},
 		Show: registry.Show[*corev1.Endpoints]{
 			Columns: []registry.Column{
@@ -51,6 +53,22 @@ func endpointsKind() registry.Kind[*corev1.Endpoints] {
 		},
 		Deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 	}
+}
+
+// endpointsWarnings are about addresses that have other forms than other clients may expect.
+func endpointsWarnings(e *corev1.Endpoints) []string {
+	var w []string
+	addresses := func(all []corev1.EndpointAddress, list *field.Path) {
+		for i := range all {
+			w = append(w, utilvalidation.GetWarningsForIP(list.Index(i).Child("ip"), all[i].IP)...)
+		}
+	}
+	for i := range e.Subsets {
+		path := field.NewPath("subsets").Index(i)
+		addresses(e.Subsets[i].Addresses, path.Child("addresses"))
+		addresses(e.Subsets[i].NotReadyAddresses, path.Child("notReadyAddresses"))
+	}
+	return w
 }
 
 // endpointsCell shows the first three addresses.

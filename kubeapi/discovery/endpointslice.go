@@ -155,21 +155,18 @@ func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *
 // address validates an element of the list; one of the other IP family is refused
 // as the list's error.
 func address(a string, t discoveryv1.AddressType, list *field.Path, i int) field.ErrorList {
-	var errs field.ErrorList
 	path := list.Index(i)
-	ip := net.ParseIP(a)
+	var errs, family field.ErrorList
 	switch t {
 	case discoveryv1.AddressTypeFQDN:
 		return utilvalidation.IsFullyQualifiedDomainName(path, a)
 	case discoveryv1.AddressTypeIPv4:
-		errs = utilvalidation.IsValidIP(path, a)
-		if len(errs) == 0 && ip.To4() == nil {
-			errs = append(errs, field.Invalid(list, a, "must be an IPv4 address"))
+		if errs = utilvalidation.IsValidIPForLegacyField(path, a, true, nil); net.ParseIP(a).To4() == nil {
+			family = field.ErrorList{field.Invalid(list, a, "must be an IPv4 address")}
 		}
 	case discoveryv1.AddressTypeIPv6:
-		errs = utilvalidation.IsValidIP(path, a)
-		if len(errs) == 0 && ip.To4() != nil {
-			errs = append(errs, field.Invalid(list, a, "must be an IPv6 address"))
+		if errs = utilvalidation.IsValidIP(path, a); net.ParseIP(a).To4() != nil {
+			family = field.ErrorList{field.Invalid(list, a, "must be an IPv6 address")}
 		}
 	default:
 		return nil
@@ -177,7 +174,7 @@ func address(a string, t discoveryv1.AddressType, list *field.Path, i int) field
 	if len(errs) > 0 {
 		return errs
 	}
-	return check.EndpointIP(a, path)
+	return append(family, check.EndpointIP(a, path)...)
 }
 
 func hints(h *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {

@@ -217,16 +217,15 @@ func validateIPBlock(b *networkingv1.IPBlock, oldCIDRs []string, path *field.Pat
 		return field.ErrorList{field.Required(path.Child("cidr"), "")}
 	}
 	errs := validation.IsValidCIDRForLegacyField(path.Child("cidr"), b.CIDR, true, oldCIDRs)
-	if len(errs) > 0 {
+	whole, err := parseCIDR(b.CIDR)
+	if err != nil {
 		return errs
 	}
-	whole, err := parseCIDR(b.CIDR)
 	for i, e := range b.Except {
 		at := path.Child("except").Index(i)
-		exceptErrs := validation.IsValidCIDRForLegacyField(at, e, true, oldCIDRs)
-		errs = append(errs, exceptErrs...)
-		part, partErr := parseCIDR(e)
-		if err != nil || partErr != nil {
+		errs = append(errs, validation.IsValidCIDRForLegacyField(at, e, true, oldCIDRs)...)
+		part, err := parseCIDR(e)
+		if err != nil {
 			continue
 		}
 		wholeBits, _ := whole.Mask.Size()
