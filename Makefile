@@ -44,13 +44,13 @@ fuzz: ## Run each fuzz target for FUZZTIME.
 		done; \
 	done
 
-SOAK ?= -for 2m
+SOAK ?= -for 90s
 
-soak: ## Kill, cut off and flood the server for SOAK; writes e2e/soak/RESULTS.md.
+soak: ## Kill, cut off, starve and flood the server, each in turn for SOAK (half an hour in all by default); writes e2e/soak/RESULTS.md.
 	$(GO) test ./e2e/soak -timeout 0 -count 1 -v -args $(SOAK) -report RESULTS.md
 
-bench: build ## Measure the server beside others; BENCH takes flags of e2e/bench.
-	$(GO) run ./e2e/bench $(BENCH)
+bench: build ## Measure the server beside others, into e2e/bench/RESULTS.md; BENCH takes flags of e2e/bench.
+	$(GO) run ./e2e/bench -out e2e/bench/RESULTS.md $(BENCH)
 
 microbench: ## Run the benchmarks of all packages.
 	$(GO) test -run '^$$' -bench . -benchmem ./...

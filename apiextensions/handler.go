@@ -16,6 +16,7 @@ import (
 	"triplane/apiextensions/validation"
 	"triplane/generic/discovery"
 	"triplane/generic/endpoints/handlers"
+	"triplane/generic/metrics"
 	"triplane/generic/registry"
 	"triplane/generic/request"
 )
@@ -28,6 +29,8 @@ type crHandler struct {
 	options    registry.RESTOptionsGetter
 	converters *converterFactory
 	shared     *shared
+	metrics    *metrics.Registry
+	gone       gone
 
 	mu sync.Mutex
 	// draining are what answered resources before their CRDs changed, while
@@ -136,9 +139,11 @@ func (h *crHandler) changed(old, now *resource) {
 		return
 	}
 	h.retire(old)
-	if now != nil {
-		close(now.state.taken)
+	if now == nil {
+		h.gone.add(old.resource())
+		return
 	}
+	close(now.state.taken)
 }
 
 // retire lets the requests under way for a CRD come to their end, and then drops

@@ -13,7 +13,8 @@ const (
 	idleCheck = time.Minute
 )
 
-// sweepIdle drops what nobody uses, time and again: one timer for all resources.
+// sweepIdle drops what nobody uses, and the metrics of what is gone, time and again: one
+// timer for all resources.
 func (h *crHandler) sweepIdle(ctx context.Context) {
 	ticker := time.NewTicker(idleCheck)
 	defer ticker.Stop()
@@ -23,6 +24,7 @@ func (h *crHandler) sweepIdle(ctx context.Context) {
 			return
 		case now := <-ticker.C:
 			h.dropIdle(now.Add(-idleAfter))
+			h.forget(h.gone.take())
 		}
 	}
 }

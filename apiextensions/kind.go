@@ -402,6 +402,7 @@ func (d *definition) resetFields(ofStatus bool) rest.ResetFields {
 	}
 	reset := rest.ResetFields{}
 	for _, v := range d.versions {
+		reset[v.gvk.GroupVersion()] = fieldpath.NewSet() // a version without a status subresource writes all
 		if v.hasStatus() {
 			reset[v.gvk.GroupVersion()] = set
 		}

@@ -174,6 +174,7 @@ func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source
 		options:    config.RESTOptionsGetter,
 		shared:     &shared{endpoints: generic.Endpoints(), types: newTypeConverters(m)},
 		converters: &converterFactory{resolver: resolver, certificates: config.Metrics.WebhookCertificates},
+		metrics:    config.Metrics,
 		draining:   map[schema.GroupResource]*serving{},
 	}
 }

@@ -126,9 +126,9 @@ func (p *plugins) plugin(name string) (admission.Interface, error) {
 	case namespaceLifecycle:
 		return lifecycle.New(p.namespace), nil
 	case mutatingPolicies:
-		return p.configured.MutatingPolicies(), nil
+		return p.configured.MutatingPolicies(raw)
 	case validatingPolicies:
-		return p.configured.ValidatingPolicies(), nil
+		return p.configured.ValidatingPolicies(raw)
 	case mutatingWebhooks:
 		return p.configured.MutatingWebhooks(raw)
 	}

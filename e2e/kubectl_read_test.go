@@ -74,6 +74,10 @@ func TestKubectlReads(t *testing.T) {
 		{args: words("get componentstatuses"), want: []string{"etcd-0"}},
 		{args: words("get nothing"), fails: true, want: []string{`the server doesn't have a resource type "nothing"`}},
 	})
+	first, _, _ := strings.Cut(s.Kubectl(t, "get", "flowschemas", "--no-headers"), " ")
+	if first != "exempt" {
+		t.Errorf("flow schemas are not shown by precedence: %q is the first", first)
+	}
 }
 
 // TestKubectlChanges changes objects with kubectl's special commands.

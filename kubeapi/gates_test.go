@@ -20,6 +20,8 @@ func TestFollowedGates(t *testing.T) {
 		"AllowParsingUserUIDFromCertAuth": true, "RemoteRequestHeaderUID": true,
 		// A plugin that is off unless asked for follows these.
 		"ServiceAccountNodeAudienceRestriction": true, "AllowInsecureKubeletCertificateSigningRequests": true,
+		// The program asks for these before it makes the server.
+		"APIServerTracing": true, "NativeHistograms": true, "StructuredAuthenticationConfigurationEgressSelector": true,
 		// A hook that only the whole server has follows this one.
 		"StorageVersionAPI": true,
 		"ContextualLogging": true, "LoggingAlphaOptions": true, "LoggingBetaOptions": true,

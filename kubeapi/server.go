@@ -52,10 +52,10 @@ func (s *Server) makeEndpoint() error {
 	if c.AdvertiseAddress != nil && c.Replicas > 0 {
 		s.endpoint = bootstrap.NewCountedEndpoint(s.Stores, c.AdvertiseAddress, c.AdvertisePort, c.Replicas)
 	} else if c.AdvertiseAddress != nil {
-		s.endpoint = bootstrap.NewEndpoint(s.Stores, options.Backend, options.Prefix, c.AdvertiseAddress, c.AdvertisePort)
+		s.endpoint = bootstrap.NewEndpoint(s.Stores, options, c.AdvertiseAddress, c.AdvertisePort)
 	}
 	if c.Groups.Gate("UnknownVersionInteroperabilityProxy") && c.Peer != nil {
-		s.peer = bootstrap.NewPeer(options.Backend, options.Prefix, s.identity.Name(), c.Peer.IP, c.Peer.Port)
+		s.peer = bootstrap.NewPeer(options, s.identity.Name(), c.Peer.IP, c.Peer.Port)
 	}
 	return nil
 }

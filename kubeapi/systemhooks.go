@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	eventsv1client "k8s.io/client-go/kubernetes/typed/events/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/request"
@@ -91,6 +94,27 @@ func (s *Server) storageHook(ctx context.Context) error {
 // the Services that there are.
 const repairInterval = 3 * time.Minute
 
+// repairEvents returns what writes Events about the allocation of IPs and ports, while the server
+// runs.
+func (s *Server) repairEvents() (allocator.Recorders, error) {
+	client, err := eventsv1client.NewForConfig(s.GenericAPIServer.LoopbackClientConfig)
+	if err != nil {
+		return allocator.Recorders{}, err
+	}
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client})
+	s.GenericAPIServer.Go(func(ctx context.Context) {
+		defer broadcaster.Shutdown()
+		if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+			klog.ErrorS(err, "There are no events about the allocation of IPs and ports")
+		}
+		<-ctx.Done()
+	})
+	return allocator.Recorders{
+		IPs:   broadcaster.NewRecorder(clientscheme.Scheme, allocator.IPRepair),
+		Ports: broadcaster.NewRecorder(clientscheme.Scheme, allocator.PortRepair),
+	}, nil
+}
+
 // repairHook puts the allocation of cluster IPs and node ports in order.
 func (s *Server) repairHook(ctx context.Context) error {
 	groups := &s.config.Groups
@@ -98,8 +122,12 @@ func (s *Server) repairHook(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	recorders, err := s.repairEvents()
+	if err != nil {
+		return err
+	}
 	repair := allocator.NewRepair(s.Stores, allocator.NewIPs(s.Stores, service.Prefixes(groups.ServiceCIDRs), groups.Allocation),
-		allocator.NewPorts(options.Backend, options.Prefix, groups.NodePortRange, groups.Allocation))
+		allocator.NewPorts(options, groups.NodePortRange, groups.Allocation), recorders)
 	if err := begin(ctx, "the allocation of IPs and ports", repair.Pass); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package openapi
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -71,5 +72,35 @@ func TestIdentifier(t *testing.T) {
 		if l, u := identifier(c.group, false), identifier(c.group, true); l != c.lower || u != c.capital {
 			t.Errorf("%s: %s, %s", c.group, l, u)
 		}
+	}
+}
+
+// TestOperationIDs names operations as those of built-in kinds.
+func TestOperationIDs(t *testing.T) {
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		Spec:   apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Scope: apiextensionsv1.NamespaceScoped},
+		Status: apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: apiextensionsv1.CustomResourceDefinitionNames{Plural: "things", Kind: "Thing", ListKind: "ThingList"}},
+	}
+	r := &resource{crd: crd, version: &apiextensionsv1.CustomResourceDefinitionVersion{
+		Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+	}}
+	d := &document{publisher: publisher{refs: refsV3}, queries: map[string][]byte{}}
+	var got []string
+	for _, p := range d.paths(r) {
+		for _, op := range tree(t, p.JSON).(map[string]any) {
+			if op, ok := op.(map[string]any); ok {
+				got = append(got, op["operationId"].(string))
+			}
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"createExampleComV1NamespacedThing", "deleteExampleComV1CollectionNamespacedThing", "deleteExampleComV1NamespacedThing",
+		"listExampleComV1NamespacedThing", "listExampleComV1ThingForAllNamespaces",
+		"patchExampleComV1NamespacedThing", "patchExampleComV1NamespacedThingStatus", "readExampleComV1NamespacedThing",
+		"readExampleComV1NamespacedThingStatus", "replaceExampleComV1NamespacedThing", "replaceExampleComV1NamespacedThingStatus",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -22,7 +22,8 @@ const scaleModel = "io.k8s.api.autoscaling.v1.Scale"
 
 // operation is a row of the table of what can be done at a path.
 type operation struct {
-	method, id, action, doc string
+	// verb begins the id; of and last stand before and behind the kind in it.
+	method, verb, of, last, action, doc string
 	// options is the struct whose fields the query takes; skip leaves out some.
 	options any
 	skip    []string
@@ -44,10 +45,10 @@ func (d *document) paths(r *resource) []openapi.Member {
 	}
 	model, list := r.modelName(names.Kind), r.modelName(names.ListKind)
 	out := []openapi.Member{d.path(r, base, namespaced, false,
-		operation{method: "get", id: "list", action: "list", doc: "list objects of kind " + names.Kind, options: metav1.ListOptions{}, result: list},
-		operation{method: "post", id: "create", action: "post", doc: "create" + article(names.Kind) + names.Kind, options: metav1.CreateOptions{}, body: model, result: model,
+		operation{method: "get", verb: "list", action: "list", doc: "list objects of kind " + names.Kind, options: metav1.ListOptions{}, result: list},
+		operation{method: "post", verb: "create", action: "post", doc: "create" + openapi.Article(names.Kind) + names.Kind, options: metav1.CreateOptions{}, body: model, result: model,
 			codes: []int{http.StatusOK, http.StatusCreated, http.StatusAccepted}},
-		operation{method: "delete", id: "deleteCollection", action: "deletecollection", doc: "delete collection of " + names.Kind, options: metav1.ListOptions{}, result: metaPackage + "Status"},
+		operation{method: "delete", verb: "delete", of: "Collection", action: "deletecollection", doc: "delete collection of " + names.Kind, options: metav1.ListOptions{}, result: metaPackage + "Status"},
 	)}
 	if namespaced {
 		out = append(out, d.everywhere(r, all, list))
@@ -58,7 +59,7 @@ func (d *document) paths(r *resource) []openapi.Member {
 		if subresource != "" {
 			path += "/" + subresource
 		} else {
-			operations = append(operations, operation{method: "delete", id: "delete", action: "delete", doc: "delete" + article(names.Kind) + names.Kind, options: metav1.DeleteOptions{},
+			operations = append(operations, operation{method: "delete", verb: "delete", action: "delete", doc: "delete" + openapi.Article(names.Kind) + names.Kind, options: metav1.DeleteOptions{},
 				skip: []string{"preconditions"}, body: metaPackage + "DeleteOptions", result: metaPackage + "Status", codes: []int{http.StatusOK, http.StatusAccepted}})
 		}
 		out = append(out, d.path(r, path, namespaced, true, operations...))
@@ -84,25 +85,18 @@ func (r *resource) item(subresource, model string) []operation {
 	of += " the specified " + r.crd.Status.AcceptedNames.Kind
 	title := strings.ToUpper(subresource[:min(1, len(subresource))]) + subresource[min(1, len(subresource)):]
 	return []operation{
-		{method: "get", id: "read" + title, action: "get", doc: "read" + of, options: metav1.GetOptions{}, result: model},
-		{method: "put", id: "replace" + title, action: "put", doc: "replace" + of, options: metav1.UpdateOptions{}, body: model, result: model,
+		{method: "get", verb: "read", last: title, action: "get", doc: "read" + of, options: metav1.GetOptions{}, result: model},
+		{method: "put", verb: "replace", last: title, action: "put", doc: "replace" + of, options: metav1.UpdateOptions{}, body: model, result: model,
 			codes: []int{http.StatusOK, http.StatusCreated}},
-		{method: "patch", id: "patch" + title, action: "patch", doc: "partially update" + of, options: metav1.PatchOptions{}, body: metaPackage + "Patch", patch: true, result: model},
+		{method: "patch", verb: "patch", last: title, action: "patch", doc: "partially update" + of, options: metav1.PatchOptions{}, body: metaPackage + "Patch", patch: true, result: model},
 	}
-}
-
-func article(noun string) string {
-	if strings.ContainsAny(strings.ToLower(noun[:min(1, len(noun))]), "aeiou") {
-		return " an "
-	}
-	return " a "
 }
 
 func (d *document) path(r *resource, path string, namespaced, named bool, operations ...operation) openapi.Member {
 	o := begin(nil)
 	for i := range operations {
 		o.key([]byte(operations[i].method))
-		o.dst = d.operation(o.dst, r, &operations[i], namespaced, "")
+		o.dst = d.operation(o.dst, r, &operations[i], namespaced)
 	}
 	var parameters []*spec3.Parameter
 	if named {
@@ -119,24 +113,24 @@ func (d *document) path(r *resource, path string, namespaced, named bool, operat
 func (d *document) everywhere(r *resource, path, list string) openapi.Member {
 	o := begin(nil)
 	o.key([]byte("get"))
-	o.dst = d.operation(o.dst, r, &operation{method: "get", id: "list", action: "list",
-		doc: "list objects of kind " + r.crd.Status.AcceptedNames.Kind, result: list}, true, "ForAllNamespaces")
+	o.dst = d.operation(o.dst, r, &operation{method: "get", verb: "list", last: "ForAllNamespaces", action: "list",
+		doc: "list objects of kind " + r.crd.Status.AcceptedNames.Kind, result: list}, false)
 	o.member("parameters", d.list(d.query(metav1.ListOptions{}, nil, pretty())))
 	return openapi.Member{Name: path, JSON: o.end()}
 }
 
-// operation appends what is done by one method. The last part of its id may be given.
-func (d *document) operation(dst []byte, r *resource, op *operation, namespaced bool, last string) []byte {
+// operation appends what is done by one method.
+func (d *document) operation(dst []byte, r *resource, op *operation, namespaced bool) []byte {
 	names := &r.crd.Status.AcceptedNames
 	group := strings.TrimSuffix(r.crd.Spec.Group, ".k8s.io")
-	id := op.id + identifier(group, true) + identifier(r.version.Name, true)
+	id := op.verb + identifier(group, true) + identifier(r.version.Name, true) + op.of
 	if namespaced {
 		id += "Namespaced"
 	}
 	o := begin(dst)
 	o.texts("tags", []string{identifier(group, false) + "_" + r.version.Name})
 	o.text("description", op.doc)
-	o.text("operationId", id+names.Kind+last)
+	o.text("operationId", id+names.Kind+op.last)
 	if d.v2 {
 		d.inputV2(&o, op)
 	} else {
@@ -151,7 +145,7 @@ func (d *document) operation(dst []byte, r *resource, op *operation, namespaced 
 // mediaTypes are those of objects, and those of patches.
 func mediaTypes(patch bool) []string {
 	if patch {
-		return []string{"application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"}
+		return []string{"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"}
 	}
 	return []string{"application/json", "application/yaml"}
 }

@@ -16,6 +16,10 @@ const (
 	largeGroup      = "large.example.com"
 	// largeCRDs is how many a provider of a cloud brings.
 	largeCRDs = 200
+
+	// What addKept is told of. Idle is after a start, before any request for them.
+	usedDefinition = "CRD of 47 KB, in use"
+	idleDefinition = "CRD of 47 KB, idle"
 )
 
 // largeDefinitions is the row of the resource "CRD": definitions of the size that
@@ -34,20 +38,19 @@ func measureDefinitions(res *results, server string, p harness.Programs, t *targ
 	res.addStart(server, t.ready, before)
 	b := newBench(t)
 	n := b.n(largeCRDs)
-	resource := fmt.Sprintf("CRD (%d KB)", len(largeDefinition(0))>>10)
+	resource := largeResource()
 	m, err := b.createDefinitions(n)
 	if err != nil {
 		return err
 	}
 	res.add(resource, "create, until it is served", server, m)
 	time.Sleep(15 * time.Second) // what is not needed is given back
-	c := res.curve("large CRDs")
-	c.add(n, "resident for each", fmt.Sprintf("%d KB", (residentBytes(t.pids)-before)>>10/int64(n)))
+	res.addKept(usedDefinition, (residentBytes(t.pids)-before)/int64(n))
 	if err := b.documents(res, server, resource); err != nil {
 		return err
 	}
 	b.loader.close()
-	return restartWithDefinitions(res, server, resource, p, t, n)
+	return restartWithDefinitions(res, server, resource, p, t, n, before)
 }
 
 // createDefinitions creates n CRDs with all clients; an operation is over when the
@@ -61,10 +64,10 @@ func (b *bench) createDefinitions(n int) (measured, error) {
 	})
 }
 
-// documents reads what is made of all definitions.
+// documents reads what is made of all definitions, compressed as clients of client-go do.
 func (b *bench) documents(res *results, server, resource string) error {
 	for _, phase := range []string{"first /openapi/v2", "second /openapi/v2"} {
-		m, err := b.load(1, func(int) request { return request{method: "GET", path: "/openapi/v2", want: http.StatusOK} })
+		m, err := b.load(1, func(int) request { return request{method: "GET", path: "/openapi/v2", want: http.StatusOK, gzip: true} })
 		if err != nil {
 			return err
 		}
@@ -82,7 +85,7 @@ func (b *bench) documents(res *results, server, resource string) error {
 	for _, p := range index.Paths {
 		urls = append(urls, p.URL)
 	}
-	m, err := b.load(len(urls), func(i int) request { return request{method: "GET", path: urls[i], want: http.StatusOK} })
+	m, err := b.load(len(urls), func(i int) request { return request{method: "GET", path: urls[i], want: http.StatusOK, gzip: true} })
 	if err != nil {
 		return err
 	}
@@ -91,8 +94,9 @@ func (b *bench) documents(res *results, server, resource string) error {
 	return nil
 }
 
-// restartWithDefinitions starts the server anew after each CRD has an object.
-func restartWithDefinitions(res *results, server, resource string, p harness.Programs, t *target, n int) error {
+// restartWithDefinitions starts the server anew after each CRD has an object; before is the
+// memory of a server without any.
+func restartWithDefinitions(res *results, server, resource string, p harness.Programs, t *target, n int, before int64) error {
 	b := newBench(t)
 	m, err := b.load(n, func(i int) request {
 		return request{
@@ -105,18 +109,20 @@ func restartWithDefinitions(res *results, server, resource string, p harness.Pro
 		return err
 	}
 	res.add(resource, "first object of each", server, m)
-	dir := t.dir
-	t.close()
-	*t = target{}
-	if err := t.triplane(p, dir, "", true); err != nil {
+	if err := t.again(p); err != nil {
 		return err
 	}
 	time.Sleep(10 * time.Second)
 	cpu := cpuTime(t.pids)
 	res.add(resource, "start with all of them", server, measured{ops: 1, cpu: cpu, elapsed: t.ready, p50: t.ready, p99: t.ready})
-	res.addLoaded(server, residentBytes(t.pids))
+	resident := residentBytes(t.pids)
+	res.addKept(idleDefinition, (resident-before)/int64(n))
+	res.addLoaded(server, resident)
 	return nil
 }
+
+// largeResource names the rows.
+func largeResource() string { return fmt.Sprintf("CRD (%d KB)", len(largeDefinition(0))>>10) }
 
 func largePlural(i int) string { return fmt.Sprintf("large%ds", i) }
 

@@ -2,8 +2,9 @@
 // operation and memory, of this server and of others on the same machine in the
 // same run, in turn and several times. It writes Markdown.
 //
-//	make bench                             # every row, three rounds
-//	make bench BENCH="-long -out FILE"     # the scaling phases too, to a file
+//	make bench                             # every row, two rounds, into RESULTS.md
+//	make bench BENCH="-rounds 0 -long -out e2e/bench/CURVES.md"
+//	                                       # the scaling phases alone (an hour; TMPDIR needs 4 GB)
 //	go run ./e2e/bench -rounds 1 -scale 0.1 -only create,get -servers embedded
 //	go run ./e2e/bench -kubeconfig FILE -pids 1,2
 //	                                       # only load, against any API server
@@ -23,8 +24,11 @@
 // none shows. The server has a processor of its own, and all clients have another:
 // with shared ones the kernel's scheduling of the processes is most of the p99.
 //
+// aims.go has the table of aims, and obstacles.md what stands in the way of those that
+// are not held: what of it applies goes into the results.
+//
 // main.go runs the servers (target.go) in turn; phases.go has the rows of load,
 // fanout.go those of watches, controllers.go those of deletions that controllers
-// carry out, fairness.go those beside a flood, crds.go those of large CRDs, memory.go and scaling.go what grows, etcd.go the
+// carry out, fairness.go those beside a flood, first.go those of a server that has read nothing yet, crds.go those of large CRDs, memory.go and scaling*.go what grows, etcd.go the
 // floor below all of them, yardstick.go kube-apiserver's numbers and the aims.
 package main

@@ -30,7 +30,7 @@ func fanOut(watchers, events int) func(*bench, resource) (measured, error) {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
-		stop := time.AfterFunc(20*time.Second, w.cancel)
+		stop := time.AfterFunc(time.Minute, w.cancel)
 		w.done.Wait()
 		stop.Stop()
 		m := measured{ops: watchers * events, elapsed: time.Since(start), cpu: cpuTime(b.target.pids) - before}

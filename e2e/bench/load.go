@@ -24,6 +24,7 @@ type request struct {
 	body         []byte
 	want         int    // status
 	user         string // impersonated, unless ""
+	gzip         bool   // the answer may be compressed
 	until        string // path that must answer 200 before the operation is over, unless ""
 }
 
@@ -47,10 +48,16 @@ type measured struct {
 	bytes    int64
 }
 
+func (m measured) median() time.Duration { return m.p50 }
+
+func (m measured) slow() time.Duration { return m.p99 }
+
 // loader sends requests to one server.
 type loader struct {
 	url     string
 	clients []*http.Client
+	// urls are the servers of clients that ask another one.
+	urls map[*http.Client]string
 }
 
 func newLoader(url string, config *tls.Config) *loader {
@@ -115,7 +122,11 @@ func (l *loader) complete(c *http.Client, r request) (int64, error) {
 
 // send sends one request and reads the answer, and returns its size.
 func (l *loader) send(c *http.Client, r request) (int64, error) {
-	req, err := http.NewRequest(r.method, l.url+r.path, bytes.NewReader(r.body))
+	url := l.url
+	if other, ok := l.urls[c]; ok {
+		url = other
+	}
+	req, err := http.NewRequest(r.method, url+r.path, bytes.NewReader(r.body))
 	if err != nil {
 		return 0, err
 	}
@@ -127,6 +138,9 @@ func (l *loader) send(c *http.Client, r request) (int64, error) {
 	}
 	req.Header.Set("Accept", r.accept)
 	req.Header.Set("User-Agent", "bench")
+	if r.gzip {
+		req.Header.Set("Accept-Encoding", "gzip")
+	}
 	if r.user != "" {
 		req.Header.Set("Impersonate-User", r.user)
 	}

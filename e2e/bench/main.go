@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	rounds            = flag.Int("rounds", 3, "how often each server is measured")
+	rounds            = flag.Int("rounds", 2, "how often each server is measured")
 	scale             = flag.Float64("scale", 1, "factor on the number of operations")
 	only              = flag.String("only", "", "run only the phases whose name contains one of these comma-separated texts (create always runs)")
 	onlyServer        = flag.String("servers", "", "run only the servers whose name contains this")

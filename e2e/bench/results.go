@@ -19,6 +19,7 @@ type results struct {
 	cells   map[rowKey]map[string][]measured
 	starts  map[string][]startCost
 	loaded  map[string][]int64
+	kept    map[string][]int64 // resident bytes for each of something, by what it is
 	curves  []*curve
 }
 
@@ -30,7 +31,7 @@ type startCost struct {
 }
 
 func newResults() *results {
-	return &results{cells: map[rowKey]map[string][]measured{}, starts: map[string][]startCost{}, loaded: map[string][]int64{}}
+	return &results{cells: map[rowKey]map[string][]measured{}, starts: map[string][]startCost{}, loaded: map[string][]int64{}, kept: map[string][]int64{}}
 }
 
 func (r *results) server(name string) {
@@ -62,6 +63,30 @@ func (r *results) addLoaded(server string, resident int64) {
 	}
 	r.loaded[server] = append(r.loaded[server], resident)
 	progress("  %d MB after the load", resident>>20)
+}
+
+// addKept enters the resident bytes for each of something.
+func (r *results) addKept(what string, bytes int64) {
+	r.kept[what] = append(r.kept[what], bytes)
+	progress("  %d KB for each: %s", bytes>>10, what)
+}
+
+// keptMB is the memory for each of something.
+func (r *results) keptMB(what string) (float64, bool) {
+	all := r.kept[what]
+	if len(all) == 0 {
+		return 0, false
+	}
+	return median(all, func(n int64) float64 { return float64(n) / (1 << 20) }), true
+}
+
+// latency is the median over the rounds of a percentile of a row, in milliseconds.
+func (r *results) latency(key rowKey, server string, of func(measured) time.Duration) (float64, bool) {
+	all := r.cells[key][server]
+	if len(all) == 0 {
+		return 0, false
+	}
+	return median(all, func(m measured) float64 { return ms(of(m)) }), true
 }
 
 // cpuPerOp is in milliseconds.
@@ -115,11 +140,7 @@ func (r *results) loadedMB(server string) (float64, bool) {
 
 // eventMillis is the median latency of events.
 func (r *results) eventMillis(server string) (float64, bool) {
-	all := r.cells[rowKey{configMaps.name, "event to each of 100 watchers"}][server]
-	if len(all) == 0 {
-		return 0, false
-	}
-	return median(all, func(m measured) float64 { return ms(m.p50) }), true
+	return r.latency(rowKey{configMaps.name, "event to each of 100 watchers"}, server, measured.median)
 }
 
 // floodRatio is the p99 of a user's gets beside a flood, over that of one alone, of
@@ -139,9 +160,12 @@ func (r *results) write(w io.Writer) error {
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	fmt.Fprintf(&b, "# Results\n\nCommit %s, %s, %d CPUs (%s), %d rounds, medians. Written by `make bench`; see doc.go there for what is measured.\n",
 		strings.TrimSpace(string(commit)), runtime.Version(), runtime.NumCPU(), cpuModel(), *rounds)
-	r.writeAims(&b)
-	r.writeMemory(&b)
-	r.writeRows(&b)
+	if len(r.servers) > 0 {
+		r.writeLimits(&b)
+		r.writeAims(&b)
+		r.writeMemory(&b)
+		r.writeRows(&b)
+	}
 	for _, c := range r.curves {
 		c.write(&b)
 	}

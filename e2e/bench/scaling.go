@@ -22,6 +22,10 @@ func scaling(res *results, p harness.Programs) error {
 		{"namespaces", namespacesCurve},
 		{"role bindings", bindingsCurve},
 		{"custom resource definitions", definitionsCurve},
+		{"custom resource definitions of 47 KB", largeDefinitionsCurve(p)},
+		{"bindings in 1,000 namespaces", rolesCurve},
+		{"overwritten objects of 1 MB", overwritesCurve},
+		{"replicas on three etcd members", replicasCurve(p)},
 	} {
 		if !wanted(c.name) {
 			continue
@@ -57,7 +61,7 @@ func objectsCurve(p harness.Programs) func(*results, *target, *curve) error {
 		}
 		c.add(0, "resident", mb(residentBytes(t.pids)))
 		have := 0
-		for _, n := range b.sizes(1000, 10_000, 100_000) {
+		for _, n := range b.sizes(1000, 10_000, 100_000, 1_000_000) {
 			from := have
 			m, err := b.load(n-from, func(i int) request {
 				return request{method: "POST", path: configMaps.collection, contentType: "application/json",
@@ -86,7 +90,7 @@ func (b *bench) readCosts(c *curve, n int) error {
 	}
 	c.add(n, "get", cost(get))
 	for _, q := range []struct{ label, query string }{{"page of 500", "?limit=500"}, {"list of all", ""}} {
-		repeat := 8
+		repeat := min(8, max(1, 800_000/n))
 		if q.query != "" {
 			repeat = 64
 		}
@@ -102,10 +106,7 @@ func (b *bench) readCosts(c *curve, n int) error {
 
 // restart measures a start on a store with many objects.
 func restart(p harness.Programs, t *target, c *curve, n int) error {
-	dir := t.dir
-	t.close()
-	*t = target{}
-	if err := t.triplane(p, dir, "", true); err != nil {
+	if err := t.again(p); err != nil {
 		return err
 	}
 	c.add(n, "exec to ready", fmt.Sprintf("%d ms", t.ready.Milliseconds()))
@@ -118,7 +119,7 @@ func restart(p harness.Programs, t *target, c *curve, n int) error {
 		return err
 	}
 	c.add(n, "first page after start", fmt.Sprintf("%d ms", time.Since(start).Milliseconds()))
-	c.add(n, "database", mb(size(filepath.Join(dir, "etcd"))))
+	c.add(n, "database", mb(size(filepath.Join(t.dir, "etcd"))))
 	return nil
 }
 
@@ -134,7 +135,7 @@ func watchersCurve(_ *results, t *target, c *curve) error {
 		return err
 	}
 	c.add(0, "resident", mb(residentBytes(t.pids)))
-	for _, n := range b.sizes(100, 1000, 5000) {
+	for _, n := range b.sizes(100, 1000, 10_000, 50_000) {
 		// Half of them watch another object, and shall cost the event nothing.
 		others, err := b.openWatches(configMaps, n/2, configMaps.collection+"?watch=true&fieldSelector=metadata.name%3Dother", 1)
 		if err != nil {
@@ -142,7 +143,7 @@ func watchersCurve(_ *results, t *target, c *curve) error {
 		}
 		time.Sleep(time.Second)
 		c.add(n, "resident", mb(residentBytes(t.pids)))
-		m, err := fanOut(n-n/2, 40)(b, configMaps)
+		m, err := fanOut(n-n/2, max(4, min(40, 200_000/n)))(b, configMaps)
 		others.cancel()
 		others.done.Wait()
 		if err != nil {

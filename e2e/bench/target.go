@@ -28,6 +28,7 @@ type target struct {
 	kubeconfig string
 	pids       []int         // what is measured
 	dir        string        // of Triplane's data
+	replicas   []endpoint    // the servers, where there are several
 	ready      time.Duration // from the start of the process to /readyz 200
 	stop       []func()
 }
@@ -57,6 +58,7 @@ func kinds(p harness.Programs) []kind {
 			return withTarget(func(dir string) (*target, error) { return startEtcd(p, dir) }, func(t *target) error { return measureEtcd(res, name, t) })
 		}},
 		largeDefinitions(p),
+		restarted(p),
 	}
 	return slices.Concat(all, apart(p), controlled(p))
 }

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -21,8 +22,8 @@ import (
 // synced, and nothing else. It is less than any file system keeps.
 //
 // The kernel asks it about each fsync and fdatasync of the process (seccomp's notifications, which
-// take no privileges). Nothing is really synced. It is asked about free room, too, and about what takes
-// some, so that it can be full.
+// take no privileges), about each file that may be made and each block that may be needed. Nothing is
+// really synced.
 type Disk struct {
 	shadow string // has the synced content of files
 
@@ -32,20 +33,9 @@ type Disk struct {
 	err   error
 	// broken is what syncs fail with; 0 where they do not.
 	broken unix.Errno
-	room   Room
+	full   bool
+	scarce bool
 }
-
-// Room is how much a disk has.
-type Room int
-
-const (
-	// Plenty is as much as there really is.
-	Plenty Room = iota
-	// Scarce is none for those who ask before they write.
-	Scarce
-	// None is that files get no larger, though there seemed to be room.
-	None
-)
 
 // node is a file or a directory as it is on the disk.
 type node struct {
@@ -161,25 +151,23 @@ func (d *Disk) serve(listener int) {
 	}
 }
 
-// answer decides what becomes of a call.
 func (d *Disk) answer(asked *notification) answer {
 	reply := answer{id: asked.id}
 	switch asked.nr {
-	case unix.SYS_STATFS:
-		if d.hasRoom() != Scarce || sayFull(asked) != nil {
-			reply.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-		}
-	case unix.SYS_FALLOCATE, unix.SYS_PWRITE64:
-		if d.hasRoom() == None {
-			reply.err = -int32(unix.ENOSPC)
-		} else {
-			reply.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-		}
-	default:
+	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
 		if broken := d.brokenBy(); broken != 0 {
 			reply.err = -int32(broken)
 		} else if err := d.sync(fmt.Sprintf("/proc/%d/fd/%d", asked.pid, asked.args[0])); err != nil {
 			reply.err = -int32(unix.EIO)
+		}
+	case unix.SYS_STATFS:
+		if !d.isScarce() || sayFull(asked) != nil {
+			reply.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}
+	default:
+		reply.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		if d.isFull() && asked.takesSpace() {
+			reply.flags, reply.err = 0, -int32(unix.ENOSPC)
 		}
 	}
 	return reply
@@ -197,17 +185,67 @@ func sayFull(asked *notification) error {
 	return errors.Join(err, memory.Close())
 }
 
-// Leave has the disk have room from now on.
-func (d *Disk) Leave(room Room) {
+// SeemFull has the disk have no room, or some again, for those who ask how much there is. Files may be
+// written all the same.
+func (d *Disk) SeemFull(scarce bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.room = room
+	d.scarce = scarce
 }
 
-func (d *Disk) hasRoom() Room {
+func (d *Disk) isScarce() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.room
+	return d.scarce
+}
+
+// takesSpace reports whether a call makes a file or needs blocks that the file does not have.
+// What cannot be found out because the process was killed takes none.
+func (n *notification) takesSpace() bool {
+	if n.nr == unix.SYS_OPENAT {
+		_, err := os.Lstat(n.path())
+		return errors.Is(err, os.ErrNotExist)
+	}
+	f, err := os.Open(fmt.Sprintf("/proc/%d/fd/%d", n.pid, n.args[0]))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	size, at := int64(n.args[2]), int64(n.args[3]) // pwrite's
+	if n.nr == unix.SYS_FALLOCATE {
+		size, at = at, size
+	}
+	hole, err := unix.Seek(int(f.Fd()), at, unix.SEEK_HOLE)
+	return errors.Is(err, unix.ENXIO) || err == nil && hole < at+size
+}
+
+// path is that of the file that openat opens.
+func (n *notification) path() string {
+	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", n.pid))
+	if err != nil {
+		return "/"
+	}
+	defer memory.Close()
+	name := make([]byte, unix.PathMax)
+	read, _ := memory.ReadAt(name, int64(n.args[1])) // less, where its page is the last one
+	name, _, _ = bytes.Cut(name[:read], []byte{0})
+	if filepath.IsAbs(string(name)) {
+		return string(name)
+	}
+	return fmt.Sprintf("/proc/%d/cwd/%s", n.pid, name)
+}
+
+// Fill has the disk have no more room, or some again. Files may be written where they have blocks.
+func (d *Disk) Fill(full bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.full = full
+}
+
+func (d *Disk) isFull() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.full
 }
 
 // Break has all syncs fail from now on; 0 mends the disk.

@@ -3,11 +3,13 @@ package harness
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -32,9 +34,15 @@ func startProcess(t testing.TB, program string, args ...string) *Process {
 // startCommand is startProcess of a command that was prepared.
 func startCommand(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Helper()
+	return startBy(t, cmd, (*exec.Cmd).Start)
+}
+
+// startBy is startCommand with a way to start it.
+func startBy(t testing.TB, cmd *exec.Cmd, start func(*exec.Cmd) error) *Process {
+	t.Helper()
 	p := &Process{cmd: cmd, exited: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
-	if err := p.cmd.Start(); err != nil {
+	if err := start(p.cmd); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -97,6 +105,16 @@ func (p *Process) Wait(t testing.TB, timeout time.Duration) error {
 	}
 }
 
+// Ended reports whether the process has ended, or does so within a time.
+func (p *Process) Ended(within time.Duration) bool {
+	select {
+	case <-p.exited:
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
 // ExitCode of a process that has ended, -1 where a signal ended it.
 func (p *Process) ExitCode() int {
 	<-p.exited
@@ -115,6 +133,46 @@ func (p *Process) ResidentBytes() (int64, error) {
 	}
 	pages, err := strconv.ParseInt(string(bytes.Fields(b)[1]), 10, 64)
 	return pages * int64(os.Getpagesize()), err
+}
+
+// AnonymousBytes is the memory of the process without the files that are mapped, as the database is.
+func (p *Process) AnonymousBytes(t testing.TB) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "RssAnon:")
+	var kilobytes int64
+	if _, err := fmt.Sscan(after, &kilobytes); err != nil {
+		t.Fatal("the system does not say how much memory is anonymous")
+	}
+	return kilobytes << 10
+}
+
+// CPU is how long the process has computed.
+func (p *Process) CPU(t testing.TB) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	var user, system int64 // in hundredths of a second
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// Descriptors is how many the process has open.
+func (p *Process) Descriptors(t testing.TB) int {
+	t.Helper()
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(open)
 }
 
 // FreePort returns a loopback port that the kernel chose and nobody has now.

@@ -27,15 +27,17 @@ type Server struct {
 	// Config is the administrator's, for client-go.
 	Config *rest.Config
 
-	args []string
-	disk *Disk
+	args   []string
+	before string // commands of a shell
+	disk   *Disk
+	clock  *Clock
 }
 
 // Start builds and starts the server with extra flags and waits until it is
 // ready. No controllers run in it unless the flags say so.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s := prepare(t, args)
+	s := Prepare(t, args...)
 	s.Restart(t)
 	return s
 }
@@ -43,8 +45,26 @@ func Start(t testing.TB, args ...string) *Server {
 // StartOn is Start for a server whose files are on a disk.
 func StartOn(t testing.TB, disk *Disk, args ...string) *Server {
 	t.Helper()
-	s := prepare(t, args)
+	s := Prepare(t, args...)
 	s.disk = disk
+	s.Restart(t)
+	return s
+}
+
+// StartAt is Start for a server that has a clock of its own.
+func StartAt(t testing.TB, clock *Clock, args ...string) *Server {
+	t.Helper()
+	s := Prepare(t, args...)
+	s.clock = clock
+	s.Restart(t)
+	return s
+}
+
+// StartAfter is Start for a server that is started from a shell after commands that limit it.
+func StartAfter(t testing.TB, commands string, args ...string) *Server {
+	t.Helper()
+	s := Prepare(t, args...)
+	s.before = commands
 	s.Restart(t)
 	return s
 }
@@ -53,13 +73,14 @@ func StartOn(t testing.TB, disk *Disk, args ...string) *Server {
 // when requests are answered.
 func StartUnready(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s := prepare(t, args)
+	s := Prepare(t, args...)
 	s.Begin(t)
 	s.wait(t, "/version")
 	return s
 }
 
-func prepare(t testing.TB, args []string) *Server {
+// Prepare is Start that does not start it.
+func Prepare(t testing.TB, args ...string) *Server {
 	t.Helper()
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--controllers") }) {
 		args = append([]string{"--controllers=none"}, args...)
@@ -85,12 +106,16 @@ func (s *Server) Restart(t testing.TB) {
 func (s *Server) Begin(t testing.TB) {
 	t.Helper()
 	args := append([]string{"--data-dir", s.DataDir, "--secure-port", strconv.Itoa(s.Port), "--bind-address", "127.0.0.1"}, s.args...)
-	if s.disk == nil {
-		s.Process = startProcess(t, s.Programs.Triplane, args...)
-		return
+	cmd, start, started := exec.Command(s.Programs.Triplane, args...), (*exec.Cmd).Start, func() {}
+	switch {
+	case s.disk != nil:
+		cmd, started = s.disk.command(t, s.Programs.Triplane, args)
+	case s.clock != nil:
+		start = s.clock.start
+	case s.before != "":
+		cmd = exec.Command("sh", append([]string{"-c", s.before + `; exec "$0" "$@"`, s.Programs.Triplane}, args...)...)
 	}
-	cmd, started := s.disk.command(t, s.Programs.Triplane, args)
-	s.Process = startCommand(t, cmd)
+	s.Process = startBy(t, cmd, start)
 	started()
 }
 

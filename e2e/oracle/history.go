@@ -23,6 +23,7 @@ type Following struct {
 	reading kubernetes.Interface
 	writes  atomic.Int64
 	writers sync.WaitGroup
+	also    func(Writer)
 	stop    []func() // writing, then following
 }
 
@@ -43,10 +44,16 @@ func Follow(t testing.TB, writing, reading kubernetes.Interface) *Following {
 	changing, stopChanging := context.WithCancel(t.Context())
 	f.stop = []func(){stopChanging, func() { unfollow(); factory.Shutdown() }}
 	for w := range 4 {
-		f.writers.Go(func() { f.change(changing, writing, w) })
+		f.writers.Go(func() { f.change(changing, writing.CoreV1().ConfigMaps("default"), fmt.Sprintf("w%d", w)) })
+	}
+	f.also = func(w Writer) {
+		f.writers.Go(func() { f.change(changing, w, "other") })
 	}
 	return f
 }
+
+// Also has another writer change objects of its own in the namespace default.
+func (f *Following) Also(w Writer) { f.also(w) }
 
 // More returns when n more changes were acknowledged.
 func (f *Following) More(t testing.TB, n int) {
@@ -92,10 +99,9 @@ func (f *Following) End(t testing.TB) {
 
 // change creates, updates and deletes objects of its own until ctx ends.
 // What fails because the server is away is tried no more.
-func (f *Following) change(ctx context.Context, client kubernetes.Interface, worker int) {
-	maps := client.CoreV1().ConfigMaps("default")
+func (f *Following) change(ctx context.Context, maps Writer, worker string) {
 	for i := 0; ctx.Err() == nil; i++ {
-		name := fmt.Sprintf("w%d-%d", worker, rand.IntN(20))
+		name := fmt.Sprintf("%s-%d", worker, rand.IntN(20))
 		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"i": strconv.Itoa(i)}}
 		_, err := maps.Create(ctx, c, metav1.CreateOptions{})
 		if err != nil && rand.IntN(3) == 0 {

@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	clientv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -53,15 +52,28 @@ func (w *Writes) Acknowledged() int {
 // until is how long writes and a server that comes back may take.
 const until = 60 * time.Second
 
+// Writer changes config maps of a namespace: a client of a server does, and whoever writes to its
+// store.
+type Writer interface {
+	Create(ctx context.Context, c *corev1.ConfigMap, opts metav1.CreateOptions) (*corev1.ConfigMap, error)
+	Update(ctx context.Context, c *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error)
+	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
+}
+
 // During writes, calls fault when n more writes were acknowledged, and stops writing.
 func (w *Writes) During(t testing.TB, config *rest.Config, n int, fault func()) {
 	t.Helper()
+	w.Through(t, []Writer{kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(w.namespace)}, n, fault)
+}
+
+// Through is During where each write takes any of several ways, whoever made the last one.
+func (w *Writes) Through(t testing.TB, ways []Writer, n int, fault func()) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	maps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(w.namespace)
 	var writers sync.WaitGroup
 	for worker := range 4 {
-		writers.Go(func() { w.write(ctx, maps, worker) })
+		writers.Go(func() { w.write(ctx, ways, worker) })
 	}
 	w.await(t, w.Acknowledged()+n)
 	fault()
@@ -88,15 +100,17 @@ func (w *Writes) await(t testing.TB, n int) {
 }
 
 // write changes objects until ctx ends, none of them again whose last change was not answered.
-func (w *Writes) write(ctx context.Context, maps clientv1.ConfigMapInterface, worker int) {
+func (w *Writes) write(ctx context.Context, ways []Writer, worker int) {
 	for i := 0; ctx.Err() == nil; i++ {
+		maps := ways[rand.IntN(len(ways))]
 		name := fmt.Sprintf("w%d-%d", worker, rand.IntN(50))
 		was, sure := w.now(name)
 		if !sure {
+			time.Sleep(time.Millisecond) // all may be in doubt
 			continue
 		}
 		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": fmt.Sprintf("%d-%s", i, strings.Repeat("x", rand.IntN(2000)))}}
-		call, cancel := context.WithTimeout(ctx, 5*time.Second)
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // it is not to happen later
 		var err error
 		switch {
 		case was == absent:

@@ -1,11 +1,15 @@
 // Package soak runs the built server for as long as one likes while it is killed, cut off, starved and
 // flooded, and holds what it answers against what it must answer.
 //
-//	make soak                            # two minutes each, writes RESULTS.md
+//	make soak                            # a minute and a half each, half an hour in all; writes RESULTS.md
 //	make soak SOAK='-for 1h'             # an hour each
-//	go test ./e2e/soak                   # some seconds each, part of all tests
+//	go test ./e2e/soak                   # a second or so each, part of all tests
 //
-// Kills, power failures and informers use package oracle; reads and writes over several replicas are
-// checked for linearizability by porcupine while a proxy between server and etcd (proxy.go) delays,
-// cuts and swallows what passes.
+// Kills, power failures, informers, writers beside the server on one etcd, and lack of disk, memory and
+// descriptors use package oracle; reads and writes over several replicas are checked for linearizability
+// by porcupine while a proxy between server and etcd (proxy.go) delays, cuts and swallows what passes.
+// Bounds of memory are numbers that tests fail above. Nothing takes privileges: disks and clocks are
+// those of package harness.
+//
+// mended_test.go and endings_test.go measure what was worse once.
 package soak

@@ -46,10 +46,15 @@ func TestLinearizable(t *testing.T) {
 				proxies = append(proxies, p)
 				r.replicas = append(r.replicas, kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default"))
 			}
-			faults := 0
+			faults, began := 0, time.Now()
 			epochs := rounds(t, 1, func(epoch int) { faults += r.epoch(t, epoch, proxies) })
+			rate := float64(faults) / time.Since(began).Minutes()
+			if rate < faultsAMinute {
+				t.Errorf("%.0f faults a minute are too few to mean something", rate)
+			}
 			operations, undecided := r.check(t)
-			note(t, "%d operations in %d histories, %d faults, %d not decided in time", operations, epochs*objects, faults, undecided)
+			note(t, fmt.Sprintf("no history is impossible, with %d faults a minute at least", faultsAMinute),
+				"%d operations in %d histories, %d faults (%.0f a minute), %d not decided in time", operations, epochs*objects, faults, rate, undecided)
 		})
 	}
 }
@@ -57,6 +62,8 @@ func TestLinearizable(t *testing.T) {
 const (
 	objects = 4
 	clients = 6
+	// faultsAMinute is how many there are at least.
+	faultsAMinute = 10
 	// epochTime is how long the objects are used: what was not answered stays possible for ever, and
 	// the search through what may have happened grows with it.
 	epochTime = 1500 * time.Millisecond

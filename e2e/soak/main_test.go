@@ -13,28 +13,43 @@ import (
 
 var (
 	// each is how long each test goes on, at least.
-	each   = flag.Duration("for", 2*time.Second, "how long each test goes on, at least")
+	each   = flag.Duration("for", time.Second, "how long each test goes on, at least")
 	report = flag.String("report", "", "file to write a report to, in Markdown")
 )
+
+// long reports whether there is time to come to numbers that mean something.
+func long() bool { return *each >= 30*time.Second }
 
 // results are the rows of the report.
 var results struct {
 	sync.Mutex
-	rows []string
+	rows, mended []string
 }
 
-// note adds a row, of a test that has come to its end.
-func note(t *testing.T, format string, args ...any) {
+// note adds a row, of a test that has come to its end: what must hold, and what happened.
+func note(t *testing.T, must, format string, args ...any) {
+	t.Helper()
+	row(t, &results.rows, fmt.Sprintf(format, args...), must)
+}
+
+// mended adds a row of something that was worse once, and must not be so again.
+func mended(t *testing.T, before, must, format string, args ...any) {
+	t.Helper()
+	row(t, &results.mended, before, fmt.Sprintf(format, args...), must)
+}
+
+func row(t *testing.T, rows *[]string, cells ...string) {
 	t.Helper()
 	verdict := "held"
 	if t.Failed() {
 		verdict = "**broken**"
 	}
-	row := fmt.Sprintf("| %s | %s | %s |", strings.TrimPrefix(t.Name(), "Test"), fmt.Sprintf(format, args...), verdict)
-	t.Log(row)
+	cells = append(append([]string{strings.TrimPrefix(t.Name(), "Test")}, cells...), verdict)
+	line := "| " + strings.Join(cells, " | ") + " |"
+	t.Log(line)
 	results.Lock()
 	defer results.Unlock()
-	results.rows = append(results.rows, row)
+	*rows = append(*rows, line)
 }
 
 func TestMain(m *testing.M) {
@@ -52,13 +67,20 @@ func TestMain(m *testing.M) {
 func text() string {
 	return fmt.Sprintf(`# What a long run found
 
-Written by %s on %s with %d processors: %v for each row, at least. What the rows mean
-is in the tests of this folder.
+Written by %s on %s with %d processors. Tests that go on for as long as one likes did so for
+%v each, at least. What the rows mean is in the tests of this folder.
 
-| test | what happened | what must hold |
-| --- | --- | --- |
+| test | what happened | what must hold | |
+| --- | --- | --- | --- |
 %s
-`, "`make soak`", time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), *each, strings.Join(results.rows, "\n"))
+
+What was worse once:
+
+| test | before | now | what must hold | |
+| --- | --- | --- | --- | --- |
+%s
+`, "`make soak`", time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), *each,
+		strings.Join(results.rows, "\n"), strings.Join(results.mended, "\n"))
 }
 
 // rounds calls f until the time is over, and at least a few times; it returns how often it did.
@@ -71,4 +93,21 @@ func rounds(t *testing.T, atLeast int, f func(round int)) int {
 		}
 	}
 	return n
+}
+
+// eventually tries something that must succeed within a time, and returns after how long it did.
+func eventually(t *testing.T, within time.Duration, try func() error) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for {
+		err := try()
+		took := time.Since(began)
+		if err == nil {
+			return took
+		}
+		if took > within {
+			t.Fatalf("after %v: %v", took, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }

@@ -18,6 +18,8 @@ type proxy struct {
 	// until is when bytes pass again; delay is how late each piece of them is.
 	until time.Time
 	delay time.Duration
+	// refused has connections end as soon as they begin.
+	refused bool
 }
 
 func newProxy(ctx context.Context, target string) (*proxy, error) {
@@ -38,7 +40,7 @@ func (p *proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
+		server, err := p.dial()
 		if err != nil {
 			_ = client.Close() // there is nobody to talk to
 			continue
@@ -49,6 +51,24 @@ func (p *proxy) accept() {
 		go p.pass(client, server)
 		go p.pass(server, client)
 	}
+}
+
+func (p *proxy) dial() (net.Conn, error) {
+	p.mu.Lock()
+	refused := p.refused
+	p.mu.Unlock()
+	if refused {
+		return nil, net.ErrClosed
+	}
+	return net.Dial("tcp", p.target)
+}
+
+// refuse ends all connections and takes no more, or takes them again.
+func (p *proxy) refuse(refused bool) {
+	p.mu.Lock()
+	p.refused = refused
+	p.mu.Unlock()
+	p.cut()
 }
 
 // pass copies until one of the two has had enough.

@@ -32,7 +32,8 @@ func NewMetrics(registry prometheus.Registerer, subsystem, serverID string) *Met
 	return m
 }
 
-func (m *Metrics) reloaded(err error) {
+// Reloaded counts that a content was put into force, or not.
+func (m *Metrics) Reloaded(err error) {
 	if m == nil {
 		return
 	}
@@ -49,7 +50,11 @@ func (m *Metrics) inForce(raw []byte) {
 		return
 	}
 	m.info.Reset()
-	m.info.WithLabelValues(m.server, Hash(raw)).Set(1)
+	hash := ""
+	if len(raw) > 0 {
+		hash = Hash(raw)
+	}
+	m.info.WithLabelValues(m.server, hash).Set(1)
 }
 
 // Hash is how metrics name what may be secret or long.

@@ -24,8 +24,10 @@ const (
 
 // Reloader follows a file.
 type Reloader struct {
-	// Path is the file.
+	// Path is the file, or a folder where Read says how to read it.
 	Path string
+	// Read returns the content at the path; nil reads a file.
+	Read func(path string) ([]byte, error)
 	// Load puts a content into force. An error leaves the last one in force.
 	Load func(ctx context.Context, raw []byte) error
 	// Metrics may be nil.
@@ -46,6 +48,10 @@ func Read(path string) ([]byte, error) {
 // ends. current is the content in force now.
 func (r *Reloader) Run(ctx context.Context, current []byte) {
 	r.Metrics.inForce(current)
+	read := r.Read
+	if read == nil {
+		read = Read
+	}
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	var refused []byte
@@ -56,7 +62,7 @@ func (r *Reloader) Run(ctx context.Context, current []byte) {
 			return
 		case <-ticker.C:
 		}
-		raw, err := Read(r.Path)
+		raw, err := read(r.Path)
 		if err == nil && bytes.Equal(raw, current) {
 			refused = nil
 			continue
@@ -73,7 +79,7 @@ func (r *Reloader) Run(ctx context.Context, current []byte) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.Metrics.reloaded(err)
+		r.Metrics.Reloaded(err)
 		if err != nil {
 			klog.ErrorS(err, "A changed configuration file is not used; what was read before stays in force", "file", r.Path)
 			refused, again = raw, time.Now().Add(retryAfter)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"triplane/generic/openapi"
 )
 
 const useTheParameter = "deprecated: use the 'watch' parameter with a list operation instead"
@@ -15,8 +17,12 @@ func docList(r *Resource) string {
 	return "list objects of kind " + r.kind
 }
 
-func docCreate(r *Resource) string { return "create" + r.ofSubresource() + article(r.kind) + r.kind }
-func docDelete(r *Resource) string { return "delete" + r.ofSubresource() + article(r.kind) + r.kind }
+func docCreate(r *Resource) string {
+	return "create" + r.ofSubresource() + openapi.Article(r.kind) + r.kind
+}
+func docDelete(r *Resource) string {
+	return "delete" + r.ofSubresource() + openapi.Article(r.kind) + r.kind
+}
 func docDeleteCollection(r *Resource) string {
 	return "delete collection of " + r.kind
 }
@@ -46,17 +52,6 @@ func (r *Resource) ofSubresource() string {
 		return ""
 	}
 	return " " + r.subresource + " of"
-}
-
-// article is " a ", " an ", or a space before plurals.
-func article(noun string) string {
-	if strings.HasSuffix(noun, "s") && !strings.HasSuffix(noun, "ss") {
-		return " "
-	}
-	if strings.ContainsAny(strings.ToLower(noun[:1]), "aeiou") {
-		return " an "
-	}
-	return " a "
 }
 
 func title(s string) string {

@@ -212,11 +212,3 @@ func TestParameters(t *testing.T) {
 		t.Errorf("not there: %v", want)
 	}
 }
-
-func TestArticle(t *testing.T) {
-	for noun, want := range map[string]string{"Pod": " a ", "APIService": " an ", "Endpoints": " ", "IngressClass": " an ", "StorageClass": " a "} {
-		if got := article(noun); got != want {
-			t.Errorf("%s: %q", noun, got)
-		}
-	}
-}

@@ -10,6 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/klog/v2"
+
+	"triplane/internal/resident"
 )
 
 const (
@@ -33,7 +37,8 @@ const (
 
 // TuneMemory sets when garbage is collected, unless GOGC and GOMEMLIMIT in the
 // environment say so, and gives memory back to the system each time the server
-// has become quiet, the first time after its start. It returns when ctx ends.
+// has become quiet, the first time after its start: what is free of the heap, and the pages of
+// the program, of which it needs few from then on. It returns when ctx ends.
 func TuneMemory(ctx context.Context) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -43,6 +48,7 @@ func TuneMemory(ctx context.Context) {
 	}
 	tick := time.NewTicker(settleEvery)
 	defer tick.Stop()
+	program, _ := os.Executable() // without a name there is nothing to release
 	var s settler
 	for {
 		select {
@@ -51,6 +57,9 @@ func TuneMemory(ctx context.Context) {
 		case <-tick.C:
 			if s.due(allocated()) {
 				debug.FreeOSMemory()
+				if err := resident.Unmap(program); err != nil {
+					klog.FromContext(ctx).V(2).Info("Pages of the program stay mapped", "err", err)
+				}
 				s.settled = allocated()
 			}
 		}

@@ -237,6 +237,7 @@ func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Object
 			return nil, err
 		}
 	}
+	c.Metrics.FollowResources(s.providers.Metrics().PerResource())
 	return caches, c.Metrics.Register(&storageMetrics{
 		objects: caches, clusters: s.clusters(), countsHold: o.CountPollPeriod, sizesHold: o.SizePollInterval,
 	})

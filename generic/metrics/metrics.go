@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -39,11 +41,40 @@ type Registry struct {
 	// WebhookCertificates and AggregatorCertificates count the certificates of
 	// webhooks and of external API servers.
 	WebhookCertificates, AggregatorCertificates *Certificates
+
+	// perResource are vectors of others that have series for resources.
+	perResource []*prometheus.MetricVec
 }
 
 // New returns a registry with all of the server's metrics in it, and those of
 // the Go runtime and the process.
-func New() *Registry {
+func New() *Registry { return newRegistry(classic) }
+
+// NewNative is New with histograms that are native besides (gate NativeHistograms): scrapers that
+// take protobuf get them with both kinds of buckets. Those that kube-apiserver has so are, but for
+// those of priority and fairness, which are counted elsewhere.
+func NewNative() *Registry { return newRegistry(native) }
+
+// scale is which buckets histograms have.
+type scale bool
+
+const (
+	classic scale = false
+	native  scale = true
+)
+
+// maxNativeBuckets bounds the buckets of a series.
+const maxNativeBuckets = 160
+
+// of completes a histogram's options.
+func (s scale) of(o prometheus.HistogramOpts) prometheus.HistogramOpts {
+	if s == native {
+		o.NativeHistogramBucketFactor, o.NativeHistogramMaxBucketNumber, o.NativeHistogramMinResetDuration = 1.1, maxNativeBuckets, time.Hour
+	}
+	return o
+}
+
+func newRegistry(s scale) *Registry {
 	r := &Registry{Registry: prometheus.NewRegistry()}
 	r.MustRegister(
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsAll)),
@@ -52,15 +83,15 @@ func New() *Registry {
 	r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "triplane_worker_panics_total", Help: "Panics of goroutines that serve no request, in this process.",
 	}, func() float64 { return float64(worker.Panics()) }))
-	r.Requests = newRequests(r.Registry)
+	r.Requests = newRequests(r.Registry, s)
 	r.Chain = newChain(r.Registry)
 	r.Auth = newAuth(r.Registry)
 	r.Audit = newAudit(r.Registry)
 	r.WebhookCertificates = newCertificates(r.Registry, "apiserver_webhooks")
 	r.AggregatorCertificates = newCertificates(r.Registry, "apiserver_kube_aggregator")
 	r.Admission = newAdmission(r.Registry, r.WebhookCertificates)
-	r.Storage = newStorage(r.Registry)
-	r.Watches = newWatches(r.Registry)
+	r.Storage = newStorage(r.Registry, s)
+	r.Watches = newWatches(r.Registry, s)
 	r.Impersonation = newImpersonation(r.Registry)
 	r.Clients = newClients(r.Registry)
 	r.Queues = newQueues(r.Registry)

@@ -87,19 +87,19 @@ type Done struct {
 	Deprecation string
 }
 
-func newRequests(r prometheus.Registerer) *Requests {
+func newRequests(r prometheus.Registerer, s scale) *Requests {
 	what := []string{"verb", "group", "version", "resource", "subresource", "scope"}
 	with := func(more ...string) []string { return append(append([]string(nil), what...), more...) }
 	seconds := []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
 	m := &Requests{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
 			Help: "Requests by verb, resource, scope, dry run, component and HTTP response code."}, with("dry_run", "component", "code", "system_client")),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: seconds,
-			Help: "Seconds from a request's arrival to the end of its response."}, with("dry_run", "component")),
-		sli: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_sli_duration_seconds", Buckets: seconds,
-			Help: "Seconds that requests took, without long-running ones, webhooks and waits in queues."}, with("component")),
-		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_response_sizes", Buckets: prometheus.ExponentialBuckets(1000, 10, 7),
-			Help: "Bytes of response bodies."}, with("component")),
+		duration: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: seconds,
+			Help: "Seconds from a request's arrival to the end of its response."}), with("dry_run", "component")),
+		sli: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_request_sli_duration_seconds", Buckets: seconds,
+			Help: "Seconds that requests took, without long-running ones, webhooks and waits in queues."}), with("component")),
+		sizes: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_response_sizes", Buckets: prometheus.ExponentialBuckets(1000, 10, 7),
+			Help: "Bytes of response bodies."}), with("component")),
 		longRunning: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
 			Help: "Long-running requests that are open."}, with("component")),
 		terminations: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_terminations_total",
@@ -112,7 +112,7 @@ func newRequests(r prometheus.Registerer) *Requests {
 			Help: "Requests being answered, by kind."}, []string{"request_kind"}),
 		series: map[Series]*series{},
 	}
-	m.addWrites(r)
+	m.addWrites(r, s)
 	r.MustRegister(m.total, m.duration, m.sli, m.sizes, m.longRunning, m.terminations, m.aborts, m.self, m.inflight)
 	return m
 }

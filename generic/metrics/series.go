@@ -11,6 +11,25 @@ import (
 // it: the vectors of package prometheus give both the same.
 type lazy[T any] struct{ p atomic.Pointer[T] }
 
+// current holds an observer from its first use until the series of some resources were
+// forgotten: its own may be among them.
+type current[T any] struct{ p atomic.Pointer[since[T]] }
+
+type since[T any] struct {
+	value     T
+	forgotten uint64
+}
+
+// get takes how often series were forgotten, which is read before one is looked up.
+func (c *current[T]) get(forgotten uint64, find func() T) T {
+	if p := c.p.Load(); p != nil && p.forgotten == forgotten {
+		return p.value
+	}
+	s := &since[T]{find(), forgotten}
+	c.p.Store(s)
+	return s.value
+}
+
 func (l *lazy[T]) get(create func() T) T {
 	if p := l.p.Load(); p != nil {
 		return *p

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,18 +11,19 @@ import (
 type Storage struct {
 	requests, errors *prometheus.CounterVec
 	duration         *prometheus.HistogramVec
+	forgotten        atomic.Uint64 // times that series were
 }
 
-func newStorage(r prometheus.Registerer) *Storage {
+func newStorage(r prometheus.Registerer, s scale) *Storage {
 	labels := []string{"operation", "group", "resource"}
 	m := &Storage{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
 			Help: "Requests to etcd, by operation and resource."}, labels),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
 			Help: "Requests to etcd that failed, by operation and resource."}, labels),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
+		duration: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
 			Help:    "Seconds that requests to etcd took, by operation and resource.",
-			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}}, labels),
+			Buckets: []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}}), labels),
 	}
 	r.MustRegister(m.requests, m.errors, m.duration)
 	return m
@@ -32,8 +34,8 @@ func newStorage(r prometheus.Registerer) *Storage {
 type Operation struct {
 	owner                      *Storage
 	operation, group, resource string
-	requests, errors           lazy[prometheus.Counter]
-	duration                   lazy[prometheus.Observer]
+	requests, errors           current[prometheus.Counter]
+	duration                   current[prometheus.Observer]
 }
 
 // Of returns the counters of an operation on a resource.
@@ -44,18 +46,11 @@ func (m *Storage) Of(operation, group, resource string) *Operation {
 // Done counts a request that has begun at a time; failed says that etcd could not
 // answer it.
 func (o *Operation) Done(begun time.Time, failed bool) {
-	o.requests.get(func() prometheus.Counter { return o.owner.requests.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
+	forgotten := o.owner.forgotten.Load()
+	o.requests.get(forgotten, func() prometheus.Counter { return o.owner.requests.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
 	if failed {
-		o.errors.get(func() prometheus.Counter { return o.owner.errors.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
+		o.errors.get(forgotten, func() prometheus.Counter { return o.owner.errors.WithLabelValues(o.operation, o.group, o.resource) }).Inc()
 	}
-	o.duration.get(func() prometheus.Observer { return o.owner.duration.WithLabelValues(o.operation, o.group, o.resource) }).
+	o.duration.get(forgotten, func() prometheus.Observer { return o.owner.duration.WithLabelValues(o.operation, o.group, o.resource) }).
 		Observe(time.Since(begun).Seconds())
-}
-
-// Forget drops the series of a resource that is gone.
-func (m *Storage) Forget(group, resource string) {
-	labels := prometheus.Labels{"group": group, "resource": resource}
-	m.requests.DeletePartialMatch(labels)
-	m.errors.DeletePartialMatch(labels)
-	m.duration.DeletePartialMatch(labels)
 }

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -8,20 +9,21 @@ import (
 
 // Watches is what is counted about watches.
 type Watches struct {
-	events  *prometheus.CounterVec
-	sizes   *prometheus.HistogramVec
-	initial *prometheus.HistogramVec
+	events    *prometheus.CounterVec
+	sizes     *prometheus.HistogramVec
+	initial   *prometheus.HistogramVec
+	forgotten atomic.Uint64 // times that series were
 }
 
-func newWatches(r prometheus.Registerer) *Watches {
+func newWatches(r prometheus.Registerer, s scale) *Watches {
 	m := &Watches{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
 			Help: "Events sent to watches, by kind."}, []string{"group", "version", "resource"}),
-		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_watch_events_sizes", Buckets: prometheus.ExponentialBuckets(1024, 2, 8),
-			Help: "Bytes of events sent to watches, by kind."}, []string{"group", "version", "resource"}),
-		initial: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_watch_list_duration_seconds",
+		sizes: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_watch_events_sizes", Buckets: prometheus.ExponentialBuckets(1024, 2, 8),
+			Help: "Bytes of events sent to watches, by kind."}), []string{"group", "version", "resource"}),
+		initial: prometheus.NewHistogramVec(s.of(prometheus.HistogramOpts{Name: "apiserver_watch_list_duration_seconds",
 			Buckets: []float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60},
-			Help:    "Seconds until a watch that asked for them had sent the initial events."}, []string{"group", "version", "resource", "scope"}),
+			Help:    "Seconds until a watch that asked for them had sent the initial events."}), []string{"group", "version", "resource", "scope"}),
 	}
 	r.MustRegister(m.events, m.sizes, m.initial)
 	return m
@@ -31,8 +33,8 @@ func newWatches(r prometheus.Registerer) *Watches {
 type WatchesOf struct {
 	owner                    *Watches
 	group, version, resource string
-	events                   lazy[prometheus.Counter]
-	sizes                    lazy[prometheus.Observer]
+	events                   current[prometheus.Counter]
+	sizes                    current[prometheus.Observer]
 }
 
 // Of returns what observes the watches of a resource; nil, which observes nothing, from
@@ -49,8 +51,9 @@ func (w *WatchesOf) Sent(bytes int) {
 	if w == nil {
 		return
 	}
-	w.events.get(func() prometheus.Counter { return w.owner.events.WithLabelValues(w.group, w.version, w.resource) }).Inc()
-	w.sizes.get(func() prometheus.Observer { return w.owner.sizes.WithLabelValues(w.group, w.version, w.resource) }).Observe(float64(bytes))
+	forgotten := w.owner.forgotten.Load()
+	w.events.get(forgotten, func() prometheus.Counter { return w.owner.events.WithLabelValues(w.group, w.version, w.resource) }).Inc()
+	w.sizes.get(forgotten, func() prometheus.Observer { return w.owner.sizes.WithLabelValues(w.group, w.version, w.resource) }).Observe(float64(bytes))
 }
 
 // Initialized records that a watch had sent its initial events after a time. Scope is

@@ -70,3 +70,15 @@ func groupTag(group string) string {
 	}
 	return strings.Join(words, "")
 }
+
+// Article stands before a kind in what an operation says it does: " a ", " an ", or a space
+// before plurals.
+func Article(kind string) string {
+	switch {
+	case strings.HasSuffix(kind, "s") && !strings.HasSuffix(kind, "ss"):
+		return " "
+	case kind != "" && strings.ContainsAny(strings.ToLower(kind[:1]), "aeiou"):
+		return " an "
+	}
+	return " a "
+}

@@ -16,7 +16,6 @@ import (
 
 	"triplane/generic/authentication/jwt"
 	"triplane/generic/configfile"
-	"triplane/generic/egress"
 )
 
 // OIDC is one issuer of JSON Web Tokens, by flags.
@@ -109,7 +108,7 @@ func (o *OIDC) configuration() (*jwt.Configuration, error) {
 // configured makes the authenticators of external issuers, and what decides whether
 // anonymous requests are served, from the flags or the file.
 func (o *Authentication) configured(a *Authenticators, in AuthenticationInputs) (*jwt.Configured, error) {
-	first, raw, err := o.firstConfiguration(in.Egress)
+	first, raw, err := o.firstConfiguration(in.issuerEgress())
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +131,14 @@ func (o *Authentication) configured(a *Authenticators, in AuthenticationInputs) 
 	return configured, nil
 }
 
+// issuerEgress is how issuers may say that they are reached.
+func (in *AuthenticationInputs) issuerEgress() jwt.Egress {
+	off := in.Features != nil && !in.Features("StructuredAuthenticationConfigurationEgressSelector")
+	return jwt.Egress{Selector: in.Egress, Off: off}
+}
+
 // firstConfiguration is that of the flags or, with its content, of the file.
-func (o *Authentication) firstConfiguration(e *egress.Selector) (*jwt.Compiled, []byte, error) {
+func (o *Authentication) firstConfiguration(e jwt.Egress) (*jwt.Compiled, []byte, error) {
 	if o.ConfigFile == "" {
 		c, err := o.compileFlags(e)
 		return c, nil, err
@@ -149,7 +154,7 @@ func (o *Authentication) firstConfiguration(e *egress.Selector) (*jwt.Compiled, 
 	return c, raw, nil
 }
 
-func (o *Authentication) compileFlags(e *egress.Selector) (*jwt.Compiled, error) {
+func (o *Authentication) compileFlags(e jwt.Egress) (*jwt.Compiled, error) {
 	c, err := o.OIDC.configuration()
 	if err != nil {
 		return nil, err
@@ -164,7 +169,7 @@ func (o *Authentication) compileFlags(e *egress.Selector) (*jwt.Compiled, error)
 
 // compileFile reads a content of the configuration file. Where it has no issuers,
 // that of the flags counts.
-func (o *Authentication) compileFile(raw []byte, e *egress.Selector) (*jwt.Compiled, error) {
+func (o *Authentication) compileFile(raw []byte, e jwt.Egress) (*jwt.Compiled, error) {
 	c, err := jwt.Decode(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.ConfigFile, err)
@@ -191,7 +196,7 @@ func (o *Authentication) compileFile(raw []byte, e *egress.Selector) (*jwt.Compi
 // follow returns what puts changes of the configuration file into force.
 func (o *Authentication) follow(configured *jwt.Configured, raw []byte, in AuthenticationInputs) func(context.Context) {
 	r := configfile.Reloader{Path: o.ConfigFile, Load: func(ctx context.Context, raw []byte) error {
-		c, err := o.compileFile(raw, in.Egress)
+		c, err := o.compileFile(raw, in.issuerEgress())
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"triplane/generic/storage"
 	"triplane/generic/storage/embedded"
 	"triplane/generic/storage/etcd"
+	"triplane/generic/wire"
 )
 
 // Etcd is where objects are kept.
@@ -43,7 +46,7 @@ type Etcd struct {
 	// WatchCache lets lists of any version (resourceVersion=0) be whole, whatever limit they
 	// have; what else depends on it at kube-apiserver is always on.
 	WatchCache bool
-	// MediaType is how built-in kinds are stored, application/json or protobuf's.
+	// MediaType is how built-in kinds are stored, one of storedForms.
 	MediaType string
 	// CountPollPeriod and SizePollInterval are how long /metrics shows the same count of
 	// objects that are in no cache, and the same sizes of databases; 0 shows none.
@@ -73,11 +76,14 @@ type Etcd struct {
 // defaultCheckTimeout bounds health checks where no other time is given.
 const defaultCheckTimeout = 2 * time.Second
 
-// Media types of storage.
-const (
-	mediaProtobuf = "application/vnd.kubernetes.protobuf"
-	mediaJSON     = "application/json"
-)
+const mediaProtobuf = "application/vnd.kubernetes.protobuf"
+
+// storedForms are the media types of storage.
+var storedForms = map[string]wire.StoredForm{
+	mediaProtobuf:      wire.StoredProtobuf,
+	"application/json": wire.StoredJSON,
+	"application/yaml": wire.StoredYAML,
+}
 
 const (
 	// minQuota is somewhat more than an empty store takes.
@@ -126,8 +132,8 @@ func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 		"Use changes of --encryption-provider-config while serving. There is one health check for all KMS plugins then.")
 	fs.BoolVar(&o.WatchCache, "watch-cache", o.WatchCache,
 		"Answer lists of resourceVersion=0 whole, whatever limit they have. If false they have pages, which are consistent. Reads are from caches either way, and as fresh as they ask for.")
-	fs.Var(&oneOf{allowed: []string{mediaProtobuf, mediaJSON}, text: &o.MediaType}, "storage-media-type",
-		"How built-in kinds are stored from now on: application/vnd.kubernetes.protobuf or application/json. What is stored otherwise is read, and written anew when it changes.")
+	fs.Var(&oneOf{allowed: slices.Sorted(maps.Keys(storedForms)), text: &o.MediaType}, "storage-media-type",
+		"How built-in kinds are stored from now on: application/vnd.kubernetes.protobuf, application/json or application/yaml. Custom resources, their definitions and APIServices are JSON. What is stored otherwise is read, and written anew when it changes.")
 	fs.DurationVar(&o.CompactionInterval, "etcd-compaction-interval", o.CompactionInterval,
 		"How often old revisions are dropped; one to two intervals of history are kept. 0 never drops any.")
 	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout, "How long etcd may take to answer for its health check. 0 is the default.")

@@ -35,7 +35,7 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 		Budget:                  storage.NewBudget(0),
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
 		EventTTL:                o.EventTTL,
-		JSON:                    o.MediaType == mediaJSON,
+		Form:                    storedForms[o.MediaType],
 		PagesOfAny:              !o.WatchCache,
 	}}
 }
@@ -66,11 +66,6 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource) (registry.RES
 		config.CacheConfig = c
 		return store.Hub.Cache(config)
 	}
-	opts.DropCache = func(prefix string) {
-		store.Hub.Drop(prefix)
-		if m := o.stores.Metrics; m != nil {
-			m.Forget(resource.Group, resource.Resource)
-		}
-	}
+	opts.DropCache = store.Hub.Drop
 	return opts, nil
 }

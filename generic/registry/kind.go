@@ -152,6 +152,9 @@ type Show[T Object] struct {
 	Cells func(obj T, since func(metav1.Time) string) []any
 	// RowConditions, where set, adds conditions to a row (a completed pod).
 	RowConditions func(obj T) []metav1.TableRowCondition
+	// Compare, where set, is the order of a table's rows, of each page by itself. It is
+	// for kinds of few objects: their tables are made of decoded objects.
+	Compare func(a, b T) int
 }
 
 // Select is what field selectors may name beside metadata.name and

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // RESTOptions is what a Store needs of the server's storage.
@@ -24,8 +25,8 @@ type RESTOptions struct {
 	// DeleteCollectionWorkers is how many objects a deletecollection deletes at
 	// once.
 	DeleteCollectionWorkers int
-	// JSON stores kinds of Go types as JSON that have a protobuf form, too.
-	JSON bool
+	// Form is how kinds of Go types are stored, if they have it.
+	Form wire.StoredForm
 	// PagesOfAny lets clients have pages of a list that may be of any version; they are
 	// consistent. Otherwise they get the whole list at once.
 	PagesOfAny bool

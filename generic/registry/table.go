@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -46,6 +47,7 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts
 				return nil, err
 			}
 		}
+		s.sort(table.Rows)
 		return table, nil
 	}
 	if meta.IsListType(object) {
@@ -53,7 +55,9 @@ func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts
 			table.ResourceVersion, table.Continue, table.RemainingItemCount = m.GetResourceVersion(), m.GetContinue(), m.GetRemainingItemCount()
 		}
 		table.Rows = s.rows(0)
-		return table, meta.EachListItem(object, add)
+		err := meta.EachListItem(object, add)
+		s.sort(table.Rows)
+		return table, err
 	}
 	if m, ok := object.(metav1.Object); ok {
 		table.ResourceVersion = m.GetResourceVersion()
@@ -69,6 +73,16 @@ func (s *Store[T]) rows(n int) []metav1.TableRow {
 		return nil
 	}
 	return make([]metav1.TableRow, 0, n)
+}
+
+// sort brings the rows of a list into the order of the kind, where it has one.
+func (s *Store[T]) sort(rows []metav1.TableRow) {
+	if s.kind.Show.Compare == nil {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b metav1.TableRow) int {
+		return s.kind.Show.Compare(a.Object.Object.(T), b.Object.Object.(T))
+	})
 }
 
 func (s *Store[T]) columns() []metav1.TableColumnDefinition {
@@ -108,7 +122,7 @@ func (s *Store[T]) RowColumns() []metav1.TableColumnDefinition { return s.column
 // Row implements rest.RowEncoder. Rows are kept with the record.
 func (s *Store[T]) Row(item rest.Stored) (wire.Row, bool, error) {
 	o, ok := item.(*stored[T])
-	if !ok || o.store != s {
+	if !ok || o.store != s || s.kind.Show.Compare != nil {
 		return nil, false, nil
 	}
 	row, err := o.record.Form(rowForm, s.options.Budget, s.encodeRow)

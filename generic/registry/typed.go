@@ -16,7 +16,7 @@ import (
 )
 
 // Typed represents objects that are Go structs: the built-in kinds. They are kept
-// as protobuf in its envelope, as JSON where the Go type has no protobuf. The zero
+// as the server's storage says, as JSON where the Go type has no protobuf. The zero
 // value is the representation of most kinds.
 type Typed[T Object] struct {
 	// Versions are the versions beside the hub that a server may serve.
@@ -27,7 +27,7 @@ type Typed[T Object] struct {
 	// StorageVersion is the kind that is written to storage, one of Versions; empty
 	// means the hub.
 	StorageVersion schema.GroupVersionKind
-	// JSON keeps objects as JSON rather than protobuf.
+	// JSON keeps objects as JSON, whatever the server's storage says.
 	JSON bool
 	// Storage, where set, replaces how objects are written to and read from
 	// storage.
@@ -78,6 +78,7 @@ type structs[T Object] struct {
 	kind     *Kind[T]
 	versions []versionCodec
 	storage  StorageCodec
+	form     wire.StoredForm
 	empties  *empties // of values that cannot distinguish from absent
 	// whole validates that a stored message lacks nothing that reading it would
 	// complete.
@@ -86,7 +87,9 @@ type structs[T Object] struct {
 
 func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (form[T], error) {
 	f := &structs[T]{Typed: t, kind: k, storage: t.Storage}
-	f.JSON = f.JSON || opts.JSON
+	if f.form = opts.Form; f.JSON {
+		f.form = wire.StoredJSON
+	}
 	if f.StorageVersion.Empty() {
 		f.StorageVersion = k.Hub
 	}
@@ -101,7 +104,7 @@ func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (fo
 		return nil, err
 	}
 	f.whole = sync.OnceValue(func() *wholeness { return wholenessOf(k.New, k.Write.Default, t.OnRead) })
-	if f.storage = kept; !kept.json {
+	if f.storage = kept; kept.form == wire.StoredProtobuf {
 		f.empties = emptiesOf(reflect.TypeFor[T]())
 	}
 	return f, nil

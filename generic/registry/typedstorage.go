@@ -1,27 +1,25 @@
 package registry
 
 import (
-	"bytes"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/wire"
 )
 
-// typedStorage keeps objects of Go types as kube-apiserver does: protobuf in
-// its envelope, or JSON with a newline at the end. It writes one version and reads
-// all that kube-apiserver reads, whichever release or media type wrote them.
+// typedStorage keeps objects of Go types as kube-apiserver does. It writes one version
+// in one form and reads all that kube-apiserver reads, whichever release or media type
+// wrote them.
 type typedStorage[T Object] struct {
 	hub       rest.Codec
 	write     rest.Codec // of the version that storage holds, the hub's as a rule
 	others    []Version[T]
 	toDefault func(T)
-	json      bool
+	form      wire.StoredForm
 }
 
 // newTypedStorage finds the version that storage holds among the codecs, the
@@ -32,7 +30,9 @@ func newTypedStorage[T Object](f *structs[T]) (*typedStorage[T], error) {
 	for i := range f.versions {
 		if f.versions[i].codec.Kind() == f.StorageVersion {
 			t.write = f.versions[i].codec
-			t.json = f.JSON || !t.write.Supports(wire.Protobuf)
+			if t.form = f.form; t.form == wire.StoredProtobuf && !t.write.Supports(wire.Protobuf) {
+				t.form = wire.StoredJSON
+			}
 			return t, nil
 		}
 	}
@@ -44,14 +44,10 @@ func (t *typedStorage[T]) EncodeStored(obj runtime.Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.json {
-		return t.write.Encode(nil, obj, wire.Protobuf)
+	if k := obj.GetObjectKind(); k.GroupVersionKind() != t.write.Kind() {
+		k.SetGroupVersionKind(t.write.Kind()) // objects that others read bring theirs
 	}
-	b, err := t.write.Encode(nil, obj, wire.JSON)
-	if err != nil {
-		return nil, err
-	}
-	return append(b, '\n'), nil
+	return wire.AppendStored(nil, t.write.Kind(), obj, t.form)
 }
 
 // unmarshaler is what Go types with a protobuf encoding have.
@@ -95,11 +91,9 @@ func (t *typedStorage[T]) decodeProtobuf(value []byte) (runtime.Object, error) {
 
 // decodeText reads JSON, or YAML, which may leave out its kind.
 func (t *typedStorage[T]) decodeText(value []byte) (runtime.Object, error) {
-	if len(value) > 0 && value[0] != '{' && !bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) {
-		var err error
-		if value, err = yaml.YAMLToJSON(value); err != nil {
-			return nil, err
-		}
+	value, err := wire.StoredText(value)
+	if err != nil {
+		return nil, err
 	}
 	unmarshal := func(into runtime.Object) error { return kjson.UnmarshalCaseSensitivePreserveInts(value, into) }
 	obj, err := t.decodeHub(unmarshal)

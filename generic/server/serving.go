@@ -117,7 +117,7 @@ func (s *SecureServing) serve(h http.Handler, m *metrics.Requests, limit time.Du
 			return nil, fmt.Errorf("HTTP/2: %w", err)
 		}
 	}
-	listener := tls.NewListener(keepAlive{s.Listener}, run.server.TLSConfig)
+	listener := tls.NewListener(leaveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
 	worker.Go(func() {
 		defer close(run.done)
 		if err := run.server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {

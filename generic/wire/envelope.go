@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
 )
 
 // protobufPrefix begins every protobuf value: what follows is a runtime.Unknown.
@@ -75,19 +74,6 @@ func OpenEnvelope(value []byte) (e Envelope, ok bool) {
 	kind, ok := OnlyField(meta.Payload, typeMetaKind)
 	e.APIVersion, e.Kind = apiVersion.Payload, kind.Payload
 	return e, ok
-}
-
-// UnmarshalStored fills an object from a value that storage holds: protobuf in its envelope,
-// or JSON. The version that the value names is not looked at.
-func UnmarshalStored(value []byte, into interface{ Unmarshal([]byte) error }) error {
-	if len(value) > 0 && value[0] == '{' {
-		return kjson.UnmarshalCaseSensitivePreserveInts(value, into)
-	}
-	raw, err := ObjectOf(value)
-	if err != nil {
-		return err
-	}
-	return into.Unmarshal(raw)
 }
 
 // ObjectOf returns the message inside of the envelope, which may name no kind.

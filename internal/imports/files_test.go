@@ -2,12 +2,7 @@ package imports
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -18,37 +13,20 @@ var writers = []string{"internal/durable/durable.go", "generic/audit/backend/rot
 
 // What is written by package durable survives a power failure.
 func TestFilesAreWrittenDurably(t *testing.T) {
-	const root = "../.."
-	for _, room := range []string{"aggregator", "apiextensions", "apiserver", "cmd", "generic", "internal", "kubeapi", "testserver"} {
-		err := filepath.WalkDir(filepath.Join(root, room), func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() && d.Name() == "testdata" {
-				return filepath.SkipDir
-			}
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			rel, err := filepath.Rel(root, path)
-			if err == nil && !slices.Contains(writers, filepath.ToSlash(rel)) {
-				for _, found := range fileWrites(t, path) {
-					t.Errorf("%s: use package durable", found)
-				}
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
+	eachServedFile(t, func(rel string) {
+		if slices.Contains(writers, rel) {
+			return
 		}
-	}
+		for _, found := range fileWrites(t, rel) {
+			t.Errorf("%s: use package durable", found)
+		}
+	})
 }
 
 // fileWrites are the calls in a file that make or name files.
-func fileWrites(t *testing.T, path string) (found []string) {
+func fileWrites(t *testing.T, rel string) (found []string) {
 	t.Helper()
-	files := token.NewFileSet()
-	f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, files := parse(t, rel)
 	ast.Inspect(f, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
 			x, _ := s.X.(*ast.Ident)
@@ -62,7 +40,7 @@ func fileWrites(t *testing.T, path string) (found []string) {
 }
 
 func TestFileWritesAreFound(t *testing.T) {
-	if found := fileWrites(t, "../durable/durable.go"); len(found) != 2 {
+	if found := fileWrites(t, "internal/durable/durable.go"); len(found) != 2 {
 		t.Errorf("found %q", found)
 	}
 }

@@ -49,7 +49,6 @@ var (
 )
 
 func TestRoomsImportInOneDirection(t *testing.T) {
-	const root = "../.."
 	files := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -48,6 +48,8 @@ type Dependencies struct {
 	Metrics *metrics.Admission
 	// PodSecurity counts the decisions of the plugin of that name; nil counts nothing.
 	PodSecurity *metrics.PodSecurity
+	// Manifests lets plugins read webhooks and policies from files; nil refuses that.
+	Manifests *configured.Manifests
 	// Own are plugins of the program that embeds the server.
 	Own []admission.Plugin
 
@@ -113,11 +115,15 @@ func Table() []Plugin {
 		{"NodeDeclaredFeatureValidator", on, newNodeFeatures, nil},
 		{"JobValidation", on, newJobValidation, nil},
 		{"PodResizeValidator", on, newPodResize, nil},
-		{firstDynamic, on, func(d *Dependencies) admission.Interface { return d.configured.MutatingPolicies() }, nil},
+		{firstDynamic, on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
+			return d.configured.MutatingPolicies(raw)
+		}},
 		{"MutatingAdmissionWebhook", on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
 			return d.configured.MutatingWebhooks(raw)
 		}},
-		{"ValidatingAdmissionPolicy", on, func(d *Dependencies) admission.Interface { return d.configured.ValidatingPolicies() }, nil},
+		{"ValidatingAdmissionPolicy", on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
+			return d.configured.ValidatingPolicies(raw)
+		}},
 		{"ValidatingAdmissionWebhook", on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
 			return d.configured.ValidatingWebhooks(raw)
 		}},
@@ -168,7 +174,7 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 	}
 	d.informers = informers.NewSharedInformerFactory(d.client, 0)
 	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer, Services: d.Services, Metrics: d.Metrics,
-		Params: configured.NewParams(configured.Served(d.Groups), params)})
+		Params: configured.NewParams(configured.Served(d.Groups), params), Manifests: d.Manifests})
 	var plugins []admission.Named
 	var readers []string
 	for _, row := range WithOwn(d.Own) {

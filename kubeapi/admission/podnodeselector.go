@@ -63,12 +63,9 @@ func (p *podNodeSelector) Admit(ctx context.Context, a *admission.Attributes) er
 	if pod == nil {
 		return nil
 	}
-	selector, err := p.selectorOf(ctx, a.Namespace)
+	selector, err := p.compatible(ctx, a, pod)
 	if err != nil {
 		return err
-	}
-	if labels.Conflicts(selector, pod.Spec.NodeSelector) {
-		return forbidden(a, "pod node label selector conflicts with its namespace node label selector")
 	}
 	if len(selector) > 0 {
 		pod.Spec.NodeSelector = labels.Merge(selector, pod.Spec.NodeSelector)
@@ -82,12 +79,8 @@ func (p *podNodeSelector) Validate(ctx context.Context, a *admission.Attributes)
 	if pod == nil {
 		return nil
 	}
-	selector, err := p.selectorOf(ctx, a.Namespace)
-	if err != nil {
+	if _, err := p.compatible(ctx, a, pod); err != nil {
 		return err
-	}
-	if labels.Conflicts(selector, pod.Spec.NodeSelector) {
-		return forbidden(a, "pod node label selector conflicts with its namespace node label selector")
 	}
 	allowed, bounded := p.allowed[a.Namespace]
 	if !bounded {
@@ -99,6 +92,16 @@ func (p *podNodeSelector) Validate(ctx context.Context, a *admission.Attributes)
 		}
 	}
 	return nil
+}
+
+// compatible returns the selector of the request's namespace, and an error where the pod's
+// selector conflicts with it.
+func (p *podNodeSelector) compatible(ctx context.Context, a *admission.Attributes, pod *corev1.Pod) (labels.Set, error) {
+	selector, err := p.selectorOf(ctx, a.Namespace)
+	if err == nil && labels.Conflicts(selector, pod.Spec.NodeSelector) {
+		err = forbidden(a, "pod node label selector conflicts with its namespace node label selector")
+	}
+	return selector, err
 }
 
 // selectorOf is the node selector of a namespace.

@@ -23,13 +23,14 @@ const unset = "<unset>"
 // Group builds admissionregistration.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, admissionv1.GroupName, "v1", "v1beta1", "v1alpha1")
-	group.Add(b, validatingWebhookKind())
-	group.Add(b, mutatingWebhookKind())
+	manifests := d.Gate("ManifestBasedAdmissionControlConfig")
+	group.Add(b, reserving(validatingWebhookKind(), manifests))
+	group.Add(b, reserving(mutatingWebhookKind(), manifests))
 	p := &paramAccess{authorizer: d.Authorizer, served: d.Served, stores: d.Stores}
-	group.Add(b, restricted(validatingPolicyKind(), p.validatingPolicy))
-	group.Add(b, restricted(validatingBindingKind(), p.validatingBinding))
-	group.Add(b, restricted(mutatingPolicyKind(), p.mutatingPolicy))
-	group.Add(b, restricted(mutatingBindingKind(), p.mutatingBinding))
+	group.Add(b, restricted(reserving(validatingPolicyKind(), manifests), p.validatingPolicy))
+	group.Add(b, restricted(reserving(validatingBindingKind(), manifests), p.validatingBinding))
+	group.Add(b, restricted(reserving(mutatingPolicyKind(), manifests), p.mutatingPolicy))
+	group.Add(b, restricted(reserving(mutatingBindingKind(), manifests), p.mutatingBinding))
 	return b.Info()
 }
 

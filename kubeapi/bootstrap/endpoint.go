@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
+	"triplane/generic/registry"
 	"triplane/generic/storage"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
@@ -45,12 +46,14 @@ func NewCountedEndpoint(stores *group.Stores, ip net.IP, port, count int) *Endpo
 	return &Endpoint{stores: stores, ip: ip, port: port, count: count}
 }
 
-// NewEndpoint makes the keeper of an endpoint below the storage prefix.
-func NewEndpoint(stores *group.Stores, backend storage.Backend, prefix string, ip net.IP, port int) *Endpoint {
-	e := &Endpoint{stores: stores, backend: backend, prefix: prefix + "/masterleases/", ip: ip, port: port}
-	e.lease = replicaLease{backend: backend, key: e.prefix + ip.String(), object: corev1.Endpoints{
+// NewEndpoint makes the keeper of an endpoint whose keys are in the storage that options
+// describe.
+func NewEndpoint(stores *group.Stores, options registry.RESTOptions, ip net.IP, port int) *Endpoint {
+	const leases = "/masterleases/"
+	e := &Endpoint{stores: stores, backend: options.Backend, prefix: options.Prefix + leases, ip: ip, port: port}
+	e.lease = newReplicaLease(options, leases+ip.String(), corev1.Endpoints{
 		Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: ip.String()}}}},
-	}}
+	})
 	return e
 }
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
+	"triplane/generic/registry"
 	"triplane/generic/storage"
 	"triplane/generic/wire"
 )
@@ -18,14 +19,21 @@ import (
 // kube-apiserver's storage form.
 type replicaLease struct {
 	backend storage.Backend
+	form    wire.StoredForm
 	key     string
 	object  corev1.Endpoints
+}
+
+// newReplicaLease makes the lease at a key below the prefix of all keys.
+func newReplicaLease(options registry.RESTOptions, key string, object corev1.Endpoints) replicaLease {
+	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Endpoints"))
+	return replicaLease{backend: options.Backend, form: options.Form, key: options.Prefix + key, object: object}
 }
 
 // renew writes the key for a while; the generation makes each value differ.
 func (l *replicaLease) renew(ctx context.Context, ttl time.Duration) error {
 	l.object.Generation++
-	value, err := wire.AppendProtobuf(nil, corev1.SchemeGroupVersion.WithKind("Endpoints"), &l.object)
+	value, err := wire.AppendStored(nil, l.object.GroupVersionKind(), &l.object, l.form)
 	if err != nil {
 		return err
 	}
@@ -66,14 +74,14 @@ const PeerHook = "peer-endpoint-reconciler-controller"
 type Peer struct{ lease replicaLease }
 
 // NewPeer makes the keeper of the key of the replica with an identity.
-func NewPeer(backend storage.Backend, prefix, identity string, ip net.IP, port int) *Peer {
-	return &Peer{replicaLease{backend: backend, key: prefix + peerLeases + identity, object: corev1.Endpoints{
+func NewPeer(options registry.RESTOptions, identity string, ip net.IP, port int) *Peer {
+	return &Peer{newReplicaLease(options, peerLeases+identity, corev1.Endpoints{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"apiserverIdentity": identity}},
 		Subsets: []corev1.EndpointSubset{{
 			Addresses: []corev1.EndpointAddress{{IP: ip.String()}},
 			Ports:     []corev1.EndpointPort{{Name: "https", Port: int32(port), Protocol: corev1.ProtocolTCP}},
 		}},
-	}}}
+	})}
 }
 
 // Renew prolongs the lease of the key.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"triplane/generic/registry"
 	"triplane/generic/storage"
 	"triplane/generic/storage/embedded"
 )
@@ -21,7 +22,7 @@ func TestPeerLease(t *testing.T) {
 	}
 	defer s.Close()
 	backend := s.Backend()
-	p := NewPeer(backend, "/registry", "apiserver-x", net.IPv4(192, 0, 2, 2), 6443)
+	p := NewPeer(registry.RESTOptions{Backend: backend, Prefix: "/registry"}, "apiserver-x", net.IPv4(192, 0, 2, 2), 6443)
 	const key = "/registry/peerserverleases/apiserver-x"
 	for generation := int64(1); generation <= 2; generation++ {
 		if err := p.Renew(ctx); err != nil {

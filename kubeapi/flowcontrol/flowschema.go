@@ -1,6 +1,7 @@
 package flowcontrol
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,6 +68,9 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 					}
 				}
 				return []any{f.Name, f.Spec.PriorityLevelConfiguration.Name, int64(f.Spec.MatchingPrecedence), method, since(f.CreationTimestamp), missing}
+			},
+			Compare: func(a, b *flowv1.FlowSchema) int {
+				return cmp.Or(cmp.Compare(a.Spec.MatchingPrecedence, b.Spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
 			},
 		},
 		Status: &registry.StatusSubresource[*flowv1.FlowSchema]{

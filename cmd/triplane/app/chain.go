@@ -19,6 +19,7 @@ import (
 	"triplane/aggregator"
 	"triplane/apiextensions"
 	"triplane/generic/admission/configuration"
+	"triplane/generic/admission/configured"
 	"triplane/generic/authentication/serviceaccount"
 	"triplane/generic/discovery"
 	"triplane/generic/egress"
@@ -31,6 +32,7 @@ import (
 	"triplane/generic/storage/etcd"
 	"triplane/kubeapi"
 	"triplane/kubeapi/admission"
+	"triplane/kubeapi/admissionregistration"
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/kubelet"
@@ -146,6 +148,7 @@ func (p *parts) makeAdmission() error {
 		FeatureEnabled: p.options.Compatibility.Enabled,
 		Metrics:        c.Metrics.Admission,
 		PodSecurity:    c.Metrics.PodSecurity,
+		Manifests:      p.manifests(),
 		Own:            p.options.plugins,
 	}, func(name string) bool { return slices.Contains(enabled, name) })
 	if err != nil {
@@ -157,6 +160,14 @@ func (p *parts) makeAdmission() error {
 	}))
 	c.PostStartHooks = append(c.PostStartHooks, plugins.StartHook())
 	return nil
+}
+
+// manifests lets admission plugins read webhooks and policies from files, where the gate is on.
+func (p *parts) manifests() *configured.Manifests {
+	if !p.options.Compatibility.Enabled("ManifestBasedAdmissionControlConfig") {
+		return nil
+	}
+	return &configured.Manifests{Complete: admissionregistration.Complete, Metrics: p.config.Metrics, ServerID: p.serverID()}
 }
 
 func (p *parts) makeServices() (err error) {

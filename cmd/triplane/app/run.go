@@ -18,6 +18,7 @@ import (
 	"triplane/generic/filters"
 	"triplane/generic/flowcontrol"
 	"triplane/generic/host"
+	"triplane/generic/metrics"
 	"triplane/generic/options"
 	"triplane/generic/pki"
 	"triplane/generic/server"
@@ -115,7 +116,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		st.Close()
 	})
 
-	traces, err := o.Tracing.Load(ctx, o.externalHost())
+	traces, err := o.loadTracing(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +130,14 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	return &Server{options: o, running: host.Run(ctx, prepared, st, undo), store: st, files: files, kubeconfig: kubeconfig}, nil
+}
+
+// loadTracing is where spans go; nil is nowhere.
+func (o *Options) loadTracing(ctx context.Context) (*tracing.Provider, error) {
+	if !o.Compatibility.Enabled("APIServerTracing") {
+		return nil, nil
+	}
+	return o.Tracing.Load(ctx, o.externalHost())
 }
 
 // openStoreAndKeys does the two side by side: neither needs the other.
@@ -157,6 +166,9 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*host.Store, pki.Files, 
 // assemble makes the servers and prepares the outermost one. What it opens, undo closes.
 func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider, undo *host.Cleanup) (*server.PreparedServer, error) {
 	c := server.NewConfig()
+	if o.Compatibility.Enabled("NativeHistograms") {
+		c.Metrics = metrics.NewNative()
+	}
 	c.Tracing = traces
 	o.ServerRun.ApplyTo(c)
 	if err := o.Features.ApplyTo(c); err != nil {

@@ -124,36 +124,70 @@ func TestResourcesAreStoredAsTheFlagsSay(t *testing.T) {
 	})
 }
 
-// Objects are stored as JSON where that is asked for, and what kube-apiserver stored so is read.
+// Objects are stored in the media type that is asked for, also those that the server keeps for
+// itself, and what kube-apiserver stored in others is read.
 func TestStorageMediaType(t *testing.T) {
+	for mediaType, begin := range map[string]string{
+		"application/json": `{"kind":"KIND","apiVersion":"VERSION"`,
+		"application/yaml": "apiVersion: VERSION\n",
+	} {
+		t.Run(mediaType, func(t *testing.T) { testStorageMediaType(t, mediaType, begin) })
+	}
+}
+
+func testStorageMediaType(t *testing.T, mediaType, begin string) {
 	o := testOptions(t.TempDir())
-	o.Etcd.MediaType = "application/json"
+	o.Etcd.MediaType = mediaType
 	s, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Stop() })
 	backend, c := s.store.Backend(), client(t, s).CoreV1().Services("default")
-	const ranges = "/registry/ranges/servicenodeports"
-	if kv, err := backend.Get(t.Context(), ranges); err == nil {
-		if _, err := backend.Delete(t.Context(), ranges, kv.Revision); err != nil {
+	for i, taken := range []string{
+		`{"kind":"RangeAllocation","apiVersion":"v1","metadata":{},"range":"30000-32767","data":"AQ=="}` + "\n",
+		"apiVersion: v1\ndata: Ag==\nkind: RangeAllocation\nmetadata: {}\nrange: 30000-32767\n",
+	} {
+		const ranges = "/registry/ranges/servicenodeports"
+		kv, err := backend.Get(t.Context(), ranges)
+		if err != nil {
 			t.Fatal(err)
 		}
+		if _, err := backend.Update(t.Context(), ranges, []byte(taken), kv.Revision, 0); err != nil {
+			t.Fatal(err)
+		}
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("s", i)}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort,
+			Ports: []corev1.ServicePort{{Port: 80, NodePort: 30000 + int32(i)}}}}
+		if _, err := c.Create(t.Context(), service, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "already allocated") {
+			t.Errorf("the port that is taken: %v", err)
+		}
+		service.Spec.Ports[0].NodePort = 31000 + int32(i)
+		if _, err := c.Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Get(t.Context(), service.Name, metav1.GetOptions{}); err != nil || got.Spec.Ports[0].NodePort != 31000+int32(i) {
+			t.Errorf("the service that was stored: %v, %v", got, err)
+		}
 	}
-	taken := `{"kind":"RangeAllocation","apiVersion":"v1","metadata":{},"range":"30000-32767","data":"AQ=="}` + "\n"
-	if _, err := backend.Create(t.Context(), ranges, []byte(taken), 0); err != nil {
+	all, err := backend.Range(t.Context(), storage.RangeOptions{Prefix: "/registry/"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30000}}}}
-	if _, err := c.Create(t.Context(), service, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "already allocated") {
-		t.Errorf("the port that JSON says is taken: %v", err)
-	}
-	service.Spec.Ports[0].NodePort = 30001
-	if _, err := c.Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	kv, err := backend.Get(t.Context(), "/registry/services/specs/default/a")
-	if err != nil || !bytes.HasPrefix(kv.Value, []byte(`{"kind":"Service","apiVersion":"v1"`)) || !bytes.HasSuffix(kv.Value, []byte("}\n")) {
-		t.Errorf("stored %.60q, %v", kv.Value, err)
+	for prefix, kind := range map[string][2]string{
+		"services/specs/default/": {"Service", "v1"}, "leases/kube-system/apiserver-": {"Lease", "coordination.k8s.io/v1"},
+		"ranges/servicenodeports": {"RangeAllocation", "v1"}, "masterleases/": {"Endpoints", "v1"}, "namespaces/": {"Namespace", "v1"},
+	} {
+		want, found := strings.NewReplacer("KIND", kind[0], "VERSION", kind[1]).Replace(begin), false
+		for _, kv := range all.Items {
+			if strings.HasPrefix(kv.Key, "/registry/"+prefix) {
+				found = true
+				if !bytes.HasPrefix(kv.Value, []byte(want)) || !bytes.HasSuffix(kv.Value, []byte("\n")) {
+					t.Errorf("%s is stored as %.80q", kv.Key, kv.Value)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("nothing is stored below %s", prefix)
+		}
 	}
 }

@@ -1,6 +1,6 @@
-// Command forgetful becomes another program, whose calls of fsync and fdatasync, and those that find out
-// or use up the room of a disk, wait until whoever listens at the socket that is its file descriptor 3 has answered
-// them (harness.Disk).
+// Command forgetful becomes another program, whose calls of fsync and fdatasync, and those that may
+// take room on a disk, wait until whoever listens at the socket that is its file descriptor 3 has
+// answered them (harness.Disk).
 //
 //	forgetful PROGRAM [ARGUMENTS]
 package main
@@ -35,15 +35,21 @@ func run(args []string) error {
 	return syscall.Exec(args[0], args, os.Environ())
 }
 
-// listen has the kernel ask at a file descriptor about each of the calls.
+// listen has the kernel ask at a file descriptor about each sync, each look at how much room there is, each write at an offset (as to the
+// database; the log is written where it has blocks already), each allocation, and each open that may
+// make a file.
 func listen() (int, error) {
+	const flagsOfOpenat = 16 + 2*8 // of struct seccomp_data: the lower half of the third argument
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 4, K: unix.SYS_FSYNC},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 3, K: unix.SYS_STATFS},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 2, K: unix.SYS_FALLOCATE},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: unix.SYS_PWRITE64},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: unix.SYS_FDATASYNC},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 7, K: unix.SYS_FSYNC},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 6, K: unix.SYS_STATFS},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 5, K: unix.SYS_FDATASYNC},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 4, K: unix.SYS_PWRITE64},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 3, K: unix.SYS_FALLOCATE},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 3, K: unix.SYS_OPENAT},
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: flagsOfOpenat},
+		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: 1, K: unix.O_CREAT},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}

@@ -15,10 +15,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"triplane/generic/admission"
+	"triplane/generic/admission/manifest"
 	"triplane/generic/admission/policy"
 	"triplane/generic/admission/webhook"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/metrics"
+	"triplane/internal/worker"
 )
 
 // Config is what the plugins are made from.
@@ -34,17 +36,23 @@ type Config struct {
 	Services webhook.Resolver
 	// Metrics counts what plugins do; nil counts nothing.
 	Metrics *metrics.Admission
+	// Manifests lets plugins read webhooks and policies from files; nil refuses that.
+	Manifests *Manifests
 }
 
 // Plugins are the four plugins.
 //
 // Options: the configurations of the webhook plugins (apiserver.config.k8s.io/v1, kind
-// WebhookAdmissionConfiguration) name a kubeconfig file with credentials for webhooks. Metrics:
+// WebhookAdmissionConfiguration) name a kubeconfig file with credentials for webhooks, and those of
+// all four (ValidatingAdmissionPolicyConfiguration, MutatingAdmissionPolicyConfiguration) a folder with
+// manifests (staticManifestsDir). Metrics: apiserver_manifest_admission_config_controller_*,
 // apiserver_admission_webhook_*, apiserver_admission_match_condition_*,
 // apiserver_validating_admission_policy_* and apiserver_mutating_admission_policy_*. Order: behind the plugins that complete objects,
 // before ResourceQuota, which counts what is final.
 type Plugins struct {
 	gate               *admission.Gate
+	manifests          *Manifests
+	sources            []*manifest.Source
 	webhooks           webhook.Config
 	mutatingPolicies   *policy.Mutating
 	mutatingWebhooks   *webhook.Mutating
@@ -59,6 +67,7 @@ func New(c Config) *Plugins {
 	webhooks := webhook.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Resolver: c.Services, Metrics: c.Metrics, Gate: gate}
 	return &Plugins{
 		gate:               gate,
+		manifests:          c.Manifests,
 		webhooks:           webhooks,
 		mutatingPolicies:   policy.NewMutating(policies),
 		mutatingWebhooks:   webhook.NewMutating(webhooks),
@@ -67,33 +76,58 @@ func New(c Config) *Plugins {
 	}
 }
 
-// MutatingPolicies is the plugin MutatingAdmissionPolicy.
-func (c *Plugins) MutatingPolicies() admission.Interface { return c.mutatingPolicies }
+// MutatingPolicies is the plugin MutatingAdmissionPolicy, with its configuration, nil where there
+// is none. It is called before Follow.
+func (c *Plugins) MutatingPolicies(raw []byte) (admission.Interface, error) {
+	dir, err := policyManifests(raw, "MutatingAdmissionPolicyConfiguration")
+	if err != nil {
+		return nil, err
+	}
+	return c.mutatingPolicies, c.static("MutatingAdmissionPolicy", dir, func(o *manifest.Objects) {
+		c.mutatingPolicies.SetStatic(o.MutatingPolicies, o.MutatingBindings)
+	})
+}
 
-// ValidatingPolicies is the plugin ValidatingAdmissionPolicy.
-func (c *Plugins) ValidatingPolicies() admission.Interface { return c.validatingPolicies }
+// ValidatingPolicies is the plugin ValidatingAdmissionPolicy, with its configuration, nil where
+// there is none. It is called before Follow.
+func (c *Plugins) ValidatingPolicies(raw []byte) (admission.Interface, error) {
+	dir, err := policyManifests(raw, "ValidatingAdmissionPolicyConfiguration")
+	if err != nil {
+		return nil, err
+	}
+	return c.validatingPolicies, c.static("ValidatingAdmissionPolicy", dir, func(o *manifest.Objects) {
+		c.validatingPolicies.SetStatic(o.ValidatingPolicies, o.ValidatingBindings)
+	})
+}
 
 // MutatingWebhooks is the plugin MutatingAdmissionWebhook, with its configuration, nil where there
 // is none. It is called before Follow.
 func (c *Plugins) MutatingWebhooks(raw []byte) (admission.Interface, error) {
-	config, err := c.authenticated(raw)
+	config, dir, err := c.authenticated(raw)
+	if err != nil {
+		return nil, err
+	}
 	c.mutatingWebhooks = webhook.NewMutating(config)
-	return c.mutatingWebhooks, err
+	return c.mutatingWebhooks, c.static("MutatingAdmissionWebhook", dir, func(o *manifest.Objects) { c.mutatingWebhooks.SetStatic(o.MutatingWebhooks) })
 }
 
 // ValidatingWebhooks is the plugin ValidatingAdmissionWebhook, with its configuration, nil where
 // there is none. It is called before Follow.
 func (c *Plugins) ValidatingWebhooks(raw []byte) (admission.Interface, error) {
-	config, err := c.authenticated(raw)
+	config, dir, err := c.authenticated(raw)
+	if err != nil {
+		return nil, err
+	}
 	c.validatingWebhooks = webhook.NewValidating(config)
-	return c.validatingWebhooks, err
+	return c.validatingWebhooks, c.static("ValidatingAdmissionWebhook", dir, func(o *manifest.Objects) { c.validatingWebhooks.SetStatic(o.ValidatingWebhooks) })
 }
 
-// authenticated is what webhook plugins need, with the credentials of a configuration.
-func (c *Plugins) authenticated(raw []byte) (config webhook.Config, err error) {
+// authenticated is what webhook plugins need, with the credentials of a configuration, and the
+// folder of their manifests.
+func (c *Plugins) authenticated(raw []byte) (config webhook.Config, manifests string, err error) {
 	config = c.webhooks
-	config.Credentials, err = webhook.ReadCredentials(raw)
-	return config, err
+	config.Credentials, manifests, err = webhook.ReadConfiguration(raw)
+	return config, manifests, err
 }
 
 // Following reports whether the configurations that exist are in force.
@@ -117,6 +151,11 @@ type informed struct {
 // Follow puts the configurations into force until ctx ends; mutating is the version in which
 // there are mutating policies, "" where there are none.
 func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutating string) {
+	var manifests worker.Group
+	defer manifests.Wait()
+	for _, s := range c.sources {
+		manifests.Keep(ctx, s.Run)
+	}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	kinds := factory.Admissionregistration().V1()
 	f := &followed{plugins: c,

@@ -70,21 +70,21 @@ func compileMutatingBinding(b *admissionv1.MutatingAdmissionPolicyBinding) (*bin
 // Mutating changes objects as MutatingAdmissionPolicies say. It is safe for
 // concurrent use.
 type Mutating struct {
-	catalogue[*admissionv1.MutatingAdmissionPolicy, *admissionv1.MutatingAdmissionPolicyBinding, *mutatingPolicy]
+	catalogues[*admissionv1.MutatingAdmissionPolicy, *admissionv1.MutatingAdmissionPolicyBinding, *mutatingPolicy]
 	config Config
 }
 
 // NewMutating returns a plugin that knows no policies yet.
 func NewMutating(c Config) *Mutating {
 	p := &Mutating{config: c}
-	p.compilePolicy, p.compileBinding = compileMutating, compileMutatingBinding
+	p.init(c.Gate, compileMutating, compileMutatingBinding)
 	return p
 }
 
 // Handles implements admission.Interface: whatever has an object to change, if
 // there is a policy.
 func (p *Mutating) Handles(op admission.Operation) bool {
-	return op != admission.Delete && (!p.empty() || !p.config.Gate.IsOpen())
+	return op != admission.Delete && !p.idle()
 }
 
 // turn is a policy with one of its bindings and params.
@@ -102,15 +102,12 @@ type memory struct{ had, again map[turn]bool }
 // after the other. A policy that may be run again is, once, if the object changed
 // after its turn.
 func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
-	if a.Object == nil || a.Codec == nil || match.Policy(a) || match.Review(a) {
+	if a.Object == nil || a.Codec == nil {
 		return nil
 	}
-	if err := p.config.Gate.Wait(ctx, a); err != nil {
+	policies, err := p.seeing(ctx, a)
+	if len(policies) == 0 || err != nil {
 		return err
-	}
-	policies := p.all()
-	if len(policies) == 0 {
-		return nil
 	}
 	m, _ := a.Recall(p).(*memory)
 	if m == nil {

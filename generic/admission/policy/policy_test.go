@@ -224,9 +224,9 @@ func TestOnlyWhatIsBoundIsHandled(t *testing.T) {
 	}
 	policy := validates("false", nil)
 	p.Set([]*admissionv1.ValidatingAdmissionPolicy{policy}, binds(nil, admissionv1.Deny))
-	compiled := p.catalogue.policies[policy]
+	compiled := p.served.policies[policy]
 	p.Set([]*admissionv1.ValidatingAdmissionPolicy{policy, validates("true", nil)}, binds(nil, admissionv1.Deny))
-	if p.catalogue.policies[policy] != compiled {
+	if p.served.policies[policy] != compiled {
 		t.Error("what has not changed was compiled again")
 	}
 	for _, exempt := range []schema.GroupVersionResource{

@@ -11,41 +11,34 @@ import (
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
-	"triplane/generic/admission/match"
 	"triplane/generic/request"
 )
 
 // Validating enforces ValidatingAdmissionPolicies. It is safe for concurrent
 // use.
 type Validating struct {
-	catalogue[*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding, *validatingPolicy]
+	catalogues[*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding, *validatingPolicy]
 	config Config
 }
 
 // NewValidating returns a plugin that knows no policies yet.
 func NewValidating(c Config) *Validating {
 	p := &Validating{config: c}
-	p.compilePolicy, p.compileBinding = compileValidating, compileValidatingBinding
+	p.init(c.Gate, compileValidating, compileValidatingBinding)
 	return p
 }
 
 // Handles implements admission.Interface: any operation, if there is a policy.
 func (p *Validating) Handles(admission.Operation) bool {
-	return !p.empty() || !p.config.Gate.IsOpen()
+	return !p.idle()
 }
 
 // Validate implements admission.ValidatingInterface. All policies are evaluated;
 // the first that denies is heard.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
-	if match.Policy(a) || match.Review(a) {
-		return nil
-	}
-	if err := p.config.Gate.Wait(ctx, a); err != nil {
+	policies, err := p.seeing(ctx, a)
+	if len(policies) == 0 || err != nil {
 		return err
-	}
-	policies := p.all()
-	if len(policies) == 0 {
-		return nil
 	}
 	v := &verdict{ctx: ctx, config: &p.config, judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
 	rec := request.AuditFrom(ctx)

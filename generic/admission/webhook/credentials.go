@@ -21,25 +21,32 @@ import (
 // https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#authenticate-apiservers
 type Credentials struct{ users *clientcmdapi.Config }
 
-// ReadCredentials reads the configuration of a plugin, a WebhookAdmissionConfiguration, and the
-// kubeconfig file that it names. No document has no credentials.
-func ReadCredentials(raw []byte) (*Credentials, error) {
+// ReadConfiguration reads the configuration of a plugin, a WebhookAdmissionConfiguration, and the
+// kubeconfig file that it names. No document has no credentials. manifests is the folder of the
+// plugin's manifests, "" for none.
+func ReadConfiguration(raw []byte) (_ *Credentials, manifests string, err error) {
 	var c struct {
-		KubeConfigFile string `json:"kubeConfigFile"`
+		KubeConfigFile     string `json:"kubeConfigFile"`
+		StaticManifestsDir string `json:"staticManifestsDir"`
 	}
 	if err := configuration.Decode(raw, &c,
 		schema.GroupVersionKind{Group: configfile.Group, Version: "v1", Kind: "WebhookAdmissionConfiguration"},
 		schema.GroupVersionKind{Group: configfile.Group, Version: "v1alpha1", Kind: "WebhookAdmission"},
 	); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if c.KubeConfigFile == "" {
+	users, err := readUsers(c.KubeConfigFile)
+	return users, c.StaticManifestsDir, err
+}
+
+func readUsers(file string) (*Credentials, error) {
+	if file == "" {
 		return nil, nil
 	}
-	if !filepath.IsAbs(c.KubeConfigFile) {
-		return nil, field.Invalid(field.NewPath("kubeConfigFile"), c.KubeConfigFile, "must be an absolute file path")
+	if !filepath.IsAbs(file) {
+		return nil, field.Invalid(field.NewPath("kubeConfigFile"), file, "must be an absolute file path")
 	}
-	users, err := (&clientcmd.ClientConfigLoadingRules{ExplicitPath: c.KubeConfigFile}).Load()
+	users, err := (&clientcmd.ClientConfigLoadingRules{ExplicitPath: file}).Load()
 	if err != nil {
 		return nil, fmt.Errorf("kubeConfigFile: %w", err)
 	}

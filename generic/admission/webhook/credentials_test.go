@@ -31,7 +31,7 @@ func credentials(t *testing.T, kubeconfig string) *Credentials {
 	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := ReadCredentials([]byte("apiVersion: apiserver.config.k8s.io/v1\nkind: WebhookAdmissionConfiguration\nkubeConfigFile: " + file))
+	c, _, err := ReadConfiguration([]byte("apiVersion: apiserver.config.k8s.io/v1\nkind: WebhookAdmissionConfiguration\nkubeConfigFile: " + file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,18 +53,18 @@ func TestUserOfHost(t *testing.T) {
 	}
 }
 
-func TestReadCredentials(t *testing.T) {
+func TestReadConfiguration(t *testing.T) {
 	for text, want := range map[string]string{
 		"{apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: relative}":        `kubeConfigFile: Invalid value: "relative": must be an absolute file path`,
 		"{apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: /does/not/exist}": "no such file or directory",
 		"{apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmission}":                                               `no kind "WebhookAdmission" is registered`,
 		"{apiVersion: apiserver.config.k8s.io/v1alpha1, kind: WebhookAdmission, file: x}":                                `unknown field "file"`,
 	} {
-		if _, err := ReadCredentials([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := ReadConfiguration([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if c, err := ReadCredentials(nil); c != nil || err != nil {
+	if c, _, err := ReadConfiguration(nil); c != nil || err != nil {
 		t.Errorf("%v, %v", c, err)
 	}
 }

@@ -23,9 +23,14 @@ type Mutating struct{ plugin }
 // NewMutating returns a plugin that knows no webhooks yet.
 func NewMutating(c Config) *Mutating { return &Mutating{plugin{config: c}} }
 
-// Set replaces all configurations.
+// Set replaces all configurations of the API.
 func (p *Mutating) Set(list []*admissionv1.MutatingWebhookConfiguration) {
 	p.set(mutating(list, &p.config, report))
+}
+
+// SetStatic replaces all configurations of manifests.
+func (p *Mutating) SetStatic(list []*admissionv1.MutatingWebhookConfiguration) {
+	p.setStatic(mutating(list, &p.config, report))
 }
 
 // memory is what the plugin knows in the second round of a request.

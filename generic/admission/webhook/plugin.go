@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +39,17 @@ type Config struct {
 // plugin holds the compiled webhooks, nil where there are none.
 type plugin struct {
 	config Config
-	hooks  atomic.Pointer[[]*hook]
+	hooks  atomic.Pointer[hooks]
+
+	mu             sync.Mutex // for set
+	static, served []*hook
+}
+
+// hooks are the webhooks in force: first as many as static says that manifests define, then
+// those of the API.
+type hooks struct {
+	all    []*hook
+	static int
 }
 
 // Handles implements admission.Interface: any operation, if there is a webhook.
@@ -45,32 +57,50 @@ func (p *plugin) Handles(admission.Operation) bool {
 	return p.hooks.Load() != nil || !p.config.Gate.IsOpen()
 }
 
-func (p *plugin) set(hooks []*hook) {
-	var next *[]*hook
-	if len(hooks) > 0 {
-		next = &hooks
+// set replaces the webhooks of the API, setStatic those of manifests.
+func (p *plugin) set(list []*hook) { p.replace(&p.served, list) }
+
+func (p *plugin) setStatic(list []*hook) {
+	for _, h := range list {
+		h.id = "static/" + h.id // the API may have the same names from before they were reserved
 	}
-	if old := p.hooks.Swap(next); old != nil {
-		for _, h := range *old {
-			if h.client != nil {
-				h.client.close()
-			}
+	p.replace(&p.static, list)
+}
+
+func (p *plugin) replace(part *[]*hook, list []*hook) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := *part
+	*part = list
+	if len(p.static)+len(p.served) == 0 {
+		p.hooks.Store(nil)
+	} else {
+		p.hooks.Store(&hooks{slices.Concat(p.static, p.served), len(p.static)})
+	}
+	for _, h := range old {
+		if h.client != nil {
+			h.client.close()
 		}
 	}
 }
 
-// load returns the webhooks, when they are known.
+// load returns the webhooks that are asked about an operation, when they are known. Those of the
+// API are not asked about changes of webhooks and policies.
 func (p *plugin) load(ctx context.Context, a *admission.Attributes) ([]*hook, error) {
-	if match.Exempt(a) {
+	exempt := match.Exempt(a)
+	if !exempt {
+		if err := p.config.Gate.Wait(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	switch set := p.hooks.Load(); {
+	case set == nil:
 		return nil, nil
+	case exempt:
+		return set.all[:set.static], nil
+	default:
+		return set.all, nil
 	}
-	if err := p.config.Gate.Wait(ctx, a); err != nil {
-		return nil, err
-	}
-	if hooks := p.hooks.Load(); hooks != nil {
-		return *hooks, nil
-	}
-	return nil, nil
 }
 
 func report(err error) { klog.ErrorS(err, "A webhook cannot be used") }
@@ -123,9 +153,14 @@ type Validating struct{ plugin }
 // NewValidating returns a plugin that knows no webhooks yet.
 func NewValidating(c Config) *Validating { return &Validating{plugin{config: c}} }
 
-// Set replaces all configurations.
+// Set replaces all configurations of the API.
 func (p *Validating) Set(list []*admissionv1.ValidatingWebhookConfiguration) {
 	p.set(validating(list, &p.config, report))
+}
+
+// SetStatic replaces all configurations of manifests.
+func (p *Validating) SetStatic(list []*admissionv1.ValidatingWebhookConfiguration) {
+	p.setStatic(validating(list, &p.config, report))
 }
 
 // Validate implements admission.ValidatingInterface: all webhooks are asked at the

@@ -35,7 +35,7 @@ func plain(i *jwttest.Issuer, edit func(*Authenticator)) *Configuration {
 
 func mustCompile(t *testing.T, c *Configuration) *Compiled {
 	t.Helper()
-	done, errs := Compile(c, nil, nil)
+	done, errs := Compile(c, nil, Egress{})
 	if len(errs) > 0 {
 		t.Fatal(errs.ToAggregate())
 	}

@@ -35,10 +35,18 @@ type Compiled struct {
 // Authenticates reports whether there are JWT authenticators.
 func (c *Compiled) Authenticates() bool { return len(c.rules) > 0 }
 
+// Egress is how issuers are reached that name an egress selector.
+type Egress struct {
+	// Selector may be nil.
+	Selector *egress.Selector
+	// Off refuses issuers that name one (gate StructuredAuthenticationConfigurationEgressSelector).
+	Off bool
+}
+
 // Compile validates a configuration and compiles its expressions. disallowed are
 // issuers that are somebody else's: those of service account tokens. Issuers that name
-// an egress selector are reached by e, which may be nil.
-func Compile(c *Configuration, disallowed []string, e *egress.Selector) (*Compiled, field.ErrorList) {
+// an egress selector are reached by e.
+func Compile(c *Configuration, disallowed []string, e Egress) (*Compiled, field.ErrorList) {
 	v := &validator{disallowed: disallowed, egress: e, issuers: sets.New[string](), discoveries: sets.New[string]()}
 	root := field.NewPath("jwt")
 	if len(c.JWT) > maxAuthenticators {
@@ -58,7 +66,7 @@ func Compile(c *Configuration, disallowed []string, e *egress.Selector) (*Compil
 // validator collects errors and what must be unique.
 type validator struct {
 	disallowed           []string
-	egress               *egress.Selector
+	egress               Egress
 	issuers, discoveries sets.Set[string]
 	errs                 field.ErrorList
 }
@@ -124,14 +132,17 @@ func (v *validator) dial(path *field.Path, kind string) egress.Dial {
 	switch {
 	case kind == "":
 		return nil
+	case v.egress.Off:
+		v.add(field.Invalid(path, kind, "egress selector is not supported when StructuredAuthenticationConfigurationEgressSelector feature gate is disabled"))
+		return nil
 	case kind != "controlplane" && kind != "cluster":
 		v.add(field.NotSupported(path, kind, []string{"controlplane", "cluster"}))
-	case v.egress == nil:
+	case v.egress.Selector == nil:
 		v.add(field.Invalid(path, kind, "no egress selector is configured at this server"))
 	case kind == "cluster":
-		return v.egress.DialCluster
+		return v.egress.Selector.DialCluster
 	}
-	return v.egress.DialControlPlane
+	return v.egress.Selector.DialControlPlane
 }
 
 func (v *validator) url(path *field.Path, text string) {

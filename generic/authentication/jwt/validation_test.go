@@ -51,7 +51,7 @@ func TestCompile(t *testing.T) {
 		`jwt[0].userValidationRules[0].expression: Required value`:          func(a *Authenticator) { a.UserValidationRules = []UserValidationRule{{}} },
 		`jwt[0].userValidationRules[0].expression: Invalid value: "user.x"`: func(a *Authenticator) { a.UserValidationRules = []UserValidationRule{{Expression: "user.x"}} },
 	} {
-		_, errs := Compile(plain(issuer, edit), []string{"https://own"}, nil)
+		_, errs := Compile(plain(issuer, edit), []string{"https://own"}, Egress{})
 		if err := errs.ToAggregate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", want, err)
 		}
@@ -60,16 +60,16 @@ func TestCompile(t *testing.T) {
 		a.ClaimMappings.Username = PrefixedClaimOrExpression{Expression: "claims.email"}
 		a.ClaimValidationRules = []ClaimValidationRule{{Expression: "claims.?email_verified.orValue(true) == true"}}
 	})
-	if _, errs := Compile(ok, nil, nil); len(errs) > 0 {
+	if _, errs := Compile(ok, nil, Egress{}); len(errs) > 0 {
 		t.Error(errs.ToAggregate())
 	}
 	twice := plain(issuer, nil)
 	twice.JWT = append(twice.JWT, twice.JWT...)
-	if _, errs := Compile(twice, nil, nil); errs.ToAggregate() == nil || !strings.Contains(errs.ToAggregate().Error(), "jwt[1].issuer.url: Duplicate value") {
+	if _, errs := Compile(twice, nil, Egress{}); errs.ToAggregate() == nil || !strings.Contains(errs.ToAggregate().Error(), "jwt[1].issuer.url: Duplicate value") {
 		t.Error(errs.ToAggregate())
 	}
 	twice.JWT = make([]Authenticator, maxAuthenticators+1)
-	if _, errs := Compile(twice, nil, nil); len(errs) != 1 {
+	if _, errs := Compile(twice, nil, Egress{}); len(errs) != 1 {
 		t.Error(errs.ToAggregate())
 	}
 }
@@ -102,5 +102,13 @@ func TestDecode(t *testing.T) {
 		} else if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", want, err)
 		}
+	}
+}
+
+func TestEgressMayBeOff(t *testing.T) {
+	c := plain(jwttest.New(t), func(a *Authenticator) { a.Issuer.EgressSelectorType = "cluster" })
+	const want = "egress selector is not supported when StructuredAuthenticationConfigurationEgressSelector feature gate is disabled"
+	if _, errs := Compile(c, nil, Egress{Off: true}); len(errs) != 1 || !strings.Contains(errs[0].Error(), want) {
+		t.Errorf("%v, want %s", errs, want)
 	}
 }

@@ -108,8 +108,8 @@ type TableRefuser interface {
 type RowEncoder interface {
 	// RowColumns are the definitions of the columns.
 	RowColumns() []metav1.TableColumnDefinition
-	// Row is the row of an item of a list. ok is false where the item is of
-	// another storage.
+	// Row is the row of an item of a list. ok is false where the kind orders its
+	// rows, and where the item is of another storage.
 	Row(item Stored) (row wire.Row, ok bool, err error)
 }
 

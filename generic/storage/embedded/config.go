@@ -61,6 +61,10 @@ const (
 	// followersEntries are kept where there may be followers: one that lacks more, after a stop or a
 	// cut of the network, gets the whole database. Etcd keeps 5,000, of any size.
 	followersEntries = 1000
+	// compactedAfter is how many entries it takes until etcd looks, a hundred, and until it has let
+	// go of those that it applied last. fewEntries are how many are not worth them.
+	compactedAfter = 150
+	fewEntries     = 200
 
 	// maxRequestBytes is etcd's own default: a value that a cluster would not
 	// take is not taken here either.

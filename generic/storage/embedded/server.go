@@ -40,6 +40,8 @@ type Server struct {
 	clustered bool
 	done      chan struct{}
 	closing   sync.Once
+	// background ends when etcd does.
+	background worker.Group
 }
 
 // Start opens or creates the data directory and returns when the member serves.
@@ -127,6 +129,9 @@ func (s *Server) begin(ctx context.Context, space *space, alone bool, cfg Config
 	if err := space.look(ctx); err != nil {
 		klog.ErrorS(err, "Making room in the embedded etcd failed")
 	}
+	if !s.clustered {
+		s.background.Go(s.forgetReplayed)
+	}
 	return nil
 }
 
@@ -202,6 +207,7 @@ func (s *Server) Close() error {
 			s.gate.close()
 			s.handOver()
 			s.etcd.HardStop()
+			s.background.Wait()
 		})
 		select {
 		case <-stopped:
@@ -300,6 +306,20 @@ func (s *Server) applied(ctx context.Context) error {
 // it did with what the start has read before it applied the leader's first entry,
 // which lead has awaited, and it will after writes that are yet to come.
 func (s *Server) forgetSooner(keep uint64) { s.etcd.Cfg.SnapshotCatchUpEntries = keep }
+
+// forgetReplayed has etcd drop from memory what the start has read of the log, some 2,000
+// entries, by writing enough that change nothing: otherwise they would stay until clients
+// write. It ends when the server does.
+func (s *Server) forgetReplayed() {
+	if s.etcd.AppliedIndex() < fewEntries {
+		return
+	}
+	for range compactedAfter {
+		if _, err := s.etcd.Alarm(context.Background(), &pb.AlarmRequest{Action: pb.AlarmRequest_GET}); err != nil {
+			return // it is closed, or what fails is told of elsewhere
+		}
+	}
+}
 
 // replayed waits until the log that was read is applied. Campaigning earlier is
 // no use, and a danger: raft looks through the entries that it has not heard to

@@ -17,11 +17,14 @@ import (
 
 	"triplane/generic/storage"
 	"triplane/internal/durable"
+	"triplane/internal/resident"
 )
 
 const (
 	// lookEvery is how often the space is looked after when nobody is refused.
 	lookEvery = 30 * time.Second
+	// beginning is how long clients and caches read what they do at a start.
+	beginning = 5 * time.Second
 	// againAfter is how soon after an attempt to make room there is another one.
 	againAfter = 5 * time.Second
 	// reserve is what has to be free on the disk for a write: the next file of the log is as large as
@@ -131,10 +134,14 @@ func diskFree(dir string) uint64 {
 func (s *space) keep(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
+	begun := time.After(beginning)
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-begun:
+			s.release()
+			continue
 		case <-ticker.C:
 		case <-s.wake:
 			if wait := againAfter - time.Since(s.attempted); wait > 0 {
@@ -148,6 +155,14 @@ func (s *space) keep(ctx context.Context) {
 		if err := s.look(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrStopped) {
 			klog.ErrorS(err, "Making room in the embedded etcd failed, it will be tried again")
 		}
+	}
+}
+
+// release gives back what the start has read of the file, which is all revisions. The file may be
+// mapped anew meanwhile, as etcd does when it writes it anew or gets it from a leader.
+func (s *space) release() {
+	if err := resident.PageOut(s.server.Cfg.BackendPath()); err != nil {
+		klog.V(2).InfoS("Pages of the embedded etcd's file stay mapped", "err", err)
 	}
 }
 

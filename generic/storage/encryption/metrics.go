@@ -109,6 +109,9 @@ func (m *Metrics) Collectors() []prometheus.Collector {
 		m.keyIDBad, m.misses, m.filled, m.seeds, m.seedsFailed, m.arrivals, m.reloads, m.reloadLast, m.config}
 }
 
+// PerResource is the vector whose series are of resources.
+func (m *Metrics) PerResource() *prometheus.MetricVec { return m.operations.MetricVec }
+
 // hash names what should not be shown.
 func hash(s string) string {
 	if s == "" {

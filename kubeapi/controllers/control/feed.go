@@ -192,11 +192,7 @@ func (f *Feed) followResources(ctx context.Context) {
 		}
 		if err == nil {
 			f.groups.Refresh()
-			for _, r := range f.groups.Local() {
-				if gr := r.GroupResource(); !known[gr] {
-					known[gr], unread[gr] = true, true
-				}
-			}
+			f.compare(known, unread)
 		}
 		f.readAll(ctx, unread, partly)
 		if len(unread) == 0 && !synced {
@@ -204,6 +200,34 @@ func (f *Feed) followResources(ctx context.Context) {
 			close(f.synced)
 		}
 	}
+}
+
+// compare enters the resources that are served now and were not known among those to be
+// read, and forgets those that are gone: they are read anew if they come back.
+func (f *Feed) compare(known, unread map[schema.GroupResource]bool) {
+	local := f.groups.Local()
+	served := make(map[schema.GroupResource]bool, len(local))
+	for _, r := range local {
+		gr := r.GroupResource()
+		served[gr] = true
+		if !known[gr] {
+			known[gr], unread[gr] = true, true
+		}
+	}
+	if len(known) == len(served) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for gr := range known {
+		if !served[gr] {
+			delete(known, gr)
+			delete(unread, gr)
+			delete(f.reported, gr)
+			delete(f.seen, gr)
+		}
+	}
+	f.routes.keep(served)
 }
 
 // readAll reads resources, and takes those out of the set that it could read; partly are

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,7 +50,11 @@ func ReadMeta(value []byte) (Meta, error) {
 			OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
 		} `json:"metadata"`
 	}
-	if err := json.Unmarshal(value, &o); err != nil {
+	text, err := wire.StoredText(value)
+	if err != nil {
+		return Meta{}, err
+	}
+	if err := json.Unmarshal(text, &o); err != nil {
 		return Meta{}, err
 	}
 	m := &o.Metadata
@@ -97,14 +102,21 @@ func readProtobuf(value []byte) (Meta, error) {
 	return m, nil
 }
 
-// Texts without which a JSON object has neither owners nor a deletion timestamp.
-var ownersText, deletionText = []byte(`"ownerReferences"`), []byte(`"deletionTimestamp"`)
+// Texts without which an object has neither owners nor a deletion timestamp.
+var (
+	relatedJSON = [][]byte{[]byte(`"ownerReferences"`), []byte(`"deletionTimestamp"`)}
+	relatedYAML = [][]byte{[]byte("ownerReferences:"), []byte("deletionTimestamp:")}
+)
 
 // Related reports whether a stored object may have owners, or is being deleted. It
 // costs little, and may be true for an object that only mentions them.
 func Related(value []byte) bool {
 	if !wire.IsProtobuf(value) {
-		return bytes.Contains(value, ownersText) || bytes.Contains(value, deletionText)
+		texts := relatedJSON
+		if !bytes.HasPrefix(value, []byte("{")) {
+			texts = relatedYAML
+		}
+		return slices.ContainsFunc(texts, func(text []byte) bool { return bytes.Contains(value, text) })
 	}
 	e, ok := wire.OpenEnvelope(value)
 	if !ok {

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"encoding/json"
 	"reflect"
 	"testing"
 
@@ -11,7 +10,7 @@ import (
 	"triplane/generic/wire"
 )
 
-func TestMetaOfBothForms(t *testing.T) {
+func TestMetaOfAllForms(t *testing.T) {
 	yes, now := true, metav1.Now()
 	o := &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -26,15 +25,13 @@ func TestMetaOfBothForms(t *testing.T) {
 		APIVersion: "v1", Kind: "ConfigMap", Name: "n", Namespace: "ns", UID: "u", Deleting: true,
 		Finalizers: o.Finalizers, Owners: o.OwnerReferences,
 	}
-	protobuf, err := wire.AppendProtobuf(nil, corev1.SchemeGroupVersion.WithKind("ConfigMap"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, value := range [][]byte{protobuf, text} {
+	var protobuf []byte
+	for _, form := range []wire.StoredForm{wire.StoredJSON, wire.StoredYAML, wire.StoredProtobuf} {
+		value, err := wire.AppendStored(nil, o.GroupVersionKind(), o, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		protobuf = value
 		got, err := ReadMeta(value)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v %v, want %+v", got, err, want)
@@ -44,7 +41,7 @@ func TestMetaOfBothForms(t *testing.T) {
 		}
 	}
 	plain, err := wire.AppendProtobuf(nil, corev1.SchemeGroupVersion.WithKind("ConfigMap"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
-	if err != nil || Related(plain) || Related([]byte(`{"metadata":{"name":"n"}}`)) {
+	if err != nil || Related(plain) || Related([]byte(`{"metadata":{"name":"n"}}`)) || Related([]byte("metadata:\n  name: n\n")) {
 		t.Errorf("an object without owners is related (%v)", err)
 	}
 	for i := range protobuf {

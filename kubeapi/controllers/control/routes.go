@@ -62,6 +62,17 @@ func (r *routes) storage(resource schema.GroupResource) (storage.Backend, string
 	return backend, r.resources.KeyPrefix(resource)
 }
 
+// keep drops what is known of other resources.
+func (r *routes) keep(served map[schema.GroupResource]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for gr := range r.backends {
+		if !served[gr] {
+			delete(r.backends, gr)
+		}
+	}
+}
+
 // decode turns a change of the hub's backend into the resource's own.
 func (r *routes) decode(resource schema.GroupResource, c *storage.Change) error {
 	backend, _ := r.storage(resource)

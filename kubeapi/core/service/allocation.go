@@ -37,7 +37,7 @@ func NewAllocation(d group.Deps) (*Allocation, error) {
 	prefixes := Prefixes(d.ServiceCIDRs)
 	a := &Allocation{
 		ips:   allocator.NewIPs(d.Stores, prefixes, d.Allocation),
-		ports: allocator.NewPorts(stored.Backend, stored.Prefix, d.NodePortRange, d.Allocation),
+		ports: allocator.NewPorts(stored, d.NodePortRange, d.Allocation),
 
 		options: options{namesOfOld: !d.Gate("RelaxedServiceNameValidation"), preferCloseOnly: !d.Gate("PreferSameTrafficDistribution")},
 	}

@@ -47,7 +47,7 @@ func TestUsableAddresses(t *testing.T) {
 }
 
 func TestLeakedPortsAreFreedLate(t *testing.T) {
-	r := NewRepair(nil, nil, nil)
+	r := NewRepair(nil, nil, nil, Recorders{})
 	used, allocated := big.NewInt(0b0101), big.NewInt(0b0011)
 	for pass, want := range []int64{0b0111, 0b0111, 0b0101, 0b0111} {
 		if got := r.merge(used, allocated); got.Int64() != want {

@@ -155,15 +155,30 @@ func (a *IPs) Release(ctx context.Context, ip netip.Addr, namespace, name string
 	if !ok {
 		return fmt.Errorf("no storage for %s", ipAddresses)
 	}
-	_, _, err = deleter.Delete(request.WithNamespace(ctx, ""), ip.String(), nil,
-		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &held.UID}})
-	if apierrors.IsNotFound(err) {
+	if err = remove(ctx, deleter, held); apierrors.IsNotFound(err) {
 		return nil
 	}
 	if r, ok := a.rangeOf(ctx, ip); ok && err == nil {
 		a.count.IPReleased(r.String())
 	}
 	return err
+}
+
+func remove(ctx context.Context, deleter rest.GracefulDeleter, held *networkingv1.IPAddress) error {
+	_, _, err := deleter.Delete(request.WithNamespace(ctx, ""), held.Name, nil, &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &held.UID}})
+	return err
+}
+
+// move gives a Service an IP that is held for another one.
+func (a *IPs) move(ctx context.Context, held *networkingv1.IPAddress, ip netip.Addr, namespace, name string) error {
+	deleter, ok := a.stores.Find(ipAddresses).(rest.GracefulDeleter)
+	if !ok {
+		return fmt.Errorf("no storage for %s", ipAddresses)
+	}
+	if err := remove(ctx, deleter, held); err != nil {
+		return err
+	}
+	return a.take(ctx, ip, namespace, name)
 }
 
 func (a *IPs) take(ctx context.Context, ip netip.Addr, namespace, name string) error {
@@ -258,6 +273,22 @@ func (a *IPs) offered(ctx context.Context) []netip.Prefix {
 		}
 	}
 	return ranges
+}
+
+// inAnyRange reports whether an IP is of a ServiceCIDR, also of one that offers none any more, or
+// of the configured ranges.
+func (a *IPs) inAnyRange(ctx context.Context, ip netip.Addr) bool {
+	has := func(r netip.Prefix) bool { return r.Contains(ip) }
+	if slices.ContainsFunc(a.ranges, has) {
+		return true
+	}
+	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	return err != nil || slices.ContainsFunc(list, func(c *networkingv1.ServiceCIDR) bool {
+		return slices.ContainsFunc(c.Spec.CIDRs, func(text string) bool {
+			r, err := netip.ParsePrefix(text)
+			return err == nil && has(r)
+		})
+	})
 }
 
 func contains(r netip.Prefix, ip netip.Addr) bool {

@@ -11,6 +11,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"triplane/generic/metrics"
+	"triplane/generic/registry"
 	"triplane/generic/storage"
 	"triplane/generic/wire"
 )
@@ -22,14 +23,15 @@ var ErrPortAllocated = errors.New("provided port is already allocated")
 type Ports struct {
 	backend storage.Backend
 	key     string
+	form    wire.StoredForm
 	ports   utilnet.PortRange
 	count   *metrics.Allocation
 }
 
-// NewPorts makes an allocator that keeps its bits below prefix ("/registry"). m counts what
-// is allocated, nil nothing.
-func NewPorts(backend storage.Backend, prefix string, ports utilnet.PortRange, m *metrics.Allocation) *Ports {
-	return &Ports{backend: backend, key: prefix + "/ranges/servicenodeports", ports: ports, count: m}
+// NewPorts makes an allocator that keeps its bits in the storage that options describe. m
+// counts what is allocated, nil nothing.
+func NewPorts(options registry.RESTOptions, ports utilnet.PortRange, m *metrics.Allocation) *Ports {
+	return &Ports{backend: options.Backend, key: options.Prefix + "/ranges/servicenodeports", form: options.Form, ports: ports, count: m}
 }
 
 // report counts ports that were given out, as asked for or chosen, with all that are taken.
@@ -167,8 +169,10 @@ func (p *Ports) read(ctx context.Context) (*storage.KeyValue, *big.Int, error) {
 }
 
 func (p *Ports) write(ctx context.Context, old *storage.KeyValue, bits *big.Int) error {
+	kind := corev1.SchemeGroupVersion.WithKind("RangeAllocation")
 	r := corev1.RangeAllocation{Range: p.ports.String(), Data: bits.Bytes()}
-	value, err := wire.AppendProtobuf(nil, corev1.SchemeGroupVersion.WithKind("RangeAllocation"), &r)
+	r.SetGroupVersionKind(kind)
+	value, err := wire.AppendStored(nil, kind, &r, p.form)
 	if err != nil {
 		return err
 	}

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"math/big"
 	"net/netip"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
+	utilnet "k8s.io/utils/net"
 
 	"triplane/generic/request"
 	"triplane/generic/storage"
@@ -29,18 +32,20 @@ const (
 
 // Repair brings what is allocated in line with the Services that there are: it
 // takes what they have, and frees what nobody has, as is left behind when a
-// server dies between the two. Replicas may run it side by side. It is not safe
+// server dies between the two. What it finds, and what it cannot repair, it says in Events.
+// Replicas may run it side by side. It is not safe
 // for concurrent use.
 type Repair struct {
-	stores *group.Stores
-	ips    *IPs
-	ports  *Ports
-	leaked map[int]int // passes that found a port without a Service
+	stores  *group.Stores
+	ips     *IPs
+	ports   *Ports
+	tellers Recorders
+	leaked  map[int]int // passes that found a port without a Service
 }
 
 // NewRepair makes a repair of cluster IPs and node ports.
-func NewRepair(stores *group.Stores, ips *IPs, ports *Ports) *Repair {
-	return &Repair{stores: stores, ips: ips, ports: ports, leaked: map[int]int{}}
+func NewRepair(stores *group.Stores, ips *IPs, ports *Ports, tellers Recorders) *Repair {
+	return &Repair{stores: stores, ips: ips, ports: ports, tellers: tellers, leaked: map[int]int{}}
 }
 
 // Pass compares once. Where a Service cannot be read, nothing is freed: it may be that
@@ -69,37 +74,68 @@ func (r *Repair) services(ctx context.Context) ([]*corev1.Service, error) {
 
 // repairPorts and repairIPs free what none of the Services has only if those are all.
 func (r *Repair) repairPorts(ctx context.Context, services []*corev1.Service, all bool) error {
-	used := new(big.Int)
-	for _, s := range services {
-		for i := range s.Spec.Ports {
-			if port := int(s.Spec.Ports[i].NodePort); port != 0 && r.ports.ports.Contains(port) {
-				used.SetBit(used, port-r.ports.ports.Base, 1)
-			}
-		}
-		if port := int(s.Spec.HealthCheckNodePort); port != 0 && r.ports.ports.Contains(port) {
-			used.SetBit(used, port-r.ports.ports.Base, 1)
-		}
-	}
 	for {
 		kv, bits, err := r.ports.read(ctx)
 		if err != nil {
 			return err
 		}
+		used, problems := r.usedPorts(services, bits)
 		want := new(big.Int).Or(used, bits)
 		if all {
 			want = r.merge(used, bits)
 		}
-		if kv != nil && want.Cmp(bits) == 0 {
+		if kv == nil || want.Cmp(bits) != 0 {
+			err = r.ports.write(ctx, kv, want)
+		} else {
 			r.ports.report(0, 0, bits)
-			return nil
 		}
-		err = r.ports.write(ctx, kv, want)
 		var conflict *storage.ConflictError
 		if errors.As(err, &conflict) || errors.Is(err, storage.ErrExists) {
 			continue
 		}
+		tell(r.tellers.Ports, problems)
 		return err
 	}
+}
+
+// usedPorts are the node ports of Services, as bits, and what is wrong with them; allocated are
+// those that nobody else is given.
+func (r *Repair) usedPorts(services []*corev1.Service, allocated *big.Int) (used *big.Int, problems []problem) {
+	used = new(big.Int)
+	for _, s := range services {
+		found := func(reason, note string, args ...any) {
+			problems = append(problems, problem{s, reason, "PortAllocation", note, args})
+		}
+		for _, port := range nodePorts(s) {
+			offset := port - r.ports.ports.Base
+			switch {
+			case !r.ports.ports.Contains(port):
+				found("PortOutOfRange", "Port %d is not within the port range %s; please recreate service", port, r.ports.ports.String())
+				continue
+			case used.Bit(offset) == 1:
+				found("PortAlreadyAllocated", "Port %d was assigned to multiple services; please recreate service", port)
+			case allocated.Bit(offset) == 0:
+				found("PortNotAllocated", "Port %d is not allocated; repairing", port)
+			}
+			used.SetBit(used, offset, 1)
+		}
+	}
+	return used, problems
+}
+
+// nodePorts are the node ports of a Service, each once: protocols may share one.
+func nodePorts(s *corev1.Service) []int {
+	var ports []int
+	add := func(port int32) {
+		if port != 0 && !slices.Contains(ports, int(port)) {
+			ports = append(ports, int(port))
+		}
+	}
+	for i := range s.Spec.Ports {
+		add(s.Spec.Ports[i].NodePort)
+	}
+	add(s.Spec.HealthCheckNodePort)
+	return ports
 }
 
 // merge is what is used, and what is allocated and was not found free often
@@ -126,37 +162,101 @@ func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service, all 
 		return err
 	}
 	r.ips.report(ctx, held)
-	free := make(map[string]*networkingv1.IPAddress, len(held))
+	pass := ipPass{Repair: r, free: make(map[string]*networkingv1.IPAddress, len(held)), holders: map[string]*corev1.Service{}}
 	for _, a := range held {
-		free[a.Name] = a
+		pass.free[a.Name] = a
 	}
 	var errs []error
 	for _, s := range services {
 		for _, text := range s.Spec.ClusterIPs {
-			ip, err := netip.ParseAddr(text)
-			if err != nil {
-				continue // "None"
-			}
-			if _, ok := free[ip.String()]; ok {
-				delete(free, ip.String())
-				continue
-			}
-			if err := r.ips.take(ctx, ip, s.Namespace, s.Name); err != nil && !errors.Is(err, ErrAllocated) {
-				errs = append(errs, err)
+			if text != corev1.ClusterIPNone {
+				errs = append(errs, pass.repair(ctx, s, text))
 			}
 		}
 	}
-	if !all {
-		clear(free)
+	if all {
+		errs = append(errs, pass.release(ctx))
 	}
-	for _, a := range free {
-		p := a.Spec.ParentRef
-		if p == nil || p.Resource != "services" || time.Since(a.CreationTimestamp.Time) < graceForIP {
+	tell(r.tellers.IPs, pass.problems)
+	return errors.Join(errs...)
+}
+
+// ipPass is one comparison of cluster IPs with IPAddresses.
+type ipPass struct {
+	*Repair
+	free     map[string]*networkingv1.IPAddress // that no Service was found to have
+	holders  map[string]*corev1.Service         // by IP, the first of them
+	problems []problem
+}
+
+func (p *ipPass) found(about runtime.Object, reason, action, note string, args ...any) {
+	p.problems = append(p.problems, problem{about, reason, action, note, args})
+}
+
+// repair sees that a Service has one of its IPs.
+func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) error {
+	const allocation = "ClusterIPAllocation"
+	ip, ok := netip.AddrFromSlice(utilnet.ParseIPSloppy(text))
+	if !ok {
+		p.found(s, "ClusterIPNotValid", "ClusterIPValidation", "Cluster IP %s is not a valid IP; please recreate Service", text)
+		return nil
+	}
+	ip = ip.Unmap()
+	family := corev1.IPv4Protocol
+	if ip.Is6() {
+		family = corev1.IPv6Protocol
+	}
+	address := p.free[ip.String()]
+	delete(p.free, ip.String())
+	if !p.ips.inAnyRange(ctx, ip) {
+		p.found(s, "ClusterIPOutOfRange", allocation, "Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service", family, ip)
+		return nil
+	}
+	if p.holders[ip.String()] != nil {
+		p.found(s, "ClusterIPAlreadyAllocated", allocation, "Cluster IP [%v]:%s was assigned to multiple services; please recreate service", family, ip)
+		return nil
+	}
+	p.holders[ip.String()] = s
+	switch {
+	case address == nil:
+		if !p.still(ctx, s) {
+			return nil
+		}
+		p.found(s, "ClusterIPNotAllocated", allocation, "Cluster IP [%v]: %s is not allocated; repairing", family, ip)
+		if err := p.ips.take(ctx, ip, s.Namespace, s.Name); !errors.Is(err, ErrAllocated) {
+			return err
+		}
+		return nil
+	case refersTo(address, s), time.Since(address.CreationTimestamp.Time) < graceForIP, !p.still(ctx, s):
+		return nil // it has it, or somebody else is about to
+	}
+	p.found(s, "ClusterIPNotAllocated", allocation, "the ClusterIP [%v]: %s for Service %s/%s has a wrong reference; repairing", family, ip, s.Namespace, s.Name)
+	return p.ips.move(ctx, address, ip, s.Namespace, s.Name)
+}
+
+// still reports whether a Service is there as it was when the pass began.
+func (p *ipPass) still(ctx context.Context, s *corev1.Service) bool {
+	now, err := group.Get[*corev1.Service](ctx, p.stores, schema.GroupResource{Resource: "services"}, s.Namespace, s.Name, group.Consistent)
+	return err == nil && now.UID == s.UID && slices.Equal(now.Spec.ClusterIPs, s.Spec.ClusterIPs)
+}
+
+// refersTo reports whether an IP is a Service's.
+func refersTo(a *networkingv1.IPAddress, s *corev1.Service) bool {
+	ref := a.Spec.ParentRef
+	return ref != nil && ref.Group == "" && ref.Resource == "services" && ref.Namespace == s.Namespace && ref.Name == s.Name
+}
+
+// release gives back the IPs that no Service has, and had not for a while.
+func (p *ipPass) release(ctx context.Context) error {
+	var errs []error
+	for _, a := range p.free {
+		ref := a.Spec.ParentRef
+		ip, err := netip.ParseAddr(a.Name)
+		if err != nil || ref == nil || ref.Resource != "services" || time.Since(a.CreationTimestamp.Time) < graceForIP {
 			continue
 		}
-		if ip, err := netip.ParseAddr(a.Name); err == nil {
-			errs = append(errs, r.ips.Release(ctx, ip, p.Namespace, p.Name))
-		}
+		p.found(a, "IPAddressNotAllocated", "IPAddressAllocation", "IPAddress: %s for Service %s/%s appears to have leaked: cleaning up", a.Name, ref.Namespace, ref.Name)
+		errs = append(errs, p.ips.Release(ctx, ip, ref.Namespace, ref.Name))
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,120 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/internal/worker"
+)
+
+// Gone are resources that are not served any more.
+type Gone map[schema.GroupResource]struct{}
+
+// Forget removes the series of resources, in one pass for all of them. It may be called while
+// requests are counted. The series of a resource that comes back begin at 0, which
+// Prometheus takes for a restart.
+func (r *Registry) Forget(gone Gone) {
+	if len(gone) == 0 {
+		return
+	}
+	r.Requests.forget(gone)
+	r.Storage.forget(gone)
+	r.Watches.forget(gone)
+	gone.removeFrom(r.Peers.rerouted.MetricVec)
+	for _, v := range r.perResource {
+		gone.removeFrom(v)
+	}
+}
+
+// FollowResources has Forget remove series of further vectors. It is called before the
+// server runs.
+func (r *Registry) FollowResources(all ...*prometheus.MetricVec) {
+	r.perResource = append(r.perResource, all...)
+}
+
+// removeFrom removes the series of the resources, and returns their labels.
+func (g Gone) removeFrom(v *prometheus.MetricVec) []prometheus.Labels {
+	removed := g.in(v)
+	for _, labels := range removed {
+		v.Delete(labels)
+	}
+	return removed
+}
+
+// in returns the labels of the resources' series. The label "resource" is one of a group's
+// where there is a label "group", otherwise "RESOURCE.GROUP".
+func (g Gone) in(v *prometheus.MetricVec) (found []prometheus.Labels) {
+	all := make(chan prometheus.Metric)
+	worker.Go(func() {
+		defer close(all)
+		v.Collect(all)
+	})
+	for m := range all {
+		var written dto.Metric
+		if m.Write(&written) != nil {
+			continue
+		}
+		var gr schema.GroupResource
+		grouped := false
+		for _, l := range written.Label {
+			switch l.GetName() {
+			case "group":
+				gr.Group, grouped = l.GetValue(), true
+			case "resource":
+				gr.Resource = l.GetValue()
+			}
+		}
+		if !grouped {
+			gr = schema.ParseGroupResource(gr.Resource)
+		}
+		if _, ok := g[gr]; !ok {
+			continue
+		}
+		labels := make(prometheus.Labels, len(written.Label))
+		for _, l := range written.Label {
+			labels[l.GetName()] = l.GetValue()
+		}
+		found = append(found, labels)
+	}
+	return found
+}
+
+// forget takes what there is of a resource from the counter of its requests: writing out the
+// histograms would take a hundred times as long.
+func (m *Requests) forget(gone Gone) {
+	for _, l := range gone.removeFrom(m.total.MetricVec) {
+		k := Series{Verb: l["verb"], Group: l["group"], Version: l["version"], Resource: l["resource"], Subresource: l["subresource"], Scope: l["scope"]}
+		m.duration.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, l["dry_run"], component)
+		for _, v := range []*prometheus.MetricVec{m.sli.MetricVec, m.sizes.MetricVec} {
+			v.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
+		}
+		m.bodies.DeleteLabelValues(k.Resource, bodyVerb(k.Verb), k.Group)
+	}
+	for _, v := range []*prometheus.MetricVec{m.longRunning.MetricVec, m.terminations.MetricVec, m.aborts.MetricVec, m.self.MetricVec, m.deprecated.MetricVec} {
+		gone.removeFrom(v)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.series { // last: they hold the observers
+		if _, ok := gone[schema.GroupResource{Group: k.Group, Resource: k.Resource}]; ok {
+			delete(m.series, k)
+		}
+	}
+}
+
+func (m *Storage) forget(gone Gone) {
+	for _, l := range gone.removeFrom(m.requests.MetricVec) {
+		m.errors.Delete(l)
+		m.duration.Delete(l)
+	}
+	m.forgotten.Add(1)
+}
+
+func (m *Watches) forget(gone Gone) {
+	for _, l := range gone.removeFrom(m.events.MetricVec) {
+		m.sizes.Delete(l)
+	}
+	gone.removeFrom(m.initial.MetricVec)
+	m.forgotten.Add(1)
+}

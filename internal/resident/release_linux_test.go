@@ -1,0 +1,106 @@
+package resident
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapped is how many kilobytes of a mapping are in the page tables: mincore would count those of
+// the kernel's cache.
+func mapped(t *testing.T, path string) (kilobytes string) {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for line := range bytes.Lines(b) {
+		if m, ok := parse(string(line)); ok {
+			found = m.path == path
+		} else if fields := bytes.Fields(line); found && string(fields[0]) == "Rss:" {
+			return string(fields[1])
+		}
+	}
+	t.Fatalf("%s is not mapped", path)
+	return ""
+}
+
+// inMemory reports whether a file is nowhere else, so that it cannot be dropped.
+func inMemory(t *testing.T, path string) bool {
+	t.Helper()
+	var fs unix.Statfs_t
+	if err := unix.Statfs(path, &fs); err != nil {
+		t.Fatal(err)
+	}
+	return fs.Type == unix.TMPFS_MAGIC
+}
+
+func TestPagesOfAFileAreReleased(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a file")
+	content := bytes.Repeat([]byte("content "), 32<<10)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, err := unix.Mmap(int(f.Fd()), 0, len(content), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(b) }()
+	for _, release := range []func(string) error{Unmap, PageOut, Unmap} {
+		if !bytes.Equal(b, content) {
+			t.Fatal("the content is another one")
+		}
+		if mapped(t, path) == "0" {
+			t.Fatal("what was read is not mapped")
+		}
+		if err := f.Sync(); err != nil { // what is not on the disk cannot be dropped
+			t.Fatal(err)
+		}
+		if err := release(path); err != nil {
+			t.Fatal(err)
+		}
+		if n := mapped(t, path); n != "0" && !inMemory(t, path) {
+			t.Fatalf("%s KB are mapped", n)
+		}
+	}
+}
+
+// What was written to a private mapping is nowhere else.
+func TestPagesOfTheProcessStay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, make([]byte, 64<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, err := unix.Mmap(int(f.Fd()), 0, 64<<10, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(b) }()
+	b[5000] = 'x'
+	for _, protection := range []int{unix.PROT_READ | unix.PROT_WRITE, unix.PROT_READ} {
+		if err := unix.Mprotect(b, protection); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(Unmap(path), PageOut(path)); err != nil {
+			t.Fatal(err)
+		}
+		if b[5000] != 'x' {
+			t.Fatal("a page was lost")
+		}
+	}
+}
