@@ -210,7 +210,7 @@ func (n *notification) takesSpace() bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it is read only
 	size, at := int64(n.args[2]), int64(n.args[3]) // pwrite's
 	if n.nr == unix.SYS_FALLOCATE {
 		size, at = at, size
@@ -225,7 +225,7 @@ func (n *notification) path() string {
 	if err != nil {
 		return "/"
 	}
-	defer memory.Close()
+	defer func() { _ = memory.Close() }() // it is read only
 	name := make([]byte, unix.PathMax)
 	read, _ := memory.ReadAt(name, int64(n.args[1])) // less, where its page is the last one
 	name, _, _ = bytes.Cut(name[:read], []byte{0})
