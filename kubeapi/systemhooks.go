@@ -96,19 +96,26 @@ const repairInterval = 3 * time.Minute
 
 // repairEvents returns what writes Events about the allocation of IPs and ports, while the server
 // runs.
-func (s *Server) repairEvents() (allocator.Recorders, error) {
+func (s *Server) repairEvents(ctx context.Context) (allocator.Recorders, error) {
 	client, err := eventsv1client.NewForConfig(s.GenericAPIServer.LoopbackClientConfig)
 	if err != nil {
 		return allocator.Recorders{}, err
 	}
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client})
+	started := make(chan struct{}) // before that, events are lost
 	s.GenericAPIServer.Go(func(ctx context.Context) {
 		defer broadcaster.Shutdown()
 		if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 			klog.ErrorS(err, "There are no events about the allocation of IPs and ports")
 		}
+		close(started)
 		<-ctx.Done()
 	})
+	select {
+	case <-started:
+	case <-ctx.Done():
+		return allocator.Recorders{}, ctx.Err()
+	}
 	return allocator.Recorders{
 		IPs:   broadcaster.NewRecorder(clientscheme.Scheme, allocator.IPRepair),
 		Ports: broadcaster.NewRecorder(clientscheme.Scheme, allocator.PortRepair),
@@ -122,7 +129,7 @@ func (s *Server) repairHook(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	recorders, err := s.repairEvents()
+	recorders, err := s.repairEvents(ctx)
 	if err != nil {
 		return err
 	}

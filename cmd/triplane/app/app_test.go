@@ -31,7 +31,7 @@ func testOptions(dir string) *Options {
 
 func startServer(t *testing.T, dir string) *Server {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	s, err := Start(ctx, testOptions(dir))
 	if err != nil {
