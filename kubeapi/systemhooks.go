@@ -3,8 +3,13 @@ package kubeapi
 import (
 	"context"
 	"errors"
+	"net"
+	"net/netip"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	eventsv1client "k8s.io/client-go/kubernetes/typed/events/v1"
@@ -16,6 +21,7 @@ import (
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/core/service"
 	"triplane/kubeapi/core/service/allocator"
+	"triplane/kubeapi/group"
 )
 
 // kubernetesService puts the Service "kubernetes" in place.
@@ -24,7 +30,37 @@ func (s *Server) kubernetesService(ctx context.Context) error {
 	if len(ranges) == 0 {
 		return nil
 	}
-	return bootstrap.KubernetesService(ctx, s.Stores, ServiceAddress(ranges[0]), s.config.AdvertisePort, s.config.KubernetesServiceNodePort)
+	address := ServiceAddress(ranges[0])
+	write := func() error {
+		return bootstrap.KubernetesService(ctx, s.Stores, address, s.config.AdvertisePort, s.config.KubernetesServiceNodePort)
+	}
+	err := write()
+	if err == nil {
+		return nil
+	}
+	if left := s.releaseLeftAddress(ctx, address); left != nil {
+		return errors.Join(err, left)
+	}
+	return write()
+}
+
+// leftFor is how old the IP of a Service has to be that there is not: a replica may be about to write
+// the Service. It is less than beginFor, so that a start does not fail for it.
+const leftFor = 2 * time.Second
+
+// releaseLeftAddress gives back the IP of the Service "kubernetes" that a server has left which was
+// killed before it wrote the Service.
+func (s *Server) releaseLeftAddress(ctx context.Context, address net.IP) error {
+	_, err := group.Get[*corev1.Service](ctx, s.Stores, corev1.Resource("services"), metav1.NamespaceDefault, "kubernetes", group.Consistent)
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	ip, ok := netip.AddrFromSlice(address)
+	if !ok {
+		return nil
+	}
+	ips := allocator.NewIPs(s.Stores, service.Prefixes(s.config.Groups.ServiceCIDRs), s.config.Groups.Allocation)
+	return ips.ReleaseOlder(ctx, ip.Unmap(), metav1.NamespaceDefault, "kubernetes", leftFor)
 }
 
 // serviceHook puts the Service "kubernetes" and this replica's endpoint of it in

@@ -141,6 +141,11 @@ func (a *IPs) nextIn(ctx context.Context, r netip.Prefix, namespace, name string
 // Release gives an IP back; one that is gone, or belongs to another Service, is
 // left alone.
 func (a *IPs) Release(ctx context.Context, ip netip.Addr, namespace, name string) error {
+	return a.ReleaseOlder(ctx, ip, namespace, name, 0)
+}
+
+// ReleaseOlder is Release for an IP that has been held for so long at least.
+func (a *IPs) ReleaseOlder(ctx context.Context, ip netip.Addr, namespace, name string, age time.Duration) error {
 	held, err := group.Get[*networkingv1.IPAddress](ctx, a.stores, ipAddresses, "", ip.String(), group.Consistent)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -148,7 +153,7 @@ func (a *IPs) Release(ctx context.Context, ip netip.Addr, namespace, name string
 	if err != nil {
 		return err
 	}
-	if p := held.Spec.ParentRef; p == nil || p.Resource != "services" || p.Namespace != namespace || p.Name != name {
+	if p := held.Spec.ParentRef; p == nil || p.Resource != "services" || p.Namespace != namespace || p.Name != name || age > 0 && time.Since(held.CreationTimestamp.Time) < age {
 		return nil
 	}
 	deleter, ok := a.stores.Find(ipAddresses).(rest.GracefulDeleter)
