@@ -30,8 +30,18 @@ const agreeWithin = 5 * time.Second
 
 var errNoMajority = fmt.Errorf("%w: the members do not agree", storage.ErrUnavailable)
 
-// hopeless reports whether there is nothing to wait for.
-func (a *agreement) hopeless() bool { return a.lost.Load() && a.server.Leader() == 0 }
+// hopeless reports whether there is nothing to wait for. Once somebody leads again, the next election
+// is waited for as any other.
+func (a *agreement) hopeless() bool {
+	if !a.lost.Load() {
+		return false
+	}
+	if a.server.Leader() != 0 {
+		a.lost.Store(false)
+		return false
+	}
+	return true
+}
 
 // giveUp notes that nobody has led for long.
 func (a *agreement) giveUp() error {

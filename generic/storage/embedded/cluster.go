@@ -166,7 +166,7 @@ func (s *Server) moveTo(ctx context.Context, p *Peer) error {
 	defer cancel()
 	_, err := s.etcd.UpdateMember(ctx, membership.Member{ID: self.ID, RaftAttributes: membership.RaftAttributes{PeerURLs: []string{url}}})
 	if err != nil {
-		return fmt.Errorf("telling the other members of its URL %s: %w", url, err)
+		return fmt.Errorf("changing its URL to %s: %w", url, err)
 	}
 	return nil
 }
