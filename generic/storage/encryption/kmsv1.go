@@ -93,9 +93,7 @@ func (k *kmsV1) seal(ctx context.Context, dst, value []byte, key string) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	if k.keys != nil {
-		k.keys.Add(sha256.Sum256(encrypted), dataKey)
-	}
+	k.keep(sha256.Sum256(encrypted), dataKey)
 	dst = append(binary.BigEndian.AppendUint16(dst, uint16(len(encrypted))), encrypted...) //nolint:gosec // bounded above
 	return c.seal(dst, value, key)
 }
@@ -109,16 +107,25 @@ func (k *kmsV1) open(ctx context.Context, stored []byte, key string) ([]byte, bo
 		return nil, false, errShort
 	}
 	encrypted, data := stored[2:2+size], stored[2+size:]
-	dataKey, err := k.dataKey(ctx, encrypted)
+	id := sha256.Sum256(encrypted)
+	dataKey, err := k.dataKey(ctx, id, encrypted)
 	if err != nil {
 		return nil, false, err
 	}
+	value, old, err := openWith(dataKey, data, key)
+	if err == nil { // a wrong key of the plugin is not kept
+		k.keep(id, dataKey)
+	}
+	return value, old, err
+}
+
+// openWith opens a value with its key, and reports whether it is as former releases wrote it.
+func openWith(dataKey, data []byte, key string) (value []byte, old bool, err error) {
 	current, err := newGCM(dataKey)
 	if err != nil {
 		return nil, false, err
 	}
-	value, err := current.open(data, key)
-	if err == nil {
+	if value, err = current.open(data, key); err == nil {
 		return value, false, nil
 	}
 	former, formerErr := newCBC(dataKey)
@@ -131,9 +138,15 @@ func (k *kmsV1) open(ctx context.Context, stored []byte, key string) ([]byte, bo
 	return value, true, nil
 }
 
+// keep holds on to a key.
+func (k *kmsV1) keep(id [sha256.Size]byte, dataKey []byte) {
+	if k.keys != nil {
+		k.keys.Add(id, dataKey)
+	}
+}
+
 // dataKey returns the key that an encrypted one stands for.
-func (k *kmsV1) dataKey(ctx context.Context, encrypted []byte) ([]byte, error) {
-	id := sha256.Sum256(encrypted)
+func (k *kmsV1) dataKey(ctx context.Context, id [sha256.Size]byte, encrypted []byte) ([]byte, error) {
 	if k.keys != nil {
 		if known, ok := k.keys.Get(id); ok {
 			if dataKey, ok := known.([]byte); ok {
@@ -145,9 +158,6 @@ func (k *kmsV1) dataKey(ctx context.Context, encrypted []byte) ([]byte, error) {
 	dataKey, err := k.decrypt(ctx, encrypted)
 	if err != nil {
 		return nil, fmt.Errorf("failed to decrypt DEK, error: %w", err)
-	}
-	if k.keys != nil {
-		k.keys.Add(id, dataKey)
 	}
 	return dataKey, nil
 }

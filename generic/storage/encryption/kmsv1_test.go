@@ -44,6 +44,11 @@ func TestKMSv1(t *testing.T) {
 	if _, err := w.raw.Create(t.Context(), prefix+"default/a", stored, 0); err != nil {
 		t.Fatal(err)
 	}
+	plugin.Wrong.Store(true)
+	if _, err := w.view.Get(t.Context(), prefix+"default/a"); err == nil {
+		t.Error("a value was read with another key")
+	}
+	plugin.Wrong.Store(false) // what it answered is not kept
 	if kv := w.get("default/a"); !bytes.HasPrefix(kv.Value, []byte("k8s\x00")) || kv.Stale {
 		t.Errorf("what kube-apiserver stored is read as %q", kv.Value)
 	}

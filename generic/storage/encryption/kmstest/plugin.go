@@ -46,16 +46,22 @@ func Start(t testing.TB, socket string) *Plugin {
 	t.Helper()
 	k := &Plugin{}
 	k.ID.Store("kek-1")
+	serve(t, socket, func(s *grpc.Server) { kmsapi.RegisterKeyManagementServiceServer(s, k) })
+	return k
+}
+
+// serve serves what register registers at a socket until the test ends.
+func serve(t testing.TB, socket string, register func(*grpc.Server)) {
+	t.Helper()
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := grpc.NewServer()
-	kmsapi.RegisterKeyManagementServiceServer(s, k)
+	register(s)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Serve(l) }()
 	t.Cleanup(func() { s.Stop(); <-done })
-	return k
 }
 
 func scramble(in []byte) []byte {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net"
 	"sync/atomic"
 	"testing"
 
@@ -16,6 +15,8 @@ import (
 type PluginV1 struct {
 	kmsapi.UnimplementedKeyManagementServiceServer
 	Sick atomic.Bool
+	// Wrong has it decrypt to another key than was encrypted.
+	Wrong atomic.Bool
 	// Encrypts and Decrypts are how often the plugin was asked to.
 	Encrypts, Decrypts atomic.Int32
 }
@@ -24,15 +25,7 @@ type PluginV1 struct {
 func StartV1(t testing.TB, socket string) *PluginV1 {
 	t.Helper()
 	k := &PluginV1{}
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := grpc.NewServer()
-	kmsapi.RegisterKeyManagementServiceServer(s, k)
-	done := make(chan struct{})
-	go func() { defer close(done); _ = s.Serve(l) }()
-	t.Cleanup(func() { s.Stop(); <-done })
+	serve(t, socket, func(s *grpc.Server) { kmsapi.RegisterKeyManagementServiceServer(s, k) })
 	return k
 }
 
@@ -53,6 +46,9 @@ func (k *PluginV1) Decrypt(_ context.Context, r *kmsapi.DecryptRequest) (*kmsapi
 	plain, ok := bytes.CutPrefix(r.Cipher, []byte(sealedV1))
 	if !ok || r.Version != "v1beta1" {
 		return nil, errors.New("that is not of this plugin")
+	}
+	if k.Wrong.Load() {
+		plain = make([]byte, len(plain))
 	}
 	return &kmsapi.DecryptResponse{Plain: plain}, nil
 }
