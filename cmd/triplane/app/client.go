@@ -23,6 +23,16 @@ type remote struct {
 	client *http.Client
 }
 
+// parse reads the flags of a command. help reports that its usage was asked for, and printed.
+func parse(fs *pflag.FlagSet, usage string, args []string, out io.Writer) (help bool, err error) {
+	fs.SetOutput(out)
+	fs.Usage = func() { _, _ = fmt.Fprint(out, usage, "\nFlags:\n", fs.FlagUsages()) }
+	if err = fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return true, nil
+	}
+	return false, err
+}
+
 // remoteFlags are the flags of commands that ask a server.
 type remoteFlags struct{ dir, kubeconfig string }
 

@@ -33,14 +33,10 @@ const asking = 30 * time.Second
 // OpenConsole is the command console.
 func OpenConsole(ctx context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("console", pflag.ContinueOnError)
-	fs.SetOutput(out)
-	fs.Usage = func() { _, _ = fmt.Fprint(out, consoleUsage, "\nFlags:\n", fs.FlagUsages()) }
 	var flags remoteFlags
 	flags.add(fs)
 	noBrowser := fs.Bool("no-browser", false, "Only print the link.")
-	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
-		return nil
-	} else if err != nil {
+	if help, err := parse(fs, consoleUsage, args, out); help || err != nil {
 		return err
 	}
 	server, err := flags.connect(asking)

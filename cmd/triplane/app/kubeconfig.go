@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,17 +10,20 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
+const kubeconfigUsage = `Prints the administrator's kubeconfig of a data directory, for clients here or elsewhere.
+
+Usage:
+  triplane kubeconfig [flags]
+`
+
 // WriteKubeconfig is the command kubeconfig: it writes the administrator's kubeconfig of a data
 // directory to out, with the address that clients elsewhere know the server by. So it comes out of
 // a container that has nothing but the program.
 func WriteKubeconfig(args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("kubeconfig", pflag.ContinueOnError)
-	fs.SetOutput(out)
 	dir := fs.String("data-dir", NewOptions().DataDir, "The data directory of the server.")
 	server := fs.String("server", "", "The URL of the server, for clients. If blank, the one that it has on its own machine.")
-	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
-		return nil
-	} else if err != nil {
+	if help, err := parse(fs, kubeconfigUsage, args, out); help || err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {

@@ -29,13 +29,9 @@ A member is added by starting a server with --join.
 // Members is the command member.
 func Members(ctx context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("member", pflag.ContinueOnError)
-	fs.SetOutput(out)
-	fs.Usage = func() { _, _ = fmt.Fprint(out, memberUsage, "\nFlags:\n", fs.FlagUsages()) }
 	var flags remoteFlags
 	flags.add(fs)
-	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
-		return nil
-	} else if err != nil {
+	if help, err := parse(fs, memberUsage, args, out); help || err != nil {
 		return err
 	}
 	method, path := http.MethodGet, filters.MembersPath

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -25,12 +24,8 @@ Usage:
 // SharedKeys is the command keys.
 func SharedKeys(args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("keys", pflag.ContinueOnError)
-	fs.SetOutput(out)
-	fs.Usage = func() { _, _ = fmt.Fprint(out, keysUsage, "\nFlags:\n", fs.FlagUsages()) }
 	dir := fs.String("data-dir", NewOptions().DataDir, "The data directory.")
-	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
-		return nil
-	} else if err != nil {
+	if help, err := parse(fs, keysUsage, args, out); help || err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {

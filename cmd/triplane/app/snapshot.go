@@ -33,13 +33,9 @@ Keys and certificates are beside the store in the data directory: they are not p
 // Snapshot is the command snapshot.
 func Snapshot(ctx context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("snapshot", pflag.ContinueOnError)
-	fs.SetOutput(out)
-	fs.Usage = func() { _, _ = fmt.Fprint(out, snapshotUsage, "\nFlags:\n", fs.FlagUsages()) }
 	dir := fs.String("data-dir", NewOptions().DataDir, "The data directory.")
 	kubeconfig := fs.String("kubeconfig", "", "save: how to reach the server. If blank, that of the data directory.")
-	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
-		return nil
-	} else if err != nil {
+	if help, err := parse(fs, snapshotUsage, args, out); help || err != nil {
 		return err
 	}
 	if fs.NArg() != 2 {

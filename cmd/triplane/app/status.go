@@ -39,13 +39,9 @@ var errNotReady = errors.New("the server is not ready")
 // Status is the command status.
 func Status(ctx context.Context, args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("status", pflag.ContinueOnError)
-	fs.SetOutput(out)
-	fs.Usage = func() { _, _ = fmt.Fprint(out, statusUsage, "\nFlags:\n", fs.FlagUsages()) }
 	var flags remoteFlags
 	flags.add(fs)
-	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
-		return nil
-	} else if err != nil {
+	if help, err := parse(fs, statusUsage, args, out); help || err != nil {
 		return err
 	}
 	r, err := flags.connect(asking)

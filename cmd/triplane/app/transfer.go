@@ -70,14 +70,10 @@ type transferred struct {
 
 // parseTransfer returns nil where help was asked for.
 func parseTransfer(fs *pflag.FlagSet, usage string, args []string, out io.Writer) (*transferred, error) {
-	fs.SetOutput(out)
-	fs.Usage = func() { _, _ = fmt.Fprint(out, usage, "\nFlags:\n", fs.FlagUsages()) }
 	t := &transferred{}
 	t.add(fs)
 	fs.StringVar(&t.encryption, "encryption-provider-config", "", "That of the server, for a data directory that no server uses.")
-	if err := fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
-		return nil, nil
-	} else if err != nil {
+	if help, err := parse(fs, usage, args, out); help || err != nil {
 		return nil, err
 	}
 	if fs.NArg() != 1 || fs.Arg(0) == "" {

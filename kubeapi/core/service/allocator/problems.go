@@ -23,8 +23,8 @@ type problem struct {
 	args                 []any
 }
 
-// tell writes problems as warnings.
-func tell(r events.EventRecorder, problems []problem) {
+// record writes problems as warnings.
+func record(r events.EventRecorder, problems []problem) {
 	if r == nil {
 		return
 	}

@@ -36,16 +36,16 @@ const (
 // Replicas may run it side by side. It is not safe
 // for concurrent use.
 type Repair struct {
-	stores  *group.Stores
-	ips     *IPs
-	ports   *Ports
-	tellers Recorders
-	leaked  map[int]int // passes that found a port without a Service
+	stores    *group.Stores
+	ips       *IPs
+	ports     *Ports
+	recorders Recorders
+	leaked    map[int]int // passes that found a port without a Service
 }
 
 // NewRepair makes a repair of cluster IPs and node ports.
-func NewRepair(stores *group.Stores, ips *IPs, ports *Ports, tellers Recorders) *Repair {
-	return &Repair{stores: stores, ips: ips, ports: ports, tellers: tellers, leaked: map[int]int{}}
+func NewRepair(stores *group.Stores, ips *IPs, ports *Ports, recorders Recorders) *Repair {
+	return &Repair{stores: stores, ips: ips, ports: ports, recorders: recorders, leaked: map[int]int{}}
 }
 
 // Pass compares once. Where a Service cannot be read, nothing is freed: it may be that
@@ -93,7 +93,7 @@ func (r *Repair) repairPorts(ctx context.Context, services []*corev1.Service, al
 		if errors.As(err, &conflict) || errors.Is(err, storage.ErrExists) {
 			continue
 		}
-		tell(r.tellers.Ports, problems)
+		record(r.recorders.Ports, problems)
 		return err
 	}
 }
@@ -177,7 +177,7 @@ func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service, all 
 	if all {
 		errs = append(errs, pass.release(ctx))
 	}
-	tell(r.tellers.IPs, pass.problems)
+	record(r.recorders.IPs, pass.problems)
 	return errors.Join(errs...)
 }
 
