@@ -221,10 +221,14 @@ func (f *structs[T]) decodeStored(value []byte) (T, error) {
 }
 
 // transcode turns stored protobuf of the hub version, if it lacks no defaults, into
-// its wire form.
+// its wire form, and what a Transcoder stores into JSON.
 func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
-	if mt != wire.Protobuf || !f.versions[version].hub {
+	if !f.ofBytes(mt) || !f.versions[version].hub {
 		return nil, false, nil
+	}
+	if t, ok := f.transcoder(); ok && mt == wire.JSON {
+		b, err := t.TranscodeJSON(r.Value, formatRevision(r.Revision))
+		return b, err == nil, nil // decoding says what is wrong
 	}
 	if _, ok := f.plain(r.Value); !ok {
 		return nil, false, nil
@@ -233,7 +237,18 @@ func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType
 	return b, ok, nil
 }
 
-func (f *structs[T]) ofBytes(mt wire.MediaType) bool { return mt == wire.Protobuf }
+func (f *structs[T]) ofBytes(mt wire.MediaType) bool {
+	if mt == wire.JSON {
+		_, ok := f.transcoder()
+		return ok
+	}
+	return mt == wire.Protobuf
+}
+
+func (f *structs[T]) transcoder() (Transcoder, bool) {
+	t, ok := f.Storage.(Transcoder)
+	return t, ok
+}
 
 // plain returns the stored message of an object of the hub version that lacks no
 // defaults: reading it is decoding it, and no more.
