@@ -56,7 +56,9 @@ func filler(seed int64) *randfill.Filler {
 	return randfill.NewWithSeed(seed).NilChance(.3).NumElements(0, 3).MaxDepth(14).Funcs(
 		func(*metav1.TypeMeta, randfill.Continue) {},
 		func(m *metav1.Time, c randfill.Continue) { *m = metav1.Unix(int64(c.Intn(3))*1e8, int64(c.Intn(2))) },
-		func(m *metav1.MicroTime, c randfill.Continue) { *m = metav1.NewMicroTime(metav1.Unix(int64(c.Intn(3))*1e8, 7000).Time) },
+		func(m *metav1.MicroTime, c randfill.Continue) {
+			*m = metav1.NewMicroTime(metav1.Unix(int64(c.Intn(3))*1e8, 7000).Time)
+		},
 		func(q *resource.Quantity, c randfill.Continue) {
 			*q = resource.MustParse([]string{"0", "1", "1500m", "1024Ki", "0.5", "3e3"}[c.Intn(6)])
 		},
