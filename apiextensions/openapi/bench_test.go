@@ -2,10 +2,13 @@ package openapi
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/openapi"
@@ -42,25 +45,29 @@ func newLarge() large {
 	return large{crd, []byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{` + strings.Join(parts, ",") + `}}}}`)}
 }
 
-// BenchmarkDocuments makes what two large CRDs add to the documents.
+// serviceOf serves the documents of CRDs of example.com/v1, and no others. changed has them made anew.
+func serviceOf(crds ...Definition) (s *openapi.Service, changed func()) {
+	m := &models.Source{}
+	s = openapi.NewService(openapi.NewBuilder(m, runtime.NewScheme(), "1"))
+	source := NewSource(m, schema.GroupVersion{Group: "example.com", Version: "v1"}, func() []Definition { return crds })
+	changed = func() { s.Set("apis/example.com/v1", source) }
+	changed()
+	return s, changed
+}
+
+// BenchmarkDocuments makes the documents of two large CRDs.
 func BenchmarkDocuments(b *testing.B) {
-	all := make([]Definition, 2)
-	for i := range all {
-		all[i] = newLarge()
-	}
-	s := NewSource(&models.Source{}, schema.GroupVersion{Group: "example.com", Version: "v1"}, func() []Definition { return all })
-	if err := s.V3(openapi.NewDraft(false)); err != nil { // which reads the machinery's models
-		b.Fatal(err)
-	}
-	for name, f := range map[string]func() error{
-		"v2": func() error { return s.V2(openapi.NewDraft(true)) },
-		"v3": func() error { return s.V3(openapi.NewDraft(false)) },
-	} {
-		b.Run(name, func(b *testing.B) {
+	s, changed := serviceOf(newLarge(), newLarge())
+	for path, h := range map[string]http.Handler{"/openapi/v2": s.V2Handler(), "/openapi/v3/apis/example.com/v1": s.V3Handler()} {
+		b.Run(path[len("/openapi/"):][:2], func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := f(); err != nil {
-					b.Fatal(err)
+				changed()
+				r := httptest.NewRequest(http.MethodHead, path, nil)
+				r.Header.Set("Accept-Encoding", "gzip")
+				w := httptest.NewRecorder()
+				if h.ServeHTTP(w, r); w.Code != http.StatusOK {
+					b.Fatal(w)
 				}
 			}
 		})

@@ -9,11 +9,8 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/openapi"
-	"triplane/generic/openapi/models"
 )
 
 // TestPublish compares what both versions say of a field's schema; "" is what was
@@ -61,7 +58,7 @@ func tree(t *testing.T, b []byte) (out any) {
 
 // TestKeptAtTheRoot has a schema say nothing in v2 whose objects may have any field.
 func TestKeptAtTheRoot(t *testing.T) {
-	d := newDocument(openapi.NewDraft(true))
+	d := newDocument(&openapi.Draft{V2: true})
 	r := &resource{crd: &apiextensionsv1.CustomResourceDefinition{}, schema: []byte(`{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{}}}`)}
 	if got := string(d.object(nil, r)); got != `{"type":"object"}` {
 		t.Errorf("got %s", got)
@@ -89,9 +86,7 @@ func TestOperationIDs(t *testing.T) {
 				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}}}},
 		Status: apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: apiextensionsv1.CustomResourceDefinitionNames{Plural: "things", Kind: "Thing", ListKind: "ThingList"}},
 	}
-	service := openapi.NewService(openapi.NewBuilder(&models.Source{}, runtime.NewScheme(), "1"))
-	service.Set("apis/example.com/v1", NewSource(&models.Source{}, schema.GroupVersion{Group: "example.com", Version: "v1"},
-		func() []Definition { return []Definition{large{crd: crd}} }))
+	service, _ := serviceOf(large{crd: crd})
 	w := httptest.NewRecorder()
 	service.V3Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi/v3/apis/example.com/v1", nil))
 	var got []string

@@ -54,9 +54,6 @@ type Draft struct {
 	merged *spec.Swagger // see Merge
 }
 
-// NewDraft returns an empty document.
-func NewDraft(v2 bool) *Draft { return newDraft(v2, &sync.Pool{}) }
-
 // newDraft returns an empty document; writers are compressors for use.
 func newDraft(v2 bool, writers *sync.Pool) *Draft {
 	d := &Draft{
@@ -79,7 +76,7 @@ func newDraft(v2 bool, writers *sync.Pool) *Draft {
 
 func (d *Draft) write(b []byte) {
 	d.size += len(b)
-	d.z.Write(b) // into memory
+	_, _ = d.z.Write(b) // into memory
 }
 
 // About says what the document is of.
@@ -198,7 +195,7 @@ func (d *Draft) finish(hash string) *document {
 	default:
 		d.rest()
 	}
-	d.z.Close()
+	_ = d.z.Close()
 	d.writers.Put(d.z)
 	return newDocument(bytes.Clone(d.out.Bytes()), d.size, hash)
 }
