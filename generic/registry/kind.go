@@ -205,6 +205,9 @@ func AgeColumn() Column {
 type SelectableField[T Object] struct {
 	Path string // "spec.nodeName"
 	Get  func(T) string
+	// Reads are the fields that Get looks at, as names in JSON joined with dots; nil
+	// means Path. Get may see an object that has no others.
+	Reads []string
 }
 
 // UpdateSubresource declares a subresource that reads and updates the whole

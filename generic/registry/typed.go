@@ -13,6 +13,7 @@ import (
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
 	"triplane/generic/wire"
+	"triplane/generic/wire/protojson"
 )
 
 // Typed represents objects that are Go structs: the built-in kinds. They are kept
@@ -83,6 +84,10 @@ type structs[T Object] struct {
 	// whole validates that a stored message lacks nothing that reading it would
 	// complete.
 	whole func() *wholeness
+	// partial reads selectable fields, of what is stored as protobuf.
+	partial *partial[T]
+	// table writes that as JSON.
+	table func() *protojson.Table
 }
 
 func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (form[T], error) {
@@ -103,8 +108,16 @@ func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (fo
 	if err != nil {
 		return nil, err
 	}
+	types := cmp.Or(opts.JSON, protojson.NewTypes())
+	f.table = sync.OnceValue(func() *protojson.Table { return types.Of(reflect.TypeFor[T]().Elem()) })
 	f.whole = sync.OnceValue(func() *wholeness { return wholenessOf(k.New, k.Write.Default, t.OnRead) })
-	if f.storage = kept; kept.form == wire.StoredProtobuf {
+	f.storage = kept
+	if f.versions[0].codec.Supports(wire.Protobuf) {
+		if f.partial, err = newPartial(f.kind); err != nil {
+			return nil, err
+		}
+	}
+	if kept.form == wire.StoredProtobuf {
 		f.empties = emptiesOf(reflect.TypeFor[T]())
 	}
 	return f, nil
@@ -116,14 +129,14 @@ func (f *structs[T]) makeCodecs(scheme *runtime.Scheme) error {
 	if err != nil {
 		return err
 	}
-	f.versions = append(f.versions, versionCodec{gv: f.kind.Hub.GroupVersion(), codec: hub, hub: true, typeMeta: wire.TypeMetaPrefix(f.kind.Hub)})
+	f.versions = append(f.versions, versionCodec{gv: f.kind.Hub.GroupVersion(), codec: hub, hub: true, alike: true, typeMeta: wire.TypeMetaPrefix(f.kind.Hub)})
 	for i := range f.Versions {
 		v := &f.Versions[i]
 		codec, err := versionedCodec(scheme, v, f.kind)
 		if err != nil {
 			return err
 		}
-		f.versions = append(f.versions, versionCodec{gv: v.Kind.GroupVersion(), codec: codec, typeMeta: wire.TypeMetaPrefix(v.Kind)})
+		f.versions = append(f.versions, versionCodec{gv: v.Kind.GroupVersion(), codec: codec, alike: v.same() && v.FromHub == nil, typeMeta: wire.TypeMetaPrefix(v.Kind)})
 	}
 	return nil
 }
@@ -213,26 +226,54 @@ func (f *structs[T]) decodeStored(value []byte) (T, error) {
 }
 
 // transcode turns stored protobuf of the hub version, if it lacks no defaults, into
-// its wire form.
-func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
-	if mt != wire.Protobuf || !f.versions[version].hub || f.Storage != nil {
+// its wire form, and what a Transcoder stores into JSON.
+func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType) (b []byte, ok bool, _ error) {
+	v := &f.versions[version]
+	if mt != wire.JSON && mt != wire.Protobuf || !v.alike {
 		return nil, false, nil
 	}
-	if e, ok := wire.OpenEnvelope(r.Value); !ok || !e.Is(f.kind.Hub) || !f.whole().holds(e.Object) {
-		return nil, false, nil
+	if t, ok := f.Storage.(Transcoder); ok && mt == wire.JSON && v.hub {
+		b, err := t.TranscodeJSON(r.Value, formatRevision(r.Revision))
+		return b, err == nil, nil // decoding says what is wrong
 	}
-	b, ok := wire.SetResourceVersion(r.Value, formatRevision(r.Revision))
+	message, ok := f.plain(r.Value, mt == wire.Protobuf)
+	switch {
+	case !ok:
+	case mt == wire.JSON:
+		b, ok = f.table().Append(nil, v.typeMeta, message, formatRevision(r.Revision))
+	case v.hub:
+		b, ok = wire.SetResourceVersion(r.Value, formatRevision(r.Revision))
+	default:
+		ok = false
+	}
 	return b, ok, nil
 }
 
-func (f *structs[T]) ofBytes(mt wire.MediaType) bool { return mt == wire.Protobuf }
+func (f *structs[T]) ofBytes() bool { return false }
 
-// attributes reads protobuf of kinds that have no selectable fields of their own.
-func (f *structs[T]) attributes(value []byte) (storage.Attributes, bool) {
-	if len(f.kind.Select.Fields) > 0 || f.Storage != nil {
-		return storage.Attributes{}, false
+// plain returns the stored message of an object of the hub version that lacks no
+// defaults, where inside, of what protobuf has: reading it is decoding it, and no more.
+func (f *structs[T]) plain(value []byte, inside bool) ([]byte, bool) {
+	if f.Storage != nil {
+		return nil, false
 	}
-	return wireAttributes(value, f.kind.Namespaced)
+	e, ok := wire.OpenEnvelope(value)
+	return e.Object, ok && e.Is(f.kind.Hub) && f.whole().holds(e.Object, inside)
+}
+
+func (f *structs[T]) labels(value []byte) (storage.Set, bool) {
+	if f.Storage != nil {
+		return nil, false
+	}
+	return wireLabels(value)
+}
+
+func (f *structs[T]) fields(value []byte) (storage.Set, bool) {
+	message, ok := f.plain(value, true)
+	if !ok {
+		return nil, false
+	}
+	return f.partial.fields(message)
 }
 
 // asStored empties what protobuf cannot distinguish from absent: an empty list or map,

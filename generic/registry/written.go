@@ -1,8 +1,6 @@
 package registry
 
 import (
-	"maps"
-
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -37,8 +35,11 @@ func (w *written[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, er
 	}
 	return w.record.Form(formID(v, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
 		c := &s.codecs[v]
-		if s.form.ofBytes(mt) {
-			return s.encode(r, v, mt) // needs no object, as a rule
+		if b, ok, err := s.form.transcode(r, v, mt); ok || err != nil {
+			return b, err
+		}
+		if s.form.ofBytes() {
+			return s.encode(r, v, mt)
 		}
 		obj, err := c.codec.FromHub(w.obj)
 		if err != nil {
@@ -62,13 +63,6 @@ func (s *Store[T]) wrote(key string, value []byte, revision int64, obj T) *writt
 	obj.SetResourceVersion(formatRevision(revision))
 	s.form.asStored(obj)
 	r := &storage.Record{Key: key, Value: value, Revision: revision}
-	// The labels are copied since whoever changes the object next may change
-	// them. There is no error that could be lost.
-	_, _ = r.Attributes(func(*storage.Record) (storage.Attributes, error) {
-		a := s.objectAttributes(obj)
-		a.Labels = maps.Clone(a.Labels)
-		return a, nil
-	})
 	s.cache.Expect(r)
 	return &written[T]{stored: stored[T]{s, r}, obj: obj}
 }

@@ -57,7 +57,7 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 			strategy.KeepMetadata(p, old)
 		},
 		ValidateUpdate: func(_ context.Context, p, _ policy) field.ErrorList { return validatePolicyStatus(&p.Status) },
-		ResetFields:    strategy.Reset(v1, "spec"),
+		ResetFields:    strategy.Reset(v1, "spec", "metadata"),
 	}
 	return k
 }

@@ -86,7 +86,7 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 		},
 		Select: registry.Select[*batchv1.Job]{
 			Fields: []registry.SelectableField[*batchv1.Job]{
-				{Path: "status.successful", Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
+				{Path: "status.successful", Reads: []string{"status.succeeded"}, Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
 			},
 			Unknown: "field label %q not supported for Job",
 		},

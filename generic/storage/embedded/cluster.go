@@ -171,17 +171,18 @@ func (s *Server) moveTo(ctx context.Context, p *Peer) error {
 	return nil
 }
 
-// listed are the members, for people.
+// listed are the members, for messages.
 func (s *Server) listed() string {
 	var all []string
-	for _, m := range s.Members() {
+	for _, m := range s.known() {
 		all = append(all, fmt.Sprintf("%s (%s)", cmp.Or(m.Name, m.ID), m.URL))
 	}
 	return strings.Join(all, ", ")
 }
 
-// sayWhoLeads logs each change of the leader, until the member stops.
-func (s *Server) sayWhoLeads() {
+// followLeader logs each change of the leader, and has what was proposed to the last one given up, until
+// the member stops.
+func (s *Server) followLeader() {
 	for {
 		changed := s.etcd.LeaderChangedNotify()
 		for _, m := range s.Members() {
@@ -191,6 +192,7 @@ func (s *Server) sayWhoLeads() {
 		}
 		select {
 		case <-changed:
+			s.members.renew(appliedWithin)
 		case <-s.done:
 			return
 		}

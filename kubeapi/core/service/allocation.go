@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
@@ -30,7 +29,7 @@ type Allocation struct {
 // NewAllocation returns what allocates from the ranges of d. IPs are objects of
 // another group, which it finds in d.Stores when a Service is written.
 func NewAllocation(d group.Deps) (*Allocation, error) {
-	stored, err := d.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "servicenodeportallocations"})
+	stored, err := d.RESTOptions.GetRESTOptions(allocator.PortAllocations)
 	if err != nil {
 		return nil, err
 	}
