@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"triplane/generic/request"
+	"triplane/generic/wire"
 )
 
 // responseWriter watches a response go by and writes the headers that are only
@@ -56,7 +57,7 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 
 // longWrite is how many bytes of an answer are written at a time: others have
 // their turn between the pieces.
-const longWrite = 32 << 10
+const longWrite = 2 * wire.DataFrame
 
 func (w *responseWriter) write(p []byte) (written int, err error) {
 	for len(p) > longWrite && err == nil {

@@ -83,6 +83,12 @@ type StorageCodec interface {
 	DecodeStored(value []byte) (runtime.Object, error)
 }
 
+// Transcoder is implemented by a StorageCodec that makes JSON of the hub version of stored values faster than
+// by decoding them.
+type Transcoder interface {
+	TranscodeJSON(value []byte, resourceVersion string) ([]byte, error)
+}
+
 // UnstructuredStorage is how objects without a Go type are kept.
 type UnstructuredStorage interface {
 	StorageCodec

@@ -226,11 +226,15 @@ func (f *structs[T]) decodeStored(value []byte) (T, error) {
 }
 
 // transcode turns stored protobuf of the hub version, if it lacks no defaults, into
-// its wire form.
+// its wire form, and what a Transcoder stores into JSON.
 func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType) (b []byte, ok bool, _ error) {
 	v := &f.versions[version]
 	if mt != wire.JSON && mt != wire.Protobuf || !v.alike {
 		return nil, false, nil
+	}
+	if t, ok := f.Storage.(Transcoder); ok && mt == wire.JSON && v.hub {
+		b, err := t.TranscodeJSON(r.Value, formatRevision(r.Revision))
+		return b, err == nil, nil // decoding says what is wrong
 	}
 	message, ok := f.plain(r.Value, mt == wire.Protobuf)
 	switch {

@@ -4,12 +4,9 @@ import (
 	"strings"
 
 	"golang.org/x/net/http2"
-)
 
-// dataFrame is how many bytes of a body go into a frame: with the frame's header
-// they fill a TLS record. One byte more would cost a second record, and a system
-// call, for each frame.
-const dataFrame = 16<<10 - 9
+	"triplane/generic/wire"
+)
 
 // frameScheduler chooses which stream of a connection writes next: in turn, one
 // frame each. Unlike the library's own it looks only at streams that have
@@ -110,7 +107,7 @@ func (s *frameScheduler) Pop() (http2.FrameWriteRequest, bool) {
 		if stream.closed || stream.empty() {
 			continue
 		}
-		now, rest, n := stream.peek().Consume(dataFrame)
+		now, rest, n := stream.peek().Consume(wire.DataFrame)
 		switch n {
 		case 0:
 			s.enqueue(stream)

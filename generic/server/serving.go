@@ -9,7 +9,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"time"
 
@@ -113,9 +112,11 @@ func (s *SecureServing) serve(h http.Handler, m *metrics.Requests, limit time.Du
 		done:     make(chan struct{}),
 	}
 	if !s.DisableHTTP2 {
-		if err := http2.ConfigureServer(run.server, s.http2()); err != nil {
+		h2 := s.http2()
+		if err := http2.ConfigureServer(run.server, h2); err != nil {
 			return nil, fmt.Errorf("HTTP/2: %w", err)
 		}
+		gatherWrites(run.server, h2)
 	}
 	listener := tls.NewListener(leaveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
 	worker.Go(func() {
@@ -160,7 +161,6 @@ func (s *SecureServing) http2() *http2.Server {
 	}
 	return &http2.Server{
 		IdleTimeout:          idleTimeout,
-		WriteByteTimeout:     stalledWrite,
 		MaxConcurrentStreams: uint32(streams),
 		MaxReadFrameSize:     maxFrame,
 		// Windows for bodies that clients send: most are smaller than a frame, and
@@ -208,22 +208,7 @@ func (l keepAlive) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return yielding{c}, nil
-}
-
-// yielding lets others run before it writes little: what they have for the same
-// connection then goes out together, as when an event reaches many watches.
-type yielding struct{ net.Conn }
-
-// smallWrite is about what HTTP/2 gathers of several streams before it writes.
-const smallWrite = 5 << 10
-
-// Write implements net.Conn.
-func (c yielding) Write(p []byte) (int, error) {
-	if len(p) < smallWrite {
-		runtime.Gosched()
-	}
-	return c.Conn.Write(p)
+	return c, nil
 }
 
 // quietLog takes what net/http has to say. Handshakes that fail are the

@@ -18,6 +18,7 @@
 //     same in every version of every group.
 //   - Row (row.go): a row of a meta.k8s.io Table as JSON whose ages are filled in
 //     when it is sent, so that it can be kept with the object.
+//   - DataFrame (frame.go): the pieces in which HTTP/2 over TLS carries them.
 //
 // # Contract
 //

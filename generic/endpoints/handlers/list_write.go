@@ -76,7 +76,7 @@ func (e *envelope) writeTo(ctx context.Context, w io.Writer) error {
 
 // listChunk is how many bytes of a list are handed to the connection at a time:
 // each hand-over waits for another goroutine.
-const listChunk = 128 << 10
+const listChunk = 8 * wire.DataFrame
 
 var (
 	comma      = []byte(",")

@@ -172,10 +172,11 @@ var batchBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // pump moves events from the stream to the client, one send a batch.
 func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send func([]byte) error) {
+	skips := request.SkipsUnreadable(ctx)
 	for {
 		events, err := stream.Next(ctx)
 		lent := batchBuffers.Get().(*[]byte)
-		ended := enc.batch(ctx, lent, events, err, send)
+		ended := enc.batch(ctx, skips, lent, events, err, send)
 		if cap(*lent) <= 2*maxBatch {
 			batchBuffers.Put(lent)
 		}
@@ -185,11 +186,11 @@ func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send 
 	}
 }
 
-// batch sends what Next returned, and reports whether the watch is over.
-func (e *eventEncoder) batch(ctx context.Context, lent *[]byte, events []rest.Event, err error, send func([]byte) error) (ended bool) {
+// batch sends what Next returned, and reports whether the watch is over. It may
+// skip objects that cannot be read.
+func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, events []rest.Event, err error, send func([]byte) error) (ended bool) {
 	buf := (*lent)[:0]
 	defer func() { *lent = buf }()
-	skips := request.SkipsUnreadable(ctx)
 	for i := range events {
 		if item, ok := events[i].Object.(rest.Stored); ok && skips && rest.Unreadable(ctx, item) {
 			continue

@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"triplane/internal/worker"
+)
+
+const (
+	// gatherMax is how many bytes of a connection wait to be written: a TLS record.
+	gatherMax = 16 << 10
+	// lastWrite is how long a connection that is closed may take for what waits.
+	lastWrite = time.Second
+)
+
+// gatherWrites has HTTP/2 write to gathered connections. It is called after
+// http2.ConfigureServer.
+func gatherWrites(s *http.Server, h2 *http2.Server) {
+	s.TLSNextProto[http2.NextProtoTLS] = func(s *http.Server, c *tls.Conn, h http.Handler) {
+		opts := &http2.ServeConnOpts{Handler: h, BaseConfig: s}
+		// net/http passes the connection's context in this way, to whoever serves a protocol.
+		if of, ok := h.(interface{ BaseContext() context.Context }); ok {
+			opts.Context = of.BaseContext()
+		}
+		h2.ServeConn(gather(c), opts)
+	}
+}
+
+// gathered is a connection whose small writes return at once and go out together,
+// when others have had their turn: an event reaches many watches of a connection,
+// and each would have a TLS record and a system call of its own. While a client
+// takes nothing, gatherMax bytes wait, and further writes with them.
+//
+// It is safe for concurrent use; bytes go out in the order of the writes. A write that fails
+// after it has returned fails those behind it and closes the connection.
+type gathered struct {
+	*tls.Conn
+	later func() // flushLater; a method value is an allocation
+
+	out sync.Mutex // held while writing to Conn; locked before mu
+
+	mu      sync.Mutex // guards what follows
+	waiting *[]byte    // from gatherBuffers; nil if nothing waits
+	due     bool       // a goroutine is going to flush
+	err     error
+}
+
+// gatherBuffers are lent to connections while something waits.
+var gatherBuffers = sync.Pool{New: func() any {
+	b := make([]byte, 0, gatherMax)
+	return &b
+}}
+
+func gather(c *tls.Conn) *gathered {
+	_ = c.SetWriteDeadline(time.Time{}) // net/http's, of the handshake
+	g := &gathered{Conn: c}
+	g.later = g.flushLater
+	return g
+}
+
+// Write implements net.Conn.
+func (c *gathered) Write(p []byte) (int, error) {
+	fits, flush, err := c.keep(p)
+	switch {
+	case err != nil:
+		return 0, err
+	case flush:
+		worker.Go(c.later)
+	case !fits:
+		c.out.Lock()
+		defer c.out.Unlock()
+		if err := c.flush(p, stalledWrite); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// keep puts p behind what waits, if there is room, and reports whether somebody has to
+// be found who flushes it.
+func (c *gathered) keep(p []byte) (fits, flush bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return false, false, c.err
+	}
+	before := 0
+	if c.waiting != nil {
+		before = len(*c.waiting)
+	}
+	if before+len(p) > gatherMax {
+		return false, false, nil
+	}
+	if c.waiting == nil {
+		c.waiting = gatherBuffers.Get().(*[]byte)
+	}
+	*c.waiting = append(*c.waiting, p...)
+	flush, c.due = !c.due, true
+	return true, flush, nil
+}
+
+// flushLater flushes when the goroutines that are ready have had their turn.
+func (c *gathered) flushLater() {
+	runtime.Gosched()
+	c.out.Lock()
+	defer c.out.Unlock()
+	c.mu.Lock()
+	c.due = false
+	c.mu.Unlock()
+	if c.flush(nil, stalledWrite) != nil {
+		_ = c.Conn.Close() // HTTP/2 learns of it by its next read
+	}
+}
+
+// flush writes what waits, and then p. A client that takes nothing for limit has lost
+// the connection. The caller holds out.
+func (c *gathered) flush(p []byte, limit time.Duration) error {
+	c.mu.Lock()
+	waiting, err := c.waiting, c.err
+	c.waiting = nil
+	c.mu.Unlock()
+	if waiting != nil {
+		if err == nil {
+			err = c.send(*waiting, limit)
+		}
+		*waiting = (*waiting)[:0]
+		gatherBuffers.Put(waiting)
+	}
+	if err == nil && len(p) > 0 {
+		err = c.send(p, limit)
+	}
+	return err
+}
+
+func (c *gathered) send(p []byte, limit time.Duration) error {
+	_ = c.Conn.SetWriteDeadline(time.Now().Add(limit))
+	_, err := c.Conn.Write(p)
+	// TLS writes by itself, too, as when a client wants new keys.
+	_ = c.Conn.SetWriteDeadline(time.Time{})
+	if err != nil {
+		c.mu.Lock()
+		c.err = err
+		c.mu.Unlock()
+	}
+	return err
+}
+
+// SetWriteDeadline implements net.Conn. It does nothing: a write has its deadline when it
+// goes out.
+func (c *gathered) SetWriteDeadline(time.Time) error { return nil }
+
+// Close implements net.Conn. What waits is written, unless the client takes nothing.
+func (c *gathered) Close() error {
+	if c.out.TryLock() {
+		_ = c.flush(nil, lastWrite) // there is nobody to report it to
+		c.out.Unlock()
+	}
+	return c.Conn.Close()
+}

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// gatheredPair is a gathered connection and its client, behind their handshake.
+func gatheredPair(t *testing.T) (*gathered, *gatedConn, *tls.Conn) {
+	t.Helper()
+	files := selfSigned(t, t.TempDir(), "gather")
+	pair, err := tls.LoadX509KeyPair(files.CertFile, files.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Listen(t.Context(), "127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	raw, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := &gatedConn{Conn: accepted, entered: make(chan struct{}, 1000), open: make(chan struct{})}
+	server := tls.Server(gate, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true})
+	client := tls.Client(raw, &tls.Config{InsecureSkipVerify: true})
+	done := make(chan error, 1)
+	go func() { done <- client.HandshakeContext(context.WithoutCancel(t.Context())) }()
+	if err := errors.Join(server.HandshakeContext(t.Context()), <-done); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { gate.release(); client.Close(); server.Close() })
+	return gather(server), gate, client
+}
+
+// gatedConn lets no write through while it is shut.
+type gatedConn struct {
+	net.Conn
+	shut    atomic.Bool
+	writes  atomic.Int32
+	entered chan struct{}
+	open    chan struct{}
+	once    sync.Once
+}
+
+func (c *gatedConn) release() { c.once.Do(func() { close(c.open) }) }
+
+func (c *gatedConn) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	if c.shut.Load() {
+		c.entered <- struct{}{}
+		<-c.open
+	}
+	return c.Conn.Write(p)
+}
+
+func TestSmallWritesGoOutTogether(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	conn, gate, client := gatheredPair(t)
+	gate.writes.Store(0)
+	gate.shut.Store(true)
+	var want bytes.Buffer
+	write := func(text string) {
+		want.WriteString(text)
+		if n, err := conn.Write([]byte(text)); n != len(text) || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	write("first ")
+	<-gate.entered
+	for i := range 100 {
+		write(fmt.Sprintf("event %d ", i))
+	}
+	gate.shut.Store(false)
+	gate.release()
+	got := make([]byte, want.Len())
+	if _, err := io.ReadFull(client, got); err != nil || !bytes.Equal(got, want.Bytes()) {
+		t.Fatalf("%q, %v", got, err)
+	}
+	if n := gate.writes.Load(); n != 2 {
+		t.Errorf("%d system calls for two batches", n)
+	}
+	// What is large keeps its place behind what is small.
+	want.Reset()
+	write("small ")
+	write(string(bytes.Repeat([]byte("large "), gatherMax)))
+	write("the end")
+	conn.Close()
+	all, err := io.ReadAll(client)
+	if err != nil || !bytes.Equal(all, want.Bytes()) {
+		t.Errorf("%d bytes of %d, %v", len(all), want.Len(), err)
+	}
+	if _, err := conn.Write([]byte("x")); err == nil {
+		// It waits, and finds out.
+		eventually(t, "an error of a closed connection", func() bool { _, err := conn.Write([]byte("x")); return err != nil })
+	}
+}
+
+// Who reads nothing holds a record's bytes, and writers; the end of the connection frees them.
+func TestGatheredBytesAreBounded(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	conn, gate, _ := gatheredPair(t)
+	gate.shut.Store(true)
+	const size = 1000
+	var accepted atomic.Int64
+	stuck := make(chan error)
+	go func() {
+		for {
+			if _, err := conn.Write(make([]byte, size)); err != nil {
+				stuck <- err
+				return
+			}
+			accepted.Add(size)
+		}
+	}()
+	<-gate.entered
+	eventually(t, "a full buffer", func() bool { return accepted.Load() >= gatherMax/size*size })
+	conn.Close()
+	gate.release()
+	if err := <-stuck; err == nil {
+		t.Error("a write to a closed connection succeeded")
+	}
+	// One lot is being written, the other waits.
+	if n := accepted.Load(); n > 2*gatherMax {
+		t.Errorf("%d bytes were accepted of which none went out", n)
+	}
+}
