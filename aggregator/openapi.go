@@ -101,27 +101,29 @@ func (r remoteSource) hash() string {
 
 // V3 implements openapi.Source. What a server that knows no OpenAPI v3 says in
 // the older form is converted.
-func (r remoteSource) V3() (json.Marshaler, error) {
+func (r remoteSource) V3(d *openapi.Draft) error {
 	doc := &spec3.OpenAPI{}
 	err := r.get("/openapi/v3/"+documentPath(r.service), doc)
 	var status *statusError
 	if errors.As(err, &status) && status.code == http.StatusNotFound {
-		old, err := r.swagger()
-		if err != nil {
-			return nil, err
+		var old *spec.Swagger
+		if old, err = r.swagger(); err == nil {
+			doc = openapiconv.ConvertV2ToV3(old)
 		}
-		return openapiconv.ConvertV2ToV3(old), nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return doc, nil
+	return d.Whole(doc)
 }
 
 // V2 implements openapi.Source.
-func (r remoteSource) V2(func(spec.Parameter) spec.Parameter) (*openapi.Addition, error) {
+func (r remoteSource) V2(d *openapi.Draft) error {
 	doc, err := r.swagger()
-	return &openapi.Addition{Document: doc}, err
+	if err != nil {
+		return err
+	}
+	return d.Merge(doc)
 }
 
 func (r remoteSource) swagger() (*spec.Swagger, error) {

@@ -49,9 +49,8 @@ func crdKind() *registry.Kind[definitionObject] {
 		Status: &registry.StatusSubresource[definitionObject]{
 			PrepareForUpdate: func(_ context.Context, obj, old definitionObject) { obj.Spec = old.Spec },
 			ValidateUpdate:   validator.ValidateStatusUpdate,
-			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(
-				fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))},
-			NoTable: true,
+			ResetFields:      rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))},
+			NoTable:          true,
 		},
 	}
 }

@@ -208,10 +208,11 @@ func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorL
 		return errs
 	}
 	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
-		if c.validator == nil {
-			return nil, true
+		var errs field.ErrorList
+		if c.validator != nil {
+			errs = c.validator.ValidateUpdate(nil, c.schema, content, before)
 		}
-		return c.validator.ValidateUpdate(nil, c.schema, content, before), true
+		return append(errs, structural.ValidateMetadata(nil, content, c.schema)...), true
 	})
 }
 
@@ -230,7 +231,8 @@ func (d *definition) validateKind(ctx context.Context, obj object) field.ErrorLi
 	return errs
 }
 
-// validateStatus validates an update of the status by the status' own schema.
+// validateStatus validates an update of the status by the status' own schema. Embedded
+// resources may have any metadata there, as in kube-apiserver.
 func (d *definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
 	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
 		status, found := content["status"]
@@ -283,7 +285,6 @@ func (d *definition) inRequested(ctx context.Context, obj, old object,
 // rest validates what OpenAPI schemas do not say.
 func (v *crVersion) rest(ctx context.Context, c *compiled, content map[string]any, before func() any, errs field.ErrorList) field.ErrorList {
 	errs = append(errs, v.validateScale(content)...)
-	errs = append(errs, structural.ValidateMetadata(nil, content, c.schema)...)
 	errs = append(errs, structural.ValidateListsUpdate(nil, c.schema, content, before)...)
 	if c.rules == nil {
 		return errs

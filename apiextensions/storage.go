@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
@@ -172,42 +172,66 @@ func splice(value []byte, found *structural.Scan, gv schema.GroupVersion, resour
 	return append(out, bytes.TrimSuffix(value[found.Version:], []byte("\n"))...)
 }
 
-// StoredAttributes reads what selectors look at. Selectable fields may be
-// defaulted or pruned, labels may not.
-func (s *crStorage) StoredAttributes(value []byte) (storage.Attributes, bool) {
-	if _, none := s.version.definition.converter.(conversion.None); !none || len(s.selectable) > 0 {
-		found, ok := s.scan(value)
-		if !ok {
-			return storage.Attributes{}, false
-		}
-		return s.attributes(value, &found)
-	}
-	found, ok := structural.ScanStored(value, anything, false)
+// StoredLabels implements registry.UnstructuredStorage. Labels are the same whatever the
+// schema says.
+func (s *crStorage) StoredLabels(value []byte) (storage.Set, bool) {
+	found, ok := s.scanMetadata(value)
 	if !ok {
-		return storage.Attributes{}, false
+		return nil, false
 	}
-	return s.attributes(value, &found)
+	labels := found.Labels.Of(value)
+	if len(labels) == 0 {
+		return nil, true
+	}
+	all := string(labels) // which the strings are parts of
+	var pairs []storage.Pair
+	at := 0
+	part := func(b []byte) string {
+		at += strings.Index(all[at:], string(b))
+		return all[at : at+len(b)]
+	}
+	ok = structural.Strings(labels, func(key, value []byte) { pairs = append(pairs, storage.Pair{Key: part(key), Value: part(value)}) })
+	return storage.NewSet(pairs), ok
 }
 
-// anything is a schema that has a place for everything.
-var anything = &structural.Schema{Preserve: true}
-
-func (s *crStorage) attributes(value []byte, found *structural.Scan) (storage.Attributes, bool) {
-	set := make(fields.Set, 2+len(s.selectable))
-	set["metadata.name"] = text(found.Name.Of(value))
+// StoredFields implements registry.UnstructuredStorage. Selectable fields may be defaulted
+// or pruned.
+func (s *crStorage) StoredFields(value []byte) (storage.Set, bool) {
+	read := s.scanMetadata
+	if len(s.selectable) > 0 {
+		read = s.scan
+	}
+	found, ok := read(value)
+	if !ok {
+		return nil, false
+	}
+	set := make([]storage.Pair, 0, 3+len(s.selectable))
+	set = append(set, storage.Pair{Key: storage.FieldName, Value: text(found.Name.Of(value))}, storage.Pair{Key: storage.FieldUID, Value: text(found.UID.Of(value))})
 	if s.namespaced {
-		set["metadata.namespace"] = text(found.Namespace.Of(value))
+		set = append(set, storage.Pair{Key: storage.FieldNamespace, Value: text(found.Namespace.Of(value))})
 	}
 	for _, f := range s.selectable {
 		raw, ok := structural.Value(value, f.path)
 		v, decoded := scalar(raw)
 		if !ok || !decoded {
-			return storage.Attributes{}, false
+			return nil, false
 		}
-		set[f.name] = fieldText(v)
+		set = append(set, storage.Pair{Key: f.name, Value: fieldText(v)})
 	}
-	return storage.Attributes{Labels: structural.Strings(found.Labels.Of(value)), Fields: set}, true
+	return storage.NewSet(set), true
 }
+
+// scanMetadata reads a value of which the metadata counts alone. Webhooks may convert it,
+// where the value is of another version.
+func (s *crStorage) scanMetadata(value []byte) (structural.Scan, bool) {
+	if _, none := s.version.definition.converter.(conversion.None); !none {
+		return s.scan(value)
+	}
+	return structural.ScanStored(value, anything, false)
+}
+
+// anything is a schema that has a place for everything.
+var anything = &structural.Schema{Preserve: true}
 
 // text is what a plain JSON string says.
 func text(quoted []byte) string {

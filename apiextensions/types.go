@@ -77,17 +77,7 @@ func (t *typeConverters) meta() (map[string]*spec.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	definitions, err := m.Definitions(m.Closure(objectMetaModel), func(n string) spec.Ref {
-		return spec.MustCreateRef("#/definitions/" + n)
-	})
-	if err != nil {
-		return nil, err
-	}
-	schemas := make(map[string]*spec.Schema, len(definitions)+1)
-	for n, d := range definitions {
-		schemas[n] = &d.Schema
-	}
-	return schemas, nil
+	return m.Schemas("#/definitions/", objectMetaModel)
 }
 
 func gvkExtension(gvk schema.GroupVersionKind) map[string]any {

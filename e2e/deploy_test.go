@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
 	"triplane/cmd/triplane/app"
@@ -61,6 +62,16 @@ func deployedArgs(t *testing.T, manifest string) []string {
 	return containers[0].Args
 }
 
+// memberArgs are the arguments of a member of deploy/cluster, as its pod has them.
+func memberArgs(t *testing.T, pod string) []string {
+	t.Helper()
+	args := deployedArgs(t, "cluster/triplane.yaml")
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "$(POD_NAME)", pod)
+	}
+	return args
+}
+
 // serviceArgs are the arguments in the unit of systemd.
 func serviceArgs(t *testing.T) []string {
 	t.Helper()
@@ -98,6 +109,7 @@ func TestDeployedCommandLines(t *testing.T) {
 		"systemd":    serviceArgs(t),
 		"standalone": deployedArgs(t, "standalone/triplane.yaml"),
 		"ha":         deployedArgs(t, "ha/triplane.yaml"),
+		"cluster":    memberArgs(t, "triplane-1"),
 		"static pod": deployedArgs(t, "static-pod/kube-apiserver.yaml"),
 	} {
 		if len(args) == 0 {
@@ -157,6 +169,8 @@ func TestDeployedObjects(t *testing.T) {
 	}
 	apply("sample-apiserver/sample-apiserver.yaml", "sample-apiserver/apiservices.yaml", "standalone/triplane.yaml",
 		"static-pod/kube-apiserver.yaml", "monitoring/rbac.yaml", "examples/crds", "examples/apiservices", "ha/triplane.yaml")
+	s.Kubectl(t, "delete", "statefulset/triplane", "-n", "triplane", "--wait=false") // of standalone, which has the same name
+	apply("cluster/triplane.yaml")
 	s.Kubectl(t, "wait", "--for=condition=Established", "--timeout=30s", "crd/gardens.example.com", "crd/regions.example.com")
 	apply("examples/objects")
 	expect(t, s.Kubectl(t, "get", "gardens"), "loam", "3")
@@ -304,6 +318,66 @@ func TestDeployedReplicas(t *testing.T) {
 	list, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name!=kube-root-ca.crt"})
 	if err != nil || len(list.Items) != 3 {
 		t.Errorf("%d objects, %v", len(list.Items), err)
+	}
+}
+
+// TestDeployedMembers starts three members at once as the manifest does, with keys from a folder, and
+// writes and reads through each.
+func TestDeployedMembers(t *testing.T) {
+	p, err := harness.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := func(args ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), p.Triplane, append([]string{"keys"}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("keys %v: %v\n%s", args, err, out)
+		}
+	}
+	common := t.TempDir()
+	keys("--data-dir", common)
+	var addresses []string // what is in the manifest, and where it is here
+	for i := range 3 {
+		addresses = append(addresses, fmt.Sprintf("triplane-%d.triplane-members.triplane.svc:2380", i), fmt.Sprintf("127.0.0.1:%d", harness.FreePort(t)))
+	}
+	here := strings.NewReplacer(addresses...)
+	var clients []*kubernetes.Clientset
+	var directories []string
+	for i := range 3 {
+		dir, listen := t.TempDir(), "--embedded-etcd-peer-listen=https://"+addresses[2*i+1]
+		directories = append(directories, dir)
+		keys("--data-dir", dir, "--from", filepath.Join(common, "pki"))
+		args := []string{"--controllers=none"}
+		for _, arg := range memberArgs(t, fmt.Sprintf("triplane-%d", i)) {
+			args = append(args, here.Replace(arg))
+		}
+		args = append(args, "--data-dir", dir, "--bind-address=127.0.0.1", "--secure-port=0", "--shutdown-delay-duration=0", listen)
+		harness.StartProgram(t, p.Triplane, args...)
+	}
+	for _, dir := range directories {
+		var client *kubernetes.Clientset
+		eventually(t, func() error {
+			config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "admin.kubeconfig"))
+			if err != nil {
+				return err
+			}
+			if client, err = kubernetes.NewForConfig(config); err != nil {
+				return err
+			}
+			return client.RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error()
+		})
+		clients = append(clients, client)
+	}
+	for i, writer := range clients {
+		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("of-%d", i)}}
+		if _, err := writer.CoreV1().ConfigMaps("default").Create(t.Context(), c, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for j, reader := range clients {
+			if _, err := reader.CoreV1().ConfigMaps("default").Get(t.Context(), c.Name, metav1.GetOptions{}); err != nil {
+				t.Errorf("what %d wrote, through %d: %v", i, j, err)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,10 +29,15 @@ func transfer(t *testing.T, s *harness.Server, args ...string) (out, progress st
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// transferStopped exports and imports the objects of a data directory that no server uses.
+// transferStopped exports and imports the objects of a data directory that no server uses, whose kubeconfig
+// stays that of the last server.
 func transferStopped(t *testing.T, s *harness.Server, want []string) {
 	t.Helper()
 	if err := s.Terminate(t); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := os.ReadFile(s.Kubeconfig)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got := exported(t, s); !slices.Equal(got, want) {
@@ -43,6 +49,9 @@ func transferStopped(t *testing.T, s *harness.Server, want []string) {
 	}
 	if _, progress, code := transfer(t, s, "import", file); code != 0 {
 		t.Errorf("exit code %d: %s", code, progress)
+	}
+	if now, err := os.ReadFile(s.Kubeconfig); err != nil || !bytes.Equal(now, kubeconfig) {
+		t.Errorf("admin.kubeconfig was changed: %v", err)
 	}
 	s.Restart(t)
 	if _, err := kubernetes.NewForConfigOrDie(s.Config).CoreV1().ConfigMaps("default").Get(t.Context(), "imported", metav1.GetOptions{}); err != nil {

@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"go.uber.org/goleak"
+
+	"triplane/cmd/triplane/app"
 )
 
 // klog's flush daemon is the process's.
@@ -214,10 +216,10 @@ func TestResetDropsDefinitions(t *testing.T) {
 // of it.
 func TestStartIsComplete(t *testing.T) {
 	t.Parallel()
-	s := Start(t)
+	s := Start(t, WithOptions(func(o *app.Options) { o.Kube.ServiceClusterIPs = "10.7.0.0/24" }))
 	client := clientOf(t, s.TLSConfig())
 	services, err := client.CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
-	if err != nil || services.Spec.ClusterIP == "" {
+	if err != nil || services.Spec.ClusterIP != "10.7.0.1" {
 		t.Errorf("the Service kubernetes: %v", err)
 	}
 	s.Reset()

@@ -7,8 +7,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 )
 
@@ -49,12 +49,12 @@ func BenchmarkDocuments(b *testing.B) {
 		all[i] = newLarge()
 	}
 	s := NewSource(&models.Source{}, schema.GroupVersion{Group: "example.com", Version: "v1"}, func() []Definition { return all })
-	if _, err := s.V3(); err != nil { // which reads the machinery's models
+	if err := s.V3(openapi.NewDraft(false)); err != nil { // which reads the machinery's models
 		b.Fatal(err)
 	}
 	for name, f := range map[string]func() error{
-		"v2": func() error { _, err := s.V2(func(p spec.Parameter) spec.Parameter { return p }); return err },
-		"v3": func() error { _, err := s.V3(); return err },
+		"v2": func() error { return s.V2(openapi.NewDraft(true)) },
+		"v3": func() error { return s.V3(openapi.NewDraft(false)) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -2,11 +2,18 @@ package openapi
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/openapi"
+	"triplane/generic/openapi/models"
 )
 
 // TestPublish compares what both versions say of a field's schema; "" is what was
@@ -54,10 +61,9 @@ func tree(t *testing.T, b []byte) (out any) {
 
 // TestKeptAtTheRoot has a schema say nothing in v2 whose objects may have any field.
 func TestKeptAtTheRoot(t *testing.T) {
-	d := &document{publisher: publisher{v2: true}}
+	d := newDocument(openapi.NewDraft(true))
 	r := &resource{crd: &apiextensionsv1.CustomResourceDefinition{}, schema: []byte(`{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{}}}`)}
-	o := d.object(r)
-	if got := string(o.end()); got != `{"type":"object"}` {
+	if got := string(d.object(nil, r)); got != `{"type":"object"}` {
 		t.Errorf("got %s", got)
 	}
 }
@@ -78,16 +84,19 @@ func TestIdentifier(t *testing.T) {
 // TestOperationIDs names operations as those of built-in kinds.
 func TestOperationIDs(t *testing.T) {
 	crd := &apiextensionsv1.CustomResourceDefinition{
-		Spec:   apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Scope: apiextensionsv1.NamespaceScoped},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Scope: apiextensionsv1.NamespaceScoped,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true,
+				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}}}},
 		Status: apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: apiextensionsv1.CustomResourceDefinitionNames{Plural: "things", Kind: "Thing", ListKind: "ThingList"}},
 	}
-	r := &resource{crd: crd, version: &apiextensionsv1.CustomResourceDefinitionVersion{
-		Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-	}}
-	d := &document{publisher: publisher{refs: refsV3}, queries: map[string][]byte{}}
+	service := openapi.NewService(openapi.NewBuilder(&models.Source{}, runtime.NewScheme(), "1"))
+	service.Set("apis/example.com/v1", NewSource(&models.Source{}, schema.GroupVersion{Group: "example.com", Version: "v1"},
+		func() []Definition { return []Definition{large{crd: crd}} }))
+	w := httptest.NewRecorder()
+	service.V3Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi/v3/apis/example.com/v1", nil))
 	var got []string
-	for _, p := range d.paths(r) {
-		for _, op := range tree(t, p.JSON).(map[string]any) {
+	for _, item := range tree(t, w.Body.Bytes()).(map[string]any)["paths"].(map[string]any) {
+		for _, op := range item.(map[string]any) {
 			if op, ok := op.(map[string]any); ok {
 				got = append(got, op["operationId"].(string))
 			}

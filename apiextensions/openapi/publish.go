@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"triplane/generic/openapi"
 	"triplane/generic/wire"
 )
 
@@ -30,16 +29,8 @@ func read(object []byte) node { return appendMembers(nil, object) }
 
 // appendMembers appends the members of an object.
 func appendMembers(n node, object []byte) node {
-	if len(object) == 0 || object[0] != '{' {
-		return n
-	}
-	for i := wire.NextJSON(object, 1); i < len(object); {
-		key, value, end, ok := wire.JSONMember(object, i)
-		if !ok {
-			break
-		}
+	for key, value := range wire.JSONMembers(object) {
 		n = append(n, member{key, value})
-		i = wire.NextJSON(object, end)
 	}
 	return n
 }
@@ -54,64 +45,6 @@ func (n node) get(key string) []byte {
 }
 
 func (n node) is(key string) bool { return string(n.get(key)) == "true" }
-
-// object appends JSON objects, a member at a time.
-type object struct {
-	dst   []byte
-	empty bool
-}
-
-func begin(dst []byte) object { return object{append(dst, '{'), true} }
-
-// key appends what stands before a member's value.
-func (o *object) key(name []byte) {
-	if !o.empty {
-		o.dst = append(o.dst, ',')
-	}
-	o.empty = false
-	o.dst = append(append(append(o.dst, '"'), name...), `":`...)
-}
-
-// member appends a member whose value is JSON.
-func (o *object) member(name string, value []byte) {
-	o.raw(member{[]byte(name), value})
-}
-
-// members appends an object of members.
-func (o *object) members(all []openapi.Member) {
-	inner := begin(o.dst)
-	for i := range all {
-		inner.member(all[i].Name, all[i].JSON)
-	}
-	o.dst = inner.end()
-}
-
-func (o *object) raw(m member) {
-	o.key(m.key)
-	o.dst = append(o.dst, m.value...)
-}
-
-func (o *object) text(name, value string) {
-	o.key([]byte(name))
-	o.dst = appendText(o.dst, value)
-}
-
-func (o *object) texts(name string, values []string) {
-	o.key([]byte(name))
-	o.dst = append(o.dst, '[')
-	for i, v := range values {
-		if i > 0 {
-			o.dst = append(o.dst, ',')
-		}
-		o.dst = appendText(o.dst, v)
-	}
-	o.dst = append(o.dst, ']')
-}
-
-func (o *object) end() []byte { return append(o.dst, '}') }
-
-// appendText appends a text as JSON. It has no characters that JSON writes otherwise than Go.
-func appendText(dst []byte, s string) []byte { return strconv.AppendQuote(dst, s) }
 
 // publisher brings the schema of a CRD, in the JSON of storage, into the form that clients read.
 //
@@ -141,8 +74,8 @@ var (
 	ofEmbedded = &meta{embeddedAPIVersionDoc, embeddedKindDoc}
 )
 
-// root appends the schema of a resource's objects, without its end: more members may follow.
-func (p *publisher) root(dst, schema []byte) object {
+// root appends the schema of a resource's objects.
+func (p *publisher) root(dst, schema []byte) []byte {
 	n, start := p.enter(schema)
 	defer p.leave(start)
 	return p.fields(dst, n, ofObjects, false)
@@ -159,8 +92,7 @@ func (p *publisher) append(dst, schema []byte) []byte {
 	if p.embeds(n) {
 		m = ofEmbedded
 	}
-	o := p.fields(dst, n, m, p.v2 && n.is("nullable"))
-	return o.end()
+	return p.fields(dst, n, m, p.v2 && n.is("nullable"))
 }
 
 // embeds reports whether a schema is that of an object with the fields that all have.
@@ -170,8 +102,8 @@ func (p *publisher) embeds(n node) bool {
 
 // fields appends the members of a schema. An opened one says nothing of its type, as it allows
 // null.
-func (p *publisher) fields(dst []byte, n node, m *meta, opened bool) object {
-	o := begin(dst)
+func (p *publisher) fields(dst []byte, n node, m *meta, opened bool) []byte {
+	o := wire.BeginJSON(dst)
 	either := n.is(intOrString)
 	closed := p.v2 && n.is(preserveUnknown)
 	for _, f := range n {
@@ -180,48 +112,52 @@ func (p *publisher) fields(dst []byte, n node, m *meta, opened bool) object {
 			// No structural schema has the first ones; the last two are below.
 		case "type":
 			if !either && !opened {
-				o.raw(f)
+				o.Key(f.key)
+				o.Dst = append(o.Dst, f.value...)
 			}
 		case "nullable":
 			if !opened {
-				o.raw(f)
+				o.Key(f.key)
+				o.Dst = append(o.Dst, f.value...)
 			}
 		case "items":
 			if !opened && !closed && f.value[0] == '{' {
-				o.key(f.key)
-				o.dst = p.append(o.dst, f.value)
+				o.Key(f.key)
+				o.Dst = p.append(o.Dst, f.value)
 			}
 		case "additionalProperties":
 			if !opened {
-				o.key(f.key)
-				o.dst = p.append(o.dst, f.value)
+				o.Key(f.key)
+				o.Dst = p.append(o.Dst, f.value)
 			}
 		case "default", "not", "allOf", "anyOf", "oneOf":
 			p.logic(&o, f, n)
 		default:
-			o.raw(f)
+			o.Key(f.key)
+			o.Dst = append(o.Dst, f.value...)
 		}
 	}
 	if either && !p.v2 && n.get("anyOf") == nil && !saysEither(n) {
-		o.member("anyOf", []byte(integerOrText))
+		o.Member("anyOf", []byte(integerOrText))
 	}
 	if !opened && !closed {
 		p.properties(&o, n, m)
 	}
 	p.required(&o, n)
-	return o
+	return o.End()
 }
 
 // logic appends what v2 has no words for. What is an integer or a text says so, where it does
 // not yet.
-func (p *publisher) logic(o *object, f member, n node) {
+func (p *publisher) logic(o *wire.JSONObject, f member, n node) {
 	switch {
 	case p.v2:
 	case string(f.key) == "default":
-		o.raw(f)
+		o.Key(f.key)
+		o.Dst = append(o.Dst, f.value...)
 	case string(f.key) == "not":
-		o.key(f.key)
-		o.dst = p.append(o.dst, f.value)
+		o.Key(f.key)
+		o.Dst = p.append(o.Dst, f.value)
 	default:
 		hidden := n.is(intOrString) && n.get("anyOf") != nil && !saysEither(n)
 		if string(f.key) == "allOf" && hidden {
@@ -235,19 +171,19 @@ func (p *publisher) logic(o *object, f member, n node) {
 }
 
 // list appends a list of schemas behind the first one, if there is one.
-func (p *publisher) list(o *object, f member, first []byte) {
-	o.key(f.key)
-	o.dst = append(append(o.dst, '['), first...)
-	start := len(o.dst) - len(first)
+func (p *publisher) list(o *wire.JSONObject, f member, first []byte) {
+	o.Key(f.key)
+	o.Dst = append(append(o.Dst, '['), first...)
+	start := len(o.Dst) - len(first)
 	for i := wire.NextJSON(f.value, 1); i < len(f.value); {
 		end := wire.SkipJSON(f.value, i)
-		if len(o.dst) > start {
-			o.dst = append(o.dst, ',')
+		if len(o.Dst) > start {
+			o.Dst = append(o.Dst, ',')
 		}
-		o.dst = p.append(o.dst, f.value[i:end])
+		o.Dst = p.append(o.Dst, f.value[i:end])
 		i = wire.NextJSON(f.value, end)
 	}
-	o.dst = append(o.dst, ']')
+	o.Dst = append(o.Dst, ']')
 }
 
 // saysEither reports whether a schema says itself that it is of an integer or a text.
@@ -270,14 +206,14 @@ func first(list []byte) node {
 	return read(list[i:wire.SkipJSON(list, i)])
 }
 
-func (p *publisher) properties(o *object, n node, m *meta) {
+func (p *publisher) properties(o *wire.JSONObject, n node, m *meta) {
 	given, start := p.enter(n.get("properties"))
 	defer p.leave(start)
 	if len(given) == 0 && m == nil {
 		return
 	}
-	o.key([]byte("properties"))
-	inner := begin(o.dst)
+	o.Key([]byte("properties"))
+	inner := wire.BeginJSON(o.Dst)
 	for _, f := range given {
 		switch string(f.key) {
 		case "apiVersion", "kind", "metadata":
@@ -285,20 +221,20 @@ func (p *publisher) properties(o *object, n node, m *meta) {
 				continue
 			}
 		}
-		inner.key(f.key)
-		inner.dst = p.append(inner.dst, f.value)
+		inner.Key(f.key)
+		inner.Dst = p.append(inner.Dst, f.value)
 	}
 	if m != nil {
-		inner.member("apiVersion", text(m.apiVersion))
-		inner.member("kind", text(m.kind))
-		inner.key([]byte("metadata"))
-		inner.dst = p.ref(inner.dst, metaPackage+"ObjectMeta", metadataDoc)
+		inner.Member("apiVersion", text(m.apiVersion))
+		inner.Member("kind", text(m.kind))
+		inner.Key([]byte("metadata"))
+		inner.Dst = p.ref(inner.Dst, metaPackage+"ObjectMeta", metadataDoc)
 	}
-	o.dst = inner.end()
+	o.Dst = inner.End()
 }
 
 // required appends which fields are. In v2 those are not that may be null.
-func (p *publisher) required(o *object, n node) {
+func (p *publisher) required(o *wire.JSONObject, n node) {
 	var optional node
 	if all := n.get("properties"); p.v2 && bytes.Contains(all, []byte(`"nullable"`)) {
 		optional = read(all)
@@ -319,38 +255,38 @@ func (p *publisher) required(o *object, n node) {
 		}
 	}
 	for _, m := range more {
-		names = append(appendText(names, m), ',')
+		names = append(wire.AppendString(names, m), ',')
 	}
 	if len(names) > 0 {
-		o.key([]byte("required"))
-		o.dst = append(append(append(o.dst, '['), names[:len(names)-1]...), ']')
+		o.Key([]byte("required"))
+		o.Dst = append(append(append(o.Dst, '['), names[:len(names)-1]...), ']')
 	}
 }
 
 // text is the schema of a text with a description.
 func text(description string) []byte {
-	o := begin(nil)
-	o.text("type", "string")
-	o.text("description", description)
-	return o.end()
+	o := wire.BeginJSON(nil)
+	o.Text("type", "string")
+	o.Text("description", description)
+	return o.End()
 }
 
 // ref appends a reference with a description of its own, which OpenAPI v3 allows only around
 // it.
 func (p *publisher) ref(dst []byte, model, description string) []byte {
-	o := begin(dst)
-	o.text("description", description)
+	o := wire.BeginJSON(dst)
+	o.Text("description", description)
 	if p.v2 {
-		o.text("$ref", p.refs+model)
-		return o.end()
+		o.Text("$ref", p.refs+model)
+		return o.End()
 	}
-	o.key([]byte("allOf"))
-	o.dst = append(p.plainRef(append(o.dst, '['), model), ']')
-	return o.end()
+	o.Key([]byte("allOf"))
+	o.Dst = append(p.plainRef(append(o.Dst, '['), model), ']')
+	return o.End()
 }
 
 func (p *publisher) plainRef(dst []byte, model string) []byte {
-	o := begin(dst)
-	o.text("$ref", p.refs+model)
-	return o.end()
+	o := wire.BeginJSON(dst)
+	o.Text("$ref", p.refs+model)
+	return o.End()
 }

@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/openapi"
+	"triplane/generic/wire"
 )
 
 const (
@@ -31,13 +33,8 @@ type resource struct {
 	schema  []byte // in JSON, nil for none
 }
 
-// gvk is a kind in JSON.
-func (r *resource) gvk(kind string) []byte {
-	o := begin(nil)
-	o.text("group", r.crd.Spec.Group)
-	o.text("version", r.version.Name)
-	o.text("kind", kind)
-	return o.end()
+func (r *resource) gvk(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: r.crd.Spec.Group, Version: r.version.Name, Kind: kind}
 }
 
 // modelName is the group back to front, as Go packages of built-in kinds are:
@@ -48,70 +45,68 @@ func (r *resource) modelName(kind string) string {
 	return strings.Join(words, ".") + "." + r.version.Name + "." + kind
 }
 
-// models are those of the object and its list.
-func (d *document) models(r *resource) []openapi.Member {
+// models writes those of the object and its list.
+func (d *document) models(r *resource) {
 	names := &r.crd.Status.AcceptedNames
 	model := r.modelName(names.Kind)
-	return []openapi.Member{
-		{Name: model, JSON: r.extended(d.object(r), names.Kind)},
-		{Name: r.modelName(names.ListKind), JSON: r.extended(d.listOf(r, model), names.ListKind)},
-	}
+	d.text = r.extended(d.object(d.text[:0], r), names.Kind)
+	d.draft.Model(model, d.text)
+	d.text = r.extended(d.listOf(d.text[:0], r, model), names.ListKind)
+	d.draft.Model(r.modelName(names.ListKind), d.text)
 }
 
-// object begins the model of an object.
-func (d *document) object(r *resource) object {
+// object appends the model of an object.
+func (d *document) object(dst []byte, r *resource) []byte {
 	kept := read(r.schema).is(preserveUnknown)
-	if r.schema == nil || r.crd.Spec.PreserveUnknownFields || d.v2 && kept {
-		o := begin(nil)
-		o.text("type", "object")
-		if !d.v2 || !kept {
-			// Clients of v2 take a schema with properties for the whole truth.
-			o.member(preserveUnknown, []byte("true"))
-		}
-		return o
+	if r.schema != nil && !r.crd.Spec.PreserveUnknownFields && !(d.v2 && kept) {
+		return d.root(dst, r.schema)
 	}
-	return d.root(make([]byte, 0, len(r.schema)+1024), r.schema)
+	o := wire.BeginJSON(dst)
+	o.Text("type", "object")
+	if !d.v2 || !kept {
+		// Clients of v2 take a schema with properties for the whole truth.
+		o.Member(preserveUnknown, []byte("true"))
+	}
+	return o.End()
 }
 
-func (d *document) listOf(r *resource, model string) object {
+func (d *document) listOf(dst []byte, r *resource, model string) []byte {
 	names := &r.crd.Status.AcceptedNames
-	o := begin(nil)
-	o.text("type", "object")
-	o.text("description", names.ListKind+" is a list of "+names.Kind)
-	o.member("required", []byte(`["items"]`))
-	o.key([]byte("properties"))
-	properties := begin(o.dst)
-	properties.member("apiVersion", text(apiVersionDoc))
-	properties.member("kind", text(kindDoc))
-	properties.key([]byte("metadata"))
-	properties.dst = d.ref(properties.dst, metaPackage+"ListMeta", listMetadataDoc)
-	properties.key([]byte("items"))
-	items := begin(properties.dst)
-	items.text("type", "array")
-	items.text("description", "List of "+names.Plural+". More info: "+conventions)
-	items.key([]byte("items"))
-	items.dst = d.plainRef(items.dst, model)
-	properties.dst = items.end()
-	o.dst = properties.end()
-	return o
+	o := wire.BeginJSON(dst)
+	o.Text("type", "object")
+	o.Text("description", names.ListKind+" is a list of "+names.Kind)
+	o.Member("required", []byte(`["items"]`))
+	o.Key([]byte("properties"))
+	properties := wire.BeginJSON(o.Dst)
+	properties.Member("apiVersion", text(apiVersionDoc))
+	properties.Member("kind", text(kindDoc))
+	properties.Key([]byte("metadata"))
+	properties.Dst = d.ref(properties.Dst, metaPackage+"ListMeta", listMetadataDoc)
+	properties.Key([]byte("items"))
+	items := wire.BeginJSON(properties.Dst)
+	items.Text("type", "array")
+	items.Text("description", "List of "+names.Plural+". More info: "+conventions)
+	items.Key([]byte("items"))
+	items.Dst = d.plainRef(items.Dst, model)
+	properties.Dst = items.End()
+	o.Dst = properties.End()
+	return o.End()
 }
 
-// extended ends a model with its kind and the selectable fields.
-func (r *resource) extended(o object, kind string) []byte {
-	o.member("x-kubernetes-group-version-kind", append(append([]byte{'['}, r.gvk(kind)...), ']'))
+// extended adds to a model its kind and the selectable fields.
+func (r *resource) extended(model []byte, kind string) []byte {
+	model = openapi.AppendKinds(model, r.gvk(kind))
 	if len(r.version.SelectableFields) == 0 {
-		return o.end()
+		return model
 	}
-	o.key([]byte("x-kubernetes-selectable-fields"))
-	o.dst = append(o.dst, '[')
+	model = append(model[:len(model)-1], `,"x-kubernetes-selectable-fields":[`...)
 	for i, f := range r.version.SelectableFields {
 		if i > 0 {
-			o.dst = append(o.dst, ',')
+			model = append(model, ',')
 		}
-		field := begin(o.dst)
-		field.text("fieldPath", strings.TrimPrefix(f.JSONPath, "."))
-		o.dst = field.end()
+		field := wire.BeginJSON(model)
+		field.Text("fieldPath", strings.TrimPrefix(f.JSONPath, "."))
+		model = field.End()
 	}
-	o.dst = append(o.dst, ']')
-	return o.end()
+	return append(model, `]}`...)
 }

@@ -2,14 +2,10 @@ package openapi
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
@@ -53,10 +49,18 @@ func (s *Source) Hash() string {
 // document is one that is being made.
 type document struct {
 	publisher
-	// shared is what stands for a parameter in v2.
-	shared func(spec.Parameter) spec.Parameter
-	// queries are the parameters in JSON of options, by their type.
-	queries map[string][]byte
+	draft *openapi.Draft
+	// queries are the parameters that options stand for, by their type.
+	queries map[string][]openapi.Parameter
+	text    []byte // of the model that is being written
+}
+
+func newDocument(draft *openapi.Draft) *document {
+	refs := "#/components/schemas/"
+	if draft.V2 {
+		refs = "#/definitions/"
+	}
+	return &document{publisher: publisher{refs: refs, v2: draft.V2}, draft: draft, queries: map[string][]openapi.Parameter{}}
 }
 
 // each calls f for the CRDs that serve the version.
@@ -76,115 +80,49 @@ func (s *Source) each(f func(*resource)) error {
 	return nil
 }
 
-// V3 renders the document at /openapi/v3/apis/GROUP/VERSION.
-func (s *Source) V3() (json.Marshaler, error) {
-	d := &document{publisher: publisher{refs: refsV3}, queries: map[string][]byte{}}
-	var paths, models []openapi.Member
-	scale := false
-	err := s.each(func(r *resource) {
-		models, paths = append(models, d.models(r)...), append(paths, d.paths(r)...)
-		scale = scale || r.version.Subresources != nil && r.version.Subresources.Scale != nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	machinery, err := s.machinery(scale)
-	if err != nil {
-		return nil, err
-	}
-	models = append(models, machinery...)
-	o := begin(make([]byte, 0, size(paths)+size(models)+1024))
-	o.text("openapi", "3.0.0")
-	o.member("info", []byte(`{"title":"Kubernetes CRD Swagger","version":"v0.1.0"}`))
-	o.key([]byte("paths"))
-	o.members(paths)
-	o.key([]byte("components"))
-	components := begin(o.dst)
-	components.key([]byte("schemas"))
-	components.members(models)
-	o.dst = components.end()
-	return json.RawMessage(o.end()), nil
-}
-
-// size is how many bytes members take in an object.
-func size(members []openapi.Member) (n int) {
-	for i := range members {
-		n += len(members[i].Name) + len(members[i].JSON) + len(`"":,`)
-	}
-	return n
-}
-
-const refsV3, refsV2 = "#/components/schemas/", "#/definitions/"
-
-// machinery returns the machinery's models that the resources of v3 refer to.
-func (s *Source) machinery(scale bool) ([]openapi.Member, error) {
+// V3 writes the document at /openapi/v3/apis/GROUP/VERSION.
+func (s *Source) V3(draft *openapi.Draft) error {
 	m, err := s.models.Models()
 	if err != nil {
-		return nil, err
+		return err
 	}
+	draft.About("Kubernetes CRD Swagger", "v0.1.0")
 	names := []string{metaPackage + "ObjectMeta", metaPackage + "ListMeta", metaPackage + "DeleteOptions", metaPackage + "Status", metaPackage + "Patch"}
-	if scale {
-		names = append(names, scaleModel)
-	}
-	definitions, err := m.Definitions(m.Closure(names...), func(name string) spec.Ref { return spec.MustCreateRef(refsV3 + name) })
-	if err != nil {
-		return nil, err
-	}
-	out := make([]openapi.Member, 0, len(definitions))
-	for _, name := range slices.Sorted(maps.Keys(definitions)) {
-		s := definitions[name].Schema
-		wrapRefs(&s)
-		switch name {
-		case scaleModel:
-			extendKind(&s, "Scale", schema.GroupVersion{Group: "autoscaling", Version: "v1"})
-		case metaPackage + "DeleteOptions":
-			extendKind(&s, "DeleteOptions", openapi.ClientVersions()...)
-		case metaPackage + "Status":
-			extendKind(&s, "Status", schema.GroupVersion{Version: "v1"})
+	d := newDocument(draft)
+	err = s.each(func(r *resource) {
+		d.models(r)
+		d.paths(r)
+		if r.version.Subresources != nil && r.version.Subresources.Scale != nil {
+			names = append(names, scaleModel)
 		}
-		b, err := s.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, openapi.Member{Name: name, JSON: b})
-	}
-	return out, nil
-}
-
-func extendKind(s *spec.Schema, kind string, gvs ...schema.GroupVersion) {
-	var kinds []any
-	for _, gv := range gvs {
-		kinds = append(kinds, map[string]any{"group": gv.Group, "version": gv.Version, "kind": kind})
-	}
-	s.AddExtension("x-kubernetes-group-version-kind", kinds)
-}
-
-// wrapRefs puts references that say more than the reference into allOf, which
-// OpenAPI v3 asks for.
-func wrapRefs(s *spec.Schema) {
-	for name, p := range s.Properties {
-		if p.Ref.String() != "" && (p.Description != "" || p.Default != nil) {
-			p.AllOf = []spec.Schema{{SchemaProps: spec.SchemaProps{Ref: p.Ref}}}
-			p.Ref = spec.Ref{}
-		}
-		wrapRefs(&p)
-		s.Properties[name] = p
-	}
-	if s.Items != nil && s.Items.Schema != nil {
-		wrapRefs(s.Items.Schema)
-	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		wrapRefs(s.AdditionalProperties.Schema)
-	}
-}
-
-// V2 renders what the group version adds to /openapi/v2.
-func (s *Source) V2(shared func(spec.Parameter) spec.Parameter) (*openapi.Addition, error) {
-	d := &document{publisher: publisher{refs: refsV2, v2: true}, shared: shared, queries: map[string][]byte{}}
-	out := &openapi.Addition{}
-	err := s.each(func(r *resource) {
-		out.Models = append(out.Models, d.models(r)...)
-		out.Paths = append(out.Paths, d.paths(r)...)
 	})
-	return out, err
+	if err != nil {
+		return err
+	}
+	return draft.Models(m, kindsOf, names...)
+}
+
+// kindsOf returns of which kinds the machinery's models are.
+func kindsOf(model string) (kinds []schema.GroupVersionKind) {
+	switch model {
+	case scaleModel:
+		return []schema.GroupVersionKind{{Group: "autoscaling", Version: "v1", Kind: "Scale"}}
+	case metaPackage + "DeleteOptions":
+		for _, gv := range openapi.ClientVersions() {
+			kinds = append(kinds, gv.WithKind("DeleteOptions"))
+		}
+		return kinds
+	case metaPackage + "Status":
+		return []schema.GroupVersionKind{{Version: "v1", Kind: "Status"}}
+	}
+	return nil
+}
+
+// V2 writes what the group version adds to /openapi/v2.
+func (s *Source) V2(draft *openapi.Draft) error {
+	d := newDocument(draft)
+	return s.each(func(r *resource) {
+		d.models(r)
+		d.paths(r)
+	})
 }

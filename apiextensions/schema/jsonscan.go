@@ -16,8 +16,8 @@ type Scan struct {
 	// field stands behind it.
 	Version     int
 	VersionLast bool
-	// Name, Namespace and Labels are empty where the object has none.
-	Name, Namespace, Labels Span
+	// Name, Namespace, UID and Labels are empty where the object has none.
+	Name, Namespace, UID, Labels Span
 }
 
 // Span is a range of bytes.
@@ -260,22 +260,16 @@ func Value(object []byte, path []string) (value []byte, ok bool) {
 	return object[start:sc.i], !sc.failed
 }
 
-// Strings reads an object of plain strings, as labels are; nil if it is none.
-func Strings(object []byte) map[string]string {
-	if len(object) == 0 {
-		return nil
-	}
-	out := map[string]string{}
+// Strings calls f for each member of an object of plain strings, as labels are. ok is
+// false where it is none; f may have been called before.
+func Strings(object []byte, f func(key, value []byte)) (ok bool) {
 	sc := scanner{b: object}
 	sc.members(func(key []byte, _ int) {
 		if s := sc.plain(); s.End-s.Start >= 2 {
-			out[string(key)] = string(object[s.Start+1 : s.End-1])
+			f(key, object[s.Start+1:s.End-1])
 		}
 	})
-	if sc.failed {
-		return nil
-	}
-	return out
+	return !sc.failed
 }
 
 // any reads a value that no schema describes. Where nulls is not set it may not be

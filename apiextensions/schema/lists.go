@@ -44,11 +44,11 @@ func (s *Schema) duplicateKeys(path *field.Path, items []any) field.ErrorList {
 			return field.ErrorList{field.Invalid(path.Index(i), v, "must be an object for an array of list-type map")}
 		}
 	}
-	return duplicates(path, items, s.keysOf)
+	return duplicates(path, items, func(v any) any { return s.keysOf(v) })
 }
 
 // keysOf is the part of a list map's entry that has to be unique.
-func (s *Schema) keysOf(v any) any {
+func (s *Schema) keysOf(v any) map[string]any {
 	entry, _ := v.(map[string]any)
 	keys := make(map[string]any, len(s.ListMapKeys))
 	for _, k := range s.ListMapKeys {

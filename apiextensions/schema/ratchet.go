@@ -66,7 +66,7 @@ func (r *ratchet) Validate(value any) *validate.Result {
 		return validate.NewSchemaValidator(r.schema, r.root, r.path, r.formats).Validate(value)
 	}
 	result := validate.NewSchemaValidator(r.schema, r.root, r.path, r.formats, r.below(old)).Validate(value)
-	if !result.IsValid() && reflect.DeepEqual(value, old) {
+	if !result.IsValid() && r.structural.Unchanged(value, old) {
 		return &validate.Result{}
 	}
 	return result
@@ -98,8 +98,48 @@ func (r *ratchet) below(old any) validate.Option {
 	}
 }
 
+// Unchanged reports whether a value equals the one that it replaces. The entries of
+// list maps are compared by their keys, in any order; one that lacks a key equals none.
+func (s *Schema) Unchanged(value, old any) bool {
+	if s == nil || !s.lists {
+		return reflect.DeepEqual(value, old)
+	}
+	switch x := value.(type) {
+	case map[string]any:
+		before, ok := old.(map[string]any)
+		if !ok || len(x) != len(before) {
+			return false
+		}
+		for name, v := range x {
+			child, _ := s.child(name)
+			if o, had := before[name]; !had || !child.Unchanged(v, o) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		before, ok := old.([]any)
+		if !ok || len(x) != len(before) {
+			return false
+		}
+		find := s.Correlate(before)
+		for i, v := range x {
+			o, had := before[i], true
+			if s.ListType == "map" {
+				o, had = find(v)
+			}
+			if !had || !s.Items.Unchanged(v, o) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(value, old)
+}
+
 // Correlate returns a function that finds the old entry of a list map which has the
-// keys of a new one. Entries of other lists have no predecessors.
+// keys of a new one. Entries of other lists, and those that lack a key, have no
+// predecessors.
 func (s *Schema) Correlate(old []any) func(value any) (any, bool) {
 	if s.ListType != "map" || len(old) == 0 {
 		return func(any) (any, bool) { return nil, false }
@@ -109,7 +149,11 @@ func (s *Schema) Correlate(old []any) func(value any) (any, bool) {
 		index[identityKey(s.keysOf(v))] = v
 	}
 	return func(v any) (any, bool) {
-		o, ok := index[identityKey(s.keysOf(v))]
+		keys := s.keysOf(v)
+		if len(keys) < len(s.ListMapKeys) {
+			return nil, false
+		}
+		o, ok := index[identityKey(keys)]
 		return o, ok
 	}
 }

@@ -17,6 +17,8 @@ func TestUnchangedValuesPass(t *testing.T) {
 		"map":{"type":"object","additionalProperties":{"type":"string","maxLength":3}},
 		"list":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
 			"items":{"type":"object","required":["k"],"properties":{"k":{"type":"string"},"v":{"type":"string","maxLength":3}}}},
+		"few":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"maxItems":1,
+			"items":{"type":"object","required":["k"],"properties":{"k":{"type":"string"}}}},
 		"one":{"type":"object","properties":{"p":{"type":"string"}},"oneOf":[{"properties":{"p":{"maxLength":3}}}]}}}`
 	p := &apiextensionsv1.JSONSchemaProps{}
 	if err := json.Unmarshal([]byte(text), p); err != nil {
@@ -46,6 +48,8 @@ func TestUnchangedValuesPass(t *testing.T) {
 		{"atomic list, changed", `{"atomic":["long"]}`, `{"atomic":["long","x"]}`, false},
 		{"list map, in another order", `{"list":[{"k":"a","v":"long"},{"k":"b"}]}`, `{"list":[{"k":"c"},{"k":"a","v":"long"}]}`, true},
 		{"list map, another key", `{"list":[{"k":"a","v":"long"}]}`, `{"list":[{"k":"b","v":"long"}]}`, false},
+		{"list map, turned around", `{"few":[{"k":"a"},{"k":"b"}]}`, `{"few":[{"k":"b"},{"k":"a"}]}`, true},
+		{"list map, without the key", `{"list":[{"v":"x"}]}`, `{"list":[{"v":"x"}]}`, false},
 		{"set, twice before", `{"set":["a","a"]}`, `{"set":["a","a","b"]}`, true},
 		{"set, twice now", `{"set":["a","b"]}`, `{"set":["a","a"]}`, false},
 		{"oneOf, unchanged", `{"one":{"p":"long"}}`, `{"one":{"p":"long"},"a":"x"}`, true},

@@ -64,6 +64,8 @@ func (sc *scanner) metadata() {
 			sc.found.Name = Span{start, sc.i}
 		case "namespace":
 			sc.found.Namespace = Span{start, sc.i}
+		case "uid":
+			sc.found.UID = Span{start, sc.i}
 		case "labels":
 			sc.found.Labels = Span{start, sc.i}
 		case "generation":

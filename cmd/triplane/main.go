@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
@@ -24,45 +24,59 @@ func main() {
 
 // run does what the name of the program and its arguments ask for.
 func run(program string, args []string) error {
-	switch name, rest := command(program, args); name {
-	case "etcd":
-		etcdmain.Main(append([]string{name}, rest...)) // ends the process
-		return nil
-	case "envtest-assets":
-		if len(rest) != 1 {
-			return errors.New("envtest-assets takes one argument, the directory to make")
-		}
-		return assets.Write(rest[0], os.Stdout)
-	case "console":
-		return host.UntilSignal(func(ctx context.Context) error { return app.OpenConsole(ctx, rest, os.Stdout) })
-	case "status":
-		return host.UntilSignal(func(ctx context.Context) error { return app.Status(ctx, rest, os.Stdout) })
-	case "kubeconfig":
-		return app.WriteKubeconfig(rest, os.Stdout)
-	case "keys":
-		return app.SharedKeys(rest, os.Stdout)
-	case "export":
-		return host.UntilSignal(func(ctx context.Context) error { return app.Export(ctx, rest, os.Stdout, os.Stderr) })
-	case "import":
-		return host.UntilSignal(func(ctx context.Context) error { return app.Import(ctx, rest, os.Stdin, os.Stdout, os.Stderr) })
-	case "member":
-		return host.UntilSignal(func(ctx context.Context) error { return app.Members(ctx, rest, os.Stdout) })
-	case "snapshot":
-		return host.UntilSignal(func(ctx context.Context) error { return app.Snapshot(ctx, rest, os.Stdout) })
+	name, rest := command(program, args)
+	if run := commands[name]; run != nil {
+		return run(rest)
 	}
 	return serve(args)
 }
 
-// commands are the first arguments that ask for something else than to serve.
-var commands = []string{"console", "envtest-assets", "etcd", "export", "import", "keys", "kubeconfig", "member", "snapshot", "status"}
+// commands are the first arguments that ask for something else than to serve, with what they do.
+var commands = map[string]func(args []string) error{
+	"etcd":           etcd,
+	"envtest-assets": envtestAssets,
+	"kubeconfig":     func(args []string) error { return app.WriteKubeconfig(args, os.Stdout) },
+	"keys":           func(args []string) error { return app.SharedKeys(args, os.Stdout) },
+	"console":        untilSignal(app.OpenConsole),
+	"status":         untilSignal(app.Status),
+	"member":         untilSignal(app.Members),
+	"snapshot":       untilSignal(app.Snapshot),
+	"export": untilSignal(func(ctx context.Context, args []string, out io.Writer) error {
+		return app.Export(ctx, args, out, os.Stderr)
+	}),
+	"import": untilSignal(func(ctx context.Context, args []string, out io.Writer) error {
+		return app.Import(ctx, args, os.Stdin, out, os.Stderr)
+	}),
+}
 
-// command is which of the commands is asked for, with its arguments; "" is none of
-// them. A program that is installed as etcd is that.
+// untilSignal is a command whose context ends with the first signal; it writes to the standard output.
+func untilSignal(run func(ctx context.Context, args []string, out io.Writer) error) func([]string) error {
+	return func(args []string) error {
+		return host.UntilSignal(func(ctx context.Context) error { return run(ctx, args, os.Stdout) })
+	}
+}
+
+// etcd runs an etcd, which ends the process.
+func etcd(args []string) error {
+	etcdmain.Main(append([]string{"etcd"}, args...))
+	return nil
+}
+
+// envtestAssets lays out the programs that envtest looks for.
+func envtestAssets(args []string) error {
+	if len(args) != 1 {
+		return errors.New("envtest-assets takes one argument, the directory to make")
+	}
+	return assets.Write(args[0], os.Stdout)
+}
+
+// command returns which of the commands is asked for, and its arguments; "" is none of
+// them. A program that is installed as etcd is an etcd.
 func command(program string, args []string) (name string, rest []string) {
 	if filepath.Base(program) == "etcd" {
 		return "etcd", args
 	}
-	if len(args) > 0 && slices.Contains(commands, args[0]) {
+	if len(args) > 0 && commands[args[0]] != nil {
 		return args[0], args[1:]
 	}
 	return "", args

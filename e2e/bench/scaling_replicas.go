@@ -15,9 +15,9 @@ import (
 
 // replicasCurve runs three servers on a cluster of three etcd members, and has the clients ask
 // one, two or all of them.
-func replicasCurve(p harness.Programs) func(*results, *target, *curve) error {
-	return func(_ *results, alone *target, c *curve) error {
-		alone.close()
+func replicasCurve(p harness.Programs) func(*bench, *curve) error {
+	return func(alone *bench, c *curve) error {
+		alone.target.close()
 		return withTarget(func(dir string) (*target, error) { return startReplicas(p, dir) }, func(t *target) error {
 			b := newBench(t)
 			defer b.loader.close()
@@ -27,7 +27,7 @@ func replicasCurve(p harness.Programs) func(*results, *target, *curve) error {
 			for i, u := range t.replicas {
 				next := newLoader(u.url, u.tls)
 				if err := t.wait(func() error {
-					_, err := next.send(next.clients[0], request{method: "GET", path: configMaps.collection, want: http.StatusOK})
+					_, err := next.send(next.clients[0], read(configMaps.collection))
 					return err
 				}); err != nil {
 					return err
@@ -57,7 +57,7 @@ func (b *bench) replicaCosts(c *curve, n int) error {
 		// A replica may not have heard yet of what another one wrote last.
 		if err := b.target.wait(func() error {
 			for _, client := range b.loader.clients {
-				if _, err := b.loader.send(client, request{method: "GET", path: path(b.n(present) - 1), want: http.StatusOK}); err != nil {
+				if _, err := b.loader.send(client, read(path(b.n(present)-1))); err != nil {
 					return err
 				}
 			}
@@ -65,7 +65,7 @@ func (b *bench) replicaCosts(c *curve, n int) error {
 		}); err != nil {
 			return err
 		}
-		m, err := b.load(b.n(16_000), func(i int) request { return request{method: "GET", path: path(i), want: http.StatusOK} })
+		m, err := b.load(b.n(16_000), func(i int) request { return read(path(i)) })
 		if err != nil {
 			return err
 		}

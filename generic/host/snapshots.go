@@ -2,22 +2,24 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/storage/embedded"
 	"triplane/internal/durable"
 )
 
-// snapshots are those that a running server makes of its embedded store.
+// snapshots makes those of the embedded store of a running server.
 type snapshots struct {
 	server *embedded.Server
 	// dir is where they are kept; made when the first one is.
@@ -29,7 +31,7 @@ type snapshots struct {
 	handing sync.Mutex // of one at a time, since each takes room on the disk
 }
 
-// Snapshots hands out snapshots of the embedded etcd; nil where there is none.
+// Snapshots serves snapshots of the embedded etcd; nil where there is none.
 func (s *Store) Snapshots() http.Handler {
 	if s.snapshots == nil {
 		return nil
@@ -61,10 +63,9 @@ func (s *snapshots) run(ctx context.Context) {
 	}
 }
 
-// names are the snapshots there are, the oldest first.
+// names are the snapshots that there are, the oldest first.
 func (s *snapshots) names() []string {
-	names, _ := filepath.Glob(filepath.Join(s.dir, "snapshot-*.db")) // the pattern is a good one
-	slices.Sort(names)
+	names, _ := fs.Glob(os.DirFS(s.dir), "snapshot-*.db") // the pattern is valid; in lexical order
 	return names
 }
 
@@ -74,7 +75,7 @@ func (s *snapshots) latest() time.Time {
 	if len(names) == 0 {
 		return time.Time{}
 	}
-	info, err := os.Stat(names[len(names)-1])
+	info, err := os.Stat(filepath.Join(s.dir, names[len(names)-1]))
 	if err != nil {
 		return time.Time{}
 	}
@@ -83,25 +84,49 @@ func (s *snapshots) latest() time.Time {
 
 // make makes one, and removes those that are too many.
 func (s *snapshots) make() error {
-	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
-		return err
-	}
-	name := filepath.Join(s.dir, "snapshot-"+time.Now().UTC().Format("20060102T150405.000Z")+".db")
 	began := time.Now()
-	if err := s.server.Snapshot(name); err != nil {
+	path, err := s.write("snapshot-" + began.UTC().Format("20060102T150405.000Z") + ".db")
+	if err != nil {
 		return err
 	}
-	klog.InfoS("A snapshot was made", "file", name, "took", time.Since(began))
+	klog.InfoS("A snapshot was made", "file", path, "took", time.Since(began))
 	names := s.names()
 	for _, old := range names[:max(0, len(names)-s.keep)] {
-		if err := os.Remove(old); err != nil {
+		if err := os.Remove(filepath.Join(s.dir, old)); err != nil {
 			return fmt.Errorf("an old snapshot: %w", err)
 		}
 	}
 	return nil
 }
 
-// ServeHTTP answers with a snapshot. It is made on the disk first: whoever takes it may be slow,
+// write writes what is stored to a file in the directory, and returns its path.
+func (s *snapshots) write(name string) (path string, err error) {
+	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
+		return "", err
+	}
+	s.removeUnfinished()
+	path = filepath.Join(s.dir, name)
+	return path, s.server.Snapshot(path)
+}
+
+// unfinishedFor is after how long nobody is writing a file any more that has no name yet.
+const unfinishedFor = time.Hour
+
+// removeUnfinished removes what processes have left that were killed while they wrote a snapshot.
+func (s *snapshots) removeUnfinished() {
+	files, _ := fs.Glob(os.DirFS(s.dir), ".*.db.*") // as durable.Write names them; the pattern is valid
+	for _, name := range files {
+		path := filepath.Join(s.dir, name)
+		if info, err := os.Stat(path); err != nil || time.Since(info.ModTime()) < unfinishedFor {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			klog.ErrorS(err, "A part of a snapshot is left over", "file", path)
+		}
+	}
+}
+
+// ServeHTTP answers with a snapshot. It is written to the disk first: the client may be slow,
 // and must not keep the store from closing, or from using its pages again.
 func (s *snapshots) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
@@ -115,24 +140,13 @@ func (s *snapshots) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.handing.Unlock()
-	dir, err := os.MkdirTemp(filepath.Dir(s.dir), ".snapshot-")
-	if err != nil {
+	f, err := s.unnamed()
+	if errors.Is(err, unix.ENOSPC) {
 		http.Error(w, "there is no room for a snapshot", http.StatusInsufficientStorage)
 		return
 	}
-	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
-			klog.ErrorS(err, "A snapshot that was handed out is left over", "directory", dir)
-		}
-	}()
-	name := filepath.Join(dir, "snapshot.db")
-	if err := s.server.Snapshot(name); err != nil {
-		klog.ErrorS(err, "The snapshot failed")
-		http.Error(w, "the snapshot failed, see the server's log", http.StatusInternalServerError)
-		return
-	}
-	f, err := os.Open(name)
 	if err != nil {
+		klog.ErrorS(err, "The snapshot failed")
 		http.Error(w, "the snapshot failed, see the server's log", http.StatusInternalServerError)
 		return
 	}
@@ -144,4 +158,14 @@ func (s *snapshots) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, err := f.WriteTo(w); err != nil {
 		klog.V(2).InfoS("A snapshot was not taken whole", "err", err)
 	}
+}
+
+// unnamed makes a snapshot that nothing is left of when it is closed. One at a time may be made.
+func (s *snapshots) unnamed() (*os.File, error) {
+	path, err := s.write("handed-out.db")
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	return f, errors.Join(err, os.Remove(path))
 }

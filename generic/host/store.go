@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,17 +34,16 @@ type Store struct {
 	others    []*cluster
 	resources map[schema.GroupResource]*cluster // kept by others
 	providers *encryption.Providers
-	// failed is closed when the storage stopped by itself; nil where it cannot.
+	// failed is closed when the storage stopped by itself; nil where it cannot. why returns the reason then.
 	failed <-chan struct{}
-	why    func() error // after failed
+	why    func() error
 	// collectors are the embedded etcd's metrics, and those of calls to other ones.
 	collectors []prometheus.Collector
-	// peer is how etcd's own tools reach the embedded etcd; "" where they cannot.
-	peer string
-	// snapshots are those of the embedded etcd; nil without one.
+	// etcdClient is how etcd's own tools reach the embedded etcd; "" where they cannot.
+	etcdClient string
+	// snapshots and members serve those of the embedded etcd; nil without one.
 	snapshots *snapshots
-	// members are those of its cluster.
-	members *members
+	members   *members
 }
 
 // cluster is an open etcd and the hub of its resources.
@@ -79,24 +79,12 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		backend := memory.New()
 		s.cluster = &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}
 	case o.Embedded():
-		server, err := startEmbedded(ctx, o, dataDir)
-		if err != nil {
-			return nil, err
-		}
-		s.failed, s.why, s.collectors = server.Done(), server.Err, append(s.collectors, server.Collectors()...)
-		s.snapshots = &snapshots{server: server, dir: o.SnapshotDir, interval: o.SnapshotInterval, keep: o.SnapshotRetention}
-		s.members = &members{server: server, keys: filepath.Join(dataDir, "pki")}
-		if o.SnapshotDir == "" {
-			s.snapshots.dir = filepath.Join(dataDir, "snapshots")
-		}
-		s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
-		if s.peer, err = servePeer(ctx, server, o, filepath.Join(dataDir, "pki", "etcd")); err != nil {
-			return nil, fmt.Errorf("--embedded-etcd-listen: %w", err)
-		}
+		err = s.openEmbedded(ctx, o, dataDir)
 	default:
-		if s.cluster, err = dial(ctx, o, o.Servers, calls); err != nil {
-			return nil, err
-		}
+		s.cluster, err = dial(ctx, o, o.Servers, calls)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for _, override := range overrides {
 		c, err := dial(ctx, o, override.Servers, calls)
@@ -109,6 +97,24 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		}
 	}
 	return s, nil
+}
+
+// openEmbedded starts the embedded etcd below the data directory, with what is served of it.
+func (s *Store) openEmbedded(ctx context.Context, o *options.Etcd, dataDir string) error {
+	server, err := startEmbedded(ctx, o, dataDir)
+	if err != nil {
+		return err
+	}
+	s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
+	s.failed, s.why, s.collectors = server.Done(), server.Err, append(s.collectors, server.Collectors()...)
+	s.snapshots = &snapshots{
+		server: server, dir: cmp.Or(o.SnapshotDir, filepath.Join(dataDir, "snapshots")), interval: o.SnapshotInterval, keep: o.SnapshotRetention,
+	}
+	s.members = &members{server: server, keys: filepath.Join(dataDir, "pki")}
+	if s.etcdClient, err = serveEtcdClients(ctx, server, o, filepath.Join(dataDir, "pki", "etcd")); err != nil {
+		return fmt.Errorf("--embedded-etcd-listen: %w", err)
+	}
+	return nil
 }
 
 // startEmbedded starts the embedded etcd below the data directory, with what other members know it by

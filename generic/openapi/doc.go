@@ -6,6 +6,8 @@
 // API servers (Set, Remove). No document is built before a client asks for it;
 // then its compressed JSON is kept, with its hash, until its Source changes.
 //
-// A Builder makes documents of routes and of the models of the built-in kinds
-// (package models) with kube-openapi.
+// A document is written by a Draft, built-in and custom kinds alike: paths of tables of
+// operations, models as bytes from those of package models or from the schemas of CRDs, compressed as
+// they come. No tree of Go structs is made of it, but for documents of other servers
+// that are merged. A Builder makes operations of go-restful routes.
 package openapi

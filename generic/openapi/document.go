@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha512"
-	"encoding/json"
 	"fmt"
 	"io"
 )
@@ -16,27 +15,12 @@ type document struct {
 	hash       string // upper-case hex of a SHA-512, the entity tag
 }
 
-// newDocument encodes a document; its content is hashed where no hash is given.
-func newDocument(v json.Marshaler, hash string) (*document, error) {
-	data, err := v.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	var buf bytes.Buffer
-	z, err := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := z.Write(data); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
+// newDocument returns a document of what is compressed, which is hashed where no hash is given.
+func newDocument(compressed []byte, size int, hash string) *document {
 	if hash == "" {
-		hash = fmt.Sprintf("%X", sha512.Sum512(data))
+		hash = fmt.Sprintf("%X", sha512.Sum512(compressed))
 	}
-	return &document{compressed: bytes.Clone(buf.Bytes()), size: len(data), hash: hash}, nil
+	return &document{compressed: compressed, size: size, hash: hash}
 }
 
 func (d *document) json() ([]byte, error) {

@@ -2,13 +2,13 @@ package openapi
 
 import (
 	"crypto/sha512"
-	"encoding/json"
 	"fmt"
 	"hash"
 	"runtime/debug"
 	"sync"
 
 	"github.com/emicklei/go-restful/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/openapi/models"
 )
@@ -21,6 +21,7 @@ type entry struct {
 	source   Source
 	builder  *Builder
 	services []*restful.WebService
+	writers  *sync.Pool
 
 	mu   sync.Mutex
 	doc  *document
@@ -39,23 +40,25 @@ func (e *entry) build() (*document, error) {
 		return e.doc, nil
 	}
 	hash := e.knownHash()
-	doc, err := e.v3()
-	if doc == nil || err != nil {
+	d := newDraft(false, e.writers)
+	if err := e.write(d); err != nil {
 		return nil, err
 	}
-	d, err := newDocument(doc, hash)
-	if err != nil {
-		return nil, err
+	doc := d.finish(hash)
+	if doc != nil {
+		e.doc, e.hash = doc, doc.hash
 	}
-	e.doc, e.hash = d, d.hash
-	return d, nil
+	return doc, nil
 }
 
-func (e *entry) v3() (json.Marshaler, error) {
+func (e *entry) write(d *Draft) error {
 	if e.source != nil {
-		return e.source.V3()
+		return e.source.V3(d)
 	}
-	return e.builder.V3(e.services, groupVersion(e.path))
+	gv := groupVersion(e.path)
+	return e.builder.write(d, e.services, func(of schema.GroupVersion) bool {
+		return of == gv || of == schema.GroupVersion{Version: "v1"}
+	})
 }
 
 // currentHash returns the hash of the document, building the document only where

@@ -4,10 +4,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/common"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"triplane/generic/openapi/models"
 )
 
 // extensionGVK names the kinds that a model is the schema of.
@@ -17,32 +13,10 @@ func gvkExtension(gvk schema.GroupVersionKind) map[string]any {
 	return map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}
 }
 
-// definitionNamer gives models the extension that names their kinds. Those of
-// kinds that every group version has (DeleteOptions) are kept to what keep says.
-func definitionNamer(kinds map[string][]schema.GroupVersionKind, keep func(schema.GroupVersion) bool) func(string) (string, spec.Extensions) {
-	return func(name string) (string, spec.Extensions) {
-		var gvks []any
-		for _, gvk := range kinds[name] {
-			if !shared(name) || keep(gvk.GroupVersion()) {
-				gvks = append(gvks, gvkExtension(gvk))
-			}
-		}
-		if len(gvks) == 0 {
-			return models.Name(name), nil
-		}
-		return models.Name(name), spec.Extensions{extensionGVK: gvks}
-	}
-}
-
 // shared reports whether a model is of a kind that every group version has.
 func shared(name string) bool { return strings.HasPrefix(name, "io.k8s.apimachinery.") }
 
-// operation returns the id and the tag of a route: the id is the route's own, the
-// tag is the group and the version of its path.
-func operation(r common.Route) (string, []string, error) {
-	return r.OperationName(), []string{tag(r.Path())}, nil
-}
-
+// tag is the group and the version of a path.
 func tag(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -9,32 +8,16 @@ import (
 
 	"github.com/emicklei/go-restful/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Source gives the documents of one path of /openapi/v3 ("apis/example.com/v1").
 // Its methods are called when a client asks and the answer is not kept; they may
 // be called from several goroutines.
 type Source interface {
-	// V3 returns the path's document. Both may return nil for none.
-	V3() (json.Marshaler, error)
-	// V2 returns what the path adds to /openapi/v2. shared returns what stands for a
-	// parameter: a reference, where other operations take the same.
-	V2(shared func(spec.Parameter) spec.Parameter) (*Addition, error)
-}
-
-// Addition is what a source adds to /openapi/v2: a document of another server, whose models
-// may have the names of this server's; or paths and models, whose names nobody else has, and
-// without the defaults of values.
-type Addition struct {
-	Document      *spec.Swagger
-	Paths, Models []Member
-}
-
-// Member is one of a JSON object: its name, which needs no escapes, and its value in JSON.
-type Member struct {
-	Name string
-	JSON []byte
+	// V3 writes the path's document. What is left empty is none.
+	V3(d *Draft) error
+	// V2 writes what the path adds to /openapi/v2. What was written before an error stays.
+	V2(d *Draft) error
 }
 
 // Hasher is implemented by Sources that can say without building a document
@@ -60,6 +43,8 @@ type Service struct {
 	changes uint64
 
 	v2 swagger
+	// writers are compressors for use.
+	writers sync.Pool
 }
 
 // NewService returns a service without documents.
@@ -81,7 +66,7 @@ func (s *Service) AddWebServices(services func() []*restful.WebService) {
 func (s *Service) Set(path string, src Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sources[path] = &entry{path: path, source: src}
+	s.sources[path] = &entry{path: path, source: src, writers: &s.writers}
 	s.changes++
 }
 
@@ -137,7 +122,7 @@ func (s *Service) readRoutes() {
 	for _, ws := range all {
 		path := strings.Trim(ws.RootPath(), "/")
 		if s.routes[path] == nil {
-			s.routes[path] = &entry{path: path, builder: s.builder}
+			s.routes[path] = &entry{path: path, builder: s.builder, writers: &s.writers}
 		}
 		s.routes[path].services = append(s.routes[path].services, ws)
 	}

@@ -28,19 +28,23 @@ type fakeSource struct {
 	built *atomic.Int32
 }
 
-func (s fakeSource) V3() (json.Marshaler, error) {
+func (s fakeSource) V3(d *Draft) error {
 	s.built.Add(1)
-	return &spec3.OpenAPI{Version: "3.0.0", Info: &spec.Info{InfoProps: spec.InfoProps{Title: s.title}}}, s.err
+	d.About(s.title, "")
+	return s.err
 }
 
-func (s fakeSource) V2(func(spec.Parameter) spec.Parameter) (*Addition, error) {
+func (s fakeSource) V2(d *Draft) error {
+	if s.err != nil {
+		return s.err
+	}
 	text := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}, Default: "x"}}
-	return &Addition{Document: &spec.Swagger{SwaggerProps: spec.SwaggerProps{
+	return d.Merge(&spec.Swagger{SwaggerProps: spec.SwaggerProps{
 		Definitions: spec.Definitions{"com.example." + s.title: {SchemaProps: spec.SchemaProps{
 			Properties: map[string]spec.Schema{"text": text}, Items: &spec.SchemaOrArray{Schema: &text},
 		}}},
 		Paths: &spec.Paths{Paths: map[string]spec.PathItem{"/apis/" + s.title: {}}},
-	}}}, s.err
+	}})
 }
 
 // hashedSource knows its hash.
@@ -236,13 +240,13 @@ func TestSlowSourceHoldsUpNobody(t *testing.T) {
 
 type slowSource struct{ entered, leave chan struct{} }
 
-func (s slowSource) V3() (json.Marshaler, error) {
+func (s slowSource) V3(*Draft) error {
 	close(s.entered)
 	<-s.leave
-	return &spec3.OpenAPI{}, nil
+	return nil
 }
 
-func (slowSource) V2(func(spec.Parameter) spec.Parameter) (*Addition, error) { return nil, nil }
+func (slowSource) V2(*Draft) error { return nil }
 
 func TestTags(t *testing.T) {
 	for path, want := range map[string]string{

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/util"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"triplane/generic/openapi/models"
@@ -73,15 +72,9 @@ func (c *typeConverter) build(gvk schema.GroupVersionKind, name string) (managed
 	if !m.Has(name) {
 		return nil, fmt.Errorf("no OpenAPI model %s of %v", name, gvk)
 	}
-	definitions, err := m.Definitions(m.Closure(name), func(n string) spec.Ref {
-		return spec.MustCreateRef("#/definitions/" + n)
-	})
+	schemas, err := m.Schemas(refsV2, name)
 	if err != nil {
 		return nil, err
-	}
-	schemas := make(map[string]*spec.Schema, len(definitions))
-	for n, d := range definitions {
-		schemas[models.Name(n)] = &d.Schema
 	}
 	schemas[models.Name(name)].AddExtension(extensionGVK, []any{gvkExtension(gvk)})
 	return managedfields.NewTypeConverter(schemas, false)

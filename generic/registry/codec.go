@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,6 +32,8 @@ type typedCodec struct {
 	kind     schema.GroupVersionKind
 	options  CodecOptions
 	protobuf bool
+	// embedsJSON reports whether the Go type has fields that hold JSON as it was sent.
+	embedsJSON func() bool
 	// serializers are made on first use, which most versions of a server never see.
 	serializers func() *serializers
 }
@@ -63,6 +66,7 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, o Codec
 	}
 	c := &typedCodec{kind: kind, options: o}
 	_, c.protobuf = o.New().(runtime.ProtobufMarshaller)
+	c.embedsJSON = sync.OnceValue(func() bool { return embedsJSON(reflect.TypeOf(o.New())) })
 	types := ownType{Scheme: scheme, kind: kind, empty: o.New}
 	c.serializers = sync.OnceValue(func() *serializers { return newSerializers(types) })
 	return c, nil
@@ -146,6 +150,10 @@ func (c *typedCodec) decodeLong(body []byte, mt wire.MediaType, strict bool) (ru
 	if runtime.IsStrictDecodingError(err) && obj != nil {
 		s, _ := runtime.AsStrictDecodingError(err)
 		return obj, kind, s.Errors(), nil
+	}
+	if err == nil && mt == wire.Protobuf && c.embedsJSON() {
+		// Who has the object later encodes it as JSON, which has to be possible.
+		_, err = wire.AppendJSON(nil, obj)
 	}
 	return obj, kind, nil, err
 }

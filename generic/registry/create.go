@@ -135,7 +135,7 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	}
 	errs := s.validateMetadata(obj)
 	finish := finishFunc(finishNothing)
-	if k.Write.BeginCreate != nil && len(errs) == 0 {
+	if k.Write.BeginCreate != nil {
 		begun, err := k.Write.BeginCreate(ctx, obj, dryRun)
 		if err != nil {
 			return nil, err

@@ -72,14 +72,14 @@ func (s *Store[T]) deleteRecord(ctx context.Context, r *storage.Record, validate
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	a, err := r.Attributes(s.attributes)
+	fields, err := r.Fields(s.fields)
 	if err != nil {
 		return s.readError(err)
 	}
 	if s.kind.Namespaced {
-		ctx = request.WithNamespace(ctx, a.Fields.Get("metadata.namespace"))
+		ctx = request.WithNamespace(ctx, fields.Get(storage.FieldNamespace))
 	}
-	_, _, err = s.Delete(ctx, a.Fields.Get("metadata.name"), validate, opts.DeepCopy())
+	_, _, err = s.Delete(ctx, fields.Get(storage.FieldName), validate, opts.DeepCopy())
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

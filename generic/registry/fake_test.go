@@ -25,7 +25,7 @@ type memory struct {
 	// unanswered has writes of what is there happen without an answer.
 	unanswered bool
 
-	attributes func(*storage.Record) (storage.Attributes, error)
+	config     storage.CacheConfig
 	records    map[string]*storage.Record // as a cache would keep them
 }
 
@@ -38,7 +38,7 @@ func (m *memory) options() RESTOptions {
 	return RESTOptions{
 		Backend: backendView{m},
 		Cache: func(c storage.CacheConfig) storage.Cache {
-			m.attributes = c.Attributes
+			m.config = c
 			return cacheView{m}
 		},
 		Prefix:                  "/registry",
@@ -229,12 +229,17 @@ func (c cacheView) List(_ context.Context, o storage.ListOptions) (storage.List,
 			continue
 		}
 		r := c.record(*kv)
-		a, err := r.Attributes(c.attributes)
+		labels, err := r.Labels(c.config.Labels)
 		if err != nil {
 			l.Records = append(l.Records, r)
 			continue
 		}
-		if o.Labels != nil && !o.Labels.Matches(a.Labels) || o.Fields != nil && !o.Fields.Matches(a.Fields) {
+		fields, err := r.Fields(c.config.Fields)
+		if err != nil {
+			l.Records = append(l.Records, r)
+			continue
+		}
+		if o.Labels != nil && !o.Labels.Matches(labels) || o.Fields != nil && !o.Fields.Matches(fields) {
 			continue
 		}
 		if o.Limit > 0 && int64(len(l.Records)) == o.Limit {

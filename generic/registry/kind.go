@@ -98,7 +98,8 @@ type Write[T Object] struct {
 	Warnings func(ctx context.Context, obj, old T) []string
 
 	// BeginCreate and BeginUpdate reserve what the object needs outside itself
-	// (a cluster IP), after validation of metadata and before Validate. finish is
+	// (a cluster IP), or ask whether the user may write it, before Validate; their
+	// error goes before those of validation, be it of metadata. finish is
 	// called once: with true after the write succeeded, with false when it did not
 	// and the reservation is to be given back. dryRun reserves nothing durable.
 	BeginCreate func(ctx context.Context, obj T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
@@ -204,6 +205,9 @@ func AgeColumn() Column {
 type SelectableField[T Object] struct {
 	Path string // "spec.nodeName"
 	Get  func(T) string
+	// Reads are the fields that Get looks at, as names in JSON joined with dots; nil
+	// means Path. Get may see an object that has no others.
+	Reads []string
 }
 
 // UpdateSubresource declares a subresource that reads and updates the whole

@@ -38,9 +38,10 @@ type form[T Object] interface {
 	// ofBytes reports whether the answer to a write is made of the bytes that were
 	// stored, rather than of the object that they were made of.
 	ofBytes(mt wire.MediaType) bool
-	// attributes reads what selectors look at out of a value, without a decoded
-	// object. ok is false where it cannot.
-	attributes(value []byte) (a storage.Attributes, ok bool)
+	// labels and fields read what selectors look at out of a value, without a decoded
+	// object. ok is false where they cannot.
+	labels(value []byte) (set storage.Set, ok bool)
+	fields(value []byte) (set storage.Set, ok bool)
 	// asStored makes an object that has just been written what a reader of
 	// storage will see.
 	asStored(obj T)
@@ -84,9 +85,10 @@ type UnstructuredStorage interface {
 	// Transcode turns a stored value into its wire form without a decoded object
 	// in between. ok is false where it cannot.
 	Transcode(value []byte, resourceVersion string, gv schema.GroupVersion, mt wire.MediaType) (b []byte, ok bool, err error)
-	// StoredAttributes reads what selectors look at out of a stored value, without
-	// a decoded object. ok is false where it cannot.
-	StoredAttributes(value []byte) (a storage.Attributes, ok bool)
+	// StoredLabels and StoredFields read what selectors look at out of a stored value,
+	// without a decoded object. ok is false where they cannot.
+	StoredLabels(value []byte) (set storage.Set, ok bool)
+	StoredFields(value []byte) (set storage.Set, ok bool)
 	// AsStored makes an object what a reader of storage would see, had it been
 	// written.
 	AsStored(obj *unstructured.Unstructured)

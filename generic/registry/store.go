@@ -62,7 +62,8 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 	s.cache = opts.Cache(storage.CacheConfig{
 		Prefix:     s.prefix,
 		Namespaced: kind.Namespaced,
-		Attributes: s.attributes,
+		Labels:     s.labels,
+		Fields:     s.fields,
 		IndexField: kind.Select.Index,
 	})
 	return s, nil

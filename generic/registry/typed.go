@@ -83,6 +83,8 @@ type structs[T Object] struct {
 	// whole validates that a stored message lacks nothing that reading it would
 	// complete.
 	whole func() *wholeness
+	// partial reads selectable fields, of what is stored as protobuf.
+	partial *partial[T]
 }
 
 func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (form[T], error) {
@@ -104,7 +106,13 @@ func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (fo
 		return nil, err
 	}
 	f.whole = sync.OnceValue(func() *wholeness { return wholenessOf(k.New, k.Write.Default, t.OnRead) })
-	if f.storage = kept; kept.form == wire.StoredProtobuf {
+	f.storage = kept
+	if f.versions[0].codec.Supports(wire.Protobuf) {
+		if f.partial, err = newPartial(f.kind); err != nil {
+			return nil, err
+		}
+	}
+	if kept.form == wire.StoredProtobuf {
 		f.empties = emptiesOf(reflect.TypeFor[T]())
 	}
 	return f, nil
@@ -215,10 +223,10 @@ func (f *structs[T]) decodeStored(value []byte) (T, error) {
 // transcode turns stored protobuf of the hub version, if it lacks no defaults, into
 // its wire form.
 func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
-	if mt != wire.Protobuf || !f.versions[version].hub || f.Storage != nil {
+	if mt != wire.Protobuf || !f.versions[version].hub {
 		return nil, false, nil
 	}
-	if e, ok := wire.OpenEnvelope(r.Value); !ok || !e.Is(f.kind.Hub) || !f.whole().holds(e.Object) {
+	if _, ok := f.plain(r.Value); !ok {
 		return nil, false, nil
 	}
 	b, ok := wire.SetResourceVersion(r.Value, formatRevision(r.Revision))
@@ -227,12 +235,29 @@ func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType
 
 func (f *structs[T]) ofBytes(mt wire.MediaType) bool { return mt == wire.Protobuf }
 
-// attributes reads protobuf of kinds that have no selectable fields of their own.
-func (f *structs[T]) attributes(value []byte) (storage.Attributes, bool) {
-	if len(f.kind.Select.Fields) > 0 || f.Storage != nil {
-		return storage.Attributes{}, false
+// plain returns the stored message of an object of the hub version that lacks no
+// defaults: reading it is decoding it, and no more.
+func (f *structs[T]) plain(value []byte) ([]byte, bool) {
+	if f.Storage != nil {
+		return nil, false
 	}
-	return wireAttributes(value, f.kind.Namespaced)
+	e, ok := wire.OpenEnvelope(value)
+	return e.Object, ok && e.Is(f.kind.Hub) && f.whole().holds(e.Object)
+}
+
+func (f *structs[T]) labels(value []byte) (storage.Set, bool) {
+	if f.Storage != nil {
+		return nil, false
+	}
+	return wireLabels(value)
+}
+
+func (f *structs[T]) fields(value []byte) (storage.Set, bool) {
+	message, ok := f.plain(value)
+	if !ok {
+		return nil, false
+	}
+	return f.partial.fields(message)
 }
 
 // asStored empties what protobuf cannot distinguish from absent: an empty list or map,

@@ -74,9 +74,9 @@ func (f *trees) transcode(r *storage.Record, version int, mt wire.MediaType) ([]
 // defaulted by the schema.
 func (f *trees) ofBytes(wire.MediaType) bool { return true }
 
-func (f *trees) attributes(value []byte) (storage.Attributes, bool) {
-	return f.storage.StoredAttributes(value)
-}
+func (f *trees) labels(value []byte) (storage.Set, bool) { return f.storage.StoredLabels(value) }
+
+func (f *trees) fields(value []byte) (storage.Set, bool) { return f.storage.StoredFields(value) }
 
 func (f *trees) asStored(obj *unstructured.Unstructured) { f.storage.AsStored(obj) }
 

@@ -230,7 +230,7 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	keepSystemMetadata(obj, old)
 	errs := s.validateMetadataUpdate(obj, old, u.sub == nil)
 	finish := finishFunc(finishNothing)
-	if u.sub == nil && k.Write.BeginUpdate != nil && len(errs) == 0 {
+	if u.sub == nil && k.Write.BeginUpdate != nil {
 		begun, err := k.Write.BeginUpdate(ctx, obj, old, u.dryRun)
 		if err != nil {
 			return nil, err

@@ -1,8 +1,6 @@
 package registry
 
 import (
-	"maps"
-
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -62,13 +60,6 @@ func (s *Store[T]) wrote(key string, value []byte, revision int64, obj T) *writt
 	obj.SetResourceVersion(formatRevision(revision))
 	s.form.asStored(obj)
 	r := &storage.Record{Key: key, Value: value, Revision: revision}
-	// The labels are copied since whoever changes the object next may change
-	// them. There is no error that could be lost.
-	_, _ = r.Attributes(func(*storage.Record) (storage.Attributes, error) {
-		a := s.objectAttributes(obj)
-		a.Labels = maps.Clone(a.Labels)
-		return a, nil
-	})
 	s.cache.Expect(r)
 	return &written[T]{stored: stored[T]{s, r}, obj: obj}
 }

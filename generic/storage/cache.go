@@ -62,9 +62,11 @@ type CacheConfig struct {
 	Prefix string
 	// Namespaced says that a namespace follows the prefix in each key.
 	Namespaced bool
-	// Attributes decodes what selectors look at. It is called only when a
-	// selector is used, at most about once a record, and concurrently.
-	Attributes func(*Record) (Attributes, error)
+	// Labels and Fields read what selectors look at. Each is called only when a
+	// selector of its sort is used, at most about once a record, and concurrently.
+	// FieldNamespace and FieldUID are among the fields, too.
+	Labels func(*Record) (Set, error)
+	Fields func(*Record) (Set, error)
 	// IndexField, if set, is a field that many watches select one value of
 	// (spec.nodeName of pods): an event then concerns only the watches of its
 	// value.

@@ -1,19 +1,6 @@
 package storage
 
-import (
-	"sync/atomic"
-
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-)
-
-// Attributes are what selectors look at.
-type Attributes struct {
-	Labels labels.Set
-	Fields fields.Set // metadata.name, metadata.namespace and the kind's own
-	// UIDHash is the ShardHash of the UID.
-	UIDHash uint64
-}
+import "sync/atomic"
 
 // Record is one revision of one object: the bytes that etcd holds, and what has
 // been derived from them so far. It is never changed otherwise, and is shared by
@@ -26,26 +13,35 @@ type Record struct {
 	// the backend have such records.
 	Err error
 
-	attributes atomic.Pointer[Attributes]
-	forms      atomic.Pointer[form]
+	labels, fields atomic.Pointer[Set]
+	forms          atomic.Pointer[form]
 }
 
 // FormID names one wire form of a resource's objects: a version, a media type
 // and a shape. The registry's Store hands the numbers out.
 type FormID uint16
 
-// Attributes returns what selectors look at, computing it on first demand.
-func (r *Record) Attributes(compute func(*Record) (Attributes, error)) (Attributes, error) {
-	if a := r.attributes.Load(); a != nil {
-		return *a, nil
+// Labels returns the labels, reading them on first demand.
+func (r *Record) Labels(read func(*Record) (Set, error)) (*Set, error) {
+	return r.derived(&r.labels, read)
+}
+
+// Fields returns the fields that selectors may name, reading them on first demand.
+func (r *Record) Fields(read func(*Record) (Set, error)) (*Set, error) {
+	return r.derived(&r.fields, read)
+}
+
+func (r *Record) derived(kept *atomic.Pointer[Set], read func(*Record) (Set, error)) (*Set, error) {
+	if s := kept.Load(); s != nil {
+		return s, nil
 	}
 	if r.Err != nil {
-		return Attributes{}, r.Err
+		return nil, r.Err
 	}
-	a, err := compute(r)
+	s, err := read(r)
 	if err != nil {
-		return Attributes{}, err
+		return nil, err
 	}
-	r.attributes.Store(&a)
-	return a, nil
+	kept.Store(&s)
+	return &s, nil
 }

@@ -19,12 +19,20 @@ func ShardHash(value string) uint64 {
 	return h.Sum64()
 }
 
-// Holds reports whether an object belongs to the shard.
-func (s *Shard) Holds(a *Attributes) bool {
-	hash := a.UIDHash
+// Fields of metadata that every record has among those of selectors.
+const (
+	FieldName      = "metadata.name"
+	FieldNamespace = "metadata.namespace"
+	FieldUID       = "metadata.uid"
+)
+
+// Holds reports whether an object of these fields belongs to the shard.
+func (s *Shard) Holds(fields *Set) bool {
+	of := FieldUID
 	if s.ByNamespace {
-		hash = ShardHash(a.Fields["metadata.namespace"])
+		of = FieldNamespace
 	}
+	hash := ShardHash(fields.Get(of))
 	for _, r := range s.Ranges {
 		if r.First <= hash && hash <= r.Last {
 			return true

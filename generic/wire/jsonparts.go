@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // Functions that find the parts of JSON in its bytes, without decoding it. They expect
 // valid JSON, and return something without a meaning, but within bounds, for other input.
@@ -31,6 +34,35 @@ func JSONMember(b []byte, i int) (key, value []byte, end int, ok bool) {
 	start := end
 	end = SkipJSON(b, start)
 	return key, b[start:end], end, end > start
+}
+
+// JSONMembers yields the members of an object, as JSONMember reads them; none of what is no object.
+func JSONMembers(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		if len(object) == 0 || object[0] != '{' {
+			return
+		}
+		for i := NextJSON(object, 1); i < len(object); {
+			key, value, end, ok := JSONMember(object, i)
+			if !ok || !yield(key, value) {
+				return
+			}
+			i = NextJSON(object, end)
+		}
+	}
+}
+
+// JSONElements yields the elements of a list.
+func JSONElements(list []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := NextJSON(list, 1); i < len(list); {
+			end := SkipJSON(list, i)
+			if end == i || !yield(list[i:end]) {
+				return
+			}
+			i = NextJSON(list, end)
+		}
+	}
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

@@ -83,18 +83,18 @@ func OnlyField(b []byte, number uint64) (found Field, ok bool) {
 
 // MapEntry reads an entry of a map of strings: an absent key or value is empty,
 // the last of several counts.
-func MapEntry(b []byte) (key, value string, ok bool) {
+func MapEntry(b []byte) (key, value []byte, ok bool) {
 	for i := 0; i < len(b); {
 		f, ok := NextField(b, i)
 		if !ok {
-			return "", "", false
+			return nil, nil, false
 		}
 		i = f.End
 		switch f.Number {
 		case 1:
-			key = string(f.Payload)
+			key = f.Payload
 		case 2:
-			value = string(f.Payload)
+			value = f.Payload
 		}
 	}
 	return key, value, true
@@ -109,6 +109,28 @@ func AppendTag(dst []byte, number, size int) []byte {
 // AppendBytes writes a length-delimited field.
 func AppendBytes(dst []byte, number int, b []byte) []byte {
 	return append(AppendTag(dst, number, len(b)), b...)
+}
+
+// lengthRoom is how many bytes OpenMessage keeps free for the length: what a varint of
+// 32 bits takes at most.
+const lengthRoom = 5
+
+// OpenMessage begins a message whose size is not known yet, as a field of another. The
+// caller writes it behind the result, and then calls CloseMessage with the length of that.
+func OpenMessage(dst []byte, number uint64) []byte {
+	dst = binary.AppendUvarint(dst, number<<3|protoBytes)
+	return append(dst, make([]byte, lengthRoom)...)
+}
+
+// CloseMessage ends the message that begins at start. Its length is a longer varint than
+// it needs to be, which all decoders read.
+func CloseMessage(dst []byte, start int) {
+	size := len(dst) - start
+	for i := start - lengthRoom; i < start-1; i++ {
+		dst[i] = byte(size) | 0x80
+		size >>= 7
+	}
+	dst[start-1] = byte(size)
 }
 
 // BytesSize is the number of bytes that a length-delimited field of size bytes

@@ -55,10 +55,9 @@ func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy
 		PrepareForUpdate: func(_ context.Context, p, old policy) {
 			p.Spec = old.Spec
 			strategy.KeepMetadata(p, old)
-			p.DeletionTimestamp, p.ManagedFields = old.DeletionTimestamp, old.ManagedFields
 		},
 		ValidateUpdate: func(_ context.Context, p, _ policy) field.ErrorList { return validatePolicyStatus(&p.Status) },
-		ResetFields:    strategy.Reset(v1, "spec"),
+		ResetFields:    strategy.Reset(v1, "spec", "metadata"),
 	}
 	return k
 }

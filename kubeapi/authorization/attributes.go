@@ -32,15 +32,17 @@ func bareMetadata(m *metav1.ObjectMeta, namespace string) field.ErrorList {
 }
 
 func what(r *authorizationv1.ResourceAttributes, n *authorizationv1.NonResourceAttributes) field.ErrorList {
+	var errs field.ErrorList
 	switch {
 	case r != nil && n != nil:
-		return field.ErrorList{field.Invalid(field.NewPath("spec.nonResourceAttributes"), n, "cannot be specified in combination with resourceAttributes")}
+		errs = append(errs, field.Invalid(field.NewPath("spec.nonResourceAttributes"), n, "cannot be specified in combination with resourceAttributes"))
 	case r == nil && n == nil:
-		return field.ErrorList{field.Invalid(field.NewPath("spec.resourceAttributes"), r, "exactly one of nonResourceAttributes or resourceAttributes must be specified")}
-	case r != nil:
-		return selectors(r)
+		errs = append(errs, field.Invalid(field.NewPath("spec.resourceAttributes"), r, "exactly one of nonResourceAttributes or resourceAttributes must be specified"))
 	}
-	return nil
+	if r != nil {
+		errs = append(errs, selectors(r)...)
+	}
+	return errs
 }
 
 func subject(s *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {

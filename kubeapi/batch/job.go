@@ -44,10 +44,14 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 			PrepareForCreate: func(_ context.Context, j *batchv1.Job) {
 				j.Generation = 1
 				j.Status = batchv1.JobStatus{}
+				labelled := len(j.Spec.Template.Labels) > 0
 				generateSelector(j)
+				if len(j.Labels) == 0 && labelled {
+					j.Labels = maps.Clone(j.Spec.Template.Labels)
+				}
 			},
-			// The labels of the template are those of a job that has none; they are
-			// validated where they came from.
+			// The labels of the template are those of a job that has none; the
+			// generated ones alone are validated where they came from.
 			BeginCreate: func(_ context.Context, j *batchv1.Job, _ bool) (func(context.Context, bool), error) {
 				if len(j.Labels) == 0 {
 					j.Labels = maps.Clone(j.Spec.Template.Labels)
@@ -82,7 +86,7 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 		},
 		Select: registry.Select[*batchv1.Job]{
 			Fields: []registry.SelectableField[*batchv1.Job]{
-				{Path: "status.successful", Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
+				{Path: "status.successful", Reads: []string{"status.succeeded"}, Get: func(j *batchv1.Job) string { return strconv.Itoa(int(j.Status.Succeeded)) }},
 			},
 			Unknown: "field label %q not supported for Job",
 		},

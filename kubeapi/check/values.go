@@ -74,6 +74,15 @@ func PathSegment(value string, path *field.Path) field.ErrorList {
 	return Name(PathSegmentName(value, false), value, path)
 }
 
+// SubdomainName returns what is wrong with a name as a DNS subdomain, for kinds
+// that take any generateName.
+func SubdomainName(name string, prefix bool) []string {
+	if prefix {
+		return nil
+	}
+	return validation.NameIsDNSSubdomain(name, false)
+}
+
 // PathSegmentName returns what is wrong with a name as a path element; it is what
 // names are held to that need not be DNS names.
 func PathSegmentName(name string, _ bool) []string {

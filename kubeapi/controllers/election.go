@@ -27,12 +27,12 @@ const (
 func (m *Manager) elect(ctx context.Context, work func(context.Context)) {
 	client, err := coordinationv1client.NewForConfig(m.config.Loopback)
 	if err != nil {
-		m.set("no client for the lease", err)
+		m.set(err)
 		<-ctx.Done()
 		return
 	}
 	m.metrics.Leading(false)
-	m.set("waiting for the controllers of another replica", nil)
+	m.set(nil)
 	// The lease is given back only when the work has ended.
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
@@ -58,7 +58,7 @@ func (m *Manager) elect(ctx context.Context, work func(context.Context)) {
 		},
 	})
 	if err != nil {
-		m.set("no election", err)
+		m.set(err)
 		klog.ErrorS(err, "Replicas cannot elect one for the controllers")
 		<-ctx.Done()
 		return

@@ -70,17 +70,11 @@ type Manager struct {
 	resources *control.Resources
 	metrics   *control.Metrics
 
-	state atomic.Pointer[state]
-	stop  context.CancelCauseFunc
-	ctx   context.Context
-	ended chan struct{}
-	begun atomic.Bool
-}
-
-// state is what the health check reports.
-type state struct {
-	text string
-	err  error
+	failure atomic.Pointer[error] // why controllers that should work do not
+	stop    context.CancelCauseFunc
+	ctx     context.Context
+	ended   chan struct{}
+	begun   atomic.Bool
 }
 
 // New makes a manager. Its metrics are to be registered.
@@ -91,7 +85,6 @@ func New(c Config) (*Manager, error) {
 	}
 	m := &Manager{config: c, resources: resources, metrics: control.NewMetrics(c.Queues), ended: make(chan struct{})}
 	m.ctx, m.stop = context.WithCancelCause(context.Background())
-	m.set("the server is not ready", nil)
 	return m, nil
 }
 
@@ -100,12 +93,15 @@ func (m *Manager) Metrics() prometheus.Collector { return m.metrics }
 
 // Check reports why controllers that should work do not. That they wait for another
 // replica's, or for a kube-controller-manager, is no failure.
-func (m *Manager) Check() error { return m.state.Load().err }
+func (m *Manager) Check() error {
+	if err := m.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
-// Status says in words what the controllers do.
-func (m *Manager) Status() string { return m.state.Load().text }
-
-func (m *Manager) set(text string, err error) { m.state.Store(&state{text, err}) }
+// set notes why controllers that should work do not; nil where they do, or need not.
+func (m *Manager) set(err error) { m.failure.Store(&err) }
 
 var errStopped = errors.New("the server stops")
 
@@ -148,13 +144,14 @@ func (m *Manager) work(ctx context.Context) {
 	defer env.Close()
 	var names []string
 	var runs []run
+	var failures []error
 	for _, c := range table() {
 		if !selected(m.config.Selection, c.name) {
 			continue
 		}
 		r, err := c.make(env, &m.config.Options)
 		if err != nil {
-			m.set("a controller cannot be made", fmt.Errorf("%s: %w", c.name, err))
+			failures = append(failures, fmt.Errorf("%s: %w", c.name, err))
 			klog.ErrorS(err, "A controller cannot be made", "controller", c.name)
 			continue
 		}
@@ -166,7 +163,7 @@ func (m *Manager) work(ctx context.Context) {
 	}
 	m.metrics.Leading(true)
 	defer m.metrics.Leading(false)
-	m.set("the controllers work", m.Check())
+	m.set(errors.Join(failures...))
 	klog.InfoS("Controllers begin", "controllers", names)
 	var running worker.Group
 	running.Go(func() { env.Feed.Run(ctx) })

@@ -55,7 +55,7 @@ func (m *Manager) awaitFree(ctx context.Context, f *foreign) bool {
 		}
 		if f.known() && !logged {
 			logged = true
-			m.set("waiting for kube-controller-manager "+holder, nil)
+			m.set(nil)
 			klog.InfoS("A kube-controller-manager does the work of the controllers, which wait for the end of its lease", "holder", holder)
 		}
 		if !f.await(ctx, changed, wait) {

@@ -54,7 +54,7 @@ func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] 
 			Cells: volumeCells,
 		},
 		Select: registry.Select[pv]{
-			Fields:  []registry.SelectableField[pv]{{Path: "name", Get: func(v pv) string { return v.Name }}},
+			Fields:  []registry.SelectableField[pv]{{Path: "name", Reads: []string{"metadata.name"}, Get: func(v pv) string { return v.Name }}},
 			Unknown: `%q is not a known field selector: only "metadata.name", "metadata.namespace"`,
 		},
 		Status: &registry.StatusSubresource[pv]{

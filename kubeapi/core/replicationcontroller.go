@@ -34,6 +34,7 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 			ShortNames: []string{"rc"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[rc]{
+			ValidateName:             check.SubdomainName,
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultReplicationController,
 			PrepareForCreate: func(_ context.Context, r rc) {

@@ -111,12 +111,12 @@ func selectableFields() []registry.SelectableField[*corev1.Event] {
 		f("involvedObject.fieldPath", func(e event) string { return e.InvolvedObject.FieldPath }),
 		f("reason", func(e event) string { return e.Reason }),
 		f("reportingComponent", func(e event) string { return e.ReportingController }),
-		f("source", func(e event) string {
+		{Path: "source", Reads: []string{"source.component", "reportingComponent"}, Get: func(e event) string {
 			if e.Source.Component != "" {
 				return e.Source.Component
 			}
 			return e.ReportingController
-		}),
+		}},
 		f("type", func(e event) string { return e.Type }),
 	}
 }

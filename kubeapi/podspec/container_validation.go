@@ -168,11 +168,23 @@ func (v *checker) ports(ports []corev1.ContainerPort, list *field.Path) {
 		}
 		if p.HostPort != 0 {
 			v.messages(utilvalidation.IsValidPortNum(int(p.HostPort)), p.HostPort, path.Child("hostPort"))
-			if v.spec.HostNetwork && p.HostPort != p.ContainerPort {
-				v.add(field.Invalid(path.Child("hostPort"), p.HostPort, "must match `containerPort` when `hostNetwork` is true"))
-			}
 		}
 		oneOf(v, p.Protocol, path.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)
+	}
+}
+
+// hostNetworkPorts wants the containers of a pod on the host's network to say of
+// their ports what they are there.
+func (v *checker) hostNetworkPorts(list *field.Path) {
+	if !v.spec.HostNetwork {
+		return
+	}
+	for i := range v.spec.Containers {
+		for j, p := range v.spec.Containers[i].Ports {
+			if p.HostPort != 0 && p.HostPort != p.ContainerPort {
+				v.add(field.Invalid(list.Index(i).Child("ports").Index(j).Child("hostPort"), p.HostPort, "must match `containerPort` when `hostNetwork` is true"))
+			}
+		}
 	}
 }
 

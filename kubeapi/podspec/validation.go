@@ -42,6 +42,7 @@ func (v *checker) podSpec(path *field.Path) field.ErrorList {
 	v.initContainers(path.Child("initContainers"))
 	v.ephemeralContainers(path.Child("ephemeralContainers"))
 	v.podResources(path.Child("resources"))
+	v.hostNetworkPorts(path.Child("containers"))
 	v.policies(path)
 	v.add(labelErrors(s.NodeSelector, path.Child("nodeSelector"))...)
 	v.podSecurity(path)

@@ -26,7 +26,7 @@ func clusterRoleBindingKind(g *guard) registry.Kind[*rbacv1.ClusterRoleBinding] 
 		Names:          registry.Names{Plural: "clusterrolebindings", Singular: "clusterrolebinding"},
 		Write: registry.Write[*rbacv1.ClusterRoleBinding]{
 			ValidateName: check.PathSegmentName,
-			Default:      func(b *rbacv1.ClusterRoleBinding) { defaultBinding(&b.RoleRef, b.Subjects, "") },
+			Default:      func(b *rbacv1.ClusterRoleBinding) { defaultBinding(&b.RoleRef, b.Subjects) },
 			Validate:     func(_ context.Context, b *rbacv1.ClusterRoleBinding) field.ErrorList { return validate(b) },
 			ValidateUpdate: func(_ context.Context, b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
 				return append(validate(b), validateRoleRefUpdate(b.RoleRef, old.RoleRef)...)

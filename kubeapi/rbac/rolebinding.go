@@ -27,7 +27,7 @@ func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {
 		Names:          registry.Names{Plural: "rolebindings", Singular: "rolebinding"},
 		Write: registry.Write[*rbacv1.RoleBinding]{
 			ValidateName: check.PathSegmentName,
-			Default:      func(b *rbacv1.RoleBinding) { defaultBinding(&b.RoleRef, b.Subjects, b.Namespace) },
+			Default:      func(b *rbacv1.RoleBinding) { defaultBinding(&b.RoleRef, b.Subjects) },
 			Validate:     func(_ context.Context, b *rbacv1.RoleBinding) field.ErrorList { return validate(b) },
 			ValidateUpdate: func(_ context.Context, b, old *rbacv1.RoleBinding) field.ErrorList {
 				return append(validate(b), validateRoleRefUpdate(b.RoleRef, old.RoleRef)...)

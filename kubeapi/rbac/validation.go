@@ -83,7 +83,7 @@ func validateRoleRefUpdate(ref, old rbacv1.RoleRef) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), ref, "cannot change roleRef")}
 }
 
-func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject, namespace string) {
+func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject) {
 	if ref.APIGroup == "" {
 		ref.APIGroup = rbacv1.GroupName
 	}
@@ -91,9 +91,6 @@ func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject, namespace st
 		s := &subjects[i]
 		if s.APIGroup == "" && (s.Kind == rbacv1.UserKind || s.Kind == rbacv1.GroupKind) {
 			s.APIGroup = rbacv1.GroupName
-		}
-		if s.Kind == rbacv1.ServiceAccountKind && s.Namespace == "" {
-			s.Namespace = namespace
 		}
 	}
 }

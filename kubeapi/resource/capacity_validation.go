@@ -42,7 +42,7 @@ func validateRequestPolicy(p *resourcev1.CapacityRequestPolicy, total resource.Q
 	}
 	switch {
 	case len(p.ValidValues) > 0 && p.ValidRange != nil:
-		return append(errs, field.Forbidden(path, "exactly one policy can be specified, cannot specify `validValues` and `validRange` at the same time"))
+		return append(errs, field.Forbidden(path, "exactly one policy can be specified, cannot specify \"validValues\" and \"validRange\" at the same time"))
 	case len(p.ValidValues) > 0:
 		if p.Default == nil {
 			return append(errs, field.Required(path.Child("default"), "required when validValues is defined"))

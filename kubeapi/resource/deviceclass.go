@@ -23,6 +23,7 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 		NewList:        func() runtime.Object { return &resourcev1.DeviceClassList{} },
 		Names:          registry.Names{Plural: "deviceclasses", Singular: "deviceclass"},
 		Write: registry.Write[class]{
+			ValidateName: check.SubdomainName,
 			PrepareForCreate: func(_ context.Context, c class) {
 				c.Generation = 1
 			},

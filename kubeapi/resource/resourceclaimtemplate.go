@@ -27,7 +27,8 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 			Validate: func(ctx context.Context, t template) field.ErrorList {
 				path := field.NewPath("spec", "spec")
 				errs := check.TemplateMeta(&t.Spec.ObjectMeta, field.NewPath("spec", "metadata"))
-				errs = append(errs, validateAdminAccess(ctx, stores, &t.Spec.Spec, path)...)
+				// Administrators' access is refused as in the claim that comes of it.
+				errs = append(errs, validateAdminAccess(ctx, stores, &t.Spec.Spec, field.NewPath("spec"))...)
 				return append(errs, validateClaimSpec(&t.Spec.Spec, path)...)
 			},
 			ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {

@@ -2,6 +2,7 @@ package cel
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/apiextensions/schema"
+	"triplane/generic/request"
 )
 
 // ruled is a schema of an object with one field f, of which a rule holds.
@@ -108,8 +110,13 @@ func TestTransitions(t *testing.T) {
 	}
 	// What was let in before the rule may stay, but not become as bad anew.
 	plain := NewValidator(ruled(t, `"type":"integer"`, "self > 3"), nil)
-	if errs := plain.Validate(t.Context(), nil, decode(t, `1`), decode(t, `1`)); len(errs) > 0 {
+	var warnings request.Warnings
+	ctx := request.WithWarnings(t.Context(), &warnings)
+	if errs := plain.Validate(ctx, nil, decode(t, `1`), decode(t, `1`)); len(errs) > 0 {
 		t.Errorf("an unchanged value was refused: %v", errs)
+	}
+	if got, want := warnings.Texts(), []string{"f: Invalid value: 1: failed rule: self > 3"}; !slices.Equal(got, want) {
+		t.Errorf("warned of %q, want %q", got, want)
 	}
 	if errs := plain.Validate(t.Context(), nil, decode(t, `2`), decode(t, `1`)); len(errs) == 0 {
 		t.Error("a changed value was let in")

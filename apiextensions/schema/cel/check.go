@@ -133,7 +133,7 @@ func (c *checkerState) costs(path *field.Path, n *node, r *rule, often uint64) {
 	}
 	if r.message != nil {
 		if most, err := cost(e, r.message, n); err == nil {
-			c.spend(path.Child("messageExpression"), "messageExpression", most, often)
+			c.spend(path.Child("messageExpression"), "messageExpression", most, 1) // one message, however many values
 		}
 	}
 }

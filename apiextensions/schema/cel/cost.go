@@ -72,8 +72,10 @@ func longest(characters int64) int64 {
 func maxLength(s *schema.Schema) int64 {
 	p := s.Props
 	switch p.Format {
-	case "duration", "date", "date-time":
-		return 20
+	case "duration", "date-time":
+		return 32
+	case "date":
+		return 12
 	}
 	if p.Format == "byte" && p.MaxLength != nil {
 		return max(*p.MaxLength, 0)
@@ -103,7 +105,7 @@ func minBytes(s *schema.Schema) int64 {
 		case s.Props.Format == "date":
 			return 12
 		case s.Props.Format == "date-time":
-			return 22
+			return 21
 		case s.Props.Format == "duration":
 			return 3
 		}

@@ -3,7 +3,6 @@ package cel
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"triplane/apiextensions/schema"
 	"triplane/generic/metrics"
+	"triplane/generic/request"
 )
 
 // Validator validates values by the rules of a schema, which it compiles when they
@@ -159,7 +159,7 @@ func (w *walk) value(path *field.Path, j *ruleTree, v any, old predecessor) {
 		return
 	}
 	old.found = old.found && old.value != nil
-	old.unchanged = !w.whole && (old.unchanged || old.found && reflect.DeepEqual(v, old.value))
+	old.unchanged = !w.whole && (old.unchanged || old.found && j.schema.Unchanged(v, old.value))
 	if len(j.rules) > 0 {
 		w.rules(path, j, v, old)
 	}
@@ -211,10 +211,8 @@ func (w *walk) rules(path *field.Path, j *ruleTree, v any, old predecessor) {
 				continue
 			}
 			vars["oldSelf"] = j.node.value(old.value)
-		case old.unchanged:
-			continue // what was let in before may stay
 		}
-		w.rule(path, j, r, v, vars)
+		w.rule(path, j, r, v, vars, old.unchanged && !r.transition())
 		if w.left < 0 {
 			w.errs = append(w.errs, field.Invalid(path, j.node.schema.Type,
 				"validation failed due to running out of cost budget, no further validation rules will be run"))
@@ -223,7 +221,9 @@ func (w *walk) rules(path *field.Path, j *ruleTree, v any, old predecessor) {
 	}
 }
 
-func (w *walk) rule(path *field.Path, j *ruleTree, r *rule, v any, vars map[string]any) {
+// rule evaluates one rule. What does not satisfy it may stay where it was before the
+// rule; the client is warned.
+func (w *walk) rule(path *field.Path, j *ruleTree, r *rule, v any, vars map[string]any, stays bool) {
 	begun := time.Now()
 	out, details, err := r.program.ContextEval(w.ctx, vars)
 	w.metrics.Evaluated(begun)
@@ -247,7 +247,12 @@ func (w *walk) rule(path *field.Path, j *ruleTree, r *rule, v any, vars map[stri
 	default:
 		shown = v
 	}
-	w.errs = append(w.errs, r.said(r.fieldPath(path, j.node), shown, message))
+	broken := r.said(r.fieldPath(path, j.node), shown, message)
+	if stays {
+		request.AddWarning(w.ctx, broken.Error())
+		return
+	}
+	w.errs = append(w.errs, broken)
 }
 
 func (w *walk) charge(details *cel.EvalDetails) {

@@ -31,9 +31,14 @@ func testOptions(dir string) *Options {
 
 func startServer(t *testing.T, dir string) *Server {
 	t.Helper()
+	return startServerWith(t, testOptions(dir))
+}
+
+func startServerWith(t *testing.T, o *Options) *Server {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
-	s, err := Start(ctx, testOptions(dir))
+	s, err := Start(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}

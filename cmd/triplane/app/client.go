@@ -43,7 +43,7 @@ func (f *remoteFlags) add(fs *pflag.FlagSet) {
 
 // path of the kubeconfig: that of the flag, or the administrator's.
 func (f *remoteFlags) path() string {
-	return cmp.Or(f.kubeconfig, filepath.Join(f.dir, "admin.kubeconfig"))
+	return cmp.Or(f.kubeconfig, filepath.Join(f.dir, kubeconfigFile))
 }
 
 // connect makes a client; timeout bounds each request, 0 does not.

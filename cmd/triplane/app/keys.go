@@ -74,8 +74,8 @@ func orElse(values *[]string, value string) {
 }
 
 // adminKubeconfig writes DATA/admin.kubeconfig for a server on a port, and
-// returns its path. It is left alone where it says the same already. Where the
-// client authority is the user's own there is nobody to be, and no file.
+// returns its path; "" where the client authority is the user's own, of which there is no
+// administrator's certificate.
 func (o *Options) adminKubeconfig(files pki.Files, port int) (string, error) {
 	if o.Authentication.ClientCAFile != files.CACert {
 		return "", nil
@@ -84,7 +84,10 @@ func (o *Options) adminKubeconfig(files pki.Files, port int) (string, error) {
 	if o.SecureServing.CertFile != "" {
 		ca = o.SecureServing.CertFile
 	}
-	path := filepath.Join(o.DataDir, "admin.kubeconfig")
+	path := filepath.Join(o.DataDir, kubeconfigFile)
+	if o.keepKubeconfig {
+		return path, nil
+	}
 	url := "https://" + net.JoinHostPort(o.localHost(), strconv.Itoa(port))
 	return path, host.WriteKubeconfig(path, host.Kubeconfig{Name: "triplane", URL: url, CAFile: ca, CertFile: files.AdminCert, KeyFile: files.AdminKey})
 }

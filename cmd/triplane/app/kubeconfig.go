@@ -10,6 +10,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
+// kubeconfigFile is the name of the administrator's kubeconfig in the data directory.
+const kubeconfigFile = "admin.kubeconfig"
+
 const kubeconfigUsage = `Prints the administrator's kubeconfig of a data directory, for clients here or elsewhere.
 
 Usage:
@@ -29,7 +32,7 @@ func WriteKubeconfig(args []string, out io.Writer) error {
 	if fs.NArg() > 0 {
 		return fmt.Errorf("kubeconfig takes no arguments, only flags; there is %q", fs.Arg(0))
 	}
-	path := filepath.Join(*dir, "admin.kubeconfig")
+	path := filepath.Join(*dir, kubeconfigFile)
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("no server with a generated authority has run in this data directory: %w", err)

@@ -6,11 +6,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A server that is killed between the two writes leaves the IP of the Service kubernetes without the
-// Service: the next one starts.
+// A server that is killed after it has allocated the IP and the node port of the Service kubernetes, and
+// before it has written the Service, leaves both allocated: the next one starts all the same.
 func TestStartsWithTheAddressLeftOfItsService(t *testing.T) {
-	dir := t.TempDir()
-	first := startServer(t, dir)
+	const nodePort = 30443
+	options := testOptions(t.TempDir())
+	options.Kube.ServiceNodePort = nodePort
+	first := startServerWith(t, options)
 	const key = "/registry/services/specs/default/kubernetes"
 	kv, err := first.store.Backend().Get(t.Context(), key)
 	if err != nil {
@@ -22,8 +24,8 @@ func TestStartsWithTheAddressLeftOfItsService(t *testing.T) {
 	if err := first.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := client(t, startServer(t, dir)).CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
-	if err != nil || s.Spec.ClusterIP != "10.0.0.1" {
+	s, err := client(t, startServerWith(t, options)).CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+	if err != nil || s.Spec.ClusterIP != "10.0.0.1" || s.Spec.Ports[0].NodePort != nodePort {
 		t.Errorf("service %v, %v", s, err)
 	}
 }

@@ -70,7 +70,7 @@ func printMembers(members []embedded.Member, out io.Writer) error {
 		case m.Learner:
 			role = "learner, which does not vote yet"
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", cmp.Or(m.Name, "-"), m.ID, m.URL, role)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", cmp.Or(m.Name, "-"), m.ID, cmp.Or(m.URL, "-"), role)
 	}
 	if !led {
 		_, _ = fmt.Fprintln(table, "nobody leads: too few of them reach each other")

@@ -53,6 +53,8 @@ type Options struct {
 	// repairEvery is how often what the server creates for itself is looked after; 0 is
 	// the default.
 	repairEvery time.Duration
+	// keepKubeconfig leaves admin.kubeconfig as the last server has written it.
+	keepKubeconfig bool
 }
 
 // Kube is what concerns the built-in kinds and external API servers.

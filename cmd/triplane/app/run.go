@@ -204,19 +204,26 @@ func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener
 		return nil, err
 	}
 	shown.configure(c)
+	prepared, err := p.prepare(shown)
+	if err != nil && c.Audit != nil {
+		c.Audit.Close(context.Background()) // nothing was recorded
+	}
+	return prepared, err
+}
+
+// prepare stacks the servers, installs what is served beside the API, and prepares the outermost one.
+func (p *parts) prepare(shown *consoleParts) (*server.PreparedServer, error) {
 	outermost, err := p.build()
 	if err != nil {
-		if c.Audit != nil {
-			c.Audit.Close(context.Background()) // nothing was recorded
-		}
 		return nil, err
 	}
-	if handler := st.Snapshots(); handler != nil {
-		// Who may read it holds all Secrets: no role but the administrator's has it.
-		outermost.Handler.NonGoRestfulMux.UnlistedHandle(filters.SnapshotPath, handler)
+	// What follows holds all Secrets and keys: no role but the administrator's has these paths.
+	mux := outermost.Handler.NonGoRestfulMux
+	if handler := p.store.Snapshots(); handler != nil {
+		mux.UnlistedHandle(filters.SnapshotPath, handler)
 	}
-	if handler := st.Members(); handler != nil {
-		outermost.Handler.NonGoRestfulMux.UnlistedHandle(filters.MembersPath, handler) // likewise
+	if handler := p.store.Members(); handler != nil {
+		mux.UnlistedHandle(filters.MembersPath, handler)
 	}
 	shown.install(outermost)
 	var prepared *server.PreparedServer

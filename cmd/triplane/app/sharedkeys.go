@@ -15,16 +15,17 @@ const keysUsage = `Makes the keys that servers of one cluster have in common, in
 authorities of certificates, and the key of service account tokens. What is there stays.
 
 Servers that begin a cluster (--embedded-etcd-initial-cluster), or share an etcd (--etcd-servers), are given
-copies of that folder before their first start. Whoever has the keys may do everything.
+copies of that folder before their first start, by hand or with --from. Whoever has the keys may do everything.
 
 Usage:
   triplane keys [flags]
 `
 
-// SharedKeys is the command keys.
+// SharedKeys is the command keys. It prints the folder of the keys.
 func SharedKeys(args []string, out io.Writer) error {
 	fs := pflag.NewFlagSet("keys", pflag.ContinueOnError)
 	dir := fs.String("data-dir", NewOptions().DataDir, "The data directory.")
+	from := fs.String("from", "", "Copy the keys of this folder, such as a mounted Secret, instead of making any. It is an error if there are other ones.")
 	if help, err := parse(fs, keysUsage, args, out); help || err != nil {
 		return err
 	}
@@ -37,9 +38,22 @@ func SharedKeys(args []string, out io.Writer) error {
 	}
 	defer held.Release()
 	keys := filepath.Join(*dir, "pki")
-	if err := pki.EnsureShared(keys); err != nil {
+	if *from == "" {
+		err = pki.EnsureShared(keys)
+	} else {
+		err = copyKeys(*from, keys)
+	}
+	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(out, keys)
 	return err
+}
+
+func copyKeys(from, to string) error {
+	files, err := pki.ReadShared(from)
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	return pki.WriteShared(to, files)
 }

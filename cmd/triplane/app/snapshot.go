@@ -80,7 +80,7 @@ func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writ
 		if !errors.Is(err, host.ErrDataDirInUse) {
 			return err
 		}
-		kubeconfig = filepath.Join(dir, "admin.kubeconfig")
+		kubeconfig = filepath.Join(dir, kubeconfigFile)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"triplane/cmd/triplane/transfer"
 	"triplane/generic/host"
+	"triplane/kubeapi/controllers"
 )
 
 const exportUsage = `Writes the objects of a server as YAML: to a file, to a directory (DIR/, a file a resource),
@@ -88,7 +89,7 @@ func parseTransfer(fs *pflag.FlagSet, usage string, args []string, out io.Writer
 func (t *transferred) with(ctx context.Context, do func(*restclient.Config) error) error {
 	stopped := false
 	if t.kubeconfig == "" {
-		if _, err := os.Stat(filepath.Join(t.dir, "admin.kubeconfig")); err != nil {
+		if _, err := os.Stat(filepath.Join(t.dir, kubeconfigFile)); err != nil {
 			return fmt.Errorf("no server with a generated authority has run in this data directory: %w", err)
 		}
 		var err error
@@ -126,12 +127,12 @@ func holdsStoppedStore(dir string) (bool, error) {
 	return true, nil
 }
 
-// quiet are the options of a server that nobody else is to notice: it changes nothing by itself but what
-// every server creates, and others do not find it.
+// quiet are the options of a server for this command alone: it runs no controllers, and neither the
+// endpoints of the Service kubernetes nor admin.kubeconfig name it.
 func (t *transferred) quiet() *Options {
 	o := NewOptions()
 	o.DataDir, o.Etcd.EncryptionConfig = t.dir, t.encryption
 	o.SecureServing.BindAddress, o.SecureServing.BindPort = net.IPv4(127, 0, 0, 1), 0
-	o.Controllers.Selection, o.Kube.EndpointReconciler = []string{"none"}, reconcilerNone
+	o.Controllers.Selection, o.Kube.EndpointReconciler, o.keepKubeconfig = []string{controllers.None}, reconcilerNone, true
 	return o
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,7 +43,7 @@ func Export(ctx context.Context, config *restclient.Config, what Selection, targ
 	switch {
 	case target == "-":
 		err = e.all(ctx, out)
-	case target[len(target)-1] == '/' || statErr == nil && info.IsDir():
+	case strings.HasSuffix(target, "/") || statErr == nil && info.IsDir():
 		err = e.files(ctx, target)
 	default:
 		err = durable.Write(target, 0o600, func(w io.Writer) error { return e.all(ctx, w) })
@@ -98,7 +100,7 @@ func (e *exporter) files(ctx context.Context, dir string) error {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if left, err := filepath.Glob(filepath.Join(dir, "*.yaml")); err != nil || len(left) > 0 {
+	if left, err := fs.Glob(os.DirFS(dir), "*.yaml"); err != nil || len(left) > 0 {
 		return fmt.Errorf("there are YAML files in %s already: choose an empty directory", dir)
 	}
 	for _, r := range e.resources {

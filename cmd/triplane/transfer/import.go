@@ -46,8 +46,8 @@ func Import(ctx context.Context, config *restclient.Config, source string, in io
 
 var definitions = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 
-// rank is when an object has its turn: what others need comes first, and last what decides about
-// the writes of others.
+// rank orders objects by kind: what others need comes first, and last what decides about the writes of
+// others. Those of a lower rank are imported first.
 func rank(o *unstructured.Unstructured) int {
 	switch kind := o.GroupVersionKind().GroupKind(); {
 	case kind == schema.GroupKind{Kind: "Namespace"}:
@@ -70,8 +70,8 @@ type importer struct {
 	*server
 	served   map[schema.GroupVersionKind]resource
 	progress io.Writer
-	uids     map[string]string // new ones by old ones
-	coming   map[string]bool   // old ones
+	uids     map[string]string // of objects that were imported, new ones by old ones
+	coming   map[string]bool   // old ones of objects that are still to be imported
 
 	created, replaced, failed int
 }
@@ -191,11 +191,12 @@ func (i *importer) write(ctx context.Context, o *unstructured.Unstructured) (*un
 		client = i.objects.Resource(r.GroupVersionResource).Namespace(o.GetNamespace())
 	}
 	i.prepare(o)
-	made, err := client.Create(ctx, o, metav1.CreateOptions{FieldValidation: "Ignore"})
+	create := metav1.CreateOptions{FieldValidation: metav1.FieldValidationIgnore}
+	made, err := client.Create(ctx, o, create)
 	if addressTaken(o, err) {
 		unstructured.RemoveNestedField(o.Object, "spec", "clusterIP")
 		unstructured.RemoveNestedField(o.Object, "spec", "clusterIPs")
-		made, err = client.Create(ctx, o, metav1.CreateOptions{})
+		made, err = client.Create(ctx, o, create)
 	}
 	switch {
 	case err == nil:
@@ -226,7 +227,7 @@ func (i *importer) replace(ctx context.Context, client dynamic.ResourceInterface
 			return nil, err
 		}
 		o.SetResourceVersion(there.GetResourceVersion())
-		made, err := client.Update(ctx, o, metav1.UpdateOptions{FieldValidation: "Ignore"})
+		made, err := client.Update(ctx, o, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationIgnore})
 		if !apierrors.IsConflict(err) || ctx.Err() != nil {
 			return made, err
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -16,13 +17,9 @@ func readAll(source string, in io.Reader) ([]*unstructured.Unstructured, error) 
 	if source == "-" {
 		return read(in, "the input")
 	}
-	files := []string{source}
-	if info, err := os.Stat(source); err != nil {
+	files, err := filesOf(source)
+	if err != nil {
 		return nil, err
-	} else if info.IsDir() {
-		if files, err = filepath.Glob(filepath.Join(source, "*.yaml")); err != nil {
-			return nil, err
-		}
 	}
 	var all []*unstructured.Unstructured
 	for _, file := range files {
@@ -39,6 +36,23 @@ func readAll(source string, in io.Reader) ([]*unstructured.Unstructured, error) 
 	return all, nil
 }
 
+// filesOf are the YAML files of a directory, or the file itself.
+func filesOf(source string) ([]string, error) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{source}, nil
+	}
+	files, err := fs.Glob(os.DirFS(source), "*.yaml")
+	for i, name := range files {
+		files[i] = filepath.Join(source, name)
+	}
+	return files, err
+}
+
+// read reads the objects of YAML or JSON documents; name is that of the source, for errors.
 func read(r io.Reader, name string) (all []*unstructured.Unstructured, err error) {
 	d := utilyaml.NewYAMLOrJSONDecoder(r, 4096)
 	for {

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// tailEvents bounds how many events a Tail keeps, tailBytes how long the strings of
-	// one may be together.
+	// tailEvents bounds how many events a Tail keeps, tailBytes the size of each.
 	tailEvents = 500
 	tailBytes  = 16 << 10
 	// tailFollows is how long after somebody read it a Tail goes on keeping events.
@@ -52,7 +51,7 @@ func (t *Tail) Process(events ...*audit.Event) bool {
 func (t *Tail) keep(e *audit.Event) {
 	own := *e
 	own.RequestObject, own.ResponseObject = nil, nil
-	if len(own.RequestURI)+len(own.UserAgent) > tailBytes {
+	if own.Size() > tailBytes {
 		return
 	}
 	t.mu.Lock()

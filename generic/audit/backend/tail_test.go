@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"triplane/generic/audit"
@@ -40,6 +41,9 @@ func TestTail(t *testing.T) {
 	if got.Events[0].RequestObject != nil {
 		t.Error("the tail has objects")
 	}
+	large := event(0, audit.StageResponseComplete)
+	large.Annotations = map[string]string{"a": strings.Repeat("x", tailBytes)}
+	tail.Process(large)
 	if again := read(fmt.Sprint("?after=", got.Last-3)); len(again.Events) != 3 {
 		t.Errorf("after the third last there are %d events", len(again.Events))
 	}

@@ -16,6 +16,8 @@ const (
 	// formatPattern is the length of the longest pattern that a named format is
 	// validated by.
 	formatPattern = 128
+	// formatName is the length of the longest name of a format.
+	formatName = 63
 	// addressBytes is the size of the largest address.
 	addressBytes = 16
 )
@@ -39,8 +41,8 @@ func (s Sizes) EstimateCallCost(name, overload string, target *checker.AstNode, 
 	if target != nil {
 		nodes = append([]checker.AstNode{*target}, args...)
 	}
-	if isEquality(name) && len(nodes) == 2 && opaqueKind(nodes[0].Type()) && opaqueKind(nodes[1].Type()) {
-		c = constant
+	if name == "_==_" && len(nodes) == 2 && opaqueKind(nodes[0].Type()) && opaqueKind(nodes[1].Type()) {
+		c = equality(nodes[0].Type())
 	}
 	if c == nil {
 		return nil
@@ -51,8 +53,6 @@ func (s Sizes) EstimateCallCost(name, overload string, target *checker.AstNode, 
 	}
 	return c(operands)
 }
-
-func isEquality(name string) bool { return name == "_==_" || name == "_!=_" }
 
 func opaqueKind(t *types.Type) bool {
 	return t != nil && t.Kind() == types.OpaqueKind && t.TypeName() != "optional_type"

@@ -3,6 +3,7 @@ package library
 import (
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/types"
 )
 
 // costs are the formulas for the functions, by overload. What is not here costs 1
@@ -23,10 +24,10 @@ func costTable() map[string]cost {
 	}
 	add(comparesItems, "list_a_index_of_int", "list_a_last_index_of_int")
 	add(reads, "string_index_of_string", "string_index_of_string_int", "string_last_index_of_string", "string_last_index_of_string_int",
-		"string_to_url", "string_to_quantity", "is_quantity_string", "string_to_ip", "is_ip_string", "string_to_cidr", "is_cidr_string",
+		"string_to_quantity", "is_quantity_string", "string_to_ip", "is_ip_string", "string_to_cidr", "is_cidr_string",
 		"string_to_semver", "string_bool_to_semver", "is_semver_string", "is_semver_string_bool")
-	add(twice(reads), "ip_is_canonical")
-	add(rewrites, "string_lower_ascii", "string_upper_ascii", "string_trim", "string_substring_int", "string_substring_int_int",
+	add(readsTwice, "ip_is_canonical")
+	add(rewrites, "string_to_url", "string_lower_ascii", "string_upper_ascii", "string_trim", "string_substring_int", "string_substring_int_int",
 		"string_jsonpatch_escapeKey_string")
 	add(replaces, "string_replace_string_string", "string_replace_string_string_int")
 	add(splits, "string_split_string", "string_split_string_int")
@@ -59,8 +60,24 @@ func parsesSelector(o []operandSize) *checker.CallEstimate { return call(travers
 // reads goes once over a text.
 func reads(o []operandSize) *checker.CallEstimate { return call(traversal(o[0].SizeEstimate)) }
 
-func twice(c cost) cost {
-	return func(o []operandSize) *checker.CallEstimate { once := c(o); return call(once.Add(once.CostEstimate)) }
+func readsTwice(o []operandSize) *checker.CallEstimate { return call(twoTraversals(o[0].SizeEstimate)) }
+
+func twoTraversals(s checker.SizeEstimate) checker.CostEstimate {
+	return s.MultiplyByCostFactor(2 * common.StringTraversalCostFactor)
+}
+
+// equality is the formula for == of two opaque values of a type. That for != is
+// cel-go's, which knows no bound for values without a size.
+func equality(t *types.Type) cost {
+	switch t.TypeName() {
+	case urlType.TypeName():
+		return func(o []operandSize) *checker.CallEstimate { return call(traversal(o[1].SizeEstimate)) }
+	case formatType.TypeName():
+		return func([]operandSize) *checker.CallEstimate {
+			return call(traversal(checker.FixedSizeEstimate(formatName)))
+		}
+	}
+	return constant
 }
 
 // rewrites goes over a text and returns one that is as long at most.
@@ -86,7 +103,7 @@ func replaces(o []operandSize) *checker.CallEstimate {
 	if old.Min > 0 {
 		longest = checker.FixedSizeEstimate(text.Max / old.Min).Multiply(replacement.SizeEstimate).Add(checker.FixedSizeEstimate(text.Max % old.Min))
 	}
-	return resulting(traversal(text.SizeEstimate), 0, max(text.Max, longest.Max))
+	return resulting(twoTraversals(text.SizeEstimate), 0, max(text.Max, longest.Max))
 }
 
 // splits goes over the text and makes a list, of its characters at worst.
@@ -95,7 +112,7 @@ func splits(o []operandSize) *checker.CallEstimate {
 	if len(o) > 2 && o[2].limit != nil {
 		most = min(most, *o[2].limit)
 	}
-	return resulting(o[0].MultiplyByCostFactor(2*common.StringTraversalCostFactor), 0, most)
+	return resulting(twoTraversals(o[0].SizeEstimate), 0, most)
 }
 
 func joins(o []operandSize) *checker.CallEstimate {
@@ -107,13 +124,15 @@ func joins(o []operandSize) *checker.CallEstimate {
 	return resulting(traversal(total), total.Min, total.Max)
 }
 
-// pattern is the cost of matching a text, also an empty one, with a pattern.
+// pattern is the cost of matching a text with a pattern.
 func pattern(text, pattern checker.SizeEstimate) checker.CostEstimate {
-	return traversal(text.Add(checker.FixedSizeEstimate(1))).Multiply(pattern.MultiplyByCostFactor(common.RegexStringLengthCostFactor))
+	return traversal(text).Multiply(pattern.MultiplyByCostFactor(common.RegexStringLengthCostFactor))
 }
 
+// searches looks for matches, also in an empty text.
 func searches(o []operandSize) *checker.CallEstimate {
-	return resulting(pattern(o[0].SizeEstimate, o[1].SizeEstimate), 0, o[0].Max)
+	text := o[0].Add(checker.FixedSizeEstimate(1))
+	return resulting(pattern(text, o[1].SizeEstimate), 0, o[0].Max)
 }
 
 func validates(o []operandSize) *checker.CallEstimate {

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 type shade string
@@ -49,11 +48,11 @@ func TestDescribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	definitions, err := m.Definitions(m.Closure("example.Oak"), func(name string) spec.Ref { return spec.MustCreateRef("#/" + name) })
+	definitions, err := m.Schemas("#/", "example.Oak")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := definitions["example.Oak"].Schema
+	got := definitions["example.Oak"]
 	if strings.Join(got.Required, " ") != "height alive" {
 		t.Errorf("required are %v", got.Required)
 	}

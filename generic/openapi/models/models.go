@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"runtime"
@@ -14,8 +13,9 @@ import (
 	"time"
 	"weak"
 
-	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"triplane/generic/wire"
 )
 
 //go:embed models.json.gz
@@ -24,11 +24,10 @@ var compressed []byte
 // Hash identifies the models.
 var Hash = sync.OnceValue(func() string { return fmt.Sprintf("%x", sha256.Sum256(compressed)) })
 
-// entry is a model as it is stored: references are "@" and a model's name.
+// entry is a model as it is stored, its schemas in JSON: references are "@" and a model's name.
 type entry struct {
-	Schema       json.RawMessage `json:"schema"`
-	V2Schema     json.RawMessage `json:"v2Schema"`
-	Dependencies []string        `json:"dependencies"`
+	Schema, V2Schema []byte
+	Dependencies     []string
 }
 
 // Models are the decompressed models. They are safe for concurrent use and
@@ -88,7 +87,7 @@ func (s *Source) keep(m *Models) {
 	})
 }
 
-func decompress() (entries map[string]entry, err error) {
+func decompress() (map[string]entry, error) {
 	z, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return nil, err
@@ -98,7 +97,27 @@ func decompress() (entries map[string]entry, err error) {
 	if _, err := data.ReadFrom(z); err != nil {
 		return nil, err
 	}
-	return entries, json.Unmarshal(data.Bytes(), &entries)
+	entries := map[string]entry{}
+	for name, value := range wire.JSONMembers(data.Bytes()) {
+		entries[string(name)] = readEntry(value)
+	}
+	return entries, nil
+}
+
+func readEntry(stored []byte) (e entry) {
+	for name, value := range wire.JSONMembers(stored) {
+		switch string(name) {
+		case "schema":
+			e.Schema = value
+		case "v2Schema":
+			e.V2Schema = value
+		case "dependencies":
+			for name := range wire.JSONElements(value) {
+				e.Dependencies = append(e.Dependencies, string(name[1:len(name)-1]))
+			}
+		}
+	}
+	return e
 }
 
 // Has reports whether there is a model of the name.
@@ -121,50 +140,21 @@ func (m *Models) Closure(names ...string) map[string]bool {
 	return seen
 }
 
-// Definitions returns the named models as kube-openapi's builders want them,
-// with references as ref makes them.
-func (m *Models) Definitions(names map[string]bool, ref common.ReferenceCallback) (map[string]common.OpenAPIDefinition, error) {
-	out := make(map[string]common.OpenAPIDefinition, len(names))
-	for name := range names {
-		e := m.entries[name]
-		d := common.OpenAPIDefinition{Dependencies: e.Dependencies}
-		if err := decode(e.Schema, ref, &d.Schema); err != nil {
-			return nil, fmt.Errorf("openapi model %s: %w", name, err)
-		}
-		if m.noEnums {
-			dropEnums(&d.Schema)
-		}
-		if e.V2Schema != nil {
-			var v2 spec.Schema
-			if err := decode(e.V2Schema, ref, &v2); err != nil {
-				return nil, fmt.Errorf("openapi model %s: %w", name, err)
-			}
-			d.Schema.AddExtension(common.ExtensionV2Schema, v2)
-		}
-		out[name] = d
-	}
-	runtime.KeepAlive(m)
-	return out, nil
-}
-
-// All returns the names of all models.
-func (m *Models) All() map[string]bool {
-	all := make(map[string]bool, len(m.entries))
-	for name := range m.entries {
-		all[name] = true
-	}
-	return all
-}
-
 // refKey is how a reference to a model looks in the stored JSON.
 var refKey = []byte(`"$ref":"@`)
 
-// decode parses a stored schema, with the prefix that ref puts before names.
-func decode(raw json.RawMessage, ref common.ReferenceCallback, into *spec.Schema) error {
-	if bytes.Contains(raw, refKey) {
-		r := ref("@")
-		prefix := bytes.TrimSuffix([]byte(r.String()), []byte("@"))
-		raw = bytes.ReplaceAll(raw, refKey, append([]byte(`"$ref":"`), prefix...))
+// Schemas returns the named models and all that they refer to, by what documents call them.
+// References are refs and the name.
+func (m *Models) Schemas(refs string, names ...string) (map[string]*spec.Schema, error) {
+	defer runtime.KeepAlive(m)
+	closure := m.Closure(names...)
+	out := make(map[string]*spec.Schema, len(closure))
+	for name := range closure {
+		s := &spec.Schema{}
+		if err := s.UnmarshalJSON(bytes.ReplaceAll(m.entries[name].Schema, refKey, []byte(`"$ref":"`+refs))); err != nil {
+			return nil, fmt.Errorf("openapi model %s: %w", name, err)
+		}
+		out[Name(name)] = s
 	}
-	return into.UnmarshalJSON(raw)
+	return out, nil
 }

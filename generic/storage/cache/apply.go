@@ -114,11 +114,11 @@ func (c *Cache) value(r *storage.Record) string {
 	if r == nil {
 		return ""
 	}
-	attributes, err := r.Attributes(c.cfg.Attributes)
+	fields, err := r.Fields(c.cfg.Fields)
 	if err != nil {
 		return ""
 	}
-	return attributes.Fields[c.cfg.IndexField]
+	return fields.Get(c.cfg.IndexField)
 }
 
 // wake signals the watches that got events in the batch. Only the hub's goroutine

@@ -9,10 +9,10 @@ import (
 
 // filter is what a list or watch selects by; nil selects everything.
 type filter struct {
-	labels     labels.Selector
-	fields     fields.Selector
-	shard      *storage.Shard
-	attributes func(*storage.Record) (storage.Attributes, error)
+	labels labels.Selector
+	fields fields.Selector
+	shard  *storage.Shard
+	read   *storage.CacheConfig
 }
 
 func (c *Cache) filter(l labels.Selector, f fields.Selector, shard *storage.Shard) *filter {
@@ -25,7 +25,7 @@ func (c *Cache) filter(l labels.Selector, f fields.Selector, shard *storage.Shar
 	if l == nil && f == nil && shard == nil {
 		return nil
 	}
-	return &filter{labels: l, fields: f, shard: shard, attributes: c.cfg.Attributes}
+	return &filter{labels: l, fields: f, shard: shard, read: &c.cfg.CacheConfig}
 }
 
 // selects reports whether a record belongs to a list. One that cannot be decoded
@@ -46,10 +46,18 @@ func (f *filter) match(r *storage.Record) (bool, error) {
 	if f == nil {
 		return true, nil
 	}
-	a, err := r.Attributes(f.attributes)
+	if f.labels != nil {
+		has, err := r.Labels(f.read.Labels)
+		if err != nil || !f.labels.Matches(has) {
+			return false, err
+		}
+	}
+	if f.fields == nil && f.shard == nil {
+		return true, nil
+	}
+	has, err := r.Fields(f.read.Fields)
 	if err != nil {
 		return false, err
 	}
-	return (f.labels == nil || f.labels.Matches(a.Labels)) && (f.fields == nil || f.fields.Matches(a.Fields)) &&
-		(f.shard == nil || f.shard.Holds(&a)), nil
+	return (f.fields == nil || f.fields.Matches(has)) && (f.shard == nil || f.shard.Holds(has)), nil
 }

@@ -36,18 +36,19 @@ type thing struct {
 	Data   string            `json:"data,omitempty"`
 }
 
-func attributes(r *storage.Record) (storage.Attributes, error) {
+func labelsOf(r *storage.Record) (storage.Set, error) {
 	var t thing
-	if err := json.Unmarshal(r.Value, &t); err != nil {
-		return storage.Attributes{}, err
-	}
-	return storage.Attributes{
-		Labels: t.Labels,
-		Fields: fields.Set{"spec.nodeName": t.Node, "metadata.name": r.Key[strings.LastIndexByte(r.Key, '/')+1:]},
-	}, nil
+	err := json.Unmarshal(r.Value, &t)
+	return storage.SetOf(t.Labels), err
 }
 
-var podConfig = Config{CacheConfig: storage.CacheConfig{Prefix: pods, Namespaced: true, Attributes: attributes, IndexField: "spec.nodeName"}}
+func fieldsOf(r *storage.Record) (storage.Set, error) {
+	var t thing
+	err := json.Unmarshal(r.Value, &t)
+	return storage.SetOf(map[string]string{"spec.nodeName": t.Node, storage.FieldName: r.Key[strings.LastIndexByte(r.Key, '/')+1:]}), err
+}
+
+var podConfig = Config{CacheConfig: storage.CacheConfig{Prefix: pods, Namespaced: true, Labels: labelsOf, Fields: fieldsOf, IndexField: "spec.nodeName"}}
 
 func newBackend(t testing.TB) *embedded.Backend {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -21,15 +22,15 @@ import (
 // Nothing can have been acknowledged then. Whatever cannot be read is left alone.
 func discardUnbegun(dir string) error {
 	member := filepath.Join(dir, "member")
-	logs, err := filepath.Glob(filepath.Join(member, "wal", "*.wal"))
+	logs, err := fs.Glob(os.DirFS(member), "wal/*.wal")
 	if err != nil || len(logs) != 1 {
 		return err
 	}
-	snapshots, err := filepath.Glob(filepath.Join(member, "snap", "*.snap*"))
+	snapshots, err := fs.Glob(os.DirFS(member), "snap/*.snap*")
 	if err != nil || len(snapshots) > 0 {
 		return err
 	}
-	if begun, err := committed(logs[0]); begun || err != nil {
+	if begun, err := committed(filepath.Join(member, logs[0])); begun || err != nil {
 		return err
 	}
 	if begun, err := applied(Database(dir)); begun || err != nil {

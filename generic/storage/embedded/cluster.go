@@ -171,10 +171,10 @@ func (s *Server) moveTo(ctx context.Context, p *Peer) error {
 	return nil
 }
 
-// listed are the members, for people.
+// listed are the members, for messages.
 func (s *Server) listed() string {
 	var all []string
-	for _, m := range s.Members() {
+	for _, m := range s.known() {
 		all = append(all, fmt.Sprintf("%s (%s)", cmp.Or(m.Name, m.ID), m.URL))
 	}
 	return strings.Join(all, ", ")

@@ -20,7 +20,8 @@ const changeWithin = 10 * time.Second
 type Member struct {
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"` // none before it has started
-	URL  string `json:"peerURL"`
+	// URL is where the others find it; none where nothing listens for others.
+	URL string `json:"peerURL,omitempty"`
 	// Learner says that it does not vote yet: it fetches what is stored.
 	Learner bool `json:"learner,omitempty"`
 	Leader  bool `json:"leader,omitempty"`
@@ -39,8 +40,20 @@ func (e *MembersError) Error() string { return e.message }
 
 func refuse(format string, args ...any) error { return &MembersError{fmt.Sprintf(format, args...)} }
 
-// Members are those of the cluster, by name.
+// Members are those of the cluster, by name. The only one of a server that does not listen for others has
+// no URL: etcd has one for it, at which nobody listens.
 func (s *Server) Members() []Member {
+	all := s.known()
+	for i := range all {
+		if !s.clustered {
+			all[i].URL = ""
+		}
+	}
+	return all
+}
+
+// known are the members as etcd has them, by name.
+func (s *Server) known() []Member {
 	var all []Member
 	for _, m := range s.etcd.Cluster().Members() {
 		all = append(all, Member{

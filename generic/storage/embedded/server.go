@@ -56,7 +56,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{lock: lock, gate: &gate{}, failure: newFailure(), remarks: &remarks{}, clustered: cfg.Peer != nil, done: make(chan struct{})}
-	alone, err := s.open(cfg)
+	alone, err := s.open(ctx, cfg)
 	if err != nil {
 		_ = errors.Join(s.peers.close(), lock.Close()) // nothing was written
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
@@ -80,7 +80,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 // open opens the directory, and reports whether it is that of a member that is alone.
-func (s *Server) open(cfg Config) (isAlone bool, err error) {
+func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error) {
 	if err := checkDatabase(cfg.Dir); err != nil {
 		return false, err
 	}
@@ -96,7 +96,11 @@ func (s *Server) open(cfg Config) (isAlone bool, err error) {
 	}
 	s.etcd, err = newServer(sc, s.failure)
 	for began := time.Now(); err != nil && !sc.NewCluster && time.Since(began) < knownWithin; {
-		time.Sleep(knownEvery)
+		select {
+		case <-time.After(knownEvery):
+		case <-ctx.Done():
+			return isAlone, errors.Join(err, ctx.Err())
+		}
 		s.etcd, err = newServer(sc, s.failure)
 	}
 	return isAlone, err

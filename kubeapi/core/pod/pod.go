@@ -80,12 +80,12 @@ func selectableFields() []registry.SelectableField[pod] {
 			return "false"
 		}),
 		f("status.phase", func(p pod) string { return string(p.Status.Phase) }),
-		f("status.podIP", func(p pod) string {
+		{Path: "status.podIP", Reads: []string{"status.podIP", "status.podIPs"}, Get: func(p pod) string {
 			if len(p.Status.PodIPs) > 0 {
 				return p.Status.PodIPs[0].IP
 			}
 			return p.Status.PodIP
-		}),
+		}},
 		f("status.nominatedNodeName", func(p pod) string { return p.Status.NominatedNodeName }),
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
@@ -30,7 +29,7 @@ type Allocation struct {
 // NewAllocation returns what allocates from the ranges of d. IPs are objects of
 // another group, which it finds in d.Stores when a Service is written.
 func NewAllocation(d group.Deps) (*Allocation, error) {
-	stored, err := d.RESTOptions.GetRESTOptions(schema.GroupResource{Resource: "servicenodeportallocations"})
+	stored, err := d.RESTOptions.GetRESTOptions(allocator.PortAllocations)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +118,6 @@ func (a *Allocation) beginCreate(ctx context.Context, s service, dryRun bool) (f
 	if err := a.settleFamilies(s, nil); err != nil {
 		return nil, err
 	}
-	if len(validate(a.options, s)) > 0 {
-		// The caller finds the same errors; nothing is reserved for them.
-		return nil, nil
-	}
 	t := &taken{a: a, s: s}
 	if err := t.allocate(ctx, nil, dryRun); err != nil {
 		return nil, err
@@ -138,8 +133,8 @@ func (a *Allocation) beginUpdate(ctx context.Context, s, old service, dryRun boo
 	if err := a.settleFamilies(s, old); err != nil {
 		return nil, err
 	}
-	if len(validateFixed(s, old)) > 0 || len(validate(a.options, s)) > 0 {
-		return nil, nil
+	if len(validateFixed(s, old)) > 0 {
+		return nil, nil // what the caller finds, too
 	}
 	t := &taken{a: a, s: s}
 	if err := t.allocate(ctx, old, dryRun); err != nil {
@@ -168,8 +163,10 @@ func (t *taken) allocate(ctx context.Context, old service, dryRun bool) error {
 		hadIPs, hadPorts = realIPs(old), nodePorts(old)
 	}
 	err := t.allocateIPs(ctx, hadIPs, dryRun)
-	if err == nil {
-		err = t.allocatePorts(ctx, hadPorts, dryRun)
+	// A dry run of an invalid service is refused for what it is before anybody
+	// looks which ports are free.
+	if err == nil && (!dryRun || len(validate(t.a.options, t.s)) == 0) {
+		err = t.allocatePorts(ctx, old, hadPorts, dryRun)
 	}
 	if err != nil && !dryRun {
 		t.giveBack(ctx)
@@ -183,7 +180,7 @@ func (t *taken) invalid(errs ...*field.Error) error {
 
 func (t *taken) allocateIPs(ctx context.Context, had []string, dryRun bool) error {
 	s := t.s
-	if !needsClusterIP(s) || headless(s) {
+	if !needsClusterIP(s) || headless(s) || len(validateClusterIPs(s, field.NewPath("spec"))) > 0 {
 		return nil
 	}
 	path := field.NewPath("spec", "clusterIPs")
@@ -222,49 +219,85 @@ func (t *taken) keep(ip string, dryRun bool) {
 	}
 }
 
-// portSlot is a place that wants a node port.
+// portSlot is a place that wants a node port, and the others that share it.
 type portSlot struct {
-	value    *int32
-	path     *field.Path
-	protocol corev1.Protocol
+	value   *int32
+	path    *field.Path
+	sharers []*int32
+	ports   []*corev1.ServicePort
+	wanted  int32
 }
 
-func (t *taken) slots(had []int32) []portSlot {
+// slots returns what is to be allocated for a service; had are the node ports
+// that it has already.
+func (t *taken) slots(old service, had []int32) []portSlot {
 	s := t.s
 	var slots []portSlot
-	// One number serves several protocols of a service.
-	shared := map[int32][]corev1.Protocol{}
 	if mayHaveNodePorts(s) {
 		for i := range s.Spec.Ports {
 			p := &s.Spec.Ports[i]
-			if p.NodePort == 0 && !needsNodePort(s) || p.NodePort != 0 && slices.Contains(had, p.NodePort) {
+			wanted := p.NodePort
+			if wanted == 0 && old == nil {
+				wanted = nodePortOf(s, p.Port)
+			}
+			if wanted == 0 && !needsNodePort(s) || wanted != 0 && slices.Contains(had, wanted) {
 				continue
 			}
-			others := shared[p.NodePort]
-			if p.NodePort != 0 {
-				shared[p.NodePort] = append(others, p.Protocol)
-				if len(others) > 0 && !slices.Contains(others, p.Protocol) {
-					continue
-				}
+			if same := sharedSlot(slots, p, wanted, old == nil); same != nil {
+				same.ports, same.sharers = append(same.ports, p), append(same.sharers, &p.NodePort)
+				continue
 			}
-			slots = append(slots, portSlot{&p.NodePort, field.NewPath("spec", "ports").Index(i).Child("nodePort"), p.Protocol})
+			slots = append(slots, portSlot{
+				value: &p.NodePort, path: field.NewPath("spec", "ports").Index(i).Child("nodePort"),
+				ports: []*corev1.ServicePort{p}, wanted: wanted,
+			})
 		}
 	}
-	if needsHealthPort(s) && (s.Spec.HealthCheckNodePort == 0 || !slices.Contains(had, s.Spec.HealthCheckNodePort)) {
-		slots = append(slots, portSlot{&s.Spec.HealthCheckNodePort, field.NewPath("spec", "healthCheckNodePort"), ""})
+	if n := s.Spec.HealthCheckNodePort; needsHealthPort(s) && (n == 0 || !slices.Contains(had, n)) {
+		slots = append(slots, portSlot{value: &s.Spec.HealthCheckNodePort, path: field.NewPath("spec", "healthCheckNodePort"), wanted: n})
 	}
 	return slots
 }
 
-func (t *taken) allocatePorts(ctx context.Context, had []int32, dryRun bool) error {
-	slots := t.slots(had)
+// nodePortOf returns the node port that the client chose for a port, over
+// whatever protocol, or 0.
+func nodePortOf(s service, port int32) int32 {
+	for _, p := range s.Spec.Ports {
+		if p.Port == port && p.NodePort != 0 {
+			return p.NodePort
+		}
+	}
+	return 0
+}
+
+// sharedSlot returns the slot whose node port p takes, too: in a new service that
+// of the same port over another protocol, in an old one what the client chose for
+// several protocols.
+func sharedSlot(slots []portSlot, p *corev1.ServicePort, wanted int32, created bool) *portSlot {
+	for i := range slots {
+		slot := &slots[i]
+		if slot.wanted != wanted {
+			continue
+		}
+		if created && slot.ports[0].Port == p.Port {
+			return slot
+		}
+		if !created && wanted != 0 && !slices.ContainsFunc(slot.ports, func(o *corev1.ServicePort) bool { return o.Protocol == p.Protocol }) {
+			return slot
+		}
+	}
+	return nil
+}
+
+func (t *taken) allocatePorts(ctx context.Context, old service, had []int32, dryRun bool) error {
+	slots := t.slots(old, had)
 	if len(slots) == 0 {
 		return nil
 	}
 	ports := t.a.ports.Range()
 	wanted := make([]int32, len(slots))
 	for i, slot := range slots {
-		wanted[i] = *slot.value
+		wanted[i] = slot.wanted
 		if wanted[i] != 0 && !ports.Contains(int(wanted[i])) {
 			return t.invalid(field.Invalid(slot.path, wanted[i], fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %s", ports.String())))
 		}
@@ -282,6 +315,9 @@ func (t *taken) allocatePorts(ctx context.Context, had []int32, dryRun bool) err
 	}
 	for i, slot := range slots {
 		*slot.value = got[i]
+		for _, shared := range slot.sharers {
+			*shared = got[i]
+		}
 	}
 	if !dryRun {
 		t.ports = got

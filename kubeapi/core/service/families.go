@@ -27,11 +27,17 @@ func (a *Allocation) settleFamilies(s, old service) error {
 	if old == nil && spec.IPFamilyPolicy == nil && len(spec.ClusterIPs) > 1 {
 		return a.refuseSecondIP(s)
 	}
+	sent := len(spec.IPFamilies)
 	if err := a.familiesFromIPs(s); err != nil {
 		return err
 	}
 	if old != nil && spec.IPFamilyPolicy == nil && (len(spec.ClusterIPs) == 2 || len(spec.IPFamilies) == 2 && len(a.families) == 2) {
 		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicyRequireDualStack)
+	}
+	if old != nil && old.Spec.Type != corev1.ServiceTypeExternalName {
+		if err := keepPolicy(s, old, sent); err != nil {
+			return err
+		}
 	}
 	if spec.IPFamilyPolicy == nil && len(spec.IPFamilies) == 2 && !anyFamilies {
 		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicySingleStack)
@@ -55,6 +61,21 @@ func (a *Allocation) settleFamilies(s, old service) error {
 		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicySingleStack)
 	}
 	a.complete(s, a.families)
+	return nil
+}
+
+// keepPolicy leaves the policy as it was where the client says nothing of it; sent is how
+// many families it named. Only a single stack may name one of two.
+func keepPolicy(s, old service, sent int) error {
+	spec := &s.Spec
+	if spec.IPFamilyPolicy == nil {
+		spec.IPFamilyPolicy = old.Spec.IPFamilyPolicy
+	}
+	if p := ptr.Deref(spec.IPFamilyPolicy, ""); sent == 1 && len(old.Spec.IPFamilies) == 2 && p != corev1.IPFamilyPolicySingleStack {
+		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, field.ErrorList{
+			field.Invalid(field.NewPath("spec", "ipFamilyPolicy"), p, "must be 'SingleStack' to release the secondary IP family"),
+		})
+	}
 	return nil
 }
 

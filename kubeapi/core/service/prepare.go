@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"triplane/kubeapi/check"
 )
@@ -51,24 +52,21 @@ func keepAllocated(s, old service) {
 	}
 }
 
+// keepNodePorts gives ports without a node port the one that the port of their
+// name had, unless the client gave it to another.
 func keepNodePorts(s, old service) {
-	type key struct {
-		protocol corev1.Protocol
-		port     int32
-	}
-	before := map[key]int32{}
+	before := map[string]int32{}
 	for _, p := range old.Spec.Ports {
-		before[key{p.Protocol, p.Port}] = p.NodePort
+		before[p.Name] = p.NodePort
 	}
-	taken := map[int32]bool{}
+	given := sets.New[int32]()
 	for _, p := range s.Spec.Ports {
-		taken[p.NodePort] = p.NodePort != 0
+		given.Insert(p.NodePort)
 	}
 	for i := range s.Spec.Ports {
 		p := &s.Spec.Ports[i]
-		if n := before[key{p.Protocol, p.Port}]; p.NodePort == 0 && n != 0 && !taken[n] {
+		if n := before[p.Name]; p.NodePort == 0 && !given.Has(n) {
 			p.NodePort = n
-			taken[n] = true
 		}
 	}
 }

@@ -77,12 +77,20 @@ func validatePorts(s service, list *field.Path) field.ErrorList {
 		protocol corev1.Protocol
 		port     int32
 	}
-	seen := sets.New[key]()
+	seen, onNodes := sets.New[key](), sets.New[key]()
 	for i := range s.Spec.Ports {
 		p, path := &s.Spec.Ports[i], list.Index(i)
 		errs = append(errs, validatePort(p, len(s.Spec.Ports) > 1, names, path)...)
 		if !mayHaveNodePorts(s) && p.NodePort != 0 {
 			errs = append(errs, field.Forbidden(path.Child("nodePort"), fmt.Sprintf("may not be used when `type` is '%s'", s.Spec.Type)))
+		}
+	}
+	for i := range s.Spec.Ports {
+		p := &s.Spec.Ports[i]
+		if k := (key{p.Protocol, p.NodePort}); p.NodePort != 0 && onNodes.Has(k) {
+			errs = append(errs, field.Duplicate(list.Index(i).Child("nodePort"), p.NodePort))
+		} else {
+			onNodes.Insert(k)
 		}
 	}
 	for i := range s.Spec.Ports {

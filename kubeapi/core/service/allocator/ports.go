@@ -6,15 +6,23 @@ import (
 	"math/big"
 	mathbits "math/bits"
 	"math/rand/v2"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"triplane/generic/metrics"
 	"triplane/generic/registry"
 	"triplane/generic/storage"
 	"triplane/generic/wire"
+	"triplane/kubeapi/group"
 )
+
+// PortAllocations is the resource by whose name storage options configure where node ports are kept
+// (--etcd-servers-overrides). It is not served.
+var PortAllocations = schema.GroupResource{Resource: "servicenodeportallocations"}
 
 // ErrPortAllocated says that somebody has the port.
 var ErrPortAllocated = errors.New("provided port is already allocated")
@@ -87,6 +95,25 @@ func (p *Ports) Change(ctx context.Context, wanted, released []int32, dryRun boo
 		p.noted(wanted, bits, err)
 		return got, err
 	}
+}
+
+// ReleaseUnused gives a port back that no Service has, as is left behind by a server that was killed
+// before it wrote the Service. A port that some Service has is left alone.
+func (p *Ports) ReleaseUnused(ctx context.Context, stores *group.Stores, port int32) error {
+	list, err := services(ctx, stores)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(s *corev1.Service) bool { return slices.Contains(nodePorts(s), int(port)) }) {
+		return nil
+	}
+	_, err = p.Change(ctx, nil, []int32{port}, false)
+	return err
+}
+
+// services lists all Services.
+func services(ctx context.Context, stores *group.Stores) ([]*corev1.Service, error) {
+	return group.List[*corev1.Service](ctx, stores, corev1.Resource("services"), "", &metainternalversion.ListOptions{})
 }
 
 // PortError says which of the wanted ports could not be had.

@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 	utilnet "k8s.io/utils/net"
 
@@ -51,12 +50,12 @@ func NewRepair(stores *group.Stores, ips *IPs, ports *Ports, recorders Recorders
 // Pass compares once. Where a Service cannot be read, nothing is freed: it may be that
 // Service's.
 func (r *Repair) Pass(ctx context.Context) error {
-	known, err := r.services(ctx)
+	known, err := services(ctx, r.stores)
 	all := !apierrors.IsStoreReadError(err)
 	ctx = request.SkippingUnreadable(ctx)
 	if !all {
 		klog.ErrorS(err, "No cluster IPs and node ports are freed as long as there are Services that cannot be read")
-		known, err = r.services(ctx)
+		known, err = services(ctx, r.stores)
 	}
 	if err != nil {
 		return err
@@ -66,10 +65,6 @@ func (r *Repair) Pass(ctx context.Context) error {
 		r.ports.count.RepairFailed()
 	}
 	return errors.Join(failed, r.repairIPs(ctx, known, all))
-}
-
-func (r *Repair) services(ctx context.Context) ([]*corev1.Service, error) {
-	return group.List[*corev1.Service](ctx, r.stores, schema.GroupResource{Resource: "services"}, "", &metainternalversion.ListOptions{})
 }
 
 // repairPorts and repairIPs free what none of the Services has only if those are all.
@@ -236,7 +231,7 @@ func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) err
 
 // still reports whether a Service is there as it was when the pass began.
 func (p *ipPass) still(ctx context.Context, s *corev1.Service) bool {
-	now, err := group.Get[*corev1.Service](ctx, p.stores, schema.GroupResource{Resource: "services"}, s.Namespace, s.Name, group.Consistent)
+	now, err := group.Get[*corev1.Service](ctx, p.stores, corev1.Resource("services"), s.Namespace, s.Name, group.Consistent)
 	return err == nil && now.UID == s.UID && slices.Equal(now.Spec.ClusterIPs, s.Spec.ClusterIPs)
 }
 

@@ -16,12 +16,13 @@ import (
 	"triplane/generic/storage/embedded"
 )
 
-// EtcdClient is how etcd's own tools reach the embedded etcd, as arguments of etcdctl; "" where it does
-// not listen.
-func (s *Store) EtcdClient() string { return s.peer }
+// EtcdClient returns how etcd's own tools reach the embedded etcd, as arguments of etcdctl; "" where its
+// client API is not served.
+func (s *Store) EtcdClient() string { return s.etcdClient }
 
-// servePeer opens etcd's client API where the options say so, with keys that are kept in a directory.
-func servePeer(ctx context.Context, server *embedded.Server, o *options.Etcd, keys string) (string, error) {
+// serveEtcdClients serves etcd's client API where the options say so, with keys that are kept in a directory.
+// It returns how clients reach it, as arguments of etcdctl.
+func serveEtcdClients(ctx context.Context, server *embedded.Server, o *options.Etcd, keys string) (string, error) {
 	network, address, err := o.ListenAddress()
 	if network == "" || err != nil {
 		return "", err
@@ -38,7 +39,7 @@ func servePeer(ctx context.Context, server *embedded.Server, o *options.Etcd, ke
 	if err != nil {
 		return "", err
 	}
-	config, err := peerTLS(files)
+	config, err := etcdServerTLS(files)
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +56,8 @@ func announce(client string) string {
 	return client
 }
 
-func peerTLS(files pki.StoreFiles) (*tls.Config, error) {
+// etcdServerTLS is the TLS configuration of the client API: clients need a certificate.
+func etcdServerTLS(files pki.StoreFiles) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(files.ServerCert, files.ServerKey)
 	if err != nil {
 		return nil, err
@@ -74,14 +76,14 @@ func peerTLS(files pki.StoreFiles) (*tls.Config, error) {
 	}, nil
 }
 
-// listenUnix takes a path for this user alone. A socket that a killed process left is replaced.
+// listenUnix listens on a path that only this user may open. A socket that a killed process left is replaced.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil {
 		if info.Mode().Type() != os.ModeSocket {
-			return nil, fmt.Errorf("%s is there, and no socket", path)
+			return nil, fmt.Errorf("%s exists and is not a socket", path)
 		}
 		if conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path); err == nil {
-			return nil, errors.Join(fmt.Errorf("somebody listens on %s", path), conn.Close())
+			return nil, errors.Join(fmt.Errorf("another process listens on %s", path), conn.Close())
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, err

@@ -1,0 +1,48 @@
+package wire
+
+// JSONObject appends an object to Dst, a member at a time.
+type JSONObject struct {
+	Dst    []byte
+	filled bool
+}
+
+// BeginJSON begins an object behind dst.
+func BeginJSON(dst []byte) JSONObject { return JSONObject{Dst: append(dst, '{')} }
+
+// Key appends what stands before a member's value: its name as it stands between quotes. The value is
+// appended to Dst.
+func (o *JSONObject) Key(name []byte) {
+	if o.filled {
+		o.Dst = append(o.Dst, ',')
+	}
+	o.filled = true
+	o.Dst = append(append(append(o.Dst, '"'), name...), `":`...)
+}
+
+// Member appends a member whose value is JSON.
+func (o *JSONObject) Member(name string, value []byte) {
+	o.Key([]byte(name))
+	o.Dst = append(o.Dst, value...)
+}
+
+// Text appends a member whose value is a text.
+func (o *JSONObject) Text(name, value string) {
+	o.Key([]byte(name))
+	o.Dst = AppendString(o.Dst, value)
+}
+
+// Texts appends a member whose value is a list of texts.
+func (o *JSONObject) Texts(name string, values []string) {
+	o.Key([]byte(name))
+	o.Dst = append(o.Dst, '[')
+	for i, v := range values {
+		if i > 0 {
+			o.Dst = append(o.Dst, ',')
+		}
+		o.Dst = AppendString(o.Dst, v)
+	}
+	o.Dst = append(o.Dst, ']')
+}
+
+// End ends the object and returns Dst.
+func (o *JSONObject) End() []byte { return append(o.Dst, '}') }

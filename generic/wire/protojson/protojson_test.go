@@ -1,0 +1,193 @@
+package protojson
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/randfill"
+)
+
+// decodable is a Go type of Kubernetes that has a protobuf encoding.
+type decodable interface {
+	unmarshaler
+	Marshal() ([]byte, error)
+	Reset()
+}
+
+// want is what a decoder and an encoder make of a message.
+func want(message []byte, into decodable) ([]byte, error) {
+	into.Reset()
+	if err := into.Unmarshal(message); err != nil {
+		return nil, err
+	}
+	return json.Marshal(into)
+}
+
+// check compares what is written of a message with that; it reports whether something was.
+func check(t *testing.T, types *Types, message []byte, into decodable) bool {
+	t.Helper()
+	got, ok := types.Append([]byte("before"), []byte("{"), message, reflect.TypeOf(into).Elem())
+	if !ok {
+		if string(got) != "before" {
+			t.Errorf("%T: what could not be written has left %s", into, got)
+		}
+		return false
+	}
+	want, err := want(message, into)
+	if err != nil {
+		t.Fatalf("%T: cannot be decoded (%v), and became %s", into, err, got)
+	}
+	if !bytes.Equal(got, append([]byte("before"), want...)) {
+		t.Fatalf("%T:\n got %s\nwant %s", into, got, want)
+	}
+	return true
+}
+
+func filler(seed int64) *randfill.Filler {
+	return randfill.NewWithSeed(seed).NilChance(.3).NumElements(0, 3).MaxDepth(14).Funcs(
+		func(*metav1.TypeMeta, randfill.Continue) {},
+		func(m *metav1.Time, c randfill.Continue) { *m = metav1.Unix(int64(c.Intn(3))*1e8, int64(c.Intn(2))) },
+		func(m *metav1.MicroTime, c randfill.Continue) { *m = metav1.NewMicroTime(metav1.Unix(int64(c.Intn(3))*1e8, 7000).Time) },
+		func(q *resource.Quantity, c randfill.Continue) {
+			*q = resource.MustParse([]string{"0", "1", "1500m", "1024Ki", "0.5", "3e3"}[c.Intn(6)])
+		},
+		func(v *intstr.IntOrString, c randfill.Continue) {
+			*v = []intstr.IntOrString{intstr.FromInt32(0), intstr.FromInt32(-8), intstr.FromString(""), intstr.FromString("5%<")}[c.Intn(4)]
+		},
+		func(f *metav1.FieldsV1, c randfill.Continue) {
+			*f = metav1.FieldsV1{Raw: []byte([]string{`{}`, `{"f:a":{".":{},"k:{\"name\":\"x\"}":{}},"f:b":{}}`, `{ "f:a" : {} }`, `{"f:<":{}}`, `{"f:a":{"f:b":{}},"f:c":{}}`}[c.Intn(5)])}
+		},
+		func(r *runtime.RawExtension, c randfill.Continue) {
+			if r.Object = nil; c.Bool() {
+				r.Raw = []byte(`{"a": ["<"]}`)
+			}
+		},
+	)
+}
+
+// Every kind of client-go, filled at random, is written as encoding/json writes it.
+func TestAllKinds(t *testing.T) {
+	types := NewTypes()
+	for kind, goType := range scheme.Scheme.AllKnownTypes() {
+		obj, ok := reflect.New(goType).Interface().(decodable)
+		if !ok || strings.HasSuffix(kind.Kind, "Options") || kind.Version == runtime.APIVersionInternal {
+			continue
+		}
+		if m := types.of(goType); m.wrong != nil {
+			t.Errorf("%s: %v", kind, m.wrong)
+			continue
+		}
+		for seed := range int64(12) {
+			obj.Reset()
+			if seed > 0 {
+				filler(seed).Fill(obj)
+			}
+			message, err := obj.Marshal()
+			if err != nil {
+				t.Fatalf("%s: %v", kind, err)
+			}
+			if !check(t, types, message, obj) {
+				t.Errorf("%s: cannot be written", kind)
+			}
+		}
+	}
+}
+
+// What only a decoder knows is left to it.
+func TestLeftToDecoders(t *testing.T) {
+	types := NewTypes()
+	for name, message := range map[string]string{
+		"damaged":            "\x0a\x05a",
+		"message twice":      "\x0a\x00\x0a\x00",
+		"wrong wire type":    "\x08\x01",
+		"map not in order":   "\x12\x06\x0a\x01b\x12\x01x\x12\x06\x0a\x01a\x12\x01x",
+		"key twice":          "\x12\x06\x0a\x01a\x12\x01x\x12\x06\x0a\x01a\x12\x01y",
+		"map in two places":  "\x12\x03\x0a\x01a\x0a\x00\x12\x03\x0a\x01b",
+		"value before key":   "\x12\x06\x12\x01x\x0a\x01a",
+		"group":              "\x0b\x0c",
+		"number too large":   "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00",
+		"length too large":   "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+		"nothing behind tag": "\x0a",
+	} {
+		if check(t, types, []byte(message), &corev1.ConfigMap{}) {
+			t.Errorf("%s: was written", name)
+		}
+	}
+}
+
+// The head of an object keeps its comma only before members.
+func TestHead(t *testing.T) {
+	types := NewTypes()
+	for message, want := range map[string]string{"": `{"kind":"x"}`, "\x0a\x01a": `{"kind":"x","name":"a"}`} {
+		got, ok := types.Append(nil, []byte(`{"kind":"x",`), []byte(message), reflect.TypeFor[corev1.LocalObjectReference]())
+		if !ok || string(got) != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// FuzzPod holds what is written of any bytes against a decoder and an encoder.
+func FuzzPod(f *testing.F) {
+	types := NewTypes()
+	for seed := range int64(8) {
+		pod := &corev1.Pod{}
+		filler(seed).Fill(pod)
+		message, err := pod.Marshal()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(message)
+	}
+	f.Fuzz(func(t *testing.T, message []byte) {
+		check(t, types, message, &corev1.Pod{})
+	})
+}
+
+func benchPod() *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod-1", Namespace: "default", UID: "u-u-i-d", ResourceVersion: "12345",
+		Labels: map[string]string{"app": "x", "tier": "y"}, CreationTimestamp: metav1.Unix(1e9, 0),
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "bench", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", Time: &metav1.Time{Time: metav1.Unix(1e9, 0).Time},
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{".":{},"f:app":{},"f:tier":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:name":{},"f:resources":{".":{},"f:requests":{".":{},"f:cpu":{}}}}}}}`)}}}}}
+	for _, name := range []string{"c", "sidecar"} {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name, Image: "registry.example.com/team/image:1.2.3", ImagePullPolicy: "IfNotPresent",
+			TerminationMessagePath: "/dev/termination-log", TerminationMessagePolicy: "File",
+			Env:       []corev1.EnvVar{{Name: "A", Value: "b"}, {Name: "C", Value: "d"}},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("64Mi")}}})
+	}
+	pod.Spec.RestartPolicy, pod.Spec.NodeName, pod.Spec.SchedulerName = "Always", "node-1", "default-scheduler"
+	return pod
+}
+
+func BenchmarkPod(b *testing.B) {
+	message, err := benchPod().Marshal()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("written", func(b *testing.B) {
+		types, out := NewTypes(), []byte{}
+		b.ReportAllocs()
+		for b.Loop() {
+			var ok bool
+			if out, ok = types.Append(out[:0], []byte("{"), message, reflect.TypeFor[corev1.Pod]()); !ok {
+				b.Fatal("cannot be written")
+			}
+		}
+	})
+	b.Run("decoded", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := want(message, &corev1.Pod{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package protojson
+
+import "encoding/binary"
+
+// wireType is how the value of a field lies in protobuf.
+type wireType uint8
+
+const (
+	varint    wireType = 0
+	fixed64   wireType = 1
+	delimited wireType = 2
+	fixed32   wireType = 5
+)
+
+// value is the value of a field: number where its wire type is a number, data otherwise.
+type value struct {
+	number uint64
+	data   []byte
+}
+
+// next reads the field that begins at i, which ends at end; end is 0 where the bytes are
+// no message.
+func next(b []byte, i int) (number uint64, t wireType, v value, end int) {
+	tag, i := uvarint(b, i)
+	if i == 0 {
+		return 0, 0, v, 0
+	}
+	number, t = tag>>3, wireType(tag&7)
+	switch t {
+	case varint:
+		v.number, end = uvarint(b, i)
+	case delimited:
+		size, at := uvarint(b, i)
+		if at == 0 || size > uint64(len(b)-at) {
+			return 0, 0, v, 0
+		}
+		end = at + int(size)
+		v.data = b[at:end]
+	case fixed64:
+		if len(b)-i >= 8 {
+			v.number, end = binary.LittleEndian.Uint64(b[i:]), i+8
+		}
+	case fixed32:
+		if len(b)-i >= 4 {
+			v.number, end = uint64(binary.LittleEndian.Uint32(b[i:])), i+4
+		}
+	}
+	if number == 0 {
+		return 0, 0, v, 0
+	}
+	return number, t, v, end
+}
+
+// uvarint reads a varint; end is 0 where there is none.
+func uvarint(b []byte, i int) (v uint64, end int) {
+	if i < len(b) && b[i] < 0x80 {
+		return uint64(b[i]), i + 1
+	}
+	v, n := binary.Uvarint(b[min(i, len(b)):])
+	if n <= 0 {
+		return 0, 0
+	}
+	return v, i + n
+}
