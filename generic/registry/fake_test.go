@@ -25,8 +25,8 @@ type memory struct {
 	// unanswered has writes of what is there happen without an answer.
 	unanswered bool
 
-	config     storage.CacheConfig
-	records    map[string]*storage.Record // as a cache would keep them
+	config  storage.CacheConfig
+	records map[string]*storage.Record // as a cache would keep them
 }
 
 func newMemory() *memory {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sort"
+	"slices"
 
 	"github.com/emicklei/go-restful/v3"
 	jose "github.com/go-jose/go-jose/v4"
@@ -70,6 +70,7 @@ func (d *Discovery) Configuration() ([]byte, error) {
 	}{d.issuer, d.jwksURI, []string{"id_token"}, []string{"public"}, algs})
 }
 
+// keySet returns the published keys, each once, and their algorithms, sorted.
 func keySet(keys []PublicKey) (jose.JSONWebKeySet, []string, error) {
 	var set jose.JSONWebKeySet
 	var algs []string
@@ -84,13 +85,10 @@ func keySet(keys []PublicKey) (jose.JSONWebKeySet, []string, error) {
 		}
 		seen[k.ID] = true
 		set.Keys = append(set.Keys, jose.JSONWebKey{Key: k.Key, KeyID: k.ID, Algorithm: string(alg), Use: "sig"})
-		if !seen[string(alg)] {
-			seen[string(alg)] = true
-			algs = append(algs, string(alg))
-		}
+		algs = append(algs, string(alg))
 	}
-	sort.Strings(algs)
-	return set, algs, nil
+	slices.Sort(algs)
+	return set, slices.Compact(algs), nil
 }
 
 // Install adds the two documents to a container.

@@ -16,12 +16,33 @@ import (
 	"triplane/generic/storage"
 )
 
-// agreement is what a member needs the others for. Where it is alone, it is its own majority.
+// agreement is what a member needs the others for. Where it is alone, it is its own majority. It is safe
+// for concurrent use.
 type agreement struct {
 	server *etcdserver.EtcdServer
 	// lost is set while nobody has led for so long that a question or a proposal was given up: others are
 	// not kept waiting for as long again, each.
 	lost atomic.Bool
+	// epoch is that of the present leader; nil where the member is alone.
+	epoch atomic.Pointer[epoch]
+}
+
+// epoch ends a while after another member has begun to lead.
+type epoch struct {
+	ctx context.Context
+	end context.CancelFunc
+}
+
+// appliedWithin is how long after the election of a leader everything is applied that survives its
+// predecessor. What was proposed before, and is not applied by then, most likely went to the predecessor alone.
+const appliedWithin = 2 * time.Second
+
+// renew begins an epoch, and ends the last one after a while.
+func (a *agreement) renew(after time.Duration) {
+	ctx, end := context.WithCancel(context.Background())
+	if last := a.epoch.Swap(&epoch{ctx, end}); last != nil {
+		time.AfterFunc(after, last.end)
+	}
 }
 
 // agreeWithin bounds how long a question or a proposal waits for a leader and a majority: a few elections.
@@ -73,9 +94,10 @@ func (a *agreement) agree(ctx context.Context) error {
 const proposeAgainEvery = 50 * time.Millisecond
 
 // proposed makes a proposal of a change, again while there is no leader: it was dropped then and has
-// not happened. What was not answered is another matter, and not tried again.
-func proposed[T any](ctx context.Context, a *agreement, propose func() (T, error)) (T, error) {
-	answer, err := propose()
+// not happened. What was not answered is another matter, and not tried again: it may have happened, or
+// still happen.
+func proposed[T any](ctx context.Context, a *agreement, propose func(context.Context) (T, error)) (T, error) {
+	answer, err := proposedOnce(ctx, a, propose)
 	if !errors.Is(err, raft.ErrProposalDropped) {
 		return answer, translate(err)
 	}
@@ -97,9 +119,26 @@ func proposed[T any](ctx context.Context, a *agreement, propose func() (T, error
 			}
 			return answer, a.giveUp()
 		}
-		answer, err = propose()
+		answer, err = proposedOnce(ctx, a, propose)
 	}
 	return answer, translate(err)
+}
+
+// proposedOnce makes a proposal, and gives it up where the leader has changed and it is not applied: etcd
+// would wait for it for seven seconds.
+func proposedOnce[T any](ctx context.Context, a *agreement, propose func(context.Context) (T, error)) (T, error) {
+	epoch := a.epoch.Load()
+	if epoch == nil {
+		return propose(ctx)
+	}
+	bounded, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(epoch.ctx, cancel)()
+	answer, err := propose(bounded)
+	if ctx.Err() == nil && (errors.Is(err, etcderrors.ErrCanceled) || errors.Is(err, context.Canceled)) {
+		err = etcderrors.ErrTimeoutDueToLeaderFail
+	}
+	return answer, err
 }
 
 // current is the revision of what this member has.

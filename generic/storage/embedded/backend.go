@@ -139,7 +139,7 @@ func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, e
 	if err := d.space.admit(r); err != nil {
 		return nil, err
 	}
-	resp, err := proposed(ctx, d.members, func() (*pb.TxnResponse, error) { return d.server.Txn(ctx, r) })
+	resp, err := proposed(ctx, d.members, func(ctx context.Context) (*pb.TxnResponse, error) { return d.server.Txn(ctx, r) })
 	if err != nil {
 		return nil, err
 	}
@@ -148,11 +148,11 @@ func (d directKV) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, e
 }
 
 func (d directKV) Compact(ctx context.Context, r *pb.CompactionRequest) (*pb.CompactionResponse, error) {
-	return proposed(ctx, d.members, func() (*pb.CompactionResponse, error) { return d.server.Compact(ctx, r) })
+	return proposed(ctx, d.members, func(ctx context.Context) (*pb.CompactionResponse, error) { return d.server.Compact(ctx, r) })
 }
 
 func (d directKV) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest) (*pb.LeaseGrantResponse, error) {
-	return proposed(ctx, d.members, func() (*pb.LeaseGrantResponse, error) { return d.server.LeaseGrant(ctx, r) })
+	return proposed(ctx, d.members, func(ctx context.Context) (*pb.LeaseGrantResponse, error) { return d.server.LeaseGrant(ctx, r) })
 }
 
 // translate names the errors that a server returns to callers in its own

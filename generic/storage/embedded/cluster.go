@@ -180,8 +180,9 @@ func (s *Server) listed() string {
 	return strings.Join(all, ", ")
 }
 
-// sayWhoLeads logs each change of the leader, until the member stops.
-func (s *Server) sayWhoLeads() {
+// followLeader logs each change of the leader, and has what was proposed to the last one given up, until
+// the member stops.
+func (s *Server) followLeader() {
 	for {
 		changed := s.etcd.LeaderChangedNotify()
 		for _, m := range s.Members() {
@@ -191,6 +192,7 @@ func (s *Server) sayWhoLeads() {
 		}
 		select {
 		case <-changed:
+			s.members.renew(appliedWithin)
 		case <-s.done:
 			return
 		}

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/lease"
+
 	"triplane/generic/pki"
 	"triplane/generic/storage"
 )
@@ -112,6 +115,7 @@ func TestCluster(t *testing.T) {
 	if leader < 0 {
 		t.Fatal("nobody leads")
 	}
+	c.renewLease(t)
 	if err := c.members[leader].Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +132,23 @@ func TestCluster(t *testing.T) {
 	}
 	if s, err := Start(t.Context(), alone); err == nil || !strings.Contains(err.Error(), "cluster of several") {
 		t.Errorf("a member runs alone: %v, %v", s, err)
+	}
+}
+
+// renewLease keeps a lease alive through each member: followers ask the leader, which alone counts the time.
+func (c *trio) renewLease(t *testing.T) {
+	t.Helper()
+	const ttl = 60 // seconds
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	granted, err := c.members[0].etcd.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: ttl})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range c.members {
+		if left, err := m.etcd.LeaseRenew(ctx, lease.LeaseID(granted.ID)); err != nil || left != ttl {
+			t.Errorf("a lease is renewed through %s for %d s: %v", name(i), left, err)
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ var expected = map[string]bool{
 }
 
 // wanted reports whether a message is of use to whoever runs the server. Raft's own
-// warnings are about elections; sayWhoLeads reports how they end.
+// warnings are about elections; followLeader logs how they end.
 func wanted(e zapcore.Entry) bool {
 	return !expected[e.Message] && (e.LoggerName != "raft" || e.Level >= zapcore.ErrorLevel)
 }

@@ -68,7 +68,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	worker.Go(s.follow)
 	if s.clustered {
-		worker.Go(s.sayWhoLeads)
+		s.members.renew(0)
+		worker.Go(s.followLeader)
 	}
 	space := newSpace(s.etcd, s.gate, cfg)
 	if err := errors.Join(s.begin(ctx, space, alone, cfg), syncNames(cfg.Dir)); err != nil {

@@ -65,7 +65,7 @@ func New(client kubernetes.Interface, d Durations) (*Controller, error) {
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    c.enter,
 			UpdateFunc: func(_, obj any) { c.enter(obj) },
-			DeleteFunc: c.enter,
+			DeleteFunc: func(obj any) { c.queue.Add(leaseOf(obj)) }, // also of the last candidate, which ends the election
 		}); err != nil {
 			return nil, err
 		}
