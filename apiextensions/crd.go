@@ -22,8 +22,8 @@ type definitionObject = *apiextensionsv1.CustomResourceDefinition
 
 var crdGVK = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 
-// crdKind declares CustomResourceDefinition.
-func crdKind() *registry.Kind[definitionObject] {
+// crdKind declares CustomResourceDefinition, as it is kept by a storage.
+func crdKind(kept crdStorage) *registry.Kind[definitionObject] {
 	validator := &validation.Validator{Rules: cel.Check, DefaultRules: cel.ValidateDefault}
 	gv := apiextensionsv1.SchemeGroupVersion
 	return &registry.Kind[definitionObject]{
@@ -31,7 +31,7 @@ func crdKind() *registry.Kind[definitionObject] {
 		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
 		New:            func() definitionObject { return &apiextensionsv1.CustomResourceDefinition{} },
 		NewList:        func() runtime.Object { return &apiextensionsv1.CustomResourceDefinitionList{} },
-		Representation: registry.Typed[definitionObject]{AnyFinalizer: true, MetadataOnUpdate: registry.MetadataChange, Storage: crdStorage{}},
+		Representation: registry.Typed[definitionObject]{AnyFinalizer: true, MetadataOnUpdate: registry.MetadataChange, Storage: kept},
 		Names: registry.Names{
 			Plural: "customresourcedefinitions", Singular: "customresourcedefinition",
 			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},

@@ -15,6 +15,7 @@ const statusManager = "kube-apiserver"
 // statusWriter writes the status of CRDs for the server itself, by the rules of
 // the subresource "status".
 type statusWriter struct {
+	// store leaves schemas as storage holds them.
 	store *registry.Store[definitionObject]
 	// fields tracks who owns which field of the subresource.
 	fields func() (*managedfields.Manager, error)

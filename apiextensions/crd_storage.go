@@ -23,15 +23,19 @@ import (
 // Both versions write schemas alike, and a schema is nearly all of a CRD. So it is not
 // converted: its place is taken by its number, as the description of a schema, while the rest
 // is.
-type crdStorage struct{}
+type crdStorage struct {
+	// closed leaves schemas as the bytes that storage holds: in memory something stands for each, from which it is
+	// written again. It is for who changes something else. Nothing that a client sends is written so.
+	closed bool
+}
 
 // EncodeStored implements registry.StorageCodec.
-func (crdStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
+func (c crdStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 	crd, ok := obj.(definitionObject)
 	if !ok {
 		return nil, fmt.Errorf("%T is no CustomResourceDefinition", obj)
 	}
-	numbered, schemas, err := takeSchemas(crd)
+	numbered, schemas, err := c.takeSchemas(crd)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +49,13 @@ func (crdStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 		return nil, err
 	}
 	stored.SetGroupVersionKind(apiextensionsv1beta1.SchemeGroupVersion.WithKind(crdGVK.Kind))
-	b, err := wire.AppendJSON(nil, &stored)
+	b, err := withSchemas(&stored, schemas)
+	return append(b, '\n'), err
+}
+
+// withSchemas writes a CRD with its schemas in the place of their numbers.
+func withSchemas(numbered any, schemas [][]byte) ([]byte, error) {
+	b, err := wire.AppendJSON(nil, numbered)
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +75,23 @@ func (crdStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 		}
 		return schemas[i], true
 	})
-	return append(out, '\n'), broken
+	return out, broken
+}
+
+// TranscodeJSON implements registry.Transcoder: schemas are copied.
+func (crdStorage) TranscodeJSON(value []byte, resourceVersion string) ([]byte, error) {
+	crd, schemas, err := readNumbered(value)
+	if err != nil {
+		return nil, err
+	}
+	crd.SetGroupVersionKind(crdGVK)
+	crd.ResourceVersion = resourceVersion
+	return withSchemas(crd, schemas)
 }
 
 // takeSchemas returns the CRD with numbers in the place of its schemas, the same for those that
 // are the same, and the JSON of each.
-func takeSchemas(crd definitionObject) (definitionObject, [][]byte, error) {
+func (c crdStorage) takeSchemas(crd definitionObject) (definitionObject, [][]byte, error) {
 	numbered := *crd
 	numbered.Spec.Versions = slices.Clone(crd.Spec.Versions)
 	var all [][]byte
@@ -79,7 +100,7 @@ func takeSchemas(crd definitionObject) (definitionObject, [][]byte, error) {
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 			continue
 		}
-		s, err := encodeSchema(v.Schema.OpenAPIV3Schema)
+		s, err := c.encodeSchema(v.Schema.OpenAPIV3Schema)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -108,7 +129,10 @@ func numberOf(s *apiextensionsv1.JSONSchemaProps, of int) (int, error) {
 
 // encodeSchema writes a schema with its values (defaults, examples, enumerations) as the
 // conversion between versions leaves them: with keys in order.
-func encodeSchema(s *apiextensionsv1.JSONSchemaProps) ([]byte, error) {
+func (c crdStorage) encodeSchema(s *apiextensionsv1.JSONSchemaProps) ([]byte, error) {
+	if c.closed {
+		return s.Example.Raw, nil
+	}
 	if !hasValue(s, outOfOrder) {
 		return wire.AppendJSON(nil, s)
 	}
@@ -168,7 +192,20 @@ func hasValue(s *apiextensionsv1.JSONSchemaProps, is func(*apiextensionsv1.JSON)
 }
 
 // DecodeStored implements registry.StorageCodec.
-func (crdStorage) DecodeStored(value []byte) (runtime.Object, error) { return decodeCRD(value) }
+func (c crdStorage) DecodeStored(value []byte) (runtime.Object, error) {
+	if !c.closed {
+		return decodeCRD(value)
+	}
+	crd, stored, err := readNumbered(value)
+	if err != nil {
+		return nil, err
+	}
+	return crd, eachSchema(crd, len(stored), func(v *apiextensionsv1.CustomResourceDefinitionVersion, n int) {
+		v.Schema = &apiextensionsv1.CustomResourceValidation{
+			OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Example: &apiextensionsv1.JSON{Raw: stored[n]}},
+		}
+	})
+}
 
 // decodeCRD reads a CRD as storage holds it.
 func decodeCRD(value []byte) (definitionObject, error) {

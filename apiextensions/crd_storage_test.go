@@ -80,7 +80,7 @@ func TestStoredAsConverted(t *testing.T) {
 		version("v1", `{}`, true),
 		version("v1", `null`, true),
 	} {
-		body := `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.x.io"},"spec":{"group":"x.io","versions":[` + versions + `]}}`
+		body := `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.x.io"},"spec":{"group":"x.io","scope":"Namespaced","versions":[` + versions + `]}}`
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		if err := json.Unmarshal([]byte(body), crd); err != nil {
 			t.Fatal(err)
@@ -104,6 +104,18 @@ func TestStoredAsConverted(t *testing.T) {
 		}
 		if !equality.Semantic.DeepEqual(read, whole) {
 			t.Errorf("%s\n got %+v\nwant %+v", versions, read, whole)
+		}
+		answered, err := crdStorage{}.TranscodeJSON(got, "7")
+		read.ResourceVersion = "7"
+		if want, wrong := json.Marshal(read); err != nil || wrong != nil || string(answered) != string(want) {
+			t.Errorf("%s, %v\n  answered %s\nwant %s", versions, err, answered, want)
+		}
+		closed, err := crdStorage{closed: true}.DecodeStored(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := (crdStorage{closed: true}).EncodeStored(closed); err != nil || !bytes.Equal(again, got) {
+			t.Errorf("%s, %v\n got %s\nwant %s", versions, err, again, got)
 		}
 	}
 }
@@ -201,6 +213,7 @@ func BenchmarkDefinition(b *testing.B) {
 	for name, f := range map[string]func() error{
 		"encode":  func() error { _, err := crdStorage{}.EncodeStored(crd); return err },
 		"decode":  func() error { _, err := decodeCRD(stored); return err },
+		"answer":  func() error { _, err := crdStorage{}.TranscodeJSON(stored, "7"); return err },
 		"outline": func() error { _, err := decodeOutline(stored); return err },
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -161,9 +161,42 @@ func (d *definition) prepareForUpdate(ctx context.Context, obj, old object) {
 		}
 	}
 	obj.SetGeneration(old.GetGeneration())
-	if !sameContent(obj.Object, old.Object) {
+	if !d.requested(ctx).same(obj, old) {
 		obj.SetGeneration(old.GetGeneration() + 1)
 	}
+}
+
+// same reports whether two objects of the hub have the same content for clients of the
+// version: what that has no place for does not count.
+func (v *crVersion) same(a, b object) bool {
+	if sameContent(a.Object, b.Object) {
+		return true
+	}
+	if v == v.definition.storage {
+		return false
+	}
+	shown, err := v.show(a, b)
+	return err == nil && sameContent(shown[0].Object, shown[1].Object)
+}
+
+// show returns copies of objects of the hub as clients of the version see them.
+func (v *crVersion) show(objs ...object) ([]object, error) {
+	codec, err := v.codec()
+	if err != nil {
+		return nil, err
+	}
+	copies := make([]object, len(objs))
+	for i, o := range objs {
+		copies[i] = o.DeepCopy()
+	}
+	shown, err := codec.convertAll(copies, v)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range shown {
+		fit(o.Object, codec.schema)
+	}
+	return shown, nil
 }
 
 // sameContent compares all but the metadata.
@@ -265,12 +298,15 @@ func (d *definition) inRequested(ctx context.Context, obj, old object,
 		if old == nil {
 			return nil
 		}
-		m, err := v.content(old)
+		if v == d.storage {
+			return old.Object
+		}
+		shown, err := v.show(old)
 		if err != nil {
 			failed = err
 			return nil
 		}
-		return m
+		return shown[0].Object
 	})
 	errs, more := bySchema(c, content, before)
 	if more {

@@ -118,12 +118,17 @@ func (s *Server) waitKnown(ctx server.HookContext) error {
 func (s *Server) CRDsKnown() <-chan struct{} { return s.known }
 
 func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Scheme, m *models.Source) error {
-	kind := crdKind()
+	kind := crdKind(crdStorage{})
 	opts, err := config.RESTOptionsGetter.GetRESTOptions(schema.GroupResource{Group: kind.Hub.Group, Resource: kind.Names.Plural})
 	if err != nil {
 		return err
 	}
 	if s.definitions, err = registry.NewStore(kind, scheme, opts); err != nil {
+		return err
+	}
+	// It has the same cache.
+	closed, err := registry.NewStore(crdKind(crdStorage{closed: true}), scheme, opts)
+	if err != nil {
 		return err
 	}
 	s.prefix = opts.Prefix + "/" + kind.Prefix + "/"
@@ -136,7 +141,7 @@ func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Schem
 	if err != nil {
 		return err
 	}
-	s.status = &statusWriter{store: s.definitions, fields: status.Scope().FieldManager}
+	s.status = &statusWriter{store: closed, fields: status.Scope().FieldManager}
 	return s.GenericAPIServer.InstallAPIGroups(&server.APIGroupInfo{
 		PrioritizedVersions:          []schema.GroupVersion{gv},
 		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{gv.Version: all},

@@ -9,6 +9,7 @@ import (
 	"triplane/generic/storage/cache"
 	"triplane/generic/storage/encryption"
 	"triplane/generic/storage/observed"
+	"triplane/generic/wire/protojson"
 )
 
 // Store is an open etcd and the hub that feeds the caches of its resources.
@@ -33,6 +34,7 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 	return restOptions{stores: stores, common: registry.RESTOptions{
 		Prefix:                  o.AbsolutePrefix(),
 		Budget:                  storage.NewBudget(0),
+		JSON:                    protojson.NewTypes(),
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
 		EventTTL:                o.EventTTL,
 		Form:                    storedForms[o.MediaType],

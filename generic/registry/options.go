@@ -7,6 +7,7 @@ import (
 
 	"triplane/generic/storage"
 	"triplane/generic/wire"
+	"triplane/generic/wire/protojson"
 )
 
 // RESTOptions is what a Store needs of the server's storage.
@@ -22,6 +23,9 @@ type RESTOptions struct {
 	Prefix string
 	// Budget bounds encoded forms.
 	Budget *storage.Budget
+	// JSON has the tables by which what lies in protobuf is written as JSON, which all
+	// kinds share; nil lets each have its own.
+	JSON *protojson.Types
 	// DeleteCollectionWorkers is how many objects a deletecollection deletes at
 	// once.
 	DeleteCollectionWorkers int

@@ -35,9 +35,10 @@ type form[T Object] interface {
 	// transcode makes the wire form of a record without a decoded object in
 	// between. ok is false where it cannot.
 	transcode(r *storage.Record, version int, mt wire.MediaType) (b []byte, ok bool, err error)
-	// ofBytes reports whether the answer to a write is made of the bytes that were
-	// stored, rather than of the object that they were made of.
-	ofBytes(mt wire.MediaType) bool
+	// ofBytes reports whether the answer to a write that cannot be transcoded is made of
+	// the bytes that were stored all the same, rather than of the object that they were
+	// made of.
+	ofBytes() bool
 	// labels and fields read what selectors look at out of a value, without a decoded
 	// object. ok is false where they cannot.
 	labels(value []byte) (set storage.Set, ok bool)
@@ -64,6 +65,9 @@ type versionCodec struct {
 	codec rest.Codec
 	// hub is true where objects of the version are what storage holds.
 	hub bool
+	// alike is true where they are of the hub's Go type, and differ in their apiVersion
+	// at most.
+	alike bool
 	// typeMeta is how JSON of typed objects begins, with what items of lists
 	// leave out.
 	typeMeta []byte
@@ -77,6 +81,12 @@ type StorageCodec interface {
 	// DecodeStored parses a value into a new object of the hub version, without
 	// a resourceVersion.
 	DecodeStored(value []byte) (runtime.Object, error)
+}
+
+// Transcoder is implemented by a StorageCodec that makes JSON of the hub version of stored values faster than
+// by decoding them.
+type Transcoder interface {
+	TranscodeJSON(value []byte, resourceVersion string) ([]byte, error)
 }
 
 // UnstructuredStorage is how objects without a Go type are kept.

@@ -13,6 +13,7 @@ import (
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
 	"triplane/generic/wire"
+	"triplane/generic/wire/protojson"
 )
 
 // Typed represents objects that are Go structs: the built-in kinds. They are kept
@@ -85,6 +86,8 @@ type structs[T Object] struct {
 	whole func() *wholeness
 	// partial reads selectable fields, of what is stored as protobuf.
 	partial *partial[T]
+	// table writes that as JSON.
+	table func() *protojson.Table
 }
 
 func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (form[T], error) {
@@ -105,6 +108,8 @@ func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (fo
 	if err != nil {
 		return nil, err
 	}
+	types := cmp.Or(opts.JSON, protojson.NewTypes())
+	f.table = sync.OnceValue(func() *protojson.Table { return types.Of(reflect.TypeFor[T]().Elem()) })
 	f.whole = sync.OnceValue(func() *wholeness { return wholenessOf(k.New, k.Write.Default, t.OnRead) })
 	f.storage = kept
 	if f.versions[0].codec.Supports(wire.Protobuf) {
@@ -124,14 +129,14 @@ func (f *structs[T]) makeCodecs(scheme *runtime.Scheme) error {
 	if err != nil {
 		return err
 	}
-	f.versions = append(f.versions, versionCodec{gv: f.kind.Hub.GroupVersion(), codec: hub, hub: true, typeMeta: wire.TypeMetaPrefix(f.kind.Hub)})
+	f.versions = append(f.versions, versionCodec{gv: f.kind.Hub.GroupVersion(), codec: hub, hub: true, alike: true, typeMeta: wire.TypeMetaPrefix(f.kind.Hub)})
 	for i := range f.Versions {
 		v := &f.Versions[i]
 		codec, err := versionedCodec(scheme, v, f.kind)
 		if err != nil {
 			return err
 		}
-		f.versions = append(f.versions, versionCodec{gv: v.Kind.GroupVersion(), codec: codec, typeMeta: wire.TypeMetaPrefix(v.Kind)})
+		f.versions = append(f.versions, versionCodec{gv: v.Kind.GroupVersion(), codec: codec, alike: v.same() && v.FromHub == nil, typeMeta: wire.TypeMetaPrefix(v.Kind)})
 	}
 	return nil
 }
@@ -221,28 +226,39 @@ func (f *structs[T]) decodeStored(value []byte) (T, error) {
 }
 
 // transcode turns stored protobuf of the hub version, if it lacks no defaults, into
-// its wire form.
-func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType) ([]byte, bool, error) {
-	if mt != wire.Protobuf || !f.versions[version].hub {
+// its wire form, and what a Transcoder stores into JSON.
+func (f *structs[T]) transcode(r *storage.Record, version int, mt wire.MediaType) (b []byte, ok bool, _ error) {
+	v := &f.versions[version]
+	if mt != wire.JSON && mt != wire.Protobuf || !v.alike {
 		return nil, false, nil
 	}
-	if _, ok := f.plain(r.Value); !ok {
-		return nil, false, nil
+	if t, ok := f.Storage.(Transcoder); ok && mt == wire.JSON && v.hub {
+		b, err := t.TranscodeJSON(r.Value, formatRevision(r.Revision))
+		return b, err == nil, nil // decoding says what is wrong
 	}
-	b, ok := wire.SetResourceVersion(r.Value, formatRevision(r.Revision))
+	message, ok := f.plain(r.Value, mt == wire.Protobuf)
+	switch {
+	case !ok:
+	case mt == wire.JSON:
+		b, ok = f.table().Append(nil, v.typeMeta, message, formatRevision(r.Revision))
+	case v.hub:
+		b, ok = wire.SetResourceVersion(r.Value, formatRevision(r.Revision))
+	default:
+		ok = false
+	}
 	return b, ok, nil
 }
 
-func (f *structs[T]) ofBytes(mt wire.MediaType) bool { return mt == wire.Protobuf }
+func (f *structs[T]) ofBytes() bool { return false }
 
 // plain returns the stored message of an object of the hub version that lacks no
-// defaults: reading it is decoding it, and no more.
-func (f *structs[T]) plain(value []byte) ([]byte, bool) {
+// defaults, where inside, of what protobuf has: reading it is decoding it, and no more.
+func (f *structs[T]) plain(value []byte, inside bool) ([]byte, bool) {
 	if f.Storage != nil {
 		return nil, false
 	}
 	e, ok := wire.OpenEnvelope(value)
-	return e.Object, ok && e.Is(f.kind.Hub) && f.whole().holds(e.Object)
+	return e.Object, ok && e.Is(f.kind.Hub) && f.whole().holds(e.Object, inside)
 }
 
 func (f *structs[T]) labels(value []byte) (storage.Set, bool) {
@@ -253,7 +269,7 @@ func (f *structs[T]) labels(value []byte) (storage.Set, bool) {
 }
 
 func (f *structs[T]) fields(value []byte) (storage.Set, bool) {
-	message, ok := f.plain(value)
+	message, ok := f.plain(value, true)
 	if !ok {
 		return nil, false
 	}

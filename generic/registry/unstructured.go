@@ -70,9 +70,9 @@ func (f *trees) transcode(r *storage.Record, version int, mt wire.MediaType) ([]
 	return f.storage.Transcode(r.Value, formatRevision(r.Revision), f.versions[version].gv, mt)
 }
 
-// ofBytes is always true: a reader of storage sees the object pruned and
-// defaulted by the schema.
-func (f *trees) ofBytes(wire.MediaType) bool { return true }
+// ofBytes is true: a reader of storage sees the object pruned and defaulted by the
+// schema.
+func (f *trees) ofBytes() bool { return true }
 
 func (f *trees) labels(value []byte) (storage.Set, bool) { return f.storage.StoredLabels(value) }
 

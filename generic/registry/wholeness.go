@@ -25,9 +25,12 @@ type OnRead[T Object] struct {
 // in the first releases of the kinds that have such.
 type wholeness struct {
 	// never is true where the message cannot say.
-	never  bool
-	fields []wholeField // by number
-	need   uint64       // a bit for each field that has to be there
+	never bool
+	// outside is true where reading fills in what protobuf does not have (the kind of a
+	// template), so that only a decoded object shows it.
+	outside bool
+	fields  []wholeField // by number
+	need    uint64       // a bit for each field that has to be there
 }
 
 type wholeField struct {
@@ -50,7 +53,7 @@ func wholenessOf[T Object](empty func() T, fill func(T), onRead OnRead[T]) *whol
 	for _, path := range onRead.Fields {
 		w.require(reflect.TypeFor[T]().Elem(), strings.Split(path, "."))
 	}
-	if !w.never && w.fields == nil {
+	if !w.never && !w.outside && w.fields == nil {
 		return nil
 	}
 	return w
@@ -92,11 +95,10 @@ func opaque(t reflect.Type) bool {
 func (w *wholeness) compare(before, after reflect.Value) {
 	for i := range before.NumField() {
 		number := protobufNumber(before.Type().Field(i))
-		if number == 0 {
-			continue
-		}
 		b, a := before.Field(i), after.Field(i)
 		switch {
+		case number == 0:
+			w.outside = w.outside || !reflect.DeepEqual(b.Interface(), a.Interface())
 		case b.Kind() == reflect.Pointer && !b.IsNil() && !a.IsNil() && structOf(b.Type()) != nil:
 			w.compareInner(number, b.Elem(), a.Elem())
 		case b.Kind() == reflect.Slice && b.Len() == 1 && a.Len() == 1 && b.Type().Elem().Kind() == reflect.Struct:
@@ -123,7 +125,7 @@ func (w *wholeness) compareInner(number int, before, after reflect.Value) {
 	}
 	inner.compare(before, after)
 	w.never = w.never || inner.never
-	if inner.fields != nil {
+	if inner.fields != nil || inner.outside {
 		w.field(number).inner = &inner
 	}
 }
@@ -171,12 +173,12 @@ func protobufNumber(f reflect.StructField) int {
 	return n
 }
 
-// holds reports whether a message surely lacks nothing.
-func (w *wholeness) holds(message []byte) bool {
+// holds reports whether a message surely lacks nothing, where inside, of what protobuf has.
+func (w *wholeness) holds(message []byte, inside bool) bool {
 	if w == nil {
 		return true
 	}
-	if w.never {
+	if w.never || w.outside && !inside {
 		return false
 	}
 	var seen uint64
@@ -190,7 +192,7 @@ func (w *wholeness) holds(message []byte) bool {
 			continue
 		}
 		want := &w.fields[f.Number]
-		if want.inner != nil && !want.inner.holds(f.Payload) {
+		if want.inner != nil && !want.inner.holds(f.Payload, inside) {
 			return false
 		}
 		if !want.nonZero || !f.Zero(message) {

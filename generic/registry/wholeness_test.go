@@ -48,27 +48,27 @@ func TestWholeness(t *testing.T) {
 	} {
 		p := full()
 		change(p)
-		if b, err := p.Marshal(); err != nil || w.holds(b) {
+		if b, err := p.Marshal(); err != nil || w.holds(b, false) {
 			t.Errorf("%s: what lacks it is whole (%v)", name, err)
 		}
 	}
 	p := full()
 	p.Spec.Volumes[0].Secret.DefaultMode = new(int32) // 0 is a value where nil is none
 	b, err := p.Marshal()
-	if err != nil || !w.holds(b) {
+	if err != nil || !w.holds(b, false) {
 		t.Errorf("what lacks nothing is not whole (%v)", err)
 	}
-	if n := testing.AllocsPerRun(10, func() { w.holds(b) }); n > 0 {
+	if n := testing.AllocsPerRun(10, func() { w.holds(b, false) }); n > 0 {
 		t.Errorf("looking allocates %v times", n)
 	}
-	if w.holds([]byte{0xff}) {
+	if w.holds([]byte{0xff}, false) {
 		t.Error("nonsense is whole")
 	}
 	named := wholenessOf(empty, nil, OnRead[pod]{Complete: fill, Fields: []string{"spec.nodeName"}})
-	if b, _ := (&corev1.Pod{}).Marshal(); named.holds(b) {
+	if b, _ := (&corev1.Pod{}).Marshal(); named.holds(b, false) {
 		t.Error("a field that reading fills in is not needed")
 	}
-	if wholenessOf(empty, nil, OnRead[pod]{Complete: fill}).holds(b) {
+	if wholenessOf(empty, nil, OnRead[pod]{Complete: fill}).holds(b, false) {
 		t.Error("what reading completes somehow is whole")
 	}
 }
@@ -87,6 +87,6 @@ func BenchmarkWholeness(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		w.holds(message)
+		w.holds(message, false)
 	}
 }

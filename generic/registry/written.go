@@ -35,8 +35,11 @@ func (w *written[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, er
 	}
 	return w.record.Form(formID(v, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
 		c := &s.codecs[v]
-		if s.form.ofBytes(mt) {
-			return s.encode(r, v, mt) // needs no object, as a rule
+		if b, ok, err := s.form.transcode(r, v, mt); ok || err != nil {
+			return b, err
+		}
+		if s.form.ofBytes() {
+			return s.encode(r, v, mt)
 		}
 		obj, err := c.codec.FromHub(w.obj)
 		if err != nil {

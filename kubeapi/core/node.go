@@ -57,6 +57,8 @@ func nodeKind() registry.Kind[*corev1.Node] {
 			},
 			Cells: nodeCells,
 		},
+		// What can be allocated is the capacity where nobody has said so.
+		Representation: registry.Typed[node]{OnRead: registry.OnRead[node]{Fields: []string{"status.allocatable"}}},
 		Select: registry.Select[node]{
 			Fields: []registry.SelectableField[node]{
 				{Path: "spec.unschedulable", Get: func(n node) string { return fmt.Sprint(n.Spec.Unschedulable) }},

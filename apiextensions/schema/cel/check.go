@@ -114,10 +114,11 @@ func (c *checkerState) rule(path *field.Path, n *node, spec *apiextensionsv1.Val
 
 // said is how an error of a messageExpression begins.
 func said(err error) string {
-	if msg := err.Error(); !strings.HasPrefix(msg, "messageExpression") {
-		return "messageExpression " + msg
+	msg := strings.TrimPrefix(err.Error(), "program ")
+	if strings.HasPrefix(msg, "messageExpression") {
+		return msg
 	}
-	return err.Error()
+	return "messageExpression " + msg
 }
 
 func (c *checkerState) costs(path *field.Path, n *node, r *rule, often uint64) {

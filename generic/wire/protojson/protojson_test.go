@@ -35,7 +35,7 @@ func want(message []byte, into decodable) ([]byte, error) {
 // check compares what is written of a message with that; it reports whether something was.
 func check(t *testing.T, types *Types, message []byte, into decodable) bool {
 	t.Helper()
-	got, ok := types.Append([]byte("before"), []byte("{"), message, reflect.TypeOf(into).Elem())
+	got, ok := types.Of(reflect.TypeOf(into).Elem()).Append([]byte("before"), []byte("{"), message, "")
 	if !ok {
 		if string(got) != "before" {
 			t.Errorf("%T: what could not be written has left %s", into, got)
@@ -84,8 +84,8 @@ func TestAllKinds(t *testing.T) {
 		if !ok || strings.HasSuffix(kind.Kind, "Options") || kind.Version == runtime.APIVersionInternal {
 			continue
 		}
-		if m := types.of(goType); m.wrong != nil {
-			t.Errorf("%s: %v", kind, m.wrong)
+		if err := types.Of(goType).message.wrong; err != nil {
+			t.Errorf("%s: %v", kind, err)
 			continue
 		}
 		for seed := range int64(12) {
@@ -130,10 +130,33 @@ func TestLeftToDecoders(t *testing.T) {
 func TestHead(t *testing.T) {
 	types := NewTypes()
 	for message, want := range map[string]string{"": `{"kind":"x"}`, "\x0a\x01a": `{"kind":"x","name":"a"}`} {
-		got, ok := types.Append(nil, []byte(`{"kind":"x",`), []byte(message), reflect.TypeFor[corev1.LocalObjectReference]())
+		got, ok := types.Of(reflect.TypeFor[corev1.LocalObjectReference]()).Append(nil, []byte(`{"kind":"x",`), []byte(message), "")
 		if !ok || string(got) != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// The resourceVersion is that of the object's own metadata, and is written or nothing is.
+func TestVersion(t *testing.T) {
+	types := NewTypes()
+	template := &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1"},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}}
+	message, err := template.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	template.ResourceVersion = "345"
+	want, err := json.Marshal(template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := types.Of(reflect.TypeFor[corev1.PodTemplate]()).Append(nil, []byte("{"), message, "345")
+	if !ok || !bytes.Equal(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, ok := types.Of(reflect.TypeFor[corev1.LocalObjectReference]()).Append(nil, []byte("{"), nil, "345"); ok {
+		t.Errorf("%s has no metadata for a version", got)
 	}
 }
 
@@ -175,11 +198,11 @@ func BenchmarkPod(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Run("written", func(b *testing.B) {
-		types, out := NewTypes(), []byte{}
+		table, out := NewTypes().Of(reflect.TypeFor[corev1.Pod]()), []byte{}
 		b.ReportAllocs()
 		for b.Loop() {
 			var ok bool
-			if out, ok = types.Append(out[:0], []byte("{"), message, reflect.TypeFor[corev1.Pod]()); !ok {
+			if out, ok = table.Append(out[:0], []byte("{"), message, "7"); !ok {
 				b.Fatal("cannot be written")
 			}
 		}

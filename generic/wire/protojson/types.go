@@ -9,6 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/wire"
 )
 
 // Types are the tables of Go types, which all kinds of a server share. They are safe for
@@ -28,6 +32,8 @@ func NewTypes() *Types {
 type message struct {
 	fields   []field  // in the order of JSON
 	byNumber []uint16 // the place of a field behind one, 0 for none
+	// version is the place of resourceVersion behind one, in ObjectMeta.
+	version int
 	// wrong is why messages of the type cannot be written.
 	wrong error
 }
@@ -64,12 +70,18 @@ type element struct {
 	zero    []byte       // what an absent one is as a value of a map
 }
 
-// of returns the table of a struct, making it and those of its fields when they are not
+// Table is how the messages of one Go type are written. It is safe for concurrent use.
+type Table struct {
+	types   *Types
+	message *message
+}
+
+// Of returns the table of a struct, making it and those of its fields when they are not
 // known yet.
-func (t *Types) of(s reflect.Type) *message {
+func (t *Types) Of(s reflect.Type) *Table {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.message(s)
+	return &Table{t, t.message(s)}
 }
 
 func (t *Types) message(s reflect.Type) *message {
@@ -83,6 +95,9 @@ func (t *Types) message(s reflect.Type) *message {
 			m.wrong = fmt.Errorf("%s.%s: %w", s, s.Field(i).Name, err)
 			return m
 		}
+	}
+	if s == metadataType {
+		m.version = int(m.byNumber[wire.MetaResourceVersion])
 	}
 	m.wrong = m.unambiguous(map[string]bool{})
 	return m
@@ -269,6 +284,7 @@ func protobufNumber(tag string) (int, error) {
 }
 
 var (
+	metadataType  = reflect.TypeFor[metav1.ObjectMeta]()
 	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )

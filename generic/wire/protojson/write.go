@@ -13,6 +13,9 @@ import (
 // maxDepth bounds how deep messages nest; decoders take more.
 const maxDepth = 100
 
+// metadataDepth is how deep the metadata of an object is in it.
+const metadataDepth = 2
+
 // writer is what writing a message takes.
 type writer struct {
 	dst   []byte
@@ -20,6 +23,8 @@ type writer struct {
 	depth int
 	// comma says that a member was written before, so that a comma is due.
 	comma bool
+	// version is the resourceVersion of the object, until it has been written.
+	version string
 	// failed says that only a decoder knows.
 	failed bool
 }
@@ -27,25 +32,23 @@ type writer struct {
 // span is where the fields of a number are in a message, one behind the other.
 type span struct{ start, end int }
 
-// Append writes the message of a Go struct as JSON. head is how the object begins, opening
-// brace and members that are not of the message, with a comma at the end. ok is false
-// where the message has to be decoded to be written; dst is then as it was.
-func (t *Types) Append(dst, head, message []byte, of reflect.Type) (_ []byte, ok bool) {
-	m := t.of(of)
-	if m.wrong != nil {
-		return dst, false
-	}
-	w := t.writers.Get().(*writer)
-	defer t.writers.Put(w)
-	*w = writer{dst: append(w.dst[:0], head...), found: w.found[:0]}
-	w.members(m, message)
-	if w.failed {
+// Append writes a message as JSON. head is how the object begins, opening brace and
+// members that are not of the message, with a comma at the end. The version, if there is
+// one, is the resourceVersion of its metadata, whatever the message says. ok is false where
+// the message has to be decoded to be written; dst is then as it was.
+func (t *Table) Append(dst, head, message []byte, version string) (_ []byte, ok bool) {
+	w := t.types.writers.Get().(*writer)
+	defer t.types.writers.Put(w)
+	*w = writer{dst: append(w.dst[:0], head...), found: w.found[:0], version: version}
+	w.members(t.message, message)
+	if w.failed || w.version != "" {
 		return dst, false
 	}
 	if !w.comma && len(w.dst) > 1 {
 		w.dst = w.dst[:len(w.dst)-1] // of the head
 	}
-	return append(append(dst, w.dst...), '}'), true
+	w.dst = append(w.dst, '}')
+	return append(dst, w.dst...), true
 }
 
 // members writes the fields of a message, without braces.
@@ -62,6 +65,11 @@ func (w *writer) members(m *message, message []byte) {
 	for i := range m.fields {
 		if w.failed {
 			return
+		}
+		if w.version != "" && i == m.version-1 && w.depth == metadataDepth {
+			w.name(&m.fields[i])
+			w.dst, w.version = appendString(w.dst, []byte(w.version)), ""
+			continue
 		}
 		w.field(&m.fields[i], message, w.found[base+i])
 	}

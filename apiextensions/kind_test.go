@@ -1,0 +1,44 @@
+package apiextensions
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"triplane/generic/request"
+)
+
+// TestGeneration counts changes as clients of the requested version see them.
+func TestGeneration(t *testing.T) {
+	d := testDefinition(t)
+	for _, c := range []struct {
+		name, version, old, obj string
+		changed                 bool
+	}{
+		{"nothing", "v1", `{"spec":{"a":"x"}}`, `{"spec":{"a":"x"}}`, false},
+		{"metadata", "v1", `{"spec":{"a":"x"}}`, `{"metadata":{"labels":{"a":"b"}},"spec":{"a":"x"}}`, false},
+		{"a field", "v1", `{"spec":{"a":"x"}}`, `{"spec":{"a":"y"}}`, true},
+		{"what the other version does not have", "v2", `{"spec":{"a":"x","any":{"k":"v"}}}`, `{"spec":{"a":"x"}}`, false},
+		{"what it has", "v2", `{"spec":{"a":"x","any":{"k":"v"}}}`, `{"spec":{"a":"y"}}`, true},
+		{"what a version of the same shape has", "v3", `{"spec":{"any":{"k":"v"}}}`, `{"spec":{}}`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			object := func(text string) object {
+				content, err := parsed([]byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				u := &unstructured.Unstructured{Object: content}
+				u.SetGroupVersionKind(d.storage.gvk)
+				u.SetGeneration(7)
+				return u
+			}
+			obj := object(c.obj)
+			ctx := request.WithInfo(t.Context(), &request.Info{APIGroup: d.storage.gvk.Group, APIVersion: c.version})
+			d.prepareForUpdate(ctx, obj, object(c.old))
+			if got := obj.GetGeneration() != 7; got != c.changed {
+				t.Errorf("counted %v, want %v", got, c.changed)
+			}
+		})
+	}
+}

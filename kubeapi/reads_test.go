@@ -1,0 +1,65 @@
+package kubeapi_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/randfill"
+
+	"triplane/generic/options"
+	"triplane/generic/server"
+	"triplane/generic/storage/cache"
+	"triplane/generic/storage/memory"
+)
+
+// What selectors and answers read of the bytes of an object is what a decoder reads, of all
+// kinds.
+func TestReadsOfBytes(t *testing.T) {
+	backend := memory.New()
+	config := server.NewConfig()
+	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: backend, Hub: cache.NewHub(backend, "/registry")}})
+	core := coreConfig(t, config, enabled)
+	if _, err := core.Complete().New(server.EmptyDelegate()); err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for gr, store := range core.Groups.Stores.All() {
+		reads, ok := store.(interface {
+			CheckReads(fill func(runtime.Object)) error
+		})
+		if !ok {
+			continue
+		}
+		checked++
+		for seed := range int64(10) {
+			if err := reads.CheckReads(func(obj runtime.Object) { filler(seed).Fill(obj) }); err != nil {
+				t.Errorf("%s: %v", gr, err)
+				break
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("%d kinds", checked)
+	}
+}
+
+func filler(seed int64) *randfill.Filler {
+	return randfill.NewWithSeed(seed).NilChance(.3).NumElements(1, 3).MaxDepth(14).Funcs(
+		func(*metav1.TypeMeta, randfill.Continue) {},
+		func(m *metav1.Time, c randfill.Continue) { *m = metav1.Unix(int64(c.Intn(3)), 0) },
+		func(m *metav1.MicroTime, c randfill.Continue) {
+			*m = metav1.NewMicroTime(metav1.Unix(int64(c.Intn(3)), 7000).Time)
+		},
+		func(q *resource.Quantity, c randfill.Continue) {
+			*q = resource.MustParse([]string{"0", "1", "1500m", "1024Ki", "0.5", "3e3"}[c.Intn(6)])
+		},
+		func(v *intstr.IntOrString, c randfill.Continue) {
+			*v = []intstr.IntOrString{intstr.FromInt32(0), intstr.FromInt32(-8), intstr.FromString(""), intstr.FromString("5%<")}[c.Intn(4)]
+		},
+		func(f *metav1.FieldsV1, _ randfill.Continue) { f.Raw = []byte(`{"f:a":{}}`) },
+		func(r *runtime.RawExtension, _ randfill.Continue) { r.Object, r.Raw = nil, []byte(`{"a": ["<"]}`) },
+	)
+}
