@@ -58,7 +58,7 @@ func (d *document) models(r *resource) {
 // object appends the model of an object.
 func (d *document) object(dst []byte, r *resource) []byte {
 	kept := read(r.schema).is(preserveUnknown)
-	if r.schema != nil && !r.crd.Spec.PreserveUnknownFields && !(d.v2 && kept) {
+	if r.schema != nil && !r.crd.Spec.PreserveUnknownFields && (!d.v2 || !kept) {
 		return d.root(dst, r.schema)
 	}
 	o := wire.BeginJSON(dst)
