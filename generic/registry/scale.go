@@ -195,7 +195,7 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("expected input object type to be Scale, but %T", updated))
 	}
 	// Custom resources validate the replicas where they keep them.
-	if errs := validateScale(scale, s.kind.Namespaced); len(errs) > 0 && s.typed() {
+	if errs := s.validateScale(scale); len(errs) > 0 && s.typed() {
 		return nil, apierrors.NewInvalid(scaleKind.GroupKind(), obj.GetName(), errs)
 	}
 	if scale.UID != "" && scale.UID != obj.GetUID() {
@@ -216,8 +216,9 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 	return obj, nil
 }
 
-func validateScale(scale *autoscalingv1.Scale, namespaced bool) field.ErrorList {
-	errs := apivalidation.ValidateObjectMetaAccessor(scale, namespaced, apivalidation.NameIsDNSSubdomain, metadataPath)
+func (s *Store[T]) validateScale(scale *autoscalingv1.Scale) field.ErrorList {
+	errs := apivalidation.ValidateObjectMetaAccessor(scale, s.kind.Namespaced, apivalidation.NameIsDNSSubdomain, metadataPath)
+	errs = append(errs, s.validateFinalizers(scale)...)
 	if scale.Spec.Replicas < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas, apivalidation.IsNegativeErrorMsg))
 	}

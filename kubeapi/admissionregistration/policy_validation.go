@@ -218,25 +218,24 @@ func otherPatch(of admissionv1.PatchType, name string, path *field.Path) *field.
 
 func validatePolicyStatus(s *admissionv1.ValidatingAdmissionPolicyStatus) field.ErrorList {
 	path := field.NewPath("status")
-	errs := metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))
-	if s.TypeChecking == nil {
-		return errs
+	var errs field.ErrorList
+	if s.TypeChecking != nil {
+		for i, w := range s.TypeChecking.ExpressionWarnings {
+			errs = append(errs, validateWarning(&w, path.Child("typeChecking", "expressionWarnings").Index(i))...)
+		}
 	}
-	for i, w := range s.TypeChecking.ExpressionWarnings {
-		errs = append(errs, validateWarning(&w, path.Child("typeChecking", "expressionWarnings").Index(i))...)
-	}
-	return errs
+	return append(errs, metavalidation.ValidateConditions(s.Conditions, path.Child("conditions"))...)
 }
 
 func validateWarning(w *admissionv1.ExpressionWarning, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	if strings.TrimSpace(w.Warning) == "" {
+		errs = append(errs, field.Required(path.Child("warning"), ""))
+	}
 	if ref := strings.TrimSpace(w.FieldRef); ref == "" {
 		errs = append(errs, field.Required(path.Child("fieldRef"), ""))
 	} else if err := jsonpath.New("fieldRef").Parse("{" + ref + "}"); err != nil {
 		errs = append(errs, field.Invalid(path.Child("fieldRef"), w.FieldRef, fmt.Sprintf("invalid JSONPath: %v", err)))
-	}
-	if strings.TrimSpace(w.Warning) == "" {
-		errs = append(errs, field.Required(path.Child("warning"), ""))
 	}
 	return errs
 }

@@ -23,6 +23,7 @@ import (
 
 // statefulSetKind declares the StatefulSet; o says what its pods may be.
 func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
+	o.AnyHostname = true // its pods are named after the set
 	return registry.Kind[*appsv1.StatefulSet]{
 		Hub: kind("StatefulSet"), Namespaced: true,
 		Representation: registry.Typed[*appsv1.StatefulSet]{

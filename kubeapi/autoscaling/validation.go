@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -124,9 +125,7 @@ func sources(m *autoscalingv2.MetricSpec) []source {
 		{autoscalingv2.PodsMetricSourceType, "pods", m.Pods != nil,
 			func(p *field.Path) field.ErrorList { return validatePods(m.Pods, p) }},
 		{autoscalingv2.ResourceMetricSourceType, "resource", m.Resource != nil,
-			func(p *field.Path) field.ErrorList {
-				return validateResource(string(m.Resource.Name), &m.Resource.Target, p)
-			}},
+			func(p *field.Path) field.ErrorList { return validateResource(m.Resource, p) }},
 		{autoscalingv2.ContainerResourceMetricSourceType, "containerResource", m.ContainerResource != nil,
 			func(p *field.Path) field.ErrorList { return validateContainerResource(m.ContainerResource, p) }},
 	}
@@ -238,28 +237,37 @@ func validatePods(p *autoscalingv2.PodsMetricSource, path *field.Path) field.Err
 	return errs
 }
 
-func validateResource(name string, t *autoscalingv2.MetricTarget, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if name == "" {
-		errs = append(errs, field.Required(path.Child("name"), "must specify a resource name"))
-	}
-	errs = append(errs, validateTarget(t, path.Child("target"))...)
-	if t.AverageUtilization == nil && t.AverageValue == nil {
-		errs = append(errs, field.Required(path.Child("target", "averageUtilization"), "must set either a target raw value or a target utilization"))
-	}
-	if t.AverageUtilization != nil && t.AverageValue != nil {
-		errs = append(errs, field.Forbidden(path.Child("target", "averageValue"), "may not set both a target raw value and a target utilization"))
-	}
-	return errs
+func validateResource(r *autoscalingv2.ResourceMetricSource, path *field.Path) field.ErrorList {
+	return append(resourceNamed(r.Name, path.Child("name")), validateResourceTarget(&r.Target, path.Child("target"))...)
 }
 
 func validateContainerResource(c *autoscalingv2.ContainerResourceMetricSource, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if c.Container == "" {
-		errs = append(errs, field.Required(path.Child("container"), "must specify a container name"))
-	}
+	errs := resourceNamed(c.Name, path.Child("name"))
 	if c.Name != "" {
 		errs = append(errs, podspec.ContainerResourceName(string(c.Name), path.Child("name"))...)
 	}
-	return append(errs, validateResource(string(c.Name), &c.Target, path)...)
+	if c.Container == "" {
+		errs = append(errs, field.Required(path.Child("container"), "must specify a container"))
+	} else {
+		errs = append(errs, check.Label(c.Container, path.Child("container"))...)
+	}
+	return append(errs, validateResourceTarget(&c.Target, path.Child("target"))...)
+}
+
+func resourceNamed(name corev1.ResourceName, path *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, "must specify a resource name")}
+	}
+	return nil
+}
+
+func validateResourceTarget(t *autoscalingv2.MetricTarget, path *field.Path) field.ErrorList {
+	errs := validateTarget(t, path)
+	if t.AverageUtilization == nil && t.AverageValue == nil {
+		errs = append(errs, field.Required(path.Child("averageUtilization"), "must set either a target raw value or a target utilization"))
+	}
+	if t.AverageUtilization != nil && t.AverageValue != nil {
+		errs = append(errs, field.Forbidden(path.Child("averageValue"), "may not set both a target raw value and a target utilization"))
+	}
+	return errs
 }

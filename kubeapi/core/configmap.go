@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -27,7 +28,7 @@ func configMapKind() registry.Kind[*corev1.ConfigMap] {
 			ValidateUpdate: func(_ context.Context, c, old *corev1.ConfigMap) field.ErrorList {
 				errs := immutableFlag(c.Immutable, old.Immutable, map[string]bool{
 					"data":       equality.Semantic.DeepEqual(c.Data, old.Data),
-					"binaryData": equality.Semantic.DeepEqual(c.BinaryData, old.BinaryData),
+					"binaryData": reflect.DeepEqual(c.BinaryData, old.BinaryData), // an empty map is a change
 				}, "data", "binaryData")
 				return append(errs, validateConfigMap(c)...)
 			},

@@ -3,9 +3,9 @@ package core
 import (
 	"context"
 	"crypto/tls"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -35,7 +35,7 @@ func secretKind() registry.Kind[*corev1.Secret] {
 			ValidateUpdate: func(_ context.Context, s, old *corev1.Secret) field.ErrorList {
 				errs := check.Immutable(s.Type, old.Type, field.NewPath("type"))
 				errs = append(errs, immutableFlag(s.Immutable, old.Immutable, map[string]bool{
-					"data": equality.Semantic.DeepEqual(s.Data, old.Data),
+					"data": reflect.DeepEqual(s.Data, old.Data), // an empty map is a change
 				}, "data")...)
 				return append(errs, validateSecret(s)...)
 			},

@@ -152,32 +152,41 @@ func validateFlowRule(r *flowv1.PolicyRulesWithSubjects, path *field.Path) field
 }
 
 func validateFlowSubject(s *flowv1.Subject, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	part := func(kind flowv1.SubjectKind, name string, set bool) {
-		switch {
-		case s.Kind == kind && !set:
-			errs = append(errs, field.Required(path.Child(name), fmt.Sprintf("%s is required when subject kind is '%s'", name, kind)))
-		case s.Kind != kind && set:
-			errs = append(errs, field.Forbidden(path.Child(name), fmt.Sprintf("%s is forbidden when subject kind is not '%s'", name, kind)))
-		}
+	parts := []struct {
+		kind flowv1.SubjectKind
+		name string
+		set  bool
+	}{
+		{flowv1.SubjectKindServiceAccount, "serviceAccount", s.ServiceAccount != nil},
+		{flowv1.SubjectKindUser, "user", s.User != nil},
+		{flowv1.SubjectKindGroup, "group", s.Group != nil},
 	}
-	switch s.Kind {
-	case flowv1.SubjectKindServiceAccount, flowv1.SubjectKindUser, flowv1.SubjectKindGroup:
-	default:
+	var own, others field.ErrorList
+	known := false
+	for _, p := range parts {
+		switch {
+		case s.Kind != p.kind:
+			if p.set {
+				others = append(others, field.Forbidden(path.Child(p.name), fmt.Sprintf("%s is forbidden when subject kind is not '%s'", p.name, p.kind)))
+			}
+			continue
+		case !p.set:
+			own = append(own, field.Required(path.Child(p.name), fmt.Sprintf("%s is required when subject kind is '%s'", p.name, p.kind)))
+		}
+		known = true
+	}
+	if !known {
 		return field.ErrorList{field.NotSupported(path.Child("kind"), s.Kind, []flowv1.SubjectKind{flowv1.SubjectKindGroup, flowv1.SubjectKindServiceAccount, flowv1.SubjectKindUser})}
 	}
 	switch {
 	case s.Kind == flowv1.SubjectKindServiceAccount && s.ServiceAccount != nil:
-		errs = append(errs, validateFlowAccount(s.ServiceAccount, path.Child("serviceAccount"))...)
+		own = validateFlowAccount(s.ServiceAccount, path.Child("serviceAccount"))
 	case s.Kind == flowv1.SubjectKindUser && s.User != nil && s.User.Name == "":
-		errs = append(errs, field.Required(path.Child("user", "name"), ""))
+		own = append(own, field.Required(path.Child("user", "name"), ""))
 	case s.Kind == flowv1.SubjectKindGroup && s.Group != nil && s.Group.Name == "":
-		errs = append(errs, field.Required(path.Child("group", "name"), ""))
+		own = append(own, field.Required(path.Child("group", "name"), ""))
 	}
-	part(flowv1.SubjectKindServiceAccount, "serviceAccount", s.ServiceAccount != nil)
-	part(flowv1.SubjectKindUser, "user", s.User != nil)
-	part(flowv1.SubjectKindGroup, "group", s.Group != nil)
-	return errs
+	return append(own, others...)
 }
 
 func validateFlowAccount(a *flowv1.ServiceAccountSubject, path *field.Path) field.ErrorList {

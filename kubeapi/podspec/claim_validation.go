@@ -58,9 +58,6 @@ func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, path *field.Path) fi
 	if s.VolumeMode != nil {
 		oneOfOrEmpty(v, *s.VolumeMode, path.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
 	}
-	if s.VolumeAttributesClassName != nil && *s.VolumeAttributesClassName != "" {
-		v.subdomain(*s.VolumeAttributesClassName, path.Child("volumeAttributesClassName"))
-	}
 	if s.DataSource != nil {
 		v.dataSource(s.DataSource.Name, s.DataSource.Kind, show(s.DataSource.APIGroup), path.Child("dataSource"))
 	}
@@ -68,6 +65,9 @@ func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, path *field.Path) fi
 		v.dataSource(s.DataSourceRef.Name, s.DataSourceRef.Kind, show(s.DataSourceRef.APIGroup), path.Child("dataSourceRef"))
 	}
 	v.sourcesAgree(s, path)
+	if s.VolumeAttributesClassName != nil && *s.VolumeAttributesClassName != "" {
+		v.subdomain(*s.VolumeAttributesClassName, path.Child("volumeAttributesClassName"))
+	}
 	return append(errs, v.errs...)
 }
 

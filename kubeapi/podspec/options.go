@@ -31,6 +31,9 @@ type Options struct {
 	// (MutablePodResourcesForSuspendedJobs and
 	// MutableSchedulingDirectivesForSuspendedJobs are off).
 	FixedResources, FixedPlacement bool
+	// AnyHostname accepts every hostname and subdomain, as those of a template whose
+	// pods get others.
+	AnyHostname bool
 }
 
 // OptionsOf returns the settings that the groups of a server are built with.

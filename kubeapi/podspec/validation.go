@@ -68,13 +68,14 @@ type checker struct {
 	// comparedTolerations and hostNetworkUsers are as Options has them.
 	comparedTolerations, hostNetworkUsers bool
 	oneRestarts                           bool // OneContainerRestarts
+	anyHostname                           bool // AnyHostname
 	// template is set for a template, whose images may be named later
 	template bool
 }
 
 func newChecker(o Options, s *corev1.PodSpec) *checker {
 	return &checker{spec: s, volumes: map[string]*corev1.Volume{}, claims: sets.New[string](), privileged: o.AllowPrivileged, mirror: o.Mirror,
-		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts}
+		comparedTolerations: o.ComparedTolerations, hostNetworkUsers: o.HostNetworkUsers, oneRestarts: o.OneContainerRestarts, anyHostname: o.AnyHostname}
 }
 
 func (v *checker) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }
@@ -198,10 +199,10 @@ func (v *checker) identity(path *field.Path) {
 	if d := s.ActiveDeadlineSeconds; d != nil && (*d < 1 || *d > math.MaxInt32) {
 		v.add(field.Invalid(path.Child("activeDeadlineSeconds"), *d, utilvalidation.InclusiveRangeError(1, math.MaxInt32)))
 	}
-	if s.Hostname != "" {
+	if s.Hostname != "" && !v.anyHostname {
 		v.label(s.Hostname, path.Child("hostname"))
 	}
-	if s.Subdomain != "" {
+	if s.Subdomain != "" && !v.anyHostname {
 		v.label(s.Subdomain, path.Child("subdomain"))
 	}
 	v.add(Tolerations(s.Tolerations, v.comparedTolerations, path.Child("tolerations"))...)

@@ -185,7 +185,7 @@ func validateBinding(success, failure []string, path *field.Path) field.ErrorLis
 	errs = append(errs, distinctConditions(success, failure, ready, failed)...)
 	switch n, m := len(success), len(failure); {
 	case n > 0 && m == 0:
-		errs = append(errs, field.Invalid(failed, nil, "bindingFailureConditions are required to use bindingConditions"))
+		errs = append(errs, field.Invalid(failed, failure, "bindingFailureConditions are required to use bindingConditions"))
 	case n == 0 && m > 0:
 		errs = append(errs, field.Invalid(ready, nil, "bindingConditions are required to use bindingFailureConditions"))
 	}

@@ -25,15 +25,16 @@ type deviceID struct{ Driver, Pool, Device, ShareID string }
 
 func validateClaimStatus(c, old claim) field.ErrorList {
 	s, path := &c.Status, field.NewPath("status")
-	var errs field.ErrorList
-	if s.Allocation != nil && (old.Status.Allocation == nil || check.Differs(s.Allocation, old.Status.Allocation)) {
+	errs := validateReservations(c, old, path.Child("reservedFor"))
+	errs = append(errs, validateDevices(s, path.Child("devices"))...)
+	switch was := old.Status.Allocation; {
+	case s.Allocation == nil:
+	case was == nil:
 		errs = append(errs, validateAllocation(s.Allocation, namesOf(&c.Spec.Devices), path.Child("allocation"))...)
+	default:
+		errs = append(errs, check.Immutable(*s.Allocation, *was, path.Child("allocation"))...)
 	}
-	if old.Status.Allocation != nil && s.Allocation != nil {
-		errs = append(errs, check.Immutable(*s.Allocation, *old.Status.Allocation, path.Child("allocation"))...)
-	}
-	errs = append(errs, validateReservations(c, old, path.Child("reservedFor"))...)
-	return append(errs, validateDevices(s, path.Child("devices"))...)
+	return errs
 }
 
 func validateReservations(c, old claim, path *field.Path) field.ErrorList {

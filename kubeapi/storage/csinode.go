@@ -45,10 +45,10 @@ func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 func validateDriversUpdate(n, old *storagev1.CSINode) field.ErrorList {
 	var errs field.ErrorList
 	for _, o := range old.Spec.Drivers {
-		for i, d := range n.Spec.Drivers {
+		for _, d := range n.Spec.Drivers {
 			d.Allocatable, o.Allocatable = nil, nil
 			if d.Name == o.Name && check.Differs(d, o) {
-				errs = append(errs, field.Invalid(field.NewPath("CSINodeDriver"), n.Spec.Drivers[i], check.ImmutableMsg))
+				errs = append(errs, field.Invalid(field.NewPath("spec", "drivers"), d, check.ImmutableMsg))
 			}
 		}
 	}

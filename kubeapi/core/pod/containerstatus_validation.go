@@ -74,11 +74,11 @@ func resourceStatuses(c *corev1.ContainerStatus, containers []corev1.Container, 
 		seen := sets.New[corev1.ResourceID]()
 		for j := range s.Resources {
 			r, path := &s.Resources[j], path.Child("resources").Index(j)
+			errs = append(errs, health(r.Health, path.Child("health"))...)
 			if seen.Has(r.ResourceID) {
 				errs = append(errs, field.Duplicate(path.Child("resourceID"), r.ResourceID))
 			}
 			seen.Insert(r.ResourceID)
-			errs = append(errs, health(r.Health, path.Child("health"))...)
 		}
 	}
 	return errs
