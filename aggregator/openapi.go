@@ -100,21 +100,29 @@ func (r remoteSource) hash() string {
 }
 
 // V3 implements openapi.Source. What a server that knows no OpenAPI v3 says in
-// the older form is converted.
+// the older form is converted; one that has neither has no document.
 func (r remoteSource) V3(d *openapi.Draft) error {
 	doc := &spec3.OpenAPI{}
 	err := r.get("/openapi/v3/"+documentPath(r.service), doc)
-	var status *statusError
-	if errors.As(err, &status) && status.code == http.StatusNotFound {
+	if isMissing(err) {
 		var old *spec.Swagger
 		if old, err = r.swagger(); err == nil {
 			doc = openapiconv.ConvertV2ToV3(old)
 		}
 	}
-	if err != nil {
+	switch {
+	case isMissing(err):
+		return nil
+	case err != nil:
 		return err
 	}
 	return d.Whole(doc)
+}
+
+// isMissing reports that the external server answered, and has no such document.
+func isMissing(err error) bool {
+	var status *statusError
+	return errors.As(err, &status) && status.code == http.StatusNotFound
 }
 
 // V2 implements openapi.Source.

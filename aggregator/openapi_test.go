@@ -17,12 +17,15 @@ import (
 // external answers as an external API server does for its OpenAPI.
 type external struct {
 	hash  string // of /openapi/v3; "" where only v2 is known
+	none  bool   // knows no OpenAPI at all
 	asked []string
 }
 
 func (e *external) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.asked = append(e.asked, r.URL.Path)
 	switch {
+	case e.none:
+		http.NotFound(w, r)
 	case r.URL.Path == "/openapi/v2":
 		io.WriteString(w, `{"swagger":"2.0","info":{"title":"old","version":"1"},"paths":{
 			"/apis/ext.example.com/v1/things":{"get":{"operationId":"list","produces":["application/json"],"responses":{"200":{"description":"OK","schema":{"$ref":"#/definitions/com.example.Thing"}}}}},
@@ -88,6 +91,12 @@ func TestRemoteDocuments(t *testing.T) {
 	d.check(s)
 	if doc := get(path); !strings.Contains(doc, `"#/components/schemas/com.example.Thing"`) {
 		t.Errorf("converted from v2: %s", doc)
+	}
+	e.none = true
+	d.set(remoteService(apiregistrationv1.ConditionFalse))
+	d.set(remoteService(apiregistrationv1.ConditionTrue))
+	if doc := get(path); doc != "" {
+		t.Errorf("of a server without documents: %s", doc)
 	}
 
 	d.set(remoteService(apiregistrationv1.ConditionFalse))
