@@ -16,7 +16,7 @@ import (
 )
 
 // gatheredPair is a gathered connection and its client, behind their handshake.
-func gatheredPair(t *testing.T) (*gathered, *gatedConn, *tls.Conn) {
+func gatheredPair(t testing.TB) (*gathered, *gatedConn, *tls.Conn) {
 	t.Helper()
 	files := selfSigned(t, t.TempDir(), "gather")
 	pair, err := tls.LoadX509KeyPair(files.CertFile, files.KeyFile)
@@ -138,5 +138,17 @@ func TestGatheredBytesAreBounded(t *testing.T) {
 	// One lot is being written, the other waits.
 	if n := accepted.Load(); n > 2*gatherMax {
 		t.Errorf("%d bytes were accepted of which none went out", n)
+	}
+}
+
+func BenchmarkGatheredWrite(b *testing.B) {
+	conn, _, client := gatheredPair(b)
+	go func() { _, _ = io.Copy(io.Discard, client) }()
+	event := make([]byte, 600)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := conn.Write(event); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // selfSigned writes a certificate for a name and returns its files.
-func selfSigned(t *testing.T, dir, name string) CertificateFiles {
+func selfSigned(t testing.TB, dir, name string) CertificateFiles {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
