@@ -210,11 +210,17 @@ func BenchmarkDefinition(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	properties["limits"] = apiextensionsv1.JSONSchemaProps{
+		Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"min": {Type: "integer"}, "max": {Type: "integer"}},
+		XValidations: apiextensionsv1.ValidationRules{{Rule: "self.min <= self.max"}, {Rule: "self.max < 9", Message: "too much"}},
+	}
+	validate := crdKind(crdStorage{}).Write.Validate
 	for name, f := range map[string]func() error{
-		"encode":  func() error { _, err := crdStorage{}.EncodeStored(crd); return err },
-		"decode":  func() error { _, err := decodeCRD(stored); return err },
-		"answer":  func() error { _, err := crdStorage{}.TranscodeJSON(stored, "7"); return err },
-		"outline": func() error { _, err := decodeOutline(stored); return err },
+		"validate": func() error { return validate(b.Context(), crd).ToAggregate() },
+		"encode":   func() error { _, err := crdStorage{}.EncodeStored(crd); return err },
+		"decode":   func() error { _, err := decodeCRD(stored); return err },
+		"answer":   func() error { _, err := crdStorage{}.TranscodeJSON(stored, "7"); return err },
+		"outline":  func() error { _, err := decodeOutline(stored); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -44,35 +44,43 @@ func (c *tableConvertor) RowColumns() []metav1.TableColumnDefinition {
 	return out
 }
 
-// Row implements rest.RowEncoder. It reads the cells out of the bytes that
-// other answers have, and decodes the object only for paths that are more than
-// names.
+// Row implements rest.RowEncoder. Rows are kept with the record, of which there are new
+// ones when the CRD changes.
 func (c *tableConvertor) Row(item rest.Stored) (wire.Row, bool, error) {
+	keeper, ok := item.(rest.RowKeeper)
+	if !ok {
+		return nil, false, nil
+	}
+	row, err := keeper.KeptRow(c.codec.Kind().GroupVersion(), func() ([]byte, error) { return c.encodeRow(item) })
+	return row, err == nil, err
+}
+
+// encodeRow reads the cells out of the bytes that other answers have, and decodes the
+// object only for paths that are more than names.
+func (c *tableConvertor) encodeRow(item rest.Stored) (wire.Row, error) {
 	encoded, err := item.Wire(c.codec.Kind().GroupVersion(), wire.JSON)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	var ages wire.Ages
 	if cells, ok := c.columns.scan(encoded, &ages); ok {
 		if metadata, ok := structural.Value(encoded, metadataName); ok && metadata != nil {
-			row, err := wire.EncodeRowOf(cells, nil, metadata, &ages)
-			return row, true, err
+			return wire.EncodeRowOf(cells, nil, metadata, &ages)
 		}
 	}
 	ages = wire.Ages{}
 	obj, err := item.Decode()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if obj, err = c.codec.FromHub(obj); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		return nil, false, fmt.Errorf("%T is no custom resource", obj)
+		return nil, fmt.Errorf("%T is no custom resource", obj)
 	}
-	row, err := wire.EncodeRow(c.columns.cells(u, since(&ages)), nil, meta.AsPartialObjectMetadata(u).ObjectMeta, &ages)
-	return row, true, err
+	return wire.EncodeRow(c.columns.cells(u, since(&ages)), nil, meta.AsPartialObjectMetadata(u).ObjectMeta, &ages)
 }
 
 var (

@@ -31,6 +31,10 @@ func (i *storedItem) Wire(schema.GroupVersion, wire.MediaType) ([]byte, error) {
 	return i.value, nil
 }
 
+func (i *storedItem) KeptRow(_ schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error) {
+	return encode()
+}
+
 // TestRows holds rows that are read out of bytes against those of decoded
 // objects.
 func TestRows(t *testing.T) {

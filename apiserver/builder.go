@@ -61,7 +61,7 @@ func (b *builder) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// address is the host:port that clients are told.
+// address is the host:port that is advertised to clients.
 func (b *builder) address() string {
 	run := b.options.ServerRun
 	name := run.ExternalHost
@@ -71,7 +71,7 @@ func (b *builder) address() string {
 	return net.JoinHostPort(cmp.Or(name, host.LocalHost(b.options.SecureServing.BindAddress)), strconv.Itoa(host.Port(b.listener)))
 }
 
-// configure makes what the server is made of.
+// configure makes the server's configuration.
 func (b *builder) configure(ctx context.Context) error {
 	o, c := b.options, server.NewConfig()
 	b.config = c
@@ -109,7 +109,7 @@ func (b *builder) configure(ctx context.Context) error {
 	return b.admit()
 }
 
-// authenticate makes who knows clients: the core API server, or the generated authority.
+// authenticate makes the authenticators: by the core API server, or by the generated authority.
 func (b *builder) authenticate(ctx context.Context) error {
 	c := b.config
 	if b.options.Standalone {
@@ -139,8 +139,7 @@ func (b *builder) authenticate(ctx context.Context) error {
 	return err
 }
 
-// authorize makes who decides what clients may do: the core API server, or nobody but the
-// administrator.
+// authorize makes the authorizer: the core API server, or one that allows administrators only.
 func (b *builder) authorize(context.Context) (err error) {
 	if b.options.Standalone {
 		b.config.Authorization = authorization.Union(authorization.SystemMasters(), authorization.Paths(b.options.Authorization.AlwaysAllowPaths))

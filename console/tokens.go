@@ -101,8 +101,8 @@ type Token struct {
 	ExpirationTimestamp time.Time `json:"expirationTimestamp"`
 }
 
-// ServeHTTP issues a token to the user who asks. Who came with such a token gets none,
-// or it would never end.
+// ServeHTTP issues a token to the user who asks. A request that is authenticated by such a token gets none:
+// tokens cannot be renewed.
 func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u := request.UserFrom(r.Context())
 	switch {

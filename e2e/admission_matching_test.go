@@ -222,7 +222,7 @@ func requestEnds(t *testing.T, a *admitted) {
 		return a.client.CoreV1().RESTClient().Post().Namespace("ends").Resource("configmaps").Param("timeout", "1s").Param("dryRun", "All").
 			Body(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}).Do(t.Context()).Error()
 	}
-	const want = "Timeout: request did not complete within requested timeout - context deadline exceeded"
+	const want = "Timeout: request did not complete within the allotted timeout"
 	for _, failures := range []admissionv1.FailurePolicyType{"Fail", "Ignore"} {
 		patch := fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":%q}]`, failures)
 		confs := a.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()

@@ -34,7 +34,7 @@ func FuzzAnswer(f *testing.F) {
 		original := object("v1", "n")
 		for _, raw := range objs {
 			to := schema.GroupVersion{Group: "g", Version: "v2"}
-			got, err := accept(original, raw.Raw, to)
+			got, err := accept(original, raw.Raw, 0, to)
 			if err == nil && !sameButLabels(got.Object["metadata"], original.Object["metadata"]) {
 				t.Errorf("%s changed the metadata to %v", raw.Raw, got.Object)
 			}

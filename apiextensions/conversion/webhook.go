@@ -74,13 +74,9 @@ func (w *Webhook) Convert(ctx context.Context, objs []*unstructured.Unstructured
 		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, len(converted), len(travel))
 	}
 	for n, i := range travel {
-		if out[i], err = accept(objs[i], converted[n].Raw, to); err == nil {
-			continue
+		if out[i], err = accept(objs[i], converted[n].Raw, n, to); err != nil {
+			return nil, fmt.Errorf("conversion webhook for %v returned invalid %w", from, err)
 		}
-		if len(objs) == 1 {
-			return nil, fmt.Errorf("conversion webhook for %v returned invalid object: %w", from, err)
-		}
-		return nil, fmt.Errorf("conversion webhook for %v returned invalid converted object at index %v: %w", from, n, err)
 	}
 	return out, nil
 }
@@ -118,6 +114,9 @@ func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionReques
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, failed(resp, data)
 	}
+	if len(data) == 0 {
+		return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", resp.StatusCode, resp.Header.Get("Content-Type"))
+	}
 	var answer review
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return nil, fmt.Errorf("invalid response: %w", err)
@@ -127,6 +126,10 @@ func (w *Webhook) ask(ctx context.Context, req *apiextensionsv1.ConversionReques
 
 // failed is the error of an answer that is none, in the words of clients of the API.
 func failed(resp *http.Response, body []byte) error {
+	var status metav1.Status
+	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" && status.Status != metav1.StatusSuccess {
+		return &apierrors.StatusError{ErrStatus: status}
+	}
 	message := "unknown"
 	if mt, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); strings.HasPrefix(mt, "text/") {
 		message = strings.TrimSpace(string(body[:min(len(body), maxMessage)]))
@@ -145,22 +148,32 @@ func (a *review) objects(req *apiextensionsv1.ConversionRequest, review schema.G
 	case a.Response == nil:
 		return nil, errors.New("no response provided")
 	case strict && a.Response.UID != req.UID:
-		return nil, fmt.Errorf("expected response.uid %q, got %q", req.UID, a.Response.UID)
-	case a.Response.Result.Status == "":
-		return nil, errors.New("response.result.status is missing")
-	case a.Response.Result.Status != metav1.StatusSuccess:
-		if a.Response.Result.Message == "" {
-			return nil, errors.New(a.Response.Result.Status)
-		}
+		return nil, fmt.Errorf("expected response.uid=%q, got %q", req.UID, a.Response.UID)
+	case a.Response.Result.Status == metav1.StatusSuccess:
+		return a.Response.ConvertedObjects, nil
+	case a.Response.Result.Message != "":
 		return nil, errors.New(a.Response.Result.Message)
 	}
-	return a.Response.ConvertedObjects, nil
+	return nil, fmt.Errorf("response.result.status was '%s', not '%s'", a.Response.Result.Status, metav1.StatusSuccess)
 }
 
-// accept takes over a converted object. Of the metadata a webhook may change labels
-// and annotations; what else it changes there is left as it was, but for what says
-// which object it is.
-func accept(original *unstructured.Unstructured, raw []byte, to schema.GroupVersion) (*unstructured.Unstructured, error) {
+// accept takes over a converted object, the index-th of its answer.
+func accept(original *unstructured.Unstructured, raw []byte, index int, to schema.GroupVersion) (*unstructured.Unstructured, error) {
+	converted, err := parse(raw, original.GetKind(), to)
+	if err != nil {
+		return nil, fmt.Errorf("object at index %d: %w", index, err)
+	}
+	if err := sameObject(original, converted); err != nil {
+		return nil, fmt.Errorf("object: %w", err)
+	}
+	if err := restoreMetadata(original, converted); err != nil {
+		return nil, fmt.Errorf("metadata: %w", err)
+	}
+	return converted, nil
+}
+
+// parse reads a converted object, which has to be of the kind in the version to.
+func parse(raw []byte, kind string, to schema.GroupVersion) (*unstructured.Unstructured, error) {
 	converted := &unstructured.Unstructured{}
 	if err := converted.UnmarshalJSON(raw); err != nil {
 		return nil, err
@@ -168,19 +181,37 @@ func accept(original *unstructured.Unstructured, raw []byte, to schema.GroupVers
 	if got := converted.GroupVersionKind().GroupVersion(); got != to {
 		return nil, fmt.Errorf("invalid groupVersion (expected %v, received %v)", to, got)
 	}
-	if converted.GetKind() != original.GetKind() {
-		return nil, fmt.Errorf("invalid kind (expected %v, received %v)", original.GetKind(), converted.GetKind())
+	if converted.GetKind() != kind {
+		return nil, fmt.Errorf("invalid kind (expected %v, received %v)", kind, converted.GetKind())
 	}
+	return converted, nil
+}
+
+// sameObject compares what says which object it is.
+func sameObject(original, converted *unstructured.Unstructured) error {
 	for _, same := range []struct{ name, want, got string }{
 		{"name", original.GetName(), converted.GetName()},
 		{"namespace", original.GetNamespace(), converted.GetNamespace()},
 		{"UID", string(original.GetUID()), string(converted.GetUID())},
 	} {
 		if same.want != same.got {
-			return nil, fmt.Errorf("must have the same %s: %v != %v", same.name, same.want, same.got)
+			return fmt.Errorf("must have the same %s: %v != %v", same.name, same.want, same.got)
 		}
 	}
-	labels, annotations := converted.GetLabels(), converted.GetAnnotations()
+	return nil
+}
+
+// restoreMetadata puts back all metadata but labels and annotations, which are all that a
+// webhook may change of it.
+func restoreMetadata(original, converted *unstructured.Unstructured) error {
+	labels, err := texts(converted, "labels")
+	if err != nil {
+		return err
+	}
+	annotations, err := texts(converted, "annotations")
+	if err != nil {
+		return err
+	}
 	meta, _ := original.Object["metadata"].(map[string]any)
 	kept := maps.Clone(meta)
 	if kept == nil {
@@ -191,12 +222,33 @@ func accept(original *unstructured.Unstructured, raw []byte, to schema.GroupVers
 	converted.Object["metadata"] = kept
 	metadata := field.NewPath("metadata")
 	if errs := metav1validation.ValidateLabels(labels, metadata.Child("labels")); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+		return errs.ToAggregate()
 	}
 	converted.SetLabels(labels)
 	if errs := validation.ValidateAnnotations(annotations, metadata.Child("annotations")); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+		return errs.ToAggregate()
 	}
 	converted.SetAnnotations(annotations)
-	return converted, nil
+	return nil
+}
+
+// texts returns the labels or annotations of a converted object.
+func texts(u *unstructured.Unstructured, name string) (map[string]string, error) {
+	v, _, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", name)
+	if v == nil {
+		return nil, nil
+	}
+	values, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("invalid metadata.%s of type %T in converted object", name, v)
+	}
+	out := make(map[string]string, len(values))
+	for k, v := range values {
+		s, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object", name, k, v)
+		}
+		out[k] = s
+	}
+	return out, nil
 }

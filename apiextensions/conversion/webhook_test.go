@@ -40,16 +40,23 @@ func TestWebhook(t *testing.T) {
 		answer func(*review)
 		want   string // of the error
 	}{
-		"converted":     {convert(func(o *unstructured.Unstructured) { o.Object["spec"] = map[string]any{"b": "x"} }), ""},
-		"labels":        {convert(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) }), ""},
-		"renamed":       {convert(func(o *unstructured.Unstructured) { o.SetName("other") }), `index 0: must have the same name: a != other`},
-		"other uid":     {convert(func(o *unstructured.Unstructured) { o.SetUID("u") }), `must have the same UID:  != u`},
-		"finalizers":    {convert(func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.com/f"}) }), ""},
-		"other kind":    {convert(func(o *unstructured.Unstructured) { o.SetKind("Other") }), "invalid kind"},
-		"nothing":       {func(*review) {}, "returned 0 objects, expected 1"},
-		"refused":       {func(r *review) { r.Response.Result = metav1.Status{Status: "Failure", Message: "no way"} }, "no way"},
-		"not its uid":   {func(r *review) { r.Response.UID = "x" }, "expected response.uid"},
-		"bad labels":    {convert(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a b": "c"}) }), "metadata.labels"},
+		"converted":         {convert(func(o *unstructured.Unstructured) { o.Object["spec"] = map[string]any{"b": "x"} }), ""},
+		"labels":            {convert(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) }), ""},
+		"renamed":           {convert(func(o *unstructured.Unstructured) { o.SetName("other") }), `invalid object: must have the same name: a != other`},
+		"other uid":         {convert(func(o *unstructured.Unstructured) { o.SetUID("u") }), `must have the same UID:  != u`},
+		"finalizers":        {convert(func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.com/f"}) }), ""},
+		"other kind":        {convert(func(o *unstructured.Unstructured) { o.SetKind("Other") }), "object at index 0: invalid kind"},
+		"nothing":           {func(*review) {}, "returned 0 objects, expected 1"},
+		"refused":           {func(r *review) { r.Response.Result = metav1.Status{Status: "Failure", Message: "no way"} }, "no way"},
+		"refused, wordless": {func(r *review) { r.Response.Result = metav1.Status{Status: "Failure"} }, "response.result.status was 'Failure', not 'Success'"},
+		"not its uid":       {func(r *review) { r.Response.UID = "x" }, "expected response.uid"},
+		"bad labels":        {convert(func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a b": "c"}) }), "invalid metadata: metadata.labels"},
+		"numbers as labels": {convert(func(o *unstructured.Unstructured) {
+			o.Object["metadata"].(map[string]any)["labels"] = map[string]any{"a": int64(5)}
+		}), "invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object"},
+		"a list of annotations": {convert(func(o *unstructured.Unstructured) {
+			o.Object["metadata"].(map[string]any)["annotations"] = []any{"a"}
+		}), "invalid metadata: invalid metadata.annotations of type []interface {} in converted object"},
 		"not a review":  {func(r *review) { r.Kind = "Pod" }, "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got apiextensions.k8s.io/v1, Kind=Pod"},
 		"other version": {convert(func(o *unstructured.Unstructured) { o.SetAPIVersion("example.com/v3") }), "invalid groupVersion"},
 	} {
@@ -88,6 +95,8 @@ func TestWebhookFails(t *testing.T) {
 		{404, "text/plain", "404 page not found\n", "conversion webhook for example.com/v1, Kind=Widget failed: the server could not find the requested resource"},
 		{500, "text/plain; charset=utf-8", "boom", `failed: an error on the server ("boom") has prevented the request from succeeding`},
 		{200, "application/json", "{", "failed: "},
+		{200, "application/json", "", "failed: 0-length response with status code: 200 and content type: application/json"},
+		{403, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not you","code":403}`, "failed: not you"},
 		{200, "application/json", "{}", "failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got /, Kind="},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

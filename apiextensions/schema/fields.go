@@ -92,7 +92,7 @@ func Lookup(obj map[string]any, path []string) (any, bool) {
 	return v, true
 }
 
-// Walk calls f for a schema and all schemas within it.
+// Walk calls f for a schema and all schemas within it, which are good until f returns.
 func Walk(p *apiextensionsv1.JSONSchemaProps, f func(*apiextensionsv1.JSONSchemaProps)) {
 	if p == nil {
 		return
@@ -104,9 +104,12 @@ func Walk(p *apiextensionsv1.JSONSchemaProps, f func(*apiextensionsv1.JSONSchema
 	if p.AdditionalProperties != nil {
 		Walk(p.AdditionalProperties.Schema, f)
 	}
-	for name := range p.Properties {
-		c := p.Properties[name]
-		Walk(&c, f)
+	if len(p.Properties) > 0 {
+		var c apiextensionsv1.JSONSchemaProps // a single one, as it is large
+		for name := range p.Properties {
+			c = p.Properties[name]
+			Walk(&c, f)
+		}
 	}
 	for _, list := range [][]apiextensionsv1.JSONSchemaProps{p.AllOf, p.AnyOf, p.OneOf} {
 		for i := range list {

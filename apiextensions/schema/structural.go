@@ -5,6 +5,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Schema is the structural skeleton of an OpenAPI schema.
@@ -142,6 +143,17 @@ func (s *Schema) child(name string) (c *Schema, known bool) {
 		return p, true
 	}
 	return s.Additional, s.AdditionalAllowed
+}
+
+// CheckValues returns an error where a value of a schema, or of one within it, cannot be read: a validator of
+// it could not be made.
+func CheckValues(props *apiextensionsv1.JSONSchemaProps) (err error) {
+	Walk(props, func(s *apiextensionsv1.JSONSchemaProps) {
+		if err == nil {
+			err = convertValues(s, &spec.Schema{})
+		}
+	})
+	return err
 }
 
 func decode(raw []byte) (any, error) {

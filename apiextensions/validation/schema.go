@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -46,7 +47,7 @@ func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResour
 		errs = append(errs, v.Rules(ctx, at, structural, n.isWrong)...)
 	}
 	if len(errs) == 0 {
-		if _, err := schema.NewValidator(props); err != nil {
+		if err := schema.CheckValues(props); err != nil {
 			errs = append(errs, field.Invalid(path, "", fmt.Sprintf("error building validator: %v", err)))
 		}
 	}
@@ -99,7 +100,7 @@ func unsupported(p *apiextensionsv1.JSONSchemaProps) error {
 	return eachChild(nil, p, func(_ *field.Path, c *apiextensionsv1.JSONSchemaProps) error { return unsupported(c) })
 }
 
-// eachChild calls f for the schemas within a schema, with their paths.
+// eachChild calls f for the schemas within a schema, with their paths. The schemas are good until f returns.
 func eachChild(path *field.Path, p *apiextensionsv1.JSONSchemaProps, f func(*field.Path, *apiextensionsv1.JSONSchemaProps) error) error {
 	if p.Items != nil && p.Items.Schema != nil {
 		if err := f(path.Child("items"), p.Items.Schema); err != nil {
@@ -111,18 +112,25 @@ func eachChild(path *field.Path, p *apiextensionsv1.JSONSchemaProps, f func(*fie
 			return err
 		}
 	}
-	names := make([]string, 0, len(p.Properties))
-	for name := range p.Properties {
-		names = append(names, name)
+	if err := eachProperty(path, p.Properties, f); err != nil {
+		return err
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		c := p.Properties[name]
-		if err := f(path.Child("properties").Key(name), &c); err != nil {
+	return schema.EachLogical(path, p, f)
+}
+
+func eachProperty(path *field.Path, all map[string]apiextensionsv1.JSONSchemaProps, f func(*field.Path, *apiextensionsv1.JSONSchemaProps) error) error {
+	if len(all) == 0 {
+		return nil
+	}
+	at := path.Child("properties")
+	var c apiextensionsv1.JSONSchemaProps // a single one, as it is large
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		c = all[name]
+		if err := f(at.Key(name), &c); err != nil {
 			return err
 		}
 	}
-	return schema.EachLogical(path, p, f)
+	return nil
 }
 
 // statusRootFields may stand at the root of a schema whose status is a
@@ -209,8 +217,11 @@ func (n *nodes) validate(path *field.Path, p *apiextensionsv1.JSONSchemaProps, a
 
 // down is the context of a child of p.
 func (at place) down(p *apiextensionsv1.JSONSchemaProps, path, child *field.Path) place {
-	step := child.String()[len(path.String()):]
 	next := place{inMeta: at.inMeta, noDefaults: at.noDefaults}
+	if !at.inMeta && !at.root && !p.XEmbeddedResource {
+		return next // as nearly all: paths are not spelled out for it
+	}
+	step := child.String()[len(path.String()):]
 	switch {
 	case at.inMeta && step == ".additionalProperties":
 		next.noDefaults = "inside additionalProperties applying to object metadata"

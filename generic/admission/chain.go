@@ -3,12 +3,10 @@ package admission
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"triplane/generic/metrics"
+	"triplane/generic/request"
 )
 
 // Named is a plugin with the name that flags, configurations and metrics call it by.
@@ -114,7 +112,7 @@ func (c Chain) round(ctx context.Context, a *Attributes, phase metrics.Admission
 // the plugin then.
 func inTime(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", ctx.Err()), 0)
+		return request.TimedOut()
 	}
 	return err
 }

@@ -1,8 +1,9 @@
-// Package authentication finds out who makes a request, one file an
-// authenticator. Service account tokens have a package of their own below.
+// Package authentication identifies the user of a request, one file an
+// authenticator. Service account tokens, JSON Web Tokens of other issuers and
+// webhooks are in packages below.
 //
 // An authenticator that finds no credential of its kind has no opinion (nil,
-// nil), so that the next may look; one that finds a wrong credential returns an
-// error, and a request that no authenticator accepted while one refused is
-// answered 401 – it never becomes anonymous.
+// nil), and the next one is asked. One that finds a wrong credential returns an
+// error. A request that no authenticator accepts and one refuses is answered with 401;
+// it never becomes anonymous.
 package authentication

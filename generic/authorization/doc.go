@@ -1,7 +1,7 @@
-// Package authorization joins authorizers and holds the simple ones: always,
-// never, privileged groups and paths that anybody may read. The others are
+// Package authorization combines authorizers and has the simple ones: always,
+// never, privileged groups, and paths that everybody may read. The others are
 // packages below: rbac, node, abac and webhook.
 //
-// An authorizer that has no opinion leaves the question to the next; when none
-// has one, the answer is no.
+// An authorizer without an opinion leaves the decision to the next; a request
+// on which none has an opinion is denied.
 package authorization

@@ -90,7 +90,7 @@ func timedOut(w http.ResponseWriter, r *http.Request, m *metrics.Registry) {
 	if m != nil {
 		m.Requests.Terminated(seriesOf(r, &exchangeOf(r).info), http.StatusGatewayTimeout)
 	}
-	writeStatus(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
+	writeStatus(w, r, request.TimedOut())
 }
 
 // timeoutOf returns the shorter of the client's timeout and the limit; 0 means

@@ -17,7 +17,7 @@ import (
 	"k8s.io/component-base/logs/json"
 )
 
-// Command is what a program's command line may say.
+// Command describes a program's command line.
 type Command struct {
 	// Name of the program in errors, Usage what --help says above the flags.
 	Name, Usage string
@@ -74,7 +74,7 @@ func (c *Command) Parse(args []string, out io.Writer) (*Line, error) {
 	return &Line{all, logging}, nil
 }
 
-// knowJSON adds the format json to those of --logging-format. Formats are the
+// knowJSON registers the format json to those of --logging-format. Formats are the
 // process's, as its log is.
 var knowJSON = sync.OnceValue(func() error {
 	return logsapi.RegisterLogFormat("json", json.Factory{}, logsapi.LoggingBetaOptions)

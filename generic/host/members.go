@@ -12,21 +12,20 @@ import (
 	"triplane/generic/storage/embedded"
 )
 
-// members are those of the embedded etcd's cluster, as a path of the server: GET lists them, POST has
-// the cluster expect one more, and hands it all keys that servers of the cluster have in common, and
-// DELETE removes ?member=NAME.
+// members serves the members of the embedded etcd's cluster: GET lists them, POST adds one and answers
+// with all keys that servers of the cluster have in common, and DELETE removes ?member=NAME.
 type members struct {
 	server *embedded.Server
 	keys   string // the directory of keys
 }
 
-// Joining is what a server sends that wants to be a member.
+// Joining is the request of a server that wants to become a member.
 type Joining struct {
 	Name string `json:"name"`
 	URL  string `json:"peerURL"`
 }
 
-// Joined is what it is answered. Whoever has the keys may do everything.
+// Joined is the answer to it. Whoever has the keys may do everything.
 type Joined struct {
 	Members []embedded.Member `json:"members"`
 	Keys    map[string][]byte `json:"keys"` // as pki.ReadShared returns them
@@ -35,7 +34,7 @@ type Joined struct {
 // maxJoining bounds what is read of a request.
 const maxJoining = 16 << 10
 
-// Members is the path of the members of the embedded etcd; nil where there is none.
+// Members serves the members of the embedded etcd; nil where there is none.
 func (s *Store) Members() http.Handler {
 	if s.members == nil {
 		return nil
@@ -78,7 +77,7 @@ func (m *members) add(w http.ResponseWriter, r *http.Request) {
 	m.answer(w, Joined{Members: m.server.Members(), Keys: keys}, err)
 }
 
-// answer writes a result, or why there is none.
+// answer writes a result, or the error.
 func (m *members) answer(w http.ResponseWriter, result any, err error) {
 	var refused *embedded.MembersError
 	switch {

@@ -1,9 +1,8 @@
 // Package options turns command-line flags into the configuration of a server.
-// The flags are named, and mean, what kube-apiserver's do; a flag is here when
-// what it is about is here.
+// Flags have the names and meanings of kube-apiserver's.
 //
 // There is one type for each concern. Its constructor sets the defaults, AddFlags
-// binds its flags, Validate says what is wrong with the values (one error for
+// binds its flags, Validate returns what is wrong with the values (one error for
 // each flag, so that all are reported at once), and ApplyTo, or a constructor of what
-// the options describe, uses them. Nothing is read from disk before that.
+// the options describe, uses them. No file is read before that.
 package options

@@ -42,7 +42,7 @@ func (o *Ignored) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(&oneOf{allowed: []string{"", "1.35"}, text: new(string)}, "show-hidden-metrics-for-version", "Show metrics that were hidden after a release, 1.35. There are none.")
 }
 
-// Note logs which flags were given in vain.
+// Note logs which ignored flags were given.
 func (o *Ignored) Note() {
 	for _, name := range o.given {
 		for _, f := range ignoredFlags {

@@ -29,7 +29,7 @@ type Stores struct {
 	Metrics *metrics.Storage
 }
 
-// RESTOptionsGetter hands out the storage of resources.
+// RESTOptionsGetter returns the storage options of resources.
 func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 	return restOptions{stores: stores, common: registry.RESTOptions{
 		Prefix:                  o.AbsolutePrefix(),

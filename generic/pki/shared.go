@@ -42,7 +42,7 @@ func EnsureShared(dir string) error {
 }
 
 // ReadShared returns the files below dir that servers of one cluster have in common, by name, after
-// EnsureShared. Who has them is everybody.
+// EnsureShared. Whoever has them may act as any user.
 func ReadShared(dir string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, name := range shared() {

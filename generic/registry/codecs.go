@@ -30,7 +30,7 @@ func formID(version int, mt wire.MediaType) storage.FormID {
 }
 
 // rowForm is the form of a row of a table, of which there is one whatever the
-// version.
+// version, or one a version, with consecutive numbers.
 const rowForm storage.FormID = 1 << 15
 
 // version returns the place of a served version among the codecs.

@@ -20,6 +20,7 @@ type memory struct {
 	changed  chan struct{}
 	compact  int64
 	writes   int
+	reads    int // of the backend, of one key
 	stale    map[string]*storage.Record
 	// unanswered has writes of what is there happen without an answer.
 	unanswered bool
@@ -146,6 +147,7 @@ func (m *memory) DatabaseSize(context.Context) (int64, error) { return 0, nil }
 type backendView struct{ *memory }
 
 func (b backendView) Get(_ context.Context, key string) (storage.KeyValue, error) {
+	b.reads++
 	kv, ok := b.get(key)
 	if !ok {
 		return kv, storage.ErrNotFound

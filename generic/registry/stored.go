@@ -23,6 +23,7 @@ var (
 	_ rest.Stored     = (*stored[Object])(nil)
 	_ rest.ItemWriter = (*stored[Object])(nil)
 	_ rest.ItemTailer = (*stored[Object])(nil)
+	_ rest.RowKeeper  = (*stored[Object])(nil)
 )
 
 // GetObjectKind makes stored objects runtime.Objects; they do not name their

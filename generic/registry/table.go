@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"triplane/generic/registry/rest"
@@ -127,6 +128,15 @@ func (s *Store[T]) Row(item rest.Stored) (wire.Row, bool, error) {
 	}
 	row, err := o.record.Form(rowForm, s.options.Budget, s.encodeRow)
 	return row, true, err
+}
+
+// KeptRow implements rest.RowKeeper, for kinds whose versions have columns of their own.
+func (o *stored[T]) KeptRow(gv schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error) {
+	v, err := o.store.version(gv)
+	if err != nil {
+		return nil, err
+	}
+	return o.record.Form(rowForm+storage.FormID(v), o.store.options.Budget, func(*storage.Record) ([]byte, error) { return encode() })
 }
 
 func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {

@@ -49,7 +49,7 @@ func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 	if u.key, err = s.requestKey(ctx, u.name); err != nil {
 		return nil, false, err
 	}
-	from, err := s.peek(ctx, u.key)
+	from, err := u.start(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -82,6 +82,19 @@ func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 		from = now
 	}
 	return nil, false, errContended(s.requested(ctx))
+}
+
+// start is what the first attempt begins with. What an update may create is taken to be
+// missing where the cache does not know it: the transaction finds out.
+func (u *update[T]) start(ctx context.Context) (present, error) {
+	if u.allowCreate {
+		if r, err := u.store.cache.Peek(ctx, u.key); err == nil && r == nil {
+			if _, filled := u.store.cache.Count(); filled {
+				return present{}, nil
+			}
+		}
+	}
+	return u.store.peek(ctx, u.key)
 }
 
 // errUnsure asks for another attempt on a state that is surely the present one.

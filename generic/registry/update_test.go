@@ -177,9 +177,18 @@ func TestCreateOnUpdate(t *testing.T) {
 	in.ResourceVersion = ""
 	_, _, err = s.Update(inNamespace(), "a", replaceWith(in), nil, nil, false, nil)
 	wantStatus(t, "no version", err, 422, `roles.rbac.authorization.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`)
-	c, _ := newStore(t, configMapKind())
-	if _, created, err := c.Update(inNamespace(), "a", replaceWith(configMap("a")), nil, nil, true, nil); err != nil || !created {
-		t.Errorf("apply: created %v, %v", created, err)
+	c, m := newStore(t, configMapKind())
+	apply := func() (bool, error) {
+		_, created, err := c.Update(inNamespace(), "a", change(func(c *corev1.ConfigMap) { c.Name = "a" }), nil, nil, true, nil)
+		return created, err
+	}
+	if created, err := apply(); err != nil || !created || m.reads != 0 {
+		t.Errorf("apply: created %v, %v, with %d reads", created, err, m.reads)
+	}
+	// A cache that does not know it yet only costs an attempt.
+	m.stale["/registry/configmaps/ns/a"] = nil
+	if created, err := apply(); err != nil || created {
+		t.Errorf("apply again: created %v, %v", created, err)
 	}
 }
 

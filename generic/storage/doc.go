@@ -11,7 +11,7 @@
 //     Hub feeds all caches of a server from one etcd watch.
 //
 // A Record is one revision of one object. It is immutable but for what is
-// derived from its bytes on first demand (attributes for selectors, wire forms),
+// derived from its bytes on first demand (labels and fields for selectors, wire forms),
 // which is safe for concurrent use.
 //
 // Keys are absolute: "/registry/configmaps/default/a". Revisions are etcd

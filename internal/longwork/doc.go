@@ -1,3 +1,3 @@
-// Package longwork says now and then how far a work is that takes long. Work that is soon done says
-// nothing.
+// Package longwork reports the progress of work that takes long, every few seconds. Work that is done
+// before is not reported.
 package longwork

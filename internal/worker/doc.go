@@ -1,15 +1,14 @@
-// Package worker starts goroutines whose panics do not end the process. Nobody
-// else recovers there: what net/http recovers are handlers.
+// Package worker starts goroutines whose panics do not end the process. (net/http recovers
+// the panics of handlers only.)
 //
 //	worker.Go(f)                 // instead of go f()
 //	var all worker.Group         // instead of sync.WaitGroup with Go
 //	worker.Keep(ctx, f)          // runs f, again after each panic
 //	err := worker.Try(f)         // runs f, whose panic is an error
 //
-// A panic is logged with its stack and counted. Who has something to return uses
-// Try, so that nobody waits for it in vain; who works for as long as the server
-// runs is kept. internal/imports tests that no goroutine is started otherwise.
+// A panic is logged with its stack and counted. Work that returns a result uses
+// Try, so that its caller is not left waiting; work that lasts as long as the server
+// uses Keep. internal/imports tests that no goroutine is started otherwise.
 //
-// Panics of the process are counted, as it is the process that they would end:
-// servers side by side show the same number.
+// The count is that of the process: servers side by side show the same number.
 package worker

@@ -68,15 +68,30 @@ func testStores() *group.Stores {
 		{Name: "p", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}},
 		{Name: "e", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 	}
-	stores.Put(core("pods"), objects{"n/mine": onNode("mine", "a", "m"), "n/theirs": onNode("theirs", "b", "t"), "n/projecting": projecting, "n/mounting": mounting})
+	pods := objects{"n/mine": onNode("mine", "a", "m"), "n/theirs": onNode("theirs", "b", "t"), "n/projecting": projecting, "n/mounting": mounting}
+	for name, source := range map[string]corev1.VolumeSource{
+		"unclaimed": {PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "gone"}},
+		"driven":    {CSI: &corev1.CSIVolumeSource{Driver: "gone"}},
+		"migrated":  {AzureFile: &corev1.AzureFileVolumeSource{}},
+		"claiming":  {PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "migrated"}},
+	} {
+		pod := onNode(name, "a", name)
+		volume(source)(pod)
+		pods["n/"+name] = pod
+	}
+	stores.Put(core("pods"), pods)
 	claim := func(volume string) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
 	}
-	stores.Put(core("persistentvolumeclaims"), objects{"n/claim": claim("one"), "n/mounting-e": claim("two"), "n/other": claim("three")})
+	stores.Put(core("persistentvolumeclaims"), objects{"n/claim": claim("one"), "n/mounting-e": claim("two"), "n/other": claim("three"), "n/migrated": claim("disk")})
 	drivers, volumes := objects{}, objects{}
 	for name, driver := range map[string]string{"one": "persistent", "two": "ephemeral", "three": "other"} {
 		volumes[name] = &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver}}}}
 		drivers[driver] = &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "for-" + driver}}}}
+	}
+	volumes["disk"] = &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{}}}}
+	for _, driver := range []string{driverAzureDisk, driverAzureFile} {
+		drivers[driver] = &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "azure"}}}}
 	}
 	stores.Put(core("persistentvolumes"), volumes)
 	stores.Put(schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, drivers)
@@ -175,7 +190,11 @@ func TestNodeRestriction(t *testing.T) {
 		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "other"), nil, "does not match the UID in record"},
 		{create, "serviceaccounts", "token", "sa", tokenFor("theirs", "t"), nil, "scheduled on a different node"},
 		{create, "serviceaccounts", "token", "sa", tokenFor("projecting", "p", "vault"), nil, ""},
-		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "m", "vault"), nil, `audience "vault" not found`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("mine", "m", "vault"), nil, `audience "vault" not found in pod spec volume, system:node:a is not authorized to request tokens for this audience`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("unclaimed", "unclaimed", "x"), nil, `error validating audience "x": persistentvolumeclaim "gone" not found`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("driven", "driven", "x"), nil, `error validating audience "x": csidriver.storage.k8s.io "gone" not found`},
+		{create, "serviceaccounts", "token", "sa", tokenFor("migrated", "migrated", "azure"), nil, ""},
+		{create, "serviceaccounts", "token", "sa", tokenFor("claiming", "claiming", "azure"), nil, ""},
 		{create, "serviceaccounts", "token", "sa", tokenFor("projecting", "p", "vault", "api"), nil, "0 or 1 audiences"},
 		{create, "leases.coordination.k8s.io", "", "", &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, nil, "can only access leases in"},
 		{create, "resourceslices.resource.k8s.io", "", "", &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: ptr.To("a")}}, nil, ""},

@@ -84,13 +84,14 @@ func (c *checkerState) rules(path *field.Path, s *schema.Schema, n *node, uncorr
 			"unable to convert structural schema to CEL declarations")))
 		return
 	}
+	sees := n.environment(c.env)
 	for i := range s.Props.XValidations {
-		c.rule(at.Index(i), n, &s.Props.XValidations[i], uncorrelated, often)
+		c.rule(at.Index(i), n, sees, &s.Props.XValidations[i], uncorrelated, often)
 	}
 }
 
-func (c *checkerState) rule(path *field.Path, n *node, spec *apiextensionsv1.ValidationRule, uncorrelated *field.Path, often uint64) {
-	r, messageErr := compileRule(c.env, n, spec)
+func (c *checkerState) rule(path *field.Path, n *node, sees environment, spec *apiextensionsv1.ValidationRule, uncorrelated *field.Path, often uint64) {
+	r, messageErr := compileRule(sees, spec)
 	unusedOld := func() {
 		if set := spec.OptionalOldSelf; set != nil && !r.transition() {
 			c.add(field.Invalid(path.Child("optionalOldSelf"), *set, "may not be set if oldSelf is not used in rule"))
@@ -104,7 +105,7 @@ func (c *checkerState) rule(path *field.Path, n *node, spec *apiextensionsv1.Val
 	if messageErr != nil {
 		c.add(field.Invalid(path.Child("messageExpression"), shown(spec), said(messageErr)))
 	}
-	c.costs(path, n, r, often)
+	c.costs(path, n, sees, r, often)
 	if r.transition() && uncorrelated != nil {
 		c.add(field.Invalid(path.Child("rule"), spec.Rule,
 			"oldSelf cannot be used on the uncorrelatable portion of the schema within "+uncorrelated.String()))
@@ -121,11 +122,11 @@ func said(err error) string {
 	return "messageExpression " + msg
 }
 
-func (c *checkerState) costs(path *field.Path, n *node, r *rule, often uint64) {
+func (c *checkerState) costs(path *field.Path, n *node, sees environment, r *rule, often uint64) {
 	if often == unbounded {
 		often = uint64(maxRequest / (minBytes(n.schema) + 1))
 	}
-	e, err := n.forRule(c.env, r.optionalOld())
+	e, err := sees(r.optionalOld())
 	if err != nil {
 		return
 	}

@@ -70,12 +70,12 @@ func TestEstimates(t *testing.T) {
 		"!format.dns1123Label().validate(self.short).hasValue()": 837,
 		"self.b.size() < 5":                                      4,
 	} {
-		r, _ := compileRule(e, n, &apiextensionsv1.ValidationRule{Rule: rule})
+		r, _ := compileRule(n.environment(e), &apiextensionsv1.ValidationRule{Rule: rule})
 		if r.err != nil {
 			t.Errorf("%s: %v", rule, r.err)
 			continue
 		}
-		ruleEnv, err := n.forRule(e, false)
+		ruleEnv, err := n.environment(e)(false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package cel
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -27,13 +28,23 @@ func (t *tree) env() (*cel.Env, error) {
 	return b.Extend(library.Authorizer(), cel.CustomTypeProvider(&provider{Provider: b.CELTypeProvider(), tree: t}))
 }
 
-// forRule declares what a rule of the node sees.
-func (n *node) forRule(e *cel.Env, optionalOld bool) (*cel.Env, error) {
-	old := n.typ
-	if optionalOld {
-		old = types.NewOptionalType(n.typ)
+// environment returns what the rules of a node see. optionalOld says that there may be no old value.
+type environment func(optionalOld bool) (*cel.Env, error)
+
+// environment extends e for the rules of the node, when the first one asks.
+func (n *node) environment(e *cel.Env) environment {
+	extend := func(old *types.Type) func() (*cel.Env, error) {
+		return sync.OnceValues(func() (*cel.Env, error) {
+			return e.Extend(cel.Variable("self", n.typ), cel.Variable("oldSelf", old))
+		})
 	}
-	return e.Extend(cel.Variable("self", n.typ), cel.Variable("oldSelf", old))
+	always, optional := extend(n.typ), extend(types.NewOptionalType(n.typ))
+	return func(optionalOld bool) (*cel.Env, error) {
+		if optionalOld {
+			return optional()
+		}
+		return always()
+	}
 }
 
 // program is a compiled expression.

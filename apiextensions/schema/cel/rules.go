@@ -3,7 +3,6 @@ package cel
 import (
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -25,9 +24,9 @@ func (r *rule) transition() bool { return r.program != nil && r.program.usesOld 
 func (r *rule) optionalOld() bool { return r.spec.OptionalOldSelf != nil && *r.spec.OptionalOldSelf }
 
 // compileRule compiles one rule; messageErr is about its messageExpression.
-func compileRule(e *cel.Env, n *node, spec *apiextensionsv1.ValidationRule) (r *rule, messageErr error) {
+func compileRule(sees environment, spec *apiextensionsv1.ValidationRule) (r *rule, messageErr error) {
 	r = &rule{spec: spec}
-	ruleEnv, err := n.forRule(e, r.optionalOld())
+	ruleEnv, err := sees(r.optionalOld())
 	if err != nil {
 		r.err = err
 		return r, nil

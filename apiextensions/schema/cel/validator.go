@@ -85,8 +85,9 @@ func (t *tree) rules(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
 	}
 	j := &ruleTree{schema: s, node: n, properties: map[string]*ruleTree{}}
 	if s.Props != nil && n != nil {
+		sees := n.environment(e)
 		for i := range s.Props.XValidations {
-			r, _ := compileRule(e, n, &s.Props.XValidations[i])
+			r, _ := compileRule(sees, &s.Props.XValidations[i])
 			j.rules = append(j.rules, r)
 		}
 	}

@@ -27,8 +27,8 @@ The link has a token for that user in its fragment, which browsers do not send t
 Who has the link can do what the user can, for an hour or until the server ends.
 `
 
-// asking bounds a request of a command.
-const asking = 30 * time.Second
+// requestTimeout bounds a request of a command.
+const requestTimeout = 30 * time.Second
 
 // OpenConsole is the command console.
 func OpenConsole(ctx context.Context, args []string, out io.Writer) error {
@@ -39,7 +39,7 @@ func OpenConsole(ctx context.Context, args []string, out io.Writer) error {
 	if help, err := parse(fs, consoleUsage, args, out); help || err != nil {
 		return err
 	}
-	server, err := flags.connect(asking)
+	server, err := flags.connect(requestTimeout)
 	if err != nil {
 		return err
 	}

@@ -27,14 +27,14 @@ import (
 type Join struct {
 	// Server is the URL of the other one; "" joins none.
 	Server string
-	// Kubeconfig says as whom it is asked, and by which authority it is known.
+	// Kubeconfig is the file with the credentials for it, and its authority.
 	Kubeconfig string
 }
 
 const (
-	// joinAgainAfter is how soon a server is asked again that could not answer.
+	// joinAgainAfter is the pause before a request is sent again.
 	joinAgainAfter = time.Second
-	// joinRequest bounds one question.
+	// joinRequest bounds one request.
 	joinRequest = 15 * time.Second
 )
 
@@ -65,8 +65,8 @@ func (o *Options) validateJoin() []error {
 	return nil
 }
 
-// join has the cluster expect this server, and keeps the keys that it hands out, unless the data directory
-// holds a member already. It may be done again when it was interrupted.
+// join adds this server to the cluster of another one and writes the keys that it gets, unless the data
+// directory holds a member already. It may be repeated when it was interrupted.
 func (o *Options) join(ctx context.Context) error {
 	if o.Join.Server == "" {
 		return nil
@@ -102,7 +102,7 @@ func (o *Options) join(ctx context.Context) error {
 	return nil
 }
 
-// askToJoin asks until there is an answer.
+// askToJoin retries until there is an answer, or the time is over.
 func (o *Options) askToJoin(ctx context.Context, self host.Joining) (joined host.Joined, err error) {
 	config, err := clientcmd.BuildConfigFromFlags(o.Join.Server, o.Join.Kubeconfig)
 	if err != nil {

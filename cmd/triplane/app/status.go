@@ -44,7 +44,7 @@ func Status(ctx context.Context, args []string, out io.Writer) error {
 	if help, err := parse(fs, statusUsage, args, out); help || err != nil {
 		return err
 	}
-	r, err := flags.connect(asking)
+	r, err := flags.connect(requestTimeout)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func Status(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// statusReport writes what it is told, a line each.
+// statusReport writes what it reads from a server, a line for each fact.
 type statusReport struct {
 	*remote
 	table *tabwriter.Writer

@@ -154,7 +154,7 @@ func (b *Batch) wait(batch *[]*audit.Event) {
 	}
 }
 
-// send waits for its turn and sends a batch aside.
+// send waits for its turn and sends a batch in a goroutine.
 func (b *Batch) send(batch []*audit.Event) {
 	if b.throttle != nil {
 		_ = b.throttle.Wait(b.stopping) // at the end nothing is throttled

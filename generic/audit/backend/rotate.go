@@ -24,7 +24,7 @@ const (
 	megabyte   = 1 << 20
 )
 
-// Rotation is when a log file is put aside, and how long what was put aside is
+// Rotation is when a log file is rotated, and how long rotated files are
 // kept. Zero is no limit.
 type Rotation struct {
 	MaxMegabytes int
@@ -35,7 +35,7 @@ type Rotation struct {
 
 // File is a log file that is rotated: when a write would make it too large, it
 // is renamed to NAME-TIME.EXT, as the lumberjack library names backups, whose
-// goroutine cannot be ended. Old backups are removed and compressed aside.
+// goroutine cannot be ended. Old backups are removed and compressed in a goroutine.
 type File struct {
 	path     string
 	rotation Rotation
@@ -151,7 +151,7 @@ func (f *File) Close() error {
 	return err
 }
 
-// tidy removes and compresses backups, aside.
+// tidy removes and compresses backups in a goroutine.
 func (f *File) tidy() {
 	if r := f.rotation; r.MaxBackups <= 0 && r.MaxDays <= 0 && !r.Compress {
 		return

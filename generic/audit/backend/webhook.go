@@ -32,7 +32,7 @@ func NewWebhook(kubeconfig string, dial webhook.Dial, pause time.Duration, m *me
 }
 
 // Process implements audit.Backend. It returns when the service has taken the events,
-// or failed to for good.
+// or all attempts have failed.
 func (w *Webhook) Process(events ...*audit.Event) bool {
 	body, err := audit.EncodeList(events)
 	if err == nil {

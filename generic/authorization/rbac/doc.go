@@ -1,10 +1,9 @@
-// Package rbac decides by the Roles, ClusterRoles and their bindings that are
+// Package rbac authorizes by the Roles, ClusterRoles and their bindings that are
 // stored in the cluster.
 //
-// The objects come in through the Set and Delete methods of Authorizer; Handler
-// makes informers call them. Whoever writes the objects may call them too, so
-// that a grant holds from the moment it is answered; older versions of an
-// object than the one known are ignored. Bindings are indexed by their
-// subjects, so that a decision costs what the user's own bindings cost, however
-// many there are.
+// The Set and Delete methods of Authorizer enter the objects; Handler calls them from
+// informers. The writer of an object may call them, too, so that a grant holds from the
+// moment the write is answered; versions older than the known one are ignored. Bindings
+// are indexed by their subjects, so that the cost of a decision depends on the user's own
+// bindings only.
 package rbac

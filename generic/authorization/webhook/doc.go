@@ -1,7 +1,7 @@
-// Package webhook decides by asking a remote service with SubjectAccessReviews, and
-// remembers the answers for a while.
+// Package webhook authorizes by asking a remote service with SubjectAccessReviews, and
+// caches its answers.
 //
 // Match conditions, CEL expressions about the review that would be sent, restrict
-// what the service is asked about. What happens when the service does not answer is
-// the webhook's failure policy.
+// which requests the service is asked about. The failure policy decides where the service
+// does not answer.
 package webhook

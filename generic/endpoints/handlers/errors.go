@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -50,7 +49,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 // fail is WriteError in a media type that the scope serves.
 func (s *RequestScope) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() != nil {
-		err = apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", r.Context().Err()), 0)
+		err = request.TimedOut()
 	}
 	// A Status has a protobuf form, whatever the resource has.
 	writeError(w, r, err, negotiation.Rules{Protobuf: true, CBOR: s.rules().CBOR})

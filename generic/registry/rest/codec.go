@@ -78,6 +78,12 @@ func (l *StoredList) DeepCopyObject() runtime.Object { return l }
 // ResetFields maps an apiVersion to the fields that an endpoint resets.
 type ResetFields map[schema.GroupVersion]*fieldpath.Set
 
+// RowKeeper is a Stored that keeps its row in the tables of a version.
+type RowKeeper interface {
+	// KeptRow returns the row, calling encode where it is not kept.
+	KeptRow(gv schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error)
+}
+
 // ItemTailer is an ItemWriter whose JSON items are a part of the whole form: a
 // list written from them shares its bytes with gets and watches. ok is false
 // where they are not (custom resources name their kind in lists, too).

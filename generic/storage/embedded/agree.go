@@ -16,12 +16,12 @@ import (
 	"triplane/generic/storage"
 )
 
-// agreement is what a member needs the others for. Where it is alone, it is its own majority. It is safe
-// for concurrent use.
+// agreement is the member's part in the cluster's consensus. A member that is alone is its own majority. It is
+// safe for concurrent use.
 type agreement struct {
 	server *etcdserver.EtcdServer
-	// lost is set while nobody has led for so long that a question or a proposal was given up: others are
-	// not kept waiting for as long again, each.
+	// lost is set while there has been no leader for so long that a read or a proposal was given up: further
+	// ones fail at once.
 	lost atomic.Bool
 	// epoch is that of the present leader; nil where the member is alone.
 	epoch atomic.Pointer[epoch]
@@ -45,14 +45,14 @@ func (a *agreement) renew(after time.Duration) {
 	}
 }
 
-// agreeWithin bounds how long a question or a proposal waits for a leader and a majority: a few elections.
-// Etcd's own bound is for a question, before which others may wait.
+// agreeWithin bounds how long a read or a proposal waits for a leader and a majority: a few elections.
+// Etcd's own bound is for one read index, before which earlier ones may wait.
 const agreeWithin = 5 * time.Second
 
 var errNoMajority = fmt.Errorf("%w: the members do not agree", storage.ErrUnavailable)
 
-// hopeless reports whether there is nothing to wait for. Once somebody leads again, the next election
-// is waited for as any other.
+// hopeless reports whether waiting was given up and there is still no leader. Once there is one, the next election
+// is waited for again.
 func (a *agreement) hopeless() bool {
 	if !a.lost.Load() {
 		return false
@@ -64,14 +64,15 @@ func (a *agreement) hopeless() bool {
 	return true
 }
 
-// giveUp notes that nobody has led for long.
+// giveUp notes that there has been no leader for long.
 func (a *agreement) giveUp() error {
 	a.lost.Store(a.server.Leader() == 0)
 	return errNoMajority
 }
 
-// agree returns when this member has all that any member had acknowledged before the call: the leader
-// says how far that is, and a majority that it still leads. Calls share questions.
+// agree returns when this member has applied all that any member had acknowledged before the call (raft's read
+// index: the leader returns its commit index after a majority has confirmed that it leads). Concurrent calls
+// share one.
 func (a *agreement) agree(ctx context.Context) error {
 	if a.hopeless() {
 		return errNoMajority
@@ -90,7 +91,7 @@ func (a *agreement) agree(ctx context.Context) error {
 	}
 }
 
-// proposeAgainEvery is how often there may be a leader to whom to propose what raft dropped without one.
+// proposeAgainEvery is how often a proposal that raft dropped for lack of a leader is made again.
 const proposeAgainEvery = 50 * time.Millisecond
 
 // proposed makes a proposal of a change, again while there is no leader: it was dropped then and has

@@ -29,8 +29,8 @@ const (
 	promoteEvery = 200 * time.Millisecond
 )
 
-// Begun reports whether a directory holds a member: it is not to be begun again then, nor does it join
-// another cluster. What was never begun is removed.
+// Begun reports whether a directory holds a member, which then neither begins nor joins a
+// cluster. The files of a first start that was killed before anything was committed are removed.
 func Begun(dir string) (bool, error) {
 	lock, err := lockDir(dir)
 	if err != nil {
@@ -40,7 +40,7 @@ func Begun(dir string) (bool, error) {
 	return is, errors.Join(err, lock.Close())
 }
 
-// begun is Begun of a directory that is locked.
+// begun is Begun for a directory that is locked already.
 func begun(dir string) (bool, error) {
 	if err := discardUnbegun(dir); err != nil {
 		return false, err
@@ -62,7 +62,7 @@ func alone(cfg Config) (bool, error) {
 	return n == 1 || n == 0 && cfg.Peer == nil, err
 }
 
-// membersIn is how many members a database knows of.
+// membersIn returns how many members a database lists.
 func membersIn(path string) (n int, err error) {
 	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
 		return 0, nil
@@ -105,8 +105,8 @@ func (s *Server) assemble(ctx context.Context, p *Peer) error {
 	return err
 }
 
-// published returns when the cluster knows this member's name, which takes a majority, and says every
-// while whom it waits for.
+// published returns when the cluster knows this member's name, which takes a majority, and logs every
+// now and then which members it waits for.
 func (s *Server) published(ctx context.Context) error {
 	say := time.NewTicker(sayEvery)
 	defer say.Stop()
@@ -155,7 +155,7 @@ func (s *Server) vote(ctx context.Context) error {
 	return nil
 }
 
-// moveTo has the others find this member at its URL, if they know another one.
+// moveTo updates this member's URL in the cluster, if it has changed.
 func (s *Server) moveTo(ctx context.Context, p *Peer) error {
 	url := p.URL.String()
 	self := s.etcd.Cluster().Member(s.etcd.MemberID())

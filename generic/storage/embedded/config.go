@@ -13,7 +13,7 @@ import (
 	"triplane/generic/storage/etcd"
 )
 
-// Config says where the data is kept.
+// Config is that of a member.
 type Config struct {
 	// Dir is etcd's data directory; it is made if it does not exist.
 	Dir string
@@ -23,7 +23,7 @@ type Config struct {
 	// SnapshotCount is after how many writes the log on disk is cut, which bounds what is read
 	// again at the next start; DefaultSnapshotCount unless set.
 	SnapshotCount uint64
-	// KeepFragmented leaves a database file as large as it was, of which little is used any more.
+	// KeepFragmented disables the defragmentation of a database file that is mostly free.
 	KeepFragmented bool
 	Leases         etcd.LeaseOptions
 	// Peer is how this member and others reach each other; nil is a member that is alone.

@@ -8,9 +8,9 @@ import (
 )
 
 // failure is why a member cannot go on: its disk is full, or broken. Etcd would end the process, or
-// panic in a goroutine of its own, which is the same; here that goroutine ends, whoever runs the member
-// learns of it, and ends the process in order. The goroutine may hold locks, so that nobody can wait
-// for the member from then on.
+// panic in a goroutine of its own, which ends it too. Here that goroutine ends and Server.Done is closed,
+// so that the process can be ended in order. The goroutine may hold locks, so the member must not be
+// waited for from then on.
 type failure struct {
 	once   sync.Once
 	failed chan struct{}
@@ -28,7 +28,7 @@ func (f *failure) OnWrite(e *zapcore.CheckedEntry, fields []zapcore.Field) {
 	runtime.Goexit()
 }
 
-// Err is why, nil while the member goes on.
+// Err returns why, nil while the member goes on.
 func (f *failure) Err() error {
 	select {
 	case <-f.failed:

@@ -9,7 +9,7 @@ type gate struct {
 	closed bool
 }
 
-// enter lets a read in, unless the gate is closed; it has to leave.
+// enter reports whether a read may begin: not if the gate is closed. leave has to follow.
 func (g *gate) enter() bool {
 	g.mu.RLock()
 	if g.closed {
@@ -21,7 +21,7 @@ func (g *gate) enter() bool {
 
 func (g *gate) leave() { g.mu.RUnlock() }
 
-// close lets nobody in any more, and returns when all have left.
+// close refuses further reads, and returns when those under way have ended.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -24,12 +24,12 @@ import (
 // minPing is etcd's own default: how often a client may ask whether the connection is still good.
 const minPing = 5 * time.Second
 
-// Serve opens etcd's client API to whoever connects to the listener, until Close. Without a TLS
-// configuration it is not encrypted, and clients are not asked who they are.
+// Serve serves etcd's client API on the listener, until Close. Without a TLS
+// configuration it is neither encrypted nor authenticated.
 //
-// Clients are etcd's administrators: they read and write everything, past all that the API server
-// decides. What would take the store from this process is refused: etcd's own users, and other members
-// where none are listened to.
+// Clients are etcd's administrators: they read and write everything, past authorization and admission of
+// the API server. What would take the store from this process is refused: etcd's own users, and other members
+// where there is no Peer.
 func (s *Server) Serve(listener net.Listener, config *tls.Config) {
 	s.backend.shared.Store(true)
 	s.rpc = v3rpc.Server(s.etcd, config, s.backend.space.guard,
@@ -41,7 +41,7 @@ func (s *Server) Serve(listener net.Listener, config *tls.Config) {
 	})
 }
 
-// refused is why a method is not for clients, "" where it is.
+// refused returns why a method is refused to clients, "" where it is not.
 func refused(method string, clustered bool) string {
 	switch {
 	case clustered && strings.HasPrefix(method, "/etcdserverpb.Cluster/"), clustered && strings.HasSuffix(method, "/MoveLeader"):
@@ -57,8 +57,8 @@ func refused(method string, clustered bool) string {
 	return ""
 }
 
-// guard is the interceptor of calls: a write that there is no room for is refused, as those of the API
-// server are.
+// guard is the interceptor of calls: it refuses methods that are not for clients, and writes that there is
+// no room for, as those of the API server are.
 func (s *space) guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if why := refused(info.FullMethod, s.clustered); why != "" {
 		return nil, status.Error(codes.FailedPrecondition, why)
@@ -78,7 +78,7 @@ func (s *space) guard(ctx context.Context, request any, info *grpc.UnaryServerIn
 	return handle(ctx, request)
 }
 
-// Loopback is an error unless an address is one that only this machine can reach.
+// Loopback returns an error unless the host of an address is a loopback IP.
 func Loopback(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

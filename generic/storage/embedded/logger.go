@@ -10,7 +10,7 @@ import (
 )
 
 // newLogger passes etcd's warnings and errors on to klog. What etcd calls fatal
-// panics instead of ending the process without a word from us.
+// panics instead of ending the process.
 func newLogger() *zap.Logger { return newLoggerOf(panics{}, &remarks{}) }
 
 // newLoggerOf has a hook run where etcd would end the process, or panic.
@@ -23,7 +23,7 @@ type panics struct{}
 
 func (panics) OnWrite(e *zapcore.CheckedEntry, fields []zapcore.Field) { panic(reason(e, fields)) }
 
-// reason is what etcd says about why it cannot go on.
+// reason is the error of a log entry: why etcd cannot go on.
 func reason(e *zapcore.CheckedEntry, fields []zapcore.Field) error {
 	for _, f := range fields {
 		if err, is := f.Interface.(error); is && f.Type == zapcore.ErrorType {
@@ -78,7 +78,7 @@ var expected = map[string]bool{
 	"rejecting promote learner: learner is not ready":           true,
 }
 
-// wanted reports whether a message is of use to whoever runs the server. Raft's own
+// wanted reports whether a message is of use to operators. Raft's own
 // warnings are about elections; followLeader logs how they end.
 func wanted(e zapcore.Entry) bool {
 	return !expected[e.Message] && (e.LoggerName != "raft" || e.Level >= zapcore.ErrorLevel)

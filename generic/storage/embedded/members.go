@@ -33,7 +33,7 @@ var ErrNoCluster = errors.New("the embedded etcd is alone: start it with --embed
 // ErrMembersBusy says that the members cannot be changed at this moment.
 var ErrMembersBusy = errors.New("the members cannot be changed now")
 
-// MembersError is why members are not changed, for people.
+// MembersError is why members are not changed, in words for operators.
 type MembersError struct{ message string }
 
 func (e *MembersError) Error() string { return e.message }
@@ -64,8 +64,8 @@ func (s *Server) known() []Member {
 	return all
 }
 
-// AddMember has the cluster expect a member at a URL. It does not vote before it has caught up, so that
-// one that never comes harms nobody. One that is expected already, and has not come, is so again.
+// AddMember adds a member at a URL, as a learner: it does not vote before it has caught up, so that
+// one that never starts does no harm. Adding a member again that has not started yet is no error.
 //
 //   - *MembersError: it cannot be added as things are.
 //   - ErrMembersBusy: another one joins, or the cluster is not well.
@@ -122,7 +122,7 @@ func (s *Server) RemoveMember(ctx context.Context, which string) error {
 	return explain(err)
 }
 
-// explain says in other words why etcd does not change the members.
+// explain turns etcd's reasons not to change the members into errors of this package.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, membership.ErrTooManyLearners):

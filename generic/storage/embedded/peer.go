@@ -21,8 +21,8 @@ import (
 	"triplane/internal/worker"
 )
 
-// Peer is how a member and the others of its cluster reach each other. They know each other by
-// certificates of one authority, which is nobody else's: who has one of it is a member.
+// Peer is how the members of a cluster reach each other. They authenticate each other by certificates of an
+// authority that has no other use: every certificate of it is a member's.
 type Peer struct {
 	// Name is this member's; no other one has it.
 	Name string
@@ -67,13 +67,13 @@ func (p *Peer) urls() (types.URLsMap, error) {
 	return initial, nil
 }
 
-// peers is the server of other members' requests.
+// peers serves the requests of other members.
 type peers struct {
 	server *http.Server
 	member atomic.Pointer[http.Handler] // nil before there is one
 }
 
-// listenPeers answers other members; nil where there is no cluster.
+// listenPeers begins to serve other members; nil where there is no Peer.
 func listenPeers(p *Peer) (*peers, error) {
 	if p == nil {
 		return nil, nil
@@ -93,7 +93,7 @@ func listenPeers(p *Peer) (*peers, error) {
 	return s, nil
 }
 
-// serve has requests answered by a member.
+// serve passes requests to a member from now on.
 func (p *peers) serve(member *etcdserver.EtcdServer) {
 	handler := etcdhttp.NewPeerHandler(newLogger(), member)
 	p.member.Store(&handler)
@@ -116,7 +116,7 @@ func (p *peers) close() error {
 	return p.server.Close()
 }
 
-// quiet has the HTTP server's messages, which are about connections that fail.
+// quiet logs the HTTP server's messages, which are about failed connections, at a higher verbosity.
 type quiet struct{}
 
 func (quiet) Write(message []byte) (int, error) {

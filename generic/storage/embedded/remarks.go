@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// remarks are what etcd says in its log, and nowhere else, that whoever runs the member has to know.
+// remarks are what etcd reports in its log only and the server has to know.
 type remarks struct {
 	mu      sync.Mutex
 	removed bool
@@ -41,7 +41,7 @@ func (r *remarks) observe(e zapcore.Entry, fields []zapcore.Field) {
 	}
 }
 
-// Err is errRemoved if that is what happened.
+// Err returns errRemoved if the member was removed.
 func (r *remarks) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *remarks) Err() error {
 	return nil
 }
 
-// lastProblem is the last one with another member, as the end of a sentence.
+// lastProblem returns the last problem with another member, as the end of a sentence.
 func (r *remarks) lastProblem() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -120,7 +120,7 @@ func syncNames(dir string) error {
 	return errors.Join(durable.Sync(filepath.Join(member, "snap")), durable.Sync(filepath.Join(member, "wal")), durable.Sync(member), durable.Sync(dir))
 }
 
-// begin returns when the member serves, with as much room as there is.
+// begin returns when the member serves, after making room if space is scarce.
 func (s *Server) begin(ctx context.Context, space *space, alone bool, cfg Config) error {
 	if cfg.Detached && !alone {
 		return s.settled(ctx)
@@ -140,7 +140,7 @@ func (s *Server) begin(ctx context.Context, space *space, alone bool, cfg Config
 	return nil
 }
 
-// join returns when the member leads, if it is alone, or has what the others have.
+// join returns when the member leads, if it is alone, or has caught up with the others.
 func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
 	if alone {
 		leads, err := s.lead(ctx)
@@ -167,14 +167,14 @@ func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
 	return s.moveTo(ctx, peer)
 }
 
-// Backend is the server's key space; it is good until Close.
+// Backend returns the server's key space, which may be used until Close.
 func (s *Server) Backend() *Backend { return s.backend }
 
 // Done is closed when the server has stopped, by Close or by a failure of its
 // own.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err is why the server stopped by itself, if it did.
+// Err returns why the server stopped by itself, if it did.
 func (s *Server) Err() error {
 	if err := s.failure.Err(); err != nil {
 		return err
@@ -182,8 +182,8 @@ func (s *Server) Err() error {
 	return s.remarks.Err()
 }
 
-// follow closes done. A member that stops by itself, as one that was removed does, lets nobody read any
-// more before it closes its files.
+// follow closes done when etcd has stopped or failed. Where it stops by itself, as a removed member does,
+// reads are refused before it closes its files.
 func (s *Server) follow() {
 	defer close(s.done)
 	select {
@@ -198,8 +198,8 @@ func (s *Server) follow() {
 	}
 }
 
-// Close stops the server and frees the data directory. Watches end. It is safe
-// to call twice. A server that failed is not waited for: what it had locked stays so.
+// Close stops the server and unlocks the data directory. Watches end. It is safe
+// to call twice. It does not wait for a server that failed, whose goroutines may hang.
 func (s *Server) Close() error {
 	var err error
 	s.closing.Do(func() {
@@ -227,7 +227,7 @@ func (s *Server) Close() error {
 // handOverWithin bounds how long a member that ends waits for another one to lead.
 const handOverWithin = 2 * time.Second
 
-// handOver has another member lead, if this one does, so that nobody waits for an election.
+// handOver transfers the leadership to another member, if this one leads, so that no election is needed.
 func (s *Server) handOver() {
 	done := make(chan struct{})
 	worker.Go(func() {
@@ -242,7 +242,7 @@ func (s *Server) handOver() {
 	}
 }
 
-// lockDir makes the directory and takes it for this process.
+// lockDir makes the directory and locks it for this process.
 func lockDir(dir string) (*fileutil.LockedFile, error) {
 	if err := errors.Join(durable.MkdirAll(dir, fileutil.PrivateDirMode), fileutil.TouchDirAll(newLogger(), dir)); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", dir, err)
@@ -313,7 +313,7 @@ func (s *Server) applied(ctx context.Context) error {
 func (s *Server) forgetSooner(keep uint64) { s.etcd.Cfg.SnapshotCatchUpEntries = keep }
 
 // forgetReplayed has etcd drop from memory what the start has read of the log, some 2,000
-// entries, by writing enough that change nothing: otherwise they would stay until clients
+// entries, by proposing enough entries that change nothing: otherwise they would stay until clients
 // write. It ends when the server does.
 func (s *Server) forgetReplayed() {
 	if s.etcd.AppliedIndex() < fewEntries {
@@ -321,16 +321,16 @@ func (s *Server) forgetReplayed() {
 	}
 	for range compactedAfter {
 		if _, err := s.etcd.Alarm(context.Background(), &pb.AlarmRequest{Action: pb.AlarmRequest_GET}); err != nil {
-			return // it is closed, or what fails is told of elsewhere
+			return // it is closed, or failed, which Done reports
 		}
 	}
 }
 
 // replayed waits until the log that was read is applied. Campaigning earlier is
-// no use, and a danger: raft looks through the entries that it has not heard to
-// be applied, while etcd, which has applied them, begins to drop them from
-// memory. Raft hears of it a moment after etcd's count goes up, so the count has
-// to stay for some ticks. A member that finds nothing to apply becomes the leader
+// no use, and dangerous: raft scans the entries that were not reported to it as
+// applied, while etcd, which has applied them, begins to drop them from
+// memory. Etcd reports them a moment after its own count goes up, so the count has
+// to be unchanged for some ticks. A member that finds nothing to apply becomes the leader
 // by itself, after its election timeout.
 func (s *Server) replayed(ctx context.Context, tick *time.Ticker) error {
 	const ticks = 4

@@ -55,7 +55,7 @@ type space struct {
 	snap      string        // the folder of the database file
 	wake      chan struct{} // somebody was refused
 
-	refused, rewritten atomic.Int64
+	refused, rewritten atomic.Int64 // how often
 
 	// The backend counts what is in use when it commits, ten times a second. Meanwhile what
 	// was admitted since it last said something new counts, too.
@@ -125,7 +125,7 @@ func (s *space) take(cost int64) bool {
 func diskFree(dir string) uint64 {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
-		return reserve // nobody knows: etcd will see
+		return reserve // unknown: etcd will fail if there is none
 	}
 	return fs.Bavail * uint64(fs.Bsize)
 }
@@ -227,7 +227,7 @@ func (s *space) dropHistory(ctx context.Context) error {
 }
 
 // settle makes the pages free, and counted so, that a compaction has released: the database does
-// so in the transaction after, of which there is none while all writes are refused.
+// so in the next transaction, and there is none while all writes are refused.
 func (s *space) settle() {
 	nothing := []byte{0} // no revision, as which keys are kept there
 	for range 2 {

@@ -45,8 +45,10 @@ type field struct {
 	wire  wireType
 	// of are the elements of a list, the values of a map, a struct itself.
 	of *element
-	// absent is what is written where the message has no such field; nil is nothing.
+	// absent is what is written where the message has no such field; nil is nothing, or
+	// a message without fields where always is set.
 	absent []byte
+	always bool
 	// omitZero leaves out an empty text, a number of 0, and times that are zero.
 	omitZero bool
 }
@@ -203,8 +205,12 @@ func (t *Types) describe(out *field, f reflect.Type, outside bool) (err error) {
 	}
 	if out.wire = delimited; out.shape != dictionary {
 		out.wire = out.of.wire()
+		return nil
 	}
-	return nil
+	if out.of.zero == nil {
+		out.of.zero, err = json.Marshal(empty(inner).Interface())
+	}
+	return err
 }
 
 // wire is how an element lies in protobuf. What tags say of it is not what generated code
@@ -226,25 +232,20 @@ func (t *Types) element(e reflect.Type) (*element, error) {
 		if err != nil {
 			return nil, err
 		}
-		return (&element{leaf: l}).withZero(e)
+		return &element{leaf: l}, nil
 	case e.Kind() == reflect.Struct:
 		if !readsItself(e) {
 			return nil, fmt.Errorf("%s is not in protobuf", e)
 		}
-		return (&element{message: t.message(e)}).withZero(e)
+		return &element{message: t.message(e)}, nil
 	case e.Kind() == reflect.Slice && e.Elem().Kind() == reflect.Uint8:
 		return &element{kind: reflect.Slice, zero: []byte(`""`)}, nil
 	}
 	switch e.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int32, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float64:
-		return (&element{kind: e.Kind()}).withZero(e)
+		return &element{kind: e.Kind()}, nil
 	}
 	return nil, fmt.Errorf("%s is no type of Kubernetes' protobuf", e)
-}
-
-func (e *element) withZero(t reflect.Type) (_ *element, err error) {
-	e.zero, err = json.Marshal(empty(t).Interface())
-	return e, err
 }
 
 // leaveOut says when JSON leaves out a field.
@@ -263,6 +264,9 @@ func (f *field) leaveOut(t reflect.Type, options string) (err error) {
 		f.omitZero = f.omitZero || t.Kind() != reflect.Pointer
 	}
 	if omitEmpty && (t.Kind() != reflect.Struct || f.omitZero) {
+		return nil
+	}
+	if f.always = f.shape == single && f.of.message != nil && t.Kind() == reflect.Struct; f.always {
 		return nil
 	}
 	f.absent, err = json.Marshal(reflect.New(t).Interface())

@@ -114,10 +114,7 @@ func (w *writer) field(f *field, message []byte, s span) {
 		return
 	}
 	if s.end == 0 {
-		if f.absent != nil {
-			w.name(f)
-			w.dst = append(w.dst, f.absent...)
-		}
+		w.absent(f)
 		return
 	}
 	undo, comma := len(w.dst), w.comma
@@ -134,6 +131,18 @@ func (w *writer) field(f *field, message []byte, s span) {
 	}
 	if zero && f.omitZero {
 		w.dst, w.comma = w.dst[:undo], comma
+	}
+}
+
+// absent writes a member that the message does not have, where JSON has one.
+func (w *writer) absent(f *field) {
+	switch {
+	case f.absent != nil:
+		w.name(f)
+		w.dst = append(w.dst, f.absent...)
+	case f.always:
+		w.name(f)
+		w.object(f.of.message, nil)
 	}
 }
 

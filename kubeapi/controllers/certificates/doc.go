@@ -1,7 +1,6 @@
-// Package certificates works on CertificateSigningRequests: it approves those of
-// kubelets for their client certificates, signs approved ones with the cluster's
+// Package certificates has the controllers of CertificateSigningRequests: one approves kubelets'
+// requests for client certificates, one signs approved requests with the cluster's
 // authority for the signers kubernetes.io/kube-apiserver-client,
-// kube-apiserver-client-kubelet, kubelet-serving and legacy-unknown, and deletes
-// those that are done with. What signers want of a request is in the documentation
-// of the certificates API.
+// kube-apiserver-client-kubelet, kubelet-serving and legacy-unknown, and one deletes
+// old requests. The documentation of the certificates API has what each signer requires of a request.
 package certificates

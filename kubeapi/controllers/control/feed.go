@@ -29,12 +29,12 @@ type Object struct {
 // Deleted reports whether the object is gone.
 func (o *Object) Deleted() bool { return o.Value == nil }
 
-// Handler gets the objects of a resource: those that exist, and then each change. An
-// object may be handed out again without a change, and of several changes the last
-// may come alone. Handlers are called one after the other, and must not block.
+// Handler gets the objects of a resource: those that exist, and then each change. It may
+// be called again for an object without a change, and of several changes it may get the
+// last one only. Handlers are called one after the other, and must not block.
 type Handler func(o *Object)
 
-// Listed is called when all objects of a resource have been handed out as they were
+// Listed is called when handlers got all objects of a resource as they were
 // at a revision; present reports whether a key was among them.
 type Listed func(resource schema.GroupResource, revision int64, present func(key string) bool)
 
@@ -73,25 +73,25 @@ func NewFeed(hubs []*cache.Hub, resources *Resources) *Feed {
 	}
 }
 
-// On has the objects of a resource handed to h.
+// On calls h for the objects of a resource.
 func (f *Feed) On(resource schema.GroupResource, h Handler) {
 	f.exact[resource] = append(f.exact[resource], h)
 }
 
-// OnAll has the objects of all resources but events handed to h, and listed called
+// OnAll calls h for the objects of all resources but events, and listed
 // whenever those of a resource have been read anew.
 func (f *Feed) OnAll(h Handler, listed Listed) {
 	f.all = append(f.all, h)
 	f.listed = append(f.listed, listed)
 }
 
-// OnDeletion has each deletion that happens handed to h, of any resource but events.
+// OnDeletion calls h for each deletion that happens, of any resource but events.
 func (f *Feed) OnDeletion(h Handler) { f.gone = append(f.gone, h) }
 
-// Synced is closed when all objects that existed at the start were handed out.
+// Synced is closed when handlers got all objects that existed at the start.
 func (f *Feed) Synced() <-chan struct{} { return f.synced }
 
-// Run hands objects out until ctx ends.
+// Run calls handlers until ctx ends.
 func (f *Feed) Run(ctx context.Context) {
 	taps := f.taps()
 	var running worker.Group
@@ -103,7 +103,7 @@ func (f *Feed) Run(ctx context.Context) {
 	f.followResources(ctx)
 }
 
-// follow hands out the changes of a hub.
+// follow calls handlers for the changes of a hub.
 func (f *Feed) follow(ctx context.Context, tap *cache.Tap) {
 	for {
 		changes, lost, err := tap.Next(ctx)
@@ -121,7 +121,7 @@ func (f *Feed) follow(ctx context.Context, tap *cache.Tap) {
 	}
 }
 
-// change hands out a change. f.mu is held.
+// change calls handlers for a change. f.mu is held.
 func (f *Feed) change(c *storage.Change) {
 	resource, rest, ok := f.routes.find(c.Key)
 	if !ok || f.ignored[resource] || c.Revision <= f.seen[resource] {
@@ -165,7 +165,7 @@ func (f *Feed) handOut(o *Object) {
 const (
 	// retryEvery is how often a resource that cannot be read is tried again.
 	retryEvery = 2 * time.Second
-	// retryParts is how often one is tried again of which some objects cannot be
+	// retryParts is how often a resource is read again that has objects which cannot be
 	// decrypted: they may be lost, or a key may come back.
 	retryParts = time.Minute
 )
@@ -230,8 +230,8 @@ func (f *Feed) compare(known, unread map[schema.GroupResource]bool) {
 	f.routes.keep(served)
 }
 
-// readAll reads resources, and takes those out of the set that it could read; partly are
-// those of which it could not read all objects.
+// readAll reads the resources in unread, and removes those that it could read. It moves those
+// with objects that it could not read to partly.
 func (f *Feed) readAll(ctx context.Context, unread, partly map[schema.GroupResource]bool) {
 	for gr := range unread {
 		err := f.read(ctx, gr)
@@ -254,7 +254,7 @@ func (f *Feed) readAll(ctx context.Context, unread, partly map[schema.GroupResou
 	}
 }
 
-// readAgain reads the objects of all resources, of which changes may be missing.
+// readAgain reads the objects of all resources, after changes may have been missed.
 func (f *Feed) readAgain(ctx context.Context) {
 	for _, r := range f.groups.Local() {
 		for ctx.Err() == nil {
@@ -273,8 +273,8 @@ func (f *Feed) readAgain(ctx context.Context) {
 // page is how many objects are read at once.
 const page = 10_000
 
-// read hands out the objects of a resource, if anybody wants them. An *unreadError means
-// all but a few.
+// read calls handlers for the objects of a resource, if there are any. An *unreadError means
+// that some objects could not be read.
 func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 	backend, prefix := f.routes.storage(resource)
 	if backend == nil || !f.wanted(resource) {

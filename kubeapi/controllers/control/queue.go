@@ -106,5 +106,5 @@ type laterError struct{ why string }
 
 func (e *laterError) Error() string { return e.why }
 
-// Later returns an error that has a key tried again without a word in the log.
+// Later returns an error with which a key is tried again and nothing is logged.
 func Later(format string, args ...any) error { return &laterError{fmt.Sprintf(format, args...)} }

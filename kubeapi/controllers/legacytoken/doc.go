@@ -1,4 +1,4 @@
-// Package legacytoken removes Secrets with tokens that were made for service
-// accounts automatically, by releases before 1.24, and that nobody has used for
-// long: they are marked invalid first, and deleted when they stay unused (KEP-2799).
+// Package legacytoken removes Secrets with service account tokens that releases before 1.24 made
+// automatically and that are no longer used: they are marked invalid first, and deleted if
+// they stay unused (KEP-2799).
 package legacytoken

@@ -1,10 +1,9 @@
-// Package podgc deletes pods that nobody else will: those of nodes that are gone,
-// those that are being deleted without a node, or on one that is out of service, and the oldest of those that have
-// ended, where there are too many.
+// Package podgc deletes pods that no kubelet will: pods of nodes that are gone, pods that are
+// being deleted and have no node or one that is out of service, and the oldest of the pods
+// that have ended, where there are too many.
 //
-// As at kube-controller-manager a node that never was is one that is gone: pods that
-// name it go after 40 s. The log says so.
+// As in kube-controller-manager, a node that never existed is one that is gone: pods that
+// name it are deleted after 40 s, and the log reports it.
 //
-// Pods and nodes are looked through a while after one of them has changed; while
-// nothing changes nothing is done.
+// Pods and nodes are checked a while after one of them has changed, and not while nothing changes.
 package podgc

@@ -1,4 +1,4 @@
-// Package protection keeps PersistentVolumeClaims that pods use, and
-// PersistentVolumes that are bound, until they are not: through the finalizers
+// Package protection keeps PersistentVolumeClaims as long as pods use them, and
+// PersistentVolumes as long as they are bound, by the finalizers
 // kubernetes.io/pvc-protection and kubernetes.io/pv-protection.
 package protection

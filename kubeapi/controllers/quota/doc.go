@@ -1,5 +1,4 @@
-// Package quota keeps what is used of ResourceQuotas: their status says how much is
-// allowed, and how much the objects of the namespace take. Admission adds what is
-// created; this controller counts again when objects go, or need less, and from
-// time to time.
+// Package quota keeps the status of ResourceQuotas: what is allowed, and what the objects of
+// the namespace use. Admission adds the use of new objects; this controller counts again when
+// objects are deleted or need less, and every few minutes.
 package quota

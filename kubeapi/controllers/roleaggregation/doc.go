@@ -1,3 +1,3 @@
-// Package roleaggregation fills the rules of ClusterRoles that aggregate others, by
-// the labels that their aggregation rules select.
+// Package roleaggregation fills the rules of ClusterRoles with an aggregation rule from those of the
+// ClusterRoles that its selectors match.
 package roleaggregation

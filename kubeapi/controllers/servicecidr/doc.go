@@ -1,4 +1,3 @@
-// Package servicecidr makes ServiceCIDRs ready for Services to have IPs of them, and
-// keeps those that are deleted until no IP in use depends on them, through the finalizer
-// networking.k8s.io/service-cidr-finalizer (KEP-1880).
+// Package servicecidr marks ServiceCIDRs as ready, and keeps deleted ones until no cluster IP in use
+// depends on them, by the finalizer networking.k8s.io/service-cidr-finalizer (KEP-1880).
 package servicecidr

@@ -1,4 +1,4 @@
-// Package allocator hands out cluster IPs and node ports so that replicas of the
+// Package allocator allocates cluster IPs and node ports so that replicas of the
 // server never give one to two Services.
 //
 // A cluster IP is taken by creating the IPAddress object that is named after it:

@@ -36,7 +36,7 @@ var (
 	serviceCIDRs = schema.GroupResource{Group: "networking.k8s.io", Resource: "servicecidrs"}
 )
 
-// IPs hands out cluster IPs. It is safe for concurrent use.
+// IPs allocates cluster IPs. It is safe for concurrent use.
 type IPs struct {
 	stores *group.Stores
 	ranges []netip.Prefix

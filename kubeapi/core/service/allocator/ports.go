@@ -27,7 +27,7 @@ var PortAllocations = schema.GroupResource{Resource: "servicenodeportallocations
 // ErrPortAllocated says that somebody has the port.
 var ErrPortAllocated = errors.New("provided port is already allocated")
 
-// Ports hands out node ports. It is safe for concurrent use.
+// Ports allocates node ports. It is safe for concurrent use.
 type Ports struct {
 	backend storage.Backend
 	key     string

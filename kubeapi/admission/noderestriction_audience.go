@@ -1,0 +1,173 @@
+package admission
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/admission"
+	"triplane/generic/authorization/authorizer"
+	"triplane/generic/registry"
+	"triplane/kubeapi/group"
+)
+
+// audience refuses tokens for others than the pod's own specification, one of
+// its volume drivers, or the authorizer knows of.
+func (p *nodeRestriction) audience(ctx context.Context, pod *corev1.Pod, audiences []string, a *admission.Attributes) error {
+	if p.anyAudience {
+		return nil
+	}
+	wanted := "" // the API server's
+	switch len(audiences) {
+	case 0:
+	case 1:
+		wanted = audiences[0]
+	default:
+		return forbidden(a, "node may only request 0 or 1 audiences")
+	}
+	var errs []error
+	for i := range pod.Spec.Volumes {
+		needs, err := p.volumeNeeds(ctx, pod, &pod.Spec.Volumes[i], wanted)
+		if needs {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	if p.mayRequest(ctx, wanted, a) {
+		return nil
+	}
+	if err := errors.Join(errs...); err != nil {
+		return forbidden(a, "error validating audience %q: %w", wanted, err)
+	}
+	return forbidden(a, "audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", wanted, a.User.Name)
+}
+
+// mayRequest reports whether the authorizer lets a node request tokens of an audience.
+func (p *nodeRestriction) mayRequest(ctx context.Context, audience string, a *admission.Attributes) bool {
+	if p.authz == nil {
+		return false
+	}
+	decision, _, err := p.authz.Authorize(ctx, &authorizer.Attributes{
+		User: a.User, Verb: "request-serviceaccounts-token-audience", APIVersion: "v1", Resource: audience,
+		Namespace: a.Namespace, Name: a.Name, ResourceRequest: true,
+	})
+	return err == nil && decision == authorizer.Allow
+}
+
+// volumeNeeds reports whether a volume of the pod is for a token of an audience:
+// it projects one, or its CSI driver asks for one.
+func (p *nodeRestriction) volumeNeeds(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, audience string) (bool, error) {
+	switch {
+	case v.Projected != nil:
+		for _, s := range v.Projected.Sources {
+			if s.ServiceAccountToken != nil && s.ServiceAccountToken.Audience == audience {
+				return true, nil
+			}
+		}
+		return false, nil
+	case v.PersistentVolumeClaim != nil:
+		return p.claimNeeds(ctx, pod.Namespace, v.PersistentVolumeClaim.ClaimName, audience)
+	case v.Ephemeral != nil:
+		return p.claimNeeds(ctx, pod.Namespace, pod.Name+"-"+v.Name, audience)
+	}
+	return p.driverNeeds(ctx, driverOf(&v.VolumeSource), audience)
+}
+
+func (p *nodeRestriction) claimNeeds(ctx context.Context, namespace, name, audience string) (bool, error) {
+	claim, err := used[*corev1.PersistentVolumeClaim](ctx, p.stores, core("persistentvolumeclaims"), "persistentvolumeclaim", namespace, name)
+	if err != nil || claim.Spec.VolumeName == "" {
+		return false, err
+	}
+	volume, err := used[*corev1.PersistentVolume](ctx, p.stores, core("persistentvolumes"), "persistentvolume", "", claim.Spec.VolumeName)
+	if err != nil {
+		return false, err
+	}
+	return p.driverNeeds(ctx, persistentDriverOf(&volume.Spec.PersistentVolumeSource), audience)
+}
+
+func (p *nodeRestriction) driverNeeds(ctx context.Context, name, audience string) (bool, error) {
+	if name == "" {
+		return false, nil
+	}
+	driver, err := used[*storagev1.CSIDriver](ctx, p.stores, schema.GroupResource{Group: storagev1.GroupName, Resource: "csidrivers"}, "csidriver", "", name)
+	if err != nil {
+		return false, err
+	}
+	for _, t := range driver.Spec.TokenRequests {
+		if t.Audience == audience {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// used reads an object that a volume uses. Where it is not there, the error shows the kind by
+// its singular name.
+func used[T registry.Object](ctx context.Context, s *group.Stores, gr schema.GroupResource, singular, namespace, name string) (T, error) {
+	obj, err := group.GetNew[T](ctx, s, gr, namespace, name)
+	if apierrors.IsNotFound(err) {
+		err = apierrors.NewNotFound(schema.GroupResource{Group: gr.Group, Resource: singular}, name)
+	}
+	return obj, err
+}
+
+// The CSI drivers that in-tree volumes were migrated to, KEP-625.
+const (
+	driverAWSDisk   = "ebs.csi.aws.com"
+	driverAzureDisk = "disk.csi.azure.com"
+	driverAzureFile = "file.csi.azure.com"
+	driverCinder    = "cinder.csi.openstack.org"
+	driverGCEDisk   = "pd.csi.storage.gke.io"
+	driverPortworx  = "pxd.portworx.com"
+	driverVSphere   = "csi.vsphere.vmware.com"
+)
+
+// driverOf returns the CSI driver of a pod's volume, "" if it has none.
+func driverOf(v *corev1.VolumeSource) string {
+	switch {
+	case v.CSI != nil:
+		return v.CSI.Driver
+	case v.AWSElasticBlockStore != nil:
+		return driverAWSDisk
+	case v.AzureDisk != nil:
+		return driverAzureDisk
+	case v.AzureFile != nil:
+		return driverAzureFile
+	case v.Cinder != nil:
+		return driverCinder
+	case v.GCEPersistentDisk != nil:
+		return driverGCEDisk
+	case v.PortworxVolume != nil:
+		return driverPortworx
+	case v.VsphereVolume != nil:
+		return driverVSphere
+	}
+	return ""
+}
+
+// persistentDriverOf is driverOf for a PersistentVolume.
+func persistentDriverOf(v *corev1.PersistentVolumeSource) string {
+	switch {
+	case v.CSI != nil:
+		return v.CSI.Driver
+	case v.AWSElasticBlockStore != nil:
+		return driverAWSDisk
+	case v.AzureDisk != nil:
+		return driverAzureDisk
+	case v.AzureFile != nil:
+		return driverAzureFile
+	case v.Cinder != nil:
+		return driverCinder
+	case v.GCEPersistentDisk != nil:
+		return driverGCEDisk
+	case v.PortworxVolume != nil:
+		return driverPortworx
+	case v.VsphereVolume != nil:
+		return driverVSphere
+	}
+	return ""
+}
