@@ -25,8 +25,9 @@ type deviceID struct{ Driver, Pool, Device, ShareID string }
 
 func validateClaimStatus(c, old claim) field.ErrorList {
 	s, path := &c.Status, field.NewPath("status")
-	errs := validateReservations(c, old, path.Child("reservedFor"))
+	errs := validateReservations(s.ReservedFor, path.Child("reservedFor"))
 	errs = append(errs, validateDevices(s, path.Child("devices"))...)
+	errs = append(errs, mayReserve(c, old, path.Child("reservedFor"))...)
 	switch was := old.Status.Allocation; {
 	case s.Allocation == nil:
 	case was == nil:
@@ -37,8 +38,7 @@ func validateClaimStatus(c, old claim) field.ErrorList {
 	return errs
 }
 
-func validateReservations(c, old claim, path *field.Path) field.ErrorList {
-	list := c.Status.ReservedFor
+func validateReservations(list []resourcev1.ResourceClaimConsumerReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if limit := resourcev1.ResourceClaimReservedForMaxSize; len(list) > limit {
 		return append(errs, field.TooMany(path, len(list), limit))
@@ -60,12 +60,19 @@ func validateReservations(c, old claim, path *field.Path) field.ErrorList {
 		}
 		seen[r.UID] = true
 	}
-	if len(list) > 0 && c.Status.Allocation == nil {
-		errs = append(errs, field.Forbidden(path, "may not be specified when `allocated` is not set"))
-	} else if len(list) > len(old.Status.ReservedFor) && c.DeletionTimestamp != nil {
-		errs = append(errs, field.Forbidden(path, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"))
-	}
 	return errs
+}
+
+// mayReserve allows reservations of what is allocated, and new ones until the
+// claim is deleted.
+func mayReserve(c, old claim, path *field.Path) field.ErrorList {
+	switch n := len(c.Status.ReservedFor); {
+	case n > 0 && c.Status.Allocation == nil:
+		return field.ErrorList{field.Forbidden(path, "may not be specified when `allocated` is not set")}
+	case n > len(old.Status.ReservedFor) && c.DeletionTimestamp != nil:
+		return field.ErrorList{field.Forbidden(path, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set")}
+	}
+	return nil
 }
 
 func validateAllocation(a *resourcev1.AllocationResult, names requestNames, path *field.Path) field.ErrorList {
