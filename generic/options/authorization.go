@@ -68,9 +68,9 @@ func (o *Authorization) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.WebhookVersion, "authorization-webhook-version", o.WebhookVersion,
 		"The version of SubjectAccessReview to send to the service: v1 or v1beta1.")
 	fs.DurationVar(&o.WebhookAuthorizedTTL, "authorization-webhook-cache-authorized-ttl", o.WebhookAuthorizedTTL,
-		"How long to keep the service's permissions.")
+		"How long to keep the service's permissions; 0 keeps none.")
 	fs.DurationVar(&o.WebhookDeniedTTL, "authorization-webhook-cache-unauthorized-ttl", o.WebhookDeniedTTL,
-		"How long to keep the service's refusals.")
+		"How long to keep the service's refusals; 0 keeps none.")
 }
 
 // Validate returns what is wrong.

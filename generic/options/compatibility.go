@@ -85,11 +85,13 @@ func (c *Compatibility) Validate() []error {
 	}
 	errs := slices.Clone(c.validate())
 	if !c.version.EmulationVersion().LessThan(c.version.BinaryVersion()) {
-		for flag, on := range map[string]bool{"emulation-forward-compatible": c.ForwardCompatible, "runtime-config-emulation-forward-compatible": c.RuntimeConfigForwardCompatible} {
+		refuse := func(flag string, on bool) {
 			if on {
 				errs = append(errs, errors.New("--"+flag+" cannot be set to true if the emulation version is the same as the binary version"))
 			}
 		}
+		refuse("emulation-forward-compatible", c.ForwardCompatible)
+		refuse("runtime-config-emulation-forward-compatible", c.RuntimeConfigForwardCompatible)
 	}
 	return errs
 }

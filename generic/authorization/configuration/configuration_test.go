@@ -52,6 +52,19 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestNothingKept compiles what flags mean by a TTL of 0, which a file cannot say.
+func TestNothingKept(t *testing.T) {
+	c, _, err := read(t, good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := c.Authorizers[0].Webhook
+	w.AuthorizedTTL.Duration, w.UnauthorizedTTL.Duration = 0, 0
+	if _, errs := Compile(c); len(errs) > 0 {
+		t.Error(errs)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"kind: AuthorizationConfiguration", "kind: X", `no kind "X"`},

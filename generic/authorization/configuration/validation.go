@@ -87,11 +87,8 @@ func (v *validator) webhook(path *field.Path, w *WebhookConfiguration) {
 	case t < 0 || t > longestTimeout:
 		v.add(field.Invalid(path.Child("timeout"), t.String(), "must be > 0s and <= 30s"))
 	}
-	for name, ttl := range map[string]time.Duration{"authorizedTTL": w.AuthorizedTTL.Duration, "unauthorizedTTL": w.UnauthorizedTTL.Duration} {
-		if ttl <= 0 {
-			v.add(field.Invalid(path.Child(name), ttl.String(), "must be > 0s"))
-		}
-	}
+	v.ttl(path.Child("authorizedTTL"), w.AuthorizedTTL.Duration)
+	v.ttl(path.Child("unauthorizedTTL"), w.UnauthorizedTTL.Duration)
 	v.oneOf(path.Child("subjectAccessReviewVersion"), w.SubjectAccessReviewVersion, "v1", "v1beta1")
 	v.oneOf(path.Child("failurePolicy"), w.FailurePolicy, NoOpinion, Deny)
 	v.connection(path.Child("connectionInfo"), &w.ConnectionInfo)
@@ -101,6 +98,13 @@ func (v *validator) webhook(path *field.Path, w *WebhookConfiguration) {
 		v.add(field.Required(version, "required if match conditions are specified"))
 	case w.MatchConditionSubjectAccessReviewVersion != "":
 		v.oneOf(version, w.MatchConditionSubjectAccessReviewVersion, "v1")
+	}
+}
+
+// ttl accepts 0, which only the flags can mean: a file's has become the default.
+func (v *validator) ttl(path *field.Path, ttl time.Duration) {
+	if ttl < 0 {
+		v.add(field.Invalid(path, ttl.String(), "must be > 0s"))
 	}
 }
 
