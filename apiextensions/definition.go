@@ -85,9 +85,7 @@ func (v *crVersion) compile() (*compiled, error) {
 		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
 	}
 	if v.definition.crd.Spec.PreserveUnknownFields {
-		kept := *s
-		kept.Preserve = true
-		s = &kept
+		s = s.Preserving()
 	}
 	validator, err := structural.NewValidator(props)
 	if err != nil {

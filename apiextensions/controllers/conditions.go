@@ -1,8 +1,11 @@
 package controllers
 
 import (
+	"fmt"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/apiextensions/schema"
 	"triplane/apiextensions/validation"
@@ -71,33 +74,37 @@ func setApproval(crd definition) {
 // setStructural sets the condition of schemas that are not structural. Validation lets none
 // in; those of old definitions were kept.
 func setStructural(crd definition) {
-	message := violations(crd)
-	if message == "" {
-		removeCondition(crd, apiextensionsv1.NonStructuralSchema)
+	c := apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.NonStructuralSchema}
+	errs, err := violations(crd)
+	switch {
+	case err != nil:
+		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionUnknown, "StructuralError", err.Error()
+	case len(errs) > 0:
+		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionTrue, "Violations", errs.ToAggregate().Error()
+	default:
+		removeCondition(crd, c.Type)
 		return
 	}
-	SetCondition(crd, apiextensionsv1.CustomResourceDefinitionCondition{
-		Type: apiextensionsv1.NonStructuralSchema, Status: apiextensionsv1.ConditionTrue, Reason: "Violations", Message: message,
-	})
+	SetCondition(crd, c)
 }
 
-func violations(crd definition) string {
+// violations returns what keeps the schemas of a definition from being structural; err is what
+// a skeleton cannot hold.
+func violations(crd definition) (errs field.ErrorList, err error) {
 	if !crd.Spec.PreserveUnknownFields {
-		return ""
+		return nil, nil
 	}
-	message := "spec.preserveUnknownFields: Invalid value: true: must be false"
+	errs = append(errs, field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "must be false"))
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 			continue
 		}
-		s, err := schema.New(v.Schema.OpenAPIV3Schema)
+		s, err := validation.ReadStructural(v.Schema.OpenAPIV3Schema)
 		if err != nil {
-			return message + ", " + err.Error()
+			return nil, fmt.Errorf("failed to check validation schema for version %s: %w", v.Name, err)
 		}
-		if errs := schema.Check(versionPath(i), s); len(errs) > 0 {
-			message += ", " + errs.ToAggregate().Error()
-		}
+		errs = append(errs, schema.Check(versionPath(i), s)...)
 	}
-	return message
+	return errs, nil
 }

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"encoding/json"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -48,6 +49,37 @@ func TestSetNames(t *testing.T) {
 	setNames(other, claims([]definition{first, other}))
 	if Condition(other, apiextensionsv1.Established).Status != apiextensionsv1.ConditionTrue || len(other.Status.AcceptedNames.ShortNames) != 0 {
 		t.Errorf("got %v", other.Status)
+	}
+}
+
+// TestSetStructural has schemas of old definitions, whose violations are listed as one.
+func TestSetStructural(t *testing.T) {
+	const preserve = "spec.preserveUnknownFields: Invalid value: true: must be false"
+	for schema, want := range map[string]string{
+		`{"type":"object"}`: "True Violations " + preserve,
+		`{"type":"object","properties":{"a":{},"b":{"type":"array"}}}`: "True Violations [" + preserve +
+			", spec.versions[0].schema.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields" +
+			", spec.versions[0].schema.openAPIV3Schema.properties[b].items: Required value: must be specified]",
+		`{"patternProperties":{"a":{}}}`: "Unknown StructuralError failed to check validation schema for version v1: OpenAPIV3Schema 'patternProperties' is not supported",
+		`{"x-kubernetes-preserve-unknown-fields":false}`: "Unknown StructuralError failed to check validation schema for version v1: " +
+			"internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined",
+	} {
+		props := &apiextensionsv1.JSONSchemaProps{}
+		if err := json.Unmarshal([]byte(schema), props); err != nil {
+			t.Fatal(err)
+		}
+		crd := named("things", "thing", "Thing", "ThingList")
+		crd.Spec.PreserveUnknownFields = true
+		crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: props}}}
+		setStructural(crd)
+		c := Condition(crd, apiextensionsv1.NonStructuralSchema)
+		if c == nil || string(c.Status)+" "+c.Reason+" "+c.Message != want {
+			t.Errorf("%s: got %v", schema, c)
+		}
+		crd.Spec.PreserveUnknownFields = false
+		if setStructural(crd); Condition(crd, apiextensionsv1.NonStructuralSchema) != nil {
+			t.Errorf("%s: the condition stays", schema)
+		}
 	}
 }
 

@@ -201,3 +201,16 @@ func BenchmarkPruneDefaultValidate(b *testing.B) {
 		v.Validate(nil, obj)
 	}
 }
+
+func TestPreserving(t *testing.T) {
+	s := read(t, `{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"integer"}}},
+		"l":{"type":"array","items":{"type":"object"}},"m":{"type":"object","additionalProperties":true}}}`)
+	const text = `{"a":{"b":1,"c":null},"l":[{"d":2}],"m":{"e":{"f":3}},"g":4}`
+	v := value(t, text)
+	if removed := Prune(v, s.Preserving(), true); len(removed) > 0 || !reflect.DeepEqual(v, value(t, text)) {
+		t.Errorf("removed %v: %v", removed, v)
+	}
+	if removed := Prune(v, s, true); !slices.Equal(removed, []string{"a.c", "g", "l[0].d", "m.e.f"}) {
+		t.Errorf("without: removed %v", removed)
+	}
+}

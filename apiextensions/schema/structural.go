@@ -124,6 +124,23 @@ func (s *Schema) summarize() {
 	})
 }
 
+// Preserving returns the schema with a place for everything at all its levels, as
+// spec.preserveUnknownFields of a definition has it.
+func (s *Schema) Preserving() *Schema {
+	if s == nil {
+		return nil
+	}
+	out := *s
+	out.Preserve = true
+	out.Items, out.Additional = s.Items.Preserving(), s.Additional.Preserving()
+	out.AdditionalAllowed = out.Additional != nil // what has no schema is kept all the same
+	out.Properties = make(map[string]*Schema, len(s.Properties))
+	for name, p := range s.Properties {
+		out.Properties[name] = p.Preserving()
+	}
+	return &out
+}
+
 func (s *Schema) each(f func(*Schema)) {
 	if s.Items != nil {
 		f(s.Items)

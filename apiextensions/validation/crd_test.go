@@ -240,3 +240,36 @@ func TestUpdateOfInvalid(t *testing.T) {
 		})
 	}
 }
+
+// Rules may not come, nor stay, in a schema that is not structural, which may stay without.
+func TestRulesOfUnstructured(t *testing.T) {
+	type CRD = *apiextensionsv1.CustomResourceDefinition
+	rules := apiextensionsv1.ValidationRules{{Rule: "true"}}
+	untyped := func(c CRD) {
+		c.Spec.PreserveUnknownFields = true
+		root(c).Properties["foo"] = apiextensionsv1.JSONSchemaProps{}
+	}
+	const typeless = "spec.validation.openAPIV3Schema.properties[foo].type: Required value: must not be empty for specified object fields"
+	for name, c := range map[string]struct {
+		rule func(CRD)
+		want []string
+	}{
+		"none":        {func(CRD) {}, nil},
+		"at the root": {func(c CRD) { root(c).XValidations = rules }, []string{typeless}},
+		"of a property": {func(c CRD) {
+			root(c).Properties["spec"] = apiextensionsv1.JSONSchemaProps{Type: "object", XValidations: rules}
+		}, []string{typeless}},
+		"in anyOf": {func(c CRD) { root(c).AnyOf = []apiextensionsv1.JSONSchemaProps{{XValidations: rules}} }, []string{
+			"spec.validation.openAPIV3Schema.anyOf[0].x-kubernetes-validations: Forbidden: must be empty to be structural", typeless}},
+	} {
+		for _, old := range []CRD{widget(t, untyped), widget(t, untyped, c.rule)} {
+			var got []string
+			for _, err := range (&Validator{}).ValidateUpdate(t.Context(), widget(t, untyped, c.rule), old) {
+				got = append(got, err.Error())
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s: got %v", name, got)
+			}
+		}
+	}
+}

@@ -61,7 +61,7 @@ func validateRulePath(at *field.Path, p *apiextensionsv1.JSONSchemaProps, path s
 	if hasLineBreak(path) {
 		errs = append(errs, field.Invalid(at, path, "must not contain line breaks"))
 	}
-	s, err := readStructural(p)
+	s, err := ReadStructural(p)
 	if err != nil {
 		return errs // said elsewhere
 	}

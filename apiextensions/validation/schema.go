@@ -14,9 +14,8 @@ import (
 	"triplane/apiextensions/schema"
 )
 
-// schema validates the schema of a version, or of all. Rules are looked at only
-// where the schema is structural, as it has to be where objects are pruned; preserve
-// says that they are not.
+// schema validates the schema of a version, or of all. It has to be structural where
+// objects are pruned, which preserve says that they are not, and where it has rules.
 func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResourceValidation, status, preserve bool, path *field.Path) field.ErrorList {
 	if cv == nil || cv.OpenAPIV3Schema == nil {
 		return nil
@@ -32,7 +31,7 @@ func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResour
 	var structural *schema.Schema
 	var unreadable error
 	sound := false
-	if !preserve || !v.stays.notStructural {
+	if !preserve || !v.stays.notStructural || hasRules(props) {
 		var more field.ErrorList
 		structural, more, unreadable = v.structure(ctx, at, props)
 		sound = unreadable == nil && len(more) == 0
@@ -54,10 +53,16 @@ func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResour
 	return errs
 }
 
+// hasRules reports rules anywhere in a schema, where none may be too.
+func hasRules(props *apiextensionsv1.JSONSchemaProps) (found bool) {
+	schema.Walk(props, func(p *apiextensionsv1.JSONSchemaProps) { found = found || len(p.XValidations) > 0 })
+	return found
+}
+
 // structure returns what keeps a schema from being structural, or what is wrong with
 // its defaults; unreadable is what a skeleton cannot hold.
 func (v *Validator) structure(ctx context.Context, at *field.Path, props *apiextensionsv1.JSONSchemaProps) (s *schema.Schema, errs field.ErrorList, unreadable error) {
-	if s, unreadable = readStructural(props); unreadable != nil {
+	if s, unreadable = ReadStructural(props); unreadable != nil {
 		return nil, nil, unreadable
 	}
 	if errs := schema.Check(at, s); len(errs) > 0 {
@@ -70,8 +75,8 @@ func (v *Validator) structure(ctx context.Context, at *field.Path, props *apiext
 	return s, errs, nil
 }
 
-// readStructural reads the skeleton and refuses what it has no place for.
-func readStructural(props *apiextensionsv1.JSONSchemaProps) (*schema.Schema, error) {
+// ReadStructural reads the skeleton and refuses what it has no place for.
+func ReadStructural(props *apiextensionsv1.JSONSchemaProps) (*schema.Schema, error) {
 	if err := unsupported(props); err != nil {
 		return nil, err
 	}
@@ -95,7 +100,7 @@ func unsupported(p *apiextensionsv1.JSONSchemaProps) error {
 		return errors.New("internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined")
 	}
 	if p.Items != nil && len(p.Items.JSONSchemas) > 0 {
-		return errors.New("OpenAPIV3Schema 'items' must be a schema, and no list of them")
+		return errors.New("OpenAPIV3Schema 'items' must be a schema, but is an array")
 	}
 	return eachChild(nil, p, func(_ *field.Path, c *apiextensionsv1.JSONSchemaProps) error { return unsupported(c) })
 }

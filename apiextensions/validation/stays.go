@@ -24,7 +24,7 @@ func staysOf(old *apiextensionsv1.CustomResourceDefinition) stays {
 			s.noSchema = true
 			continue
 		}
-		structural, err := readStructural(v.Schema.OpenAPIV3Schema)
+		structural, err := ReadStructural(v.Schema.OpenAPIV3Schema)
 		s.notStructural = s.notStructural || err != nil || len(schema.Check(nil, structural)) > 0
 		schema.Walk(v.Schema.OpenAPIV3Schema, func(p *apiextensionsv1.JSONSchemaProps) {
 			s.otherTypes = s.otherTypes || !isType(p.Type)

@@ -176,6 +176,39 @@ func TestRulesInUntyped(t *testing.T) {
 	}
 }
 
+// Stored schemas have rules where values have no type: of items of what is no list, and of a
+// root that says none. They hold for no value.
+func TestMisplacedRules(t *testing.T) {
+	const rules = `"x-kubernetes-validations":[{"rule":"true"}]`
+	const message = "rule compiler initialization error: failed to convert to declType for CEL validation rules"
+	for text, want := range map[string]string{
+		`{"type":"object","properties":{"f":{"type":"object","items":{"type":"object",` + rules + `}}}}`:                             `f[0]: Invalid value: "object": ` + message,
+		`{"type":"object","properties":{"f":{"type":"integer","items":{"type":"integer",` + rules + `}}}}`:                           `f[0]: Invalid value: "integer": ` + message,
+		`{"type":"object","properties":{"f":{"type":"object","items":{"x-kubernetes-preserve-unknown-fields":true,` + rules + `}}}}`: `f[0]: Invalid value: "": ` + message,
+		`{"x-kubernetes-preserve-unknown-fields":true,` + rules + `}`:                                                                `<nil>: Invalid value: "": ` + message,
+		`{"type":"object","properties":{"f":{"type":"array","items":{"type":"object",` + rules + `}}}}`:                              "",
+		`{"type":"object","properties":{"f":{"type":"array","items":{"x-kubernetes-preserve-unknown-fields":true,` + rules + `}}}}`:  "",
+		`{"type":"object","properties":{"f":{"x-kubernetes-preserve-unknown-fields":true,"items":{"type":"object",` + rules + `}}}}`: "",
+	} {
+		p := &apiextensionsv1.JSONSchemaProps{}
+		if err := json.Unmarshal([]byte(text), p); err != nil {
+			t.Fatal(err)
+		}
+		s, err := schema.New(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value := map[string]any{"f": []any{map[string]any{}}}
+		got := ""
+		for _, err := range NewValidator(s, nil).Validate(t.Context(), nil, value, value) {
+			got += err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 func BenchmarkValidate(b *testing.B) {
 	v := NewValidator(ruled(b, `"type":"integer"`, "self > 3 && self < 100"), nil)
 	obj := decode(b, `7`)

@@ -39,7 +39,7 @@ func hasRules(s *schema.Schema) bool {
 	if s == nil {
 		return false
 	}
-	if s.Props != nil && len(s.Props.XValidations) > 0 {
+	if hasOwnRules(s) {
 		return true
 	}
 	if hasRules(s.Items) || hasRules(s.Additional) {
@@ -53,12 +53,15 @@ func hasRules(s *schema.Schema) bool {
 	return false
 }
 
+func hasOwnRules(s *schema.Schema) bool { return s.Props != nil && len(s.Props.XValidations) > 0 }
+
 // ruleTree is the compiled form of a schema's rules, a tree like it without the
 // branches that have none.
 type ruleTree struct {
 	schema     *schema.Schema
 	node       *node // nil where rules cannot see the value
 	rules      []*rule
+	misplaced  bool // the schema above is of a type without elements: the rules of items cannot be compiled
 	properties map[string]*ruleTree
 	items      *ruleTree
 	additional *ruleTree
@@ -71,7 +74,9 @@ func (v *Validator) compile() (*ruleTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.rules(e, v.schema, root), nil
+	j := t.rules(e, v.schema, root)
+	j.misplaced = root == nil && hasOwnRules(v.schema)
+	return j, nil
 }
 
 // rules compiles the rules of a schema. What lies in a schema that rules cannot see
@@ -91,8 +96,8 @@ func (t *tree) rules(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
 			j.rules = append(j.rules, r)
 		}
 	}
-	if s.Items != nil {
-		j.items = t.rules(e, s.Items, n.element())
+	if j.items = t.rules(e, s.Items, n.element()); j.items != nil {
+		j.items.misplaced = n != nil && n.elem == nil && hasOwnRules(s.Items)
 	}
 	if s.Additional != nil {
 		j.additional = t.rules(e, s.Additional, n.element())
@@ -161,7 +166,10 @@ func (w *walk) value(path *field.Path, j *ruleTree, v any, old predecessor) {
 	}
 	old.found = old.found && old.value != nil
 	old.unchanged = !w.whole && (old.unchanged || old.found && j.schema.Unchanged(v, old.value))
-	if len(j.rules) > 0 {
+	if j.misplaced {
+		w.errs = append(w.errs, field.Invalid(path, j.schema.Type,
+			"rule compiler initialization error: failed to convert to declType for CEL validation rules"))
+	} else if len(j.rules) > 0 {
 		w.rules(path, j, v, old)
 	}
 	switch x := v.(type) {
