@@ -14,13 +14,18 @@ import (
 const aggregatedDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 // aggregatedResources finds what a server's aggregated discovery says of a group
-// version; ok is false where it says nothing.
+// version, with the groups of kinds; ok is false where it says nothing.
 func aggregatedResources(document []byte, gv schema.GroupVersion) (out []metav1.APIResource, ok bool) {
 	all, err := aggregatedVersions(document)
 	if err != nil {
 		return nil, false
 	}
 	out, ok = all[gv]
+	for i := range out {
+		if r := &out[i]; r.Group == "" && r.Version == "" {
+			r.Group, r.Version = gv.Group, gv.Version
+		}
+	}
 	return out, ok
 }
 

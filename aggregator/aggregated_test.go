@@ -18,9 +18,12 @@ func TestLearn(t *testing.T) {
 {"version":"v2","resources":[{"resource":"others","responseKind":{"kind":"Other"},"scope":"Cluster","verbs":["get"]}]},
 {"version":"v1","resources":[{"resource":"things","singularResource":"thing","responseKind":{"group":"ext.example.com","version":"v1","kind":"Thing"},"scope":"Namespaced",
 "verbs":["get","list"],"shortNames":["th"],"subresources":[{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},"verbs":["get"]}]}]}]}]}`
-	const both = `[{things thing true   Thing [get list] [th] [] } {things/scale  true autoscaling v1 Scale [get] [] [] }]`
+	const legacy = `{"kind":"APIResourceList","resources":[{"name":"things","namespaced":true,"kind":"Thing","verbs":["get"]}]}`
+	const both = `[{things thing true ext.example.com v1 Thing [get list] [th] [] } {things/scale  true autoscaling v1 Scale [get] [] [] }]`
 	for _, c := range []struct{ name, legacy, whole, want string }{
-		{"legacy", `{"kind":"APIResourceList","resources":[{"name":"things","namespaced":true,"kind":"Thing","verbs":["get"]}]}`, "", `[{things  true   Thing [get] [] [] }]`},
+		{"legacy", legacy, "", `[{things  true   Thing [get] [] [] }]`},
+		{"both", legacy, aggregated, both},
+		{"legacy beside what cannot be read", legacy, "no", `[{things  true   Thing [get] [] [] }]`},
 		{"aggregated", aggregated, aggregated, both},
 		{"another group", "{}", `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"a"}}]}`, "nothing"},
 		{"neither", "no", "no", "nothing"},

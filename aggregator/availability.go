@@ -195,19 +195,23 @@ func (a *availability) checkDiscovery(ctx context.Context, s *apiregistrationv1.
 		return err
 	}
 	a.answered(s, time.Since(asked))
-	var list metav1.APIResourceList
-	if err := json.Unmarshal(body, &list); err == nil && list.Kind == "APIResourceList" {
-		a.learn(s, list.APIResources)
-		return nil
+	if resources, ok := a.resources(ctx, s, body); ok {
+		a.learn(s, resources)
 	}
-	// It answers, if not in the way of old. What it has may stand in its whole
-	// discovery; that it has none is nothing to be unavailable for.
-	if body, err = a.fetcher.get(ctx, s, "/apis", aggregatedDiscovery); err == nil {
-		if resources, ok := aggregatedResources(body, groupVersion(s)); ok {
-			a.learn(s, resources)
+	return nil // what cannot be read is no reason to be unavailable
+}
+
+// resources returns what an external server says it has: its aggregated discovery has the
+// groups of kinds too, the document of the group version is what all servers have.
+func (a *availability) resources(ctx context.Context, s *apiregistrationv1.APIService, document []byte) (_ []metav1.APIResource, ok bool) {
+	if whole, err := a.fetcher.get(ctx, s, "/apis", aggregatedDiscovery); err == nil {
+		if resources, ok := aggregatedResources(whole, groupVersion(s)); ok {
+			return resources, true
 		}
 	}
-	return nil
+	var list metav1.APIResourceList
+	err := json.Unmarshal(document, &list)
+	return list.APIResources, err == nil && list.Kind == "APIResourceList"
 }
 
 func discoveryPath(s *apiregistrationv1.APIService) string {

@@ -142,7 +142,8 @@ func (d *directory) version(gv schema.GroupVersion) (v discovery.Version, ok boo
 	case s == nil:
 		return v, false
 	case s.Spec.Service != nil:
-		v = discovery.Version{GroupVersion: gv, Resources: d.resources[gv], Stale: !isAvailable(s)}
+		resources, known := d.resources[gv]
+		v = discovery.Version{GroupVersion: gv, Resources: resources, Stale: !known || !isAvailable(s)}
 	case !served:
 		v = discovery.Version{GroupVersion: gv, Stale: true}
 	}

@@ -65,9 +65,10 @@ func TestDirectoryTells(t *testing.T) {
 	ext.Spec.GroupPriorityMinimum = 20000
 	d.set(ext)
 	check("a remote one that is not available", "ext.example.com/v1 stale; apps/v1 deployments")
-	d.learn(ext, []metav1.APIResource{{Name: "things"}})
 	ext = remoteService(apiregistrationv1.ConditionTrue)
 	d.set(ext)
+	check("available, and nobody knows what it has", "apps/v1 deployments; ext.example.com/v1 stale")
+	d.learn(ext, []metav1.APIResource{{Name: "things"}})
 	check("available, of low priority", "apps/v1 deployments; ext.example.com/v1 things")
 	d.set(remoteService(apiregistrationv1.ConditionFalse))
 	check("gone again, its resources known", "apps/v1 deployments; ext.example.com/v1 stale things")

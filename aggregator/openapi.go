@@ -35,6 +35,8 @@ type remoteSource struct {
 	service *apiregistrationv1.APIService
 }
 
+// set publishes the documents of an APIService's server. What is served here at the same
+// path, as of a CRD, keeps its own: nobody would publish that again once the APIService is gone.
 func (d *documents) set(s *apiregistrationv1.APIService) {
 	if s.Spec.Service == nil || !isAvailable(s) {
 		d.remove(s)
@@ -42,7 +44,7 @@ func (d *documents) set(s *apiregistrationv1.APIService) {
 	}
 	same := func(src any) bool {
 		r, remote := src.(remoteSource)
-		return remote && apiequality.Semantic.DeepEqual(r.service.Spec, s.Spec)
+		return !remote || apiequality.Semantic.DeepEqual(r.service.Spec, s.Spec)
 	}
 	if !d.service.Is(documentPath(s), same) {
 		d.service.Set(documentPath(s), remoteSource{d, s})

@@ -114,6 +114,9 @@ func TestLocalDocumentsStay(t *testing.T) {
 	service.Set(documentPath(local), nil)
 	d.set(local)
 	d.remove(local)
+	remote := remoteService(apiregistrationv1.ConditionTrue) // as somebody makes of the APIService of a CRD
+	d.set(remote)
+	d.remove(remote)
 	if !service.Is(documentPath(local), func(any) bool { return true }) {
 		t.Error("a local document was removed")
 	}

@@ -1,11 +1,14 @@
 package aggregator
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -138,21 +141,16 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 		Transport:     egress.CheckCertificates(t.plain, h.certificates),
 		FlushInterval: -1,
 		Rewrite: func(pr *httputil.ProxyRequest) {
-			pointTo(pr.Out, host)
-			h.identity.assume(pr.Out, u)
-			pr.Out.Header["X-Forwarded-For"] = pr.In.Header["X-Forwarded-For"]
-			pr.SetXForwarded()
-			pr.Out.Header.Set("X-Forwarded-Uri", r.URL.Path)
-			if state := request.StateFrom(r.Context()); state != nil && state.AuditID != "" {
-				pr.Out.Header.Set("Audit-Id", state.AuditID)
-			}
+			keepForwarded(pr)
+			// A path as it is may have what no header can.
+			pr.Out.Header.Set("X-Forwarded-Uri", r.URL.EscapedPath())
 			tracing.Inject(r.Context(), pr.Out.Header)
-			h.prepare(pr.Out)
+			h.prepare(pr.Out, host, u)
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			h.note(r, http.StatusServiceUnavailable)
 			h.traffic.answered(time.Since(sent), r.Context().Err() == nil)
-			proxyError(w, r, err)
+			proxyError(w, r, fmt.Errorf("error trying to reach service: %w", err))
 		},
 	}
 	p.ModifyResponse = func(resp *http.Response) error {
@@ -171,7 +169,23 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 	p.ServeHTTP(w, r)
 }
 
-func (h *proxyHandler) prepare(out *http.Request) {
+// keepForwarded adds this server to the proxies that a request says it came through.
+func keepForwarded(pr *httputil.ProxyRequest) {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For"} {
+		if values := pr.In.Header[name]; len(values) > 0 {
+			pr.Out.Header[name] = values
+		}
+	}
+	pr.SetXForwarded()
+}
+
+// prepare addresses a request to the external server, as the user's.
+func (h *proxyHandler) prepare(out *http.Request, host *url.URL, u *user.Info) {
+	pointTo(out, host)
+	h.identity.assume(out, u)
+	if state := request.StateFrom(out.Context()); state != nil && state.AuditID != "" {
+		out.Header.Set("Audit-Id", state.AuditID)
+	}
 	if h.mark != nil {
 		h.mark(out)
 	}
@@ -201,7 +215,7 @@ func rejectRedirect(resp *http.Response) error {
 	}
 	resp.Body.Close()
 	resp.StatusCode, resp.Status = http.StatusBadGateway, ""
-	resp.Header = http.Header{}
+	resp.Header = http.Header{"Content-Length": {strconv.Itoa(len(redirected))}}
 	resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(redirected)), int64(len(redirected))
 	return nil
 }
@@ -211,9 +225,7 @@ func (h *proxyHandler) upgrade(w http.ResponseWriter, r *http.Request, t *target
 	location := *r.URL
 	location.Scheme, location.Host = host.Scheme, host.Host
 	out := r.Clone(r.Context())
-	pointTo(out, host)
-	h.identity.assume(out, u)
-	h.prepare(out)
+	h.prepare(out, host, u)
 	h.note(r, http.StatusSwitchingProtocols)
 	p := proxy.NewUpgradeAwareHandler(&location, t.upgrade, true, true, errorResponder{})
 	p.UpgradeTransport = proxy.NewUpgradeRequestRoundTripper(t.upgrade, passThrough{})
@@ -233,11 +245,16 @@ func pointTo(r *http.Request, host *url.URL) {
 	r.URL.Scheme, r.URL.Host, r.Host = host.Scheme, host.Host, host.Host
 }
 
+// proxyError answers a request that could not be passed on. One whose deadline has passed
+// is left unanswered, for the filter that set the deadline to answer.
 func proxyError(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(r.Context().Err(), context.DeadlineExceeded) {
+		return
+	}
 	if r.Context().Err() == nil {
 		klog.V(2).InfoS("Proxying to an external API server failed", "path", r.URL.Path, "err", err)
 	}
-	http.Error(w, fmt.Sprintf("error trying to reach service: %v", err), http.StatusServiceUnavailable)
+	http.Error(w, err.Error(), http.StatusServiceUnavailable)
 }
 
 type errorResponder struct{}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,8 @@ func remoteService(status apiregistrationv1.ConditionStatus) *apiregistrationv1.
 	}
 }
 
+const auditID = "5f0c"
+
 var alice = &user.Info{Name: "alice", UID: "7", Groups: []string{"dev", "ops"}, Extra: map[string][]string{"example.com/Team": {"a b", "c"}}}
 
 // front serves a proxy to backend as a server would, for alice.
@@ -71,7 +74,10 @@ func front(t *testing.T, h *proxyHandler, backend http.Handler, change func(*api
 	}
 	h.update(s, nil)
 	f := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(request.WithUser(r.Context(), alice)))
+		state := &request.State{AuditID: auditID}
+		state.Init(r.Context())
+		defer state.Finish()
+		h.ServeHTTP(w, r.WithContext(request.WithUser(state, alice)))
 	}))
 	t.Cleanup(f.Close)
 	t.Cleanup(h.close)
@@ -117,11 +123,12 @@ func TestForwardedRequest(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 	}), nil)
 
-	r := newRequest(t, "PUT", f.URL+"/apis/ext.example.com/v1/things/a%2Fb?x=1&y=%20", "the body")
+	r := newRequest(t, "PUT", f.URL+"/apis/ext.example.com/v1/things/a%2Fb%0A?x=1&y=%20", "the body")
 	for name, value := range map[string]string{
 		"Authorization": "Bearer secret", "X-Remote-User": "root", "X-Remote-Group": "system:masters", "X-Remote-Uid": "0",
 		"X-Remote-Extra-Scopes": "all", "x-remote-other": "1", "Impersonate-User": "root", "Impersonate-Extra-A": "b",
 		"X-Foo-User": "root", "X-Foo-Extra-A": "b", "X-Mine": "kept",
+		"Forwarded": "for=192.0.2.1", "X-Forwarded-For": "192.0.2.1",
 	} {
 		r.Header.Set(name, value)
 	}
@@ -132,12 +139,14 @@ func TestForwardedRequest(t *testing.T) {
 	if header.Get("Audit-Id") != "" || header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("the external server has said what only this one may: %v", header)
 	}
-	if got.URL.EscapedPath() != "/apis/ext.example.com/v1/things/a%2Fb" || got.URL.RawQuery != "x=1&y=%20" || got.Method != http.MethodPut || body != "the body" {
+	if got.URL.EscapedPath() != "/apis/ext.example.com/v1/things/a%2Fb%0A" || got.URL.RawQuery != "x=1&y=%20" || got.Method != http.MethodPut || body != "the body" {
 		t.Errorf("request %s %s, body %q", got.Method, got.URL, body)
 	}
 	want := map[string]string{
 		"X-Remote-User": "[alice]", "X-Remote-Uid": "[7]", "X-Remote-Group": "[dev ops]",
 		"X-Remote-Extra-Example.com%2fteam": "[a b c]", "X-Mine": "[kept]",
+		"Forwarded": "[for=192.0.2.1]", "X-Forwarded-For": "[192.0.2.1, 127.0.0.1]",
+		"X-Forwarded-Uri": "[/apis/ext.example.com/v1/things/a%2Fb%0A]",
 	}
 	for name, values := range want {
 		if have := fmt.Sprint(got.Header[http.CanonicalHeaderKey(name)]); have != values {
@@ -198,11 +207,29 @@ func TestProxyRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := front(t, tt.handler, tt.backend, tt.change)
-			code, _, body := send(t, newRequest(t, "GET", f.URL+"/apis/ext.example.com/v1", ""))
+			code, header, body := send(t, newRequest(t, "GET", f.URL+"/apis/ext.example.com/v1", ""))
 			if code != tt.code || !strings.HasPrefix(body, tt.body) {
 				t.Errorf("%d %q, want %d %q", code, body, tt.code, tt.body)
 			}
+			if got := header.Get("Content-Length"); tt.body == redirected && got != strconv.Itoa(len(redirected)) {
+				t.Errorf("length of the refusal: %q", got)
+			}
 		})
+	}
+}
+
+// TestDeadline leaves the answer to a request whose deadline has passed to the filter that
+// set it.
+func TestDeadline(t *testing.T) {
+	h := &proxyHandler{}
+	front(t, h, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), nil)
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(50*time.Millisecond))
+	defer cancel()
+	w := httptest.NewRecorder()
+	w.Code = 0
+	h.ServeHTTP(w, newRequest(t, "GET", "/apis/ext.example.com/v1/things", "").WithContext(request.WithUser(ctx, alice)))
+	if w.Code != 0 || w.Body.Len() > 0 {
+		t.Errorf("answered %d %s", w.Code, w.Body)
 	}
 }
 
@@ -340,6 +367,9 @@ func TestUpgrade(t *testing.T) {
 			if got := header["X-Remote-User"]; len(got) != 1 || got[0] != "alice" {
 				t.Errorf("user %v", got)
 			}
+			if got := header.Get("Audit-Id"); got != auditID {
+				t.Errorf("audit id %q", got)
+			}
 			if got := header.Get("Sec-Websocket-Protocol"); got != "v5.channel.k8s.io" {
 				t.Errorf("protocols %q", got)
 			}
@@ -359,6 +389,17 @@ func TestUpgradeRefused(t *testing.T) {
 	r.Header.Set("Connection", "Upgrade")
 	r.Header.Set("Upgrade", "websocket")
 	if code, _, body := send(t, r); code != http.StatusForbidden || !strings.Contains(body, "no such thing") {
+		t.Errorf("%d %q", code, body)
+	}
+}
+
+// A server that does not take part in the upgrade is no server that cannot be reached.
+func TestUpgradeIgnored(t *testing.T) {
+	f := front(t, &proxyHandler{}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }), nil)
+	r := newRequest(t, "GET", f.URL+"/apis/ext.example.com/v1/things/a/exec", "")
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "websocket")
+	if code, _, body := send(t, r); code != http.StatusServiceUnavailable || body != "invalid upgrade response: status code 200\n" {
 		t.Errorf("%d %q", code, body)
 	}
 }
