@@ -80,12 +80,9 @@ func (v *crVersion) compile() (*compiled, error) {
 		return &compiled{schema: &structural.Schema{Preserve: true}}, nil
 	}
 	props := v.spec.Schema.OpenAPIV3Schema
-	s, err := structural.New(props)
+	s, err := v.structure(props)
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
-	}
-	if v.definition.crd.Spec.PreserveUnknownFields {
-		s = s.Preserving()
 	}
 	validator, err := structural.NewValidator(props)
 	if err != nil {
@@ -98,6 +95,19 @@ func (v *crVersion) compile() (*compiled, error) {
 		}
 	}
 	return c, nil
+}
+
+// structure returns the skeleton of a schema. Where unknown fields are preserved a schema
+// may have none (items that are a list): nothing is pruned then, and its objects stay readable.
+func (v *crVersion) structure(props *apiextensionsv1.JSONSchemaProps) (*structural.Schema, error) {
+	s, err := structural.New(props)
+	if !v.definition.crd.Spec.PreserveUnknownFields {
+		return s, err
+	}
+	if err != nil {
+		return &structural.Schema{Preserve: true}, nil
+	}
+	return s.Preserving(), nil
 }
 
 // served lists the served versions, the most stable and newest first.

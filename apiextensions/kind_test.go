@@ -3,8 +3,10 @@ package apiextensions
 import (
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"triplane/apiextensions/conversion"
 	"triplane/generic/request"
 )
 
@@ -40,5 +42,25 @@ func TestGeneration(t *testing.T) {
 				t.Errorf("counted %v, want %v", got, c.changed)
 			}
 		})
+	}
+}
+
+// TestUnreadableSchema serves what an old store may hold: items that are a list.
+func TestUnreadableSchema(t *testing.T) {
+	crd := testDefinition(t).crd.DeepCopy()
+	for i := range crd.Spec.Versions {
+		crd.Spec.Versions[i].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{
+			Items: &apiextensionsv1.JSONSchemaPropsOrArray{JSONSchemas: []apiextensionsv1.JSONSchemaProps{{Type: "string"}}},
+		}
+	}
+	for _, preserve := range []bool{true, false} {
+		crd.Spec.PreserveUnknownFields = preserve
+		d, err := newDefinition(crd, conversion.None{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.storage.compiled(); (err == nil) != preserve {
+			t.Errorf("unknown fields are preserved: %v, %v", preserve, err)
+		}
 	}
 }
