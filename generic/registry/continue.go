@@ -28,7 +28,7 @@ func encodeContinue(last, prefix string, revision int64) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("registry: key %q is not below %q", last, prefix)
 	}
-	b, err := json.Marshal(continueToken{APIVersion: continueVersion, ResourceVersion: revision, StartKey: rest + "\x00"})
+	b, err := json.Marshal(continueToken{APIVersion: continueVersion, ResourceVersion: revision, StartKey: "/" + rest + "\x00"})
 	if err != nil {
 		return "", err
 	}

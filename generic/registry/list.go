@@ -91,7 +91,7 @@ func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.Li
 		return o, err
 	}
 	if opts.Continue != "" {
-		return continued(o, opts)
+		return continued(o, opts, s.options.PagesOfAny)
 	}
 	match := storage.NotOlderThan
 	switch {
@@ -116,7 +116,7 @@ func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.Li
 }
 
 // continued sets where a list goes on.
-func continued(o storage.ListOptions, opts *metainternalversion.ListOptions) (storage.ListOptions, error) {
+func continued(o storage.ListOptions, opts *metainternalversion.ListOptions, pagesOfAny bool) (storage.ListOptions, error) {
 	after, revision, err := decodeContinue(opts.Continue, o.Prefix)
 	if err != nil {
 		return o, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", err))
@@ -128,7 +128,8 @@ func continued(o storage.ListOptions, opts *metainternalversion.ListOptions) (st
 	if revision != anyRevision {
 		o.Freshness = storage.Freshness{Match: storage.Exact, Revision: revision}
 	}
-	if o.Limit < 0 {
+	// The rest of a list that may be of any version comes at once, as the whole does.
+	if o.Limit < 0 || revision == anyRevision && opts.ResourceVersion == "0" && !pagesOfAny {
 		o.Limit = 0
 	}
 	return o, nil

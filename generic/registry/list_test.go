@@ -40,14 +40,26 @@ func names(l *rest.StoredList) string {
 // Lists of any version are whole, but where the watch cache is said to be off.
 func TestPagesOfAnyVersion(t *testing.T) {
 	s, _ := newStore(t, configMapKind())
-	for _, n := range []string{"a", "b"} {
+	for _, n := range []string{"a", "b", "c"} {
 		must[*corev1.ConfigMap](t, create(s, configMap(n)))
 	}
-	for pages, want := range map[bool]string{false: "a b", true: "a"} {
-		s.options.PagesOfAny = pages
-		l, err := s.list(inNamespace(), &metainternalversion.ListOptions{Limit: 1, ResourceVersion: "0"})
-		if err != nil || names(l) != want || (l.Continue != "") != pages {
-			t.Errorf("pages %v: %s, %q, %v", pages, names(l), l.Continue, err)
+	anyAfterA := base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":-1,"start":"/a\u0000"}`))
+	for _, tt := range []struct {
+		pages          bool
+		version, token string
+		want           string
+		more           bool
+	}{
+		{false, "0", "", "a b c", false},
+		{true, "0", "", "a", true},
+		{false, "0", anyAfterA, "b c", false},
+		{true, "0", anyAfterA, "b", true},
+		{false, "", anyAfterA, "b", true},
+	} {
+		s.options.PagesOfAny = tt.pages
+		l, err := s.list(inNamespace(), &metainternalversion.ListOptions{Limit: 1, ResourceVersion: tt.version, Continue: tt.token})
+		if err != nil || names(l) != tt.want || (l.Continue != "") != tt.more {
+			t.Errorf("%+v: %s, %q, %v", tt, names(l), l.Continue, err)
 		}
 	}
 }
@@ -70,7 +82,7 @@ func TestListPages(t *testing.T) {
 		t.Fatalf("%s, %+v", names(first), first)
 	}
 	token, _ := base64.RawURLEncoding.DecodeString(first.Continue)
-	if string(token) != `{"v":"meta.k8s.io/v1","rv":105,"start":"b\u0000"}` {
+	if string(token) != `{"v":"meta.k8s.io/v1","rv":105,"start":"/b\u0000"}` {
 		t.Errorf("token %s", token)
 	}
 	must[*corev1.ConfigMap](t, create(s, configMap("bb")))

@@ -53,10 +53,6 @@ func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] 
 			},
 			Cells: volumeCells,
 		},
-		Select: registry.Select[pv]{
-			Fields:  []registry.SelectableField[pv]{{Path: "name", Reads: []string{"metadata.name"}, Get: func(v pv) string { return v.Name }}},
-			Unknown: `%q is not a known field selector: only "metadata.name", "metadata.namespace"`,
-		},
 		Status: &registry.StatusSubresource[pv]{
 			PrepareForUpdate: func(_ context.Context, v, old pv) {
 				v.Spec = old.Spec
