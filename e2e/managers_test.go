@@ -28,7 +28,7 @@ func TestManagerOfACustomResource(t *testing.T) {
 		_, err := client.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})
 		return err
 	})
-	startExample(t, s, "crd")
+	example := startExample(t, s, "crd")
 	for _, name := range []string{"one", "two"} {
 		s.KubectlIn(t, fmt.Sprintf(`{"apiVersion":"chaosapps.metamagical.io/v1","kind":"ChaosPod","metadata":{"name":%q},
 			"spec":{"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, name), "create", "-f", "-")
@@ -56,6 +56,11 @@ func TestManagerOfACustomResource(t *testing.T) {
 		})
 	}
 	ownedPod(t, client, "two", "") // another owner's
+	// The example may make the pod anew for an owner that is gone: nobody can look for
+	// it once its kind is.
+	if err := example.Terminate(t); err != nil {
+		t.Fatal(err)
+	}
 	s.Kubectl(t, "delete", "-f", "testdata/chaospods-crd.yaml", "--timeout=30s")
 	gone(t, func() error {
 		_, err := client.CoreV1().Pods("default").Get(t.Context(), "two", metav1.GetOptions{})
@@ -118,7 +123,7 @@ func ownedPod(t *testing.T, client *kubernetes.Clientset, name string, before ty
 // startExample builds and runs an example of controller-runtime. Its ports are fixed
 // there: here it serves no metrics, and its webhooks at a port of the kernel's choice,
 // since a file beside those of the example says so.
-func startExample(t *testing.T, s *harness.Server, name string) {
+func startExample(t *testing.T, s *harness.Server, name string) *harness.Process {
 	t.Helper()
 	const module = "sigs.k8s.io/controller-runtime"
 	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.Dir}}{{range .GoFiles}} {{.}}{{end}}`, module+"/examples/"+name)
@@ -159,7 +164,7 @@ func startExample(t *testing.T, s *harness.Server, name string) {
 	program := harness.Tool(t, "./examples/"+name, "-overlay", filepath.Join(scratch, "overlay.json"))
 	t.Setenv("TMPDIR", scratch)
 	t.Setenv("KUBECONFIG", s.Kubeconfig)
-	harness.StartProgram(t, program)
+	return harness.StartProgram(t, program)
 }
 
 const ports = `package main

@@ -76,8 +76,8 @@ func (r *Reloader) Run(ctx context.Context, current []byte) {
 		if err == nil {
 			err = r.Load(ctx, raw)
 		}
-		if ctx.Err() != nil {
-			return
+		if err != nil && ctx.Err() != nil {
+			return // it may have failed for that
 		}
 		r.Metrics.Reloaded(err)
 		if err != nil {
