@@ -79,7 +79,7 @@ func (s *Store[T]) storedList(l storage.List, prefix string) (*rest.StoredList, 
 		out.RemainingItemCount = &remaining
 	}
 	var err error
-	out.Continue, err = storage.EncodeContinue(l.Last, prefix, l.Revision)
+	out.Continue, err = storage.EncodeContinue(l.Last, s.tokenRoot(prefix), l.Revision)
 	return out, err
 }
 
@@ -138,13 +138,22 @@ func (s *Store[T]) listError(err error, o storage.ListOptions, paged bool) error
 	if !paged || !errors.Is(err, storage.ErrCompacted) {
 		return s.readError(err)
 	}
-	token, tokenErr := storage.EncodeContinue(o.After, o.Prefix, storage.AnyRevision)
+	token, tokenErr := storage.EncodeContinue(o.After, s.tokenRoot(o.Prefix), storage.AnyRevision)
 	if tokenErr != nil {
 		return apierrors.NewResourceExpired(continueExpired)
 	}
 	expired := apierrors.NewResourceExpired(continueInconsistent)
 	expired.ErrStatus.Continue = token
 	return expired
+}
+
+// tokenRoot is what keys in continue tokens are below, in a list of the keys below prefix:
+// their slash tells lists of a cache from those of storage.
+func (s *Store[T]) tokenRoot(prefix string) string {
+	if s.options.Uncached {
+		return prefix
+	}
+	return strings.TrimSuffix(prefix, "/")
 }
 
 // listPrefix is below which keys the request's namespace is.

@@ -23,13 +23,14 @@ const continueVersion = "meta.k8s.io/v1"
 // AnyRevision in a token goes on with the present state.
 const AnyRevision = -1
 
-// EncodeContinue makes a token that goes on behind the last key, which is below prefix.
-func EncodeContinue(last, prefix string, revision int64) (string, error) {
-	rest, ok := strings.CutPrefix(last, prefix)
+// EncodeContinue makes a token that goes on behind the last key, and has of it what is behind
+// root: the list's prefix with or without the slash at its end.
+func EncodeContinue(last, root string, revision int64) (string, error) {
+	rest, ok := strings.CutPrefix(last, root)
 	if !ok {
-		return "", fmt.Errorf("storage: key %q is not below %q", last, prefix)
+		return "", fmt.Errorf("storage: key %q is not below %q", last, root)
 	}
-	b, err := json.Marshal(continueToken{APIVersion: continueVersion, ResourceVersion: revision, StartKey: "/" + rest + "\x00"})
+	b, err := json.Marshal(continueToken{APIVersion: continueVersion, ResourceVersion: revision, StartKey: rest + "\x00"})
 	if err != nil {
 		return "", err
 	}

@@ -39,12 +39,14 @@ func FuzzContinueToken(f *testing.F) {
 		if name == "" || path.Clean("/"+name) != "/"+name || !utf8.ValidString(name) || strings.HasSuffix(name, "\x00") || revision <= 0 {
 			return // no key is like this
 		}
-		made, err := EncodeContinue("/p/"+name, "/p/", revision)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if after, r, err := DecodeContinue(made, "/p/"); err != nil || after != "/p/"+name || r != revision {
-			t.Fatalf("%q at %d came back as %q at %d, %v", name, revision, after, r, err)
+		for _, root := range []string{"/p/", "/p"} {
+			made, err := EncodeContinue("/p/"+name, root, revision)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after, r, err := DecodeContinue(made, "/p/"); err != nil || after != "/p/"+name || r != revision {
+				t.Fatalf("%q at %d came back as %q at %d, %v", name, revision, after, r, err)
+			}
 		}
 	})
 }
