@@ -144,20 +144,24 @@ func elastic(s *batchv1.JobSpec) bool {
 	return indexed(s) && ptr.Equal(s.Completions, s.Parallelism)
 }
 
+
 // validateJobProgress refuses a status that goes back.
 func validateJobProgress(j, old *batchv1.Job, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	s, o := &j.Status, &old.Status
+	lasting := func(t batchv1.JobConditionType, kind string) {
+		if hasCondition(o.Conditions, t) && !hasCondition(s.Conditions, t) {
+			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, fmt.Sprintf("cannot disable the %s%s=True condition", kind, t)))
+		}
+	}
+	for _, t := range []batchv1.JobConditionType{batchv1.JobFailed, batchv1.JobComplete, batchv1.JobFailureTarget} {
+		lasting(t, "terminal ")
+	}
 	if s.Failed < o.Failed {
 		errs = append(errs, field.Invalid(path.Child("failed"), s.Failed, "cannot decrease the failed counter"))
 	}
 	if s.Succeeded < o.Succeeded && !elastic(&j.Spec) {
 		errs = append(errs, field.Invalid(path.Child("succeeded"), s.Succeeded, "cannot decrease the succeeded counter"))
-	}
-	for _, t := range []batchv1.JobConditionType{batchv1.JobFailed, batchv1.JobComplete, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet} {
-		if hasCondition(o.Conditions, t) && !hasCondition(s.Conditions, t) {
-			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, fmt.Sprintf("cannot disable the terminal %s=True condition", t)))
-		}
 	}
 	if o.CompletionTime != nil && s.CompletionTime != nil {
 		errs = append(errs, check.Immutable(s.CompletionTime, o.CompletionTime, path.Child("completionTime"))...)
@@ -165,5 +169,6 @@ func validateJobProgress(j, old *batchv1.Job, path *field.Path) field.ErrorList 
 	if o.StartTime != nil && !ptr.Deref(j.Spec.Suspend, false) && !o.StartTime.Equal(s.StartTime) {
 		errs = append(errs, field.Invalid(path.Child("startTime"), s.StartTime, "field is immutable for unsuspended job once set"))
 	}
+	lasting(batchv1.JobSuccessCriteriaMet, "")
 	return errs
 }
