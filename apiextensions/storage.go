@@ -53,13 +53,9 @@ func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 }
 
 // AsStored implements registry.UnstructuredStorage. A status that a write left out
-// has its defaults again, and fields of other versions are gone.
-func (s *crStorage) AsStored(u *unstructured.Unstructured) {
-	if len(s.version.definition.versions) > 1 {
-		structural.Prune(u.Object, s.schema, false)
-	}
-	structural.Default(u.Object, s.schema)
-}
+// has its defaults again, and fields of other versions, and nulls and unknown fields
+// that server-side apply merged, are gone.
+func (s *crStorage) AsStored(u *unstructured.Unstructured) { tidy(u.Object, s.schema) }
 
 // DecodeStored reads a value by the present schema, whatever it was written by.
 func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
