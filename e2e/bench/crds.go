@@ -33,7 +33,7 @@ func largeDefinitions(p harness.Programs) kind {
 }
 
 func measureDefinitions(res *results, server string, p harness.Programs, t *target) error {
-	time.Sleep(4 * time.Second)
+	time.Sleep(idleAfter)
 	before := residentBytes(t.pids)
 	res.addStart(server, t.ready, before)
 	b := newBench(t)
