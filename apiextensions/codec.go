@@ -261,7 +261,7 @@ func (c *crCodec) convertAll(objs []*unstructured.Unstructured, to *crVersion) (
 	defer cancel()
 	out, err := to.definition.converter.Convert(ctx, objs, to.gvk.GroupVersion())
 	if err != nil {
-		return nil, err
+		return nil, &rest.ConversionError{Err: err}
 	}
 	if len(out) != len(objs) {
 		return nil, fmt.Errorf("conversion of %d objects to %s returned %d", len(objs), to.gvk, len(out))

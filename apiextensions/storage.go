@@ -55,16 +55,14 @@ func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 }
 
 // AsStored implements registry.UnstructuredStorage. A status that a write left out
-// has its defaults again, and fields of other versions are gone.
+// has its defaults again, and fields of other versions, and nulls and unknown fields
+// that server-side apply merged, are gone.
 func (s *crStorage) AsStored(u *unstructured.Unstructured) {
 	skeleton, err := s.version.skeleton()
 	if err != nil {
 		return // nor can it be encoded
 	}
-	if len(s.version.definition.versions) > 1 {
-		structural.Prune(u.Object, skeleton, false)
-	}
-	structural.Default(u.Object, skeleton)
+	tidy(u.Object, skeleton)
 }
 
 // DecodeStored reads a value by the present schema, whatever it was written by.

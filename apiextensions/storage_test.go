@@ -280,14 +280,15 @@ func BenchmarkTranscode(b *testing.B) {
 	})
 }
 
-// TestAsStored completes what a dry run answers with.
+// TestAsStored has a dry run answer with what would be read afterwards.
 func TestAsStored(t *testing.T) {
 	s := newStorage(testDefinition(t))
 	u := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "example.com/v1", "kind": "Thing", "spec": map[string]any{"added": "of another version", "nd": nil},
+		"apiVersion": "example.com/v1", "kind": "Thing", "spec": map[string]any{"added": "of another version", "nd": nil, "keep": nil,
+			"embedded": map[string]any{"metadata": nil, "spec": map[string]any{}}},
 	}}
 	s.AsStored(u)
-	if want := map[string]any{"b": int64(3), "nd": nil}; !equality.Semantic.DeepEqual(u.Object["spec"], want) {
+	if want := map[string]any{"b": int64(3), "nd": nil, "embedded": map[string]any{"metadata": map[string]any{}, "spec": map[string]any{}}}; !equality.Semantic.DeepEqual(u.Object["spec"], want) {
 		t.Errorf("got %v, want %v", u.Object["spec"], want)
 	}
 }
