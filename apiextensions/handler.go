@@ -2,6 +2,7 @@ package apiextensions
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,8 +12,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 
-	"triplane/apiextensions/controllers"
 	"triplane/apiextensions/validation"
 	"triplane/generic/discovery"
 	"triplane/generic/endpoints/handlers"
@@ -71,14 +72,15 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s, err := h.use(r.Context(), res, watch)
 	if err != nil {
 		if !apierrors.IsNotFound(err) {
-			err = apierrors.NewInternalError(err)
+			klog.FromContext(r.Context()).Error(err, "A custom resource cannot be served", "definition", res.crd.Name)
+			err = apierrors.NewInternalError(errUnresolved)
 		}
 		handlers.WriteError(w, r, err)
 		return
 	}
 	defer s.release(watch)
 	if len(info.Parts) > 3 {
-		h.notFound(w, r, info)
+		s.notFound(w, r, info)
 		return
 	}
 	handler, err := s.handler(info)
@@ -86,14 +88,25 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		handlers.WriteError(w, r, err)
 	case handler == nil:
-		h.notFound(w, r, info)
+		s.notFound(w, r, info)
 	default:
 		request.MarkServed(r.Context())
 		handler(w, r)
 	}
 }
 
-func (h *crHandler) notFound(w http.ResponseWriter, r *http.Request, info *request.Info) {
+// errUnresolved answers the requests for what the definition does not suffice to serve, such as
+// one whose conversion webhook has an invalid CA bundle. The log says what is wrong.
+var errUnresolved = errors.New("error resolving resource")
+
+// notFound answers requests for subresources that the version does not have. It is as deprecated
+// as what it has.
+func (s *serving) notFound(w http.ResponseWriter, r *http.Request, info *request.Info) {
+	if v := s.definition.versions[info.APIVersion]; v != nil {
+		if warning := v.deprecationWarning(); warning != "" {
+			request.AddWarning(r.Context(), warning)
+		}
+	}
 	gr := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
 	handlers.WriteError(w, r, apierrors.NewNotFound(gr, info.Name))
 }
@@ -102,9 +115,6 @@ func (h *crHandler) notFound(w http.ResponseWriter, r *http.Request, info *reque
 func (res *resource) serves(info *request.Info) bool {
 	crd := res.crd
 	if !validation.IsTrue(crd, apiextensionsv1.NamesAccepted) && !validation.IsTrue(crd, apiextensionsv1.Established) {
-		return false
-	}
-	if c := controllers.Condition(crd, apiextensionsv1.Established); c != nil && c.Reason == controllers.InvalidCABundle {
 		return false
 	}
 	namespaced := crd.Spec.Scope == apiextensionsv1.NamespaceScoped

@@ -87,9 +87,6 @@ func gvkExtension(gvk schema.GroupVersionKind) map[string]any {
 // forManagedFields leaves of a schema what says the shape of values.
 func forManagedFields(s *spec.Schema) {
 	s.AllOf, s.AnyOf, s.OneOf, s.Not = nil, nil, nil, nil
-	if v, ok := s.Extensions["x-kubernetes-int-or-string"]; ok && v == true {
-		s.Type = nil
-	}
 	if v, ok := s.Extensions["x-kubernetes-embedded-resource"]; ok && v == true {
 		asResource(s)
 	}

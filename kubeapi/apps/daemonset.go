@@ -58,7 +58,10 @@ func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 				return append(errs, validateDaemonSetSpec(o, d)...)
 			},
 			Warnings: func(_ context.Context, d, old *appsv1.DaemonSet) []string {
-				return workload.TemplateWarnings(d, old, &d.Spec.Template, templatePath())
+				if old != nil && templateGeneration(d) == templateGeneration(old) {
+					return nil
+				}
+				return podspec.TemplateWarnings(&d.Spec.Template, templatePath())
 			},
 			AllowUnconditionalUpdate: true,
 			ResetFields:              strategy.Reset(v1, "status"),

@@ -120,7 +120,7 @@ func validateStatefulSetSpec(o podspec.Options, set, old *appsv1.StatefulSet) fi
 	errs := validateStatefulSetPolicies(s, path)
 	if old == nil {
 		for i := range s.VolumeClaimTemplates {
-			errs = append(errs, podspec.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, path.Child("volumeClaimTemplates").Index(i).Child("spec"))...)
+			errs = append(errs, podspec.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, nil, path.Child("volumeClaimTemplates").Index(i).Child("spec"))...)
 		}
 	}
 	errs = append(errs, check.NonNegativePtr(s.Replicas, path.Child("replicas"))...)

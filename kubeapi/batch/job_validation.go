@@ -34,7 +34,7 @@ func indexed(s *batchv1.JobSpec) bool {
 }
 
 func validateJob(o podspec.Options, j *batchv1.Job) field.ErrorList {
-	errs := validateGeneratedSelector(j)
+	errs := validateGeneratedSelector(j, true)
 	errs = append(errs, validateJobSpec(o, &j.Spec, field.NewPath("spec"))...)
 	if n := ptr.Deref(j.Spec.Completions, 0); indexed(&j.Spec) && n > 0 {
 		if host := fmt.Sprintf("%s-%d", j.Name, n-1); len(validation.IsDNS1123Label(host)) > 0 {
@@ -44,7 +44,9 @@ func validateJob(o podspec.Options, j *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-func validateGeneratedSelector(j *batchv1.Job) field.ErrorList {
+// validateGeneratedSelector validates the labels and the selector that the server generates.
+// Jobs from before 1.27 have no labels with a prefix.
+func validateGeneratedSelector(j *batchv1.Job, prefixed bool) field.ErrorList {
 	if ptr.Deref(j.Spec.ManualSelector, false) || j.Spec.Selector == nil {
 		return nil
 	}
@@ -53,11 +55,17 @@ func validateGeneratedSelector(j *batchv1.Job) field.ErrorList {
 		errs = append(errs, field.Required(field.NewPath("metadata", "uid"), ""))
 	}
 	path := field.NewPath("spec", "template", "metadata", "labels")
-	for _, l := range []struct{ label, want string }{
-		{batchv1.ControllerUidLabel, string(j.UID)}, {batchv1.JobNameLabel, j.Name},
-		{legacyControllerUID, string(j.UID)}, {legacyJobName, j.Name},
+	for _, l := range []struct {
+		label, want string
+		required    bool
+	}{
+		{legacyControllerUID, string(j.UID), true}, {legacyJobName, j.Name, true},
+		{batchv1.ControllerUidLabel, string(j.UID), prefixed}, {batchv1.JobNameLabel, j.Name, prefixed},
 	} {
 		have := j.Spec.Template.Labels
+		if !l.required {
+			continue
+		}
 		if v, ok := have[l.label]; !ok {
 			errs = append(errs, field.Required(path.Key(l.label), fmt.Sprintf("must be '%s'", l.want)))
 		} else if v != l.want {
@@ -177,7 +185,9 @@ func validatePodReplacementPolicy(s *batchv1.JobSpec, path *field.Path) field.Er
 func validateJobUpdate(opts podspec.Options, j, old *batchv1.Job) field.ErrorList {
 	path := field.NewPath("spec")
 	s, o := &j.Spec, &old.Spec
-	errs := validateGeneratedSelector(j)
+	_, byName := o.Template.Labels[batchv1.JobNameLabel]
+	_, byUID := o.Template.Labels[batchv1.ControllerUidLabel]
+	errs := validateGeneratedSelector(j, byName && byUID)
 	// kube-apiserver validates the spec of a job that changes twice, and reports
 	// each fault twice in the causes.
 	spec := validateJobSpec(opts, s, path)

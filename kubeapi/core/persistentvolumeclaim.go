@@ -37,16 +37,16 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 			},
 			PrepareForCreate: func(_ context.Context, c pvc) {
 				c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
-				bothDataSources(&c.Spec)
+				bothDataSources(&c.Spec, nil)
 			},
 			Warnings: claimWarnings,
 			PrepareForUpdate: func(_ context.Context, c, old pvc) {
 				c.Status = old.Status
-				bothDataSources(&c.Spec)
+				bothDataSources(&c.Spec, old.Spec.DataSource)
 			},
-			Validate: func(_ context.Context, c pvc) field.ErrorList { return podspec.ValidateClaimSpec(&c.Spec, spec) },
+			Validate: func(_ context.Context, c pvc) field.ErrorList { return podspec.ValidateClaimSpec(&c.Spec, nil, spec) },
 			ValidateUpdate: func(_ context.Context, c, old pvc) field.ErrorList {
-				return append(podspec.ValidateClaimSpec(&c.Spec, spec), claimKept(c, old, spec)...)
+				return append(podspec.ValidateClaimSpec(&c.Spec, &old.Spec, spec), claimKept(c, old, spec)...)
 			},
 			ResetFields: strategy.Reset(v1, "status"),
 		},
@@ -72,9 +72,9 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 }
 
 // bothDataSources keeps dataSource and dataSourceRef in step where only one was
-// given and it can be said in both.
-func bothDataSources(s *corev1.PersistentVolumeClaimSpec) {
-	if d := s.DataSource; d != nil && s.DataSourceRef == nil && !oldDataSource(d) {
+// given and it can be said in both. stored is the dataSource that there was.
+func bothDataSources(s *corev1.PersistentVolumeClaimSpec, stored *corev1.TypedLocalObjectReference) {
+	if d := s.DataSource; d != nil && s.DataSourceRef == nil && stored == nil && !oldDataSource(d) {
 		s.DataSource = nil
 	}
 	copyDataSource(s)

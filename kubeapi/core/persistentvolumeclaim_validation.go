@@ -71,9 +71,7 @@ func claimKept(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.Err
 		if size, ok := before.Resources.Requests[corev1.ResourceStorage]; ok && now.Resources.Requests != nil {
 			now.Resources.Requests[corev1.ResourceStorage] = size
 		}
-		if now.VolumeAttributesClassName != nil {
-			now.VolumeAttributesClassName = before.VolumeAttributesClassName
-		}
+		now.VolumeAttributesClassName = before.VolumeAttributesClassName
 	}
 	if check.Differs(now, before) {
 		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n%v",
@@ -84,10 +82,20 @@ func claimKept(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.Err
 		errs = append(errs, field.Forbidden(spec.Child("resources", "requests", "storage"), "field can not be less than status.capacity"))
 	}
 	errs = append(errs, check.Immutable(c.Spec.VolumeMode, old.Spec.VolumeMode, field.NewPath("volumeMode"))...)
-	if old.Spec.VolumeAttributesClassName != nil && c.Spec.VolumeAttributesClassName == nil {
-		errs = append(errs, field.Forbidden(spec.Child("volumeAttributesClassName"), "update from non-nil value to nil is forbidden"))
+	return append(errs, attributesKept(c, old, spec.Child("volumeAttributesClassName"))...)
+}
+
+// attributesKept refuses to take the class of attributes away from a volume that has one.
+func attributesKept(c, old *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
+	class := c.Spec.VolumeAttributesClassName
+	if c.Status.CurrentVolumeAttributesClassName == nil || ptr.Equal(class, old.Spec.VolumeAttributesClassName) || ptr.Deref(class, "") != "" {
+		return nil
 	}
-	return errs
+	none := "nil"
+	if class != nil {
+		none = "empty string"
+	}
+	return field.ErrorList{field.Forbidden(path, fmt.Sprintf("update to %s is forbidden when status.currentVolumeAttributesClassName is not nil", none))}
 }
 
 // claimClassKept lets the class move from the old annotation to the field, and

@@ -46,17 +46,8 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 			},
 			Validate:       func(_ context.Context, r rc) field.ErrorList { return validateRC(o, r) },
 			ValidateUpdate: func(_ context.Context, r, _ rc) field.ErrorList { return validateRC(o, r) },
-			Warnings: func(_ context.Context, r, old rc) []string {
-				var w []string
-				if old == nil || r.Spec.Template == nil {
-					w = workload.NameWarnings(r.Name)
-				}
-				if r.Spec.Template == nil {
-					return w
-				}
-				return append(w, podspec.TemplateWarnings(r.Spec.Template, field.NewPath("spec", "template"))...)
-			},
-			ResetFields: strategy.Reset(v1, "status"),
+			Warnings:       rcWarnings,
+			ResetFields:    strategy.Reset(v1, "status"),
 		},
 		Delete: registry.Delete[rc]{GarbageCollection: registry.OrphanDependents},
 		Show: registry.Show[rc]{
@@ -111,6 +102,19 @@ func defaultReplicationController(r *corev1.ReplicationController) {
 		podspec.Default(t)
 	}
 	defaults.Set(&r.Spec.Replicas, 1)
+}
+
+// rcWarnings returns warnings about a new object. Those about a change of the spec are of the
+// template that was there before, as kube-apiserver has it.
+func rcWarnings(_ context.Context, r, old *corev1.ReplicationController) []string {
+	template := r.Spec.Template
+	if old != nil {
+		template = old.Spec.Template
+	}
+	if template == nil {
+		template = &corev1.PodTemplateSpec{}
+	}
+	return workload.Warnings(r, old, template, field.NewPath("spec", "template"))
 }
 
 func validateRC(o podspec.Options, r *corev1.ReplicationController) field.ErrorList {

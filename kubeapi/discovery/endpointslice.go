@@ -48,9 +48,9 @@ func endpointSliceKind() registry.Kind[slice] {
 				strategy.Generation(s, old, changed)
 				dropTopology(s, old) // a try to set it counts as a change
 			},
-			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s) },
+			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil) },
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-				return append(validateSlice(s), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
+				return append(validateSlice(s, old.Endpoints), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
 			},
 			Warnings: func(_ context.Context, s, _ slice) []string {
 				if s.AddressType == discoveryv1.AddressTypeFQDN {
@@ -105,10 +105,14 @@ const (
 	maxHints     = 8
 )
 
-func validateSlice(s slice) field.ErrorList {
+// validateSlice validates a slice, but not the stored endpoints.
+func validateSlice(s slice, stored []discoveryv1.Endpoint) field.ErrorList {
 	errs := addressType(s.AddressType, field.NewPath("addressType"))
 	errs = append(errs, slicePorts(s.Ports, field.NewPath("ports"))...)
 	list := field.NewPath("endpoints")
+	if !check.Differs(s.Endpoints, stored) {
+		return errs
+	}
 	if len(s.Endpoints) > maxEndpoints {
 		return append(errs, field.TooMany(list, len(s.Endpoints), maxEndpoints))
 	}

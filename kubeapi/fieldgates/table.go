@@ -37,10 +37,12 @@ func workloadRules() []rule {
 func volumeRules() []rule {
 	return []rule{
 		whole(part("CrossNamespaceVolumeDataSource",
-			func(c *corev1.PersistentVolumeClaim) bool {
-				return c.Spec.DataSourceRef != nil && ptr.Deref(c.Spec.DataSourceRef.Namespace, "") != ""
-			},
-			func(c *corev1.PersistentVolumeClaim) { c.Spec.DataSource, c.Spec.DataSourceRef = nil, nil })),
+			func(c *corev1.PersistentVolumeClaim) bool { return c.Spec.DataSourceRef != nil },
+			func(c *corev1.PersistentVolumeClaim) {
+				if ptr.Deref(c.Spec.DataSourceRef.Namespace, "") != "" {
+					c.Spec.DataSourceRef = nil
+				}
+			})),
 		field("VolumeAttributesClass", func(c *corev1.PersistentVolumeClaim) **string { return &c.Spec.VolumeAttributesClassName }),
 		field("VolumeAttributesClass", func(s *corev1.PersistentVolumeSpec) **string { return &s.VolumeAttributesClassName }),
 		field("VolumeAttributesClass", func(s *corev1.PersistentVolumeClaimStatus) **string { return &s.CurrentVolumeAttributesClassName }),

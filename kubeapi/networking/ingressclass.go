@@ -85,7 +85,7 @@ func validateClassParameters(p *networkingv1.IngressClassParametersReference, pa
 	cluster, namespaced := networkingv1.IngressClassParametersReferenceScopeCluster, networkingv1.IngressClassParametersReferenceScopeNamespace
 	errs = append(errs, check.OneOf(*p.Scope, path.Child("scope"), cluster, namespaced)...)
 	switch {
-	case *p.Scope == namespaced && ptr.Deref(p.Namespace, "") == "":
+	case *p.Scope == namespaced && p.Namespace == nil:
 		errs = append(errs, field.Required(namespace, "`parameters.scope` is set to 'Namespace'"))
 	case *p.Scope == namespaced:
 		errs = append(errs, check.Label(*p.Namespace, namespace)...)

@@ -87,11 +87,16 @@ func validateServiceCIDR(c *networkingv1.ServiceCIDR) field.ErrorList {
 func validateServiceCIDRUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList {
 	path := field.NewPath("spec", "cidrs")
 	now, before := c.Spec.CIDRs, old.Spec.CIDRs
-	switch {
-	case len(before) == 1 && len(now) == 1:
-		return check.Immutable(now[0], before[0], path.Index(0))
-	case len(before) == 1 && len(now) == 2:
-		return append(check.Immutable(now[0], before[0], path.Index(0)), validateServiceCIDR(c)...)
+	second := len(before) == 1 && len(now) == 2
+	if len(now) != len(before) && !second {
+		return check.Immutable(now, before, path)
 	}
-	return check.Immutable(now, before, path)
+	var errs field.ErrorList
+	for i := range before {
+		errs = append(errs, check.Immutable(now[i], before[i], path.Index(i))...)
+	}
+	if second {
+		errs = append(errs, validateServiceCIDR(c)...)
+	}
+	return errs
 }

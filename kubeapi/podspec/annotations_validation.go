@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
 const appArmorPrefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
@@ -65,20 +66,33 @@ func AppArmorProfile(value string) *corev1.AppArmorProfile {
 	return nil
 }
 
+// EffectiveAppArmor returns the profile under which a container runs: its own or that of
+// the pod; nil for none.
+func EffectiveAppArmor(s *corev1.PodSpec, c *corev1.Container) *corev1.AppArmorProfile {
+	if c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil {
+		return c.SecurityContext.AppArmorProfile
+	}
+	if s.SecurityContext != nil {
+		return s.SecurityContext.AppArmorProfile
+	}
+	return nil
+}
+
 // AppArmorAgrees refuses containers whose profile is another one than that of
-// their annotation (KEP-24).
+// their annotation (KEP-24). An annotation that names no profile agrees with none.
 func AppArmorAgrees(annotations map[string]string, s *corev1.PodSpec, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	visit(s, spec, func(c *corev1.Container, p *field.Path) {
-		profile := AppArmorProfile(annotations[appArmorPrefix+c.Name])
-		if profile == nil || c.SecurityContext == nil || c.SecurityContext.AppArmorProfile == nil {
+		value, annotated := annotations[appArmorPrefix+c.Name]
+		profile := EffectiveAppArmor(s, c)
+		if !annotated || profile == nil {
 			return
 		}
-		own, p := c.SecurityContext.AppArmorProfile, p.Child("securityContext", "appArmorProfile")
+		named, p := ptr.Deref(AppArmorProfile(value), corev1.AppArmorProfile{}), p.Child("securityContext", "appArmorProfile")
 		switch {
-		case own.Type != profile.Type:
+		case profile.Type != named.Type:
 			errs = append(errs, field.Forbidden(p.Child("type"), "apparmor type in annotation and field must match"))
-		case show(own.LocalhostProfile) != show(profile.LocalhostProfile):
+		case show(profile.LocalhostProfile) != show(named.LocalhostProfile):
 			errs = append(errs, field.Forbidden(p.Child("localhostProfile"), "apparmor profile in annotation and field must match"))
 		}
 	})

@@ -34,8 +34,9 @@ func accessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) fi
 	return errs
 }
 
-// ValidateClaimSpec validates the spec of a PersistentVolumeClaim.
-func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, path *field.Path) field.ErrorList {
+// ValidateClaimSpec validates the spec of a PersistentVolumeClaim. old is nil for a new one:
+// data of an API group that is stored may come from any group.
+func ValidateClaimSpec(s, old *corev1.PersistentVolumeClaimSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(s.AccessModes) == 0 {
 		errs = append(errs, field.Required(path.Child("accessModes"), "at least 1 access mode is required"))
@@ -58,11 +59,12 @@ func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, path *field.Path) fi
 	if s.VolumeMode != nil {
 		oneOfOrEmpty(v, *s.VolumeMode, path.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
 	}
+	anyGroup := old != nil && fromGroup(old)
 	if s.DataSource != nil {
-		v.dataSource(s.DataSource.Name, s.DataSource.Kind, show(s.DataSource.APIGroup), path.Child("dataSource"))
+		v.dataSource(s.DataSource.Name, s.DataSource.Kind, show(s.DataSource.APIGroup), anyGroup, path.Child("dataSource"))
 	}
 	if s.DataSourceRef != nil {
-		v.dataSource(s.DataSourceRef.Name, s.DataSourceRef.Kind, show(s.DataSourceRef.APIGroup), path.Child("dataSourceRef"))
+		v.dataSource(s.DataSourceRef.Name, s.DataSourceRef.Kind, show(s.DataSourceRef.APIGroup), anyGroup, path.Child("dataSourceRef"))
 	}
 	v.sourcesAgree(s, path)
 	if s.VolumeAttributesClassName != nil && *s.VolumeAttributesClassName != "" {
@@ -93,7 +95,12 @@ func (v *checker) sourcesAgree(s *corev1.PersistentVolumeClaimSpec, path *field.
 	}
 }
 
-func (v *checker) dataSource(name, kind, group string, path *field.Path) {
+// fromGroup reports whether data comes from an object of an API group with a name.
+func fromGroup(s *corev1.PersistentVolumeClaimSpec) bool {
+	return s.DataSource != nil && s.DataSource.APIGroup != nil || s.DataSourceRef != nil && s.DataSourceRef.APIGroup != nil
+}
+
+func (v *checker) dataSource(name, kind, group string, anyGroup bool, path *field.Path) {
 	if name == "" {
 		v.add(field.Required(path.Child("name"), ""))
 	}
@@ -103,7 +110,7 @@ func (v *checker) dataSource(name, kind, group string, path *field.Path) {
 	if group == "" && kind != "PersistentVolumeClaim" {
 		v.add(field.Invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
 	}
-	if group != "" {
+	if group != "" && !anyGroup {
 		v.subdomain(group, path.Child("apiGroup"))
 	}
 }

@@ -17,6 +17,8 @@ var iscsiNames = map[string]*regexp.Regexp{
 	"naa": regexp.MustCompile(`^naa.[[:alnum:]]{32}$`),
 }
 
+const maxInterfaceName = 64
+
 // iscsi validates the volume of a pod.
 func (v *checker) iscsi(s *corev1.ISCSIVolumeSource, path *field.Path) {
 	const prefixed = "must be valid format starting with iqn, eui, or naa"
@@ -28,6 +30,14 @@ func (v *checker) iscsi(s *corev1.ISCSIVolumeSource, path *field.Path) {
 	v.chap(s.DiscoveryCHAPAuth || s.SessionCHAPAuth, s.SecretRef != nil, path)
 	if s.InitiatorName != nil {
 		v.iscsiName(*s.InitiatorName, prefixed, path.Child("initiatorname"))
+	}
+}
+
+// initiatorTarget validates a volume's name as part of the name of an interface, which an
+// initiator has for each target.
+func (v *checker) initiatorTarget(volume string, s *corev1.ISCSIVolumeSource, path *field.Path) {
+	if s.InitiatorName != nil && len(volume+":"+s.TargetPortal) > maxInterfaceName {
+		v.add(field.Invalid(path, volume, "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."))
 	}
 }
 

@@ -4,7 +4,7 @@ import corev1 "k8s.io/api/core/v1"
 
 // QOSClass is the quality of service that a pod's CPU and memory ask for.
 func QOSClass(s *corev1.PodSpec) corev1.PodQOSClass {
-	if r := s.Resources; r != nil && (hasCompute(r.Limits) || hasCompute(r.Requests)) {
+	if r := s.Resources; r != nil {
 		return classOf(r.Requests, r.Limits, guaranteed(r))
 	}
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}

@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,13 +33,7 @@ func (v *checker) scheduling(path *field.Path) {
 		gates.Insert(name)
 	}
 	for i := range s.TopologySpreadConstraints {
-		c, p := &s.TopologySpreadConstraints[i], path.Child("topologySpreadConstraints").Index(i)
-		v.topologySpread(c, p)
-		for _, other := range s.TopologySpreadConstraints[i+1:] {
-			if c.TopologyKey == other.TopologyKey && c.WhenUnsatisfiable == other.WhenUnsatisfiable {
-				v.add(field.Duplicate(p.Child("{topologyKey, whenUnsatisfiable}"), fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)))
-			}
-		}
+		v.topologySpread(&s.TopologySpreadConstraints[i], s.TopologySpreadConstraints[i+1:], path.Child("topologySpreadConstraints").Index(i))
 	}
 }
 
@@ -79,7 +74,8 @@ func Tolerations(list []corev1.Toleration, compared bool, path *field.Path) fiel
 	return v.errs
 }
 
-func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, path *field.Path) {
+// topologySpread validates a constraint, which none of the following repeats.
+func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, following []corev1.TopologySpreadConstraint, path *field.Path) {
 	if c.MaxSkew <= 0 {
 		v.add(field.Invalid(path.Child("maxSkew"), c.MaxSkew, "must be greater than zero"))
 	}
@@ -87,6 +83,11 @@ func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, path *field
 		v.add(field.Required(path.Child("topologyKey"), "can not be empty"))
 	}
 	oneOfOrEmpty(v, c.WhenUnsatisfiable, path.Child("whenUnsatisfiable"), corev1.DoNotSchedule, corev1.ScheduleAnyway)
+	if slices.ContainsFunc(following, func(other corev1.TopologySpreadConstraint) bool {
+		return c.TopologyKey == other.TopologyKey && c.WhenUnsatisfiable == other.WhenUnsatisfiable
+	}) {
+		v.add(field.Duplicate(path.Child("{topologyKey, whenUnsatisfiable}"), fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)))
+	}
 	if c.MinDomains != nil {
 		if *c.MinDomains <= 0 {
 			v.add(field.Invalid(path.Child("minDomains"), c.MinDomains, "must be greater than zero"))

@@ -216,14 +216,14 @@ func (v *checker) identity(path *field.Path) {
 }
 
 func (v *checker) hostnameOverride(h string, path *field.Path) {
-	v.subdomain(h, path)
-	if len(h) > 64 {
-		v.add(field.TooLong(path, h, 64))
-	}
 	if f := v.spec.SetHostnameAsFQDN; f != nil && *f {
 		v.add(field.Forbidden(path, "may not be specified when setHostnameAsFQDN is true"))
 	}
 	if v.spec.HostNetwork {
 		v.add(field.Forbidden(path, "may not be specified when hostNetwork is true"))
 	}
+	if len(h) > 64 {
+		v.add(field.TooLong(path, h, 64))
+	}
+	v.subdomain(h, path)
 }

@@ -35,12 +35,13 @@ func (v *checker) volumeList(list *field.Path) {
 
 // volume validates the source of a pod's volume.
 func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
-	v.oneSource(v.podSources(&vol.VolumeSource), path)
+	v.oneSource(v.podSources(vol, path), path)
 }
 
 // podSources lists the kinds of volumes of a pod in the order in which they are
 // validated.
-func (v *checker) podSources(s *corev1.VolumeSource) []source {
+func (v *checker) podSources(vol *corev1.Volume, path *field.Path) []source {
+	s := &vol.VolumeSource
 	return []source{
 		{"emptyDir", s.EmptyDir != nil, func(p *field.Path) { v.emptyDir(s.EmptyDir, p) }},
 		{"hostPath", s.HostPath != nil, func(p *field.Path) { v.hostPath(s.HostPath, p) }},
@@ -56,7 +57,10 @@ func (v *checker) podSources(s *corev1.VolumeSource) []source {
 			v.keyPaths(s.Secret.Items, p.Child("items"))
 		}},
 		{"nfs", s.NFS != nil, func(p *field.Path) { v.nfs(s.NFS, p) }},
-		{"iscsi", s.ISCSI != nil, func(p *field.Path) { v.iscsi(s.ISCSI, p) }},
+		{"iscsi", s.ISCSI != nil, func(p *field.Path) {
+			v.iscsi(s.ISCSI, p)
+			v.initiatorTarget(vol.Name, s.ISCSI, path.Child("name"))
+		}},
 		{"glusterfs", s.Glusterfs != nil, func(p *field.Path) {
 			v.require(p, "endpoints", s.Glusterfs.EndpointsName, "path", s.Glusterfs.Path)
 		}},
@@ -242,5 +246,5 @@ func (v *checker) ephemeral(e *corev1.EphemeralVolumeSource, path *field.Path) {
 		return
 	}
 	v.add(check.TemplateMeta(&e.VolumeClaimTemplate.ObjectMeta, t.Child("metadata"))...)
-	v.add(ValidateClaimSpec(&e.VolumeClaimTemplate.Spec, t.Child("spec"))...)
+	v.add(ValidateClaimSpec(&e.VolumeClaimTemplate.Spec, nil, t.Child("spec"))...)
 }

@@ -14,15 +14,13 @@ import (
 // TemplateWarnings returns warnings about a template at path.
 func TemplateWarnings(t *corev1.PodTemplateSpec, path *field.Path) []string {
 	w := &warner{}
+	w.appArmor = true
 	w.spec(&t.Spec, t.Annotations, path)
-	if sc := t.Spec.SecurityContext; sc == nil || sc.AppArmorProfile == nil {
-		w.appArmor(&t.Spec, t.Annotations, path.Child("metadata", "annotations"))
-	}
 	return w.texts
 }
 
-// PodWarnings returns warnings about a new pod. A pod that changes gets none:
-// people seldom write pods themselves.
+// PodWarnings returns warnings about a new pod, but those about AppArmor, which come with
+// the fields that are set. A pod that changes gets none: people seldom write pods themselves.
 func PodWarnings(p *corev1.Pod) []string {
 	w := &warner{}
 	if msgs := utilvalidation.IsDNS1123Label(p.Name); p.Name != "" && len(msgs) > 0 {
@@ -42,7 +40,7 @@ func AppArmorWarning(annotations *field.Path, name string) string {
 func (w *warner) spec(s *corev1.PodSpec, annotations map[string]string, owner *field.Path) {
 	path := owner.Child("spec")
 	w.nodeLabels(s, path)
-	w.affinity(s.Affinity, path.Child("affinity"))
+	w.nodeAffinity(s.Affinity, path.Child("affinity"))
 	w.spreading(s.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))
 	w.annotations(annotations, owner.Child("metadata", "annotations"))
 	for i := range s.Volumes {
@@ -51,17 +49,24 @@ func (w *warner) spec(s *corev1.PodSpec, annotations map[string]string, owner *f
 	for i := range s.Volumes {
 		w.overlaps(&s.Volumes[i])
 	}
-	w.addresses(s, path)
+	w.hosts(s.HostAliases, path.Child("hostAliases"))
 	w.secrets(s.ImagePullSecrets, path.Child("imagePullSecrets"))
 	w.bytes(s.Overhead, path.Child("overhead"))
-	w.containers(s, path)
+	w.podSeccomp(s, annotations, owner.Child("metadata", "annotations"))
+	w.containers(s, annotations, owner)
 	w.ports(s, path)
 	if g := s.TerminationGracePeriodSeconds; g != nil && *g < 0 {
 		w.say("%s: must be >= 0; negative values are invalid and will be treated as 1", path.Child("terminationGracePeriodSeconds"))
 	}
+	w.podAffinity(s.Affinity, path.Child("affinity"))
+	w.addresses(s, path)
 }
 
-type warner struct{ texts []string }
+type warner struct {
+	texts []string
+	// appArmor is set to warn of annotations for AppArmor.
+	appArmor bool
+}
 
 func (w *warner) say(format string, args ...any) {
 	w.texts = append(w.texts, fmt.Sprintf(format, args...))
@@ -105,20 +110,24 @@ func (w *warner) nullSelector(s *metav1.LabelSelector, path *field.Path) {
 
 const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 
-func (w *warner) affinity(a *corev1.Affinity, path *field.Path) {
-	if a == nil {
+func (w *warner) nodeAffinity(a *corev1.Affinity, path *field.Path) {
+	if a == nil || a.NodeAffinity == nil {
 		return
 	}
-	if n := a.NodeAffinity; n != nil {
-		p := path.Child("nodeAffinity")
-		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
-			for i := range r.NodeSelectorTerms {
-				w.nodeTerm(&r.NodeSelectorTerms[i], p.Child(required, "nodeSelectorTerms").Index(i))
-			}
+	n, p := a.NodeAffinity, path.Child("nodeAffinity")
+	if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
+		for i := range r.NodeSelectorTerms {
+			w.nodeTerm(&r.NodeSelectorTerms[i], p.Child(required, "nodeSelectorTerms").Index(i))
 		}
-		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
-			w.nodeTerm(&n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, p.Child(preferred).Index(i).Child("preference"))
-		}
+	}
+	for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+		w.nodeTerm(&n.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, p.Child(preferred).Index(i).Child("preference"))
+	}
+}
+
+func (w *warner) podAffinity(a *corev1.Affinity, path *field.Path) {
+	if a == nil {
+		return
 	}
 	if x := a.PodAffinity; x != nil {
 		w.podTerms(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution, path.Child("podAffinity"))
@@ -146,39 +155,47 @@ func (w *warner) podTerms(terms []corev1.PodAffinityTerm, weighted []corev1.Weig
 }
 
 // oldAnnotations are annotations that fields came after.
-var oldAnnotations = []struct{ key, prefix, msg string }{
-	{"scheduler.alpha.kubernetes.io/critical-pod", "", "non-functional in v1.16+; use the \"priorityClassName\" field instead"},
-	{"seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/", "non-functional in v1.27+; use the \"seccompProfile\" field instead"},
-	{"security.alpha.kubernetes.io/sysctls", "", "non-functional in v1.11+; use the \"sysctls\" field instead"},
-	{"security.alpha.kubernetes.io/unsafe-sysctls", "", "non-functional in v1.11+; use the \"sysctls\" field instead"},
+var oldAnnotations = []struct{ key, msg string }{
+	{"scheduler.alpha.kubernetes.io/critical-pod", "non-functional in v1.16+; use the \"priorityClassName\" field instead"},
+	{"security.alpha.kubernetes.io/sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"},
+	{"security.alpha.kubernetes.io/unsafe-sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"},
 }
 
 func (w *warner) annotations(annotations map[string]string, path *field.Path) {
-	if len(annotations) == 0 {
-		return
-	}
 	for _, o := range oldAnnotations {
 		if _, ok := annotations[o.key]; ok {
 			w.say("%s: %s", path.Key(o.key), o.msg)
 		}
-		if o.prefix == "" {
-			continue
-		}
-		for _, k := range sets.List(sets.KeySet(annotations)) {
-			if strings.HasPrefix(k, o.prefix) {
-				w.say("%s: %s", path.Key(k), o.msg)
-			}
-		}
 	}
 }
 
-func (w *warner) appArmor(s *corev1.PodSpec, annotations map[string]string, path *field.Path) {
-	visit(s, nil, func(c *corev1.Container, _ *field.Path) {
-		_, ok := annotations[appArmorPrefix+c.Name]
-		if ok && (c.SecurityContext == nil || c.SecurityContext.AppArmorProfile == nil) {
-			w.texts = append(w.texts, AppArmorWarning(path, c.Name))
-		}
-	})
+// seccompContainer begins the key of a container's annotation for seccomp.
+const seccompPod, seccompContainer = "seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/"
+
+// podSeccomp and containerSeccomp warn of annotations for seccomp where the field that came
+// after them is not set.
+func (w *warner) podSeccomp(s *corev1.PodSpec, annotations map[string]string, path *field.Path) {
+	if s.SecurityContext == nil || s.SecurityContext.SeccompProfile == nil {
+		w.seccomp(seccompPod, annotations, path)
+	}
+}
+
+func (w *warner) containerSeccomp(c *corev1.Container, annotations map[string]string, path *field.Path) {
+	if c.SecurityContext == nil || c.SecurityContext.SeccompProfile == nil {
+		w.seccomp(seccompContainer+c.Name, annotations, path)
+	}
+}
+
+func (w *warner) seccomp(key string, annotations map[string]string, path *field.Path) {
+	if _, ok := annotations[key]; ok {
+		w.say("%s: non-functional in v1.27+; use the \"seccompProfile\" field instead", path.Key(key))
+	}
+}
+
+func (w *warner) containerAppArmor(s *corev1.PodSpec, c *corev1.Container, annotations map[string]string, path *field.Path) {
+	if _, ok := annotations[appArmorPrefix+c.Name]; ok && w.appArmor && EffectiveAppArmor(s, c) == nil {
+		w.texts = append(w.texts, AppArmorWarning(path, c.Name))
+	}
 }
 
 // visit walks through all containers in the order in which they start.
@@ -231,26 +248,35 @@ func (w *warner) secrets(list []corev1.LocalObjectReference, path *field.Path) {
 	}
 }
 
-// addresses warns of those that are not in canonical form, and of hosts that appear twice.
+// hosts warns of addresses that appear twice.
+func (w *warner) hosts(aliases []corev1.HostAlias, path *field.Path) {
+	seen := sets.New[string]()
+	for i := range aliases {
+		ip := aliases[i].IP
+		if seen.Has(ip) {
+			w.say("%s: duplicate ip %q", path.Index(i).Child("ip"), ip)
+		}
+		seen.Insert(ip)
+	}
+}
+
+// addresses warns of those that are not in canonical form.
 func (w *warner) addresses(s *corev1.PodSpec, path *field.Path) {
 	if d := s.DNSConfig; d != nil {
 		for i, ip := range d.Nameservers {
 			w.texts = append(w.texts, utilvalidation.GetWarningsForIP(path.Child("dnsConfig", "nameservers").Index(i), ip)...)
 		}
 	}
-	aliases := sets.New[string]()
 	for i := range s.HostAliases {
-		ip, at := s.HostAliases[i].IP, path.Child("hostAliases").Index(i).Child("ip")
-		w.texts = append(w.texts, utilvalidation.GetWarningsForIP(at, ip)...)
-		if aliases.Has(ip) {
-			w.say("%s: duplicate ip %q", at, ip)
-		}
-		aliases.Insert(ip)
+		w.texts = append(w.texts, utilvalidation.GetWarningsForIP(path.Child("hostAliases").Index(i).Child("ip"), s.HostAliases[i].IP)...)
 	}
 }
 
-func (w *warner) containers(s *corev1.PodSpec, path *field.Path) {
-	visit(s, path, func(c *corev1.Container, p *field.Path) {
+func (w *warner) containers(s *corev1.PodSpec, annotations map[string]string, owner *field.Path) {
+	keys := owner.Child("metadata", "annotations")
+	visit(s, owner.Child("spec"), func(c *corev1.Container, p *field.Path) {
+		w.containerSeccomp(c, annotations, keys)
+		w.containerAppArmor(s, c, annotations, keys)
 		for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 			w.fraction(c.Resources.Limits, name, p.Child("resources", "limits"))
 			w.fraction(c.Resources.Requests, name, p.Child("resources", "requests"))

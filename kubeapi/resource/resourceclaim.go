@@ -131,9 +131,9 @@ func validateAdminAccess(ctx context.Context, stores *group.Stores, s *resourcev
 	return errs
 }
 
-// validateAdminResults is validateAdminAccess for what is allocated anew.
+// validateAdminResults is validateAdminAccess for what is allocated, unless it is so already.
 func validateAdminResults(ctx context.Context, stores *group.Stores, c, old claim) field.ErrorList {
-	if c.Status.Allocation == nil || old.Status.Allocation != nil {
+	if c.Status.Allocation == nil || !check.Differs(c.Status.Allocation, old.Status.Allocation) {
 		return nil
 	}
 	var errs field.ErrorList

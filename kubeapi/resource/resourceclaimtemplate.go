@@ -25,14 +25,12 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 		Write: registry.Write[template]{
 			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
 			Validate: func(ctx context.Context, t template) field.ErrorList {
-				path := field.NewPath("spec", "spec")
-				errs := check.TemplateMeta(&t.Spec.ObjectMeta, field.NewPath("spec", "metadata"))
 				// Administrators' access is refused as in the claim that comes of it.
-				errs = append(errs, validateAdminAccess(ctx, stores, &t.Spec.Spec, field.NewPath("spec"))...)
-				return append(errs, validateClaimSpec(&t.Spec.Spec, path)...)
+				errs := validateAdminAccess(ctx, stores, &t.Spec.Spec, field.NewPath("spec"))
+				return append(errs, validateTemplate(t)...)
 			},
 			ValidateUpdate: func(_ context.Context, t, old template) field.ErrorList {
-				return check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))
+				return append(validateTemplate(t), check.Immutable(t.Spec, old.Spec, field.NewPath("spec"))...)
 			},
 			AllowUnconditionalUpdate: true,
 		},
@@ -44,4 +42,9 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 			},
 		},
 	}
+}
+
+func validateTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {
+	path := field.NewPath("spec")
+	return append(check.TemplateMeta(&t.Spec.ObjectMeta, path.Child("metadata")), validateClaimSpec(&t.Spec.Spec, path.Child("spec"))...)
 }

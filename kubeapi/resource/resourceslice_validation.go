@@ -56,6 +56,9 @@ func validateNodes(s *resourcev1.ResourceSliceSpec, path *field.Path) field.Erro
 	set, errs := validateNodeChoice(s.NodeName, s.NodeSelector, s.AllNodes, path)
 	perDevice, more := validateUnsetOrTrue("perDeviceNodeSelection", s.PerDeviceNodeSelection, path)
 	set, errs = append(set, perDevice...), append(errs, more...)
+	if n := s.NodeSelector; n != nil && len(n.NodeSelectorTerms) != 1 {
+		errs = append(errs, field.Invalid(path.Child("nodeSelector", "nodeSelectorTerms"), n.NodeSelectorTerms, "must have exactly one node selector term"))
+	}
 	switch len(set) {
 	case 0:
 		errs = append(errs, field.Required(path, one))
@@ -81,7 +84,7 @@ func validateNodeChoice(name *string, selector *corev1.NodeSelector, all *bool, 
 	}
 	if selector != nil {
 		set = append(set, "`nodeSelector`")
-		errs = append(errs, validateOneTerm(selector, path.Child("nodeSelector"))...)
+		errs = append(errs, podspec.NodeSelector(selector, path.Child("nodeSelector"))...)
 	}
 	used, more := validateUnsetOrTrue("allNodes", all, path)
 	return append(set, used...), append(errs, more...)
@@ -96,14 +99,6 @@ func validateUnsetOrTrue(name string, value *bool, path *field.Path) (used []str
 	default:
 		return nil, field.ErrorList{field.Invalid(path.Child(name), *value, "must be either unset or set to true")}
 	}
-}
-
-func validateOneTerm(s *corev1.NodeSelector, path *field.Path) field.ErrorList {
-	errs := podspec.NodeSelector(s, path)
-	if len(s.NodeSelectorTerms) != 1 {
-		errs = append(errs, field.Invalid(path.Child("nodeSelectorTerms"), s.NodeSelectorTerms, "must have exactly one node selector term"))
-	}
-	return errs
 }
 
 func validateSliceDevices(s *resourcev1.ResourceSliceSpec, path *field.Path) field.ErrorList {

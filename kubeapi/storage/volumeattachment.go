@@ -34,11 +34,10 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 			PrepareForCreate: func(_ context.Context, a *storagev1.VolumeAttachment) { a.Status = storagev1.VolumeAttachmentStatus{} },
 			PrepareForUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) { a.Status = old.Status },
 			Validate: onCreate(func(a *storagev1.VolumeAttachment) field.ErrorList {
-				return append(validateAttachment(a), validateAttacher(a.Spec.Attacher, "")...)
+				return validateAttachment(a, "")
 			}),
 			ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
-				errs := append(validateAttachment(a), validateAttacher(a.Spec.Attacher, old.Spec.Attacher)...)
-				return append(errs, check.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
+				return append(validateAttachment(a, old.Spec.Attacher), check.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
 			},
 			ResetFields: strategy.Reset(v1, "status"),
 		},
@@ -61,8 +60,8 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 				a.Spec = old.Spec
 				strategy.KeepMetadata(a, old)
 			},
-			ValidateUpdate: func(_ context.Context, a, _ *storagev1.VolumeAttachment) field.ErrorList {
-				return validateAttachment(a)
+			ValidateUpdate: func(_ context.Context, a, old *storagev1.VolumeAttachment) field.ErrorList {
+				return validateAttachment(a, old.Spec.Attacher)
 			},
 			ResetFields: strategy.Reset(v1, "metadata", "spec"),
 		},
@@ -76,30 +75,27 @@ func defaultAttachment(a *storagev1.VolumeAttachment) {
 	}
 }
 
-// validateAttacher validates the name of a driver that is none yet or another one: those that
-// are stored may be older than the rule.
-func validateAttacher(name, old string) field.ErrorList {
-	if name == "" || name == old {
-		return nil // said already, or stored
-	}
-	return podspec.CSIDriverName(name, field.NewPath("spec", "attacher"))
-}
-
-func validateAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
+// validateAttachment validates an attachment whose driver was old, or "" for a new one.
+func validateAttachment(a *storagev1.VolumeAttachment, old string) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
-	if a.Spec.Attacher == "" {
+	switch a.Spec.Attacher {
+	case "":
 		errs = append(errs, field.Required(path.Child("attacher"), ""))
+	case old: // may be older than the rule
+	default:
+		errs = append(errs, podspec.CSIDriverName(a.Spec.Attacher, path.Child("attacher"))...)
 	}
 	errs = append(errs, validateSource(&a.Spec.Source, path.Child("source"))...)
-	if n := a.Spec.Source.PersistentVolumeName; n != nil {
-		errs = append(errs, check.Subdomain(*n, path.Child("source", "persistentVolumeName"))...)
-	}
 	errs = append(errs, check.Subdomain(a.Spec.NodeName, path.Child("nodeName"))...)
 	status := field.NewPath("status")
 	errs = append(errs, validateAttachMetadata(a.Status.AttachmentMetadata, status.Child("attachmentMetadata"))...)
 	errs = append(errs, validateVolumeError(a.Status.AttachError, status.Child("attachError"))...)
-	return append(errs, validateVolumeError(a.Status.DetachError, status.Child("detachError"))...)
+	errs = append(errs, validateVolumeError(a.Status.DetachError, status.Child("detachError"))...)
+	if n := a.Spec.Source.PersistentVolumeName; n != nil {
+		errs = append(errs, check.Subdomain(*n, path.Child("source", "persistentVolumeName"))...)
+	}
+	return errs
 }
 
 func validateSource(s *storagev1.VolumeAttachmentSource, path *field.Path) field.ErrorList {

@@ -137,12 +137,37 @@ func (o *objectVal) ConvertToType(t ref.Type) ref.Val {
 	return types.NewErr("type conversion error from %q to %q", o.node.typ.TypeName(), t)
 }
 
+// Equal compares the fields as CEL sees them, so that order does not count in sets below.
 func (o *objectVal) Equal(other ref.Val) ref.Val {
 	p, ok := other.(*objectVal)
-	if !ok {
+	if !ok || len(o.fields) != len(p.fields) {
 		return types.False
 	}
-	return types.Bool(reflect.DeepEqual(o.fields, p.fields))
+	for name, v := range o.fields {
+		w, found := p.fields[name]
+		if !found {
+			return types.False
+		}
+		if same := o.sameField(p, name, v, w); same != types.True {
+			return same
+		}
+	}
+	return types.True
+}
+
+func (o *objectVal) sameField(p *objectVal, name string, v, w any) ref.Val {
+	mine, theirs := o.node.field(name), p.node.field(name)
+	if mine == nil || theirs == nil {
+		return types.Bool(reflect.DeepEqual(v, w)) // what rules cannot see
+	}
+	a, b := mine.value(v), theirs.value(w)
+	if types.IsError(a) {
+		return a
+	}
+	if types.IsError(b) {
+		return b
+	}
+	return a.Equal(b)
 }
 
 func (o *objectVal) Type() ref.Type { return o.node.typ }
@@ -174,8 +199,14 @@ func (o *objectVal) IsSet(field ref.Val) ref.Val {
 	if !ok {
 		return types.False
 	}
-	_, found := o.fields[f.name]
-	return types.Bool(found)
+	v, found := o.fields[f.name]
+	if !found {
+		return types.False
+	}
+	if read := f.node.value(v); types.IsError(read) {
+		return read
+	}
+	return types.True
 }
 
 // unorderedList is a list that is a set or a map: order does not count when it is

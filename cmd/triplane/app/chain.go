@@ -96,7 +96,7 @@ func (p *parts) makeAuthorization() error {
 	}
 	c.Authorization, c.RuleResolver, p.alwaysAllowed = authz.Authorizer, authz.RuleResolver, authz.AlwaysAllowed
 	p.policyInForce = own.policyInForce
-	p.runInBackground("start-authorization-config-reload", authz.Background)
+	c.RunInBackground("start-authorization-config-reload", authz.Background)
 	return nil
 }
 
@@ -111,19 +111,8 @@ func (p *parts) makeAuthentication() (err error) {
 	p.undo.Add(func() { _ = p.authn.Close() }) // calls of a signer may be under way
 	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
 	c.Serving.CurrentClientCAs = p.authn.Authorities
-	p.runInBackground("start-token-issuers", p.authn.Background())
+	c.RunInBackground("start-token-issuers", p.authn.Background())
 	return nil
-}
-
-// runInBackground has work run from the server's start to its end, if there is any.
-func (p *parts) runInBackground(name string, work func(context.Context)) {
-	if work == nil {
-		return
-	}
-	p.config.PostStartHooks = append(p.config.PostStartHooks, server.PostStartHook{Name: name, Func: func(hook server.HookContext) error {
-		hook.Go(work)
-		return nil
-	}})
 }
 
 // serverID is the name of this replica's lease.

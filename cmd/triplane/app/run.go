@@ -16,10 +16,8 @@ import (
 	"triplane/console"
 	"triplane/generic/egress"
 	"triplane/generic/filters"
-	"triplane/generic/flowcontrol"
 	"triplane/generic/host"
 	"triplane/generic/metrics"
-	"triplane/generic/options"
 	"triplane/generic/pki"
 	"triplane/generic/server"
 	"triplane/generic/tracing"
@@ -107,15 +105,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	hubCtx, stopHub := context.WithCancel(context.Background())
-	var hub worker.Group
-	hub.Go(func() { st.Run(hubCtx, o.Etcd.CompactionInterval) })
-	undo.Add(func() {
-		stopHub()
-		hub.Wait()
-		st.Close()
-	})
-
+	undo.Add(st.Start(o.Etcd.CompactionInterval))
 	traces, err := o.loadTracing(ctx)
 	if err != nil {
 		return nil, err
@@ -191,7 +181,7 @@ func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener
 	if err := c.Metrics.RegisterGates(o.Compatibility.Stages(), o.Compatibility.Enabled); err != nil {
 		return nil, err
 	}
-	c.FlowControl = flowControl(o.ServerRun, stored)
+	c.FlowControl = o.ServerRun.FlowControl(stored)
 
 	c.Metrics.MustRegister(selector.Collectors()...)
 
@@ -232,18 +222,6 @@ func (p *parts) prepare(shown *consoleParts) (*server.PreparedServer, error) {
 	}
 	prepared = outermost.PrepareRun()
 	return prepared, nil
-}
-
-// flowControl queues requests by the default objects until the stored ones are
-// known; nil where requests in flight are limited instead.
-func flowControl(o *options.ServerRun, stored flowcontrol.Objects) *flowcontrol.Controller {
-	if !o.EnablePriorityAndFairness {
-		return nil
-	}
-	return flowcontrol.New(flowcontrol.Config{
-		Reads: o.MaxRequestsInFlight, Writes: o.MaxMutatingRequestsInFlight,
-		Schemas: flowcontrol.DefaultSchemas(), Levels: flowcontrol.DefaultLevels(), Objects: stored,
-	})
 }
 
 func (o *Options) externalHost() string {

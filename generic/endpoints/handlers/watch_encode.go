@@ -66,7 +66,7 @@ func (e *eventEncoder) object(obj runtime.Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(p, e.out.MediaType)
+	return wire.Marshal(p, e.out.MediaType)
 }
 
 // tableEvent is a table of one row. Only the first one has the columns.
@@ -79,7 +79,7 @@ func (e *eventEncoder) tableEvent(obj runtime.Object) ([]byte, error) {
 		t.ColumnDefinitions = nil
 	}
 	e.table.NoHeaders = true
-	return marshal(t, e.out.MediaType)
+	return wire.Marshal(t, e.out.MediaType)
 }
 
 // appendError writes the event that says why a watch ends.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -37,23 +38,28 @@ func prepareForCreate(ctx context.Context, o podspec.Options, p pod) {
 func raiseGeneration(p, old pod) { strategy.Generation(p, old, check.Differs(p.Spec, old.Spec)) }
 
 // profilesFromAnnotations sets the AppArmor profiles that annotations of old
-// name in the fields that came after them, and keeps both in step.
+// name in the fields that came after them, unless it is that of the pod. Windows has none.
 func profilesFromAnnotations(ctx context.Context, p pod) {
-	annotations := field.NewPath("metadata", "annotations")
+	if p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows {
+		return
+	}
 	for _, cs := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range cs {
-			v, ok := p.Annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+cs[i].Name]
-			if !ok || cs[i].SecurityContext != nil && cs[i].SecurityContext.AppArmorProfile != nil {
-				continue
-			}
-			request.AddWarning(ctx, podspec.AppArmorWarning(annotations, cs[i].Name))
-			setAppArmor(&cs[i], v)
+			profileFromAnnotation(ctx, p, &cs[i])
 		}
 	}
 }
 
-func setAppArmor(c *corev1.Container, value string) {
+func profileFromAnnotation(ctx context.Context, p pod, c *corev1.Container) {
+	value, ok := p.Annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+c.Name]
+	if !ok || c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil {
+		return
+	}
 	profile := podspec.AppArmorProfile(value)
+	if profile != nil && equality.Semantic.DeepEqual(profile, podspec.EffectiveAppArmor(&p.Spec, c)) {
+		return
+	}
+	request.AddWarning(ctx, podspec.AppArmorWarning(field.NewPath("metadata", "annotations"), c.Name))
 	if profile == nil || value == corev1.DeprecatedAppArmorBetaProfileNamePrefix {
 		return
 	}

@@ -33,9 +33,6 @@ func validateUpdate(o podspec.Options, p, old pod) field.ErrorList {
 	errs = append(errs, deadlineChange(p, old, spec.Child("activeDeadlineSeconds"))...)
 	errs = append(errs, addedTolerations(o, p.Spec.Tolerations, old.Spec.Tolerations, spec.Child("tolerations"))...)
 	errs = append(errs, removedGates(p, old, spec.Child("schedulingGates"))...)
-	if p.Spec.NodeName != old.Spec.NodeName && len(p.Spec.SchedulingGates) > 0 {
-		errs = append(errs, field.Forbidden(spec.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
-	}
 	return append(errs, otherChanges(p, old, spec)...)
 }
 

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -99,7 +100,9 @@ func Kind(a *Allocation) registry.Kind[service] {
 
 func warnings(_ context.Context, s, _ service) []string {
 	w := addressWarnings(s)
-	if len(s.Spec.ExternalIPs) > 0 {
+	if headless(s) {
+		w = append(w, ignoredByHeadless(s)...)
+	} else if len(s.Spec.ExternalIPs) > 0 {
 		w = append(w, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
 	}
 	if ip := s.Spec.LoadBalancerIP; ip != "" {
@@ -110,6 +113,24 @@ func warnings(_ context.Context, s, _ service) []string {
 	}
 	if t := s.Spec.TrafficDistribution; t != nil && *t == corev1.ServiceTrafficDistributionPreferClose {
 		w = append(w, `spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"`)
+	}
+	return w
+}
+
+// ignoredByHeadless warns of fields that mean nothing without a cluster IP.
+func ignoredByHeadless(s service) []string {
+	var w []string
+	for _, f := range []struct {
+		set  bool
+		name string
+	}{
+		{s.Spec.LoadBalancerIP != "", "loadBalancerIP"},
+		{len(s.Spec.ExternalIPs) > 0, "externalIPs"},
+		{s.Spec.SessionAffinity != corev1.ServiceAffinityNone, "SessionAffinity"},
+	} {
+		if f.set {
+			w = append(w, fmt.Sprintf("spec.%s is ignored for headless services", f.name))
+		}
 	}
 	return w
 }

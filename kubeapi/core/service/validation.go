@@ -81,7 +81,7 @@ func validatePorts(s service, list *field.Path) field.ErrorList {
 	for i := range s.Spec.Ports {
 		p, path := &s.Spec.Ports[i], list.Index(i)
 		errs = append(errs, validatePort(p, len(s.Spec.Ports) > 1, names, path)...)
-		if !mayHaveNodePorts(s) && p.NodePort != 0 {
+		if s.Spec.Type == corev1.ServiceTypeClusterIP && p.NodePort != 0 {
 			errs = append(errs, field.Forbidden(path.Child("nodePort"), fmt.Sprintf("may not be used when `type` is '%s'", s.Spec.Type)))
 		}
 	}
