@@ -48,7 +48,7 @@ func (f *nodeFeatures) Validate(ctx context.Context, a *admission.Attributes) er
 	}
 	n, err := group.GetNew[*corev1.Node](ctx, f.stores, core("nodes"), "", p.Spec.NodeName)
 	if err != nil {
-		return forbidden(a, "node %q not found: %w", p.Spec.NodeName, err)
+		return forbidden(a, "node %q not found", p.Spec.NodeName)
 	}
 	result, err := f.framework.MatchNode(needs, n)
 	if err != nil {

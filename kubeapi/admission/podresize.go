@@ -11,13 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/generic/admission"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/podspec"
 )
 
-// podResize refuses resizes that can never succeed: beyond what the pod's node can give
-// (with a cause of the type NodeCapacity), or on a node whose operating system cannot resize
-// (UnsupportedPlatform).
+// podResize refuses resizes that can never succeed: on a node that there is not, beyond what the
+// node can give (with a cause of the type NodeCapacity), or where its operating system cannot
+// resize (UnsupportedPlatform).
 //
 // Options: none. Metrics: none. Order: any.
 type podResize struct {
@@ -36,12 +37,12 @@ func (p *podResize) Validate(ctx context.Context, a *admission.Attributes) error
 	}
 	pod, ok := a.Object.(*corev1.Pod)
 	old, had := a.OldObject.(*corev1.Pod)
-	if !ok || !had || pod.Spec.NodeName == "" {
+	if !ok || !had || pod.Spec.NodeName == "" || !check.Differs(pod.Spec, old.Spec) {
 		return nil
 	}
 	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", pod.Spec.NodeName)
 	if err != nil {
-		return nil // nobody knows what such a node can
+		return forbidden(a, "node %q not found", pod.Spec.NodeName)
 	}
 	if os := n.Labels[corev1.LabelOSStable]; os != "" && os != string(corev1.Linux) {
 		return caused(admission.Forbidden(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q", n.Name, os)), "UnsupportedPlatform")

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -38,6 +39,7 @@ func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 			ValidateUpdate: func(_ context.Context, q, old *corev1.ResourceQuota) field.ErrorList {
 				return append(quotaSpec(&q.Spec), quotaScopesKept(q, old)...)
 			},
+			Warnings:    quotaWarnings,
 			ResetFields: strategy.Reset(v1, "status"),
 		},
 		Delete: registry.Delete[*corev1.ResourceQuota]{ReturnsObject: true},
@@ -82,4 +84,31 @@ func sortedNames(l corev1.ResourceList) []corev1.ResourceName {
 	}
 	sort.Slice(names, func(i, j int) bool { return names[i] < names[j] })
 	return names
+}
+
+// quotaWarnings warns of a new quota whose limits are used up before its requests, as no
+// limit is below its request. "cpu" and "memory" are other names of requests.
+func quotaWarnings(_ context.Context, q, old *corev1.ResourceQuota) []string {
+	if old != nil {
+		return nil
+	}
+	var warnings []string
+	for _, names := range []struct {
+		limit    corev1.ResourceName
+		requests []corev1.ResourceName
+	}{
+		{corev1.ResourceLimitsCPU, []corev1.ResourceName{corev1.ResourceRequestsCPU, corev1.ResourceCPU}},
+		{corev1.ResourceLimitsMemory, []corev1.ResourceName{corev1.ResourceRequestsMemory, corev1.ResourceMemory}},
+		{corev1.ResourceLimitsEphemeralStorage, []corev1.ResourceName{corev1.ResourceRequestsEphemeralStorage}},
+	} {
+		limit, limited := q.Spec.Hard[names.limit]
+		i := slices.IndexFunc(names.requests, func(name corev1.ResourceName) bool { _, ok := q.Spec.Hard[name]; return ok })
+		if !limited || i < 0 {
+			continue
+		}
+		if request := q.Spec.Hard[names.requests[i]]; request.Cmp(limit) > 0 {
+			warnings = append(warnings, fmt.Sprintf("ResourceQuota %s (%s) should be less than %s (%s)", names.requests[i], request.String(), names.limit, limit.String()))
+		}
+	}
+	return warnings
 }

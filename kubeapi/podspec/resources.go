@@ -1,9 +1,11 @@
 package podspec
 
 import (
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // RoundResources rounds quantities up to what is kept: a thousandth.
@@ -38,7 +40,8 @@ func defaultPodLevelResources(s *corev1.PodSpec) {
 		return
 	}
 	for k, v := range sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }) {
-		if _, ok := r.Limits[k]; !ok && strings.HasPrefix(string(k), corev1.ResourceHugePagesPrefix) {
+		_, limited := r.Limits[k]
+		if _, requested := r.Requests[k]; hugePages(k) && !limited && !requested {
 			if r.Limits == nil {
 				r.Limits = corev1.ResourceList{}
 			}
@@ -51,10 +54,9 @@ func defaultPodLevelResources(s *corev1.PodSpec) {
 	if r.Requests == nil {
 		r.Requests = corev1.ResourceList{}
 	}
-	for _, from := range []corev1.ResourceList{
-		sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }),
-		r.Limits,
-	} {
+	requests := sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })
+	maps.DeleteFunc(requests, func(k corev1.ResourceName, _ resource.Quantity) bool { return hugePages(k) }) // those are as limited
+	for _, from := range []corev1.ResourceList{requests, r.Limits} {
 		for k, v := range from {
 			if _, ok := r.Requests[k]; !ok && PodLevelResource(k) {
 				r.Requests[k] = v.DeepCopy()
@@ -63,10 +65,13 @@ func defaultPodLevelResources(s *corev1.PodSpec) {
 	}
 }
 
+func hugePages(name corev1.ResourceName) bool {
+	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
 // PodLevelResource reports whether a pod can ask for a resource as a whole.
 func PodLevelResource(name corev1.ResourceName) bool {
-	return name == corev1.ResourceCPU || name == corev1.ResourceMemory ||
-		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || hugePages(name)
 }
 
 // sum is what a pod needs of its containers at once: all containers and

@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -201,15 +202,24 @@ func podResourceName(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func (v *checker) podAboveContainers(r *corev1.ResourceRequirements, path *field.Path) {
-	total := sum(v.spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })
-	for _, name := range sortedResources(total) {
-		have, ok := r.Requests[name]
-		if need := total[name]; ok && PodLevelResource(name) && need.Cmp(have) > 0 {
-			v.add(field.Invalid(path.Child("requests").Key(string(name)), have.String(),
-				fmt.Sprintf("must be greater than or equal to aggregate container requests of %s", need.String())))
+// covers refuses amounts of a pod that are less than those of its containers together.
+func (v *checker) covers(pod, containers corev1.ResourceList, kind string, path *field.Path) {
+	for _, name := range sortedResources(containers) {
+		have, ok := pod[name]
+		if need := containers[name]; ok && need.Cmp(have) > 0 {
+			v.add(field.Invalid(path.Child(kind).Key(string(name)), have.String(),
+				fmt.Sprintf("must be greater than or equal to aggregate container %s of %s", kind, need.String())))
 		}
 	}
+}
+
+func (v *checker) podAboveContainers(r *corev1.ResourceRequirements, path *field.Path) {
+	requests := sum(v.spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })
+	v.covers(r.Requests, requests, "requests", path)
+	// Limits of what can be shared may be more together than what there is.
+	limits := sum(v.spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits })
+	maps.DeleteFunc(limits, func(name corev1.ResourceName, _ resource.Quantity) bool { return !hugePages(name) })
+	v.covers(r.Limits, limits, "limits", path)
 	for i := range v.spec.Containers {
 		limits := v.spec.Containers[i].Resources.Limits
 		for _, name := range sortedResources(limits) {

@@ -17,7 +17,7 @@ import (
 type eventEncoder struct {
 	answer
 	table *metav1.TableOptions
-	// text leaves out the framing, which WebSockets bring.
+	// unframed leaves out the lengths before protobuf, as WebSockets have frames.
 	unframed bool
 }
 
@@ -103,11 +103,7 @@ func (e *eventEncoder) frame(dst []byte, t string, obj []byte) []byte {
 		return frameCBOR(dst, t, obj)
 	}
 	dst = append(append(append(dst, `{"type":"`...), t...), `","object":`...)
-	dst = append(append(dst, obj...), '}')
-	if !e.unframed {
-		dst = append(dst, '\n')
-	}
-	return dst
+	return append(append(dst, obj...), '}', '\n')
 }
 
 // frameProtobuf writes a WatchEvent (1: type, 2: RawExtension with 1: raw) behind

@@ -15,7 +15,29 @@ func validate(o podspec.Options, p pod) field.ErrorList {
 	errs := podspec.ValidateAnnotations(p.Annotations, &p.Spec, field.NewPath("metadata", "annotations"))
 	_, o.Mirror = p.Annotations[corev1.MirrorPodAnnotationKey]
 	errs = append(errs, podspec.ValidatePodSpec(o, &p.Spec, field.NewPath("spec"))...)
+	errs = append(errs, accountTokens(p, field.NewPath("spec", "volumes"))...)
 	return append(errs, ephemeralClaims(p, field.NewPath("spec", "volumes"))...)
+}
+
+// accountTokens refuses tokens of the service account of a pod that has none.
+func accountTokens(p pod, list *field.Path) field.ErrorList {
+	if p.Spec.ServiceAccountName != "" {
+		return nil
+	}
+	var errs field.ErrorList
+	for i := range p.Spec.Volumes {
+		projected := p.Spec.Volumes[i].Projected
+		if projected == nil {
+			continue
+		}
+		for j := range projected.Sources {
+			if projected.Sources[j].ServiceAccountToken != nil {
+				path := list.Index(i).Child("projected", "sources").Index(j)
+				errs = append(errs, field.Forbidden(path.Child("serviceAccountToken"), "must not be specified when serviceAccountName is not set"))
+			}
+		}
+	}
+	return errs
 }
 
 // ephemeralClaims validates the names of the claims that are made for a pod's

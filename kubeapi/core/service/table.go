@@ -2,7 +2,7 @@ package service
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,8 +36,8 @@ func externalIPs(s service) string {
 				at = append(at, in.Hostname)
 			}
 		}
-		sort.Strings(at)
-		if at = append(at, s.Spec.ExternalIPs...); len(at) > 0 {
+		slices.Sort(at)
+		if at = append(slices.Compact(at), s.Spec.ExternalIPs...); len(at) > 0 {
 			return strings.Join(at, ",")
 		}
 		return "<pending>"
