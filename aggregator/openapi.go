@@ -42,38 +42,39 @@ func (d *documents) set(s *apiregistrationv1.APIService) {
 		d.remove(s)
 		return
 	}
-	same := func(src any) bool {
-		r, remote := src.(remoteSource)
-		return !remote || apiequality.Semantic.DeepEqual(r.service.Spec, s.Spec)
-	}
-	if !d.service.Is(documentPath(s), same) {
-		d.service.Set(documentPath(s), remoteSource{d, s})
-	}
+	d.service.SetIf(documentPath(s), remoteSource{d, s}, func(present openapi.Source) bool {
+		return present == nil || isRemote(present) && !isOf(present, s)
+	})
 }
 
 // check looks whether a document that somebody has is still the server's.
 func (d *documents) check(s *apiregistrationv1.APIService) {
 	had, asked := d.asked.Load(documentPath(s))
-	if !asked || !d.service.Is(documentPath(s), isRemote) {
+	if !asked {
 		return
 	}
 	src := remoteSource{d, s}
 	if now := src.hash(); now == "" || now != had {
-		d.service.Set(documentPath(s), src)
+		// Meanwhile the APIService may have changed, or gone.
+		d.service.SetIf(documentPath(s), src, func(present openapi.Source) bool { return isOf(present, s) })
 	}
 }
 
 // remove takes the documents back; local group versions keep theirs.
 func (d *documents) remove(s *apiregistrationv1.APIService) {
-	if d.service.Is(documentPath(s), isRemote) {
-		d.service.Remove(documentPath(s))
-		d.asked.Delete(documentPath(s))
-	}
+	d.service.SetIf(documentPath(s), nil, isRemote)
+	d.asked.Delete(documentPath(s))
 }
 
-func isRemote(src any) bool {
+func isRemote(src openapi.Source) bool {
 	_, remote := src.(remoteSource)
 	return remote
+}
+
+// isOf reports whether a source is that of an APIService as it is specified now.
+func isOf(src openapi.Source, s *apiregistrationv1.APIService) bool {
+	r, remote := src.(remoteSource)
+	return remote && apiequality.Semantic.DeepEqual(r.service.Spec, s.Spec)
 }
 
 func documentPath(s *apiregistrationv1.APIService) string { return discoveryPath(s)[1:] }

@@ -19,10 +19,15 @@ type external struct {
 	hash  string // of /openapi/v3; "" where only v2 is known
 	none  bool   // knows no OpenAPI at all
 	asked []string
+	// meanwhile is called before an answer, if it is not nil.
+	meanwhile func()
 }
 
 func (e *external) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.asked = append(e.asked, r.URL.Path)
+	if e.meanwhile != nil {
+		e.meanwhile()
+	}
 	switch {
 	case e.none:
 		http.NotFound(w, r)
@@ -111,13 +116,44 @@ func TestLocalDocumentsStay(t *testing.T) {
 	service := openapi.NewService(openapi.NewBuilder(&models.Source{}, runtime.NewScheme(), "1.36"))
 	d := &documents{ctx: t.Context(), service: service, fetcher: &fetcher{}}
 	local := localOf(builtIn(groupVersion(remoteService(apiregistrationv1.ConditionTrue))))
-	service.Set(documentPath(local), nil)
+	service.Set(documentPath(local), localSource{})
 	d.set(local)
 	d.remove(local)
 	remote := remoteService(apiregistrationv1.ConditionTrue) // as somebody makes of the APIService of a CRD
 	d.set(remote)
 	d.remove(remote)
-	if !service.Is(documentPath(local), func(any) bool { return true }) {
+	if sourceOf(service, local) != (localSource{}) {
 		t.Error("a local document was removed")
 	}
+}
+
+// TestCheckOfWhatHasGone removes an APIService while its server is asked for the hash.
+func TestCheckOfWhatHasGone(t *testing.T) {
+	e := &external{hash: "ONE"}
+	remote := httptest.NewTLSServer(e)
+	defer remote.Close()
+	service := openapi.NewService(openapi.NewBuilder(&models.Source{}, runtime.NewScheme(), "1.36"))
+	d := &documents{ctx: t.Context(), service: service, fetcher: &fetcher{resolver: fixedResolver(remote.Listener.Addr().String())}}
+	s := remoteService(apiregistrationv1.ConditionTrue)
+	d.set(s)
+	remoteSource{d, s}.Hash() // somebody asks
+	e.hash, e.meanwhile = "TWO", func() { d.remove(s) }
+	d.check(s)
+	if present := sourceOf(service, s); present != nil {
+		t.Errorf("the document of an APIService that has gone is there: %v", present)
+	}
+}
+
+// localSource is a document that is none of an external server.
+type localSource struct{}
+
+func (localSource) V3(*openapi.Draft) error { return nil }
+func (localSource) V2(*openapi.Draft) error { return nil }
+
+func sourceOf(service *openapi.Service, s *apiregistrationv1.APIService) (found openapi.Source) {
+	service.SetIf(documentPath(s), nil, func(present openapi.Source) bool {
+		found = present
+		return false
+	})
+	return found
 }

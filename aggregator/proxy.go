@@ -166,7 +166,7 @@ func (h *proxyHandler) forward(w http.ResponseWriter, r *http.Request, t *target
 		}
 		return nil
 	}
-	p.ServeHTTP(w, r)
+	p.ServeHTTP(request.KeepHeaders(w), r)
 }
 
 // keepForwarded adds this server to the proxies that a request says it came through.

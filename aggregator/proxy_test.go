@@ -162,6 +162,26 @@ func TestForwardedRequest(t *testing.T) {
 	}
 }
 
+// Behind informational answers the headers of this server are there as before.
+func TestInformationalAnswers(t *testing.T) {
+	h := &proxyHandler{}
+	front(t, h, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Link", "</style.css>; rel=preload")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Del("Link")
+		w.Header().Set("X-Answer", "yes")
+	}), nil)
+	f := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Audit-Id", auditID)
+		h.ServeHTTP(w, r.WithContext(request.WithUser(r.Context(), alice)))
+	}))
+	defer f.Close()
+	code, header, _ := send(t, newRequest(t, "GET", f.URL+"/apis/ext.example.com/v1/things", ""))
+	if code != http.StatusOK || header.Get("Audit-Id") != auditID || header.Get("X-Answer") != "yes" || header.Get("Link") != "" {
+		t.Errorf("%d %v", code, header)
+	}
+}
+
 // A server behind this one continues the trace of a request that is sampled here.
 func TestForwardedTrace(t *testing.T) {
 	ctx, span := sdktrace.NewTracerProvider().Tracer("test").Start(t.Context(), "request")

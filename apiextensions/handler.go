@@ -2,6 +2,7 @@ package apiextensions
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,8 +12,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 
-	"triplane/apiextensions/controllers"
 	"triplane/apiextensions/validation"
 	"triplane/generic/discovery"
 	"triplane/generic/endpoints/handlers"
@@ -40,6 +41,8 @@ type crHandler struct {
 
 // state belongs to one spec of a CRD.
 type state struct {
+	// stored is the CRD as storage holds it. Its status may be older.
+	stored      atomic.Pointer[[]byte]
 	terminating atomic.Bool
 	mu          sync.Mutex
 	gone        bool // nothing is made any more: another state has taken over
@@ -48,6 +51,9 @@ type state struct {
 	// where there was none.
 	taken chan struct{}
 }
+
+// schemas returns the schemas of the versions that have one, as storage holds them.
+func (s *state) schemas() (map[string][]byte, error) { return storedSchemas(*s.stored.Load()) }
 
 // acrossNamespaces are the verbs that a namespaced resource has without one.
 func acrossNamespaces(verb string) bool { return verb == "list" || verb == "watch" }
@@ -71,14 +77,15 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s, err := h.use(r.Context(), res, watch)
 	if err != nil {
 		if !apierrors.IsNotFound(err) {
-			err = apierrors.NewInternalError(err)
+			klog.FromContext(r.Context()).Error(err, "A custom resource cannot be served", "definition", res.crd.Name)
+			err = apierrors.NewInternalError(errUnresolved)
 		}
 		handlers.WriteError(w, r, err)
 		return
 	}
 	defer s.release(watch)
 	if len(info.Parts) > 3 {
-		h.notFound(w, r, info)
+		s.notFound(w, r, info)
 		return
 	}
 	handler, err := s.handler(info)
@@ -86,14 +93,25 @@ func (h *crHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		handlers.WriteError(w, r, err)
 	case handler == nil:
-		h.notFound(w, r, info)
+		s.notFound(w, r, info)
 	default:
 		request.MarkServed(r.Context())
 		handler(w, r)
 	}
 }
 
-func (h *crHandler) notFound(w http.ResponseWriter, r *http.Request, info *request.Info) {
+// errUnresolved answers the requests for what the definition does not suffice to serve, such as
+// one whose conversion webhook has an invalid CA bundle. The log says what is wrong.
+var errUnresolved = errors.New("error resolving resource")
+
+// notFound answers requests for subresources that the version does not have. It is as deprecated
+// as what it has.
+func (s *serving) notFound(w http.ResponseWriter, r *http.Request, info *request.Info) {
+	if v := s.definition.versions[info.APIVersion]; v != nil {
+		if warning := v.deprecationWarning(); warning != "" {
+			request.AddWarning(r.Context(), warning)
+		}
+	}
 	gr := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
 	handlers.WriteError(w, r, apierrors.NewNotFound(gr, info.Name))
 }
@@ -102,9 +120,6 @@ func (h *crHandler) notFound(w http.ResponseWriter, r *http.Request, info *reque
 func (res *resource) serves(info *request.Info) bool {
 	crd := res.crd
 	if !validation.IsTrue(crd, apiextensionsv1.NamesAccepted) && !validation.IsTrue(crd, apiextensionsv1.Established) {
-		return false
-	}
-	if c := controllers.Condition(crd, apiextensionsv1.Established); c != nil && c.Reason == controllers.InvalidCABundle {
 		return false
 	}
 	namespaced := crd.Spec.Scope == apiextensionsv1.NamespaceScoped
@@ -229,15 +244,11 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 }
 
 func (h *crHandler) makeServing(res *resource) (*serving, error) {
-	crd, err := res.Whole()
+	converter, err := h.converters.of(res.crd)
 	if err != nil {
 		return nil, err
 	}
-	converter, err := h.converters.of(crd)
-	if err != nil {
-		return nil, err
-	}
-	d, err := newDefinition(crd, converter, h.shared.types)
+	d, err := newDefinition(res.crd, res.state.schemas, converter, h.shared.types)
 	if err != nil {
 		return nil, err
 	}

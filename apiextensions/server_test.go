@@ -165,3 +165,32 @@ func TestWidgets(t *testing.T) {
 		t.Errorf("objects survived their definition: %d %s", code, body)
 	}
 }
+
+// TestInvalidBundle has a CRD whose webhook cannot be trusted: it is not published, but its
+// objects are asked for as soon as its names are accepted.
+func TestInvalidBundle(t *testing.T) {
+	h := startServer(t)
+	do := func(method, path, body string) (int, string) {
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	const conversion = `"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://127.0.0.1:1/","caBundle":"anVuaw=="}}},"scope"`
+	if code, body := do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", strings.Replace(widgets, `"scope"`, conversion, 1)); code != 201 {
+		t.Fatalf("definition: %d %s", code, body)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		code, body := do("GET", "/apis/example.com/v1/namespaces/a/widgets", "")
+		if code == 500 && strings.Contains(body, "error resolving resource") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("objects: %d %s", code, body)
+		}
+	}
+	if code, body := do("GET", "/apis/example.com/v1", ""); code != 404 {
+		t.Errorf("discovery: %d %s", code, body)
+	}
+}

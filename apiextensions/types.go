@@ -52,14 +52,14 @@ func (t *typeConverters) typed(d *definition) (managedfields.TypeConverter, erro
 	}
 	preserve := false
 	for _, v := range d.versions {
-		c, err := v.compiled()
+		skeleton, err := v.skeleton()
 		if err != nil {
 			return nil, err
 		}
 		preserve = preserve || d.crd.Spec.PreserveUnknownFields
 		s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
-		if c.schema.Props != nil {
-			if s, err = structural.ToOpenAPI(c.schema.Props, forManagedFields); err != nil {
+		if skeleton.Props != nil {
+			if s, err = structural.ToOpenAPI(skeleton.Props, forManagedFields); err != nil {
 				return nil, err
 			}
 		} else {
@@ -87,9 +87,6 @@ func gvkExtension(gvk schema.GroupVersionKind) map[string]any {
 // forManagedFields leaves of a schema what says the shape of values.
 func forManagedFields(s *spec.Schema) {
 	s.AllOf, s.AnyOf, s.OneOf, s.Not = nil, nil, nil, nil
-	if v, ok := s.Extensions["x-kubernetes-int-or-string"]; ok && v == true {
-		s.Type = nil
-	}
 	if v, ok := s.Extensions["x-kubernetes-embedded-resource"]; ok && v == true {
 		asResource(s)
 	}

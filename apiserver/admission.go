@@ -150,9 +150,9 @@ func (p *plugins) start(hook server.HookContext) error {
 		<-ctx.Done()
 		p.informers.Shutdown()
 	})
-	if b := p.builder; b.flow != nil {
-		hook.Go(b.flow.Run)
-		hook.Go(func(ctx context.Context) { b.flow.Follow(ctx, b.core) })
+	if b := p.builder; b.config.FlowControl != nil {
+		hook.Go(b.config.FlowControl.Run)
+		hook.Go(func(ctx context.Context) { b.config.FlowControl.Follow(ctx, b.core) })
 	}
 	if err := p.configured.Await(hook); err != nil && hook.Err() == nil {
 		klog.ErrorS(p.configured.Following(), "Writes are refused for now")

@@ -14,13 +14,10 @@ import (
 	"triplane/generic/authentication"
 	"triplane/generic/authorization"
 	"triplane/generic/egress"
-	"triplane/generic/flowcontrol"
 	"triplane/generic/host"
 	"triplane/generic/openapi"
-	"triplane/generic/options"
 	"triplane/generic/pki"
 	"triplane/generic/server"
-	"triplane/internal/worker"
 )
 
 // builder makes a server, a step after the other. What it opens, undo closes.
@@ -37,7 +34,6 @@ type builder struct {
 	egress   *egress.Selector // nil connects directly
 	config   *server.Config
 	core     kubernetes.Interface // client of the core API server; nil of a standalone server
-	flow     *flowcontrol.Controller
 }
 
 func (b *builder) openStore(ctx context.Context) (err error) {
@@ -50,14 +46,7 @@ func (b *builder) openStore(ctx context.Context) (err error) {
 	if b.store, err = host.OpenStore(ctx, o.Etcd, o.DataDir, b.address()); err != nil {
 		return err
 	}
-	following, stop := context.WithCancel(context.Background())
-	var work worker.Group
-	work.Go(func() { b.store.Run(following, o.Etcd.CompactionInterval) })
-	b.undo.Add(func() {
-		stop()
-		work.Wait()
-		b.store.Close()
-	})
+	b.undo.Add(b.store.Start(o.Etcd.CompactionInterval))
 	return nil
 }
 
@@ -102,10 +91,7 @@ func (b *builder) configure(ctx context.Context) error {
 			return err
 		}
 	}
-	if o.ServerRun.EnablePriorityAndFairness {
-		b.flow = newFlowControl(o.ServerRun, objects)
-		c.FlowControl = b.flow
-	}
+	c.FlowControl = o.ServerRun.FlowControl(objects)
 	return b.admit()
 }
 
@@ -130,7 +116,7 @@ func (b *builder) authenticate(ctx context.Context) error {
 	}
 	b.undo.Add(func() { _ = authn.Close() }) // of idle connections
 	c.Authentication, c.Serving.CurrentClientCAs = authn.Request, authn.Authorities
-	b.runInBackground("start-cluster-authentication-info", authn.Background())
+	c.RunInBackground("start-cluster-authentication-info", authn.Background())
 	core, err := b.options.Core.Config()
 	if err != nil {
 		return err
@@ -147,17 +133,6 @@ func (b *builder) authorize(context.Context) (err error) {
 	}
 	b.config.Authorization, err = b.options.Authorization.Build(b.config.Metrics)
 	return err
-}
-
-// runInBackground has work run from the server's start to its end, if there is any.
-func (b *builder) runInBackground(name string, work func(context.Context)) {
-	if work == nil {
-		return
-	}
-	b.config.PostStartHooks = append(b.config.PostStartHooks, server.PostStartHook{Name: name, Func: func(hook server.HookContext) error {
-		hook.Go(work)
-		return nil
-	}})
 }
 
 // build makes the server and prepares it.
@@ -187,13 +162,4 @@ func (b *builder) install() (*server.GenericAPIServer, error) {
 		return s, nil
 	}
 	return s, b.server.Install(s)
-}
-
-// newFlowControl queues requests by the default objects until those of the core API server are
-// known.
-func newFlowControl(o *options.ServerRun, objects flowcontrol.Objects) *flowcontrol.Controller {
-	return flowcontrol.New(flowcontrol.Config{
-		Reads: o.MaxRequestsInFlight, Writes: o.MaxMutatingRequestsInFlight,
-		Schemas: flowcontrol.DefaultSchemas(), Levels: flowcontrol.DefaultLevels(), Objects: objects,
-	})
 }

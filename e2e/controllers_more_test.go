@@ -314,10 +314,13 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 		return err
 	})
 	s.KubectlIn(t, `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","labels":{"topology.kubernetes.io/zone":"z"}}}`, "create", "-f", "-")
-	for _, c := range []struct{ distribution, want string }{
-		{"PreferClose", `{"forZones":[{"name":"z"}]}`}, {"PreferSameNode", `{"forZones":[{"name":"z"}],"forNodes":[{"name":"n"}]}`},
+	for _, c := range []struct{ distribution, zone, want string }{
+		{"PreferClose", "z", `{"forZones":[{"name":"z"}]}`},
+		{"PreferSameNode", "z", `{"forZones":[{"name":"z"}],"forNodes":[{"name":"n"}]}`},
+		{"PreferSameNode", "y", `{"forZones":[{"name":"y"}],"forNodes":[{"name":"n"}]}`},
 	} {
 		s.Kubectl(t, "patch", "service", "web", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"trafficDistribution":%q}}`, c.distribution))
+		s.Kubectl(t, "label", "node", "n", "--overwrite", "topology.kubernetes.io/zone="+c.zone)
 		eventually(t, func() error {
 			list, err := slicesOf("web")
 			if err != nil {

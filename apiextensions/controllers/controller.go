@@ -136,18 +136,13 @@ type write struct {
 func (c *Controller) settle(ctx context.Context, crds []definition) bool {
 	var writes []*write
 	for _, crd := range crds {
-		next := *crd
-		next.Status = *crd.Status.DeepCopy()
-		setNames(&next, c.groups[crd.Spec.Group].held)
-		setApproval(&next)
-		setStructural(&next)
-		if equality.Semantic.DeepEqual(crd.Status, next.Status) {
+		next := c.decide(crd)
+		if next == crd {
 			c.finalize(crd)
 			continue
 		}
-		c.replace(crd, &next)
-		c.decided[crd.Name] = &next
-		writes = append(writes, &write{from: crd, to: &next})
+		c.decided[crd.Name] = next
+		writes = append(writes, &write{from: crd, to: next})
 	}
 	var all worker.Group
 	for _, w := range writes {
@@ -171,6 +166,25 @@ func (c *Controller) settle(ctx context.Context, crds []definition) bool {
 		c.finalize(w.written)
 	}
 	return ok
+}
+
+// decide returns a CRD with the status that it shall have, itself if that is the one it has,
+// and has it hold its names. A name that it gets may stand in the way of another that it
+// wants, such as a short name like the plural, so that it is asked again until nothing changes:
+// a name that was accepted as wanted stays so.
+func (c *Controller) decide(crd definition) definition {
+	for {
+		next := *crd
+		next.Status = *crd.Status.DeepCopy()
+		setNames(&next, c.groups[crd.Spec.Group].held)
+		setApproval(&next)
+		setStructural(&next)
+		if equality.Semantic.DeepEqual(crd.Status, next.Status) {
+			return crd
+		}
+		c.replace(crd, &next)
+		crd = &next
+	}
 }
 
 // change sets the status of the CRD that it was decided for.

@@ -160,3 +160,25 @@ func TestManyAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnNamesInTheWay has a short name that another holds kept from a CRD, whose own plural,
+// which it has got by then, is in the way of the other.
+func TestOwnNamesInTheWay(t *testing.T) {
+	c := testController()
+	c.Written(member(1, "as", "First"))
+	second := member(2, "bs", "Second")
+	second.Spec.Names.ShortNames = []string{"as", "bs"}
+	c.Written(second)
+	c.reconcile(t.Context())
+	const want = `["as" is already in use, "bs" is already in use]`
+	if got := Condition(c.known[second.Name], apiextensionsv1.NamesAccepted); got.Message != want || c.writes != 2 {
+		t.Errorf("after %d writes: %v", c.writes, got)
+	}
+	alone := member(3, "cs", "Third")
+	alone.Spec.Names.ShortNames = []string{"cs"}
+	c.Written(alone)
+	c.reconcile(t.Context())
+	if !accepted(c, alone.Name) {
+		t.Errorf("nobody else holds them: %v", Condition(c.known[alone.Name], apiextensionsv1.NamesAccepted))
+	}
+}

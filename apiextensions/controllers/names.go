@@ -76,11 +76,11 @@ func freeShortNames(want, have []string, used counts) error {
 	return utilerrors.NewAggregate(errs)
 }
 
-// InvalidCABundle is the reason of CRDs that are not served because nobody could
+// invalidCABundle is the reason of CRDs that are not published because nobody could
 // convert their objects.
-const InvalidCABundle = "InvalidCABundle"
+const invalidCABundle = "InvalidCABundle"
 
-// establish marks a CRD as served once all its names were accepted, and its
+// establish marks a CRD as published once all its names were accepted, and its
 // conversion webhook can be trusted. It stays so whatever it asks for later.
 func establish(crd definition, accepted bool) {
 	if c := Condition(crd, apiextensionsv1.Established); c != nil && c.Status == apiextensionsv1.ConditionTrue {
@@ -92,7 +92,7 @@ func establish(crd definition, accepted bool) {
 	}
 	switch {
 	case accepted && validation.ValidateCABundle(crd) != nil:
-		c.Reason, c.Message = InvalidCABundle, "The conversion webhook CABundle is invalid"
+		c.Reason, c.Message = invalidCABundle, "The conversion webhook CABundle is invalid"
 	case accepted:
 		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionTrue, "InitialNamesAccepted", "the initial names have been accepted"
 	}

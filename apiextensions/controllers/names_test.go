@@ -89,7 +89,7 @@ func TestInvalidCABundle(t *testing.T) {
 	client := &apiextensionsv1.WebhookClientConfig{CABundle: []byte("hi")}
 	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{ClientConfig: client}}
 	setNames(crd, claims(nil))
-	if c := Condition(crd, apiextensionsv1.Established); c.Status != apiextensionsv1.ConditionFalse || c.Reason != InvalidCABundle {
+	if c := Condition(crd, apiextensionsv1.Established); c.Status != apiextensionsv1.ConditionFalse || c.Reason != invalidCABundle {
 		t.Errorf("without certificates: %v", c)
 	}
 	client.CABundle = nil

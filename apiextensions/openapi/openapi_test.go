@@ -24,6 +24,7 @@ func TestPublish(t *testing.T) {
 			`{"type":"object","required":["s"],"properties":{"n":{},"s":{"type":"string"}}}`, ""},
 		{`{"type":"array","items":{"type":"object","nullable":true,"properties":{"a":{"type":"string"}}}}`, `{"type":"array","items":{}}`, ""},
 		{`{"x-kubernetes-int-or-string":true}`, `{"x-kubernetes-int-or-string":true}`, `{"x-kubernetes-int-or-string":true,` + either + `}`},
+		{`{"type":"string","x-kubernetes-int-or-string":true}`, "", `{"type":"string","x-kubernetes-int-or-string":true,` + either + `}`},
 		{`{"x-kubernetes-int-or-string":true,` + either + `}`, `{"x-kubernetes-int-or-string":true}`, ""},
 		{`{"x-kubernetes-int-or-string":true,"allOf":[{` + either + `},{"pattern":"a"}]}`, `{"x-kubernetes-int-or-string":true}`, ""},
 		{`{"x-kubernetes-int-or-string":true,"anyOf":[{"pattern":"a"}]}`, `{"x-kubernetes-int-or-string":true}`,

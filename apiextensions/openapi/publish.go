@@ -110,12 +110,7 @@ func (p *publisher) fields(dst []byte, n node, m *meta, opened bool) []byte {
 		switch string(f.key) {
 		case "$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "properties", "required":
 			// No structural schema has the first ones; the last two are below.
-		case "type":
-			if !either && !opened {
-				o.Key(f.key)
-				o.Dst = append(o.Dst, f.value...)
-			}
-		case "nullable":
+		case "type", "nullable":
 			if !opened {
 				o.Key(f.key)
 				o.Dst = append(o.Dst, f.value...)

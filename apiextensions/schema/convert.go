@@ -156,7 +156,6 @@ func convertExtensions(in *apiextensionsv1.JSONSchemaProps, out *spec.Schema) {
 	}
 	if in.XIntOrString {
 		out.AddExtension("x-kubernetes-int-or-string", true)
-		out.Type = spec.StringOrArray{"integer", "string"}
 	}
 	if len(in.XListMapKeys) > 0 {
 		keys := make([]any, len(in.XListMapKeys))

@@ -22,6 +22,9 @@ type Validator struct {
 // NewValidator compiles a schema. Formats that mean nothing for their types are left out.
 func NewValidator(props *apiextensionsv1.JSONSchemaProps) (*Validator, error) {
 	return newValidator(props, func(s *spec.Schema) {
+		if s.Extensions["x-kubernetes-int-or-string"] == true {
+			s.Type = spec.StringOrArray{"integer", "string"} // whatever type it has besides
+		}
 		var typ string
 		if len(s.Type) == 1 {
 			typ = s.Type[0]

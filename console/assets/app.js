@@ -89,7 +89,7 @@ async function shell() {
       h('span', { class: 'user', title: (user.groups ?? []).join('\n') }, user.username),
       button('Sign out', () => { signIn(null); signInPage(); })),
     main);
-  onDiscovery(() => list(filter.value));
+  session.signal.addEventListener('abort', onDiscovery(() => list(filter.value)));
   try { await discover(); } catch (err) { fill(resources, failure(err)); }
   followDiscovery(session.signal);
   route();

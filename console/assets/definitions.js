@@ -50,7 +50,7 @@ async function custom(root, signal) {
   });
   fill(root, table(['Definition', 'Age', 'Conditions'], rows.map(x => x.row)));
   for (const x of rows.slice(0, most)) {
-    const crd = await get(`${path}/${x.name}`, { signal });
-    fill(x.conditions, (crd.status?.conditions ?? []).map(c => [h('span', { class: (c.status === 'True') === (c.type !== 'Terminating' && c.type !== 'NonStructuralSchema') ? 'tag ok' : 'tag bad-text', title: c.message ?? '' }, c.status === 'True' ? c.type : `not ${c.type}: ${c.reason}`), ' ']));
+    const crd = await get(`${path}/${x.name}`, { signal }).catch(() => null); // it may have gone
+    if (crd) fill(x.conditions, (crd.status?.conditions ?? []).map(c => [h('span', { class: (c.status === 'True') === (c.type !== 'Terminating' && c.type !== 'NonStructuralSchema') ? 'tag ok' : 'tag bad-text', title: c.message ?? '' }, c.status === 'True' ? c.type : `not ${c.type}: ${c.reason}`), ' ']));
   }
 }

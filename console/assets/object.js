@@ -15,15 +15,17 @@ export async function object(root, [groupName, version, resource, ns, name], que
   if (!r) { await discover(); r = find(group, version, resource); }
   if (!r) { root.append(note(`The server has no ${resource} in ${groupName}/${version}.`)); return; }
   const path = pathOf(r, ns === '-' ? '' : ns, name);
-  const panels = {
-    YAML: p => yamlPanel(p, r, path, signal), Events: p => events(p, path, signal), Owners: p => owners(p, path, signal), Managers: p => managers(p, path, signal),
-  };
+  const panels = { YAML: (p, until) => yamlPanel(p, r, path, until), Events: (p, until) => events(p, path, until), Owners: (p, until) => owners(p, path, until), Managers: (p, until) => managers(p, path, until) };
+  let shown = new AbortController(); // ends with the panel
   const panel = h('div', { role: 'tabpanel', class: 'panel' });
   const tabs = h('div', { role: 'tablist', class: 'tabs' }, Object.keys(panels).map(t => button(t, () => show(t), { role: 'tab' })));
   const show = chosen => {
     for (const t of tabs.children) t.setAttribute('aria-selected', String(t.textContent === chosen));
     fill(panel);
-    Promise.resolve(panels[chosen](panel)).catch(err => { if (!signal.aborted) panel.append(failure(err)); });
+    shown.abort();
+    shown = new AbortController();
+    const until = AbortSignal.any([signal, shown.signal]);
+    panels[chosen](panel, until).catch(err => { if (!until.aborted) panel.append(failure(err)); });
   };
   const where = link(`#/r/${groupName}/${version}/${resource}${r.namespaced ? `?ns=${encodeURIComponent(ns)}` : ''}`, r.namespaced ? `${resource} in ${ns}` : resource);
   root.append(h('div', { class: 'bar' }, where, h('span', { class: 'dim' }, '/'), h('b', null, name), h('span', { class: 'spacer' }), tabs), panel);

@@ -3,6 +3,7 @@ package authentication
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"triplane/generic/authentication/user"
 )
@@ -85,11 +86,8 @@ func ForAudiences(own []string, tokens Token) Token {
 func Intersect(wanted, offered []string) []string {
 	var both []string
 	for _, w := range wanted {
-		for _, o := range offered {
-			if w == o {
-				both = append(both, w)
-				break
-			}
+		if slices.Contains(offered, w) {
+			both = append(both, w)
 		}
 	}
 	return both

@@ -175,7 +175,9 @@ func TestTokenCache(t *testing.T) {
 		asked int
 	}{
 		{ctx, "a", 0, 1}, {ctx, "a", 0, 1}, {ctx, "b", 0, 2}, {ctx, "bad", 0, 3}, {ctx, "bad", 0, 4},
-		{WithAudiences(ctx, []string{"x"}), "a", 0, 5}, {WithAudiences(ctx, []string{"x"}), "a", 0, 5}, {ctx, "a", time.Minute, 6},
+		{WithAudiences(ctx, []string{"x"}), "a", 0, 5}, {WithAudiences(ctx, []string{"x"}), "a", 0, 5},
+		{ctx, "a\x00x", 0, 6}, {WithAudiences(ctx, []string{"x\x00y"}), "a", 0, 7}, {WithAudiences(ctx, []string{"x", "y"}), "a", 0, 8},
+		{ctx, "a", time.Minute, 9},
 	}
 	for i, s := range steps {
 		now = now.Add(s.after)

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"time"
 )
 
@@ -85,14 +86,20 @@ func (c *TokenCache) fetch(ctx context.Context, token string) (*Response, error)
 
 // hash is the key of a token with the audiences asked for.
 func (c *TokenCache) hash(ctx context.Context, token string) (key [sha256.Size]byte) {
-	h := hmac.New(sha256.New, c.key[:])
-	h.Write([]byte(token))
+	text := appendCounted(make([]byte, 0, len(token)+64), token)
 	if audiences, ok := AudiencesFrom(ctx); ok {
+		text = binary.AppendUvarint(text, uint64(len(audiences)))
 		for _, a := range audiences {
-			h.Write([]byte{0})
-			h.Write([]byte(a))
+			text = appendCounted(text, a)
 		}
 	}
+	h := hmac.New(sha256.New, c.key[:])
+	h.Write(text)
 	h.Sum(key[:0])
 	return key
+}
+
+// appendCounted appends a text behind its length, so that no other texts look the same together.
+func appendCounted(dst []byte, text string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }

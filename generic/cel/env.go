@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
+	"github.com/google/cel-go/interpreter"
 
 	"triplane/generic/cel/library"
 )
@@ -39,5 +40,6 @@ func ProgramOptions() []cel.ProgramOption {
 	return []cel.ProgramOption{
 		cel.CostLimit(PerCallLimit), cel.InterruptCheckFrequency(100),
 		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostTracking(library.ActualCosts{}),
+		cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
 	}
 }

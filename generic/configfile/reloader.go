@@ -3,6 +3,7 @@ package configfile
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -41,7 +42,11 @@ func Read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	return io.ReadAll(io.LimitReader(f, maxSize))
+	raw, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err == nil && len(raw) > maxSize {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxSize)
+	}
+	return raw, err
 }
 
 // Run loads the file whenever its content differs from what is in force, until ctx

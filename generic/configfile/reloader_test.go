@@ -60,3 +60,19 @@ func TestReloader(t *testing.T) {
 		}
 	}
 }
+
+// A file of which only the beginning could be read is an error: it may mean something else.
+func TestReadOfLargeFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	for size, ok := range map[int64]bool{maxSize: true, maxSize + 1: false} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(file, size); err != nil {
+			t.Fatal(err)
+		}
+		if raw, err := Read(file); (err == nil) != ok || ok && int64(len(raw)) != size {
+			t.Errorf("%d bytes of %d, %v", len(raw), size, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 
 	"k8s.io/klog/v2"
 )
@@ -73,10 +74,5 @@ func withCORS(o CORSOptions) filter {
 }
 
 func matchesAny(allowed []*regexp.Regexp, origin string) bool {
-	for _, re := range allowed {
-		if re.MatchString(origin) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(allowed, func(re *regexp.Regexp) bool { return re.MatchString(origin) })
 }

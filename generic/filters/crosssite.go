@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"errors"
 	"net/http"
 	"regexp"
 
@@ -45,11 +46,7 @@ func withCrossSite(o CrossSiteOptions, cors CORSOptions) filter {
 	}
 }
 
-type crossSiteError struct{}
-
-func (crossSiteError) Error() string { return "the request was made by a page of another site" }
-
-var errCrossSite = crossSiteError{}
+var errCrossSite = errors.New("the request was made by a page of another site")
 
 func fromElsewhere(r *http.Request, allowed []*regexp.Regexp) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {

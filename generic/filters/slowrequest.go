@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -39,7 +40,8 @@ func (e *exchange) trace(r *http.Request, end time.Time) string {
 	var b strings.Builder
 	i, id := &e.info, rand.Int32()
 	series := seriesOf(r, i)
-	name := strings.ToUpper(i.Verb[:1]) + i.Verb[1:]
+	name := cmp.Or(i.Verb, strings.ToLower(series.Verb)) // OPTIONS is no verb of the API
+	name = strings.ToUpper(name[:1]) + name[1:]
 	fmt.Fprintf(&b, "Trace[%d]: %q ", id, name)
 	for n, f := range [][2]string{
 		{"accept", r.Header.Get("Accept")}, {"audit-id", e.AuditID}, {"client", r.RemoteAddr}, {"api-group", i.APIGroup},

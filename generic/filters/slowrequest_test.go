@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,5 +28,18 @@ func TestTraceOfSlowRequest(t *testing.T) {
 		`Trace\[\d+\]: \[[\d.]+s\] \[[\d.]+\S+\] END$`)
 	if got := e.trace(r, time.Now()); !want.MatchString(got) {
 		t.Errorf("%s\ndoes not match\n%s", got, want)
+	}
+}
+
+// A method that is no verb of the API is logged as it is.
+func TestTraceOfOtherMethods(t *testing.T) {
+	e := &exchange{}
+	e.State.Init(t.Context())
+	r := httptest.NewRequest(http.MethodOptions, "/api/v1/pods", nil)
+	if err := e.info.Parse(r.Method, r.URL.Path, r.URL.RawQuery); err != nil {
+		t.Fatal(err)
+	}
+	if got := e.trace(r, time.Now()); !strings.Contains(got, `: "Options" `) {
+		t.Error(got)
 	}
 }

@@ -59,6 +59,11 @@ func (t *termination) enter(cancel context.CancelFunc) (leave func()) {
 	t.next++
 	id := t.next
 	t.cancels[id] = cancel
+	select {
+	case <-t.terminating:
+		cancel() // watch may have ended before those that it has cancelled leave
+	default:
+	}
 	if len(t.cancels) == 1 {
 		idle := make(chan struct{})
 		t.idle = idle

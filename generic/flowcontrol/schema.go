@@ -128,12 +128,7 @@ func anyResourceIs(resources []string, info *request.Info) bool {
 }
 
 func hasOrAll(list []string, s string) bool {
-	for _, each := range list {
-		if each == "*" || each == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, s) || slices.Contains(list, "*")
 }
 
 // anyPathCovers: a rule that ends in "*" covers what begins like it.

@@ -36,8 +36,14 @@ func (r *Running) run(ctx context.Context, st *Store, undo Cleanup) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
+	prefilling, enough := context.WithCancel(ctx)
+	defer enough()
+	var prefill worker.Group
+	prefill.Go(func() { r.prefill(prefilling, st) })
 	worker.Go(func() {
 		err := worker.Try(func() error { return r.PreparedServer.Run(ctx) })
+		enough()
+		prefill.Wait()
 		undo.Run() // which stops the storage, if it has not stopped by itself
 		ended <- err
 	})
@@ -59,6 +65,24 @@ func (r *Running) run(ctx context.Context, st *Store, undo Cleanup) {
 	}
 	if r.err = <-ended; r.err == nil && !asked {
 		r.err = errors.New("the embedded etcd stopped")
+	}
+}
+
+// prefillBytes is how much the caches take at most that are filled ahead.
+const prefillBytes = 64 << 20
+
+// prefill fills caches once the server is ready.
+func (r *Running) prefill(ctx context.Context, st *Store) {
+	select {
+	case <-r.HooksDone():
+	case <-ctx.Done():
+		return
+	}
+	hubs := st.Hubs()
+	for _, h := range hubs {
+		if err := h.Prefill(ctx, prefillBytes/int64(len(hubs))); err != nil {
+			klog.V(2).InfoS("Caches are not filled ahead", "err", err)
+		}
 	}
 }
 

@@ -164,8 +164,19 @@ func (s *Store) clusters() []*cluster {
 	return append([]*cluster{s.cluster}, s.others...)
 }
 
-// Run follows what is stored and compacts it, until ctx ends.
-func (s *Store) Run(ctx context.Context, compactEvery time.Duration) {
+// Start follows what is stored and compacts it, until stop is called, which closes the store.
+func (s *Store) Start(compactEvery time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running worker.Group
+	running.Go(func() { s.run(ctx, compactEvery) })
+	return func() {
+		cancel()
+		running.Wait()
+		s.Close()
+	}
+}
+
+func (s *Store) run(ctx context.Context, compactEvery time.Duration) {
 	var running worker.Group
 	for _, c := range s.clusters() {
 		running.Go(func() { _ = c.hub.Run(ctx) }) // recovers by itself: it can run but once
@@ -178,7 +189,7 @@ func (s *Store) Run(ctx context.Context, compactEvery time.Duration) {
 	running.Wait()
 }
 
-// Close closes what is open, after Run.
+// Close closes what is open. It is for stores that were not started.
 func (s *Store) Close() {
 	for _, c := range s.clusters() {
 		if err := c.end(); err != nil {

@@ -86,6 +86,9 @@ func add(into, m *dto.Metric) {
 				b.Exemplar = nil
 			}
 		}
+		// Native buckets have bounds of their own in each; without them the classic ones count.
+		h.Schema, h.ZeroThreshold, h.ZeroCount = nil, nil, nil
+		h.PositiveSpan, h.PositiveDelta, h.NegativeSpan, h.NegativeDelta = nil, nil, nil, nil
 	case into.Summary != nil:
 		s, other := into.Summary, m.Summary
 		s.SampleCount, s.SampleSum = sum(s.SampleCount, other.SampleCount), sum(s.SampleSum, other.SampleSum)

@@ -46,3 +46,23 @@ took_count{verb="unexpected"} 3
 		t.Errorf("the counter itself is %v", n)
 	}
 }
+
+// Series that become one have no native buckets, which would be those of one of them.
+func TestRestrictNativeHistograms(t *testing.T) {
+	r := prometheus.NewRegistry()
+	v := prometheus.NewHistogramVec(native.of(prometheus.HistogramOpts{Name: "h", Buckets: []float64{1}}), []string{"l"})
+	r.MustRegister(v)
+	for _, l := range []string{"a", "b", "c"} {
+		v.WithLabelValues(l).Observe(2)
+	}
+	families, err := AllowedLabels{"h": {"l": {"a"}}}.Restrict(r).Gather()
+	if err != nil || len(families) != 1 || len(families[0].Metric) != 2 {
+		t.Fatalf("%v, %v", families, err)
+	}
+	for _, m := range families[0].Metric {
+		h := m.GetHistogram()
+		if merged := m.Label[0].GetValue() == unexpected; merged != (h.GetSampleCount() == 2) || merged == (len(h.PositiveSpan) > 0) {
+			t.Errorf("%v", m)
+		}
+	}
+}

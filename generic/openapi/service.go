@@ -64,26 +64,30 @@ func (s *Service) AddWebServices(services func() []*restful.WebService) {
 
 // Set makes src the source of a path, replacing what was there.
 func (s *Service) Set(path string, src Source) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sources[path] = &entry{path: path, source: src, writers: &s.writers}
-	s.changes++
+	s.SetIf(path, src, func(Source) bool { return true })
 }
 
-// Remove takes a path's source away.
-func (s *Service) Remove(path string) {
+// Remove removes a path's source.
+func (s *Service) Remove(path string) { s.Set(path, nil) }
+
+// SetIf makes src the source of a path, or removes its source if src is nil, where may allows
+// that. may is called with the present source, nil if there is none, and must not block.
+func (s *Service) SetIf(path string, src Source, may func(present Source) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.sources, path)
+	var present Source
+	if e := s.sources[path]; e != nil {
+		present = e.source
+	}
+	switch {
+	case !may(present):
+		return
+	case src == nil:
+		delete(s.sources, path)
+	default:
+		s.sources[path] = &entry{path: path, source: src, writers: &s.writers}
+	}
 	s.changes++
-}
-
-// Is reports whether a path has a source of which what is true.
-func (s *Service) Is(path string, what func(source any) bool) bool {
-	s.mu.Lock()
-	e := s.sources[path]
-	s.mu.Unlock()
-	return e != nil && what(e.source)
 }
 
 // entries returns the documents of all paths, in order.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"triplane/generic/filters"
+	"triplane/generic/flowcontrol"
 	"triplane/generic/server"
 )
 
@@ -103,3 +104,15 @@ func (s *seconds) String() string { return strconv.FormatInt(int64(time.Duration
 
 // Type implements pflag.Value.
 func (s *seconds) Type() string { return "int" }
+
+// FlowControl queues requests by the default objects until those of the API are known. It returns nil
+// where requests in flight are limited instead. objects is for estimates.
+func (o *ServerRun) FlowControl(objects flowcontrol.Objects) *flowcontrol.Controller {
+	if !o.EnablePriorityAndFairness {
+		return nil
+	}
+	return flowcontrol.New(flowcontrol.Config{
+		Reads: o.MaxRequestsInFlight, Writes: o.MaxMutatingRequestsInFlight,
+		Schemas: flowcontrol.DefaultSchemas(), Levels: flowcontrol.DefaultLevels(), Objects: objects,
+	})
+}

@@ -38,7 +38,7 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
 		EventTTL:                o.EventTTL,
 		Form:                    storedForms[o.MediaType],
-		PagesOfAny:              !o.WatchCache,
+		Uncached:                !o.WatchCache,
 	}}
 }
 

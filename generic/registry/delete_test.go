@@ -190,6 +190,10 @@ func TestDeleteCollection(t *testing.T) {
 	if err != nil || len(obj.(*rest.StoredList).Items) != 2 {
 		t.Fatal(obj, err)
 	}
+	obj, err = s.DeleteCollection(inNamespace(), nil, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, &metainternalversion.ListOptions{ResourceVersion: "101"})
+	if err != nil || names(obj.(*rest.StoredList)) != "a" {
+		t.Errorf("at a version: %v, %v", obj, err)
+	}
 	refuse := func(_ context.Context, o runtime.Object) error {
 		if o.(*corev1.ConfigMap).Name == "e" {
 			return apierrors.NewBadRequest("not e")

@@ -19,7 +19,7 @@ import (
 // the objects as they were. The first error ends it; what is deleted by then
 // stays deleted. Objects that cannot be read are an error once all others are gone.
 func (s *Store[T]) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
-	found, err := s.list(ctx, list)
+	found, err := s.list(ctx, pageOf(list))
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +65,17 @@ feed:
 		return nil, found.ReadError(*err)
 	}
 	return found, nil
+}
+
+// pageOf are the options of the list whose objects are deleted. It counts as a page: a version
+// that says nothing else is meant exactly.
+func pageOf(opts *metainternalversion.ListOptions) *metainternalversion.ListOptions {
+	if opts == nil || opts.ResourceVersion == "" || opts.ResourceVersion == "0" || opts.ResourceVersionMatch != "" {
+		return opts
+	}
+	page := opts.DeepCopy()
+	page.ResourceVersionMatch = metav1.ResourceVersionMatchExact
+	return page
 }
 
 // deleteRecord deletes an object of a list; that it is gone is no error.

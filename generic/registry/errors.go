@@ -34,7 +34,7 @@ func (s *Store[T]) readError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &large):
-		return tooLarge(large)
+		return s.tooLarge(large)
 	case errors.As(err, &old):
 		return apierrors.NewResourceExpired(old.Error())
 	case errors.Is(err, storage.ErrCompacted):
@@ -120,8 +120,12 @@ type stoppedError struct{ *apierrors.StatusError }
 func (stoppedError) Unwrap() error { return storage.ErrStopped }
 
 // tooLarge asks the client to try again when the revision may have happened.
-func tooLarge(err *storage.TooLargeError) error {
-	status := apierrors.NewTimeoutError(err.Error(), 1)
+func (s *Store[T]) tooLarge(err *storage.TooLargeError) error {
+	retry := 1
+	if s.options.Uncached {
+		retry = 0 // only a cache may yet catch up
+	}
+	status := apierrors.NewTimeoutError(err.Error(), retry)
 	status.ErrStatus.Details.Causes = []metav1.StatusCause{{
 		Type:    metav1.CauseTypeResourceVersionTooLarge,
 		Message: "Too large resource version",

@@ -3,8 +3,10 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -33,6 +35,9 @@ func (s *Store[T]) Get(ctx context.Context, name string, opts *metav1.GetOptions
 func (s *Store[T]) get(ctx context.Context, key, name, resourceVersion string) (*storage.Record, error) {
 	fresh, err := freshness(resourceVersion, storage.NotOlderThan)
 	if err != nil {
+		if s.options.Uncached {
+			err = badVersion(err)
+		}
 		return nil, err
 	}
 	r, err := s.cache.Get(ctx, key, fresh)
@@ -76,6 +81,11 @@ func clampRevision(v uint64) int64 {
 		return most
 	}
 	return int64(v)
+}
+
+// badVersion is how lists refuse a resource version.
+func badVersion(err error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
 }
 
 // invalidVersion has no reason of the API, as with kube-apiserver.

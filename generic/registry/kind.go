@@ -37,6 +37,8 @@ type Kind[T Object] struct {
 	Prefix string
 	// TTL of the object's key, 0 for ever (events).
 	TTL func(T) time.Duration
+	// Uncached is RESTOptions.Uncached of this kind, whatever the server's (events).
+	Uncached bool
 
 	New     func() T
 	NewList func() runtime.Object // typed list of the hub version

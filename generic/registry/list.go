@@ -79,21 +79,19 @@ func (s *Store[T]) storedList(l storage.List, prefix string) (*rest.StoredList, 
 		out.RemainingItemCount = &remaining
 	}
 	var err error
-	out.Continue, err = encodeContinue(l.Last, prefix, l.Revision)
+	out.Continue, err = storage.EncodeContinue(l.Last, s.tokenRoot(prefix), l.Revision)
 	return out, err
 }
 
 // listOptions reads the options of a list.
 func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.ListOptions) (storage.ListOptions, error) {
 	o := storage.ListOptions{Prefix: s.listPrefix(ctx), Limit: opts.Limit}
-	var err error
-	if o.Key, o.Labels, o.Fields, err = s.selection(ctx, opts); err != nil {
-		return o, err
-	}
+	o.Key, o.Labels, o.Fields = s.selection(ctx, opts)
 	if opts.Continue != "" {
-		return continued(o, opts, s.options.PagesOfAny)
+		return continued(o, opts, s.options.Uncached)
 	}
 	match := storage.NotOlderThan
+	var err error
 	switch {
 	case opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact:
 		match = storage.Exact
@@ -102,9 +100,9 @@ func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.Li
 		match = storage.Exact
 	}
 	if o.Freshness, err = freshness(opts.ResourceVersion, match); err != nil {
-		return o, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
+		return o, badVersion(err)
 	}
-	if o.Match == storage.Any && o.Limit > 0 && s.options.PagesOfAny {
+	if o.Match == storage.Any && o.Limit > 0 && s.options.Uncached {
 		o.Match = storage.Consistent
 	}
 	if o.Match == storage.Any || o.Limit < 0 {
@@ -116,8 +114,8 @@ func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.Li
 }
 
 // continued sets where a list goes on.
-func continued(o storage.ListOptions, opts *metainternalversion.ListOptions, pagesOfAny bool) (storage.ListOptions, error) {
-	after, revision, err := decodeContinue(opts.Continue, o.Prefix)
+func continued(o storage.ListOptions, opts *metainternalversion.ListOptions, uncached bool) (storage.ListOptions, error) {
+	after, revision, err := storage.DecodeContinue(opts.Continue, o.Prefix)
 	if err != nil {
 		return o, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", err))
 	}
@@ -125,11 +123,11 @@ func continued(o storage.ListOptions, opts *metainternalversion.ListOptions, pag
 		return o, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	}
 	o.After = after
-	if revision != anyRevision {
+	if revision != storage.AnyRevision {
 		o.Freshness = storage.Freshness{Match: storage.Exact, Revision: revision}
 	}
 	// The rest of a list that may be of any version comes at once, as the whole does.
-	if o.Limit < 0 || revision == anyRevision && opts.ResourceVersion == "0" && !pagesOfAny {
+	if o.Limit < 0 || revision == storage.AnyRevision && opts.ResourceVersion == "0" && !uncached {
 		o.Limit = 0
 	}
 	return o, nil
@@ -140,13 +138,22 @@ func (s *Store[T]) listError(err error, o storage.ListOptions, paged bool) error
 	if !paged || !errors.Is(err, storage.ErrCompacted) {
 		return s.readError(err)
 	}
-	token, tokenErr := encodeContinue(o.After, o.Prefix, anyRevision)
+	token, tokenErr := storage.EncodeContinue(o.After, s.tokenRoot(o.Prefix), storage.AnyRevision)
 	if tokenErr != nil {
 		return apierrors.NewResourceExpired(continueExpired)
 	}
 	expired := apierrors.NewResourceExpired(continueInconsistent)
 	expired.ErrStatus.Continue = token
 	return expired
+}
+
+// tokenRoot is what keys in continue tokens are below, in a list of the keys below prefix:
+// their slash tells lists of a cache from those of storage.
+func (s *Store[T]) tokenRoot(prefix string) string {
+	if s.options.Uncached {
+		return prefix
+	}
+	return strings.TrimSuffix(prefix, "/")
 }
 
 // listPrefix is below which keys the request's namespace is.
@@ -157,36 +164,32 @@ func (s *Store[T]) listPrefix(ctx context.Context) string {
 	return s.prefix
 }
 
-// selection reads the selectors. Where they can match one name alone, key is its
+// selection reads the selectors, whose fields are the hub version's. Where they can match one name alone, key is its
 // key.
-func (s *Store[T]) selection(ctx context.Context, opts *metainternalversion.ListOptions) (key string, l labels.Selector, f fields.Selector, err error) {
+func (s *Store[T]) selection(ctx context.Context, opts *metainternalversion.ListOptions) (key string, l labels.Selector, f fields.Selector) {
 	if opts.LabelSelector != nil && !opts.LabelSelector.Empty() {
 		l = opts.LabelSelector
 	}
 	if opts.FieldSelector == nil || opts.FieldSelector.Empty() {
-		return "", l, nil, nil
+		return "", l, nil
 	}
-	if f, err = opts.FieldSelector.Transform(s.convertField); err != nil {
-		return "", nil, nil, apierrors.NewBadRequest(err.Error())
-	}
-	if f.Empty() {
-		return "", l, nil, nil
-	}
+	f = opts.FieldSelector
 	if name, ok := f.RequiresExactMatch("metadata.name"); ok {
 		ns := request.NamespaceFrom(ctx)
 		if ns == "" && s.kind.Namespaced {
 			ns, _ = f.RequiresExactMatch("metadata.namespace")
 		}
+		var err error
 		if key, err = s.key(ns, name); err != nil {
 			key = "" // no object has such a name, which the selector finds out
 		}
 	}
-	return key, l, f, nil
+	return key, l, f
 }
 
-// convertField resolves the labels that selectors may name; its errors are in the words of the kinds
+// ConvertFieldLabel implements rest.FieldLabelConvertor. Its errors are in the words of the kinds
 // that have fields of their own, or of those that have none.
-func (s *Store[T]) convertField(label, value string) (string, string, error) {
+func (s *Store[T]) ConvertFieldLabel(label, value string) (string, string, error) {
 	if s.kind.Select.Labels != nil {
 		if path, ok := s.kind.Select.Labels[label]; ok {
 			return path, value, nil
@@ -209,6 +212,15 @@ func (s *Store[T]) convertField(label, value string) (string, string, error) {
 	}
 	if own {
 		return "", "", fmt.Errorf("field label not supported: %s", label)
+	}
+	return ConvertMetadataLabel(label, value)
+}
+
+// ConvertMetadataLabel is the rest.FieldLabelConvertor of resources whose selectors may name
+// nothing but the name and the namespace.
+func ConvertMetadataLabel(label, value string) (string, string, error) {
+	if label == "metadata.name" || label == "metadata.namespace" {
+		return label, value, nil
 	}
 	return "", "", fmt.Errorf("%q is not a known field selector: only %q, %q", label, "metadata.name", "metadata.namespace")
 }

@@ -31,9 +31,10 @@ type RESTOptions struct {
 	DeleteCollectionWorkers int
 	// Form is how kinds of Go types are stored, if they have it.
 	Form wire.StoredForm
-	// PagesOfAny lets clients have pages of a list that may be of any version; they are
-	// consistent. Otherwise they get the whole list at once.
-	PagesOfAny bool
+	// Uncached has the resource answer as one of which kube-apiserver keeps no watch cache: clients
+	// get pages of a list that may be of any version, and they are consistent, rather than the
+	// whole list at once; and errors of resource versions are those of the storage itself.
+	Uncached bool
 	// EventTTL is how long events are kept.
 	EventTTL time.Duration
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -95,14 +97,17 @@ func (r *scaleStorage[T]) scaleOf(obj T) (*autoscalingv1.Scale, error) {
 	return r.show(obj, part), nil
 }
 
+// unsetReplicas stands for replicas that are not there while a patch is made of a scale,
+// as none is 0 otherwise.
+const unsetReplicas = math.MinInt32
+
 // beforeUpdate is the scale that an update begins with: that of an object
 // without replicas says none.
-func (r *scaleStorage[T]) beforeUpdate(obj T) (*autoscalingv1.Scale, error) {
-	scale, err := r.scaleOf(obj)
-	if errors.Is(err, ErrNoReplicas) {
-		return r.show(obj, &Scale{}), nil
+func (r *scaleStorage[T]) beforeUpdate(obj T, none int32) (*autoscalingv1.Scale, error) {
+	if _, err := r.store.kind.Scale.Get(obj); errors.Is(err, ErrNoReplicas) {
+		return r.show(obj, &Scale{Replicas: none}), nil
 	}
-	return scale, err
+	return r.scaleOf(obj)
 }
 
 func (r *scaleStorage[T]) show(obj T, part *Scale) *autoscalingv1.Scale {
@@ -156,7 +161,7 @@ func (r *scaleStorage[T]) validateAsScale(validate rest.ValidateObjectUpdateFunc
 		if err != nil {
 			return err
 		}
-		oldScale, err := r.beforeUpdate(old)
+		oldScale, err := r.beforeUpdate(old, 0)
 		if err != nil {
 			return err
 		}
@@ -178,7 +183,7 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 	if !ok {
 		return nil, errNotOfKind(object, s.kind.Hub)
 	}
-	before, err := u.storage.beforeUpdate(obj)
+	before, err := u.storage.beforeUpdate(obj, unsetReplicas)
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +198,9 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 	scale, ok := updated.(*autoscalingv1.Scale)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("expected input object type to be Scale, but %T", updated))
+	}
+	if scale.Spec.Replicas == unsetReplicas {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the spec replicas field %q cannot be empty", "."+strings.Join(s.kind.Scale.ReplicasPath, ".")))
 	}
 	// Custom resources validate the replicas where they keep them.
 	if errs := s.validateScale(scale); len(errs) > 0 && s.typed() {

@@ -38,6 +38,7 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 	if kind.Show.Columns != nil && kind.Show.Cells == nil {
 		return nil, fmt.Errorf("registry: kind %s has columns without cells", kind.Hub)
 	}
+	opts.Uncached = opts.Uncached || kind.Uncached
 	s := &Store[T]{kind: kind, options: opts}
 	path := kind.Prefix
 	if path == "" {

@@ -283,3 +283,28 @@ func TestScale(t *testing.T) {
 	_, err = updateWith(scale, "none", change(func(*autoscalingv1.Scale) {}))()
 	wantStatus(t, "missing", err, 404, `deployments.apps "none" not found`)
 }
+
+// TestScaleWithoutReplicas has a patch of the scale say what the replicas are, where the object has none.
+func TestScaleWithoutReplicas(t *testing.T) {
+	kind := deploymentKind()
+	whole := *kind.Scale
+	kind.Scale = &ScaleSubresource[*appsv1.Deployment]{
+		Get: func(d *appsv1.Deployment) (*Scale, error) {
+			if d.Spec.Replicas == nil {
+				return nil, ErrNoReplicas
+			}
+			return whole.Get(d)
+		},
+		Set: whole.Set, ReplicasPath: []string{"spec", "replicas"},
+	}
+	kind.Write.Default = nil
+	s, _ := newStore(t, kind)
+	must[*appsv1.Deployment](t, create(s, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}}))
+	scale := s.Scale().(rest.Patcher)
+	_, err := updateWith(scale, "d", change(func(*autoscalingv1.Scale) {}))()
+	wantStatus(t, "says nothing", err, 400, `the spec replicas field ".spec.replicas" cannot be empty`)
+	out := must[*autoscalingv1.Scale](t, updateWith(scale, "d", change(func(sc *autoscalingv1.Scale) { sc.Spec.Replicas = 0 })))
+	if d := must[*appsv1.Deployment](t, get(s, "d")); out.Spec.Replicas != 0 || d.Spec.Replicas == nil {
+		t.Errorf("scaled to %+v, %+v", out.Spec, d.Spec)
+	}
+}

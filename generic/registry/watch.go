@@ -34,10 +34,8 @@ func (s *Store[T]) Watch(ctx context.Context, opts *metainternalversion.ListOpti
 // watchOptions reads the options of a watch.
 func (s *Store[T]) watchOptions(ctx context.Context, opts *metainternalversion.ListOptions) (storage.WatchOptions, error) {
 	o := storage.WatchOptions{Prefix: s.listPrefix(ctx), Bookmarks: opts.AllowWatchBookmarks}
+	o.Key, o.Labels, o.Fields = s.selection(ctx, opts)
 	var err error
-	if o.Key, o.Labels, o.Fields, err = s.selection(ctx, opts); err != nil {
-		return o, err
-	}
 	if o.Shard, _, err = shardOf(opts); err != nil {
 		return o, err
 	}

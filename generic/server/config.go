@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 
 	"k8s.io/apimachinery/pkg/version"
@@ -91,6 +92,17 @@ func NewConfig() *Config {
 		EnableDiscovery:      true,
 		loopback:             lb,
 	}
+}
+
+// RunInBackground adds a hook that has work run from the server's start to its end; nil adds none.
+func (c *Config) RunInBackground(name string, work func(context.Context)) {
+	if work == nil {
+		return
+	}
+	c.PostStartHooks = append(c.PostStartHooks, PostStartHook{Name: name, Func: func(hook HookContext) error {
+		hook.Go(work)
+		return nil
+	}})
 }
 
 // CompletedConfig is a configuration that New accepts.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -239,10 +240,5 @@ func accepts(route *restful.Route, req *http.Request) bool {
 }
 
 func mediaTypeIn(types []string, mediaType string) bool {
-	for _, t := range types {
-		if t == mediaType || t == "*/*" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(types, mediaType) || slices.Contains(types, "*/*")
 }

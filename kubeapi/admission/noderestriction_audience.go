@@ -115,59 +115,39 @@ func used[T registry.Object](ctx context.Context, s *group.Stores, gr schema.Gro
 	return obj, err
 }
 
-// The CSI drivers that in-tree volumes were migrated to, KEP-625.
-const (
-	driverAWSDisk   = "ebs.csi.aws.com"
-	driverAzureDisk = "disk.csi.azure.com"
-	driverAzureFile = "file.csi.azure.com"
-	driverCinder    = "cinder.csi.openstack.org"
-	driverGCEDisk   = "pd.csi.storage.gke.io"
-	driverPortworx  = "pxd.portworx.com"
-	driverVSphere   = "csi.vsphere.vmware.com"
-)
-
 // driverOf returns the CSI driver of a pod's volume, "" if it has none.
 func driverOf(v *corev1.VolumeSource) string {
-	switch {
-	case v.CSI != nil:
+	if v.CSI != nil {
 		return v.CSI.Driver
-	case v.AWSElasticBlockStore != nil:
-		return driverAWSDisk
-	case v.AzureDisk != nil:
-		return driverAzureDisk
-	case v.AzureFile != nil:
-		return driverAzureFile
-	case v.Cinder != nil:
-		return driverCinder
-	case v.GCEPersistentDisk != nil:
-		return driverGCEDisk
-	case v.PortworxVolume != nil:
-		return driverPortworx
-	case v.VsphereVolume != nil:
-		return driverVSphere
 	}
-	return ""
+	return migrated(v.AWSElasticBlockStore != nil, v.AzureDisk != nil, v.AzureFile != nil, v.Cinder != nil, v.GCEPersistentDisk != nil, v.PortworxVolume != nil, v.VsphereVolume != nil)
 }
 
 // persistentDriverOf is driverOf for a PersistentVolume.
 func persistentDriverOf(v *corev1.PersistentVolumeSource) string {
-	switch {
-	case v.CSI != nil:
+	if v.CSI != nil {
 		return v.CSI.Driver
-	case v.AWSElasticBlockStore != nil:
-		return driverAWSDisk
-	case v.AzureDisk != nil:
-		return driverAzureDisk
-	case v.AzureFile != nil:
-		return driverAzureFile
-	case v.Cinder != nil:
-		return driverCinder
-	case v.GCEPersistentDisk != nil:
-		return driverGCEDisk
-	case v.PortworxVolume != nil:
-		return driverPortworx
-	case v.VsphereVolume != nil:
-		return driverVSphere
+	}
+	return migrated(v.AWSElasticBlockStore != nil, v.AzureDisk != nil, v.AzureFile != nil, v.Cinder != nil, v.GCEPersistentDisk != nil, v.PortworxVolume != nil, v.VsphereVolume != nil)
+}
+
+// migrated returns the CSI driver that the in-tree volume which is set was migrated to (KEP-625).
+func migrated(awsDisk, azureDisk, azureFile, cinder, gceDisk, portworx, vSphere bool) string {
+	switch {
+	case awsDisk:
+		return "ebs.csi.aws.com"
+	case azureDisk:
+		return "disk.csi.azure.com"
+	case azureFile:
+		return "file.csi.azure.com"
+	case cinder:
+		return "cinder.csi.openstack.org"
+	case gceDisk:
+		return "pd.csi.storage.gke.io"
+	case portworx:
+		return "pxd.portworx.com"
+	case vSphere:
+		return "csi.vsphere.vmware.com"
 	}
 	return ""
 }

@@ -90,7 +90,7 @@ func testStores() *group.Stores {
 		drivers[driver] = &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "for-" + driver}}}}
 	}
 	volumes["disk"] = &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{}}}}
-	for _, driver := range []string{driverAzureDisk, driverAzureFile} {
+	for _, driver := range []string{"disk.csi.azure.com", "file.csi.azure.com"} {
 		drivers[driver] = &storagev1.CSIDriver{Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "azure"}}}}
 	}
 	stores.Put(core("persistentvolumes"), volumes)

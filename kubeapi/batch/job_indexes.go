@@ -10,7 +10,8 @@ import (
 type interval struct{ first, last int }
 
 // parseIndexes reads a list such as "0,2-4" of indexes below completions, in
-// increasing order, and returns its intervals and how many indexes they hold.
+// increasing order, and returns its intervals and how many indexes they hold. With an
+// error come those intervals before the one at which reading ended.
 func parseIndexes(text string, completions int32) ([]interval, int32, error) {
 	if text == "" {
 		return nil, 0, nil
@@ -21,16 +22,16 @@ func parseIndexes(text string, completions int32) ([]interval, int32, error) {
 	for _, part := range strings.Split(text, ",") {
 		limits := strings.Split(part, "-")
 		if len(limits) > 2 {
-			return nil, 0, fmt.Errorf("the fragment %q violates the requirement that an index interval can have at most two parts separated by '-'", part)
+			return out, total, fmt.Errorf("the fragment %q violates the requirement that an index interval can have at most two parts separated by '-'", part)
 		}
 		first, err := parseIndex(limits[0], completions, previous)
 		if err != nil {
-			return nil, 0, err
+			return out, total, err
 		}
 		last := first
 		if len(limits) == 2 {
 			if last, err = parseIndex(limits[1], completions, first); err != nil {
-				return nil, 0, err
+				return out, total, err
 			}
 		}
 		previous = last

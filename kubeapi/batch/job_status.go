@@ -25,7 +25,36 @@ func validateJobStatusUpdate(_ context.Context, j, old *batchv1.Job) field.Error
 // validateJobState validates that the parts of a status, and of the
 // specification, fit each other.
 func validateJobState(j *batchv1.Job, path *field.Path) field.ErrorList {
-	return append(validateJobConditions(j, path), validateJobIndexes(j, path)...)
+	s := &j.Status
+	has := func(t batchv1.JobConditionType) bool { return hasCondition(s.Conditions, t) }
+	complete, failed := has(batchv1.JobComplete), has(batchv1.JobFailed)
+	target, criterion := has(batchv1.JobFailureTarget), has(batchv1.JobSuccessCriteriaMet)
+	var errs field.ErrorList
+	refuse := func(wrong bool, message string) {
+		if wrong {
+			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, message))
+		}
+	}
+	refuse(complete && failed, "cannot set Complete=True and Failed=true conditions")
+	refuse(complete && target, "cannot set Complete=True and FailureTarget=true conditions")
+	errs = append(errs, validateCompletionTime(s, complete, path.Child("completionTime"))...)
+	refuse(failed && !target, "cannot set Failed=True condition without the FailureTarget=true condition")
+	refuse(complete && !criterion, "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
+	finished := complete || failed
+	if finished {
+		errs = append(errs, validateFinishedJob(j, path)...)
+	}
+	errs = append(errs, validateJobIndexes(j, path)...)
+	if finished && ptr.Deref(s.Terminating, 0) > 0 {
+		errs = append(errs, field.Invalid(path.Child("terminating"), *s.Terminating, "terminating>0 is invalid for finished job"))
+	}
+	if s.Ready != nil && *s.Ready > s.Active {
+		errs = append(errs, field.Invalid(path.Child("ready"), *s.Ready, "cannot set more ready pods than active"))
+	}
+	refuse(criterion && failed, "cannot set SuccessCriteriaMet=True and Failed=true conditions")
+	refuse(criterion && target, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+	refuse(complete && !criterion && j.Spec.SuccessPolicy != nil, "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
+	return errs
 }
 
 // newErrors returns those errors that were not there before.
@@ -64,76 +93,70 @@ func validateUncounted(uids []types.UID, seen map[types.UID]bool, path *field.Pa
 	return errs
 }
 
-func validateJobConditions(j *batchv1.Job, path *field.Path) field.ErrorList {
-	s := &j.Status
-	has := func(t batchv1.JobConditionType) bool { return hasCondition(s.Conditions, t) }
-	complete, failed := has(batchv1.JobComplete), has(batchv1.JobFailed)
-	target, criterion := has(batchv1.JobFailureTarget), has(batchv1.JobSuccessCriteriaMet)
+func validateCompletionTime(s *batchv1.JobStatus, complete bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	refuse := func(wrong bool, message string) {
-		if wrong {
-			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, message))
-		}
-	}
-	refuse(complete && failed, "cannot set Complete=True and Failed=true conditions")
-	refuse(complete && target, "cannot set Complete=True and FailureTarget=true conditions")
-	completion := path.Child("completionTime")
 	switch {
 	case s.CompletionTime != nil && !complete:
-		errs = append(errs, field.Invalid(completion, s.CompletionTime, "cannot set completionTime when there is no Complete=True condition"))
+		errs = append(errs, field.Invalid(path, s.CompletionTime, "cannot set completionTime when there is no Complete=True condition"))
 	case complete && s.CompletionTime == nil:
-		errs = append(errs, field.Required(completion, "completionTime is required for Complete jobs"))
+		errs = append(errs, field.Required(path, "completionTime is required for Complete jobs"))
 	}
 	if s.CompletionTime != nil && s.StartTime != nil && s.CompletionTime.Before(s.StartTime) {
-		errs = append(errs, field.Invalid(completion, s.CompletionTime, "must be equal to or after `startTime`"))
+		errs = append(errs, field.Invalid(path, s.CompletionTime, "must be equal to or after `startTime`"))
 	}
-	refuse(failed && !target, "cannot set Failed=True condition without the FailureTarget=true condition")
-	refuse(complete && !criterion, "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
-	if complete || failed {
-		if s.Active > 0 {
-			errs = append(errs, field.Invalid(path.Child("active"), s.Active, "active>0 is invalid for finished job"))
-		}
-		if ptr.Deref(s.Terminating, 0) > 0 {
-			errs = append(errs, field.Invalid(path.Child("terminating"), s.Terminating, "terminating>0 is invalid for finished job"))
-		}
-		if u := s.UncountedTerminatedPods; u != nil && len(u.Failed)+len(u.Succeeded) > 0 {
-			errs = append(errs, field.Invalid(path.Child("uncountedTerminatedPods"), *u, "must be empty for finished job"))
-		}
-	}
-	if s.Ready != nil && *s.Ready > s.Active {
-		errs = append(errs, field.Invalid(path.Child("ready"), *s.Ready, "cannot set more ready pods than active"))
-	}
-	refuse(criterion && target, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
-	refuse(criterion && failed, "cannot set SuccessCriteriaMet=True and Failed=true conditions")
 	return errs
 }
 
+// validateFinishedJob validates that a finished job has started and that no pod of it is
+// left. One that is suspended and wants no completions finishes without a start.
+func validateFinishedJob(j *batchv1.Job, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	s := &j.Status
+	if s.Active > 0 {
+		errs = append(errs, field.Invalid(path.Child("active"), s.Active, "active>0 is invalid for finished job"))
+	}
+	if empty := ptr.Deref(j.Spec.Suspend, false) && ptr.Equal(j.Spec.Completions, ptr.To[int32](0)); s.StartTime == nil && !empty {
+		errs = append(errs, field.Required(path.Child("startTime"), "startTime is required for finished job"))
+	}
+	if u := s.UncountedTerminatedPods; u != nil && len(u.Failed)+len(u.Succeeded) > 0 {
+		errs = append(errs, field.Invalid(path.Child("uncountedTerminatedPods"), *u, "must be empty for finished job"))
+	}
+	return errs
+}
+
+// validateJobIndexes validates both lists of indexes of a job with a number of completions,
+// whatever the completion mode is. Lists that cannot be read to their end overlap as far as
+// they can.
 func validateJobIndexes(j *batchv1.Job, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	s := &j.Status
-	n := ptr.Deref(j.Spec.Completions, 0)
-	if !indexed(&j.Spec) && s.CompletedIndexes != "" {
-		errs = append(errs, field.Invalid(path.Child("completedIndexes"), s.CompletedIndexes, "cannot set non-empty completedIndexes when non-indexed completion mode"))
+	read := func(text string) ([]interval, error) {
+		if j.Spec.Completions == nil {
+			return nil, nil
+		}
+		list, _, err := parseIndexes(text, *j.Spec.Completions)
+		return list, err
 	}
-	if j.Spec.BackoffLimitPerIndex == nil && s.FailedIndexes != nil {
-		errs = append(errs, field.Invalid(path.Child("failedIndexes"), *s.FailedIndexes, "cannot set non-null failedIndexes when backoffLimitPerIndex is null"))
-	}
-	if !indexed(&j.Spec) {
-		return errs
-	}
-	completed, _, err := parseIndexes(s.CompletedIndexes, n)
+	child := path.Child("completedIndexes")
+	completed, err := read(s.CompletedIndexes)
 	if err != nil {
-		errs = append(errs, field.Invalid(path.Child("completedIndexes"), s.CompletedIndexes, fmt.Sprintf("error parsing completedIndexes: %s", err)))
+		errs = append(errs, field.Invalid(child, s.CompletedIndexes, fmt.Sprintf("error parsing completedIndexes: %s", err)))
+	}
+	if !indexed(&j.Spec) && s.CompletedIndexes != "" {
+		errs = append(errs, field.Invalid(child, s.CompletedIndexes, "cannot set non-empty completedIndexes when non-indexed completion mode"))
 	}
 	if s.FailedIndexes == nil {
 		return errs
 	}
-	failed, _, failedErr := parseIndexes(*s.FailedIndexes, n)
-	if failedErr != nil {
-		errs = append(errs, field.Invalid(path.Child("failedIndexes"), *s.FailedIndexes, fmt.Sprintf("error parsing failedIndexes: %s", failedErr)))
+	child = path.Child("failedIndexes")
+	failed, err := read(*s.FailedIndexes)
+	if j.Spec.BackoffLimitPerIndex == nil {
+		errs = append(errs, field.Invalid(child, *s.FailedIndexes, "cannot set non-null failedIndexes when backoffLimitPerIndex is null"))
+	} else if err != nil {
+		errs = append(errs, field.Invalid(child, *s.FailedIndexes, fmt.Sprintf("error parsing failedIndexes: %s", err)))
 	}
-	if i, ok := overlap(completed, failed); ok && err == nil && failedErr == nil {
-		errs = append(errs, field.Invalid(path.Child("failedIndexes"), *s.FailedIndexes, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", i)))
+	if i, ok := overlap(completed, failed); ok {
+		errs = append(errs, field.Invalid(child, *s.FailedIndexes, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", i)))
 	}
 	return errs
 }
@@ -144,19 +167,18 @@ func elastic(s *batchv1.JobSpec) bool {
 	return indexed(s) && ptr.Equal(s.Completions, s.Parallelism)
 }
 
-
 // validateJobProgress refuses a status that goes back.
 func validateJobProgress(j, old *batchv1.Job, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	s, o := &j.Status, &old.Status
-	lasting := func(t batchv1.JobConditionType, kind string) {
+	keeps := func(t batchv1.JobConditionType, name string) {
 		if hasCondition(o.Conditions, t) && !hasCondition(s.Conditions, t) {
-			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, fmt.Sprintf("cannot disable the %s%s=True condition", kind, t)))
+			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, fmt.Sprintf("cannot disable the %s=True condition", name)))
 		}
 	}
-	for _, t := range []batchv1.JobConditionType{batchv1.JobFailed, batchv1.JobComplete, batchv1.JobFailureTarget} {
-		lasting(t, "terminal ")
-	}
+	keeps(batchv1.JobFailed, "terminal Failed")
+	keeps(batchv1.JobComplete, "terminal Complete")
+	keeps(batchv1.JobFailureTarget, "terminal FailureTarget")
 	if s.Failed < o.Failed {
 		errs = append(errs, field.Invalid(path.Child("failed"), s.Failed, "cannot decrease the failed counter"))
 	}
@@ -169,6 +191,6 @@ func validateJobProgress(j, old *batchv1.Job, path *field.Path) field.ErrorList 
 	if o.StartTime != nil && !ptr.Deref(j.Spec.Suspend, false) && !o.StartTime.Equal(s.StartTime) {
 		errs = append(errs, field.Invalid(path.Child("startTime"), s.StartTime, "field is immutable for unsuspended job once set"))
 	}
-	lasting(batchv1.JobSuccessCriteriaMet, "")
+	keeps(batchv1.JobSuccessCriteriaMet, "SuccessCriteriaMet")
 	return errs
 }

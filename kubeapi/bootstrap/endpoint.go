@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"sort"
@@ -13,8 +14,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+	utilnet "k8s.io/utils/net"
 
 	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 	"triplane/generic/storage"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
@@ -185,11 +189,18 @@ func (e *Endpoint) putSlice(ctx context.Context, ips []string) error {
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port, Protocol: &protocol}},
 	}
-	if e.ip.To4() == nil {
+	v6 := e.ip.To4() == nil
+	if v6 {
 		want.AddressType = discoveryv1.AddressTypeIPv6
 	}
 	for _, ip := range ips {
+		if utilnet.IsIPv6String(ip) != v6 {
+			continue // of a replica that had an address of the other family, until its lease ends
+		}
 		want.Endpoints = append(want.Endpoints, discoveryv1.Endpoint{Addresses: []string{ip}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}})
+	}
+	if err := e.dropSliceOfOtherFamily(ctx, want.AddressType); err != nil {
+		return err
 	}
 	return put(ctx, e.stores, endpointSlices, want, func(have *discoveryv1.EndpointSlice) bool {
 		if slices.EqualFunc(have.Endpoints, want.Endpoints, func(a, b discoveryv1.Endpoint) bool { return !check.Differs(a, b) }) &&
@@ -199,4 +210,25 @@ func (e *Endpoint) putSlice(ctx context.Context, ips []string) error {
 		have.Endpoints, have.Ports = want.Endpoints, want.Ports
 		return true
 	})
+}
+
+// dropSliceOfOtherFamily deletes the slice that was written while the server had an address of
+// the other family: the type of a slice's addresses cannot change.
+func (e *Endpoint) dropSliceOfOtherFamily(ctx context.Context, own discoveryv1.AddressType) error {
+	have, err := group.Get[*discoveryv1.EndpointSlice](ctx, e.stores, endpointSlices, metav1.NamespaceDefault, "kubernetes", group.Consistent)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || have.AddressType == own {
+		return err
+	}
+	deleter, ok := e.stores.Find(endpointSlices).(rest.GracefulDeleter)
+	if !ok {
+		return fmt.Errorf("%s cannot be deleted", endpointSlices)
+	}
+	_, _, err = deleter.Delete(request.WithNamespace(asServer(ctx), have.Namespace), have.Name, nil, &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &have.UID}})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // another replica was faster
+	}
+	return err
 }

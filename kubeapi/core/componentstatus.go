@@ -12,8 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"triplane/generic/registry"
 	"triplane/kubeapi/show"
 )
 
@@ -56,6 +58,11 @@ func (c componentStatuses) Get(ctx context.Context, name string, _ *metav1.GetOp
 	return nil, apierrors.NewNotFound(groupResource("componentstatus"), name)
 }
 
+// ConvertFieldLabel implements rest.FieldLabelConvertor.
+func (componentStatuses) ConvertFieldLabel(label, value string) (string, string, error) {
+	return registry.ConvertMetadataLabel(label, value)
+}
+
 // List implements rest.Lister.
 func (c componentStatuses) List(ctx context.Context, opts *metainternalversion.ListOptions) (runtime.Object, error) {
 	list := &corev1.ComponentStatusList{}
@@ -67,7 +74,7 @@ func (c componentStatuses) List(ctx context.Context, opts *metainternalversion.L
 		if opts != nil && opts.FieldSelector != nil && !opts.FieldSelector.Matches(nameSet(s.Name)) {
 			continue
 		}
-		if opts != nil && opts.LabelSelector != nil && !opts.LabelSelector.Empty() {
+		if opts != nil && opts.LabelSelector != nil && !opts.LabelSelector.Matches(labels.Set(nil)) {
 			continue
 		}
 		list.Items = append(list.Items, *s)

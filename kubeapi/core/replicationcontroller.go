@@ -47,7 +47,7 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 			Validate:       func(_ context.Context, r rc) field.ErrorList { return validateRC(o, r) },
 			ValidateUpdate: func(_ context.Context, r, _ rc) field.ErrorList { return validateRC(o, r) },
 			Warnings:       rcWarnings,
-			ResetFields: strategy.Reset(v1, "status"),
+			ResetFields:    strategy.Reset(v1, "status"),
 		},
 		Delete: registry.Delete[rc]{GarbageCollection: registry.OrphanDependents},
 		Show: registry.Show[rc]{

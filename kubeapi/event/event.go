@@ -25,6 +25,7 @@ func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
 		New:            func() event { return &corev1.Event{} },
 		NewList:        func() runtime.Object { return &corev1.EventList{} },
 		TTL:            func(event) time.Duration { return ttl },
+		Uncached:       true,
 		Names:          registry.Names{Plural: "events", Singular: "event", ShortNames: []string{"ev"}},
 		Write: registry.Write[event]{
 			ValidateName:             check.PathSegmentName,

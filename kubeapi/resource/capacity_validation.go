@@ -3,7 +3,6 @@ package resource
 import (
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -35,41 +34,38 @@ func validateCapacities(capacity map[resourcev1.QualifiedName]resourcev1.DeviceC
 // validateRequestPolicy validates how requests may consume a capacity of total:
 // in listed amounts or in those of a range, with a default among them.
 func validateRequestPolicy(p *resourcev1.CapacityRequestPolicy, total resource.Quantity, path *field.Path) field.ErrorList {
+	listed, ranged := len(p.ValidValues) > 0, p.ValidRange != nil
 	switch {
-	case len(p.ValidValues) > 0 && p.ValidRange != nil:
+	case listed && ranged:
 		return field.ErrorList{field.Forbidden(path, "exactly one policy can be specified, cannot specify \"validValues\" and \"validRange\" at the same time")}
-	case len(p.ValidValues) > 0:
-		if p.Default == nil {
-			return field.ErrorList{field.Required(path.Child("default"), "required when validValues is defined")}
-		}
-		return validateValidValues(p.ValidValues, *p.Default, total, path.Child("validValues"))
-	case p.ValidRange != nil:
-		if p.Default == nil {
-			return field.ErrorList{field.Required(path.Child("default"), "required when validRange is defined")}
-		}
-		return validateValidRange(p.ValidRange, *p.Default, total, path.Child("validRange"))
+	case listed && p.Default == nil:
+		return field.ErrorList{field.Required(path.Child("default"), "required when validValues is defined")}
+	case ranged && p.Default == nil:
+		return field.ErrorList{field.Required(path.Child("default"), "required when validRange is defined")}
+	case listed:
+		return validateValidValues(p.ValidValues, p.Default, &total, path.Child("validValues"))
+	case ranged:
+		return validateValidRange(p.ValidRange, p.Default, &total, path.Child("validRange"))
 	}
 	return nil
 }
 
-// validateValidValues validates amounts in ascending order, one of which is the standard.
-func validateValidValues(values []resource.Quantity, standard, total resource.Quantity, path *field.Path) field.ErrorList {
-	if len(values) > maxValidValues {
-		return field.ErrorList{field.TooMany(path, len(values), maxValidValues)}
-	}
+func validateValidValues(values []resource.Quantity, standard, total *resource.Quantity, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	listed := false
-	for i, v := range values {
-		if v.Cmp(total) > 0 {
-			errs = append(errs, field.Invalid(path.Index(i), v.String(), fmt.Sprintf("option is larger than capacity value: %s", total.String())))
+	if len(values) > maxValidValues {
+		errs = append(errs, field.TooMany(path, len(values), maxValidValues))
+	} else {
+		for i := 1; i < len(values); i++ {
+			if values[i].Cmp(values[i-1]) < 0 {
+				errs = append(errs, field.Invalid(path.Index(i), values[i].String(), "values must be sorted in ascending order"))
+			}
 		}
-		if i > 0 && v.Cmp(values[i-1]) < 0 {
-			errs = append(errs, field.Invalid(path.Index(i), v.String(), "values must be sorted in ascending order"))
+		for i := range values {
+			errs = append(errs, notAbove(&values[i], total, "option is larger than capacity value", path.Index(i))...)
+			listed = listed || values[i].Cmp(*standard) == 0
 		}
-		if slices.ContainsFunc(values[:i], func(other resource.Quantity) bool { return v.Cmp(other) == 0 }) {
-			errs = append(errs, field.Duplicate(path.Index(i), v.String()))
-		}
-		listed = listed || v.Cmp(standard) == 0
+		errs = append(errs, duplicates(values, (*resource.Quantity).String, path)...)
 	}
 	if !listed {
 		errs = append(errs, field.Invalid(path, standard.String(), "default value is not valid according to the requestPolicy"))
@@ -77,31 +73,22 @@ func validateValidValues(values []resource.Quantity, standard, total resource.Qu
 	return errs
 }
 
-// validateValidRange validates a range within the capacity, and the standard within the range.
-func validateValidRange(r *resourcev1.CapacityRequestPolicyRange, standard, total resource.Quantity, path *field.Path) field.ErrorList {
+// validateValidRange validates the limits of a range, and that the default is in it. What is
+// wrong is named at the limit that it was compared with.
+func validateValidRange(r *resourcev1.CapacityRequestPolicyRange, standard, total *resource.Quantity, path *field.Path) field.ErrorList {
+	lowest := path.Child("min")
 	if r.Min == nil {
-		return field.ErrorList{field.Required(path.Child("min"), "required when validRange is defined")}
+		return field.ErrorList{field.Required(lowest, "required when validRange is defined")}
 	}
-	var errs field.ErrorList
-	lowest, highest := path.Child("min"), path.Child("max")
-	const less, more = -1, 1
-	bounds := []struct {
-		value   *resource.Quantity
-		refused int
-		limit   *resource.Quantity
-		path    *field.Path
-		what    string
-	}{
-		{r.Min, more, &total, lowest, "min is larger than capacity value"},
-		{r.Max, more, &total, highest, "max is larger than capacity value"},
-		{r.Min, more, r.Max, highest, "min is larger than max"},
-		{&standard, less, r.Min, lowest, "default is less than min"},
-		{&standard, more, r.Max, highest, "default is more than max"},
+	errs := notAbove(r.Min, total, "min is larger than capacity value", lowest)
+	if standard.Cmp(*r.Min) < 0 {
+		errs = append(errs, field.Invalid(lowest, standard.String(), "default is less than min: "+r.Min.String()))
 	}
-	for _, b := range bounds {
-		if b.value != nil && b.limit != nil && b.value.Cmp(*b.limit) == b.refused {
-			errs = append(errs, field.Invalid(b.path, b.value.String(), fmt.Sprintf("%s: %s", b.what, b.limit.String())))
-		}
+	if r.Max != nil {
+		largest := path.Child("max")
+		errs = append(errs, notAbove(r.Max, total, "max is larger than capacity value", largest)...)
+		errs = append(errs, notAbove(r.Min, r.Max, "min is larger than max", largest)...)
+		errs = append(errs, notAbove(standard, r.Max, "default is more than max", largest)...)
 	}
 	if r.Step != nil {
 		errs = append(errs, validateStep(r, standard, total, path.Child("step"))...)
@@ -109,35 +96,30 @@ func validateValidRange(r *resourcev1.CapacityRequestPolicyRange, standard, tota
 	return errs
 }
 
+func notAbove(value, limit *resource.Quantity, what string, path *field.Path) field.ErrorList {
+	if value.Cmp(*limit) <= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, value.String(), what+": "+limit.String())}
+}
+
 // validateStep validates that the default and the largest amount can be reached
 // from the smallest in whole steps.
-func validateStep(r *resourcev1.CapacityRequestPolicyRange, standard, total resource.Quantity, path *field.Path) field.ErrorList {
-	if r.Step.Sign() <= 0 {
+func validateStep(r *resourcev1.CapacityRequestPolicyRange, standard, total *resource.Quantity, path *field.Path) field.ErrorList {
+	if r.Step.Value() == 0 {
 		return field.ErrorList{field.Invalid(path, r.Step.String(), "must be greater than zero")}
 	}
 	var errs field.ErrorList
 	next := r.Min.DeepCopy()
 	next.Add(*r.Step)
-	if next.Cmp(total) > 0 {
+	if next.Cmp(*total) > 0 {
 		errs = append(errs, field.Invalid(path, r.Step.String(), fmt.Sprintf("one step %s is larger than capacity value: %s", next.String(), total.String())))
 	}
-	for _, v := range []*resource.Quantity{&standard, r.Max} {
-		if v != nil && !inSteps(*v, *r.Min, *r.Step) {
+	for _, v := range []*resource.Quantity{standard, r.Max} {
+		if v != nil && (v.Value()-r.Min.Value())%r.Step.Value() != 0 {
 			errs = append(errs, field.Invalid(path, v.String(),
 				fmt.Sprintf("value is not a multiple of a given step (%s) from (%s)", r.Step.String(), r.Min.String())))
 		}
 	}
 	return errs
-}
-
-// inSteps reports whether value is lowest plus a whole number of steps. Amounts
-// are compared as they are written, without the limits of 64 bits.
-func inSteps(value, lowest, step resource.Quantity) bool {
-	v, l, s := rational(value), rational(lowest), rational(step)
-	return v.Sub(v, l).Quo(v, s).IsInt()
-}
-
-func rational(q resource.Quantity) *big.Rat {
-	r, _ := new(big.Rat).SetString(q.AsDec().String())
-	return r
 }

@@ -141,17 +141,12 @@ func validateConsumption(list []resourcev1.DeviceCounterConsumption, path *field
 	if limit := resourcev1.ResourceSliceMaxDeviceCounterConsumptionsPerDevice; len(list) > limit {
 		return append(errs, field.TooMany(path, len(list), limit))
 	}
-	seen := map[string]bool{}
 	for i, c := range list {
 		at := path.Index(i)
 		errs = append(errs, requiredLabel(c.CounterSet, at.Child("counterSet"))...)
 		errs = append(errs, validateCounters(c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption, at.Child("counters"))...)
-		if seen[c.CounterSet] {
-			errs = append(errs, field.Duplicate(at, c.CounterSet))
-		}
-		seen[c.CounterSet] = true
 	}
-	return errs
+	return append(errs, duplicates(list, func(c *resourcev1.DeviceCounterConsumption) string { return c.CounterSet }, path)...)
 }
 
 // validateDeviceNodes validates where a device is available, which each device

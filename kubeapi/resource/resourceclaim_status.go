@@ -43,7 +43,6 @@ func validateReservations(list []resourcev1.ResourceClaimConsumerReference, path
 	if limit := resourcev1.ResourceClaimReservedForMaxSize; len(list) > limit {
 		return append(errs, field.TooMany(path, len(list), limit))
 	}
-	seen := map[types.UID]bool{}
 	for i, r := range list {
 		at := path.Index(i)
 		if r.Resource == "" {
@@ -55,12 +54,8 @@ func validateReservations(list []resourcev1.ResourceClaimConsumerReference, path
 		if r.UID == "" {
 			errs = append(errs, field.Required(at.Child("uid"), ""))
 		}
-		if seen[r.UID] {
-			errs = append(errs, field.Duplicate(at, r.UID))
-		}
-		seen[r.UID] = true
 	}
-	return errs
+	return append(errs, duplicates(list, func(r *resourcev1.ResourceClaimConsumerReference) types.UID { return r.UID }, path)...)
 }
 
 // mayReserve allows reservations of what is allocated, and new ones until the
@@ -101,21 +96,27 @@ func validateAllocation(a *resourcev1.AllocationResult, names requestNames, path
 
 func validateResult(r *resourcev1.DeviceRequestAllocationResult, names requestNames, path *field.Path) field.ErrorList {
 	errs := validateReference(r.Request, names, path.Child("request"))
-	errs = append(errs, validateDeviceID(r.Driver, r.Pool, r.Device, (*string)(r.ShareID), path)...)
-	return append(errs, validateBinding(r.BindingConditions, r.BindingFailureConditions, path)...)
+	errs = append(errs, validateDeviceID(r.Driver, r.Pool, r.Device, path)...)
+	errs = append(errs, validateBinding(r.BindingConditions, r.BindingFailureConditions, path)...)
+	return append(errs, validateShare((*string)(r.ShareID), path.Child("shareID"))...)
 }
 
-// validateDeviceID validates what names a device, or a share of one.
-func validateDeviceID(driver, pool, device string, share *string, path *field.Path) field.ErrorList {
+// validateDeviceID validates what names a device.
+func validateDeviceID(driver, pool, device string, path *field.Path) field.ErrorList {
 	errs := validateDriver(driver, path.Child("driver"))
 	errs = append(errs, validatePool(pool, path.Child("pool"))...)
-	errs = append(errs, check.Label(device, path.Child("device"))...)
-	if share != nil {
-		if err := uuid.Validate(*share); err != nil {
-			errs = append(errs, field.Invalid(path.Child("shareID"), *share, fmt.Sprintf("error validating uid: %v", err)))
-		}
+	return append(errs, check.Label(device, path.Child("device"))...)
+}
+
+// validateShare validates what names a share of a device, if it is not allocated as a whole.
+func validateShare(id *string, path *field.Path) field.ErrorList {
+	if id == nil {
+		return nil
 	}
-	return errs
+	if err := uuid.Validate(*id); err != nil {
+		return field.ErrorList{field.Invalid(path, *id, fmt.Sprintf("error validating uid: %v", err))}
+	}
+	return nil
 }
 
 // validatePool validates the name of a pool: DNS subdomains joined by slashes.
@@ -167,16 +168,11 @@ func forgetDeallocated(now, was *resourcev1.ResourceClaimStatus) {
 func validateDevices(s *resourcev1.ResourceClaimStatus, path *field.Path) field.ErrorList {
 	allocated := allocatedIn(s)
 	var errs field.ErrorList
-	seen := map[deviceID]bool{}
 	for i := range s.Devices {
 		d, at := &s.Devices[i], path.Index(i)
-		id := statusID(d)
-		errs = append(errs, validateDeviceID(d.Driver, d.Pool, d.Device, d.ShareID, at)...)
-		if seen[id] {
-			errs = append(errs, field.Duplicate(at, id))
-		}
-		seen[id] = true
-		if !allocated[id] {
+		errs = append(errs, validateDeviceID(d.Driver, d.Pool, d.Device, at)...)
+		errs = append(errs, validateShare(d.ShareID, at.Child("shareID"))...)
+		if id := statusID(d); !allocated[id] {
 			errs = append(errs, field.Invalid(at, id, "must be an allocated device in the claim"))
 		}
 		errs = append(errs, atMost(len(d.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions, at.Child("conditions"))...)
@@ -188,7 +184,7 @@ func validateDevices(s *resourcev1.ResourceClaimStatus, path *field.Path) field.
 			errs = append(errs, validateNetwork(d.NetworkData, at.Child("networkData"))...)
 		}
 	}
-	return errs
+	return append(errs, duplicates(s.Devices, statusID, path)...)
 }
 
 func validateNetwork(n *resourcev1.NetworkDeviceData, path *field.Path) field.ErrorList {
@@ -199,15 +195,10 @@ func validateNetwork(n *resourcev1.NetworkDeviceData, path *field.Path) field.Er
 	if limit := resourcev1.NetworkDeviceDataHardwareAddressMaxLength; len(n.HardwareAddress) > limit {
 		errs = append(errs, field.TooLong(path.Child("hardwareAddress"), "", limit))
 	}
-	errs = append(errs, atMost(len(n.IPs), resourcev1.NetworkDeviceDataMaxIPs, path.Child("ips"))...)
-	seen := map[string]bool{}
+	ips := path.Child("ips")
+	errs = append(errs, atMost(len(n.IPs), resourcev1.NetworkDeviceDataMaxIPs, ips)...)
 	for i, ip := range n.IPs {
-		at := path.Child("ips").Index(i)
-		errs = append(errs, validation.IsValidInterfaceAddress(at, ip)...)
-		if seen[ip] {
-			errs = append(errs, field.Duplicate(at, fmt.Sprint(ip)))
-		}
-		seen[ip] = true
+		errs = append(errs, validation.IsValidInterfaceAddress(ips.Index(i), ip)...)
 	}
-	return errs
+	return append(errs, duplicates(n.IPs, itself, ips)...)
 }

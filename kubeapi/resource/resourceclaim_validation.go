@@ -125,15 +125,10 @@ func validateClaimSpec(s *resourcev1.ResourceClaimSpec, path *field.Path) field.
 	var errs field.ErrorList
 	requests := devices.Child("requests")
 	errs = append(errs, atMost(len(s.Devices.Requests), maxRequests, requests)...)
-	seen := map[string]bool{}
 	for i := range s.Devices.Requests {
-		r := &s.Devices.Requests[i]
-		errs = append(errs, validateRequest(r, requests.Index(i))...)
-		if seen[r.Name] {
-			errs = append(errs, field.Duplicate(requests.Index(i), r.Name))
-		}
-		seen[r.Name] = true
+		errs = append(errs, validateRequest(&s.Devices.Requests[i], requests.Index(i))...)
 	}
+	errs = append(errs, duplicates(s.Devices.Requests, func(r *resourcev1.DeviceRequest) string { return r.Name }, requests)...)
 	names := namesOf(&s.Devices)
 	errs = append(errs, atMost(len(s.Devices.Constraints), maxConstraints, devices.Child("constraints"))...)
 	for i := range s.Devices.Constraints {
@@ -156,18 +151,30 @@ func atMost(n, limit int, path *field.Path) field.ErrorList {
 	return nil
 }
 
+// duplicates refuses entries whose key an earlier one has. They are reported after what is
+// wrong with the entries themselves.
+func duplicates[T any, K comparable](list []T, key func(*T) K, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := make(map[K]bool, len(list))
+	for i := range list {
+		k := key(&list[i])
+		if seen[k] {
+			errs = append(errs, field.Duplicate(path.Index(i), k))
+		}
+		seen[k] = true
+	}
+	return errs
+}
+
+func itself(s *string) string { return *s }
+
 func validateReferences(list []string, names requestNames, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, atMost(len(list), maxRequests, path)...)
-	seen := map[string]bool{}
 	for i, ref := range list {
 		errs = append(errs, validateReference(ref, names, path.Index(i))...)
-		if seen[ref] {
-			errs = append(errs, field.Duplicate(path.Index(i), ref))
-		}
-		seen[ref] = true
 	}
-	return errs
+	return append(errs, duplicates(list, itself, path)...)
 }
 
 // validateReference validates the name of a request, with that of a subrequest
@@ -203,18 +210,13 @@ func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorL
 	if len(r.FirstAvailable) > maxSubrequests {
 		return append(errs, field.TooMany(first, len(r.FirstAvailable), maxSubrequests))
 	}
-	seen := map[string]bool{}
 	for i := range r.FirstAvailable {
 		f := &r.FirstAvailable[i]
 		at := first.Index(i)
 		errs = append(errs, check.Label(f.Name, at.Child("name"))...)
 		errs = append(errs, validateDeviceRequest(f.DeviceClassName, f.Selectors, f.AllocationMode, f.Count, f.Tolerations, at)...)
-		if seen[f.Name] {
-			errs = append(errs, field.Duplicate(at, f.Name))
-		}
-		seen[f.Name] = true
 	}
-	return errs
+	return append(errs, duplicates(r.FirstAvailable, func(s *resourcev1.DeviceSubRequest) string { return s.Name }, first)...)
 }
 
 func validateDeviceRequest(class string, selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode, count int64,

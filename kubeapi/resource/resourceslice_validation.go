@@ -110,16 +110,10 @@ func validateSliceDevices(s *resourcev1.ResourceSliceSpec, path *field.Path) fie
 	if len(s.Devices) > limit {
 		return append(errs, field.TooMany(path, len(s.Devices), limit))
 	}
-	seen := map[string]bool{}
 	for i := range s.Devices {
-		d, at := &s.Devices[i], path.Index(i)
-		errs = append(errs, validateDevice(d, ptr.Deref(s.PerDeviceNodeSelection, false), at)...)
-		if seen[d.Name] {
-			errs = append(errs, field.Duplicate(at, d.Name))
-		}
-		seen[d.Name] = true
+		errs = append(errs, validateDevice(&s.Devices[i], ptr.Deref(s.PerDeviceNodeSelection, false), path.Index(i))...)
 	}
-	return errs
+	return append(errs, duplicates(s.Devices, func(d *resourcev1.Device) string { return d.Name }, path)...)
 }
 
 func validateCounterSets(sets []resourcev1.CounterSet, path *field.Path) field.ErrorList {
@@ -127,17 +121,12 @@ func validateCounterSets(sets []resourcev1.CounterSet, path *field.Path) field.E
 	if limit := resourcev1.ResourceSliceMaxCounterSets; len(sets) > limit {
 		return append(errs, field.TooMany(path, len(sets), limit))
 	}
-	seen := map[string]bool{}
 	for i, s := range sets {
 		at := path.Index(i)
 		errs = append(errs, requiredLabel(s.Name, at.Child("name"))...)
 		errs = append(errs, validateCounters(s.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet, at.Child("counters"))...)
-		if seen[s.Name] {
-			errs = append(errs, field.Duplicate(at, s.Name))
-		}
-		seen[s.Name] = true
 	}
-	return errs
+	return append(errs, duplicates(sets, func(s *resourcev1.CounterSet) string { return s.Name }, path)...)
 }
 
 // validateCounters validates the names of counters, of which there must be some.

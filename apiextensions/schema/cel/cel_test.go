@@ -48,6 +48,7 @@ func TestRules(t *testing.T) {
 		{`"type":"array","maxItems":5,"x-kubernetes-list-type":"set","items":{"type":"string","maxLength":5}`, "self == ['a', 'b']", `["b","a"]`, `["a"]`},
 		{`"type":"object","properties":{"a-b":{"type":"string"},"if":{"type":"string"}}`, "has(self.a__dash__b) && self.__if__ == 'x'", `{"a-b":"y","if":"x"}`, `{"if":"x"}`},
 		{`"type":"object","maxProperties":5,"additionalProperties":{"type":"integer"}`, "self.all(k, self[k] > 0)", `{"a":1}`, `{"a":0}`},
+		{`"type":"object","properties":{"i":{"type":"integer"}}`, "has(self.i)", `{"i":1}`, `{"i":1.0}`},
 		{`"x-kubernetes-int-or-string":true`, "type(self) == int ? self < 10 : self == 'auto'", `"auto"`, `10`},
 		{text, "quantity(self).isLessThan(quantity('1Gi'))", `"1Mi"`, `"2Gi"`},
 		{text, "cidr('192.0.2.0/24').containsIP(ip(self))", `"192.0.2.7"`, `"192.0.3.7"`},
@@ -120,6 +121,26 @@ func TestTransitions(t *testing.T) {
 	}
 	if errs := plain.Validate(t.Context(), nil, decode(t, `2`), decode(t, `1`)); len(errs) == 0 {
 		t.Error("a changed value was let in")
+	}
+}
+
+// TestUnchangedObjects compares objects field by field, as CEL sees them: order is nothing
+// in a set, and a number is one however it is written.
+func TestUnchangedObjects(t *testing.T) {
+	v := NewValidator(ruled(t, `"type":"object","properties":{"n":{"type":"number"},
+		"s":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}}}`, "self == oldSelf"), nil)
+	for _, c := range []struct {
+		value, old string
+		holds      bool
+	}{
+		{`{"n":1.0,"s":["y","x"]}`, `{"n":1,"s":["x","y"]}`, true},
+		{`{"s":["x"]}`, `{"s":["y"]}`, false},
+		{`{"n":1}`, `{"s":["x"]}`, false},
+		{`{}`, `{"n":1}`, false},
+	} {
+		if errs := v.Validate(t.Context(), nil, decode(t, c.value), decode(t, c.old)); (len(errs) == 0) != c.holds {
+			t.Errorf("%s after %s: %v", c.value, c.old, errs)
+		}
 	}
 }
 

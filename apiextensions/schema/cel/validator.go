@@ -223,8 +223,6 @@ func (w *walk) rules(path *field.Path, j *ruleTree, v any, old predecessor) {
 		}
 		w.rule(path, j, r, v, vars, old.unchanged && !r.transition())
 		if w.left < 0 {
-			w.errs = append(w.errs, field.Invalid(path, j.node.schema.Type,
-				"validation failed due to running out of cost budget, no further validation rules will be run"))
 			return
 		}
 	}
@@ -239,16 +237,23 @@ func (w *walk) rule(path *field.Path, j *ruleTree, r *rule, v any, vars map[stri
 	w.charge(details)
 	if err != nil {
 		w.errs = append(w.errs, evaluationError(path, j.node.schema.Type, r, err))
+	}
+	switch {
+	case dearCall(err):
+		w.left = -1
+		return
+	case w.left < 0:
+		w.errs = append(w.errs, field.Invalid(path, j.node.schema.Type,
+			"validation failed due to running out of cost budget, no further validation rules will be run"))
+		return
+	case err != nil || out == types.True:
 		return
 	}
-	if out == types.True {
+	message, failed := w.message(path, j.node.schema.Type, r, vars)
+	if failed != nil {
+		w.left = -1
+		w.errs = append(w.errs, failed)
 		return
-	}
-	message := r.text()
-	if r.message != nil {
-		if m, ok := w.message(r, vars); ok {
-			message = m
-		}
 	}
 	var shown any = field.OmitValueType{}
 	switch v.(type) {
@@ -273,16 +278,33 @@ func (w *walk) charge(details *cel.EvalDetails) {
 	}
 }
 
-// message is what the rule's messageExpression says, if it says one line.
-func (w *walk) message(r *rule, vars map[string]any) (string, bool) {
+// message is what the rule's messageExpression says, if it says one line. The error is that it
+// costs too much, which ends the validation.
+func (w *walk) message(path *field.Path, typ string, r *rule, vars map[string]any) (string, *field.Error) {
+	if r.message == nil {
+		return r.text(), nil
+	}
 	out, details, err := r.message.ContextEval(w.ctx, vars)
 	w.charge(details)
-	if err != nil {
-		return "", false
+	switch {
+	case dearCall(err):
+		return "", field.Invalid(path, typ, fmt.Sprintf("no further validation rules will be run due to call cost exceeds limit for messageExpression: %q", r.spec.MessageExpression))
+	case w.left < 0:
+		return "", field.Invalid(path, typ, "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run")
+	case err != nil:
+		return r.text(), nil
 	}
 	s, ok := out.(types.String)
 	m := strings.TrimSpace(string(s))
-	return m, ok && m != "" && !strings.ContainsAny(m, "\n\r") && len(m) <= maxMessage
+	if !ok || m == "" || strings.ContainsAny(m, "\n\r") || len(m) > maxMessage {
+		return r.text(), nil
+	}
+	return m, nil
+}
+
+// dearCall reports whether an evaluation was ended as it cost more than any may.
+func dearCall(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "operation cancelled: actual cost limit exceeded")
 }
 
 // maxMessage bounds what a messageExpression may say.
@@ -292,7 +314,7 @@ func evaluationError(path *field.Path, typ string, r *rule, err error) *field.Er
 	switch msg := err.Error(); {
 	case strings.HasPrefix(msg, "no such overload"):
 		return field.Invalid(path, typ, fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", err, r.name()))
-	case strings.Contains(msg, "operation cancelled: actual cost limit exceeded"):
+	case dearCall(err):
 		return field.Invalid(path, typ, fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err, r.name()))
 	case strings.Contains(msg, "operation interrupted"):
 		return field.Invalid(path, typ, fmt.Sprintf("'%v': evaluation was interrupted for rule: %v", err, r.name()))

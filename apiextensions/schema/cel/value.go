@@ -119,7 +119,7 @@ type objectVal struct {
 }
 
 var (
-	_ traits.Indexer     = (*objectVal)(nil)
+	_ traits.Mapper      = (*objectVal)(nil)
 	_ traits.FieldTester = (*objectVal)(nil)
 )
 
@@ -129,23 +129,72 @@ func (o *objectVal) ConvertToNative(t reflect.Type) (any, error) {
 
 func (o *objectVal) ConvertToType(t ref.Type) ref.Val {
 	switch t {
-	case o.node.typ:
+	case o.node.typ, types.MapType:
 		return o
 	case types.TypeType:
-		return types.NewTypeTypeWithParam(o.node.typ)
+		return types.MapType
 	}
 	return types.NewErr("type conversion error from %q to %q", o.node.typ.TypeName(), t)
 }
 
+// Equal compares the fields as CEL sees them, so that order does not count in sets below.
 func (o *objectVal) Equal(other ref.Val) ref.Val {
 	p, ok := other.(*objectVal)
 	if !ok {
+		if m, ok := other.(traits.Mapper); ok {
+			return o.equalMap(m)
+		}
 		return types.False
 	}
-	return types.Bool(reflect.DeepEqual(o.fields, p.fields))
+	if len(o.fields) != len(p.fields) {
+		return types.False
+	}
+	for name, v := range o.fields {
+		w, found := p.fields[name]
+		if !found {
+			return types.False
+		}
+		if same := o.sameField(p, name, v, w); same != types.True {
+			return same
+		}
+	}
+	return types.True
 }
 
-func (o *objectVal) Type() ref.Type { return o.node.typ }
+func (o *objectVal) equalMap(m traits.Mapper) ref.Val {
+	if m.Size() != o.Size() {
+		return types.False
+	}
+	for it := o.Iterator(); it.HasNext() == types.True; {
+		name := it.Next()
+		w, found := m.Find(name)
+		if !found {
+			return types.False
+		}
+		if same := o.Get(name).Equal(w); same != types.True {
+			return same
+		}
+	}
+	return types.True
+}
+
+func (o *objectVal) sameField(p *objectVal, name string, v, w any) ref.Val {
+	mine, theirs := o.node.field(name), p.node.field(name)
+	if mine == nil || theirs == nil {
+		return types.Bool(reflect.DeepEqual(v, w)) // what rules cannot see
+	}
+	a, b := mine.value(v), theirs.value(w)
+	if types.IsError(a) {
+		return a
+	}
+	if types.IsError(b) {
+		return b
+	}
+	return a.Equal(b)
+}
+
+// Type implements ref.Val: whoever asks sees a map.
+func (o *objectVal) Type() ref.Type { return types.MapType }
 
 func (o *objectVal) Value() any { return o.fields }
 
@@ -165,6 +214,29 @@ func (o *objectVal) Get(field ref.Val) ref.Val {
 	return f.node.value(v)
 }
 
+// Find implements traits.Mapper, as which an object is seen where its type is not known.
+func (o *objectVal) Find(key ref.Val) (ref.Val, bool) {
+	v := o.Get(key)
+	return v, !types.IsError(v)
+}
+
+// Contains implements traits.Mapper.
+func (o *objectVal) Contains(key ref.Val) ref.Val { return o.IsSet(key) }
+
+// Size implements traits.Mapper.
+func (o *objectVal) Size() ref.Val { return types.Int(len(o.fields)) }
+
+// Iterator implements traits.Mapper: over the names of the fields that rules see.
+func (o *objectVal) Iterator() traits.Iterator {
+	names := make([]string, 0, len(o.fields))
+	for name, f := range o.node.fields {
+		if _, set := o.fields[f.name]; set {
+			names = append(names, name)
+		}
+	}
+	return types.NewStringList(types.DefaultTypeAdapter, names).Iterator()
+}
+
 func (o *objectVal) IsSet(field ref.Val) ref.Val {
 	name, ok := field.(types.String)
 	if !ok {
@@ -174,8 +246,14 @@ func (o *objectVal) IsSet(field ref.Val) ref.Val {
 	if !ok {
 		return types.False
 	}
-	_, found := o.fields[f.name]
-	return types.Bool(found)
+	v, found := o.fields[f.name]
+	if !found {
+		return types.False
+	}
+	if read := f.node.value(v); types.IsError(read) {
+		return read
+	}
+	return types.True
 }
 
 // unorderedList is a list that is a set or a map: order does not count when it is

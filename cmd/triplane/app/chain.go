@@ -66,12 +66,14 @@ type parts struct {
 	services *aggregator.Services
 }
 
-// newParts makes all that the servers share.
-func newParts(o *Options, st *host.Store, files pki.Files, c *server.Config, e *egress.Selector, undo *host.Cleanup) (*parts, error) {
-	p := &parts{options: o, store: st, files: files, config: c, egress: e, undo: undo, scheme: kubeapi.NewScheme(), schemas: &models.Source{NoEnums: !o.Compatibility.Enabled("OpenAPIEnums")}, stores: group.NewStores()}
+// makeShared makes all that the servers share, once config is there.
+func (p *parts) makeShared() error {
+	c := p.config
+	p.scheme, p.stores = kubeapi.NewScheme(), group.NewStores()
+	p.schemas = &models.Source{NoEnums: !p.options.Compatibility.Enabled("OpenAPIEnums")}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	// Made when a managed field is first written.
@@ -81,10 +83,10 @@ func newParts(o *Options, st *host.Store, files pki.Files, c *server.Config, e *
 	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
 	for _, make := range []func() error{p.makeAuthorization, p.makeAuthentication, p.makeServices, p.makeAdmission} {
 		if err := make(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return p, nil
+	return nil
 }
 
 func (p *parts) makeAuthorization() error {
@@ -96,7 +98,7 @@ func (p *parts) makeAuthorization() error {
 	}
 	c.Authorization, c.RuleResolver, p.alwaysAllowed = authz.Authorizer, authz.RuleResolver, authz.AlwaysAllowed
 	p.policyInForce = own.policyInForce
-	p.runInBackground("start-authorization-config-reload", authz.Background)
+	c.RunInBackground("start-authorization-config-reload", authz.Background)
 	return nil
 }
 
@@ -111,19 +113,8 @@ func (p *parts) makeAuthentication() (err error) {
 	p.undo.Add(func() { _ = p.authn.Close() }) // calls of a signer may be under way
 	c.Authentication, c.APIAudiences = p.authn.Request, p.authn.Audiences
 	c.Serving.CurrentClientCAs = p.authn.Authorities
-	p.runInBackground("start-token-issuers", p.authn.Background())
+	c.RunInBackground("start-token-issuers", p.authn.Background())
 	return nil
-}
-
-// runInBackground has work run from the server's start to its end, if there is any.
-func (p *parts) runInBackground(name string, work func(context.Context)) {
-	if work == nil {
-		return
-	}
-	p.config.PostStartHooks = append(p.config.PostStartHooks, server.PostStartHook{Name: name, Func: func(hook server.HookContext) error {
-		hook.Go(work)
-		return nil
-	}})
 }
 
 // serverID is the name of this replica's lease.

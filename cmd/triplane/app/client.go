@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,16 +80,11 @@ func (e *refusal) Error() string {
 // wasRefused reports whether an error is an answer with one of the codes.
 func wasRefused(err error, codes ...int) bool {
 	var r *refusal
-	if !errors.As(err, &r) {
-		return false
-	}
-	for _, c := range codes {
-		if r.code == c {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &r) && slices.Contains(codes, r.code)
 }
+
+// maxRefusal bounds what is read of an answer that is no success. /readyz lists all checks in it.
+const maxRefusal = 64 << 10
 
 // send asks for a path, which may have a query, with JSON, or nil, and returns the body of a success.
 func (r *remote) send(ctx context.Context, method, path string, content io.Reader) (io.ReadCloser, error) {
@@ -113,6 +109,6 @@ func (r *remote) send(ctx context.Context, method, path string, content io.Reade
 		return resp.Body, nil
 	}
 	defer resp.Body.Close()
-	message, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // it only explains
+	message, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // it only explains
 	return nil, &refusal{status: resp.Status, code: resp.StatusCode, message: strings.TrimSpace(string(message))}
 }

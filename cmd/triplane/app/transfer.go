@@ -66,7 +66,7 @@ func Import(ctx context.Context, args []string, in io.Reader, out, progress io.W
 type transferred struct {
 	files string // the target or source
 	remoteFlags
-	encryption string
+	encryption, serviceRanges string
 }
 
 // parseTransfer returns nil where help was asked for.
@@ -74,6 +74,7 @@ func parseTransfer(fs *pflag.FlagSet, usage string, args []string, out io.Writer
 	t := &transferred{}
 	t.add(fs)
 	fs.StringVar(&t.encryption, "encryption-provider-config", "", "That of the server, for a data directory that no server uses.")
+	fs.StringVar(&t.serviceRanges, "service-cluster-ip-range", "", "That of the server, for a data directory that no server uses.")
 	if help, err := parse(fs, usage, args, out); help || err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func holdsStoppedStore(dir string) (bool, error) {
 // endpoints of the Service kubernetes nor admin.kubeconfig name it.
 func (t *transferred) quiet() *Options {
 	o := NewOptions()
-	o.DataDir, o.Etcd.EncryptionConfig = t.dir, t.encryption
+	o.DataDir, o.Etcd.EncryptionConfig, o.Kube.ServiceClusterIPs = t.dir, t.encryption, t.serviceRanges
 	o.SecureServing.BindAddress, o.SecureServing.BindPort = net.IPv4(127, 0, 0, 1), 0
 	o.Controllers.Selection, o.Kube.EndpointReconciler, o.keepKubeconfig = []string{controllers.None}, reconcilerNone, true
 	return o

@@ -64,15 +64,6 @@ func (e *Evaluation) WithVariables(ctx context.Context, list []Variable) *Evalua
 	return e
 }
 
-// See goes on with other values, such as those after a mutation. Variables are
-// evaluated again.
-func (e *Evaluation) See(v *Values) {
-	e.values = v
-	if vs, ok := e.variables.(*variables); ok {
-		clear(vs.known)
-	}
-}
-
 // ResolveName implements CEL's activation.
 func (e *Evaluation) ResolveName(name string) (any, bool) {
 	switch name {
@@ -153,7 +144,7 @@ func (v *variables) Get(key ref.Val) ref.Val {
 	}
 	for i := len(v.list) - 1; i >= 0; i-- {
 		if v.list[i].Name == string(name) {
-			out := v.evaluate(v.list[i].Expression)
+			out := v.evaluate(&v.list[i])
 			v.known[string(name)] = out
 			return out
 		}
@@ -161,13 +152,13 @@ func (v *variables) Get(key ref.Val) ref.Val {
 	return types.NewErr("no such key: %s", name)
 }
 
-func (v *variables) evaluate(x *Expression) ref.Val {
+func (v *variables) evaluate(x *Variable) ref.Val {
 	if x.err != nil {
-		return types.NewErr("composited variable %q fails to compile: %v", x.Source, x.err)
+		return types.NewErr("composited variable %q fails to compile: %v", x.Name, x.err)
 	}
-	out, err := v.evaluation.run(v.ctx, x)
+	out, err := v.evaluation.run(v.ctx, x.Expression)
 	if err != nil {
-		return types.WrapErr(err)
+		return types.WrapErr(fmt.Errorf("composited variable %q fails to evaluate: %w", x.Name, err))
 	}
 	return out
 }

@@ -213,8 +213,9 @@ func (r *round) policy(p *mutatingPolicy) error {
 	return nil
 }
 
-// mutate runs the mutations of a policy. One that fails where failures are ignored
-// leaves the object to the next.
+// mutate runs the mutations of a policy, each of which has a budget of its own. One that fails
+// leaves the object to the next: the request is refused for all that failed, unless failures are
+// ignored.
 func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values, param map[string]any) error {
 	start := time.Now()
 	ok, err := p.conditionsMatch(r.ctx, metrics.Admit, r.config.Metrics, values, param)
@@ -224,14 +225,13 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 	if !ok {
 		return nil
 	}
-	e := expression.NewEvaluation(values, param, expression.PolicyBudget).WithVariables(r.ctx, p.variables)
 	changed := false
+	var refusal error
 	for _, m := range p.mutations {
+		e := expression.NewEvaluation(values, param, expression.PolicyBudget).WithVariables(r.ctx, p.variables)
 		did, err := m.apply(r.ctx, e, values)
 		if err != nil {
-			if err := r.failed(p, b, err, start); err != nil {
-				return err
-			}
+			refusal = withCauses(refusal, r.failed(p, b, err, start))
 			continue
 		}
 		if !did {
@@ -242,7 +242,9 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 		if values, err = r.judgement.Values(values.Version); err != nil {
 			return err
 		}
-		e.See(values)
+	}
+	if refusal != nil {
+		return refusal
 	}
 	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, metrics.PolicyNoError, metrics.PolicyAllowed, time.Since(start))
 	if changed {
@@ -252,4 +254,16 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 		r.judgement.Attributes.Reinvoke()
 	}
 	return nil
+}
+
+// withCauses is a refusal, nil for none, that names what led to another one as well.
+func withCauses(refusal, other error) error {
+	var first, second *apierrors.StatusError
+	if !errors.As(refusal, &first) {
+		return other
+	}
+	if errors.As(other, &second) && first.ErrStatus.Details != nil && second.ErrStatus.Details != nil {
+		first.ErrStatus.Details.Causes = append(first.ErrStatus.Details.Causes, second.ErrStatus.Details.Causes...)
+	}
+	return refusal
 }

@@ -125,6 +125,11 @@ func TestDecisions(t *testing.T) {
 			policy: func(s *policySpec) {
 				s.Variables = []admissionv1.Variable{{Name: "v", Expression: "object.data.k + object.data.k"}}
 			}},
+		"a variable that fails": {expression: "variables.v == 'vv'", code: 422,
+			want: denied + `expression 'variables.v == 'vv'' resulted in error: composited variable "v" fails to evaluate: no such key: x`,
+			policy: func(s *policySpec) {
+				s.Variables = []admissionv1.Variable{{Name: "v", Expression: "object.data.x"}}
+			}},
 		"an audit annotation that fails": {expression: "true", want: denied + "expression 'string(object.data.x)' resulted in error: no such key: x", code: 422,
 			policy: func(s *policySpec) {
 				s.AuditAnnotations = []admissionv1.AuditAnnotation{{Key: "k", ValueExpression: "string(object.data.x)"}}
@@ -304,6 +309,66 @@ func TestMutations(t *testing.T) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestBudget has a dozen expressions of a policy cost nine tenths of what each may: together
+// that is more than a policy may, but for mutations, whose budgets are their own.
+func TestBudget(t *testing.T) {
+	const dear, dozen = "!object.data.k.matches(object.data.r)", 12
+	expensive := func() *admission.Attributes {
+		return creation(map[string]string{"k": strings.Repeat("a", 90000), "r": strings.Repeat("b", 400)})
+	}
+	const over = "validation failed due to running out of cost budget, no further validation rules will be run"
+	for name, c := range map[string]struct {
+		policy func(*policySpec)
+		want   string // "" lets it through
+	}{
+		"validations": {func(s *policySpec) {
+			s.Validations = slices.Repeat([]admissionv1.Validation{{Expression: dear}}, dozen)
+		}, over},
+		"messages": {func(s *policySpec) {
+			s.Validations = slices.Repeat([]admissionv1.Validation{{Expression: "false", MessageExpression: dear + " ? 'a' : 'b'"}}, dozen)
+		}, "failed messageExpression: " + over},
+		"audit annotations": {func(s *policySpec) {
+			for i := range dozen {
+				s.AuditAnnotations = append(s.AuditAnnotations, admissionv1.AuditAnnotation{Key: fmt.Sprint("k", i), ValueExpression: dear + " ? 'a' : 'b'"})
+			}
+		}, over},
+		"conditions": {func(s *policySpec) {
+			s.MatchConditions = slices.Repeat([]admissionv1.MatchCondition{{Expression: dear}}, 3)
+		}, over},
+		"not too many": {func(s *policySpec) {
+			s.MatchConditions = slices.Repeat([]admissionv1.MatchCondition{{Expression: dear}}, 2)
+			s.Validations = slices.Repeat([]admissionv1.Validation{{Expression: dear}}, dozen-1)
+		}, ""},
+	} {
+		p := NewValidating(config(words{}))
+		p.Set([]*admissionv1.ValidatingAdmissionPolicy{validates("true", c.policy)}, binds(nil, admissionv1.Deny))
+		err := p.Validate(t.Context(), expensive())
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasSuffix(err.Error(), "denied request: "+c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	mutations := slices.Repeat([]admissionv1.Mutation{patch(dear + " ? [JSONPatch{op: 'remove', path: '/data/r'}, JSONPatch{op: 'add', path: '/data/r', value: object.data.r}] : []")}, dozen)
+	p := NewMutating(config(nil))
+	all := []*admissionv1.MutatingAdmissionPolicy{mutates("p", admissionv1.NeverReinvocationPolicy, "Fail", mutations...)}
+	p.Set(all, bindsAll(all))
+	if err := admission.NewChain(nil, admission.Named{Plugin: p}).Admit(t.Context(), expensive()); err != nil {
+		t.Errorf("mutations: %v", err)
+	}
+}
+
+// TestFailedMutations has a refusal name each mutation that has failed.
+func TestFailedMutations(t *testing.T) {
+	boom := patch("[JSONPatch{op: 'add', path: '/data/b', value: object.data.missing}]")
+	p := NewMutating(config(nil))
+	all := []*admissionv1.MutatingAdmissionPolicy{mutates("p", admissionv1.NeverReinvocationPolicy, "Fail", boom, boom)}
+	p.Set(all, bindsAll(all))
+	err := admission.NewChain(nil, admission.Named{Plugin: p}).Admit(t.Context(), creation(map[string]string{"k": "v"}))
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) || len(status.ErrStatus.Details.Causes) != 2 {
+		t.Errorf("%+v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/generic/admission/expression"
@@ -172,32 +173,62 @@ func (t *trial) validate() {
 			outcomes = append(outcomes, outcome{i, err})
 		}
 	}
-	for _, o := range outcomes {
-		if o.err != nil {
-			t.wrong(o.index, o.err)
-			continue
+	messages := make([]string, len(outcomes))
+	var overBudget error
+	for i, o := range outcomes {
+		if o.err == nil && overBudget == nil {
+			messages[i], overBudget = t.policy.validations[o.index].say(t.verdict.ctx, e)
 		}
-		x := &t.policy.validations[o.index]
-		t.failed(o.index, x.say(t.verdict.ctx, e), x.reason, nil)
+	}
+	for i, o := range outcomes {
+		switch {
+		case o.err != nil:
+			t.wrong(o.index, o.err)
+		case overBudget != nil:
+			t.wrong(o.index, fmt.Errorf("failed messageExpression: %w", overBudget))
+		default:
+			t.failed(o.index, messages[i], t.policy.validations[o.index].reason, nil)
+		}
 	}
 }
 
-// audit evaluates the audit annotations, which have a budget of their own.
+// audit evaluates the audit annotations, which have a budget of their own. As with validations,
+// nothing else counts when they cost more.
 func (t *trial) audit() {
 	if len(t.policy.audits) == 0 {
 		return
 	}
 	e := t.evaluation()
-	for _, x := range t.policy.audits {
+	values, errs := make([]ref.Val, len(t.policy.audits)), []error(nil)
+	for i, x := range t.policy.audits {
 		out, err := e.Evaluate(t.verdict.ctx, x.Expression)
-		if err != nil && !t.policy.ignore {
-			t.verdict.deny(&denial{policy: t.policy.name, binding: t.binding.name, message: err.Error(), reason: metav1.StatusReasonInvalid})
-			t.count(metrics.PolicyDenied, err)
+		if errors.Is(err, expression.ErrBudget) {
+			t.unaudited(err)
+			return
 		}
-		if s, ok := out.(types.String); ok && err == nil {
-			t.verdict.recorded.annotation(x.key, string(s))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		values[i] = out
+	}
+	for _, err := range errs {
+		t.unaudited(err)
+	}
+	for i, v := range values {
+		if s, ok := v.(types.String); ok {
+			t.verdict.recorded.annotation(t.policy.audits[i].key, string(s))
 		}
 	}
+}
+
+// unaudited denies because an audit annotation cannot be evaluated, unless failures are ignored.
+func (t *trial) unaudited(err error) {
+	if t.policy.ignore {
+		return
+	}
+	t.verdict.deny(&denial{policy: t.policy.name, binding: t.binding.name, message: err.Error(), reason: metav1.StatusReasonInvalid})
+	t.count(metrics.PolicyDenied, err)
 }
 
 // evaluation begins one with the policy's variables.
@@ -205,19 +236,19 @@ func (t *trial) evaluation() *expression.Evaluation {
 	return expression.NewEvaluation(t.values, t.param, expression.PolicyBudget).WithVariables(t.verdict.ctx, t.policy.variables)
 }
 
-// say is the validation's message.
-func (x *validation) say(ctx context.Context, e *expression.Evaluation) string {
+// say is the validation's message. Its error is that the budget does not suffice for it.
+func (x *validation) say(ctx context.Context, e *expression.Evaluation) (string, error) {
 	if x.messageExpression == nil {
-		return x.message
+		return x.message, nil
 	}
 	out, err := e.Evaluate(ctx, x.messageExpression)
-	if err != nil {
-		return x.message
+	if errors.Is(err, expression.ErrBudget) {
+		return "", err
 	}
 	s, ok := out.(types.String)
 	m := strings.TrimSpace(string(s))
-	if !ok || m == "" || len(m) > maxMessage || strings.ContainsAny(m, "\n") {
-		return x.message
+	if err != nil || !ok || m == "" || len(m) > maxMessage || strings.ContainsAny(m, "\n") {
+		return x.message, nil
 	}
-	return m
+	return m, nil
 }

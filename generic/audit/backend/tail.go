@@ -37,7 +37,14 @@ type tailEvent struct {
 
 // Process implements audit.Backend.
 func (t *Tail) Process(events ...*audit.Event) bool {
-	if until := t.until.Load(); until == 0 || time.Now().UnixNano() > until {
+	until := t.until.Load()
+	if until == 0 {
+		return true
+	}
+	if time.Now().UnixNano() > until {
+		if t.until.CompareAndSwap(until, 0) {
+			t.forget()
+		}
 		return true
 	}
 	for _, e := range events {
@@ -79,17 +86,14 @@ func (t *Tail) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "after is the number of an event", http.StatusBadRequest)
 		return
 	}
-	now := time.Now()
-	if old := t.until.Swap(now.Add(tailFollows).UnixNano()); old < now.UnixNano() {
-		t.forget()
-	}
+	t.until.Store(time.Now().Add(tailFollows).UnixNano())
 	events, last := t.after(after)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	_ = json.NewEncoder(w).Encode(map[string]any{"events": events, "last": last}) // the client may have gone
 }
 
-// forget drops what was kept for who looked before: there is a gap behind it.
+// forget drops the events: nobody reads them any more.
 func (t *Tail) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

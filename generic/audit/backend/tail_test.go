@@ -41,6 +41,16 @@ func TestTail(t *testing.T) {
 	if got.Events[0].RequestObject != nil {
 		t.Error("the tail has objects")
 	}
+	tail.until.Store(1) // long ago
+	tail.Process(event(0, audit.StageResponseComplete))
+	if len(tail.events) > 0 {
+		t.Errorf("%d events are kept that nobody reads any more", len(tail.events))
+	}
+	read("")
+	for n := range 3 {
+		tail.Process(event(n, audit.StageResponseComplete))
+	}
+	got = read("")
 	large := event(0, audit.StageResponseComplete)
 	large.Annotations = map[string]string{"a": strings.Repeat("x", tailBytes)}
 	tail.Process(large)

@@ -1,6 +1,10 @@
 package node
 
-import "triplane/generic/authorization/authorizer"
+import (
+	"slices"
+
+	"triplane/generic/authorization/authorizer"
+)
 
 // rule is what every node may do, beside what is decided object by object.
 type rule struct {
@@ -36,7 +40,7 @@ func rulesAllow(a *authorizer.Attributes) bool {
 		return false
 	}
 	for i := range rules {
-		if r := &rules[i]; r.group == a.APIGroup && r.covers(a.Resource, a.Subresource) && has(r.verbs, a.Verb) {
+		if r := &rules[i]; r.group == a.APIGroup && r.covers(a.Resource, a.Subresource) && slices.Contains(r.verbs, a.Verb) {
 			return true
 		}
 	}
@@ -49,13 +53,4 @@ func (r *rule) covers(resource, subresource string) bool {
 	}
 	n := len(resource)
 	return len(r.resource) == n+1+len(subresource) && r.resource[:n] == resource && r.resource[n] == '/' && r.resource[n+1:] == subresource
-}
-
-func has(list []string, s string) bool {
-	for _, each := range list {
-		if each == s {
-			return true
-		}
-	}
-	return false
 }

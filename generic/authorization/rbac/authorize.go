@@ -2,6 +2,7 @@ package rbac
 
 import (
 	"context"
+	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -95,25 +96,11 @@ func allows(rule *rbacv1.PolicyRule, a *authorizer.Attributes, combined string) 
 	}
 	return hasOrAll(rule.APIGroups, a.APIGroup) &&
 		resourceMatches(rule.Resources, combined, a.Subresource) &&
-		(len(rule.ResourceNames) == 0 || has(rule.ResourceNames, a.Name))
-}
-
-func has(list []string, s string) bool {
-	for _, each := range list {
-		if each == s {
-			return true
-		}
-	}
-	return false
+		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, a.Name))
 }
 
 func hasOrAll(list []string, s string) bool {
-	for _, each := range list {
-		if each == "*" || each == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, s) || slices.Contains(list, "*")
 }
 
 // resourceMatches: "*" is everything, "*/scale" that subresource of everything.

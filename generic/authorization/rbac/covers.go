@@ -2,6 +2,7 @@ package rbac
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -71,7 +72,7 @@ func ruleCovers(owner, single *rbacv1.PolicyRule) bool {
 	if len(owner.ResourceNames) == 0 {
 		return true
 	}
-	return len(single.ResourceNames) > 0 && has(owner.ResourceNames, single.ResourceNames[0])
+	return len(single.ResourceNames) > 0 && slices.Contains(owner.ResourceNames, single.ResourceNames[0])
 }
 
 // Compact joins the verbs of single permissions for the same resource (or the
@@ -102,7 +103,7 @@ func Compact(singles []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 
 func appendNew(verbs, more []string) []string {
 	for _, v := range more {
-		if !has(verbs, v) {
+		if !slices.Contains(verbs, v) {
 			verbs = append(verbs, v)
 		}
 	}

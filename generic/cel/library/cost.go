@@ -6,15 +6,13 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
-	"github.com/google/cel-go/interpreter"
 )
 
 const (
 	// authorizationCost is that of one question to the authorizer.
 	authorizationCost = 350000
-	// formatPattern is the length of the longest pattern that a named format is
-	// validated by.
+	// formatPattern is the length of the pattern that a named format is estimated
+	// with. The one that validates is not known before.
 	formatPattern = 128
 	// formatName is the length of the longest name of a format.
 	formatName = 63
@@ -25,10 +23,7 @@ const (
 // Sizes estimates how large values can be; nil where that is not known.
 type Sizes func(checker.AstNode) *checker.SizeEstimate
 
-var (
-	_ checker.CostEstimator           = Sizes(nil)
-	_ interpreter.ActualCostEstimator = ActualCosts{}
-)
+var _ checker.CostEstimator = Sizes(nil)
 
 // EstimateSize implements checker.CostEstimator.
 func (s Sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate { return s(n) }
@@ -87,7 +82,7 @@ func (s Sizes) sizeOf(n checker.AstNode) checker.SizeEstimate {
 }
 
 // operandSize is the size of an operand: a range in estimates, exact in
-// evaluations.
+// evaluations, which know no items.
 type operandSize struct {
 	checker.SizeEstimate
 	list  bool
@@ -99,56 +94,6 @@ type operandSize struct {
 // cost is the formula for a function, from its operands to its cost and the size
 // of its result; the receiver is the first operand.
 type cost func(o []operandSize) *checker.CallEstimate
-
-// ActualCosts returns the costs of evaluated calls. It implements
-// interpreter.ActualCostEstimator.
-type ActualCosts struct{}
-
-// CallCost returns nil for functions whose cost cel-go knows.
-func (ActualCosts) CallCost(_, overload string, args []ref.Val, _ ref.Val) *uint64 {
-	c := costs[overload]
-	if c == nil {
-		return nil
-	}
-	operands := make([]operandSize, len(args))
-	for i, a := range args {
-		operands[i] = actual(a)
-	}
-	most := c(operands).Max
-	return &most
-}
-
-// actual is the size of a value; the items of a list count with their mean.
-func actual(v ref.Val) operandSize {
-	o := operandSize{SizeEstimate: checker.FixedSizeEstimate(sizeOf(v))}
-	l, ok := v.(traits.Lister)
-	if !ok {
-		return o
-	}
-	o.list = true
-	total := uint64(0)
-	for it := l.Iterator(); it.HasNext() == types.True; {
-		item := it.Next()
-		if !isText(item.Type()) {
-			return o
-		}
-		o.texts = true
-		total += sizeOf(item)
-	}
-	if o.texts {
-		o.item = checker.FixedSizeEstimate((total + o.Max - 1) / o.Max)
-	}
-	return o
-}
-
-func sizeOf(v ref.Val) uint64 {
-	if z, ok := v.(traits.Sizer); ok {
-		if n, ok := z.Size().(types.Int); ok && n >= 0 {
-			return uint64(n)
-		}
-	}
-	return 1
-}
 
 func literal(n checker.AstNode) *uint64 {
 	if n.Expr() == nil {

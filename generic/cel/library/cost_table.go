@@ -55,7 +55,12 @@ func authorizes([]operandSize) *checker.CallEstimate {
 	return call(checker.FixedCostEstimate(authorizationCost))
 }
 
-func parsesSelector(o []operandSize) *checker.CallEstimate { return call(traversal(o[1].SizeEstimate)) }
+// parsesSelector makes a list of requirements, each of two characters at least, which costs
+// what cel-go charges for the list and for so many objects.
+func parsesSelector(o []operandSize) *checker.CallEstimate {
+	requirements := o[1].MultiplyByCostFactor(0.5).Multiply(checker.FixedCostEstimate(common.StructCreateBaseCost + common.ListCreateBaseCost))
+	return call(traversal(o[1].SizeEstimate).Add(requirements).Add(checker.FixedCostEstimate(common.ListCreateBaseCost)))
+}
 
 // reads goes once over a text.
 func reads(o []operandSize) *checker.CallEstimate { return call(traversal(o[0].SizeEstimate)) }

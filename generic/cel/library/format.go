@@ -17,7 +17,9 @@ var formatType = types.NewOpaqueType("kubernetes.NamedFormat")
 
 // format validates strings; it returns what is wrong with one.
 type format struct {
-	name     string
+	name string
+	// pattern is the length of a pattern that costs as much.
+	pattern  uint64
 	validate func(string) []string
 }
 
@@ -34,34 +36,34 @@ func namedFormats() []format {
 		return func(s string) []string { return f(s, prefix) }
 	}
 	return []format{
-		{"dns1123Label", prefixed(validation.NameIsDNSLabel, false)},
-		{"dns1123Subdomain", prefixed(validation.NameIsDNSSubdomain, false)},
-		{"dns1035Label", prefixed(validation.NameIsDNS1035Label, false)},
-		{"qualifiedName", utilvalidation.IsQualifiedName},
-		{"dns1123LabelPrefix", prefixed(validation.NameIsDNSLabel, true)},
-		{"dns1123SubdomainPrefix", prefixed(validation.NameIsDNSSubdomain, true)},
-		{"dns1035LabelPrefix", prefixed(validation.NameIsDNS1035Label, true)},
-		{"labelValue", utilvalidation.IsValidLabelValue},
-		{"uri", func(s string) []string { _, err := url.ParseRequestURI(s); return said(err) }},
-		{"uuid", func(s string) []string {
+		{"dns1123Label", 30, prefixed(validation.NameIsDNSLabel, false)},
+		{"dns1123Subdomain", 60, prefixed(validation.NameIsDNSSubdomain, false)},
+		{"dns1035Label", 30, prefixed(validation.NameIsDNS1035Label, false)},
+		{"qualifiedName", 60, utilvalidation.IsQualifiedName},
+		{"dns1123LabelPrefix", 30, prefixed(validation.NameIsDNSLabel, true)},
+		{"dns1123SubdomainPrefix", 60, prefixed(validation.NameIsDNSSubdomain, true)},
+		{"dns1035LabelPrefix", 30, prefixed(validation.NameIsDNS1035Label, true)},
+		{"labelValue", 40, utilvalidation.IsValidLabelValue},
+		{"uri", 1104, func(s string) []string { _, err := url.ParseRequestURI(s); return said(err) }},
+		{"uuid", 72, func(s string) []string {
 			if !strfmt.Default.Validates("uuid", s) {
 				return []string{"does not match the UUID format"}
 			}
 			return nil
 		}},
-		{"byte", func(s string) []string {
+		{"byte", 84, func(s string) []string {
 			if _, err := base64.StdEncoding.DecodeString(s); err != nil {
 				return []string{"invalid base64"}
 			}
 			return nil
 		}},
-		{"date", func(s string) []string {
+		{"date", 72, func(s string) []string {
 			if _, err := time.Parse(time.DateOnly, s); err != nil {
 				return []string{"invalid date"}
 			}
 			return nil
 		}},
-		{"datetime", func(s string) []string {
+		{"datetime", 72, func(s string) []string {
 			if !strfmt.IsDateTime(s) {
 				return []string{"invalid datetime"}
 			}

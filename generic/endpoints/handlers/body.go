@@ -79,39 +79,38 @@ func fieldValidation(directive string) string {
 	return directive
 }
 
-// decode parses a body into an object of the hub version. An object without a Go type
-// that is of another kind than the resource's keeps it: what refuses it comes after
-// what is wrong with the request.
-func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, directive string) (runtime.Object, error) {
+// decode parses a body into an object of the hub version, which it returns also as it was before
+// its conversion. An object without a Go type that is of another kind than the resource's keeps
+// it: what refuses it comes after what is wrong with the request.
+func (s *RequestScope) decode(r *http.Request, body []byte, mt wire.MediaType, directive string) (hub, sent runtime.Object, err error) {
 	directive = fieldValidation(directive)
 	obj, kind, strictErrs, err := s.Codec.Decode(body, mt, directive != metav1.FieldValidationIgnore)
 	if err != nil {
-		return nil, s.decodeError(err, kind, body)
+		return nil, nil, s.decodeError(err, kind, body)
 	}
 	// Of a kind with a Go type, nothing is said about fields that is not there.
 	if err := s.checkKind(obj, kind); err != nil {
-		return nil, s.decodeError(err, kind, body)
+		return nil, nil, s.decodeError(err, kind, body)
 	}
 	if len(strictErrs) > 0 {
 		if directive == metav1.FieldValidationStrict {
-			return nil, s.strictError(strictErrs, obj, kind, body)
+			return nil, nil, s.strictError(strictErrs, obj, kind, body)
 		}
 		warnStrict(r, strictErrs)
 	}
 	if kind != nil && !s.accepts(kind.GroupVersion()) {
-		return nil, s.otherVersion(kind.GroupVersion())
+		return nil, nil, s.otherVersion(kind.GroupVersion())
 	}
 	// What a client writes as "/v1" is v1 all the same.
 	s.setKind(obj, kind)
 	s.Codec.Default(obj)
-	hub, err := s.Codec.ToHub(obj)
-	if err != nil {
-		if !object.Typed(obj) {
-			return nil, err // the body is well; its conversion webhook is not
-		}
-		return nil, s.decodeError(err, kind, body)
+	if hub, err = s.Codec.ToHub(obj); err == nil {
+		return hub, obj, nil
 	}
-	return hub, nil
+	if object.Typed(obj) {
+		err = s.decodeError(err, kind, body)
+	}
+	return nil, nil, err
 }
 
 // setKind makes a decoded object one of the version that the scope serves. Without a

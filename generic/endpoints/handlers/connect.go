@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/httpstream"
 
 	"triplane/generic/admission"
 	"triplane/generic/endpoints/negotiation"
@@ -48,6 +49,9 @@ func Connect(scope *RequestScope, r rest.Connecter) http.HandlerFunc {
 		if err != nil {
 			scope.fail(w, req, err)
 			return
+		}
+		if !httpstream.IsUpgradeRequest(req) { // which takes over the connection of w
+			w = request.KeepHeaders(w)
 		}
 		h.ServeHTTP(w, req.WithContext(ctx))
 	}

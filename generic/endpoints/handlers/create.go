@@ -75,7 +75,7 @@ func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool
 	if err != nil {
 		return nil, none, err
 	}
-	obj, err := s.decode(req, body, mt, opts.FieldValidation)
+	obj, sent, err := s.decode(req, body, mt, opts.FieldValidation)
 	if err != nil {
 		return nil, none, err
 	}
@@ -105,14 +105,14 @@ func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool
 		return nil, none, err
 	}
 	op := s.operation(ctx, namespace, name, opts.DryRun)
-	obj, err = s.runCreate(ctx, req, op, obj, opts, func(obj runtime.Object) (runtime.Object, error) {
+	obj, err = s.runCreate(ctx, req, op, obj, sent, opts, func(obj runtime.Object) (runtime.Object, error) {
 		return create(ctx, name, obj, op.validateCreate(opts), opts)
 	})
 	return obj, out, err
 }
 
-// runCreate does what happens to a new object before it is stored.
-func (s *RequestScope) runCreate(ctx context.Context, req *http.Request, op *operation, obj runtime.Object, opts *metav1.CreateOptions,
+// runCreate does what happens to a new object, which came as sent, before it is stored.
+func (s *RequestScope) runCreate(ctx context.Context, req *http.Request, op *operation, obj, sent runtime.Object, opts *metav1.CreateOptions,
 	write func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
 	dedupOwners(ctx, obj, "")
 	fm, err := s.fieldManager()
@@ -120,7 +120,7 @@ func (s *RequestScope) runCreate(ctx context.Context, req *http.Request, op *ope
 		return nil, err
 	}
 	if fm != nil {
-		obj = fm.Update(s.Codec.New(), obj, manager(opts.FieldManager, req.UserAgent()))
+		obj = record(fm, s.Codec.New(), obj, sent, manager(opts.FieldManager, req.UserAgent()))
 	}
 	if err := op.admit(ctx, admission.Create, obj, nil, opts); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/registry/rest"
 	"triplane/generic/request"
 	"triplane/generic/wire"
 )
@@ -18,6 +19,9 @@ import (
 // StatusOf is the Status that reports an error to a client. Errors that are not
 // API statuses are internal errors whose text is the message.
 func StatusOf(err error) *metav1.Status {
+	if c := (*rest.ConversionError)(nil); errors.As(err, &c) {
+		err = c.Err
+	}
 	if s, ok := err.(apierrors.APIStatus); ok {
 		status := s.Status()
 		if status.Status == "" {

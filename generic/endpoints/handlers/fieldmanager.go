@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -203,6 +204,22 @@ func manager(fieldManager, userAgent string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// record notes in an object, made of the live one, who owns what. Where no Go type is behind it,
+// the fields are those that it was sent with: a conversion may know no way back to them.
+func record(fm *managedfields.Manager, live, obj, sent runtime.Object, manager string) runtime.Object {
+	if obj == sent || object.Typed(obj) {
+		return fm.Update(live, obj, manager)
+	}
+	tracked, err := meta.Accessor(fm.Update(live, sent.DeepCopyObject(), manager))
+	if err != nil {
+		return obj
+	}
+	if m, err := meta.Accessor(obj); err == nil {
+		m.SetManagedFields(tracked.GetManagedFields())
+	}
+	return obj
 }
 
 // fieldManager returns what keeps managed fields, nil where nothing does.

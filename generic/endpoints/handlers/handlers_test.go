@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/authorization/authorizer"
@@ -233,9 +235,34 @@ func TestProtobufList(t *testing.T) {
 		t.Fatalf("%+v %+v", u.TypeMeta, list)
 	}
 	list.TypeMeta = metav1.TypeMeta{Kind: "ConfigMapList", APIVersion: "v1"}
-	whole, err := marshal(&list, wire.Protobuf)
+	whole, err := wire.Marshal(&list, wire.Protobuf)
 	if err != nil || string(whole) != string(b) {
 		t.Errorf("%v\n%q\n%q", err, b, whole)
+	}
+}
+
+// In protobuf a list of metadata is what clients of its version decode.
+func TestProtobufMetadataList(t *testing.T) {
+	for version, list := range map[string]interface {
+		runtime.Object
+		metav1.ListInterface
+		Unmarshal([]byte) error
+	}{
+		"v1": &metav1.PartialObjectMetadataList{}, "v1beta1": &metav1beta1.PartialObjectMetadataList{},
+	} {
+		s := newScope(t)
+		f := newFake(s, "a", "b")
+		got := call(List(s, f, f), "GET", "/configmaps", "", "Accept", "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v="+version)
+		var u runtime.Unknown
+		if err := u.Unmarshal(got.Body.Bytes()[4:]); err != nil {
+			t.Fatal(err)
+		}
+		if err := list.Unmarshal(u.Raw); err != nil {
+			t.Fatal(err)
+		}
+		if u.APIVersion != "meta.k8s.io/"+version || list.GetResourceVersion() != "2" || meta.LenList(list) != 2 {
+			t.Errorf("%s: %+v %+v", version, u.TypeMeta, list)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/wire"
 )
 
 // WriteObject answers with an object that brings its kind and looks the same in
@@ -16,7 +17,7 @@ func WriteObject(w http.ResponseWriter, r *http.Request, code int, obj runtime.O
 		WriteError(w, r, err)
 		return
 	}
-	b, err := marshal(obj, out.MediaType)
+	b, err := wire.Marshal(obj, out.MediaType)
 	if err != nil {
 		WriteError(w, r, err)
 		return

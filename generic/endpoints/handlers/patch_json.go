@@ -16,6 +16,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"triplane/generic/object"
+	"triplane/generic/registry/rest"
 	"triplane/generic/wire"
 )
 
@@ -69,6 +70,9 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 		if general, mergeErr := jsonpatch.MergePatch(before, p.body); mergeErr == nil {
 			after = general
 		}
+	}
+	if c := (*rest.ConversionError)(nil); errors.As(err, &c) {
+		return nil, c
 	}
 	if err != nil {
 		return nil, invalidPatch(string(after), err.Error())

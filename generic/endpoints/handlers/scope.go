@@ -50,7 +50,7 @@ type RequestScope struct {
 	// that of the built-in kinds.
 	SchemeName string
 	// FieldLabel, where set, validates the labels of field selectors and translates
-	// them to the hub version's; nil leaves them to the storage.
+	// them to the hub version's; nil lets any be.
 	FieldLabel func(label, value string) (string, string, error)
 
 	// FieldManager tracks who owns which field. It is called on the first write

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/endpoints/negotiation"
@@ -30,7 +31,10 @@ func (a *answer) transformed(obj runtime.Object) ([]byte, error) {
 	case negotiation.PartialObjectMetadata:
 		out, err = a.partial(obj)
 	default:
-		out, err = a.partialList(obj)
+		var list *metav1.PartialObjectMetadataList
+		if list, err = a.partialList(obj); err == nil {
+			out = partialListOf(list, a.out.Version)
+		}
 	}
 	timer.Stop()
 	if err != nil {
@@ -38,16 +42,7 @@ func (a *answer) transformed(obj runtime.Object) ([]byte, error) {
 	}
 	defer request.Time(a.r.Context(), request.Serialization).Stop()
 	out.GetObjectKind().SetGroupVersionKind(a.out.Kind())
-	return marshal(out, a.out.MediaType)
-}
-
-// marshal encodes an object of meta.k8s.io that has its kind set; a 406 status
-// is returned where it has no protobuf encoding.
-func marshal(obj runtime.Object, mt wire.MediaType) ([]byte, error) {
-	if _, ok := obj.(runtime.ProtobufMarshaller); mt == wire.Protobuf && !ok {
-		return nil, negotiation.NotConvertible(fmt.Sprintf("object %T does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message", obj))
-	}
-	return wire.Marshal(obj, mt)
+	return wire.Marshal(out, a.out.MediaType)
 }
 
 func isList(obj runtime.Object) bool {
@@ -83,7 +78,16 @@ func partialOf(obj runtime.Object, version string) (*metav1.PartialObjectMetadat
 	return p, nil
 }
 
-func (a *answer) partialList(obj runtime.Object) (runtime.Object, error) {
+// partialListOf is the list in a version of meta.k8s.io: the fields of v1beta1 have other
+// numbers in protobuf.
+func partialListOf(list *metav1.PartialObjectMetadataList, version string) runtime.Object {
+	if version == metav1beta1.SchemeGroupVersion.Version {
+		return &metav1beta1.PartialObjectMetadataList{ListMeta: list.ListMeta, Items: list.Items}
+	}
+	return list
+}
+
+func (a *answer) partialList(obj runtime.Object) (*metav1.PartialObjectMetadataList, error) {
 	if !isList(obj) {
 		return nil, negotiation.NotConvertible(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", a.scope.goName()))
 	}

@@ -15,6 +15,7 @@ import (
 	"triplane/generic/managedfields"
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // Update serves update.
@@ -54,9 +55,9 @@ func (s *RequestScope) doUpdate(req *http.Request, r rest.Updater) (_ runtime.Ob
 	if err != nil {
 		return nil, false, out, err
 	}
-	obj, err := s.decode(req, body, mt, opts.FieldValidation)
+	obj, sent, err := s.decode(req, body, mt, opts.FieldValidation)
 	if err != nil {
-		return nil, false, out, err
+		return nil, false, out, s.liveFirst(ctx, r, name, err)
 	}
 	s.auditRequest(ctx, obj)
 	if m, err := meta.Accessor(obj); err == nil {
@@ -73,7 +74,7 @@ func (s *RequestScope) doUpdate(req *http.Request, r rest.Updater) (_ runtime.Ob
 		return nil, false, out, err
 	}
 	op := s.operation(ctx, s.admissionNamespace(namespace, name), name, opts.DryRun)
-	u := &update{op: op, obj: obj, opts: opts, fields: fm, manager: manager(opts.FieldManager, req.UserAgent())}
+	u := &update{op: op, obj: obj, sent: sent, opts: opts, fields: fm, manager: manager(opts.FieldManager, req.UserAgent())}
 	validateCreate := op.authorizedCreate(req, op.validateCreate(toCreateOptions(opts)))
 	write := func() (runtime.Object, error) {
 		result, wasCreated, err := r.Update(ctx, name, u, validateCreate, op.validateUpdate(opts), false, opts)
@@ -91,6 +92,25 @@ func (s *RequestScope) doUpdate(req *http.Request, r rest.Updater) (_ runtime.Ob
 	return result, created, out, err
 }
 
+// liveFirst returns the error of an update whose body could not be converted: that of the object
+// which it would replace comes first.
+func (s *RequestScope) liveFirst(ctx context.Context, r rest.Updater, name string, err error) error {
+	getter, ok := r.(rest.Getter)
+	if c := (*rest.ConversionError)(nil); !ok || !errors.As(err, &c) {
+		return err
+	}
+	live, liveErr := getter.Get(ctx, name, &metav1.GetOptions{})
+	if liveErr != nil {
+		return liveErr
+	}
+	if stored, ok := live.(rest.Stored); ok {
+		if _, liveErr := stored.Wire(s.Kind.GroupVersion(), wire.JSON); liveErr != nil {
+			return liveErr
+		}
+	}
+	return err
+}
+
 // admissionNamespace is the namespace that admission sees: namespaces are in
 // themselves.
 func (s *RequestScope) admissionNamespace(namespace, name string) string {
@@ -104,6 +124,7 @@ func (s *RequestScope) admissionNamespace(namespace, name string) string {
 type update struct {
 	op      *operation
 	obj     runtime.Object
+	sent    runtime.Object // before its conversion to the hub version
 	opts    *metav1.UpdateOptions
 	fields  *managedfields.Manager
 	manager string
@@ -124,7 +145,7 @@ func (u *update) Preconditions() *metav1.Preconditions {
 func (u *update) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj := u.obj.DeepCopyObject()
 	if u.fields != nil {
-		obj = u.fields.Update(old, obj, u.manager)
+		obj = record(u.fields, old, obj, u.sent, u.manager)
 	}
 	if err := u.op.admitWrite(ctx, obj, old, u.opts); err != nil {
 		return nil, err

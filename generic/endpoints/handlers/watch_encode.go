@@ -17,7 +17,7 @@ import (
 type eventEncoder struct {
 	answer
 	table *metav1.TableOptions
-	// text leaves out the framing, which WebSockets bring.
+	// unframed leaves out the lengths before protobuf, as WebSockets have frames.
 	unframed bool
 }
 
@@ -66,7 +66,7 @@ func (e *eventEncoder) object(obj runtime.Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(p, e.out.MediaType)
+	return wire.Marshal(p, e.out.MediaType)
 }
 
 // tableEvent is a table of one row. Only the first one has the columns.
@@ -79,7 +79,7 @@ func (e *eventEncoder) tableEvent(obj runtime.Object) ([]byte, error) {
 		t.ColumnDefinitions = nil
 	}
 	e.table.NoHeaders = true
-	return marshal(t, e.out.MediaType)
+	return wire.Marshal(t, e.out.MediaType)
 }
 
 // appendError writes the event that says why a watch ends.
@@ -103,11 +103,7 @@ func (e *eventEncoder) frame(dst []byte, t string, obj []byte) []byte {
 		return frameCBOR(dst, t, obj)
 	}
 	dst = append(append(append(dst, `{"type":"`...), t...), `","object":`...)
-	dst = append(append(dst, obj...), '}')
-	if !e.unframed {
-		dst = append(dst, '\n')
-	}
-	return dst
+	return append(append(dst, obj...), '}', '\n')
 }
 
 // frameProtobuf writes a WatchEvent (1: type, 2: RawExtension with 1: raw) behind

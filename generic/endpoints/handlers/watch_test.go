@@ -114,7 +114,7 @@ func TestWatchWebSocket(t *testing.T) {
 	}
 	defer func() { _ = ws.Close() }()
 	var text string
-	if err := websocket.Message.Receive(ws, &text); err != nil || !strings.HasPrefix(text, `{"type":"ADDED","object":{"kind":"ConfigMap"`) || strings.HasSuffix(text, "\n") {
+	if err := websocket.Message.Receive(ws, &text); err != nil || !strings.HasPrefix(text, `{"type":"ADDED","object":{"kind":"ConfigMap"`) || !strings.HasSuffix(text, "}}\n") {
 		t.Errorf("%v %q", err, text)
 	}
 }

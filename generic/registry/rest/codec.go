@@ -36,6 +36,17 @@ type Codec interface {
 	Supports(mt wire.MediaType) bool
 }
 
+// ConversionError is the error of a conversion between versions for which the object need not be
+// to blame, such as one by a webhook that cannot be reached. Clients see it as it is, whatever
+// the object was converted for.
+type ConversionError struct{ Err error }
+
+// Error implements error.
+func (e *ConversionError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what went wrong.
+func (e *ConversionError) Unwrap() error { return e.Err }
+
 // Stored is an object that is still the bytes which storage holds. It stands
 // for the object in answers to reads and is immutable.
 type Stored interface {

@@ -51,8 +51,8 @@ type CodecProvider interface {
 }
 
 // FieldLabelConvertor validates the labels of field selectors in the served
-// version and translates them to those of the hub version. Without it the
-// storage does both.
+// version and translates them to those of the hub version, which is what a Lister, Watcher
+// or CollectionDeleter gets. Without it any label may be selected by.
 type FieldLabelConvertor interface {
 	ConvertFieldLabel(label, value string) (hubLabel, hubValue string, err error)
 }

@@ -10,7 +10,8 @@
 //
 // A Cache holds
 //
-//   - the present records in a copy-on-write tree, filled on the first read;
+//   - the present records in a copy-on-write tree, filled on the first read, or
+//     ahead of it where there are many (Prefill);
 //   - the history: the latest events, kept from registration on, from which a
 //     watch starts. It needs no fill;
 //   - the watches, indexed by what they look at, so that an event touches only

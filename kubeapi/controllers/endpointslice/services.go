@@ -38,6 +38,8 @@ type serviceController struct {
 	selectors map[string]map[string]labels.Selector
 	// selecting are the services that selected a pod when it changed last.
 	selecting map[control.Key][]string
+	// zones are those of the nodes that are in one, by name.
+	zones map[string]string
 }
 
 // NewServices makes the controller of Services that select pods, and returns how it
@@ -49,11 +51,12 @@ func NewServices(e *control.Env) (func(context.Context), error) {
 	}
 	c := &serviceController{
 		keeper:    keeper{env: e, client: client, manager: servicesManager},
-		selectors: map[string]map[string]labels.Selector{}, selecting: map[control.Key][]string{},
+		selectors: map[string]map[string]labels.Selector{}, selecting: map[control.Key][]string{}, zones: map[string]string{},
 	}
 	c.queue = control.NewQueue(e, "endpoint_slice", c.sync)
 	e.Feed.On(services, c.serviceChanged)
 	e.Feed.On(pods, c.podChanged)
+	e.Feed.On(nodes, c.nodeChanged)
 	e.Feed.On(sliceResource, func(o *control.Object) { enterService(c.queue, o, servicesManager) })
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
@@ -119,6 +122,29 @@ func (c *serviceController) podChanged(o *control.Object) {
 	}
 	for _, name := range append(before, now...) {
 		c.queue.Add(control.Key{Namespace: o.Namespace, Name: name})
+	}
+}
+
+// nodeChanged enters all services when the zone of a node changes, which is seldom.
+func (c *serviceController) nodeChanged(o *control.Object) {
+	zone := ""
+	if !o.Deleted() && o.Mentions(corev1.LabelTopologyZone) {
+		if n, err := control.Decode(o, &corev1.Node{}); err == nil {
+			zone = n.Labels[corev1.LabelTopologyZone]
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if zone == c.zones[o.Name] {
+		return
+	}
+	if c.zones[o.Name] = zone; zone == "" {
+		delete(c.zones, o.Name)
+	}
+	for namespace, byName := range c.selectors {
+		for name := range byName {
+			c.queue.Add(control.Key{Namespace: namespace, Name: name})
+		}
 	}
 }
 

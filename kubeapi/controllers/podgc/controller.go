@@ -131,27 +131,30 @@ func (c *controller) orphaned(ctx context.Context, list []*corev1.Pod, known []*
 	for _, n := range known {
 		exists[n.Name] = true
 	}
+	left := map[string][]*corev1.Pod{} // by node
+	for _, p := range list {
+		if node := p.Spec.NodeName; node != "" && !exists[node] {
+			left[node] = append(left[node], p)
+		}
+	}
 	away := map[string]time.Time{}
 	var some []*corev1.Pod
-	for _, p := range list {
-		node := p.Spec.NodeName
-		if node == "" || exists[node] {
-			continue
-		}
+	for node, its := range left {
 		since, seen := c.away[node]
 		if !seen {
 			since = c.now()
 		}
 		away[node] = since
-		if c.now().Sub(since) >= quarantine {
-			gone, err := c.nodeIsGone(ctx, node)
-			if err != nil {
-				return err
-			}
-			if gone {
-				klog.InfoS("A pod is removed, since its node does not exist", "pod", klog.KObj(p), "node", node)
-				some = append(some, p)
-			}
+		if c.now().Sub(since) < quarantine {
+			continue
+		}
+		gone, err := c.nodeIsGone(ctx, node)
+		if err != nil {
+			return err
+		}
+		if gone {
+			klog.InfoS("Pods are removed, since their node does not exist", "node", node, "pods", len(its))
+			some = append(some, its...)
 		}
 	}
 	c.away = away

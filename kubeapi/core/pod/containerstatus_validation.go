@@ -9,30 +9,33 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// containerStatuses validates what a kubelet reports of the containers of a pod:
-// who they run as, and how well the devices are that they were given.
+// containerStatuses validates what a kubelet reports of the containers of a pod: first who
+// they run as, then how well the devices are that they were given.
 func containerStatuses(p pod, status *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	windows := p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows
-	for _, l := range []struct {
-		name       string
+	s, windows := &p.Status, p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows
+	lists := []struct {
+		path       *field.Path
 		statuses   []corev1.ContainerStatus
 		containers []corev1.Container
 	}{
-		{"initContainerStatuses", p.Status.InitContainerStatuses, p.Spec.InitContainers},
-		{"containerStatuses", p.Status.ContainerStatuses, p.Spec.Containers},
-	} {
+		{status.Child("containerStatuses"), s.ContainerStatuses, p.Spec.Containers},
+		{status.Child("initContainerStatuses"), s.InitContainerStatuses, p.Spec.InitContainers},
+		{status.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses, nil},
+	}
+	for _, l := range lists {
 		for i := range l.statuses {
-			c, path := &l.statuses[i], status.Child(l.name).Index(i)
-			errs = append(errs, containerUser(c.User, windows, path.Child("user"))...)
-			errs = append(errs, resourceStatuses(c, l.containers, path.Child("allocatedResourcesStatus"))...)
+			errs = append(errs, containerUser(l.statuses[i].User, windows, l.path.Index(i).Child("user"))...)
 		}
 	}
-	for i := range p.Status.EphemeralContainerStatuses {
-		c, path := &p.Status.EphemeralContainerStatuses[i], status.Child("ephemeralContainerStatuses").Index(i)
-		errs = append(errs, containerUser(c.User, windows, path.Child("user"))...)
-		if len(c.AllocatedResourcesStatus) > 0 {
-			errs = append(errs, field.Forbidden(path.Child("allocatedResourcesStatus"), "must not be specified in container status"))
+	for _, l := range lists[:2] {
+		for i := range l.statuses {
+			errs = append(errs, resourceStatuses(&l.statuses[i], l.containers, l.path.Index(i).Child("allocatedResourcesStatus"))...)
+		}
+	}
+	for i := range s.EphemeralContainerStatuses {
+		if len(s.EphemeralContainerStatuses[i].AllocatedResourcesStatus) > 0 {
+			errs = append(errs, field.Forbidden(lists[2].path.Index(i).Child("allocatedResourcesStatus"), "must not be specified in container status"))
 		}
 	}
 	return errs

@@ -26,11 +26,11 @@ func validateStatus(_ context.Context, p, old pod) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("qosClass"), s.QOSClass, check.ImmutableMsg))
 	}
 	errs = append(errs, containersStayEnded(p, old, path)...)
-	errs = append(errs, containerStatuses(p, path)...)
-	errs = append(errs, extendedResourceClaim(s.ExtendedResourceClaimStatus, &p.Spec, path.Child("extendedResourceClaimStatus"))...)
 	errs = append(errs, claimStatuses(s.ResourceClaimStatuses, p.Spec.ResourceClaims, path.Child("resourceClaimStatuses"))...)
+	errs = append(errs, extendedResourceClaim(s.ExtendedResourceClaimStatus, &p.Spec, path.Child("extendedResourceClaimStatus"))...)
 	errs = append(errs, podIPs(s, path.Child("podIPs"))...)
-	return append(errs, hostIPs(s, path.Child("hostIPs"))...)
+	errs = append(errs, hostIPs(s, path.Child("hostIPs"))...)
+	return append(errs, containerStatuses(p, path)...)
 }
 
 func observedGeneration(n int64, owner *field.Path) field.ErrorList {
@@ -59,9 +59,9 @@ func conditions(list []corev1.PodCondition, path *field.Path) field.ErrorList {
 // once more.
 func containersStayEnded(p, old pod, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	check := func(name string, now, before []corev1.ContainerStatus, restarts func(*corev1.ContainerStatus) bool) {
+	check := func(name string, now, before []corev1.ContainerStatus, containers []corev1.Container) {
 		for i := range before {
-			if t := before[i].State.Terminated; t == nil || restarts(&before[i]) {
+			if before[i].State.Terminated == nil || restarts(&before[i], containers, old.Spec.RestartPolicy) {
 				continue
 			}
 			for j := range now {
@@ -71,40 +71,27 @@ func containersStayEnded(p, old pod, path *field.Path) field.ErrorList {
 			}
 		}
 	}
-	s, policy := &old.Spec, old.Spec.RestartPolicy
-	check("containerStatuses", p.Status.ContainerStatuses, old.Status.ContainerStatuses, func(c *corev1.ContainerStatus) bool {
-		return policy == corev1.RestartPolicyAlways || restartsAfter(s.Containers, c, policy)
-	})
-	check("initContainerStatuses", p.Status.InitContainerStatuses, old.Status.InitContainerStatuses, func(c *corev1.ContainerStatus) bool {
-		// What failed is tried again unless the pod's policy is Never.
-		return c.State.Terminated.ExitCode != 0 && policy != corev1.RestartPolicyNever || restartsAfter(s.InitContainers, c, corev1.RestartPolicyNever)
-	})
-	check("ephemeralContainerStatuses", p.Status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses,
-		func(*corev1.ContainerStatus) bool { return false })
+	check("containerStatuses", p.Status.ContainerStatuses, old.Status.ContainerStatuses, old.Spec.Containers)
+	check("initContainerStatuses", p.Status.InitContainerStatuses, old.Status.InitContainerStatuses, old.Spec.InitContainers)
+	check("ephemeralContainerStatuses", p.Status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses, nil)
 	return errs
 }
 
-// restartsAfter reports whether a container may run again after its end; its own
-// policy comes before the pod's.
-func restartsAfter(list []corev1.Container, c *corev1.ContainerStatus, policy corev1.RestartPolicy) bool {
-	for i := range list {
-		if list[i].Name != c.Name {
-			continue
-		}
-		if len(list[i].RestartPolicyRules) > 0 {
-			return true
-		}
-		if own := list[i].RestartPolicy; own != nil {
-			policy = corev1.RestartPolicy(*own)
-		}
+// restarts reports whether a container that has ended may run again. Its own policy comes
+// before the pod's; one that the pod does not have stays ended.
+func restarts(c *corev1.ContainerStatus, containers []corev1.Container, policy corev1.RestartPolicy) bool {
+	spec := named(containers, c.Name)
+	if spec == nil {
+		return false
 	}
-	switch policy {
-	case corev1.RestartPolicyAlways:
+	if len(spec.RestartPolicyRules) > 0 {
 		return true
-	case corev1.RestartPolicyOnFailure:
-		return c.State.Terminated.ExitCode != 0
 	}
-	return false
+	if own := spec.RestartPolicy; own != nil {
+		policy = corev1.RestartPolicy(*own)
+	}
+	return policy == corev1.RestartPolicyAlways ||
+		policy == corev1.RestartPolicyOnFailure && c.State.Terminated.ExitCode != 0
 }
 
 func claimStatuses(list []corev1.PodResourceClaimStatus, claims []corev1.PodResourceClaim, path *field.Path) field.ErrorList {
@@ -131,28 +118,41 @@ func claimStatuses(list []corev1.PodResourceClaimStatus, claims []corev1.PodReso
 
 // extendedResourceClaim validates which devices of the claim that a scheduler made
 // for a pod serve its extended resources (KEP-5004).
-func extendedResourceClaim(s *corev1.PodExtendedResourceClaimStatus, spec *corev1.PodSpec, path *field.Path) field.ErrorList {
+func extendedResourceClaim(s *corev1.PodExtendedResourceClaimStatus, spec *corev1.PodSpec, claim *field.Path) field.ErrorList {
 	if s == nil {
 		return nil
 	}
 	var errs field.ErrorList
-	mappings := path.Child("requestMappings")
+	mappings := claim.Child("requestMappings")
 	if len(s.RequestMappings) == 0 {
 		errs = append(errs, field.Required(mappings, "at least one request mapping is required"))
 	}
+	seen := sets.New[corev1.ContainerExtendedResourceRequest]()
 	for i := range s.RequestMappings {
-		m := &s.RequestMappings[i]
-		if named(spec.InitContainers, m.ContainerName) == nil && named(spec.Containers, m.ContainerName) == nil {
-			errs = append(errs, field.Invalid(mappings.Index(i).Child("containerName"), m.ContainerName,
+		m, path := &s.RequestMappings[i], mappings.Index(i)
+		c := named(spec.InitContainers, m.ContainerName)
+		if c == nil {
+			c = named(spec.Containers, m.ContainerName)
+		}
+		if c == nil {
+			errs = append(errs, field.Invalid(path.Child("containerName"), m.ContainerName,
 				"must match the name of an entry in spec.initContainers.name or spec.containers.name"))
+		} else if _, ok := c.Resources.Requests[corev1.ResourceName(m.ResourceName)]; !ok {
+			errs = append(errs, field.Invalid(path.Child("resourceName"), m.ResourceName,
+				"must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests"))
 		}
 		// The path is that of the status, not of the mapping, as kube-apiserver has it.
-		errs = append(errs, check.Label(m.RequestName, path.Child("requestName"))...)
+		errs = append(errs, check.Label(m.RequestName, claim.Child("requestName"))...)
+		if seen.Has(*m) {
+			errs = append(errs, field.Duplicate(path.Child("containerName"), m.ContainerName),
+				field.Duplicate(path.Child("resourceName"), m.ResourceName), field.Duplicate(path.Child("requestName"), m.RequestName))
+		}
+		seen.Insert(*m)
 	}
 	if s.ResourceClaimName == "" {
-		return append(errs, field.Required(path.Child("resourceClaimName"), ""))
+		return append(errs, field.Required(claim.Child("resourceClaimName"), ""))
 	}
-	return append(errs, check.Subdomain(s.ResourceClaimName, path.Child("resourceClaimName"))...)
+	return append(errs, check.Subdomain(s.ResourceClaimName, claim.Child("resourceClaimName"))...)
 }
 
 // address is what PodIP and HostIP are.

@@ -201,6 +201,9 @@ func (t *taken) allocateIPs(ctx context.Context, had []string, dryRun bool) erro
 			continue
 		}
 		ip, err := t.a.ips.AllocateNext(ctx, family == corev1.IPv6Protocol, s.Namespace, s.Name, dryRun)
+		if apierrors.IsInvalid(err) { // no IP can be held for this Service: it has no name
+			return t.invalid(field.Invalid(path, []string{""}, fmt.Sprintf("failed to allocate IP: %v", err)))
+		}
 		if err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP: %w", err))
 		}

@@ -1,4 +1,4 @@
-package registry
+package storage
 
 import (
 	"encoding/base64"
@@ -10,7 +10,8 @@ import (
 )
 
 // continueToken says where a list in pages goes on. Its form is
-// kube-apiserver's, so that clients can change servers between pages.
+// kube-apiserver's, so that clients can change servers between pages; errors name
+// its type.
 type continueToken struct {
 	APIVersion      string `json:"v"`
 	ResourceVersion int64  `json:"rv"`
@@ -19,25 +20,26 @@ type continueToken struct {
 
 const continueVersion = "meta.k8s.io/v1"
 
-// anyRevision in a token goes on with the present state.
-const anyRevision = -1
+// AnyRevision in a token goes on with the present state.
+const AnyRevision = -1
 
-// encodeContinue makes a token that goes on behind the last key.
-func encodeContinue(last, prefix string, revision int64) (string, error) {
-	rest, ok := strings.CutPrefix(last, prefix)
+// EncodeContinue makes a token that goes on behind the last key, and has of it what is behind
+// root: the list's prefix with or without the slash at its end.
+func EncodeContinue(last, root string, revision int64) (string, error) {
+	rest, ok := strings.CutPrefix(last, root)
 	if !ok {
-		return "", fmt.Errorf("registry: key %q is not below %q", last, prefix)
+		return "", fmt.Errorf("storage: key %q is not below %q", last, root)
 	}
-	b, err := json.Marshal(continueToken{APIVersion: continueVersion, ResourceVersion: revision, StartKey: "/" + rest + "\x00"})
+	b, err := json.Marshal(continueToken{APIVersion: continueVersion, ResourceVersion: revision, StartKey: rest + "\x00"})
 	if err != nil {
 		return "", err
 	}
 	return base64.RawURLEncoding.EncodeToString(b), nil
 }
 
-// decodeContinue reads a token: the key to go on behind, which is below prefix,
+// DecodeContinue reads a token: the key to go on behind, which is below prefix,
 // and the revision.
-func decodeContinue(token, prefix string) (after string, revision int64, err error) {
+func DecodeContinue(token, prefix string) (after string, revision int64, err error) {
 	data, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
 		return "", 0, fmt.Errorf("continue key is not valid: %w", err)
@@ -64,7 +66,7 @@ func decodeContinue(token, prefix string) (after string, revision int64, err err
 		return "", 0, fmt.Errorf("continue key is not valid: %s", c.StartKey)
 	}
 	if c.ResourceVersion < 0 {
-		c.ResourceVersion = anyRevision
+		c.ResourceVersion = AnyRevision
 	}
 	// Tokens name the first key that is wanted, which is the one right behind
 	// the last that was sent.
