@@ -26,6 +26,7 @@ func ValidateAnnotations(annotations map[string]string, s *corev1.PodSpec, path 
 	if v, ok := annotations[corev1.PodDeletionCost]; ok && !isCost(v) {
 		errs = append(errs, field.Invalid(path.Key(corev1.PodDeletionCost), v, "must be a 32bit integer"))
 	}
+	errs = append(errs, seccompAnnotations(annotations, path)...)
 	for _, k := range sets.List(sets.KeySet(annotations)) {
 		if name, ok := strings.CutPrefix(k, appArmorPrefix); ok {
 			errs = append(errs, appArmorAnnotation(s, name, annotations[k], path.Key(k))...)
@@ -78,10 +79,10 @@ func EffectiveAppArmor(s *corev1.PodSpec, c *corev1.Container) *corev1.AppArmorP
 	return nil
 }
 
-// AppArmorAgrees refuses containers whose profile is another one than that of
-// their annotation (KEP-24). An annotation that names no profile agrees with none.
-func AppArmorAgrees(annotations map[string]string, s *corev1.PodSpec, spec *field.Path) field.ErrorList {
-	var errs field.ErrorList
+// ProfilesAgree refuses profiles for seccomp and AppArmor that are others than those of
+// annotations (KEP-135, KEP-24). An annotation that names no profile agrees with none.
+func ProfilesAgree(annotations map[string]string, s *corev1.PodSpec, spec *field.Path) field.ErrorList {
+	errs := seccompAgrees(annotations, s, spec)
 	visit(s, spec, func(c *corev1.Container, p *field.Path) {
 		value, annotated := annotations[appArmorPrefix+c.Name]
 		profile := EffectiveAppArmor(s, c)

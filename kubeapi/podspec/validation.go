@@ -23,6 +23,7 @@ func ValidateTemplate(o Options, t *corev1.PodTemplateSpec, path *field.Path) fi
 	v := newChecker(o, &t.Spec)
 	v.template = true
 	errs = append(errs, v.podSpec(path.Child("spec"))...)
+	errs = append(errs, ProfilesAgree(t.Annotations, &t.Spec, path.Child("spec"))...)
 	if len(t.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(path.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"))
 	}

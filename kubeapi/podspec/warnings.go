@@ -169,20 +169,17 @@ func (w *warner) annotations(annotations map[string]string, path *field.Path) {
 	}
 }
 
-// seccompContainer begins the key of a container's annotation for seccomp.
-const seccompPod, seccompContainer = "seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/"
-
 // podSeccomp and containerSeccomp warn of annotations for seccomp where the field that came
 // after them is not set.
 func (w *warner) podSeccomp(s *corev1.PodSpec, annotations map[string]string, path *field.Path) {
 	if s.SecurityContext == nil || s.SecurityContext.SeccompProfile == nil {
-		w.seccomp(seccompPod, annotations, path)
+		w.seccomp(corev1.SeccompPodAnnotationKey, annotations, path)
 	}
 }
 
 func (w *warner) containerSeccomp(c *corev1.Container, annotations map[string]string, path *field.Path) {
 	if c.SecurityContext == nil || c.SecurityContext.SeccompProfile == nil {
-		w.seccomp(seccompContainer+c.Name, annotations, path)
+		w.seccomp(corev1.SeccompContainerAnnotationKeyPrefix+c.Name, annotations, path)
 	}
 }
 

@@ -19,8 +19,12 @@ import (
 // validateUpdate lets a pod's images, deadline and tolerations change, and
 // while it waits behind gates, where it may run.
 func validateUpdate(o podspec.Options, p, old pod) field.ErrorList {
-	errs := append(validate(o, p), mirrorAnnotation(p, old)...)
-	errs = append(errs, podspec.AppArmorKept(p.Annotations, old.Annotations, field.NewPath("metadata", "annotations"))...)
+	annotations := field.NewPath("metadata", "annotations")
+	errs := append(validate(o, p), podspec.AppArmorKept(p.Annotations, old.Annotations, annotations)...)
+	errs = append(errs, mirrorAnnotation(p, old)...)
+	// kube-apiserver validates the annotations of a pod that changes twice, and reports
+	// each fault twice in the causes.
+	errs = append(errs, podspec.ValidateAnnotations(p.Annotations, &p.Spec, annotations)...)
 	spec := field.NewPath("spec")
 	if len(p.Spec.Containers) != len(old.Spec.Containers) {
 		return append(errs, field.Forbidden(spec.Child("containers"), "pod updates may not add or remove containers"))

@@ -60,12 +60,11 @@ func ephemeralClaims(p pod, list *field.Path) field.ErrorList {
 // validateNew validates a pod that is about to be created.
 func validateNew(o podspec.Options, p pod) field.ErrorList {
 	errs, spec := validate(o, p), field.NewPath("spec")
-	errs = append(errs, podspec.AppArmorAgrees(p.Annotations, &p.Spec, spec)...)
 	if len(p.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(spec.Child("ephemeralContainers"), "cannot be set on create"))
 	}
 	if p.Spec.NodeName != "" && len(p.Spec.SchedulingGates) > 0 {
 		errs = append(errs, field.Forbidden(spec.Child("nodeName"), "cannot be set until all schedulingGates have been cleared"))
 	}
-	return errs
+	return append(errs, podspec.ProfilesAgree(p.Annotations, &p.Spec, spec)...)
 }
