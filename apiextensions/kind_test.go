@@ -64,3 +64,26 @@ func TestUnreadableSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusOfNull refuses null for a status only where there was one.
+func TestStatusOfNull(t *testing.T) {
+	crd := testDefinition(t).crd.DeepCopy()
+	crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}
+	d, err := newDefinition(crd, conversion.None{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := request.WithInfo(t.Context(), &request.Info{APIGroup: d.storage.gvk.Group, APIVersion: "v1"})
+	thing := func(content map[string]any) object {
+		u := &unstructured.Unstructured{Object: content}
+		u.SetGroupVersionKind(d.storage.gvk)
+		return u
+	}
+	null := thing(map[string]any{"status": nil})
+	if errs := d.validateStatus(ctx, null, thing(map[string]any{})); len(errs) > 0 {
+		t.Errorf("refused where none was: %v", errs)
+	}
+	if errs := d.validateStatus(ctx, null, thing(map[string]any{"status": map[string]any{"s": "x"}})); len(errs) == 0 {
+		t.Error("took the place of a status")
+	}
+}
