@@ -107,7 +107,7 @@ func (c *catalogue) Written(crd definitionObject) {
 		outline := *old.crd
 		outline.ResourceVersion, outline.Status = crd.ResourceVersion, crd.Status
 		outline.Finalizers, outline.DeletionTimestamp = crd.Finalizers, crd.DeletionTimestamp
-		c.enter(gr, old, newResource(&outline, *old.stored.Load(), stateOf(old, &outline)))
+		c.enter(gr, old, newResource(&outline, *old.state.stored.Load(), stateOf(old, &outline)))
 	}
 }
 

@@ -20,24 +20,13 @@ import (
 
 // crCodec is how the objects of one version travel. Objects of the hub are in
 // the storage version.
-type crCodec struct {
-	version *crVersion
-	schema  *structural.Schema
-}
+type crCodec struct{ version *crVersion }
 
 var _ rest.Codec = (*crCodec)(nil)
 
 // conversionTimeout bounds conversions by webhook that no request's context
 // bounds.
 const conversionTimeout = 30 * time.Second
-
-func (v *crVersion) makeCodec() (*crCodec, error) {
-	c, err := v.compiled()
-	if err != nil {
-		return nil, err
-	}
-	return &crCodec{version: v, schema: c.schema}, nil
-}
 
 func (c *crCodec) Kind() schema.GroupVersionKind { return c.version.gvk }
 
@@ -72,7 +61,10 @@ func (c *crCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.O
 		return nil, &kind, nil, err
 	}
 	if kind.GroupKind() == c.version.gvk.GroupKind() {
-		of := c.schemaOf(kind.Version)
+		of, err := c.schemaOf(kind.Version)
+		if err != nil {
+			return nil, &kind, nil, err
+		}
 		unknown = append(unknown, structural.Prune(content, of, strict)...)
 		structural.DropNulls(content, of)
 		embedded, err := structural.CoerceEmbedded(content, of, strict)
@@ -128,13 +120,13 @@ func checkHead(body []byte, mt wire.MediaType, u *unstructured.Unstructured) err
 
 // schemaOf is the schema of the body's own version, which may be another one
 // than the codec's.
-func (c *crCodec) schemaOf(version string) *structural.Schema {
+func (c *crCodec) schemaOf(version string) (*structural.Schema, error) {
 	if v := c.version.definition.versions[version]; v != nil && v != c.version {
-		if other, err := v.compiled(); err == nil {
-			return other.schema
+		if other, err := v.skeleton(); err == nil {
+			return other, nil
 		}
 	}
-	return c.schema
+	return c.version.skeleton()
 }
 
 // parse reads a body into generic JSON. What is there twice is in strictErrs.
@@ -178,7 +170,9 @@ func (c *crCodec) Default(obj runtime.Object) {
 	// What server-side apply merged has the metadata as the client wrote it. What
 	// is wrong with it stays, and is found by validation.
 	_, _ = structural.CoerceRoot(u.Object, false)
-	structural.Default(u.Object, c.schema)
+	if s, err := c.version.skeleton(); err == nil { // otherwise the object is not written
+		structural.Default(u.Object, s)
+	}
 }
 
 // ToHub brings an object into the storage version. What that has no place for
@@ -198,13 +192,17 @@ func (c *crCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 		u.SetAPIVersion(to.gvk.GroupVersion().String())
 		return u, nil
 	}
+	skeleton, err := to.skeleton()
+	if err != nil {
+		return nil, err
+	}
 	// The copy is for tidying, and because conversion shares parts.
 	out, err := c.convert(obj.DeepCopyObject(), to)
 	if err != nil {
 		return nil, err
 	}
 	if u, ok := out.(*unstructured.Unstructured); ok {
-		fit(u.Object, c.schema)
+		fit(u.Object, skeleton)
 	}
 	return out, nil
 }

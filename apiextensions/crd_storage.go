@@ -215,14 +215,18 @@ func decodeCRD(value []byte) (definitionObject, error) {
 	}
 	schemas := make([]*apiextensionsv1.JSONSchemaProps, len(stored))
 	for i, s := range stored {
-		schemas[i] = &apiextensionsv1.JSONSchemaProps{}
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(s, schemas[i]); err != nil {
+		if schemas[i], err = decodeSchema(s); err != nil {
 			return nil, err
 		}
 	}
 	return crd, eachSchema(crd, len(schemas), func(v *apiextensionsv1.CustomResourceDefinitionVersion, n int) {
 		v.Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: schemas[n]}
 	})
+}
+
+func decodeSchema(value []byte) (*apiextensionsv1.JSONSchemaProps, error) {
+	s := &apiextensionsv1.JSONSchemaProps{}
+	return s, kjson.UnmarshalCaseSensitivePreserveInts(value, s)
 }
 
 // storedSchemas returns the schemas of versions as storage holds them.

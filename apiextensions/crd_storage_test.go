@@ -154,8 +154,7 @@ func TestOutline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := newResource(outline, stored, nil)
-	whole, err := res.Whole()
+	whole, err := decodeCRD(stored)
 	if err != nil {
 		t.Fatal(err)
 	}

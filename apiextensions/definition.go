@@ -16,10 +16,13 @@ import (
 	"triplane/generic/metrics"
 )
 
-// definition is what a CRD means for its objects: its versions, compiled one by
-// one on first use. It is immutable but for that, and safe for concurrent use.
+// definition is what a CRD means for its objects: its versions, of which the schemas are
+// read when the first object is, and compiled when one is validated. It is immutable but
+// for that, and safe for concurrent use.
 type definition struct {
-	crd       *apiextensionsv1.CustomResourceDefinition
+	crd *apiextensionsv1.CustomResourceDefinition // without schemas
+	// schemas are those of the versions that have one, in JSON.
+	schemas   func() (map[string][]byte, error)
 	storage   *crVersion
 	versions  map[string]*crVersion
 	converter conversion.Converter
@@ -36,14 +39,22 @@ type crVersion struct {
 	spec       *apiextensionsv1.CustomResourceDefinitionVersion
 	gvk        schema.GroupVersionKind
 
-	// compiled makes what follows from the schema.
+	codec *crCodec
+
+	// shape is the schema, and compiled what objects are validated by.
+	shape    func() (shape, error)
 	compiled func() (*compiled, error)
-	codec    func() (*crCodec, error)
 	// shapedAsStorage reports whether the schema is the storage version's.
 	shapedAsStorage func() bool
 }
 
-// compiled is a version's schema, ready for use.
+// shape is a version's schema.
+type shape struct {
+	props    *apiextensionsv1.JSONSchemaProps // nil where it has none
+	skeleton *structural.Schema
+}
+
+// compiled is a version's schema, ready to validate objects.
 type compiled struct {
 	schema    *structural.Schema
 	validator *structural.Validator
@@ -51,8 +62,8 @@ type compiled struct {
 	rules     *cel.Validator
 }
 
-func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, converter conversion.Converter, types *typeConverters) (*definition, error) {
-	d := &definition{crd: crd, versions: make(map[string]*crVersion, len(crd.Spec.Versions)), converter: converter}
+func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, schemas func() (map[string][]byte, error), converter conversion.Converter, types *typeConverters) (*definition, error) {
+	d := &definition{crd: crd, schemas: schemas, versions: make(map[string]*crVersion, len(crd.Spec.Versions)), converter: converter}
 	d.types = sync.OnceValues(func() (managedfields.TypeConverter, error) { return types.of(d) })
 	for i := range crd.Spec.Versions {
 		spec := &crd.Spec.Versions[i]
@@ -61,8 +72,9 @@ func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, converter conv
 			spec:       spec,
 			gvk:        schema.GroupVersionKind{Group: crd.Spec.Group, Version: spec.Name, Kind: crd.Status.AcceptedNames.Kind},
 		}
+		v.codec = &crCodec{version: v}
+		v.shape = sync.OnceValues(v.readShape)
 		v.compiled = sync.OnceValues(v.compile)
-		v.codec = sync.OnceValues(v.makeCodec)
 		v.shapedAsStorage = sync.OnceValue(v.sameShape)
 		d.versions[spec.Name] = v
 		if spec.Storage {
@@ -75,21 +87,46 @@ func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, converter conv
 	return d, nil
 }
 
-func (v *crVersion) compile() (*compiled, error) {
-	if v.spec.Schema == nil || v.spec.Schema.OpenAPIV3Schema == nil {
-		return &compiled{schema: &structural.Schema{Preserve: true}}, nil
+func (v *crVersion) readShape() (shape, error) {
+	schemas, err := v.definition.schemas()
+	if err != nil {
+		return shape{}, err
 	}
-	props := v.spec.Schema.OpenAPIV3Schema
+	stored := schemas[v.spec.Name]
+	if stored == nil {
+		return shape{skeleton: &structural.Schema{Preserve: true}}, nil
+	}
+	props, err := decodeSchema(stored)
+	if err != nil {
+		return shape{}, fmt.Errorf("the schema of %s: %w", v.gvk, err)
+	}
 	s, err := v.structure(props)
 	if err != nil {
-		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
+		return shape{}, fmt.Errorf("the schema of %s: %w", v.gvk, err)
 	}
-	validator, err := structural.NewValidator(props)
+	return shape{props, s}, nil
+}
+
+// skeleton is the part of the schema that says where values have a place.
+func (v *crVersion) skeleton() (*structural.Schema, error) {
+	s, err := v.shape()
+	return s.skeleton, err
+}
+
+func (v *crVersion) compile() (*compiled, error) {
+	s, err := v.shape()
 	if err != nil {
+		return nil, err
+	}
+	c := &compiled{schema: s.skeleton}
+	if s.props == nil {
+		return c, nil
+	}
+	if c.validator, err = structural.NewValidator(s.props); err != nil {
 		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
 	}
-	c := &compiled{schema: s, validator: validator, rules: cel.NewValidator(s, v.definition.expressions)}
-	if status, ok := props.Properties["status"]; ok && v.hasStatus() {
+	c.rules = cel.NewValidator(s.skeleton, v.definition.expressions)
+	if status, ok := s.props.Properties["status"]; ok && v.hasStatus() {
 		if c.status, err = structural.NewValidator(&status); err != nil {
 			return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
 		}

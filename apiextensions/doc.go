@@ -13,8 +13,9 @@
 // OpenAPI, and the controller read it, and are called after each change.
 //
 // Nothing is made for a custom resource before it is asked for: a CRD costs one
-// entry of the catalogue. Schema, codecs, storage and handlers are made on the
-// first request, each version's handlers on its own first one, and dropped when
-// nobody asks any more. When the CRD changes they stay until the requests that
+// entry of the catalogue. Storage and handlers are made on the first request, each
+// version's handlers on its own first one; a version's schema is decoded for the first
+// object, and compiled for the first one that is validated. All are dropped when nobody
+// asks any more. When the CRD changes they stay until the requests that
 // began before are done; those that come meanwhile wait for the next ones.
 package apiextensions

@@ -122,7 +122,7 @@ func (f *follower) take(ctx context.Context, e *storage.Event) string {
 		f.catalogue.set(crd, e.Record.Value)
 	} else if known.crd.ResourceVersion == crd.ResourceVersion {
 		value := e.Record.Value // which the cache holds, too
-		known.stored.Store(&value)
+		known.state.stored.Store(&value)
 	}
 	return crd.Name
 }

@@ -41,6 +41,8 @@ type crHandler struct {
 
 // state belongs to one spec of a CRD.
 type state struct {
+	// stored is the CRD as storage holds it. Its status may be older.
+	stored      atomic.Pointer[[]byte]
 	terminating atomic.Bool
 	mu          sync.Mutex
 	gone        bool // nothing is made any more: another state has taken over
@@ -49,6 +51,9 @@ type state struct {
 	// where there was none.
 	taken chan struct{}
 }
+
+// schemas returns the schemas of the versions that have one, as storage holds them.
+func (s *state) schemas() (map[string][]byte, error) { return storedSchemas(*s.stored.Load()) }
 
 // acrossNamespaces are the verbs that a namespaced resource has without one.
 func acrossNamespaces(verb string) bool { return verb == "list" || verb == "watch" }
@@ -239,15 +244,11 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 }
 
 func (h *crHandler) makeServing(res *resource) (*serving, error) {
-	crd, err := res.Whole()
+	converter, err := h.converters.of(res.crd)
 	if err != nil {
 		return nil, err
 	}
-	converter, err := h.converters.of(crd)
-	if err != nil {
-		return nil, err
-	}
-	d, err := newDefinition(crd, converter, h.shared.types)
+	d, err := newDefinition(res.crd, res.state.schemas, converter, h.shared.types)
 	if err != nil {
 		return nil, err
 	}

@@ -28,19 +28,11 @@ type object = *unstructured.Unstructured
 // newStore makes the storage of a definition's objects. terminating reports
 // whether the definition is on its way out.
 func newStore(d *definition, opts registry.RESTOptions, terminating func() bool) (*registry.Store[object], error) {
-	kind, err := d.kind(terminating)
-	if err != nil {
-		return nil, err
-	}
-	return registry.NewStore(kind, runtime.NewScheme(), opts)
+	return registry.NewStore(d.kind(terminating), runtime.NewScheme(), opts)
 }
 
 // kind declares the custom resource, whose hub is the storage version.
-func (d *definition) kind(terminating func() bool) (*registry.Kind[object], error) {
-	c, err := d.storage.compiled()
-	if err != nil {
-		return nil, err
-	}
+func (d *definition) kind(terminating func() bool) *registry.Kind[object] {
 	names, hub := d.crd.Status.AcceptedNames, d.storage.gvk
 	k := &registry.Kind[object]{
 		Hub:        hub,
@@ -56,7 +48,7 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 			l.SetGroupVersionKind(hub.GroupVersion().WithKind(names.ListKind))
 			return l
 		},
-		Representation: d.representation(c),
+		Representation: d.representation(),
 		Names: registry.Names{
 			Plural: names.Plural, Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories,
 		},
@@ -92,12 +84,12 @@ func (d *definition) kind(terminating func() bool) (*registry.Kind[object], erro
 	if d.anyVersion(func(v *crVersion) bool { return v.scale() != nil }) {
 		k.Scale = d.scaleSubresource()
 	}
-	return k, nil
+	return k
 }
 
 // representation is how objects lie in storage and travel in all versions.
-func (d *definition) representation(storage *compiled) *registry.Unstructured {
-	r := &registry.Unstructured{Storage: newStorage(d, storage.schema), Codec: d.codecFor}
+func (d *definition) representation() *registry.Unstructured {
+	r := &registry.Unstructured{Storage: newStorage(d), Codec: d.codecFor}
 	for _, v := range d.versions {
 		if v != d.storage {
 			r.Versions = append(r.Versions, v.gvk.GroupVersion())
@@ -111,7 +103,7 @@ func (d *definition) codecFor(gv schema.GroupVersion) (rest.Codec, error) {
 	if v == nil || gv.Group != v.gvk.Group {
 		return nil, fmt.Errorf("%s has no version %s", d.crd.Name, gv)
 	}
-	return v.codec()
+	return v.codec, nil
 }
 
 func (d *definition) anyVersion(is func(*crVersion) bool) bool {
@@ -181,7 +173,7 @@ func (v *crVersion) same(a, b object) bool {
 
 // show returns copies of objects of the hub as clients of the version see them.
 func (v *crVersion) show(objs ...object) ([]object, error) {
-	codec, err := v.codec()
+	skeleton, err := v.skeleton()
 	if err != nil {
 		return nil, err
 	}
@@ -189,12 +181,12 @@ func (v *crVersion) show(objs ...object) ([]object, error) {
 	for i, o := range objs {
 		copies[i] = o.DeepCopy()
 	}
-	shown, err := codec.convertAll(copies, v)
+	shown, err := v.codec.convertAll(copies, v)
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range shown {
-		fit(o.Object, codec.schema)
+		fit(o.Object, skeleton)
 	}
 	return shown, nil
 }
@@ -341,11 +333,7 @@ func (v *crVersion) content(obj object) (map[string]any, error) {
 	if v == v.definition.storage {
 		return obj.Object, nil
 	}
-	codec, err := v.codec()
-	if err != nil {
-		return nil, err
-	}
-	out, err := codec.convert(obj, v)
+	out, err := v.codec.convert(obj, v)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package apiextensions
 import (
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"triplane/apiextensions/conversion"
@@ -48,14 +47,13 @@ func TestGeneration(t *testing.T) {
 // TestUnreadableSchema serves what an old store may hold: items that are a list.
 func TestUnreadableSchema(t *testing.T) {
 	crd := testDefinition(t).crd.DeepCopy()
-	for i := range crd.Spec.Versions {
-		crd.Spec.Versions[i].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{
-			Items: &apiextensionsv1.JSONSchemaPropsOrArray{JSONSchemas: []apiextensionsv1.JSONSchemaProps{{Type: "string"}}},
-		}
+	schemas := map[string][]byte{}
+	for _, v := range crd.Spec.Versions {
+		schemas[v.Name] = []byte(`{"items":[{"type":"string"}]}`)
 	}
 	for _, preserve := range []bool{true, false} {
 		crd.Spec.PreserveUnknownFields = preserve
-		d, err := newDefinition(crd, conversion.None{}, nil)
+		d, err := newDefinition(crd, func() (map[string][]byte, error) { return schemas, nil }, conversion.None{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

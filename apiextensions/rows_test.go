@@ -39,11 +39,8 @@ func (i *storedItem) KeptRow(_ schema.GroupVersion, encode func() ([]byte, error
 // objects.
 func TestRows(t *testing.T) {
 	d := testDefinition(t)
-	s := testStorage(t, d)
-	codec, err := d.storage.codec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newStorage(d)
+	codec := d.storage.codec
 	paths := map[string][]string{
 		".spec.a": {"string"}, ".spec.b": {"integer", "string", "number"}, ".metadata.creationTimestamp": {"date"},
 		".spec.list": {"string"}, ".spec.map.k": {"string"}, ".spec.none.x": {"string"}, ".spec.f": {"integer", "number", "string"},
@@ -51,8 +48,9 @@ func TestRows(t *testing.T) {
 	}
 	value := []byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"creationTimestamp":"2026-01-02T03:04:05Z","generation":1,"name":"x"},` +
 		`"spec":{"a":"<é","b":3,"f":2.5,"l":["y"],"list":[1,"b"],"map":{"k":{"d":1,"x":"z"}},"null":null,"t":true}}`)
-	keep := *s
-	keep.schema = anything
+	keep, version := *s, *s.version
+	version.shape = func() (shape, error) { return shape{skeleton: anything}, nil }
+	keep.version = &version
 	for path, types := range paths {
 		for _, typ := range types {
 			c := newColumns(&apiextensionsv1.CustomResourceDefinitionVersion{AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{

@@ -79,12 +79,8 @@ type scaleSubresource interface {
 
 // storageOf returns what answers the resource and its subresources in a version,
 // by path.
-func storageOf(store *registry.Store[object], v *crVersion) (map[string]rest.Storage, error) {
-	codec, err := v.codec()
-	if err != nil {
-		return nil, err
-	}
-	plural, table := store.Kind().Names.Plural, &tableConvertor{codec: codec, columns: newColumns(v.spec)}
+func storageOf(store *registry.Store[object], v *crVersion) map[string]rest.Storage {
+	plural, table := store.Kind().Names.Plural, &tableConvertor{codec: v.codec, columns: newColumns(v.spec)}
 	all := map[string]rest.Storage{plural: &served{stored{store}, table, v}}
 	if sub, ok := store.Status().(subresource); ok && v.hasStatus() {
 		all[plural+"/status"] = &servedStatus{sub, table, v.definition.versionsWith("status")}
@@ -92,7 +88,7 @@ func storageOf(store *registry.Store[object], v *crVersion) (map[string]rest.Sto
 	if sub, ok := store.Scale().(scaleSubresource); ok && v.scale() != nil {
 		all[plural+"/scale"] = &servedScale{sub, scaleTable{}, v.definition.versionsWith("scale")}
 	}
-	return all, nil
+	return all
 }
 
 // DeprecationWarning implements rest.Deprecated.

@@ -118,12 +118,8 @@ var scaleGVK = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind
 const schemeName = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
 
 func (s *serving) make(v *crVersion, subresource string) (verbs, error) {
-	storage, err := storageOf(s.store, v)
-	if err != nil {
-		return nil, err
-	}
 	g := &endpoints.APIGroupVersion{
-		Root: "/apis", GroupVersion: v.gvk.GroupVersion(), Storage: storage,
+		Root: "/apis", GroupVersion: v.gvk.GroupVersion(), Storage: storageOf(s.store, v),
 		SchemeName: schemeName, TypeConverter: s.definition.types, Shared: s.shared.endpoints,
 	}
 	path := s.store.Kind().Names.Plural

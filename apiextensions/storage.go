@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,7 +22,6 @@ import (
 // crStorage is how objects are kept: as JSON in the storage version.
 type crStorage struct {
 	version    *crVersion
-	schema     *structural.Schema
 	apiVersion []byte // of the storage version, in quotes
 	namespaced bool
 	selectable []selectableField
@@ -31,9 +29,9 @@ type crStorage struct {
 
 var _ registry.UnstructuredStorage = (*crStorage)(nil)
 
-func newStorage(d *definition, s *structural.Schema) *crStorage {
+func newStorage(d *definition) *crStorage {
 	return &crStorage{
-		version: d.storage, schema: s,
+		version:    d.storage,
 		apiVersion: strconv.AppendQuote(nil, d.storage.gvk.GroupVersion().String()),
 		namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		selectable: d.allSelectable(),
@@ -47,7 +45,11 @@ func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%T is no custom resource", obj)
 	}
-	structural.Prune(u.Object, s.schema, false)
+	skeleton, err := s.version.skeleton()
+	if err != nil {
+		return nil, err
+	}
+	structural.Prune(u.Object, skeleton, false)
 	b, err := wire.AppendJSON(nil, u.Object)
 	return append(b, '\n'), err
 }
@@ -55,7 +57,13 @@ func (s *crStorage) EncodeStored(obj runtime.Object) ([]byte, error) {
 // AsStored implements registry.UnstructuredStorage. A status that a write left out
 // has its defaults again, and fields of other versions, and nulls and unknown fields
 // that server-side apply merged, are gone.
-func (s *crStorage) AsStored(u *unstructured.Unstructured) { tidy(u.Object, s.schema) }
+func (s *crStorage) AsStored(u *unstructured.Unstructured) {
+	skeleton, err := s.version.skeleton()
+	if err != nil {
+		return // nor can it be encoded
+	}
+	tidy(u.Object, skeleton)
+}
 
 // DecodeStored reads a value by the present schema, whatever it was written by.
 func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
@@ -63,29 +71,29 @@ func (s *crStorage) DecodeStored(value []byte) (runtime.Object, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(value, &content); err != nil {
 		return nil, &storage.DecodeError{Err: err}
 	}
+	skeleton, err := s.version.skeleton()
+	if err != nil {
+		return nil, err
+	}
 	u := &unstructured.Unstructured{Object: content}
 	from := u.GroupVersionKind()
 	if from.Version != s.version.gvk.Version {
 		// Written when another version was the storage version.
 		if old := s.version.definition.versions[from.Version]; old != nil {
-			if c, err := old.compiled(); err == nil {
-				tidy(content, c.schema)
+			if written, err := old.skeleton(); err == nil {
+				tidy(content, written)
 			}
 		}
-		codec, err := s.version.codec()
-		if err != nil {
-			return nil, err
-		}
-		converted, err := codec.convert(u, s.version)
+		converted, err := s.version.codec.convert(u, s.version)
 		if err != nil {
 			return nil, err
 		}
 		if u, _ = converted.(*unstructured.Unstructured); u == nil {
 			return nil, fmt.Errorf("%T is no custom resource", converted)
 		}
-		fit(u.Object, s.schema)
+		fit(u.Object, skeleton)
 	} else {
-		tidy(u.Object, s.schema)
+		tidy(u.Object, skeleton)
 	}
 	if u.GetGeneration() == 0 {
 		u.SetGeneration(1) // objects older than generations
@@ -103,7 +111,11 @@ func tidy(content map[string]any, s *structural.Schema) {
 // scan reads a value of the storage version that needs neither pruning nor
 // defaults.
 func (s *crStorage) scan(value []byte) (structural.Scan, bool) {
-	found, ok := structural.ScanStored(value, s.schema, true)
+	skeleton, err := s.version.skeleton()
+	if err != nil {
+		return structural.Scan{}, false
+	}
+	found, ok := structural.ScanStored(value, skeleton, true)
 	return found, ok && bytes.Equal(found.APIVersion.Of(value), s.apiVersion)
 }
 
@@ -135,17 +147,18 @@ func (s *crStorage) fits(value []byte, to *crVersion) bool {
 	if to.shapedAsStorage() {
 		return true
 	}
-	c, err := to.compiled()
+	skeleton, err := to.skeleton()
 	if err != nil {
 		return false
 	}
-	_, ok := structural.ScanStored(value, c.schema, false)
+	_, ok := structural.ScanStored(value, skeleton, false)
 	return ok
 }
 
 // sameShape reports whether the version's schema is the storage version's.
 func (v *crVersion) sameShape() bool {
-	return equality.Semantic.DeepEqual(v.spec.Schema, v.definition.storage.spec.Schema)
+	schemas, err := v.definition.schemas()
+	return err == nil && bytes.Equal(schemas[v.spec.Name], schemas[v.definition.storage.spec.Name])
 }
 
 // splice returns the object with another apiVersion, and with its

@@ -2,7 +2,6 @@ package apiextensions
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -43,13 +42,11 @@ const otherSchema = `{"type":"object","properties":{"spec":{"type":"object","pro
 // same one.
 func testDefinition(t testing.TB) *definition {
 	t.Helper()
+	schemas := map[string][]byte{}
 	version := func(name, s string, stored bool) apiextensionsv1.CustomResourceDefinitionVersion {
-		props := &apiextensionsv1.JSONSchemaProps{}
-		if err := json.Unmarshal([]byte(s), props); err != nil {
-			t.Fatal(err)
-		}
+		schemas[name] = []byte(s)
 		return apiextensionsv1.CustomResourceDefinitionVersion{
-			Name: name, Served: true, Storage: stored, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: props},
+			Name: name, Served: true, Storage: stored, Schema: &apiextensionsv1.CustomResourceValidation{},
 			SelectableFields: []apiextensionsv1.SelectableField{{JSONPath: ".spec.a"}, {JSONPath: ".spec.b"}},
 		}
 	}
@@ -63,20 +60,11 @@ func testDefinition(t testing.TB) *definition {
 			},
 		},
 		Status: apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: names},
-	}, conversion.None{}, nil)
+	}, func() (map[string][]byte, error) { return schemas, nil }, conversion.None{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
-}
-
-func testStorage(t testing.TB, d *definition) *crStorage {
-	t.Helper()
-	c, err := d.storage.compiled()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newStorage(d, c.schema)
 }
 
 // decoded is the long way of Transcode.
@@ -86,10 +74,7 @@ func decoded(s *crStorage, value []byte, version string) (map[string]any, error)
 		return nil, err
 	}
 	obj.(object).SetResourceVersion("77")
-	codec, err := s.version.definition.versions[version].codec()
-	if err != nil {
-		return nil, err
-	}
+	codec := s.version.definition.versions[version].codec
 	if obj, err = codec.FromHub(obj); err != nil {
 		return nil, err
 	}
@@ -173,7 +158,7 @@ var storedSeeds = []string{
 
 func FuzzTranscode(f *testing.F) {
 	d := testDefinition(f)
-	s := testStorage(f, d)
+	s := newStorage(d)
 	for _, seed := range storedSeeds {
 		f.Add([]byte(seed))
 	}
@@ -184,7 +169,7 @@ func FuzzTranscode(f *testing.F) {
 // or to default, and what is left of them once they are tidy.
 func TestTranscodeRandom(t *testing.T) {
 	d := testDefinition(t)
-	s := testStorage(t, d)
+	s := newStorage(d)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		content := map[string]any{
@@ -252,7 +237,7 @@ func randomValue(r *rand.Rand, depth int) any {
 
 func TestTranscodeTaken(t *testing.T) {
 	d := testDefinition(t)
-	s := testStorage(t, d)
+	s := newStorage(d)
 	value := []byte(storedSeeds[0])
 	for name, want := range map[string]bool{"v1": true, "v2": true, "v3": true} {
 		b, ok, err := s.Transcode(value, "77", schema.GroupVersion{Group: "example.com", Version: name}, wire.JSON)
@@ -270,7 +255,7 @@ func TestTranscodeTaken(t *testing.T) {
 
 func BenchmarkTranscode(b *testing.B) {
 	d := testDefinition(b)
-	s := testStorage(b, d)
+	s := newStorage(d)
 	value := []byte(storedSeeds[8])
 	gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	b.Run("bytes", func(b *testing.B) {
@@ -283,16 +268,12 @@ func BenchmarkTranscode(b *testing.B) {
 	})
 	b.Run("decoded", func(b *testing.B) {
 		b.ReportAllocs()
-		codec, err := d.storage.codec()
-		if err != nil {
-			b.Fatal(err)
-		}
 		for b.Loop() {
 			obj, err := s.DecodeStored(value)
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := codec.Encode(nil, obj, wire.JSON); err != nil {
+			if _, err := d.storage.codec.Encode(nil, obj, wire.JSON); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -301,7 +282,7 @@ func BenchmarkTranscode(b *testing.B) {
 
 // TestAsStored has a dry run answer with what would be read afterwards.
 func TestAsStored(t *testing.T) {
-	s := testStorage(t, testDefinition(t))
+	s := newStorage(testDefinition(t))
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Thing", "spec": map[string]any{"added": "of another version", "nd": nil, "keep": nil,
 			"embedded": map[string]any{"metadata": nil, "spec": map[string]any{}}},

@@ -52,14 +52,14 @@ func (t *typeConverters) typed(d *definition) (managedfields.TypeConverter, erro
 	}
 	preserve := false
 	for _, v := range d.versions {
-		c, err := v.compiled()
+		skeleton, err := v.skeleton()
 		if err != nil {
 			return nil, err
 		}
 		preserve = preserve || d.crd.Spec.PreserveUnknownFields
 		s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
-		if c.schema.Props != nil {
-			if s, err = structural.ToOpenAPI(c.schema.Props, forManagedFields); err != nil {
+		if skeleton.Props != nil {
+			if s, err = structural.ToOpenAPI(skeleton.Props, forManagedFields); err != nil {
 				return nil, err
 			}
 		} else {

@@ -35,7 +35,7 @@ func restarted(p harness.Programs) kind {
 				if err := t.again(p); err != nil {
 					return err
 				}
-				time.Sleep(4 * time.Second)
+				time.Sleep(6 * time.Second) // until it has given back what its start took
 				for i, row := range first {
 					m, err := readPods(t, row.query, 1+63*i)
 					if err != nil {

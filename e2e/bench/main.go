@@ -133,13 +133,16 @@ func given(file string) (*target, error) {
 	return t, err
 }
 
+// idleAfter is when a server is idle: what it does by itself at the start, and every ten seconds,
+// has been done.
+const idleAfter = 15 * time.Second
+
 // measureServer starts an API server on an empty directory, loads it, and loads
 // another one to see what memory it takes.
 func measureServer(start func(dir string) (*target, error), resources []resource) func(res *results, name string) error {
 	return func(res *results, name string) error {
 		err := withTarget(start, func(t *target) error {
-			// Idle is after what it does by itself at the start.
-			time.Sleep(4 * time.Second)
+			time.Sleep(idleAfter)
 			res.addStart(name, t.ready, residentBytes(t.pids))
 			return measure(res, name, t, resources, phases())
 		})

@@ -66,12 +66,14 @@ type parts struct {
 	services *aggregator.Services
 }
 
-// newParts makes all that the servers share.
-func newParts(o *Options, st *host.Store, files pki.Files, c *server.Config, e *egress.Selector, undo *host.Cleanup) (*parts, error) {
-	p := &parts{options: o, store: st, files: files, config: c, egress: e, undo: undo, scheme: kubeapi.NewScheme(), schemas: &models.Source{NoEnums: !o.Compatibility.Enabled("OpenAPIEnums")}, stores: group.NewStores()}
+// makeShared makes all that the servers share, once config is there.
+func (p *parts) makeShared() error {
+	c := p.config
+	p.scheme, p.stores = kubeapi.NewScheme(), group.NewStores()
+	p.schemas = &models.Source{NoEnums: !p.options.Compatibility.Enabled("OpenAPIEnums")}
 	for _, add := range []func(*runtime.Scheme) error{apiregistrationv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(p.scheme); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	// Made when a managed field is first written.
@@ -81,10 +83,10 @@ func newParts(o *Options, st *host.Store, files pki.Files, c *server.Config, e *
 	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
 	for _, make := range []func() error{p.makeAuthorization, p.makeAuthentication, p.makeServices, p.makeAdmission} {
 		if err := make(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return p, nil
+	return nil
 }
 
 func (p *parts) makeAuthorization() error {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/console"
-	"triplane/generic/egress"
 	"triplane/generic/filters"
 	"triplane/generic/host"
 	"triplane/generic/metrics"
@@ -111,7 +110,8 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 		return nil, err
 	}
 	undo.Add(func() { host.FlushTraces(traces) })
-	prepared, err := assemble(o, st, files, listener, selector, traces, &undo)
+	p := &parts{options: o, store: st, files: files, egress: selector, undo: &undo}
+	prepared, err := p.assemble(listener, traces)
 	if err != nil {
 		return nil, err
 	}
@@ -154,15 +154,35 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*host.Store, pki.Files, 
 }
 
 // assemble makes the servers and prepares the outermost one. What it opens, undo closes.
-func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener, selector *egress.Selector, traces *tracing.Provider, undo *host.Cleanup) (*server.PreparedServer, error) {
-	c := server.NewConfig()
+func (p *parts) assemble(listener net.Listener, traces *tracing.Provider) (*server.PreparedServer, error) {
+	if err := p.configure(listener, traces); err != nil {
+		return nil, err
+	}
+	if err := p.makeShared(); err != nil {
+		return nil, err
+	}
+	shown := newConsole(p.options)
+	if err := p.options.Audit.ApplyTo(p.config, p.egress, shown.auditors()...); err != nil {
+		return nil, err
+	}
+	shown.configure(p.config)
+	prepared, err := p.prepare(shown)
+	if err != nil && p.config.Audit != nil {
+		p.config.Audit.Close(context.Background()) // nothing was recorded
+	}
+	return prepared, err
+}
+
+// configure makes the servers' configuration from options.
+func (p *parts) configure(listener net.Listener, traces *tracing.Provider) error {
+	o, c := p.options, server.NewConfig()
 	if o.Compatibility.Enabled("NativeHistograms") {
 		c.Metrics = metrics.NewNative()
 	}
 	c.Tracing = traces
 	o.ServerRun.ApplyTo(c)
 	if err := o.Features.ApplyTo(c); err != nil {
-		return nil, err
+		return err
 	}
 	o.Compatibility.ApplyTo(c)
 	o.Ignored.Note()
@@ -170,35 +190,21 @@ func assemble(o *Options, st *host.Store, files pki.Files, listener net.Listener
 		c.Flags = o.line.Values()
 	}
 	var err error
-	if c.Serving, err = o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: files.ServingCert, KeyFile: files.ServingKey}); err != nil {
-		return nil, err
+	if c.Serving, err = o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: p.files.ServingCert, KeyFile: p.files.ServingKey}); err != nil {
+		return err
 	}
 	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(host.Port(listener)))
-	stored, err := st.InstallIn(c, o.Etcd)
+	stored, err := p.store.InstallIn(c, o.Etcd)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.Metrics.RegisterGates(o.Compatibility.Stages(), o.Compatibility.Enabled); err != nil {
-		return nil, err
+		return err
 	}
 	c.FlowControl = o.ServerRun.FlowControl(stored)
-
-	c.Metrics.MustRegister(selector.Collectors()...)
-
-	p, err := newParts(o, st, files, c, selector, undo)
-	if err != nil {
-		return nil, err
-	}
-	shown := newConsole(o)
-	if err := o.Audit.ApplyTo(c, selector, shown.auditors()...); err != nil {
-		return nil, err
-	}
-	shown.configure(c)
-	prepared, err := p.prepare(shown)
-	if err != nil && c.Audit != nil {
-		c.Audit.Close(context.Background()) // nothing was recorded
-	}
-	return prepared, err
+	c.Metrics.MustRegister(p.egress.Collectors()...)
+	p.config = c
+	return nil
 }
 
 // prepare stacks the servers, installs what is served beside the API, and prepares the outermost one.

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -35,7 +36,7 @@ func TestPrefill(t *testing.T) {
 		for _, resource := range []string{"none", "few", "many", "more"} {
 			caches[resource] = hub.Cache(Config{CacheConfig: storage.CacheConfig{Prefix: "/registry/" + resource + "/"}})
 		}
-		if err := hub.Prefill(step.ctx, step.most); err != step.ctx.Err() {
+		if err := hub.Prefill(step.ctx, step.most); !errors.Is(err, step.ctx.Err()) {
 			t.Errorf("with %d bytes: %v", step.most, err)
 		}
 		for resource, want := range map[string]int{"none": 0, "few": 0, "many": step.many, "more": step.more} {
