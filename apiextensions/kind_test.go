@@ -3,6 +3,7 @@ package apiextensions
 import (
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"triplane/apiextensions/conversion"
@@ -67,7 +68,7 @@ func TestUnreadableSchema(t *testing.T) {
 func TestStatusOfNull(t *testing.T) {
 	crd := testDefinition(t).crd.DeepCopy()
 	crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}
-	d, err := newDefinition(crd, conversion.None{}, nil)
+	d, err := newDefinition(crd, func() (map[string][]byte, error) { return map[string][]byte{"v1": []byte(storedSchema)}, nil }, conversion.None{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
