@@ -264,10 +264,14 @@ func (d *definition) validateStatus(ctx context.Context, obj, old object) field.
 		if !found || c.status == nil {
 			return nil, found
 		}
-		return c.status.ValidateUpdate(field.NewPath("status"), c.schema.Properties["status"], status, func() any {
+		previous := func() any {
 			whole, _ := before().(map[string]any)
 			return whole["status"]
-		}), true
+		}
+		if status == nil && previous() == nil {
+			return nil, true // null where none was has not changed (KEP-4008)
+		}
+		return c.status.ValidateUpdate(field.NewPath("status"), c.schema.Properties["status"], status, previous), true
 	})
 }
 

@@ -3,6 +3,7 @@ package apiextensions
 import (
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"triplane/apiextensions/conversion"
@@ -87,5 +88,28 @@ func TestSchemaWaitsForObjects(t *testing.T) {
 	}
 	if read != 1 {
 		t.Errorf("schemas were read %d times for objects of one version", read)
+	}
+}
+
+// TestStatusOfNull refuses null for a status only where there was one.
+func TestStatusOfNull(t *testing.T) {
+	crd := testDefinition(t).crd.DeepCopy()
+	crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}
+	d, err := newDefinition(crd, func() (map[string][]byte, error) { return map[string][]byte{"v1": []byte(storedSchema)}, nil }, conversion.None{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := request.WithInfo(t.Context(), &request.Info{APIGroup: d.storage.gvk.Group, APIVersion: "v1"})
+	thing := func(content map[string]any) object {
+		u := &unstructured.Unstructured{Object: content}
+		u.SetGroupVersionKind(d.storage.gvk)
+		return u
+	}
+	null := thing(map[string]any{"status": nil})
+	if errs := d.validateStatus(ctx, null, thing(map[string]any{})); len(errs) > 0 {
+		t.Errorf("refused where none was: %v", errs)
+	}
+	if errs := d.validateStatus(ctx, null, thing(map[string]any{"status": map[string]any{"s": "x"}})); len(errs) == 0 {
+		t.Error("took the place of a status")
 	}
 }
