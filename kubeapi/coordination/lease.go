@@ -2,6 +2,7 @@ package coordination
 
 import (
 	"context"
+	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,10 +49,19 @@ func validateLease(s *coordinationv1.LeaseSpec) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("leaseTransitions"), *n, "must be greater than or equal to 0"))
 	}
 	if s.Strategy != nil {
-		errs = append(errs, check.OneOf(*s.Strategy, path.Child("strategy"), coordinationv1.OldestEmulationVersion)...)
+		errs = append(errs, validateStrategy(*s.Strategy, path.Child("strategy"))...)
 	}
 	if h := s.PreferredHolder; h != nil && *h != "" && (s.Strategy == nil || *s.Strategy == "") {
 		errs = append(errs, field.Forbidden(path.Child("preferredHolder"), "may only be specified when `strategy` is defined"))
 	}
 	return errs
+}
+
+// validateStrategy validates who chooses a holder: the server by a strategy that it knows, or
+// somebody else by one with the prefix of a domain.
+func validateStrategy(s coordinationv1.CoordinatedLeaseStrategy, path *field.Path) field.ErrorList {
+	if strings.Contains(string(s), "/") {
+		return check.QualifiedName(string(s), path)
+	}
+	return check.OneOf(s, path, coordinationv1.OldestEmulationVersion)
 }

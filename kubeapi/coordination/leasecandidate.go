@@ -70,7 +70,7 @@ func validateCandidate(s *coordinationv1beta1.LeaseCandidateSpec) field.ErrorLis
 	if s.Strategy == "" {
 		return append(errs, field.Required(path.Child("strategy"), ""))
 	}
-	return append(errs, check.OneOf(s.Strategy, path.Child("strategy"), coordinationv1.OldestEmulationVersion)...)
+	return append(errs, validateStrategy(s.Strategy, path.Child("strategy"))...)
 }
 
 func parseVersion(text string, path *field.Path) (semver.Version, field.ErrorList) {
