@@ -7,6 +7,7 @@ import (
 
 	"triplane/apiextensions/conversion"
 	"triplane/generic/request"
+	"triplane/generic/wire"
 )
 
 // TestGeneration counts changes as clients of the requested version see them.
@@ -60,5 +61,31 @@ func TestUnreadableSchema(t *testing.T) {
 		if _, err := d.storage.compiled(); (err == nil) != preserve {
 			t.Errorf("unknown fields are preserved: %v, %v", preserve, err)
 		}
+	}
+}
+
+// TestSchemaWaitsForObjects holds that a resource without objects needs no schema.
+func TestSchemaWaitsForObjects(t *testing.T) {
+	read := 0
+	d, err := newDefinition(testDefinition(t).crd, func() (map[string][]byte, error) {
+		read++
+		return map[string][]byte{"v1": []byte(storedSchema)}, nil
+	}, conversion.None{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kind := d.kind(func() bool { return false }); kind.Names.Plural != "things" || read != 0 {
+		t.Errorf("schemas were read %d times before there is an object of %s", read, kind.Names.Plural)
+	}
+	for range 2 {
+		if _, err := d.storage.codec.FromHub(d.storage.codec.New()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := (newStorage(d).Transcode([]byte(storedSeeds[0]), "7", d.storage.gvk.GroupVersion(), wire.JSON)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read != 1 {
+		t.Errorf("schemas were read %d times for objects of one version", read)
 	}
 }

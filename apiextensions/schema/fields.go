@@ -40,7 +40,9 @@ func ParseFieldPath(p string) ([]string, error) {
 	for rest := p; rest != ""; {
 		switch rest[0] {
 		case '.':
-			rest = rest[1:]
+			if rest = rest[1:]; rest == "" {
+				return nil, fmt.Errorf("unexpected end of JSON path")
+			}
 			end := strings.IndexAny(rest, ".[")
 			if end < 0 {
 				end = len(rest)

@@ -56,6 +56,10 @@ func TestValidate(t *testing.T) {
 			c.Spec.Versions[0].SelectableFields = []apiextensionsv1.SelectableField{{JSONPath: ".spec"}}
 		},
 			[]string{`spec.selectableFields[0].jsonPath: Invalid value: ".spec": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.`}},
+		"selectable by a name in brackets, or by none": {func(c CRD) {
+			c.Spec.Versions[0].SelectableFields = []apiextensionsv1.SelectableField{{JSONPath: "['spec']"}, {JSONPath: "."}}
+		}, []string{`spec.selectableFields[0].jsonPath: Invalid value: "['spec']": is an invalid path: array notation is not allowed`,
+			`spec.selectableFields[1].jsonPath: Invalid value: ".": is an invalid path: unexpected end of JSON path`}},
 		"selectable in one of the versions with one schema": {func(c CRD) {
 			root(c).Properties["soil"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
 			other := *c.Spec.Versions[0].DeepCopy()

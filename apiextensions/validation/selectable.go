@@ -1,6 +1,9 @@
 package validation
 
 import (
+	"errors"
+	"strings"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -28,6 +31,9 @@ func validateSelectable(version *apiextensionsv1.CustomResourceDefinitionVersion
 			continue
 		}
 		names, err := schema.ParseFieldPath(p)
+		if strings.Contains(p, "['") { // rules may name fields so, selectors may not
+			err = errors.New("array notation is not allowed")
+		}
 		if err != nil {
 			errs = append(errs, field.Invalid(at, p, "is an invalid path: "+err.Error()))
 			continue

@@ -138,7 +138,7 @@ func (s *Store[T]) listError(err error, o storage.ListOptions, paged bool) error
 	if !paged || !errors.Is(err, storage.ErrCompacted) {
 		return s.readError(err)
 	}
-	token, tokenErr := storage.EncodeContinue(o.After, s.tokenRoot(o.Prefix), storage.AnyRevision)
+	token, tokenErr := storage.EncodeContinue(o.After, o.Prefix, storage.AnyRevision)
 	if tokenErr != nil {
 		return apierrors.NewResourceExpired(continueExpired)
 	}

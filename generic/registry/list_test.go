@@ -124,6 +124,9 @@ func TestListPages(t *testing.T) {
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) || status.ErrStatus.Code != 410 || status.ErrStatus.Continue == "" {
 		t.Fatalf("after compaction: %v", err)
 	}
+	if token, _ = base64.RawURLEncoding.DecodeString(status.ErrStatus.Continue); string(token) != `{"v":"meta.k8s.io/v1","rv":-1,"start":"b\u0000"}` {
+		t.Errorf("token %s", token)
+	}
 	if rest := list(metainternalversion.ListOptions{Limit: 2, Continue: status.ErrStatus.Continue}); names(rest) != "bb d" || rest.ResourceVersion != "107" {
 		t.Errorf("inconsistent rest %s at %s", names(rest), rest.ResourceVersion)
 	}

@@ -59,6 +59,7 @@ func TestObjectsAsMaps(t *testing.T) {
 		"dyn(self).size() == 1":                  true,
 		"[dyn(self)].indexOf(self) == 0":         true,
 		"'%s'.format([dyn(self)]).contains('x')": true,
+		"has(self.a) && !has(self.b)":            true,
 		"type(self) == map":                      true,
 		"dyn(self) == {'a': 'x'}":                true,
 		"{'a': 'x'} == dyn(self)":                true,

@@ -214,10 +214,16 @@ func (o *objectVal) Get(field ref.Val) ref.Val {
 	return f.node.value(v)
 }
 
-// Find implements traits.Mapper, as which an object is seen where its type is not known.
+// Find implements traits.Mapper, as which an object is seen where its type is not known. A value
+// that cannot be read is an error that is not found.
 func (o *objectVal) Find(key ref.Val) (ref.Val, bool) {
-	v := o.Get(key)
-	return v, !types.IsError(v)
+	if set := o.IsSet(key); set != types.True {
+		if types.IsError(set) {
+			return set, false
+		}
+		return nil, false
+	}
+	return o.Get(key), true
 }
 
 // Contains implements traits.Mapper.

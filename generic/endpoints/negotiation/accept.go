@@ -162,7 +162,7 @@ func accept(params map[string]string, mt wire.MediaType, rules Rules) (Output, b
 	switch as {
 	case "Table":
 		o.Transform = Table
-		return o, rules.Table && mt != wire.Protobuf // tables have no such form
+		return o, rules.Table && (mt == wire.JSON || mt == wire.YAML) // tables have no other form
 	case "PartialObjectMetadata":
 		o.Transform = PartialObjectMetadata
 	case "PartialObjectMetadataList":

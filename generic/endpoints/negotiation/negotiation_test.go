@@ -58,6 +58,7 @@ func TestNegotiate(t *testing.T) {
 		{accept: "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1;g=meta.k8s.io", rules: untyped, want: table},
 		{accept: "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json", rules: everything},
 		{accept: "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io", rules: everything, fails: true},
+		{accept: "application/cbor;as=Table;v=v1;g=meta.k8s.io", rules: Rules{CBOR: true, Transforms: true, Table: true}, fails: true},
 		{accept: "application/vnd.kubernetes.protobuf", rules: untyped, fails: true},
 		{accept: "application/vnd.kubernetes.protobuf,application/json", rules: untyped},
 	}

@@ -163,13 +163,6 @@ func TestBookmarks(t *testing.T) {
 	}
 	same(t, received(t, s, 1), fmt.Sprintf("BOOKMARK @%d", rev))
 	quiet(t, none)
-	// What the client knows is not said again.
-	again := w.watch(storage.WatchOptions{Initial: true, Bookmarks: true})
-	got := received(t, again, 2)
-	same(t, got[1:], fmt.Sprintf("BOOKMARK @%d end", rev))
-	again.(*watch).bookmarkDue(time.Now())
-	next := w.create("b", thing{})
-	same(t, received(t, again, 1), fmt.Sprintf("ADDED b@%d {}", next))
 }
 
 func TestTooOld(t *testing.T) {

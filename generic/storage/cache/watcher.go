@@ -41,7 +41,6 @@ type watch struct {
 
 	// What follows belongs to the owner's goroutine.
 	after    int64     // revision up to which everything has been returned
-	known    int64     // the newest revision of an event or bookmark that was returned
 	initial  *snapshot // not nil while initial events are left
 	position string    // key to go on with among them
 	endMark  bool      // the bookmark that ends the initial events is owed
@@ -142,8 +141,8 @@ func (w *watch) Next(ctx context.Context) ([]storage.Event, error) {
 			w.add(e)
 			w.taken[i] = nil
 		}
-		if bookmark && progress > max(w.known, w.after) { // else it says nothing new
-			w.addBookmark(progress, false)
+		if bookmark && progress > 0 {
+			w.addBookmark(max(progress, w.after), false)
 		}
 		if len(w.out) > 0 {
 			return w.out, nil
@@ -205,12 +204,10 @@ func (w *watch) add(e *event) {
 			return
 		}
 	}
-	w.known = e.Revision
 	w.out = append(w.out, ev)
 }
 
 func (w *watch) addBookmark(revision int64, endsInitial bool) {
-	w.known = revision
 	w.out = append(w.out, storage.Event{Type: storage.Bookmark, Revision: revision, InitialEventsEnd: endsInitial})
 }
 

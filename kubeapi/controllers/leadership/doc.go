@@ -6,7 +6,8 @@
 // choice, all candidates are asked to show that they live: a ping, which they answer by
 // renewing. Of those that do in time, the strategy OldestEmulationVersion takes the one of
 // the oldest release. It becomes the holder; while another one holds the Lease, it becomes
-// the preferred holder, at which the other lets the Lease expire.
+// the preferred holder, at which the other lets the Lease expire. A Lease whose candidates
+// want another strategy gets that strategy, and its holder from who knows it.
 //
 // Of several API servers one does this at a time, the one that holds the Lease
 // kube-system/leader-election-controller.

@@ -24,13 +24,17 @@ func (c *Controller) elect(ctx context.Context, key types.NamespacedName, now ti
 		return 0, err
 	}
 	alive := living(all, now)
-	if len(alive) == 0 || strategyOf(alive) != coordinationv1.OldestEmulationVersion {
+	if len(alive) == 0 {
 		delete(c.rounds, key)
 		return 0, nil
 	}
 	lease, err := c.lease(ctx, key)
 	if err != nil {
 		return 0, err
+	}
+	if s := strategyOf(alive); s != coordinationv1.OldestEmulationVersion {
+		delete(c.rounds, key)
+		return 0, c.leave(ctx, key, lease, s)
 	}
 	if left := timeLeft(lease, now); left > 0 && (wants(lease.Spec.HolderIdentity, alive[0]) || wants(lease.Spec.PreferredHolder, alive[0])) {
 		delete(c.rounds, key)
@@ -115,6 +119,25 @@ func (c *Controller) ask(ctx context.Context, key types.NamespacedName, alive []
 		return voters, 0, nil
 	}
 	return voters, max(0, electionWindow-now.Sub(began)), nil
+}
+
+// leave writes the strategy into a Lease, and leaves its holder to who elects by that strategy.
+func (c *Controller) leave(ctx context.Context, key types.NamespacedName, lease *coordinationv1.Lease, strategy coordinationv1.CoordinatedLeaseStrategy) error {
+	leases := c.client.CoordinationV1().Leases(key.Namespace)
+	if lease == nil {
+		_, err := leases.Create(ctx, &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: key.Name, Namespace: key.Namespace},
+			Spec:       coordinationv1.LeaseSpec{Strategy: &strategy},
+		}, metav1.CreateOptions{})
+		return err
+	}
+	if ptr.Deref(lease.Spec.Strategy, "") == strategy {
+		return nil
+	}
+	next := lease.DeepCopy()
+	next.Spec.Strategy = &strategy
+	_, err := leases.Update(ctx, next, metav1.UpdateOptions{})
+	return err
 }
 
 // appoint makes the best of the voters the holder of a Lease, or the preferred one while
