@@ -37,11 +37,14 @@ func (p *podResize) Validate(ctx context.Context, a *admission.Attributes) error
 	}
 	pod, ok := a.Object.(*corev1.Pod)
 	old, had := a.OldObject.(*corev1.Pod)
-	if !ok || !had || pod.Spec.NodeName == "" || !check.Differs(pod.Spec, old.Spec) {
+	if !ok || !had || pod.Spec.NodeName == "" {
 		return nil
 	}
 	n, err := group.GetNew[*corev1.Node](ctx, p.stores, core("nodes"), "", pod.Spec.NodeName)
-	if err != nil {
+	switch {
+	case err != nil && !check.Differs(pod.Spec, old.Spec):
+		return nil // nothing is resized
+	case err != nil:
 		return forbidden(a, "node %q not found", pod.Spec.NodeName)
 	}
 	if os := n.Labels[corev1.LabelOSStable]; os != "" && os != string(corev1.Linux) {
