@@ -17,6 +17,7 @@ type common interface {
 	rest.Deprecated
 	rest.StorageVersioner
 	rest.RowEncoder
+	rest.FieldLabelConvertor
 	rest.Getter
 	rest.Lister
 }
