@@ -101,8 +101,9 @@ func (a *Authenticators) bundles() (all []*authentication.CABundle) {
 	return all
 }
 
-// Build reads the files and makes the authenticators, which have to be closed.
-func (o *Authentication) Build(in AuthenticationInputs) (_ *Authenticators, err error) {
+// Build reads the files and makes the authenticators, which have to be closed. It waits for an
+// external signer, at most until ctx ends.
+func (o *Authentication) Build(ctx context.Context, in AuthenticationInputs) (_ *Authenticators, err error) {
 	a := &Authenticators{Audiences: o.APIAudiences}
 	defer func() {
 		if err != nil {
@@ -120,7 +121,7 @@ func (o *Authentication) Build(in AuthenticationInputs) (_ *Authenticators, err 
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := o.tokens(a, in, configured)
+	tokens, err := o.tokens(ctx, a, in, configured)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (o *Authentication) certificates(a *Authenticators, features func(gate stri
 
 // tokens makes the authenticators of tokens; configured is that of external issuers.
 // The webhook, to which a token is disclosed, is asked last.
-func (o *Authentication) tokens(a *Authenticators, in AuthenticationInputs, configured authentication.Token) ([]authentication.Token, error) {
+func (o *Authentication) tokens(ctx context.Context, a *Authenticators, in AuthenticationInputs, configured authentication.Token) ([]authentication.Token, error) {
 	var tokens []authentication.Token
 	if o.TokenFile != "" {
 		file, err := authentication.ReadTokenFile(o.TokenFile)
@@ -168,7 +169,7 @@ func (o *Authentication) tokens(a *Authenticators, in AuthenticationInputs, conf
 		tokens = append(tokens, authentication.ForAudiences(a.Audiences, file))
 	}
 	if s := &o.ServiceAccount; s.SigningKeyFile != "" || s.SigningEndpoint != "" {
-		if err := s.keys(a, in.Metrics); err != nil {
+		if err := s.keys(ctx, a, in.Metrics); err != nil {
 			return nil, err
 		}
 		tokens = append(tokens, s.authenticator(a, in))

@@ -48,7 +48,7 @@ func (s *ServiceAccount) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&s.ExtendTokenExpiration, "service-account-extend-token-expiration", s.ExtendTokenExpiration,
 		"Let tokens that are mounted into pods live for a year, with a warning when they are used after the time asked for.")
 	fs.StringVar(&s.SigningEndpoint, "service-account-signing-endpoint", s.SigningEndpoint,
-		"Path of the socket of an external signer of service account tokens (k8s.io/externaljwt); \"@\" begins an abstract one. It excludes --service-account-signing-key-file and --service-account-key-file.")
+		"Path of the socket of an external signer of service account tokens (k8s.io/externaljwt); \"@\" begins an abstract one. A start waits for the signer for a minute. It excludes --service-account-signing-key-file and --service-account-key-file.")
 }
 
 // validate returns what is wrong.
@@ -77,10 +77,10 @@ func (s *ServiceAccount) validate() []error {
 }
 
 // keys makes what signs and verifies tokens.
-func (s *ServiceAccount) keys(a *Authenticators, registry prometheus.Registerer) error {
+func (s *ServiceAccount) keys(ctx context.Context, a *Authenticators, registry prometheus.Registerer) error {
 	a.MaxTokenLifetime, a.ExtendedTokenLifetime = s.MaxExpiration, extendedExpiration
 	if s.SigningEndpoint != "" {
-		return s.externalKeys(a, registry)
+		return s.externalKeys(ctx, a, registry)
 	}
 	key, err := serviceaccount.ReadPrivateKey(s.SigningKeyFile)
 	if err != nil {
@@ -102,12 +102,12 @@ func (s *ServiceAccount) keys(a *Authenticators, registry prometheus.Registerer)
 }
 
 // externalKeys connects to the external signer, which bounds how long tokens live.
-func (s *ServiceAccount) externalKeys(a *Authenticators, registry prometheus.Registerer) error {
+func (s *ServiceAccount) externalKeys(ctx context.Context, a *Authenticators, registry prometheus.Registerer) error {
 	var metrics *external.Metrics
 	if registry != nil {
 		metrics = external.NewMetrics(registry)
 	}
-	signer, err := external.Dial(context.Background(), s.SigningEndpoint, metrics)
+	signer, err := external.Dial(ctx, s.SigningEndpoint, metrics)
 	if err != nil {
 		return fmt.Errorf("--service-account-signing-endpoint: %w", err)
 	}

@@ -67,7 +67,7 @@ type parts struct {
 }
 
 // makeShared makes all that the servers share, once config is there.
-func (p *parts) makeShared() error {
+func (p *parts) makeShared(ctx context.Context) error {
 	c := p.config
 	p.scheme, p.stores = kubeapi.NewScheme(), group.NewStores()
 	p.schemas = &models.Source{NoEnums: !p.options.Compatibility.Enabled("OpenAPIEnums")}
@@ -81,7 +81,7 @@ func (p *parts) makeShared() error {
 		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
 	})
 	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
-	for _, make := range []func() error{p.makeAuthorization, p.makeAuthentication, p.makeServices, p.makeAdmission} {
+	for _, make := range []func() error{p.makeAuthorization, func() error { return p.makeAuthentication(ctx) }, p.makeServices, p.makeAdmission} {
 		if err := make(); err != nil {
 			return err
 		}
@@ -102,9 +102,9 @@ func (p *parts) makeAuthorization() error {
 	return nil
 }
 
-func (p *parts) makeAuthentication() (err error) {
+func (p *parts) makeAuthentication(ctx context.Context) (err error) {
 	c := p.config
-	if p.authn, err = p.options.Authentication.Build(options.AuthenticationInputs{
+	if p.authn, err = p.options.Authentication.Build(ctx, options.AuthenticationInputs{
 		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, TokenCache: c.Metrics.TokenCache, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
 		Features: p.options.Compatibility.Enabled,
 	}); err != nil {

@@ -111,7 +111,7 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	}
 	undo.Add(func() { host.FlushTraces(traces) })
 	p := &parts{options: o, store: st, files: files, egress: selector, undo: &undo}
-	prepared, err := p.assemble(listener, traces)
+	prepared, err := p.assemble(ctx, listener, traces)
 	if err != nil {
 		return nil, err
 	}
@@ -154,11 +154,11 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*host.Store, pki.Files, 
 }
 
 // assemble makes the servers and prepares the outermost one. What it opens, undo closes.
-func (p *parts) assemble(listener net.Listener, traces *tracing.Provider) (*server.PreparedServer, error) {
+func (p *parts) assemble(ctx context.Context, listener net.Listener, traces *tracing.Provider) (*server.PreparedServer, error) {
 	if err := p.configure(listener, traces); err != nil {
 		return nil, err
 	}
-	if err := p.makeShared(); err != nil {
+	if err := p.makeShared(ctx); err != nil {
 		return nil, err
 	}
 	shown := newConsole(p.options)

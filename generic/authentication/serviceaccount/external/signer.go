@@ -22,6 +22,8 @@ import (
 const (
 	// callTimeout bounds a call to the signer.
 	callTimeout = 10 * time.Second
+	// startTimeout is how long a signer may start after this server.
+	startTimeout = time.Minute
 	// shortestLifetime is the least that a signer must allow tokens to live.
 	shortestLifetime = 600 * time.Second
 	maxKeyID         = 1024
@@ -48,7 +50,7 @@ type Signer struct {
 
 // Dial connects to the socket at a path ("@name" is an abstract one) and reads what
 // the signer says of itself and its keys. It returns an error where the signer does
-// not answer or is misconfigured.
+// not answer within a minute or is misconfigured.
 func Dial(ctx context.Context, path string, m *Metrics) (*Signer, error) {
 	target := "unix:" + path
 	if name, abstract := strings.CutPrefix(path, "@"); abstract {
@@ -70,7 +72,7 @@ func Dial(ctx context.Context, path string, m *Metrics) (*Signer, error) {
 }
 
 func (s *Signer) begin(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	metadata, err := s.client.Metadata(ctx, &externaljwtv1.MetadataRequest{})
 	if err != nil {
