@@ -56,12 +56,16 @@ func (c *Cache) forecast(ctx context.Context) (bytes int64) {
 	if c.filled.Load() {
 		return 0
 	}
+	all, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: c.cfg.Prefix, CountOnly: true}) // decrypts nothing
+	if err != nil || all.Count < prefillLeast {
+		return 0
+	}
 	found, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: c.cfg.Prefix, Limit: prefillSample})
-	if err != nil || found.Count < prefillLeast || len(found.Items) == 0 {
+	if err != nil || len(found.Items) == 0 {
 		return 0
 	}
 	for i := range found.Items {
 		bytes += int64(len(found.Items[i].Key) + len(found.Items[i].Value))
 	}
-	return max(1, bytes/int64(len(found.Items))*found.Count)
+	return max(1, bytes/int64(len(found.Items))*all.Count)
 }
