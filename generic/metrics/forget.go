@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"strconv"
+
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -80,27 +82,34 @@ func (g Gone) in(v *prometheus.MetricVec) (found []prometheus.Labels) {
 	return found
 }
 
-// forget takes what there is of a resource from the counter of its requests: writing out the
-// histograms would take a hundred times as long.
 func (m *Requests) forget(gone Gone) {
-	for _, l := range gone.removeFrom(m.total.MetricVec) {
-		k := Series{Verb: l["verb"], Group: l["group"], Version: l["version"], Resource: l["resource"], Subresource: l["subresource"], Scope: l["scope"]}
-		m.duration.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, l["dry_run"], component)
-		for _, v := range []*prometheus.MetricVec{m.sli.MetricVec, m.sizes.MetricVec} {
-			v.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
+	m.counting.Lock()
+	defer m.counting.Unlock()
+	for k, s := range m.series {
+		if _, ok := gone[schema.GroupResource{Group: k.Group, Resource: k.Resource}]; ok {
+			s.remove()
+			delete(m.series, k)
 		}
-		m.bodies.DeleteLabelValues(k.Resource, bodyVerb(k.Verb), k.Group)
 	}
 	for _, v := range []*prometheus.MetricVec{m.longRunning.MetricVec, m.terminations.MetricVec, m.aborts.MetricVec, m.self.MetricVec, m.deprecated.MetricVec} {
 		gone.removeFrom(v)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for k := range m.series { // last: they hold the observers
-		if _, ok := gone[schema.GroupResource{Group: k.Group, Resource: k.Resource}]; ok {
-			delete(m.series, k)
-		}
+}
+
+// remove removes what was counted with s.
+func (s *series) remove() {
+	m, k := s.owner, &s.key
+	for _, o := range *s.outcomes.Load() {
+		m.total.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope,
+			dryRunLabel(o.dryRun), component, strconv.Itoa(o.code), o.client)
 	}
+	for _, dryRun := range []bool{false, true} {
+		m.duration.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, dryRunLabel(dryRun), component)
+	}
+	for _, v := range []*prometheus.MetricVec{m.sli.MetricVec, m.sizes.MetricVec} {
+		v.DeleteLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, component)
+	}
+	m.bodies.DeleteLabelValues(k.Resource, bodyVerb(k.Verb), k.Group)
 }
 
 func (m *Storage) forget(gone Gone) {

@@ -41,6 +41,9 @@ type Requests struct {
 
 	mu     sync.RWMutex
 	series map[Series]*series
+	// counting is held shared while a request is counted, and alone while series are
+	// forgotten: one that is counted meanwhile would leave some of its series for ever.
+	counting sync.RWMutex
 }
 
 // series is the observers of one Series, each found when it is first needed.
@@ -123,6 +126,8 @@ func (m *Requests) InFlight(kind string) prometheus.Gauge { return m.inflight.Wi
 // Observe records a finished request. Labels come from requests for known resources
 // only, so that nobody fills the memory with invented ones.
 func (m *Requests) Observe(d *Done) {
+	m.counting.RLock()
+	defer m.counting.RUnlock()
 	s := m.find(d.Series, d.Known && d.labelsAreShort())
 	if s == nil {
 		s = m.find(Series{Verb: d.Verb}, true)
@@ -158,6 +163,8 @@ func (k *Series) labelsAreShort() bool {
 // LongRunning is the gauge of open long-running requests of a kind, for known
 // resources only.
 func (m *Requests) LongRunning(k Series) prometheus.Gauge {
+	m.counting.RLock()
+	defer m.counting.RUnlock()
 	s := m.find(k, k.labelsAreShort())
 	if s == nil {
 		s = m.find(Series{Verb: k.Verb}, true)
@@ -167,6 +174,8 @@ func (m *Requests) LongRunning(k Series) prometheus.Gauge {
 
 // Terminated counts a request that the server ended itself with a status code.
 func (m *Requests) Terminated(k Series, code int) {
+	m.counting.RLock()
+	defer m.counting.RUnlock()
 	if m.find(k, false) == nil {
 		k = Series{Verb: k.Verb}
 	}
@@ -175,6 +184,8 @@ func (m *Requests) Terminated(k Series, code int) {
 
 // Aborted counts a request that was cut off after its answer had begun.
 func (m *Requests) Aborted(k Series) {
+	m.counting.RLock()
+	defer m.counting.RUnlock()
 	if m.find(k, false) == nil {
 		k = Series{Verb: k.Verb}
 	}

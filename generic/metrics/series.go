@@ -39,13 +39,20 @@ func (l *lazy[T]) get(create func() T) T {
 	return v
 }
 
-func (s *series) makeDuration() prometheus.Observer { return s.durationOf("") }
+func (s *series) makeDuration() prometheus.Observer { return s.durationOf(false) }
 
-func (s *series) makeDryRun() prometheus.Observer { return s.durationOf("All") }
+func (s *series) makeDryRun() prometheus.Observer { return s.durationOf(true) }
 
-func (s *series) durationOf(dryRun string) prometheus.Observer {
+func (s *series) durationOf(dryRun bool) prometheus.Observer {
 	k := &s.key
-	return s.owner.duration.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, dryRun, component)
+	return s.owner.duration.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope, dryRunLabel(dryRun), component)
+}
+
+func dryRunLabel(dryRun bool) string {
+	if dryRun {
+		return "All"
+	}
+	return ""
 }
 
 func (s *series) makeSLI() prometheus.Observer {
@@ -73,13 +80,9 @@ func (s *series) counter(d *Done) prometheus.Counter {
 				return o.counter
 			}
 		}
-		dryRun := ""
-		if d.DryRun {
-			dryRun = "All"
-		}
 		k := &s.key
 		c := s.owner.total.WithLabelValues(k.Verb, k.Group, k.Version, k.Resource, k.Subresource, k.Scope,
-			dryRun, component, strconv.Itoa(d.Code), d.Client)
+			dryRunLabel(d.DryRun), component, strconv.Itoa(d.Code), d.Client)
 		more := append(append(make([]outcome, 0, len(*known)+1), *known...), outcome{d.Code, d.DryRun, d.Client, c})
 		if s.outcomes.CompareAndSwap(known, &more) {
 			return c
