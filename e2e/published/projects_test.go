@@ -42,7 +42,6 @@ var projects = []project{
 	{module: "github.com/grafana/grafana-operator/v5", version: "v5.18.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"config/samples/*grafana[acdfl]*.yaml"}},
 	{module: "sigs.k8s.io/network-policy-api", version: "v0.1.1", crds: []string{"config/crd/*.yaml"}, examples: []string{"conformance/base/*/*.yaml"}},
 	{module: "sigs.k8s.io/jobset", version: "v0.8.0", crds: []string{"config/components/crd/bases/*.yaml"}, examples: []string{"site/static/examples/simple/*.yaml", "site/static/examples/depends-on/*.yaml"}},
-	{module: "github.com/crossplane/crossplane", version: "v1.20.0", crds: []string{"cluster/crds/*.yaml"}, examples: []string{"cluster/composition/*.yaml", "test/e2e/manifests/apiextensions/xrd/validation/*.yaml"}},
 	{module: "github.com/tektoncd/pipeline", version: "v1.0.0", crds: []string{"config/300-crds/*.yaml"}, examples: []string{"examples/v1/taskruns/*.yaml"}},
 	{module: "github.com/cloudnative-pg/cloudnative-pg", version: "v1.27.0", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"docs/src/samples/cluster-example-[c-z]*.yaml", "docs/src/samples/pooler*.yaml", "docs/src/samples/database*.yaml"}},
 	{module: "go.universe.tf/metallb", version: "v0.15.2", crds: []string{"config/crd/bases/*.yaml"}, examples: []string{"configsamples/bgpadv*.yaml", "configsamples/ipaddresspool*.yaml", "configsamples/l2adv*.yaml", "configsamples/community*.yaml", "configsamples/bfd*.yaml"}},
@@ -64,5 +63,4 @@ var projects = []project{
 	{module: "github.com/argoproj/argo-events", version: "v1.9.6", crds: []string{"manifests/base/crds/*.yaml"}, examples: []string{"examples/event-sources/*.yaml", "examples/sensors/*.yaml", "examples/tutorials/*/*.yaml"}},
 	{module: "github.com/cert-manager/approver-policy", version: "v0.19.0", crds: []string{"deploy/crds/*.yaml"}, examples: []string{"docs/examples/*.yaml"}, few: true},
 	{module: "github.com/k8up-io/k8up/v2", version: "v2.12.0", crds: []string{"config/crd/apiextensions.k8s.io/v1/*.yaml"}, examples: []string{"config/samples/k8up_v1_[b-z]*.yaml"}},
-	{module: "github.com/kyverno/api", version: "v0.0.1-alpha.3.0.20260723090831-fb2785727f98", crds: []string{"config/crds/*.yaml", "config/crds/*/*.yaml"}},
 }
