@@ -145,7 +145,11 @@ func (u *update) Preconditions() *metav1.Preconditions {
 func (u *update) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	obj := u.obj.DeepCopyObject()
 	if u.fields != nil {
-		obj = record(u.fields, old, obj, u.sent, u.manager)
+		sent := u.sent
+		if sent == u.obj {
+			sent = obj // nothing was converted, so that there is nothing more to copy
+		}
+		obj = record(u.fields, old, obj, sent, u.manager)
 	}
 	if err := u.op.admitWrite(ctx, obj, old, u.opts); err != nil {
 		return nil, err
