@@ -51,16 +51,7 @@ func TestConversionWebhook(t *testing.T) {
 "conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"%s","caBundle":"%s"}}}}}`,
 		fmt.Sprintf(version, "v1", false), fmt.Sprintf(version, "v2", true), webhook.URL, bundle)
 	h := startServer(t)
-	do := func(method, path, body string) (int, string) {
-		r := httptest.NewRequest(method, path, strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/json")
-		if method == "PATCH" {
-			r.Header.Set("Content-Type", "application/merge-patch+json")
-		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		return w.Code, w.Body.String()
-	}
+	do := sender(h)
 	if code, body := do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd); code != 201 {
 		t.Fatalf("definition: %d %s", code, body)
 	}

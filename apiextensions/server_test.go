@@ -88,9 +88,9 @@ const widgets = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceD
 "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
 "size":{"type":"integer","default":3,"x-kubernetes-validations":[{"rule":"self < 10","message":"too big"}]},"name":{"type":"string","maxLength":5}}}}}}}]}}`
 
-func TestWidgets(t *testing.T) {
-	h := startServer(t)
-	do := func(method, path, body string) (int, string) {
+// sender returns what sends a body in JSON, or a merge patch, and returns the answer.
+func sender(h http.Handler) func(method, path, body string) (int, string) {
+	return func(method, path, body string) (int, string) {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		if method == "PATCH" {
@@ -100,6 +100,11 @@ func TestWidgets(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w.Code, w.Body.String()
 	}
+}
+
+func TestWidgets(t *testing.T) {
+	h := startServer(t)
+	do := sender(h)
 	const crds, list = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/example.com/v1/namespaces/a/widgets"
 	until := func(path string, code int) {
 		t.Helper()
