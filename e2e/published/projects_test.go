@@ -25,7 +25,7 @@ var projects = []project{
 	{module: "github.com/prometheus-operator/prometheus-operator", version: "v0.85.0", crds: []string{"example/prometheus-operator-crd/*.yaml"}, examples: []string{"example/user-guides/getting-started/*.yaml", "example/user-guides/alerting/*.yaml", "example/storage/*.yaml", "example/thanos/*.yaml"}},
 	{module: "github.com/argoproj/argo-cd/v3", version: "v3.1.0", crds: []string{"manifests/crds/*.yaml"}, examples: []string{"docs/operator-manual/project.yaml"}},
 	{module: "github.com/argoproj/argo-rollouts", version: "v1.8.3", crds: []string{"manifests/crds/*.yaml"}, examples: []string{"examples/*.yaml"}},
-	{module: "github.com/argoproj/argo-workflows/v3", version: "v3.7.0", crds: []string{"manifests/base/crds/full/*.yaml"}, examples: []string{"examples/workflow-template/*.yaml", "examples/cluster-workflow-template/*.yaml", "examples/*.yaml", "test/e2e/cron/[!c]*.yaml"}},
+	{module: "github.com/argoproj/argo-workflows/v3", version: "v3.7.0", crds: []string{"manifests/base/crds/full/*.yaml"}, examples: []string{"examples/workflow-template/*.yaml", "examples/cluster-workflow-template/*.yaml", "examples/*.yaml", "test/e2e/cron/[^c]*.yaml"}},
 	{module: "knative.dev/serving", version: "v0.51.0", crds: []string{"config/core/300-resources/*.yaml"}, examples: []string{"test/test_images/*/*.yaml"}},
 	{module: "knative.dev/eventing", version: "v0.45.0", crds: []string{"config/core/resources/*.yaml"}, examples: []string{"docs/sink/*.yaml"}},
 	{module: "github.com/kyverno/kyverno", version: "v1.19.1", crds: []string{"config/crds/kyverno/*.yaml", "config/crds/policies.kyverno.io/*.yaml", "config/crds/policyreport/*.yaml"}, examples: []string{"test/best_practices/*.yaml", "test/more/*.yaml", "test/policy/validate/*.yaml"}},
