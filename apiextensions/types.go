@@ -11,6 +11,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	structural "triplane/apiextensions/schema"
+	"triplane/apiextensions/validation"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 )
@@ -50,16 +51,15 @@ func (t *typeConverters) typed(d *definition) (managedfields.TypeConverter, erro
 	if err != nil {
 		return nil, err
 	}
-	preserve := false
+	preserve := d.crd.Spec.PreserveUnknownFields
 	for _, v := range d.versions {
 		skeleton, err := v.skeleton()
 		if err != nil {
 			return nil, err
 		}
-		preserve = preserve || d.crd.Spec.PreserveUnknownFields
 		s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
-		if skeleton.Props != nil {
-			if s, err = structural.ToOpenAPI(skeleton.Props, forManagedFields); err != nil {
+		if props := skeleton.Props; props != nil && (!preserve || validation.IsStructural(props)) {
+			if s, err = structural.ToOpenAPI(props, forManagedFields); err != nil {
 				return nil, err
 			}
 		} else {

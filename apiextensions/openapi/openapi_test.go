@@ -109,3 +109,33 @@ func TestOperationIDs(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestOldSchemas has v3 show those schemas of definitions that preserve unknown fields which
+// are structural, and v2 none.
+func TestOldSchemas(t *testing.T) {
+	for _, c := range []struct {
+		schema string
+		shown  bool
+	}{
+		{`{"type":"object","properties":{"a":{"type":"string"}}}`, true},
+		{`{"type":"object","properties":{"a":{"minLength":1}}}`, false},
+		{`{"properties":{"a":{"type":"string"}}}`, false},
+		{`{"type":"object","properties":{"a":{"type":"array","items":[{"type":"string"}]}}}`, false},
+	} {
+		var props apiextensionsv1.JSONSchemaProps
+		if err := json.Unmarshal([]byte(c.schema), &props); err != nil {
+			t.Fatal(err)
+		}
+		r := &resource{
+			crd:     &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{PreserveUnknownFields: true}},
+			version: &apiextensionsv1.CustomResourceDefinitionVersion{Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &props}},
+			schema:  []byte(c.schema),
+		}
+		for _, v2 := range []bool{false, true} {
+			got := string(newDocument(&openapi.Draft{V2: v2}).object(nil, r))
+			if shown := got != `{"type":"object"}`; shown != (c.shown && !v2) {
+				t.Errorf("%s, v2 %v: got %s", c.schema, v2, got)
+			}
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/apiextensions/validation"
 	"triplane/generic/openapi"
 	"triplane/generic/wire"
 )
@@ -57,17 +58,22 @@ func (d *document) models(r *resource) {
 
 // object appends the model of an object.
 func (d *document) object(dst []byte, r *resource) []byte {
-	kept := read(r.schema).is(preserveUnknown)
-	if r.schema != nil && !r.crd.Spec.PreserveUnknownFields && (!d.v2 || !kept) {
+	if d.publishes(r) {
 		return d.root(dst, r.schema)
 	}
 	o := wire.BeginJSON(dst)
 	o.Text("type", "object")
-	if !d.v2 || !kept {
-		// Clients of v2 take a schema with properties for the whole truth.
-		o.Member(preserveUnknown, []byte("true"))
-	}
 	return o.End()
+}
+
+// publishes reports whether the model shows the schema. Clients of v2 take one with properties
+// for the whole truth. A schema that is not structural, as old definitions may have that
+// preserve unknown fields, is in no document.
+func (d *document) publishes(r *resource) bool {
+	if r.schema == nil || d.v2 && (r.crd.Spec.PreserveUnknownFields || read(r.schema).is(preserveUnknown)) {
+		return false
+	}
+	return !r.crd.Spec.PreserveUnknownFields || validation.IsStructural(r.version.Schema.OpenAPIV3Schema)
 }
 
 func (d *document) listOf(dst []byte, r *resource, model string) []byte {

@@ -43,7 +43,7 @@ func Default(v any, s *Schema) {
 // DropNulls removes properties that are null where the schema does not allow
 // it and no default takes their place.
 func DropNulls(v any, s *Schema) {
-	if s == nil {
+	if s == nil || s.KeepNulls {
 		return
 	}
 	switch x := v.(type) {

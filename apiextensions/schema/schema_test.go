@@ -213,4 +213,14 @@ func TestPreserving(t *testing.T) {
 	if removed := Prune(v, s, true); !slices.Equal(removed, []string{"a.c", "g", "l[0].d", "m.e.f"}) {
 		t.Errorf("without: removed %v", removed)
 	}
+	nulls := `{"a":null,"d":null}`
+	v = value(t, nulls)
+	s = read(t, `{"type":"object","properties":{"a":{"type":"string"},"d":{"type":"string","default":"x"}}}`).Preserving()
+	DropNulls(v, s)
+	if !reflect.DeepEqual(v, value(t, nulls)) {
+		t.Errorf("nulls became %v", v)
+	}
+	if Default(v, s); !reflect.DeepEqual(v, value(t, `{"a":null,"d":"x"}`)) {
+		t.Errorf("defaults made %v", v)
+	}
 }

@@ -20,6 +20,8 @@ type Schema struct {
 	IntOrString bool
 	Preserve    bool
 	Embedded    bool
+	// KeepNulls leaves nulls to validation that have no place, and no default takes.
+	KeepNulls   bool
 	ListType    string
 	ListMapKeys []string
 	MapType     string
@@ -124,14 +126,14 @@ func (s *Schema) summarize() {
 	})
 }
 
-// Preserving returns the schema with a place for everything at all its levels, as
-// spec.preserveUnknownFields of a definition has it.
+// Preserving returns the schema with a place for everything at all its levels, and for
+// null, as spec.preserveUnknownFields of a definition has it.
 func (s *Schema) Preserving() *Schema {
 	if s == nil {
 		return nil
 	}
 	out := *s
-	out.Preserve = true
+	out.Preserve, out.KeepNulls = true, true
 	out.Items, out.Additional = s.Items.Preserving(), s.Additional.Preserving()
 	out.AdditionalAllowed = out.Additional != nil // what has no schema is kept all the same
 	out.Properties = make(map[string]*Schema, len(s.Properties))

@@ -83,6 +83,12 @@ func ReadStructural(props *apiextensionsv1.JSONSchemaProps) (*schema.Schema, err
 	return schema.New(props)
 }
 
+// IsStructural reports whether a schema is: those of old definitions need not be.
+func IsStructural(props *apiextensionsv1.JSONSchemaProps) bool {
+	s, err := ReadStructural(props)
+	return err == nil && len(schema.Check(nil, s)) == 0
+}
+
 func unsupported(p *apiextensionsv1.JSONSchemaProps) error {
 	for _, f := range []struct {
 		set  bool

@@ -24,8 +24,7 @@ func staysOf(old *apiextensionsv1.CustomResourceDefinition) stays {
 			s.noSchema = true
 			continue
 		}
-		structural, err := ReadStructural(v.Schema.OpenAPIV3Schema)
-		s.notStructural = s.notStructural || err != nil || len(schema.Check(nil, structural)) > 0
+		s.notStructural = s.notStructural || !IsStructural(v.Schema.OpenAPIV3Schema)
 		schema.Walk(v.Schema.OpenAPIV3Schema, func(p *apiextensionsv1.JSONSchemaProps) {
 			s.otherTypes = s.otherTypes || !isType(p.Type)
 			s.looseSets = s.looseSets || len(validateSetItems(nil, p)) > 0
