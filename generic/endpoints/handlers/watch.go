@@ -25,7 +25,7 @@ const defaultMinRequestTimeout = 30 * time.Minute
 
 // watch serves the events of a resource until the client goes, the time is up
 // or the filters end it.
-func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, watcher rest.Watcher, opts *internalversion.ListOptions) {
+func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, watcher rest.Watcher, opts *internalversion.ListOptions) error {
 	timeout := s.watchTimeout(opts)
 	if opts.TimeoutSeconds == nil {
 		// The storage sends a last bookmark shortly before the end, so it has to
@@ -37,23 +37,20 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	defer cancel()
 	stream, err := openStream(ctx, watcher, opts)
 	if err != nil {
-		s.fail(w, req, err)
-		return
+		return err
 	}
 	defer stream.Stop()
 	out, err := negotiation.NegotiateStream(req, s.rules())
 	if err != nil {
-		s.fail(w, req, err)
-		return
+		return err
 	}
 	enc, err := newEventEncoder(s, req, out)
 	if err != nil {
-		s.fail(w, req, err)
-		return
+		return err
 	}
 	if wsstream.IsWebSocketRequest(req) {
 		serveWebSocket(ctx, w, req, s.initialized(req.Context(), stream, opts), enc)
-		return
+		return nil
 	}
 	w.Header().Set("Content-Type", negotiation.StreamName(out.MediaType))
 	w.WriteHeader(http.StatusOK)
@@ -61,7 +58,7 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	// A client that reads no more must not hold the watch beyond its time.
 	_ = flusher.SetWriteDeadline(time.Now().Add(min(timeout, maxWatch) + stuckWatch)) // there may be no connection
 	if flusher.Flush() != nil {
-		return
+		return nil // the client has gone
 	}
 	pump(ctx, s.initialized(req.Context(), stream, opts), enc, func(batch []byte) error {
 		if _, err := w.Write(batch); err != nil {
@@ -69,6 +66,7 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 		}
 		return flusher.Flush()
 	})
+	return nil
 }
 
 // openStream begins a watch. That its revision is too old, or its time over, is an event
