@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/httpstream/wsstream"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
@@ -27,12 +28,7 @@ const defaultMinRequestTimeout = 30 * time.Minute
 // or the filters end it.
 func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, watcher rest.Watcher, opts *internalversion.ListOptions) error {
 	timeout := s.watchTimeout(opts)
-	if opts.TimeoutSeconds == nil {
-		// The storage sends a last bookmark shortly before the end, so it has to
-		// know when that is.
-		seconds := int64(timeout / time.Second)
-		opts.TimeoutSeconds = &seconds
-	}
+	// The storage sends a last bookmark shortly before the context's deadline.
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	stream, err := openStream(ctx, watcher, opts)
@@ -69,17 +65,20 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	return nil
 }
 
-// openStream begins a watch. That its revision is too old, or its time over, is an event
-// of a watch that is open, as in kube-apiserver.
+// openStream begins a watch. That its revision is too old is an event of a watch that is open, and
+// a watch whose time is over before it begins is one without events, as in kube-apiserver.
 func openStream(ctx context.Context, watcher rest.Watcher, opts *internalversion.ListOptions) (rest.EventStream, error) {
-	if *opts.TimeoutSeconds < 0 {
+	if ptr.Deref(opts.TimeoutSeconds, 0) < 0 {
 		return failed{&apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: context.DeadlineExceeded.Error(),
 		}}}, nil
 	}
 	stream, err := watcher.Watch(ctx, opts)
-	if apierrors.IsResourceExpired(err) {
+	switch {
+	case apierrors.IsResourceExpired(err):
 		return failed{err}, nil
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return failed{io.EOF}, nil
 	}
 	return stream, err
 }
@@ -154,9 +153,6 @@ func (s *RequestScope) watchTimeout(opts *internalversion.ListOptions) time.Dura
 	if least <= 0 {
 		least = defaultMinRequestTimeout
 	}
-	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds == 0 {
-		opts.TimeoutSeconds = nil
-	}
 	return time.Duration(float64(least) * (rand.Float64() + 1))
 }
 
@@ -203,7 +199,7 @@ func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, even
 			}
 			break
 		}
-		if len(buf) >= maxBatch {
+		if len(buf) >= maxBatch || e.messages {
 			if send(buf) != nil {
 				return true
 			}
