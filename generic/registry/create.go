@@ -52,9 +52,19 @@ func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObje
 	if err != nil {
 		return nil, err
 	}
-	ok := false
-	defer func() { finish(ctx, ok) }()
+	created, err := s.createPrepared(ctx, obj, dryRun)
+	finish.settle(ctx, err)
+	if err == nil {
+		return created, nil
+	}
+	if doubtful := (doubtfulError{}); errors.As(err, &doubtful) {
+		err = doubtful.error
+	}
+	return nil, err
+}
 
+// createPrepared writes an object that is valid.
+func (s *Store[T]) createPrepared(ctx context.Context, obj T, dryRun bool) (runtime.Object, error) {
 	key, err := s.key(obj.GetNamespace(), obj.GetName())
 	if err != nil {
 		return nil, err
@@ -66,7 +76,6 @@ func (s *Store[T]) create(ctx context.Context, obj T, validate rest.ValidateObje
 	if errors.Is(err, storage.ErrExists) {
 		return nil, s.alreadyExists(ctx, key, obj.GetName())
 	}
-	ok = err == nil
 	return created, err
 }
 
@@ -92,7 +101,7 @@ func (s *Store[T]) insert(ctx context.Context, key string, obj T, dryRun bool) (
 	}
 	revision, err := s.options.Backend.Create(ctx, key, value, s.ttl(obj))
 	if err != nil {
-		return nil, writeError(err)
+		return nil, attemptError(err)
 	}
 	return s.wrote(key, value, revision, obj), nil
 }
@@ -121,6 +130,14 @@ func (s *Store[T]) alreadyExists(ctx context.Context, key, name string) error {
 type finishFunc func(ctx context.Context, ok bool)
 
 func finishNothing(context.Context, bool) {}
+
+// settle calls finish with what came of the write. Where nobody knows, what was reserved stays
+// so: others must not get what the object may have.
+func (finish finishFunc) settle(ctx context.Context, err error) {
+	if err == nil || !errors.As(err, new(doubtfulError)) {
+		finish(ctx, err == nil)
+	}
+}
 
 // prepareCreate makes an object ready to be written and validates it. The finish
 // function is to be called if there is no error.

@@ -90,7 +90,7 @@ func (m *memory) Create(_ context.Context, key string, value []byte, _ time.Dura
 	if m.at(key, m.revision) != nil {
 		return 0, storage.ErrExists
 	}
-	return m.put(key, value), nil
+	return m.answer(m.put(key, value))
 }
 
 func (m *memory) expect(key string, expected int64) error {

@@ -102,8 +102,9 @@ type Write[T Object] struct {
 	// BeginCreate and BeginUpdate reserve what the object needs outside itself
 	// (a cluster IP), or ask whether the user may write it, before Validate; their
 	// error goes before those of validation, be it of metadata. finish is
-	// called once: with true after the write succeeded, with false when it did not
-	// and the reservation is to be given back. dryRun reserves nothing durable.
+	// called with true after the write succeeded, with false when it did not and the
+	// reservation is to be given back, and not at all where storage did not answer:
+	// the object may exist. dryRun reserves nothing durable.
 	BeginCreate func(ctx context.Context, obj T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 

@@ -105,9 +105,8 @@ func (s *Store[T]) listOptions(ctx context.Context, opts *metainternalversion.Li
 	if o.Match == storage.Any && o.Limit > 0 && s.options.Uncached {
 		o.Match = storage.Consistent
 	}
-	if o.Match == storage.Any || o.Limit < 0 {
-		// Whoever takes anything takes all at once: there is no revision that
-		// further pages could be read at.
+	if o.Match == storage.Any && opts.ResourceVersion == "0" || o.Limit < 0 {
+		// Whoever takes anything takes all at once.
 		o.Limit = 0
 	}
 	return o, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,7 @@ func TestPagesOfAnyVersion(t *testing.T) {
 	}{
 		{false, "0", "", "a b c", false},
 		{true, "0", "", "a", true},
+		{false, "00", "", "a", true}, // only "0" is any version, although the number is the same
 		{false, "0", anyAfterA, "b c", false},
 		{true, "0", anyAfterA, "b", true},
 		{false, "", anyAfterA, "b", true},
@@ -285,6 +287,12 @@ func TestWatchOptions(t *testing.T) {
 		if err != nil || o != tt.want {
 			t.Errorf("%q %v: %+v, %v", tt.version, tt.initial, o, err)
 		}
+	}
+	want := time.Now().Add(time.Hour)
+	ctx, cancel := context.WithDeadline(inNamespace(), want)
+	defer cancel()
+	if o, err := s.watchOptions(ctx, &metainternalversion.ListOptions{TimeoutSeconds: ptr.To(int64(math.MaxInt64))}); err != nil || !o.Deadline.Equal(want) {
+		t.Errorf("the watch ends at %v, %v", o.Deadline, err)
 	}
 	if err := s.watchError(storage.ErrTooSlow); !errors.Is(err, io.EOF) {
 		t.Errorf("too slow: %v", err)

@@ -135,15 +135,13 @@ func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, 
 	if err != nil {
 		return nil, false, err
 	}
-	done := false
-	defer func() { finish(ctx, done) }()
 	var out runtime.Object
 	if s.releasedBy(obj, old) {
 		out, err = u.remove(ctx, obj, from)
 	} else {
 		out, err = u.write(ctx, obj, old, from)
 	}
-	done = err == nil
+	finish.settle(ctx, err)
 	return out, false, err
 }
 
@@ -181,10 +179,8 @@ func (u *update[T]) create(ctx context.Context, obj T) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := false
-	defer func() { finish(ctx, done) }()
 	created, err := u.store.insert(ctx, u.key, obj, u.dryRun)
-	done = err == nil
+	finish.settle(ctx, err)
 	return created, err
 }
 

@@ -62,9 +62,23 @@ func TestUpdateConflicts(t *testing.T) {
 }
 
 // A write that was not answered may have happened. What is found then is not taken for somebody
-// else's, nor written over.
+// else's, nor written over, and what it has reserved stays so.
 func TestUnansweredWritesAreNotTriedAgain(t *testing.T) {
-	s, m := newStore(t, configMapKind())
+	k := configMapKind()
+	var unanswered *bool
+	reserve := func() (func(context.Context, bool), error) {
+		return func(_ context.Context, ok bool) {
+			if *unanswered {
+				t.Errorf("finished with %t, although nobody knows", ok)
+			}
+		}, nil
+	}
+	k.Write.BeginCreate = func(context.Context, *corev1.ConfigMap, bool) (func(context.Context, bool), error) { return reserve() }
+	k.Write.BeginUpdate = func(context.Context, *corev1.ConfigMap, *corev1.ConfigMap, bool) (func(context.Context, bool), error) {
+		return reserve()
+	}
+	s, m := newStore(t, k)
+	unanswered = &m.unanswered
 	old := must[*corev1.ConfigMap](t, create(s, configMap("a")))
 	for _, c := range []struct {
 		name  string
@@ -72,6 +86,11 @@ func TestUnansweredWritesAreNotTriedAgain(t *testing.T) {
 	}{
 		{"from a version", updateWith(s, "a", replaceWith(old))},
 		{"whatever there", updateWith(s, "a", change(func(c *corev1.ConfigMap) { c.ResourceVersion, c.Data["k"] = "", "more" }))},
+		{"creation", create(s, configMap("b"))},
+		{"creation by an update", func() (runtime.Object, error) {
+			o, _, err := s.Update(inNamespace(), "c", replaceWith(configMap("c")), nil, nil, true, nil)
+			return o, err
+		}},
 		{"deletion", func() (runtime.Object, error) {
 			o, _, err := s.Delete(inNamespace(), "a", nil, &metav1.DeleteOptions{})
 			return o, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -15,7 +14,7 @@ import (
 	"triplane/generic/storage"
 )
 
-// Watch implements rest.Watcher.
+// Watch implements rest.Watcher. The watch's time ends with the context's deadline.
 func (s *Store[T]) Watch(ctx context.Context, opts *metainternalversion.ListOptions) (rest.EventStream, error) {
 	if opts == nil {
 		opts = &metainternalversion.ListOptions{}
@@ -50,14 +49,10 @@ func (s *Store[T]) watchOptions(ctx context.Context, opts *metainternalversion.L
 	case opts.SendInitialEvents != nil:
 		// Nothing but what happens from now on.
 		if o.Revision, err = s.options.Backend.Revision(ctx); err != nil {
-			return o, err
+			return o, s.readError(err)
 		}
 	}
-	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
-		o.Deadline = time.Now().Add(time.Duration(*opts.TimeoutSeconds) * time.Second)
-	} else if d, ok := ctx.Deadline(); ok {
-		o.Deadline = d
-	}
+	o.Deadline, _ = ctx.Deadline()
 	return o, nil
 }
 

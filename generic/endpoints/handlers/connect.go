@@ -18,21 +18,18 @@ import (
 // Connect serves subresources that take over the connection. What goes through it cannot be
 // tried without effect, so a dry run is refused.
 func Connect(scope *RequestScope, r rest.Connecter) http.HandlerFunc {
-	return func(w http.ResponseWriter, req *http.Request) {
+	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
 		ctx, namespace, name, err := scope.target(req)
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		if req.URL.Query().Has("dryRun") {
-			scope.fail(w, req, apierrors.NewBadRequest("dryRun is not supported"))
-			return
+			return apierrors.NewBadRequest("dryRun is not supported")
 		}
 		opts, subpath, key := r.NewConnectOptions()
 		if opts != nil {
 			if err := DecodeQuery(scope.connectQuery(req, subpath, key), opts); err != nil {
-				scope.fail(w, req, apierrors.NewBadRequest(err.Error()))
-				return
+				return apierrors.NewBadRequest(err.Error())
 			}
 		}
 		if scope.Admission.Handles(admission.Connect) {
@@ -41,20 +38,19 @@ func Connect(scope *RequestScope, r rest.Connecter) http.HandlerFunc {
 				err = scope.Admission.Validate(ctx, a)
 			}
 			if err != nil {
-				scope.fail(w, req, err)
-				return
+				return err
 			}
 		}
 		h, err := r.Connect(ctx, name, opts, &responder{scope: scope, w: w, r: req})
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		if !httpstream.IsUpgradeRequest(req) { // which takes over the connection of w
 			w = request.KeepHeaders(w)
 		}
 		h.ServeHTTP(w, req.WithContext(ctx))
-	}
+		return nil
+	})
 }
 
 // connectQuery is the query, with the rest of the path under its own name.
@@ -94,7 +90,9 @@ func (r *responder) Object(status int, obj runtime.Object) {
 		return
 	}
 	a := answer{scope: r.scope, w: r.w, r: r.r, out: out}
-	a.respond(status, obj)
+	if err := a.respond(status, obj); err != nil {
+		r.Error(err)
+	}
 }
 
 // Error implements rest.Responder.

@@ -35,19 +35,17 @@ func CreateNamed(scope *RequestScope, r rest.NamedCreater) http.HandlerFunc {
 }
 
 func (s *RequestScope) create(create createFunc, named bool, preserve rest.ObjectMetaPreserver) http.HandlerFunc {
-	return func(w http.ResponseWriter, req *http.Request) {
+	return s.handler(func(w http.ResponseWriter, req *http.Request) error {
 		obj, out, err := s.doCreate(req, create, named, preserve)
 		if err != nil {
-			s.fail(w, req, err)
-			return
+			return err
 		}
-		code := http.StatusCreated
 		if status, ok := obj.(*metav1.Status); ok && status.Code == 0 {
 			status.Code = http.StatusCreated
 		}
 		a := answer{scope: s, w: w, r: req, out: out}
-		a.respond(code, obj)
-	}
+		return a.respond(http.StatusCreated, obj)
+	})
 }
 
 func (s *RequestScope) doCreate(req *http.Request, create createFunc, named bool, preserve rest.ObjectMetaPreserver) (runtime.Object, negotiation.Output, error) {

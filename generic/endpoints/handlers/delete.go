@@ -22,31 +22,26 @@ import (
 
 // Delete serves delete.
 func Delete(scope *RequestScope, r rest.GracefulDeleter) http.HandlerFunc {
-	return func(w http.ResponseWriter, req *http.Request) {
+	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
 		ctx, namespace, name, err := scope.target(req)
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		out, err := negotiation.Negotiate(req, scope.rules())
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		opts, err := scope.deleteOptions(req)
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		op := scope.operation(ctx, scope.admissionNamespace(namespace, name), name, opts.DryRun)
 		if err := op.authorizeUnread(ctx, req, opts); err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		obj, deleted, err := r.Delete(ctx, name, op.validateDelete(opts), opts)
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		code := http.StatusOK
 		// Clients that asked for a cascade in the old way wait for it.
@@ -57,44 +52,38 @@ func Delete(scope *RequestScope, r rest.GracefulDeleter) http.HandlerFunc {
 			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: int32(code), Details: &metav1.StatusDetails{Name: name, Kind: scope.Kind.Kind}}
 		}
 		a := answer{scope: scope, w: w, r: req, out: out}
-		a.respond(code, obj)
-	}
+		return a.respond(code, obj)
+	})
 }
 
 // DeleteCollection serves deletecollection.
 func DeleteCollection(scope *RequestScope, r rest.CollectionDeleter) http.HandlerFunc {
 	lister, _ := r.(rest.Lister)
-	return func(w http.ResponseWriter, req *http.Request) {
+	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
 		ctx, namespace, _, err := scope.target(req)
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		out, err := negotiation.Negotiate(req, scope.rules())
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		list, err := scope.listOptions(req, "")
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		opts, err := scope.deleteOptions(req)
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		if ignoresReadError(opts) {
-			scope.fail(w, req, invalidOptions("DeleteOptions", field.ErrorList{field.Invalid(ignoreReadErrorPath, true,
-				"is not allowed for a collection; delete the objects one by one")}))
-			return
+			return invalidOptions("DeleteOptions", field.ErrorList{field.Invalid(ignoreReadErrorPath, true,
+				"is not allowed for a collection; delete the objects one by one")})
 		}
 		op := scope.operation(ctx, namespace, "", opts.DryRun)
 		obj, err := r.DeleteCollection(ctx, op.validateDelete(opts), opts, list)
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		if obj == nil {
 			obj = &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusOK, Details: &metav1.StatusDetails{Kind: scope.Kind.Kind}}
@@ -103,8 +92,8 @@ func DeleteCollection(scope *RequestScope, r rest.CollectionDeleter) http.Handle
 		if lister != nil {
 			a.newList = lister.NewList
 		}
-		a.respond(http.StatusOK, obj)
-	}
+		return a.respond(http.StatusOK, obj)
+	})
 }
 
 // deleteOptions reads the options of a deletion from the body, and if there is

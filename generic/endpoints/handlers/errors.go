@@ -50,6 +50,15 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	writeError(w, r, err, negotiation.Rules{Protobuf: true})
 }
 
+// handler answers with the error that serve returns, if it has not answered.
+func (s *RequestScope) handler(serve func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := serve(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	}
+}
+
 // fail is WriteError in a media type that the scope serves.
 func (s *RequestScope) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() != nil {

@@ -44,29 +44,25 @@ func GetWithOptions(scope *RequestScope, r rest.GetterWithOptions) http.HandlerF
 }
 
 func (s *RequestScope) get(read func(ctx context.Context, name string, req *http.Request) (runtime.Object, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, req *http.Request) {
+	return s.handler(func(w http.ResponseWriter, req *http.Request) error {
 		ctx, _, name, err := s.target(req)
 		if err != nil {
-			s.fail(w, req, err)
-			return
+			return err
 		}
 		out, err := negotiation.Negotiate(req, s.rules())
 		if err != nil {
-			s.fail(w, req, err)
-			return
+			return err
 		}
 		obj, err := read(ctx, name, req)
 		if err != nil {
-			s.fail(w, req, err)
-			return
+			return err
 		}
 		if stream, ok := obj.(rest.Streamer); ok {
-			s.stream(ctx, w, req, stream)
-			return
+			return s.stream(ctx, w, req, stream)
 		}
 		a := answer{scope: s, w: w, r: req, out: out}
-		a.respond(http.StatusOK, obj)
-	}
+		return a.respond(http.StatusOK, obj)
+	})
 }
 
 // refuseExport answers clients of long ago.

@@ -24,11 +24,10 @@ func Watch(scope *RequestScope, w rest.Watcher) http.HandlerFunc {
 }
 
 func (s *RequestScope) list(lister rest.Lister, watcher rest.Watcher, always bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, req *http.Request) {
+	return s.handler(func(w http.ResponseWriter, req *http.Request) error {
 		ctx, _, name, err := s.target(req)
 		if err != nil {
-			s.fail(w, req, err)
-			return
+			return err
 		}
 		rules := s.rules()
 		if rules.CBOR {
@@ -37,30 +36,25 @@ func (s *RequestScope) list(lister rest.Lister, watcher rest.Watcher, always boo
 		}
 		out, err := negotiation.Negotiate(req, rules)
 		if err != nil {
-			s.fail(w, req, err)
-			return
+			return err
 		}
 		opts, err := s.listOptions(req, name)
 		if err != nil {
-			s.fail(w, req, err)
-			return
+			return err
 		}
 		if opts.Watch || always {
 			if watcher == nil {
-				s.fail(w, req, apierrors.NewMethodNotSupported(s.resource(), "watch"))
-				return
+				return apierrors.NewMethodNotSupported(s.resource(), "watch")
 			}
-			s.watch(ctx, w, req, watcher, opts)
-			return
+			return s.watch(ctx, w, req, watcher, opts)
 		}
 		obj, err := lister.List(ctx, opts)
 		if err != nil {
-			s.fail(w, req, err)
-			return
+			return err
 		}
 		a := answer{scope: s, w: w, r: req, out: out, newList: lister.NewList}
-		a.respond(http.StatusOK, obj)
-	}
+		return a.respond(http.StatusOK, obj)
+	})
 }
 
 // listOptions reads and validates the options of list, watch and deletecollection.

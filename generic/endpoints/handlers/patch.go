@@ -44,19 +44,18 @@ func (s *RequestScope) PatchTypes() []string {
 func Patch(scope *RequestScope, r rest.Patcher) http.HandlerFunc {
 	limitCopies()
 	patchTypes := scope.PatchTypes()
-	return func(w http.ResponseWriter, req *http.Request) {
+	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
 		obj, created, out, err := scope.doPatch(req, r, patchTypes)
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		code := http.StatusOK
 		if created {
 			code = http.StatusCreated
 		}
 		a := answer{scope: scope, w: w, r: req, out: out}
-		a.respond(code, obj)
-	}
+		return a.respond(code, obj)
+	})
 }
 
 // patch is the rest.UpdatedObjectInfo of a PATCH.

@@ -24,55 +24,26 @@ type answer struct {
 }
 
 // respond answers with what the storage returned: objects of the hub version,
-// or bytes.
-func (a *answer) respond(code int, obj runtime.Object) {
+// or bytes. Where it returns an error nothing has been answered.
+func (a *answer) respond(code int, obj runtime.Object) error {
 	if status, ok := obj.(*metav1.Status); ok {
-		a.status(code, status)
-		return
+		return a.status(code, status)
 	}
-	list, isList := obj.(*rest.StoredList)
-	if isList && request.SkipsUnreadable(a.r.Context()) {
+	list, ok := obj.(*rest.StoredList)
+	if !ok {
+		a.audit(obj)
+		return a.object(code, obj)
+	}
+	if request.SkipsUnreadable(a.r.Context()) {
 		list.DropUnreadable(a.r.Context())
 	}
-	a.audit(obj)
-	var b []byte
-	var done bool
-	var err error
-	switch {
-	case a.out.Transform != negotiation.None:
-		if isList {
-			if done, err = a.storedTable(code, list); done || err != nil {
-				break
-			}
-		}
-		b, err = a.transformed(obj)
-	default:
-		if isList {
-			err = a.storedList(code, list)
-			if err == nil {
-				return
-			}
-			break
-		}
-		timer := request.Time(a.r.Context(), request.Serialization)
-		b, err = a.scope.encode(obj, a.out.MediaType)
-		timer.Stop()
-	}
-	if err != nil {
-		if isList {
-			err = list.ReadError(err)
-		}
-		a.scope.fail(a.w, a.r, err)
-		return
-	}
-	if !done {
-		writeBody(a.w, a.r, code, a.out, b)
-	}
+	a.audit(list)
+	return list.ReadError(a.list(code, list))
 }
 
 // status answers with a Status that the storage returned. It has no code of its
 // own unless the storage gave it one.
-func (a *answer) status(code int, status *metav1.Status) {
+func (a *answer) status(code int, status *metav1.Status) error {
 	if status.Kind == "" {
 		status = status.DeepCopy()
 		status.Kind, status.APIVersion = "Status", "v1"
@@ -80,10 +51,40 @@ func (a *answer) status(code int, status *metav1.Status) {
 	request.AuditFrom(a.r.Context()).ResponseStatus(status)
 	b, err := wire.MarshalStatus(status, a.out.MediaType)
 	if err != nil {
-		a.scope.fail(a.w, a.r, err)
-		return
+		return err
 	}
 	writeBody(a.w, a.r, code, a.out, b)
+	return nil
+}
+
+// list answers with a list whose items are bytes.
+func (a *answer) list(code int, list *rest.StoredList) error {
+	if a.out.Transform == negotiation.None {
+		return a.storedList(code, list)
+	}
+	if done, err := a.storedTable(code, list); done || err != nil {
+		return err
+	}
+	return a.object(code, list)
+}
+
+// object answers with what is encoded as a whole before the first byte is sent.
+func (a *answer) object(code int, obj runtime.Object) error {
+	b, err := a.encoded(obj)
+	if err != nil {
+		return err
+	}
+	writeBody(a.w, a.r, code, a.out, b)
+	return nil
+}
+
+// encoded is the object in the form that was negotiated.
+func (a *answer) encoded(obj runtime.Object) ([]byte, error) {
+	if a.out.Transform != negotiation.None {
+		return a.transformed(obj)
+	}
+	defer request.Time(a.r.Context(), request.Serialization).Stop()
+	return a.scope.encode(obj, a.out.MediaType)
 }
 
 // encode writes an object of the hub version in the served version.

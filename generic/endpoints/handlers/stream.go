@@ -8,16 +8,15 @@ import (
 	"triplane/generic/registry/rest"
 )
 
-// stream answers with what a subresource reads as plain bytes, a pod's log.
-func (s *RequestScope) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, source rest.Streamer) {
+// stream answers with what a subresource reads as plain bytes, such as a pod's log.
+func (s *RequestScope) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, source rest.Streamer) error {
 	in, flush, contentType, err := source.InputStream(ctx, s.Kind.GroupVersion().String(), r.Header.Get("Accept"))
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	if in == nil {
 		w.WriteHeader(http.StatusNoContent)
-		return
+		return nil
 	}
 	defer func() { _ = in.Close() }()
 	if contentType == "" {
@@ -31,6 +30,7 @@ func (s *RequestScope) stream(ctx context.Context, w http.ResponseWriter, r *htt
 	}
 	// The status is out: an error now can only end the answer.
 	_, _ = io.Copy(out, in)
+	return nil
 }
 
 // flushWriter sends what is written at once.

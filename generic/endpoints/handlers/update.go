@@ -20,19 +20,18 @@ import (
 
 // Update serves update.
 func Update(scope *RequestScope, r rest.Updater) http.HandlerFunc {
-	return func(w http.ResponseWriter, req *http.Request) {
+	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
 		obj, created, out, err := scope.doUpdate(req, r)
 		if err != nil {
-			scope.fail(w, req, err)
-			return
+			return err
 		}
 		code := http.StatusOK
 		if created {
 			code = http.StatusCreated
 		}
 		a := answer{scope: scope, w: w, r: req, out: out}
-		a.respond(code, obj)
-	}
+		return a.respond(code, obj)
+	})
 }
 
 func (s *RequestScope) doUpdate(req *http.Request, r rest.Updater) (_ runtime.Object, created bool, out negotiation.Output, err error) {

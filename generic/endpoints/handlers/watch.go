@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/httpstream/wsstream"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/registry/rest"
@@ -25,35 +26,27 @@ const defaultMinRequestTimeout = 30 * time.Minute
 
 // watch serves the events of a resource until the client goes, the time is up
 // or the filters end it.
-func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, watcher rest.Watcher, opts *internalversion.ListOptions) {
+func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, watcher rest.Watcher, opts *internalversion.ListOptions) error {
 	timeout := s.watchTimeout(opts)
-	if opts.TimeoutSeconds == nil {
-		// The storage sends a last bookmark shortly before the end, so it has to
-		// know when that is.
-		seconds := int64(timeout / time.Second)
-		opts.TimeoutSeconds = &seconds
-	}
+	// The storage sends a last bookmark shortly before the context's deadline.
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	stream, err := openStream(ctx, watcher, opts)
 	if err != nil {
-		s.fail(w, req, err)
-		return
+		return err
 	}
 	defer stream.Stop()
 	out, err := negotiation.NegotiateStream(req, s.rules())
 	if err != nil {
-		s.fail(w, req, err)
-		return
+		return err
 	}
 	enc, err := newEventEncoder(s, req, out)
 	if err != nil {
-		s.fail(w, req, err)
-		return
+		return err
 	}
 	if wsstream.IsWebSocketRequest(req) {
 		serveWebSocket(ctx, w, req, s.initialized(req.Context(), stream, opts), enc)
-		return
+		return nil
 	}
 	w.Header().Set("Content-Type", negotiation.StreamName(out.MediaType))
 	w.WriteHeader(http.StatusOK)
@@ -61,7 +54,7 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	// A client that reads no more must not hold the watch beyond its time.
 	_ = flusher.SetWriteDeadline(time.Now().Add(min(timeout, maxWatch) + stuckWatch)) // there may be no connection
 	if flusher.Flush() != nil {
-		return
+		return nil // the client has gone
 	}
 	pump(ctx, s.initialized(req.Context(), stream, opts), enc, func(batch []byte) error {
 		if _, err := w.Write(batch); err != nil {
@@ -69,19 +62,23 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 		}
 		return flusher.Flush()
 	})
+	return nil
 }
 
-// openStream begins a watch. That its revision is too old, or its time over, is an event
-// of a watch that is open, as in kube-apiserver.
+// openStream begins a watch. That its revision is too old is an event of a watch that is open, and
+// a watch whose time is over before it begins is one without events, as in kube-apiserver.
 func openStream(ctx context.Context, watcher rest.Watcher, opts *internalversion.ListOptions) (rest.EventStream, error) {
-	if *opts.TimeoutSeconds < 0 {
+	if ptr.Deref(opts.TimeoutSeconds, 0) < 0 {
 		return failed{&apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: context.DeadlineExceeded.Error(),
 		}}}, nil
 	}
 	stream, err := watcher.Watch(ctx, opts)
-	if apierrors.IsResourceExpired(err) {
+	switch {
+	case apierrors.IsResourceExpired(err):
 		return failed{err}, nil
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return failed{io.EOF}, nil
 	}
 	return stream, err
 }
@@ -156,9 +153,6 @@ func (s *RequestScope) watchTimeout(opts *internalversion.ListOptions) time.Dura
 	if least <= 0 {
 		least = defaultMinRequestTimeout
 	}
-	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds == 0 {
-		opts.TimeoutSeconds = nil
-	}
 	return time.Duration(float64(least) * (rand.Float64() + 1))
 }
 
@@ -205,7 +199,7 @@ func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, even
 			}
 			break
 		}
-		if len(buf) >= maxBatch {
+		if len(buf) >= maxBatch || e.messages {
 			if send(buf) != nil {
 				return true
 			}

@@ -17,8 +17,9 @@ import (
 type eventEncoder struct {
 	answer
 	table *metav1.TableOptions
-	// unframed leaves out the lengths before protobuf, as WebSockets have frames.
-	unframed bool
+	// messages sends each event by itself, as a message of a WebSocket: nothing says
+	// how long it is then.
+	messages bool
 }
 
 func newEventEncoder(s *RequestScope, req *http.Request, out negotiation.Output) (*eventEncoder, error) {
@@ -110,7 +111,7 @@ func (e *eventEncoder) frame(dst []byte, t string, obj []byte) []byte {
 // its length.
 func (e *eventEncoder) frameProtobuf(dst []byte, t string, obj []byte) []byte {
 	raw := wire.BytesSize(len(obj))
-	if !e.unframed {
+	if !e.messages {
 		size := wire.BytesSize(len(t)) + wire.BytesSize(raw)
 		dst = binary.BigEndian.AppendUint32(dst, uint32(size))
 	}

@@ -5,16 +5,19 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/websocket"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"triplane/generic/registry/rest"
@@ -99,23 +102,138 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-func TestWatchWebSocket(t *testing.T) {
+// dialWatch opens a watch over a WebSocket. The conns that the server accepts are wrapped,
+// where wrap is set.
+func dialWatch(t *testing.T, ctx context.Context, stream rest.EventStream, wrap func(net.Conn) net.Conn) *websocket.Conn {
+	t.Helper()
 	s := newScope(t)
 	f := newFake(s, "a", "b")
-	f.stream = events(f)
+	f.stream = stream
+	if stream == nil {
+		f.stream = events(f)
+	}
 	h := Watch(s, f)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h(w, r.WithContext(request.WithInfo(r.Context(), &request.Info{Namespace: "ns"})))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h(w, r.WithContext(request.WithInfo(ctx, &request.Info{Namespace: "ns"})))
 	}))
-	defer server.Close()
+	server.Listener = wrapping{server.Listener, wrap}
+	server.Start()
+	t.Cleanup(server.Close)
 	ws, err := websocket.Dial("ws"+strings.TrimPrefix(server.URL, "http"), "", server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = ws.Close() }()
+	t.Cleanup(func() { _ = ws.Close() })
+	return ws
+}
+
+type wrapping struct {
+	net.Listener
+	wrap func(net.Conn) net.Conn
+}
+
+func (l wrapping) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil && l.wrap != nil {
+		c = l.wrap(c)
+	}
+	return c, err
+}
+
+func TestWatchWebSocket(t *testing.T) {
+	ws := dialWatch(t, t.Context(), nil, nil)
+	for _, want := range []string{`{"type":"ADDED","object":{"kind":"ConfigMap"`, `{"type":"MODIFIED"`, `{"type":"BOOKMARK"`} {
+		var text string
+		if err := websocket.Message.Receive(ws, &text); err != nil || !strings.HasPrefix(text, want) || !strings.HasSuffix(text, "}}\n") || strings.Count(text, "\n") != 1 {
+			t.Errorf("%v %q", err, text)
+		}
+	}
+}
+
+// deadlines reports the deadlines of writes to a connection.
+type deadlines struct {
+	net.Conn
+	set chan<- time.Time
+}
+
+func (d deadlines) SetWriteDeadline(at time.Time) error {
+	d.set <- at
+	return d.Conn.SetWriteDeadline(at)
+}
+
+func TestWatchWebSocketEndsThoughTheClientReadsNoMore(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	set := make(chan time.Time, 10)
+	dialWatch(t, ctx, &batches{}, func(c net.Conn) net.Conn { return deadlines{c, set} })
+	end()
+	select {
+	case at := <-set:
+		if left := time.Until(at); left <= 0 || left > stuckWatch {
+			t.Errorf("writes may last for another %v", left)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nothing bounds the writes after the end of the watch")
+	}
+}
+
+// released has an event once it may.
+type released struct {
+	batches
+	may chan struct{}
+}
+
+func (r *released) Next(ctx context.Context) ([]rest.Event, error) {
+	select {
+	case <-r.may:
+		return r.batches.Next(ctx)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func TestWatchWebSocketDropsWhatClientsSend(t *testing.T) {
+	stream := &released{may: make(chan struct{})}
+	stream.events = [][]rest.Event{{{Type: apiwatch.Bookmark, Object: &corev1.ConfigMap{}}}}
+	ws := dialWatch(t, t.Context(), stream, nil)
+	// A message as large as this is not kept until it is complete.
+	if err := websocket.Message.Send(ws, make([]byte, websocket.DefaultMaxPayloadBytes+1)); err != nil {
+		t.Fatal(err)
+	}
+	close(stream.may)
 	var text string
-	if err := websocket.Message.Receive(ws, &text); err != nil || !strings.HasPrefix(text, `{"type":"ADDED","object":{"kind":"ConfigMap"`) || !strings.HasSuffix(text, "}}\n") {
+	if err := websocket.Message.Receive(ws, &text); err != nil || !strings.HasPrefix(text, `{"type":"BOOKMARK"`) {
 		t.Errorf("%v %q", err, text)
+	}
+}
+
+// broken is an object that cannot be read from storage.
+type broken struct{ rest.Stored }
+
+func (broken) Wire(schema.GroupVersion, wire.MediaType) ([]byte, error) {
+	return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonStoreReadError, Message: "lost"}}
+}
+
+func TestWatchWebSocketNamesWhatCannotBeRead(t *testing.T) {
+	ws := dialWatch(t, t.Context(), &batches{events: [][]rest.Event{{{Type: apiwatch.Added, Object: broken{}}}}}, nil)
+	var text string
+	if err := websocket.Message.Receive(ws, &text); err != nil || !strings.HasPrefix(text, `{"type":"ERROR"`) || !strings.Contains(text, "StorageReadError") {
+		t.Errorf("%v %q", err, text)
+	}
+}
+
+// late is storage that is not as new as a watch wants it before the watch's time is over.
+type late struct{ *fake }
+
+func (late) Watch(ctx context.Context, _ *internalversion.ListOptions) (rest.EventStream, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestWatchWhoseTimeIsOverBeforeItBegins(t *testing.T) {
+	s := newScope(t)
+	got := call(Watch(s, late{newFake(s)}), "GET", "/configmaps?timeoutSeconds=1", "")
+	if got.Code != http.StatusOK || got.Body.Len() != 0 {
+		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
 

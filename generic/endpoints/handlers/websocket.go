@@ -2,7 +2,9 @@ package handlers
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"time"
 
 	"golang.org/x/net/websocket"
 
@@ -16,58 +18,36 @@ import (
 // subprotocol that the client offers is as good as another, and none is chosen.
 func serveWebSocket(ctx context.Context, w http.ResponseWriter, req *http.Request, stream rest.EventStream, enc *eventEncoder) {
 	w.Header().Set("Content-Type", negotiation.StreamName(enc.out.MediaType))
+	enc.messages = true
 	server := websocket.Server{
 		// Authentication has let the client in; browsers' origins are the
 		// business of CORS.
 		Handshake: func(*websocket.Config, *http.Request) error { return nil },
-		Handler: func(ws *websocket.Conn) {
-			ctx, cancel := context.WithCancel(ctx)
-			done := make(chan struct{})
-			worker.Go(func() {
-				defer close(done)
-				defer cancel()
-				discard(ws)
-			})
-			serveMessages(ctx, ws, stream, enc)
-			_ = ws.Close()
-			<-done
-		},
+		Handler:   func(ws *websocket.Conn) { serveMessages(ctx, ws, stream, enc) },
 	}
 	server.ServeHTTP(w, req)
 }
 
-// discard reads until the client goes: what it says means nothing.
-func discard(ws *websocket.Conn) {
-	var data []byte
-	for websocket.Message.Receive(ws, &data) == nil {
-		data = nil
-	}
-}
-
+// serveMessages serves a watch until its context ends, or the client goes. What the client says
+// means nothing.
 func serveMessages(ctx context.Context, ws *websocket.Conn, stream rest.EventStream, enc *eventEncoder) {
-	enc.unframed = true
-	send := func(b []byte) error {
+	ctx, cancel := context.WithCancel(ctx)
+	// A client that reads no more must not hold the watch beyond its time: nobody else closes
+	// the connection, which has been taken over.
+	context.AfterFunc(ctx, func() { _ = ws.SetWriteDeadline(time.Now().Add(stuckWatch)) })
+	gone := make(chan struct{})
+	worker.Go(func() {
+		defer close(gone)
+		defer cancel()
+		_, _ = io.Copy(io.Discard, ws)
+	})
+	pump(ctx, stream, enc, func(message []byte) error {
 		if enc.out.MediaType == wire.JSON {
-			return websocket.Message.Send(ws, string(b))
+			return websocket.Message.Send(ws, string(message))
 		}
-		return websocket.Message.Send(ws, b)
-	}
-	for {
-		events, err := stream.Next(ctx)
-		for i := range events {
-			b, encErr := enc.append(nil, events[i].Type, events[i].Object)
-			if encErr != nil {
-				return
-			}
-			if send(b) != nil {
-				return
-			}
-		}
-		if err != nil {
-			if !silent(ctx, err) {
-				_ = send(enc.appendError(nil, err))
-			}
-			return
-		}
-	}
+		return websocket.Message.Send(ws, message)
+	})
+	cancel()
+	_ = ws.Close()
+	<-gone
 }
