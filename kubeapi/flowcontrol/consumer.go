@@ -29,11 +29,13 @@ const retryAfter = time.Second
 
 // Consumer follows flow schemas and priority levels, puts them in force, and says
 // in each schema's condition Dangling whether its level exists. Several replicas come to the same
-// result, so that they do not disturb each other.
+// result, so that they do not disturb each other; where another writer disagrees, each condition is
+// written a few times a minute only.
 type Consumer struct {
 	schemas *registry.Store[*flowv1.FlowSchema]
 	levels  *registry.Store[*flowv1.PriorityLevelConfiguration]
 	now     func() time.Time
+	written pace
 	// inForce takes over what there is; nil where requests are not queued.
 	inForce func([]*flowv1.FlowSchema, []*flowv1.PriorityLevelConfiguration)
 }
@@ -41,7 +43,7 @@ type Consumer struct {
 // NewConsumer finds the storage of the two kinds. inForce, where not nil, is called
 // with all objects when they are known and after each change.
 func NewConsumer(stores *group.Stores, inForce func([]*flowv1.FlowSchema, []*flowv1.PriorityLevelConfiguration)) (*Consumer, error) {
-	c := &Consumer{now: time.Now, inForce: inForce}
+	c := &Consumer{now: time.Now, written: pace{}, inForce: inForce}
 	var ok bool
 	if c.schemas, ok = stores.Find(resource("flowschemas")).(*registry.Store[*flowv1.FlowSchema]); !ok {
 		return nil, errors.New("no storage of flow schemas")
@@ -98,9 +100,13 @@ func (c *Consumer) follow(ctx context.Context) error {
 		}
 		retry = nil
 		c.putInForce(k)
-		if err := c.reconcile(ctx, k); err != nil && ctx.Err() == nil {
+		wait, err := c.reconcile(ctx, k)
+		if err != nil && ctx.Err() == nil {
 			klog.V(2).InfoS("Conditions of flow schemas could not be written", "err", err)
-			retry = time.After(retryAfter)
+			wait = retryAfter
+		}
+		if wait > 0 {
+			retry = time.After(wait)
 		}
 	}
 }
@@ -174,21 +180,30 @@ func note[T registry.Object](events []rest.Event, k *known, into map[string]T) e
 	return nil
 }
 
-// reconcile writes the conditions that are not as they should be.
-func (c *Consumer) reconcile(ctx context.Context, k *known) error {
+// reconcile writes the conditions that are not as they should be, and returns how long the first of those
+// has to wait that were written too often already.
+func (c *Consumer) reconcile(ctx context.Context, k *known) (wait time.Duration, err error) {
+	now := c.now()
 	k.mu.Lock()
 	wanted := map[string]flowv1.FlowSchemaCondition{}
 	for name, f := range k.schemas {
 		level := f.Spec.PriorityLevelConfiguration.Name
 		_, exists := k.levels[level]
-		if want := dangling(level, exists); !sameCondition(f.Status.Conditions, want) {
+		want := dangling(level, exists)
+		if sameCondition(f.Status.Conditions, want) {
+			continue
+		}
+		if later := c.written.next(name, now); later == 0 {
 			wanted[name] = want
+		} else if wait == 0 || later < wait {
+			wait = later
 		}
 	}
+	c.written.forget(now)
 	k.mu.Unlock()
 	var errs []error
 	for name, want := range wanted {
 		errs = append(errs, c.write(ctx, name, want))
 	}
-	return errors.Join(errs...)
+	return wait, errors.Join(errs...)
 }
