@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// convertWidgets is a conversion webhook that knows no widget "bad", and leaves a field "was"
+// convertWidgets is a conversion webhook that knows no widget "bad", nor "new" in v1, and leaves a field "was"
 // behind with the version that it has converted from.
 func convertWidgets(w http.ResponseWriter, r *http.Request) {
 	var review apiextensionsv1.ConversionReview
@@ -28,7 +28,7 @@ func convertWidgets(w http.ResponseWriter, r *http.Request) {
 	response := &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
 	for _, raw := range review.Request.Objects {
 		var u unstructured.Unstructured
-		if err := json.Unmarshal(raw.Raw, &u.Object); err != nil || u.GetName() == "bad" {
+		if err := json.Unmarshal(raw.Raw, &u.Object); err != nil || u.GetName() == "bad" || u.GetName() == "new" && strings.HasSuffix(review.Request.DesiredAPIVersion, "/v1") {
 			response.Result = metav1.Status{Status: metav1.StatusFailure, Message: "no such widget"}
 			break
 		}
@@ -74,6 +74,7 @@ func TestConversionWebhook(t *testing.T) {
 		{"who sends a field owns it, not what conversions add", "POST", v1, widget("v1", "good"), 201, `"apiVersion":"example.com/v1","fieldsType":"FieldsV1","fieldsV1":{"f:size":{}}`},
 		{"conversions are seen", "GET", v2 + "/good", "", 200, `"was":"example.com/v1"`},
 		{"create", "POST", v1, widget("v1", "bad"), 500, "failed: no such widget"},
+		{"validation in the version of the request", "POST", v1, widget("v1", "new"), 500, "example.com/v2, Kind=Widget failed: no such widget"},
 		{"what is not there is found missing first", "PUT", v1 + "/bad", widget("v1", "bad"), 404, "not found"},
 		{"in the version that is stored", "POST", v2, widget("v2", "bad"), 201, `"size":1`},
 		{"the live object is read first", "PUT", v1 + "/bad", widget("v1", "bad"), 500, "example.com/v2, Kind=Widget failed: no such widget"},

@@ -287,7 +287,7 @@ func (d *definition) inRequested(ctx context.Context, obj, old object,
 	}
 	content, err := v.content(obj)
 	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
+		return field.ErrorList{rest.Unvalidated(err)}
 	}
 	var failed error
 	before := sync.OnceValue(func() any {
@@ -309,7 +309,7 @@ func (d *definition) inRequested(ctx context.Context, obj, old object,
 		errs = v.rest(ctx, c, content, before, errs)
 	}
 	if failed != nil {
-		errs = append(errs, field.InternalError(nil, failed))
+		errs = append(errs, rest.Unvalidated(failed))
 	}
 	return errs
 }

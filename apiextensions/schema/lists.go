@@ -1,7 +1,9 @@
 package schema
 
 import (
-	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -78,6 +80,8 @@ func duplicates(path *field.Path, items []any, identity func(any) any) field.Err
 	return errs
 }
 
+// identityKey is the same for equal values. Numbers written with and without a fraction are not
+// equal.
 func identityKey(v any) string {
 	switch x := v.(type) {
 	case string:
@@ -85,9 +89,27 @@ func identityKey(v any) string {
 	case int64:
 		return "i" + strconv.FormatInt(x, 10)
 	}
-	b, err := json.Marshal(v) // sorts keys, so equal values have equal bytes
-	if err != nil {
-		return ""
+	return string(appendIdentity(nil, v))
+}
+
+func appendIdentity(dst []byte, v any) []byte {
+	switch x := v.(type) {
+	case map[string]any:
+		dst = append(dst, '{')
+		for _, name := range slices.Sorted(maps.Keys(x)) {
+			dst = append(appendIdentity(append(strconv.AppendQuote(dst, name), ':'), x[name]), ',')
+		}
+		return append(dst, '}')
+	case []any:
+		dst = append(dst, '[')
+		for _, item := range x {
+			dst = append(appendIdentity(dst, item), ',')
+		}
+		return append(dst, ']')
+	case string:
+		return strconv.AppendQuote(dst, x)
+	case float64:
+		return strconv.AppendFloat(append(dst, 'f'), x, 'g', -1, 64)
 	}
-	return "j" + string(b)
+	return fmt.Append(dst, v) // whole numbers, booleans and null
 }

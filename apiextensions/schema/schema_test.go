@@ -148,6 +148,8 @@ func TestValidateLists(t *testing.T) {
 		{`{"s":["a","b","a","a"]}`, `s[2]: Duplicate value: "a"`},
 		{`{"m":[{"k":"a","v":1},{"k":"a","v":2}]}`, `m[1]: Duplicate value: {"k":"a"}`},
 		{`{"m":[{"k":"a"},5,{"k":"a"}]}`, `m[1]: Invalid value: 5: must be an object for an array of list-type map`},
+		{`{"m":[{"k":1},{"k":1.0},{"k":[true,{"a":2}]},{"k":[true,{"a":2.0}]}]}`, ""},
+		{`{"m":[{"k":[true,{"a":2,"b":"x"}]},{"k":[true,{"b":"x","a":2}]}]}`, `m[1]: Duplicate value: {"k":[true,{"a":2,"b":"x"}]}`},
 		{`{"m":[null,null]}`, `m[1]: Duplicate value: {}`},
 	} {
 		if got := strings.Join(messages(ValidateLists(nil, read(t, s), value(t, c.value))), "; "); got != c.want {

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
@@ -169,7 +171,7 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	}
 	if len(errs) > 0 {
 		finish(ctx, false)
-		return nil, apierrors.NewInvalid(k.Hub.GroupKind(), obj.GetName(), errs)
+		return nil, invalid(k.Hub.GroupKind(), obj.GetName(), errs)
 	}
 	if k.Write.Warnings != nil {
 		var none T
@@ -182,6 +184,16 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 		}
 	}
 	return finish, nil
+}
+
+// invalid is the error of a write in which validation found something.
+func invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
+	for _, e := range errs {
+		if err, ok := e.BadValue.(*rest.ConversionError); ok {
+			return err
+		}
+	}
+	return apierrors.NewInvalid(kind, name, errs)
 }
 
 func addWarnings(ctx context.Context, texts []string) {

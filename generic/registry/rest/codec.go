@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/generic/wire"
@@ -46,6 +47,14 @@ func (e *ConversionError) Error() string { return e.Err.Error() }
 
 // Unwrap returns what went wrong.
 func (e *ConversionError) Unwrap() error { return e.Err }
+
+// Unvalidated is what validation finds where it cannot look at the object. A conversion that fails
+// says nothing of the object: the write fails with it, and not as one of an invalid object.
+func Unvalidated(err error) *field.Error {
+	e := field.InternalError(nil, err)
+	e.BadValue = err
+	return e
+}
 
 // Stored is an object that is still the bytes which storage holds. It stands
 // for the object in answers to reads and is immutable.
