@@ -82,6 +82,7 @@ func (s *Server) repairHook(ctx context.Context) error {
 	}
 	self := request.UserFrom(ctx)
 	s.GenericAPIServer.Go(func(ctx context.Context) { repair.Keep(request.WithUser(ctx, self), repairInterval) })
+	s.GenericAPIServer.Go(func(ctx context.Context) { repair.Follow(request.WithUser(ctx, self)) })
 	return nil
 }
 

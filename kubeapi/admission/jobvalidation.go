@@ -4,41 +4,63 @@ import (
 	"context"
 
 	batchv1 "k8s.io/api/batch/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/admission"
+	"triplane/kubeapi/group"
 )
 
-// jobValidation refuses to change the parallelism of Jobs whose pods are scheduled together,
-// as one gang of that size (KEP-5547): indexed ones with as many completions as pods, whose
-// template names no group of its own.
+// jobValidation refuses to change the parallelism of a Job whose pods are scheduled together (KEP-5547): of
+// one that controls a PodGroup with the gang policy, unless its template names a group of its own.
 //
 // Options: the gate WorkloadWithJob, off by default. Metrics: none. Order: any.
-type jobValidation struct{ operations }
+type jobValidation struct {
+	operations
+	stores *group.Stores
+}
 
 func newJobValidation(d *Dependencies) admission.Interface {
 	if !d.enabled("WorkloadWithJob") {
 		return jobValidation{}
 	}
-	return jobValidation{operations{admission.Update}}
+	return jobValidation{operations{admission.Update}, d.Stores}
 }
 
 // Validate implements admission.ValidatingInterface.
-func (jobValidation) Validate(_ context.Context, a *admission.Attributes) error {
+func (v jobValidation) Validate(ctx context.Context, a *admission.Attributes) error {
 	j, ok := a.Object.(*batchv1.Job)
 	old, had := a.OldObject.(*batchv1.Job)
-	if !ok || !had || a.Subresource != "" || !gang(&old.Spec) {
+	if !ok || !had || a.Subresource != "" || old.Spec.Template.Spec.SchedulingGroup != nil ||
+		ptr.Deref(j.Spec.Parallelism, 1) == ptr.Deref(old.Spec.Parallelism, 1) {
 		return nil
 	}
-	if ptr.Deref(j.Spec.Parallelism, 1) != ptr.Deref(old.Spec.Parallelism, 1) {
-		return forbidden(a, "spec.parallelism: the parallelism of a gang-scheduled Job is immutable")
+	gang, err := v.gangOf(ctx, old)
+	if err != nil {
+		return err
+	}
+	if gang != nil {
+		return forbidden(a, "cannot change parallelism for a Job referencing gang-scheduled PodGroup %q", gang.Name)
 	}
 	return nil
 }
 
-// gang reports whether the pods of a Job are scheduled together.
-func gang(s *batchv1.JobSpec) bool {
-	pods := ptr.Deref(s.Parallelism, 1)
-	return pods > 1 && s.Completions != nil && *s.Completions == pods && s.Template.Spec.SchedulingGroup == nil &&
-		s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion
+// gangOf finds the PodGroup that a Job controls, if that is a gang. There is none where PodGroups are not served.
+func (v jobValidation) gangOf(ctx context.Context, j *batchv1.Job) (*schedulingv1alpha2.PodGroup, error) {
+	podGroups := schema.GroupResource{Group: schedulingv1alpha2.GroupName, Resource: "podgroups"}
+	if v.stores.Find(podGroups) == nil {
+		return nil, nil
+	}
+	groups, err := group.List[*schedulingv1alpha2.PodGroup](ctx, v.stores, podGroups, j.Namespace, cached())
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		if g.Spec.SchedulingPolicy.Gang != nil && metav1.IsControlledBy(g, j) {
+			return g, nil
+		}
+	}
+	return nil, nil
 }

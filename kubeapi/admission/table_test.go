@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -20,6 +21,8 @@ import (
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/discovery"
+	"triplane/generic/registry/rest"
+	"triplane/generic/request"
 	"triplane/kubeapi/group"
 )
 
@@ -49,6 +52,11 @@ var stock = map[string]map[string]string{
 		"n/w":     `{metadata: {name: w}, spec: {podGroupTemplates: [{name: workers}]}}`,
 		"n/going": `{metadata: {name: going, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {podGroupTemplates: [{name: workers}]}}`,
 	},
+	"podgroups": {
+		"n/g":     `{metadata: {name: g, ownerReferences: [{kind: Job, name: j, uid: j-gang, controller: true}]}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}`,
+		"n/basic": `{metadata: {name: basic, ownerReferences: [{kind: Job, name: j, uid: j-basic, controller: true}]}, spec: {schedulingPolicy: {basic: {}}}}`,
+		"n/owned": `{metadata: {name: owned, ownerReferences: [{kind: Job, name: j, uid: j-owner}]}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}`,
+	},
 }
 
 func stocked(t *testing.T) *group.Stores {
@@ -60,13 +68,37 @@ func stocked(t *testing.T) *group.Stores {
 			found[name] = parsed(t, resource, text)
 		}
 		gr := core(resource)
-		if resource == "workloads" {
+		if resource == "workloads" || resource == "podgroups" {
 			gr.Group = schedulingv1alpha2.GroupName
 		}
-		stores.Put(gr, found)
+		stores.Put(gr, listed{objects: found})
 	}
 	return stores
 }
+
+// listed is a storage that also lists the objects of a namespace.
+type listed struct {
+	objects
+	rest.Lister
+}
+
+func (l listed) List(ctx context.Context, _ *metainternalversion.ListOptions) (runtime.Object, error) {
+	list := &rest.StoredList{}
+	for key, obj := range l.objects {
+		if strings.HasPrefix(key, request.NamespaceFrom(ctx)+"/") {
+			list.Items = append(list.Items, decodable{obj: obj})
+		}
+	}
+	return list, nil
+}
+
+// decodable is an item of a list.
+type decodable struct {
+	rest.Stored
+	obj runtime.Object
+}
+
+func (d decodable) Decode() (runtime.Object, error) { return d.obj.DeepCopyObject(), nil }
 
 // parsed reads an object of a resource.
 func parsed(t *testing.T, resource, text string) runtime.Object {
@@ -143,7 +175,9 @@ func (c *pluginCase) run(t *testing.T) (*admission.Attributes, error) {
 func TestPlugins(t *testing.T) {
 	const (
 		limits  = "{apiVersion: eventratelimit.admission.k8s.io/v1alpha1, kind: Configuration, limits: "
-		gang    = "spec: {completionMode: Indexed, completions: 2, template: {}, parallelism: "
+		jobOf   = `{metadata: {name: j, namespace: "n", uid: `
+		two     = "spec: {template: {}, parallelism: 2}}"
+		three   = "spec: {template: {}, parallelism: 3}}"
 		bound   = "{spec: {nodeName: linux, containers: [{name: c, resources: {requests: {cpu: 1, memory: 1Gi}}}]}}"
 		ofGroup = "{spec: {schedulingPolicy: {}, podGroupTemplateRef: {workload: {workloadName: "
 	)
@@ -180,9 +214,14 @@ func TestPlugins(t *testing.T) {
 		{name: "without a configuration", plugin: "ImagePolicyWebhook", refused: "no config specified"},
 		{name: "too long", plugin: "ImagePolicyWebhook", config: "{imagePolicy: {allowTTL: 9999}}", refused: "allowTTL: valid value is between 1 and 1800, got 9999"},
 
-		{name: "a gang of another size", plugin: "JobValidation", resource: "jobs", object: "{" + gang + "3}}", old: "{" + gang + "2}}", refused: "the parallelism of a gang-scheduled Job is immutable"},
-		{name: "a gang", plugin: "JobValidation", resource: "jobs", object: "{metadata: {labels: {a: b}}, " + gang + "2}}", old: "{" + gang + "2}}"},
-		{name: "no gang", plugin: "JobValidation", resource: "jobs", object: "{spec: {template: {}, parallelism: 3}}", old: "{spec: {template: {}, parallelism: 2}}"},
+		{name: "a gang of another size", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-gang}, " + three, old: jobOf + "j-gang}, " + two,
+			refused: `cannot change parallelism for a Job referencing gang-scheduled PodGroup "g"`},
+		{name: "a gang", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-gang, labels: {a: b}}, " + two, old: jobOf + "j-gang}, " + two},
+		{name: "a group but no gang", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-basic}, " + three, old: jobOf + "j-basic}, " + two},
+		{name: "a gang that has another controller", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-owner}, " + three, old: jobOf + "j-owner}, " + two},
+		{name: "no group", plugin: "JobValidation", resource: "jobs", object: jobOf + "j}, " + three, old: jobOf + "j}, " + two},
+		{name: "a group of its own", plugin: "JobValidation", resource: "jobs", object: jobOf + "j-gang}, spec: {template: {}, parallelism: 3}}",
+			old: jobOf + "j-gang}, spec: {template: {spec: {schedulingGroup: {podGroupName: x}}}, parallelism: 2}}"},
 
 		{name: "apart by node", plugin: "LimitPodHardAntiAffinityTopology", object: "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname}]}}}}"},
 		{name: "apart by zone", plugin: "LimitPodHardAntiAffinityTopology", object: "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}}}",

@@ -2,18 +2,20 @@ package app
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"triplane/generic/storage/embedded"
 )
 
 // What is wrong with the allocation of cluster IPs and node ports is repaired, and written down in
 // Events as kube-apiserver does.
 func TestAllocationRepairWritesEvents(t *testing.T) {
-	dir := t.TempDir()
-	first := startServer(t, dir)
 	broken := map[string]string{}
 	service := func(name, ip string, ports ...int) {
 		text := ""
@@ -37,12 +39,20 @@ func TestAllocationRepairWritesEvents(t *testing.T) {
 	service("stolen", "10.0.0.61", 40000)
 	address("10.0.0.61", "nobody")
 	address("10.0.0.70", "gone")
+	dir := t.TempDir()
+	if err := startServer(t, dir).Stop(); err != nil { // creates the namespace of the Events
+		t.Fatal(err)
+	}
+	etcd, err := embedded.Start(t.Context(), embedded.Config{Dir: filepath.Join(dir, "etcd")})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for key, value := range broken {
-		if _, err := first.store.Backend().Create(t.Context(), "/registry/"+key, []byte(value), 0); err != nil {
+		if _, err := etcd.Backend().Create(t.Context(), "/registry/"+key, []byte(value), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := first.Stop(); err != nil {
+	if err := etcd.Close(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -82,4 +92,29 @@ func TestAllocationRepairWritesEvents(t *testing.T) {
 			t.Errorf("%s is of %v, %v, want %q", ip, a, err, owner)
 		}
 	}
+}
+
+// A cluster IP that nobody holds is allocated as soon as its Service comes or changes, whoever wrote it.
+func TestClusterIPsOfServicesAreAllocatedWhenTheyCome(t *testing.T) {
+	s := startServer(t, t.TempDir())
+	c := client(t, s)
+	const service = `{"kind":"Service","apiVersion":"v1","metadata":{"name":"old","namespace":"default","uid":"u","creationTimestamp":"2026-01-01T00:00:00Z"},
+		"spec":{"type":"ClusterIP","clusterIP":"10.0.0.50","ports":[{"name":"p","port":80,"protocol":"TCP"}]}}`
+	if _, err := s.store.Backend().Create(t.Context(), "/registry/services/specs/default/old", []byte(service), 0); err != nil {
+		t.Fatal(err)
+	}
+	held := func() bool {
+		a, err := c.NetworkingV1().IPAddresses().Get(t.Context(), "10.0.0.50", metav1.GetOptions{})
+		return err == nil && a.Spec.ParentRef.Name == "old"
+	}
+	eventually(t, "the IP of the new Service is allocated", held)
+
+	if err := c.NetworkingV1().IPAddresses().Delete(t.Context(), "10.0.0.50", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.CoreV1().Services("default").Patch(t.Context(), "old", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the IP of the changed Service is allocated", held)
 }

@@ -32,8 +32,7 @@ const (
 // Repair brings what is allocated in line with the Services that there are: it
 // takes what they have, and frees what nobody has, as is left behind when a
 // server dies between the two. What it finds, and what it cannot repair, it says in Events.
-// Replicas may run it side by side. It is not safe
-// for concurrent use.
+// Replicas may run it side by side. Pass is not safe for concurrent use.
 type Repair struct {
 	stores    *group.Stores
 	ips       *IPs
