@@ -10,8 +10,8 @@ import (
 	"triplane/generic/endpoints/negotiation"
 )
 
-// discovery registers the document that lists the group version's resources.
-func (g *APIGroupVersion) discovery(ws *restful.WebService, resources []metav1.APIResource) {
+// discovery is the route of the document that lists the group version's resources.
+func (g *APIGroupVersion) discovery(resources []metav1.APIResource) route {
 	doc := &metav1.APIResourceList{
 		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
 		GroupVersion: g.GroupVersion.String(),
@@ -23,8 +23,11 @@ func (g *APIGroupVersion) discovery(ws *restful.WebService, resources []metav1.A
 	}
 	types := negotiation.MediaTypes(true)
 	h := func(w http.ResponseWriter, r *http.Request) { handlers.WriteObject(w, r, http.StatusOK, doc) }
-	ws.Route(ws.GET("/").To(routed(h)).
-		Doc("get available resources").Operation("get"+g.groupVersionName()+"APIResources").
-		Produces(types...).Consumes(types...).
-		Writes(metav1.APIResourceList{}).Returns(http.StatusOK, "OK", metav1.APIResourceList{}))
+	return route{
+		restful.Route{Method: http.MethodGet, Path: g.prefix() + "/", Function: routed(h), Produces: types, Consumes: types},
+		func(_ *restful.WebService, b *restful.RouteBuilder) {
+			b.Doc("get available resources").Operation("get"+g.groupVersionName()+"APIResources").
+				Writes(metav1.APIResourceList{}).Returns(http.StatusOK, "OK", metav1.APIResourceList{})
+		},
+	}
 }

@@ -58,8 +58,9 @@ type APIGroupVersion struct {
 	TypeConverter func() (managedfields.TypeConverter, error)
 
 	Shared
-	// Defer, where not nil, is handed what adds the routes to the service, to be
-	// called before anybody looks at them; else they are added at once. Routes
-	// compile their paths, which is most of the time that a start takes.
-	Defer func(ws *restful.WebService, addRoutes func())
+	// Defer, where not nil, is handed what makes the routes as a router needs them,
+	// and what adds them to the service, to be called before anybody looks for them
+	// there; else they are added at once. There each has its documentation, and a
+	// regular expression compiled of its path.
+	Defer func(ws *restful.WebService, routes func() []restful.Route, document func())
 }

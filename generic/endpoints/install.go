@@ -36,31 +36,61 @@ func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIRes
 	}
 	sort.Strings(paths)
 	resources := make([]metav1.APIResource, 0, len(paths))
-	var routes []func(*restful.WebService)
+	var lists []func() []route
 	for _, p := range paths {
 		r, err := g.Resource(p)
 		if err != nil {
 			return nil, err
 		}
-		routes = append(routes, r.install()...)
+		lists = append(lists, r.install()...)
 		if len(r.verbs) > 0 {
 			resources = append(resources, r.discovered())
 		}
 	}
 	container.Add(ws)
-	addRoutes := func() {
-		for _, add := range routes {
-			add(ws)
+	routes := func() []route {
+		var all []route
+		for _, some := range lists {
+			all = append(all, some()...)
 		}
-		g.discovery(ws, resources)
+		return append(all, g.discovery(resources))
+	}
+	document := func() {
+		for _, r := range routes() {
+			r.document(ws)
+		}
 	}
 	if g.Defer != nil {
-		g.Defer(ws, addRoutes)
+		g.Defer(ws, func() []restful.Route { return undocumented(routes()) }, document)
 	} else {
-		addRoutes()
+		document()
 	}
 	return resources, nil
 }
+
+// route is a route as requests take it, and what describes it in documents.
+type route struct {
+	restful.Route
+	describe func(ws *restful.WebService, b *restful.RouteBuilder)
+}
+
+// document adds the route to its service, whose root begins the path.
+func (r *route) document(ws *restful.WebService) {
+	b := ws.Method(r.Method).Path(strings.TrimPrefix(r.Path, ws.RootPath())).To(r.Function).Produces(r.Produces...).Consumes(r.Consumes...)
+	r.describe(ws, b)
+	ws.Route(b)
+}
+
+func undocumented(routes []route) []restful.Route {
+	all := make([]restful.Route, len(routes))
+	for i := range routes {
+		all[i] = routes[i].Route
+	}
+	return all
+}
+
+// anything is what routes consume whose handlers look at the media type themselves.
+var anything = []string{"*/*"}
 
 func (g *APIGroupVersion) prefix() string {
 	if g.GroupVersion.Group == "" {
@@ -69,14 +99,14 @@ func (g *APIGroupVersion) prefix() string {
 	return g.Root + "/" + g.GroupVersion.Group + "/" + g.GroupVersion.Version
 }
 
-// install enters the verbs that the storage has, and returns what adds their
+// install enters the verbs that the storage has, and returns what makes their
 // routes.
-func (r *Resource) install() (routes []func(*restful.WebService)) {
+func (r *Resource) install() (routes []func() []route) {
 	r.eachVerb(func(v *verb, h http.HandlerFunc) {
 		r.verbs = append(r.verbs, v.discovery)
 		for _, s := range v.shapes {
 			if s != everywhere || r.scope.Namespaced {
-				routes = append(routes, func(ws *restful.WebService) { r.route(ws, v, s, h) })
+				routes = append(routes, func() []route { return []route{r.route(v, s, h)} })
 			}
 		}
 	})
@@ -101,31 +131,38 @@ func (r *Resource) place(s shape) string {
 	return p
 }
 
-func (r *Resource) route(ws *restful.WebService, v *verb, s shape, h http.HandlerFunc) {
+func (r *Resource) route(v *verb, s shape, h http.HandlerFunc) route {
 	path := r.place(s)
 	if v.watchPath {
 		path = "watch/" + path
 	}
-	b := ws.Method(v.method).Path(path).To(routed(h)).
-		Doc(v.doc(r)).Operation(r.operation(v, s)).
-		Produces(r.produces(v)...)
-	r.pathParams(ws, b, s)
-	b.Param(ws.QueryParameter("pretty", prettyDoc))
-	addParams(ws, b, v.params)
-	if g, ok := r.storage.(rest.GetterWithOptions); ok && v.action == "get" {
-		if opts := g.NewGetOptions(); opts != nil {
-			addOptions(ws, b, opts)
-		}
+	consumes := anything
+	if v.reads == patchBody {
+		consumes = r.scope.PatchTypes()
 	}
-	r.bodies(b, v)
-	r.finish(ws, b, v.action)
+	return route{
+		restful.Route{Method: v.method, Path: r.group.prefix() + "/" + path, Function: routed(h), Produces: r.produces(v), Consumes: consumes},
+		func(ws *restful.WebService, b *restful.RouteBuilder) {
+			b.Doc(v.doc(r)).Operation(r.operation(v, s))
+			r.pathParams(ws, b, s)
+			b.Param(ws.QueryParameter("pretty", prettyDoc))
+			addParams(ws, b, v.params)
+			if g, ok := r.storage.(rest.GetterWithOptions); ok && v.action == "get" {
+				if opts := g.NewGetOptions(); opts != nil {
+					addOptions(ws, b, opts)
+				}
+			}
+			r.bodies(b, v)
+			r.label(b, v.action)
+		},
+	}
 }
 
-func (r *Resource) finish(ws *restful.WebService, b *restful.RouteBuilder, action string) {
+// label says what the route does, and with which kind.
+func (r *Resource) label(b *restful.RouteBuilder, action string) {
 	k := r.scope.Kind
 	b.Metadata(metaAction, action)
 	b.Metadata(metaKind, metav1.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind})
-	ws.Route(b)
 }
 
 // routed makes a go-restful function of a handler.
@@ -168,7 +205,7 @@ func (r *Resource) bodies(b *restful.RouteBuilder, v *verb) {
 	case object:
 		b.Reads(r.sample())
 	case patchBody:
-		b.Consumes(r.scope.PatchTypes()...).Reads(metav1.Patch{})
+		b.Reads(metav1.Patch{})
 	case deleteBody:
 		b.Reads(metav1.DeleteOptions{}).ParameterNamed("body").Required(false)
 	}
@@ -229,27 +266,28 @@ func (r *Resource) listSample() any {
 	return runtime.Unknown{}
 }
 
-// connect returns what adds a route for each method of a connecter, with and
+// connect returns what makes a route for each method of a connecter, with and
 // without the rest of a path behind it.
-func (r *Resource) connect(c rest.Connecter) func(*restful.WebService) {
+func (r *Resource) connect(c rest.Connecter) func() []route {
 	for _, method := range c.ConnectMethods() {
 		if v := connectVerbs[method]; v != "" {
 			r.verbs = append(r.verbs, v)
 		}
 	}
-	return func(ws *restful.WebService) {
+	return func() (routes []route) {
 		h := handlers.Connect(r.scope, c)
 		opts, subpath, _ := c.NewConnectOptions()
 		for _, method := range c.ConnectMethods() {
-			r.connectRoute(ws, method, "", opts, h)
+			routes = append(routes, r.connectRoute(method, "", opts, h))
 			if subpath {
-				r.connectRoute(ws, method, "WithPath", opts, h)
+				routes = append(routes, r.connectRoute(method, "WithPath", opts, h))
 			}
 		}
+		return routes
 	}
 }
 
-func (r *Resource) connectRoute(ws *restful.WebService, method, suffix string, opts runtime.Object, h http.HandlerFunc) {
+func (r *Resource) connectRoute(method, suffix string, opts runtime.Object, h http.HandlerFunc) route {
 	v := &verb{action: "connect", prefix: "connect"}
 	path := r.place(item)
 	if suffix != "" {
@@ -260,16 +298,19 @@ func (r *Resource) connectRoute(ws *restful.WebService, method, suffix string, o
 		name += "Namespaced"
 	}
 	name += r.kind + title(r.subresource) + suffix
-	b := ws.Method(method).Path(path).To(routed(h)).
-		Doc(docConnect(r, method)).Operation(name).
-		Produces("*/*").Consumes("*/*").
-		Writes("string").Returns(http.StatusOK, http.StatusText(http.StatusOK), "string")
-	r.pathParams(ws, b, item)
-	if opts != nil {
-		addOptions(ws, b, opts)
+	return route{
+		restful.Route{Method: method, Path: r.group.prefix() + "/" + path, Function: routed(h), Produces: anything, Consumes: anything},
+		func(ws *restful.WebService, b *restful.RouteBuilder) {
+			b.Doc(docConnect(r, method)).Operation(name).
+				Writes("string").Returns(http.StatusOK, http.StatusText(http.StatusOK), "string")
+			r.pathParams(ws, b, item)
+			if opts != nil {
+				addOptions(ws, b, opts)
+			}
+			if suffix != "" {
+				b.Param(ws.PathParameter("path", "path to the resource").DataType("string"))
+			}
+			r.label(b, "connect")
+		},
 	}
-	if suffix != "" {
-		b.Param(ws.PathParameter("path", "path to the resource").DataType("string"))
-	}
-	r.finish(ws, b, "connect")
 }

@@ -3,6 +3,7 @@ package endpoints
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -90,16 +91,19 @@ func (reviews) Create(context.Context, runtime.Object, rest.ValidateObjectFunc, 
 	return &metav1.Status{Status: metav1.StatusSuccess}, nil
 }
 
-func install(t *testing.T) (*restful.Container, []metav1.APIResource) {
-	t.Helper()
-	g := &APIGroupVersion{
+func coreVersion() *APIGroupVersion {
+	return &APIGroupVersion{
 		Root: "/api", GroupVersion: corev1.SchemeGroupVersion, Scheme: clientscheme.Scheme,
 		Storage: map[string]rest.Storage{
 			"pods": all{}, "pods/status": statusOnly{}, "pods/scale": scale{}, "pods/exec": exec{}, "bindings": reviews{},
 		},
 	}
+}
+
+func install(t *testing.T) (*restful.Container, []metav1.APIResource) {
+	t.Helper()
 	c := restful.NewContainer()
-	resources, err := g.Install(c)
+	resources, err := coreVersion().Install(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +155,30 @@ func TestHandlersWithoutRoutes(t *testing.T) {
 	}
 	if _, err := g.Resource("nodes"); err == nil {
 		t.Error("a resource without storage has handlers")
+	}
+}
+
+// Requests find the routes that documents show.
+func TestDeferredRoutesAreThoseOfTheService(t *testing.T) {
+	c, _ := install(t)
+	g := coreVersion()
+	var deferred []restful.Route
+	g.Defer = func(ws *restful.WebService, routes func() []restful.Route, document func()) {
+		if deferred = routes(); len(ws.Routes()) != 0 {
+			t.Error("the service has routes")
+		}
+	}
+	if _, err := g.Install(restful.NewContainer()); err != nil {
+		t.Fatal(err)
+	}
+	show := func(routes []restful.Route) (all []string) {
+		for _, r := range routes {
+			all = append(all, fmt.Sprint(r.Method, r.Path, r.Produces, r.Consumes))
+		}
+		return all
+	}
+	if got, want := show(deferred), show(c.RegisteredWebServices()[0].Routes()); !slices.Equal(got, want) || len(got) < 20 {
+		t.Errorf("%q\nwant\n%q", got, want)
 	}
 }
 

@@ -35,8 +35,10 @@ func gatherWrites(s *http.Server, h2 *http2.Server) {
 
 // gathered is a connection whose small writes return at once and go out together,
 // when others have had their turn: an event reaches many watches of a connection,
-// and each would have a TLS record and a system call of its own. While a client
-// takes nothing, gatherMax bytes wait, and further writes with them.
+// and each would have a TLS record and a system call of its own. The end of an answer
+// goes out at once, with what waits: its client would wait for all others' turns, which
+// are milliseconds each where the processors are busy. While a client takes nothing,
+// gatherMax bytes wait, and further writes with them.
 //
 // It is safe for concurrent use; bytes go out in the order of the writes. A write that fails
 // after it has returned fails those behind it and closes the connection.
@@ -49,6 +51,7 @@ type gathered struct {
 	mu      sync.Mutex // guards what follows
 	waiting *[]byte    // from gatherBuffers; nil if nothing waits
 	due     bool       // a goroutine is going to flush
+	frames  frames     // of what was written
 	err     error
 }
 
@@ -67,13 +70,13 @@ func gather(c *tls.Conn) *gathered {
 
 // Write implements net.Conn.
 func (c *gathered) Write(p []byte) (int, error) {
-	fits, flush, err := c.keep(p)
+	kept, flush, err := c.keep(p)
 	switch {
 	case err != nil:
 		return 0, err
 	case flush:
 		worker.Go(c.later)
-	case !fits:
+	case !kept:
 		c.out.Lock()
 		defer c.out.Unlock()
 		if err := c.flush(p, stalledWrite); err != nil {
@@ -83,19 +86,20 @@ func (c *gathered) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// keep puts p behind what waits, if there is room, and reports whether somebody has to
-// be found who flushes it.
-func (c *gathered) keep(p []byte) (fits, flush bool, err error) {
+// keep puts p behind what waits, if it may wait and there is room, and reports whether
+// somebody has to be found who flushes it.
+func (c *gathered) keep(p []byte) (kept, flush bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
 		return false, false, c.err
 	}
+	ends := c.frames.follow(p)
 	before := 0
 	if c.waiting != nil {
 		before = len(*c.waiting)
 	}
-	if before+len(p) > gatherMax {
+	if ends || before+len(p) > gatherMax {
 		return false, false, nil
 	}
 	if c.waiting == nil {
@@ -127,6 +131,9 @@ func (c *gathered) flush(p []byte, limit time.Duration) error {
 	c.waiting = nil
 	c.mu.Unlock()
 	if waiting != nil {
+		if len(*waiting)+len(p) <= gatherMax {
+			*waiting, p = append(*waiting, p...), nil
+		}
 		if err == nil {
 			err = c.send(*waiting, limit)
 		}
@@ -163,4 +170,36 @@ func (c *gathered) Close() error {
 		c.out.Unlock()
 	}
 	return c.Conn.Close()
+}
+
+// frames follows the frames of HTTP/2 through the writes of a connection, which may end
+// within one.
+type frames struct {
+	header [9]byte
+	have   int  // bytes of the header that are known
+	left   int  // bytes of the payload that are to come
+	last   bool // the frame is the last one of its stream
+}
+
+// follow takes what is written next, and reports whether an answer ends in it.
+func (f *frames) follow(p []byte) (ends bool) {
+	for len(p) > 0 {
+		if f.have < len(f.header) {
+			n := copy(f.header[f.have:], p)
+			f.have, p = f.have+n, p[n:]
+			if f.have < len(f.header) {
+				break
+			}
+			f.left = int(f.header[0])<<16 | int(f.header[1])<<8 | int(f.header[2])
+			kind, flags := http2.FrameType(f.header[3]), http2.Flags(f.header[4])
+			f.last = kind == http2.FrameData && flags.Has(http2.FlagDataEndStream) ||
+				kind == http2.FrameHeaders && flags.Has(http2.FlagHeadersEndStream)
+		}
+		n := min(f.left, len(p))
+		f.left, p = f.left-n, p[n:]
+		if f.left == 0 {
+			f.have, ends = 0, ends || f.last
+		}
+	}
+	return ends
 }

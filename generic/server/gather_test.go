@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
+	"golang.org/x/net/http2"
 )
 
 // gatheredPair is a gathered connection and its client, behind their handshake.
@@ -141,10 +143,54 @@ func TestGatheredBytesAreBounded(t *testing.T) {
 	}
 }
 
+// What ends an answer is with the client when it is written, however busy the processors are, in one
+// piece with what waits.
+func TestAnEndOfAnAnswerGoesOutAtOnce(t *testing.T) {
+	conn, gate, client := gatheredPair(t)
+	var b bytes.Buffer
+	framer := http2.NewFramer(&b, nil)
+	frame := func(last bool, size int) []byte {
+		b.Reset()
+		if err := framer.WriteData(1, last, make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Clone(b.Bytes())
+	}
+	took := 0
+	for _, lot := range [][][]byte{
+		{frame(true, 0)},
+		{frame(true, 100)},
+		{frame(false, 100), frame(true, 100)},
+		{frame(true, 100)[:5], frame(true, 100)[5:]},
+		{frame(false, 5000)[:4096], frame(false, 5000)[4096:], frame(true, 5000)[:4096], frame(true, 5000)[4096:]},
+		{slices.Concat(frame(true, 10), frame(false, 10))},
+	} {
+		// Nobody flushes what waits but who writes the end.
+		conn.mu.Lock()
+		conn.due = true
+		conn.mu.Unlock()
+		for i, p := range lot {
+			before := gate.writes.Load()
+			if _, err := conn.Write(p); err != nil {
+				t.Fatal(err)
+			}
+			took += len(p)
+			if n := gate.writes.Load() - before; (n > 0) != (i == len(lot)-1) {
+				t.Errorf("write %d of %d: %d system calls", i+1, len(lot), n)
+			}
+		}
+		if _, err := io.ReadFull(client, make([]byte, took)); err != nil {
+			t.Fatal(err)
+		}
+		took = 0
+	}
+}
+
 func BenchmarkGatheredWrite(b *testing.B) {
 	conn, _, client := gatheredPair(b)
 	go func() { _, _ = io.Copy(io.Discard, client) }()
 	event := make([]byte, 600)
+	event[1], event[2] = 591>>8, 591&0xff // one frame
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := conn.Write(event); err != nil {

@@ -21,28 +21,48 @@ import (
 type router struct {
 	mu       sync.Mutex // of those who take the snapshot
 	snapshot atomic.Pointer[map[string]*service]
-	deferred sync.Map // *restful.WebService: func(), which adds its routes once
+	deferred sync.Map // *restful.WebService: *deferredRoutes
 }
 
-// deferRoutes takes note of routes that are added to a service when it is first
-// asked for.
-func (r *router) deferRoutes(ws *restful.WebService, addRoutes func()) {
-	r.deferred.Store(ws, sync.OnceFunc(addRoutes))
+// deferredRoutes are those of a service that has none yet.
+type deferredRoutes struct {
+	routes func() []restful.Route
+	add    func() // adds them to the service, once
 }
 
-// complete adds the deferred routes of a service.
-func (r *router) complete(ws *restful.WebService) {
-	if add, ok := r.deferred.Load(ws); ok {
-		add.(func())()
+// deferRoutes takes note of routes that are added to a service when somebody else than
+// this router looks for them there.
+func (r *router) deferRoutes(ws *restful.WebService, routes func() []restful.Route, add func()) {
+	r.deferred.Store(ws, &deferredRoutes{routes, sync.OnceFunc(add)})
+}
+
+func (r *router) deferredOf(ws *restful.WebService) *deferredRoutes {
+	d, _ := r.deferred.Load(ws)
+	of, _ := d.(*deferredRoutes)
+	return of
+}
+
+// routesOf returns the routes of a service.
+func (r *router) routesOf(ws *restful.WebService) []restful.Route {
+	if d := r.deferredOf(ws); d != nil {
+		return d.routes()
 	}
+	return ws.Routes()
 }
 
 // addAll adds all deferred routes, for those who document them.
 func (r *router) addAll() {
-	r.deferred.Range(func(_, add any) bool {
-		add.(func())()
+	r.deferred.Range(func(ws, _ any) bool {
+		r.complete(ws.(*restful.WebService))
 		return true
 	})
+}
+
+// complete adds the deferred routes of a service.
+func (r *router) complete(ws *restful.WebService) {
+	if d := r.deferredOf(ws); d != nil {
+		d.add()
+	}
 }
 
 // service is a WebService with its routes by path, indexed on first use.
@@ -94,8 +114,7 @@ func (r *router) look(c *restful.Container) *map[string]*service {
 	services := map[string]*service{}
 	for _, ws := range c.RegisteredWebServices() {
 		services[strings.TrimSuffix(ws.RootPath(), "/")] = &service{ws: ws, index: sync.OnceValue(func() *node {
-			r.complete(ws)
-			return indexRoutes(ws)
+			return indexRoutes(ws.RootPath(), r.routesOf(ws))
 		})}
 	}
 	r.snapshot.Store(&services)
@@ -138,6 +157,7 @@ func (r *router) SelectRoute(all []*restful.WebService, req *http.Request) (*res
 	if route := svc.index().find(below(req.URL.Path, root), req.Method); route != nil && accepts(route, req) {
 		return svc.ws, route, nil
 	}
+	r.complete(svc.ws)
 	return restful.CurlyRouter{}.SelectRoute([]*restful.WebService{svc.ws}, req)
 }
 
@@ -147,12 +167,11 @@ func (r *router) ExtractParameters(*restful.Route, *restful.WebService, string) 
 	return nil
 }
 
-func indexRoutes(ws *restful.WebService) *node {
+func indexRoutes(of string, routes []restful.Route) *node {
 	root := &node{}
-	routes := ws.Routes()
 	for i := range routes {
 		n := root
-		for _, element := range strings.Split(strings.Trim(strings.TrimPrefix(routes[i].Path, strings.TrimSuffix(ws.RootPath(), "/")), "/"), "/") {
+		for _, element := range strings.Split(strings.Trim(strings.TrimPrefix(routes[i].Path, strings.TrimSuffix(of, "/")), "/"), "/") {
 			if element != "" {
 				n = n.child(element)
 			}

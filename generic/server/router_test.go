@@ -84,6 +84,39 @@ func TestDirector(t *testing.T) {
 	}
 }
 
+// A request that fits a route takes it, and does not have the service's routes documented.
+func TestDeferredRoutes(t *testing.T) {
+	h := newAPIServerHandler("test", http.NotFoundHandler())
+	ws := new(restful.WebService)
+	ws.Path("/apis/apps/v1").Consumes("*/*").Produces("application/json")
+	serve := func(_ *restful.Request, resp *restful.Response) { io.WriteString(resp.ResponseWriter, "deployments") }
+	h.router.deferRoutes(ws, func() []restful.Route {
+		return []restful.Route{{Method: http.MethodGet, Path: "/apis/apps/v1/deployments", Function: serve, Produces: []string{"application/json"}, Consumes: []string{"*/*"}}}
+	}, func() { ws.Route(ws.GET("deployments").To(serve)) })
+	h.GoRestfulContainer.Add(ws)
+	for _, c := range []struct {
+		method, path, accept string
+		code, documented     int
+	}{
+		{"GET", "/apis/apps/v1/deployments", "", 200, 0},
+		{"GET", "/apis/apps/v1/deployments/", "application/json", 200, 0},
+		{"GET", "/apis/apps/v1/deployments", "text/html", 406, 1},
+		{"DELETE", "/apis/apps/v1/deployments", "", 405, 1},
+		{"GET", "/apis/apps/v1/cats", "", 404, 1},
+		{"GET", "/apis/apps/v1/deployments", "", 200, 1},
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(c.method, "http://x"+c.path, nil)
+		r.Header.Set("Accept", c.accept)
+		if h.Director.ServeHTTP(w, r); w.Code != c.code {
+			t.Errorf("%s %s: %d %q", c.method, c.path, w.Code, w.Body)
+		}
+		if n := len(ws.Routes()); n != c.documented {
+			t.Errorf("%s %s: %d routes are documented", c.method, c.path, n)
+		}
+	}
+}
+
 // The router must choose what the library's own router would.
 func FuzzRouterAgreesWithTheLibrary(f *testing.F) {
 	for _, path := range []string{"/api/v1", "/api/v1/namespaces/a/pods/p/proxy/x//y/", "/api/v1//", "/apis/apps/", "/api/v1/watch/pods/"} {
