@@ -82,15 +82,43 @@ type ObjectReference struct {
 	Subresource     string    `json:"subresource,omitempty"`
 }
 
-// eventOverhead is about what the parts of an event take that have no length of
-// their own, in bytes.
-const eventOverhead = 1024
+const (
+	// eventOverhead is about what the parts of an event take that have no length of
+	// their own, in bytes.
+	eventOverhead = 1024
+	// textOverhead is what a text of a list takes beside its bytes.
+	textOverhead = 16
+)
 
-// Size is about what the event occupies, in bytes. It costs next to nothing.
+// Size is about what the event occupies, in bytes: all that clients can make long is
+// in it. It costs next to nothing.
 func (e *Event) Size() int {
-	n := eventOverhead + len(e.RequestURI) + len(e.UserAgent) + len(e.AuditID) + len(e.RequestObject) + len(e.ResponseObject)
+	n := eventOverhead + len(e.RequestURI) + len(e.Verb) + len(e.UserAgent) + len(e.AuditID) + len(e.RequestObject) + len(e.ResponseObject)
+	n += textsSize(e.SourceIPs) + userSize(&e.User)
+	if e.ImpersonatedUser != nil {
+		n += userSize(e.ImpersonatedUser)
+	}
+	if e.ResponseStatus != nil {
+		n += len(e.ResponseStatus.Message)
+	}
 	for k, v := range e.Annotations {
 		n += len(k) + len(v)
+	}
+	return n
+}
+
+func userSize(u *authenticationv1.UserInfo) int {
+	n := len(u.Username) + len(u.UID) + textsSize(u.Groups)
+	for key, values := range u.Extra {
+		n += textOverhead + len(key) + textsSize(values)
+	}
+	return n
+}
+
+func textsSize(list []string) int {
+	n := textOverhead * len(list)
+	for _, text := range list {
+		n += len(text)
 	}
 	return n
 }

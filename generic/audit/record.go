@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -115,7 +114,7 @@ func (r *Record) describe(q *Request) bool {
 		e.SourceIPs = append(e.SourceIPs, ip.String())
 	}
 	if a.User != nil {
-		e.User = userInfo(a.User)
+		e.User = a.User.UserInfo()
 	}
 	if a.ResourceRequest {
 		r.ref = ObjectReference{Resource: a.Resource, Namespace: a.Namespace, Name: a.Name,
@@ -124,17 +123,6 @@ func (r *Record) describe(q *Request) bool {
 	}
 	e.RequestReceivedTimestamp = metav1.NewMicroTime(q.Received)
 	return true
-}
-
-func userInfo(u *user.Info) authenticationv1.UserInfo {
-	out := authenticationv1.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups}
-	for k, v := range u.Extra {
-		if out.Extra == nil {
-			out.Extra = make(map[string]authenticationv1.ExtraValue, len(u.Extra))
-		}
-		out.Extra[k] = v
-	}
-	return out
 }
 
 // Annotate adds an annotation. The first value of a key stays; where there are
@@ -178,7 +166,7 @@ func (r *Record) Impersonates(u *user.Info, constraint string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	info := userInfo(u)
+	info := u.UserInfo()
 	r.event.ImpersonatedUser = &info
 	if constraint != "" {
 		r.event.AuthenticationMetadata = &AuthenticationMetadata{ImpersonationConstraint: constraint}

@@ -209,8 +209,7 @@ func aggregate(v Version) []apidiscoveryv2.APIResourceDiscovery {
 		d.ResponseKind = v.kind(r)
 		d.SingularResource, d.ShortNames, d.Categories, d.Verbs = r.SingularName, r.ShortNames, r.Categories, r.Verbs
 	}
-	// A resource that only has subresources still needs a kind; it is that of the
-	// first of them.
+	// A resource that only has subresources still needs a kind, which is empty.
 	for i := range resources {
 		if r := &resources[i]; r.ResponseKind == nil && len(r.Subresources) > 0 {
 			r.ResponseKind = &metav1.GroupVersionKind{}

@@ -16,6 +16,7 @@ import (
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/wire"
+	"triplane/internal/quantity"
 )
 
 // CodecOptions completes a typed codec. Nil functions mean nothing to do.
@@ -32,8 +33,9 @@ type typedCodec struct {
 	kind     schema.GroupVersionKind
 	options  CodecOptions
 	protobuf bool
-	// embedsJSON reports whether the Go type has fields that hold JSON as it was sent.
-	embedsJSON func() bool
+	// embedsJSON reports whether the Go type has fields that hold JSON as it was sent, hasQuantities whether
+	// it has quantities.
+	embedsJSON, hasQuantities func() bool
 	// serializers are made on first use, which most versions of a server never see.
 	serializers func() *serializers
 }
@@ -67,6 +69,7 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, o Codec
 	c := &typedCodec{kind: kind, options: o}
 	_, c.protobuf = o.New().(runtime.ProtobufMarshaller)
 	c.embedsJSON = sync.OnceValue(func() bool { return embedsJSON(reflect.TypeOf(o.New())) })
+	c.hasQuantities = sync.OnceValue(func() bool { return quantity.Within(reflect.TypeOf(o.New())) })
 	types := ownType{Scheme: scheme, kind: kind, empty: o.New}
 	c.serializers = sync.OnceValue(func() *serializers { return newSerializers(types) })
 	return c, nil
@@ -131,6 +134,10 @@ func (c *typedCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 }
 
 func (c *typedCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
+	if err := c.checkExponents(body, mt); err != nil {
+		kind := c.kind
+		return nil, &kind, nil, err
+	}
 	if mt == wire.JSON {
 		if obj, errs, ok := c.decodeJSON(body, strict); ok {
 			kind := c.kind
@@ -138,6 +145,31 @@ func (c *typedCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtim
 		}
 	}
 	return c.decodeLong(body, mt, strict)
+}
+
+// checkExponents refuses quantities that would take the decoder, or who compares them later, for ever.
+func (c *typedCodec) checkExponents(body []byte, mt wire.MediaType) error {
+	if !c.hasQuantities() {
+		return nil
+	}
+	switch mt {
+	case wire.YAML:
+		asJSON, err := yaml.YAMLToJSON(body)
+		if err != nil {
+			return nil // the decoder says what is wrong
+		}
+		body, mt = asJSON, wire.JSON
+	case wire.CBOR: // whose texts may be in pieces
+		var tree any
+		if wire.UnmarshalCBOR(body, &tree) == nil && quantity.InTree(tree) {
+			return quantity.ErrExponent
+		}
+		return nil
+	}
+	return quantity.Check(body, func(doc []byte) (any, error) {
+		obj, _, _, err := c.decodeLong(doc, mt, false)
+		return obj, err
+	})
 }
 
 // decodeLong takes the serializers of apimachinery.

@@ -1,12 +1,17 @@
 package registry
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"triplane/generic/wire"
+	"triplane/internal/quantity"
 )
 
 func TestDecode(t *testing.T) {
@@ -109,4 +114,57 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%v %v\n%v %v", short, shortErrs, long, longErrs)
 		}
 	})
+}
+
+// No quantity takes the decoder for ever, in whatever form it comes; a text that only looks like one is no matter.
+func TestDecodeLongExponents(t *testing.T) {
+	codec, err := NewTypedCodec(clientscheme.Scheme, corev1.SchemeGroupVersion.WithKind("Pod"), CodecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := func(name, quantity string) []byte {
+		return []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"` + name + `"},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"` + quantity + `"}}}]}}`)
+	}
+	forms := map[wire.MediaType]func(name, quantity string) []byte{
+		wire.JSON: pod,
+		wire.YAML: func(name, quantity string) []byte {
+			return bytes.ReplaceAll(pod(name, quantity), []byte("e999999999"), []byte(`\x65999999999`))
+		},
+		wire.CBOR: func(name, quantity string) []byte {
+			var tree any
+			if err := json.Unmarshal(pod(name, quantity), &tree); err != nil {
+				t.Fatal(err)
+			}
+			b, err := wire.AppendCBOR(nil, tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		},
+		wire.Protobuf: func(name, quantity string) []byte {
+			obj, _, _, err := codec.Decode(pod(name, strings.ReplaceAll(quantity, "e999999999", "1111111111")), wire.JSON, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := codec.Encode(nil, obj, wire.Protobuf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return bytes.ReplaceAll(b, []byte("11111111111"), []byte("1e999999999"))
+		},
+	}
+	for mt, form := range forms {
+		for _, strict := range []bool{false, true} {
+			if _, _, _, err := codec.Decode(form("a", "1e999999999"), mt, strict); !errors.Is(err, quantity.ErrExponent) {
+				t.Errorf("media type %v: %v", mt, err)
+			}
+			if mt == wire.CBOR {
+				continue
+			}
+			obj, _, _, err := codec.Decode(form("1e99999", "1"), mt, strict)
+			if err != nil || obj.(*corev1.Pod).Name != "1e99999" {
+				t.Errorf("media type %v: a name: %v", mt, err)
+			}
+		}
+	}
 }

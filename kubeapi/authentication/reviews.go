@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/authentication"
-	"triplane/generic/authentication/user"
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
 	"triplane/kubeapi/group"
@@ -61,20 +60,9 @@ func (t tokenReviews) Create(ctx context.Context, obj runtime.Object, validate r
 	if found == nil || found.User == nil || err != nil {
 		return review, nil
 	}
-	review.Status.User = userInfo(found.User)
+	review.Status.User = found.User.UserInfo()
 	review.Status.Audiences = found.Audiences
 	return review, nil
-}
-
-func userInfo(u *user.Info) authenticationv1.UserInfo {
-	info := authenticationv1.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups}
-	for k, v := range u.Extra {
-		if info.Extra == nil {
-			info.Extra = map[string]authenticationv1.ExtraValue{}
-		}
-		info.Extra[k] = v
-	}
-	return info
 }
 
 type selfSubjectReviews struct{}
@@ -99,6 +87,6 @@ func (selfSubjectReviews) Create(ctx context.Context, obj runtime.Object, valida
 	}
 	return &authenticationv1.SelfSubjectReview{
 		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()},
-		Status:     authenticationv1.SelfSubjectReviewStatus{UserInfo: userInfo(u)},
+		Status:     authenticationv1.SelfSubjectReviewStatus{UserInfo: u.UserInfo()},
 	}, nil
 }

@@ -9,6 +9,8 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"triplane/internal/quantity"
 )
 
 // Annotations of autoscaling/v1 that carry the rest of autoscaling/v2.
@@ -130,7 +132,7 @@ func toV2(a *autoscalingv1.HorizontalPodAutoscaler) (*autoscaler, error) {
 	}
 	if raw, ok := a.Annotations[behaviorAnnotation]; ok {
 		b := &autoscalingv2.HorizontalPodAutoscalerBehavior{}
-		if json.Unmarshal([]byte(raw), b) == nil {
+		if readsInto(raw, b) {
 			b.ScaleUp = withDefaults(b.ScaleUp, upRules(), false)
 			b.ScaleDown = withDefaults(b.ScaleDown, downRules(), false)
 			out.Spec.Behavior = b
@@ -141,10 +143,14 @@ func toV2(a *autoscalingv1.HorizontalPodAutoscaler) (*autoscaler, error) {
 
 func carried[T any](a *autoscalingv1.HorizontalPodAutoscaler, key string) []T {
 	var list []T
-	if raw, ok := a.Annotations[key]; ok && json.Unmarshal([]byte(raw), &list) != nil {
+	if raw, ok := a.Annotations[key]; ok && !readsInto(raw, &list) {
 		return nil
 	}
 	return list
+}
+
+func readsInto(raw string, into any) bool {
+	return !quantity.HasLongExponent(raw) && json.Unmarshal([]byte(raw), into) == nil
 }
 
 func metricToV1(m *autoscalingv2.MetricSpec) autoscalingv1.MetricSpec {

@@ -28,7 +28,7 @@ type Deps struct {
 	RESTOptions   registry.RESTOptionsGetter
 	TypeConverter func() (managedfields.TypeConverter, error)
 	// Enabled reports whether a feature gate is on, Serves whether a resource is
-	// served in a version. A nil Enabled is every gate's default, a nil Serves serves
+	// served in a version. With a nil Enabled no gate is on, a nil Serves serves
 	// what is stable.
 	Enabled func(gate string) bool
 	Serves  func(gv schema.GroupVersion, resource string) bool

@@ -189,45 +189,14 @@ func (p *parts) build() (*server.GenericAPIServer, error) {
 
 // core builds the server of the built-in kinds.
 func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) {
-	kube, authn := p.options.Kube, p.options.Authentication
-	cidrs, err := kube.serviceCIDRs()
+	groups, err := p.groupDeps()
 	if err != nil {
 		return nil, err
 	}
-	reach := kube.Kubelet
-	if p.options.Egress.ConfigFile != "" {
-		reach.Dial = p.egress.DialCluster
-	}
-	kubelets, err := kubelet.New(reach)
-	if err != nil {
-		return nil, err
-	}
-	generic := *p.config
+	generic, kube := *p.config, p.options.Kube
 	config := &kubeapi.Config{
-		Generic: &generic,
-		Groups: group.Deps{
-			Stores:             p.stores,
-			Scheme:             p.scheme,
-			Enabled:            p.options.Compatibility.Enabled,
-			Serves:             kube.RuntimeConfig.Serves,
-			Release:            p.options.release(),
-			TypeConverter:      p.converter,
-			TokenAuthenticator: p.authn.Token,
-			APIAudiences:       p.authn.Audiences,
-			TokenIssuer:        serviceaccount.NewIssuer(authn.ServiceAccount.Issuers[0], p.authn.Signer),
-			MaxTokenLifetime:   p.authn.MaxTokenLifetime,
-			ExtendTokens:       authn.ServiceAccount.ExtendTokenExpiration,
-			ExtendedLifetime:   p.authn.ExtendedTokenLifetime,
-			StorageHealth: func(ctx context.Context) error {
-				return etcd.Check(ctx, p.store.Backend(), p.options.Etcd.AbsolutePrefix(), p.options.Etcd.HealthCheckTimeout)
-			},
-			ServiceCIDRs:  cidrs,
-			NodePortRange: kube.ServiceNodePorts,
-			EventTTL:      kube.EventTTL,
-
-			AllowPrivileged: kube.AllowPrivileged,
-			Kubelets:        kubelets,
-		},
+		Generic:                   &generic,
+		Groups:                    groups,
 		AdvertiseAddress:          p.options.advertised(),
 		AdvertisePort:             p.advertisedPort(),
 		Peer:                      p.advertisedToPeers(),
@@ -237,19 +206,10 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 		RepairEvery:               p.options.repairEvery,
 		Leadership:                &kube.Leadership,
 		PublishStorageVersions:    true,
+		RequestHeader:             p.requestHeader(),
 	}
 	if p.authn.ClientCA != nil {
 		config.ClientCA = p.authn.ClientCA.PEM
-	}
-	if h := authn.RequestHeader; p.authn.RequestHeaderCA != nil {
-		config.RequestHeader = &kubeapi.RequestHeader{
-			ClientCA:            p.authn.RequestHeaderCA.PEM,
-			AllowedNames:        h.AllowedNames,
-			UsernameHeaders:     h.UsernameHeaders,
-			UIDHeaders:          h.UIDHeaders,
-			GroupHeaders:        h.GroupHeaders,
-			ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
-		}
 	}
 	core, err := config.Complete().New(delegate)
 	if err != nil {
@@ -257,6 +217,66 @@ func (p *parts) core(delegate server.DelegationTarget) (*kubeapi.Server, error) 
 	}
 	p.installIssuerDiscovery(core.GenericAPIServer)
 	return core, nil
+}
+
+// groupDeps is what the API groups are built with.
+func (p *parts) groupDeps() (group.Deps, error) {
+	kube, accounts := p.options.Kube, p.options.Authentication.ServiceAccount
+	cidrs, err := kube.serviceCIDRs()
+	if err != nil {
+		return group.Deps{}, err
+	}
+	reach := kube.Kubelet
+	if p.options.Egress.ConfigFile != "" {
+		reach.Dial = p.egress.DialCluster
+	}
+	kubelets, err := kubelet.New(reach)
+	if err != nil {
+		return group.Deps{}, err
+	}
+	return group.Deps{
+		Stores:        p.stores,
+		Scheme:        p.scheme,
+		Enabled:       p.options.Compatibility.Enabled,
+		Serves:        kube.RuntimeConfig.Serves,
+		Release:       p.options.release(),
+		TypeConverter: p.converter,
+
+		TokenAuthenticator: p.authn.Token,
+		APIAudiences:       p.authn.Audiences,
+		TokenIssuer:        serviceaccount.NewIssuer(accounts.Issuers[0], p.authn.Signer),
+		MaxTokenLifetime:   p.authn.MaxTokenLifetime,
+		ExtendTokens:       accounts.ExtendTokenExpiration,
+		ExtendedLifetime:   p.authn.ExtendedTokenLifetime,
+
+		StorageHealth:   p.storageHealth,
+		ServiceCIDRs:    cidrs,
+		NodePortRange:   kube.ServiceNodePorts,
+		EventTTL:        kube.EventTTL,
+		AllowPrivileged: kube.AllowPrivileged,
+		Kubelets:        kubelets,
+	}, nil
+}
+
+func (p *parts) storageHealth(ctx context.Context) error {
+	o := p.options.Etcd
+	return etcd.Check(ctx, p.store.Backend(), o.AbsolutePrefix(), o.HealthCheckTimeout)
+}
+
+// requestHeader is how front proxies are known, which is published; nil where there are none.
+func (p *parts) requestHeader() *kubeapi.RequestHeader {
+	if p.authn.RequestHeaderCA == nil {
+		return nil
+	}
+	h := p.options.Authentication.RequestHeader
+	return &kubeapi.RequestHeader{
+		ClientCA:            p.authn.RequestHeaderCA.PEM,
+		AllowedNames:        h.AllowedNames,
+		UsernameHeaders:     h.UsernameHeaders,
+		UIDHeaders:          h.UIDHeaders,
+		GroupHeaders:        h.GroupHeaders,
+		ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
+	}
 }
 
 // installIssuerDiscovery serves what relying parties need to verify service account

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 	restclient "k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
@@ -29,12 +30,13 @@ type Selection struct {
 
 // Export writes the objects of a server to a file, a directory (a file a resource; where target is
 // one, or ends with a slash), or to out where target is "-". What it does is printed to progress.
-// Each resource is as it was at one moment, but not all at the same.
+// Each resource, in each of the namespaces, is as it was at one moment, but not all at the same.
 func Export(ctx context.Context, config *restclient.Config, what Selection, target string, out, progress io.Writer) error {
 	s, err := connect(config)
 	if err != nil {
 		return err
 	}
+	what.Namespaces = slices.Compact(slices.Sorted(slices.Values(what.Namespaces)))
 	e := exporter{server: s, what: what, progress: progress}
 	if e.resources, err = e.wanted(ctx); err != nil {
 		return err
@@ -65,11 +67,11 @@ type exporter struct {
 
 // wanted are the resources that are kept here.
 func (e *exporter) wanted(ctx context.Context) (wanted []resource, err error) {
-	all, err := e.server.resources()
+	elsewhere, err := e.elsewhere(ctx)
 	if err != nil {
 		return nil, err
 	}
-	elsewhere, err := e.elsewhere(ctx)
+	all, err := e.server.resources(elsewhere)
 	if err != nil {
 		return nil, err
 	}
@@ -119,17 +121,54 @@ func (e *exporter) files(ctx context.Context, dir string) error {
 	return nil
 }
 
-// write writes the objects of a resource, and returns how many there were.
+// write writes the selected objects of a resource, and returns how many there were.
 func (e *exporter) write(ctx context.Context, r resource, w io.Writer) (n int, err error) {
-	opts := metav1.ListOptions{Limit: pageSize}
-	for {
-		list, err := e.objects.Resource(r.GroupVersionResource).List(ctx, opts)
-		if err != nil {
+	for _, l := range e.lists(r) {
+		more, err := l.write(ctx, r, w)
+		if n += more; err != nil {
 			return n, fmt.Errorf("%s: %w", r, err)
 		}
-		for i := range list.Items {
-			o := &list.Items[i]
-			if isLeftOut(r.GroupResource(), o) || !e.selected(o) {
+	}
+	if n > 0 {
+		_, _ = fmt.Fprintf(e.progress, "%s: %d\n", r, n)
+	}
+	e.count += n
+	return n, nil
+}
+
+// list is a request for objects.
+type list struct {
+	from          dynamic.ResourceInterface
+	fieldSelector string
+}
+
+// lists are the requests for the selected objects of a resource.
+func (e *exporter) lists(r resource) (some []list) {
+	all := e.objects.Resource(r.GroupVersionResource)
+	if len(e.what.Namespaces) == 0 {
+		return []list{{from: all}}
+	}
+	for _, namespace := range e.what.Namespaces {
+		if r.namespaced {
+			some = append(some, list{from: all.Namespace(namespace)})
+		} else {
+			some = append(some, list{from: all, fieldSelector: "metadata.name=" + namespace})
+		}
+	}
+	return some
+}
+
+// write writes the objects of a list, and returns how many there were.
+func (l list) write(ctx context.Context, r resource, w io.Writer) (n int, err error) {
+	opts := metav1.ListOptions{Limit: pageSize, FieldSelector: l.fieldSelector}
+	for {
+		page, err := l.from.List(ctx, opts)
+		if err != nil {
+			return n, err
+		}
+		for i := range page.Items {
+			o := &page.Items[i]
+			if isLeftOut(r.GroupResource(), o) {
 				continue
 			}
 			clean(o)
@@ -142,23 +181,10 @@ func (e *exporter) write(ctx context.Context, r resource, w io.Writer) (n int, e
 			}
 			n++
 		}
-		if opts.Continue = list.GetContinue(); opts.Continue == "" {
-			break
+		if opts.Continue = page.GetContinue(); opts.Continue == "" {
+			return n, nil
 		}
 	}
-	if n > 0 {
-		_, _ = fmt.Fprintf(e.progress, "%s: %d\n", r, n)
-	}
-	e.count += n
-	return n, nil
-}
-
-func (e *exporter) selected(o *unstructured.Unstructured) bool {
-	name := o.GetNamespace()
-	if name == "" {
-		name = o.GetName() // of a namespace
-	}
-	return len(e.what.Namespaces) == 0 || slices.Contains(e.what.Namespaces, name)
 }
 
 // clean removes what the server that imports makes; the uid stays, for references to it.

@@ -134,8 +134,8 @@ func (i *importer) awaitServed(ctx context.Context, objects []*unstructured.Unst
 			return err
 		}
 		missing := func(o *unstructured.Unstructured) bool {
-			kind := o.GroupVersionKind()
-			return groups[kind.Group] && i.served[kind].kind == ""
+			_, is := i.served[o.GroupVersionKind()]
+			return groups[o.GroupVersionKind().Group] && !is
 		}
 		if !slices.ContainsFunc(objects, missing) {
 			return nil

@@ -18,7 +18,6 @@ import (
 // resource is one that a server keeps objects of.
 type resource struct {
 	schema.GroupVersionResource
-	kind       string
 	namespaced bool
 	// status is whether it is written by a subresource.
 	status bool
@@ -45,10 +44,12 @@ func connect(config *restclient.Config) (*server, error) {
 }
 
 // resources are those whose objects are listed and can be created, in the versions that the server
-// prefers, sorted.
-func (s *server) resources() ([]resource, error) {
+// prefers, sorted. Groups that are kept elsewhere need not be available.
+func (s *server) resources(elsewhere map[string]bool) ([]resource, error) {
 	lists, err := discovery.ServerPreferredResources(s.discovery)
-	if err != nil {
+	failed, _ := discovery.GroupDiscoveryFailedErrorGroups(err)
+	maps.DeleteFunc(failed, func(gv schema.GroupVersion, _ error) bool { return elsewhere[gv.Group] })
+	if err != nil && (failed == nil || len(failed) > 0) {
 		return nil, fmt.Errorf("what the server serves: %w", err)
 	}
 	found := map[schema.GroupResource]resource{}
@@ -59,7 +60,7 @@ func (s *server) resources() ([]resource, error) {
 		}
 		for _, r := range list.APIResources {
 			if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "create") {
-				found[gv.WithResource(r.Name).GroupResource()] = resource{GroupVersionResource: gv.WithResource(r.Name), kind: r.Kind, namespaced: r.Namespaced}
+				found[gv.WithResource(r.Name).GroupResource()] = resource{GroupVersionResource: gv.WithResource(r.Name), namespaced: r.Namespaced}
 			}
 		}
 	}
@@ -87,7 +88,7 @@ func (s *server) served() (map[schema.GroupVersionKind]resource, error) {
 			case subresource == "status":
 				statuses[gv.WithResource(name)] = slices.Contains(r.Verbs, "update")
 			case subresource == "" && slices.Contains(r.Verbs, "create"):
-				found[gv.WithKind(r.Kind)] = resource{GroupVersionResource: gv.WithResource(name), kind: r.Kind, namespaced: r.Namespaced}
+				found[gv.WithKind(r.Kind)] = resource{GroupVersionResource: gv.WithResource(name), namespaced: r.Namespaced}
 			}
 		}
 	}

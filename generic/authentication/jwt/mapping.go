@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-
 	"triplane/generic/authentication/user"
 	"triplane/generic/egress"
 )
@@ -192,12 +190,6 @@ func (r *rules) checkUser(ctx context.Context, u *user.Info) error {
 	if len(r.userRules) == 0 {
 		return nil
 	}
-	info := &authenticationv1.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups}
-	for k, v := range u.Extra {
-		if info.Extra == nil {
-			info.Extra = map[string]authenticationv1.ExtraValue{}
-		}
-		info.Extra[k] = v
-	}
-	return checkRules(ctx, r.userRules, info)
+	info := u.UserInfo()
+	return checkRules(ctx, r.userRules, &info)
 }

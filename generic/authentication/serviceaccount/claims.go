@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"triplane/generic/authentication/user"
 )
 
 // Ref names an object that a token is about.
@@ -67,7 +69,7 @@ func (r *Request) claims(issuer, id string, now time.Time) claims {
 		Claims: jwt.Claims{
 			ID:        id,
 			Issuer:    issuer,
-			Subject:   "system:serviceaccount:" + r.Namespace + ":" + r.Account.Name,
+			Subject:   user.ServiceAccountName(r.Namespace, r.Account.Name),
 			Audience:  r.Audiences,
 			IssuedAt:  jwt.NewNumericDate(now),
 			NotBefore: jwt.NewNumericDate(now),

@@ -69,7 +69,7 @@ func (a *Authenticator) lookupLegacy(ctx context.Context, c *legacyClaims, token
 // it is stored in.
 func IssueLegacy(ctx context.Context, signer Signer, account *corev1.ServiceAccount, secret string) (string, error) {
 	c, err := json.Marshal(legacyClaims{
-		Claims:  jwt.Claims{Issuer: LegacyIssuer, Subject: "system:serviceaccount:" + account.Namespace + ":" + account.Name},
+		Claims:  jwt.Claims{Issuer: LegacyIssuer, Subject: user.ServiceAccountName(account.Namespace, account.Name)},
 		Account: account.Name, UID: string(account.UID), Secret: secret, Namespace: account.Namespace,
 	})
 	if err != nil {

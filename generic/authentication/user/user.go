@@ -1,5 +1,7 @@
 package user
 
+import authenticationv1 "k8s.io/api/authentication/v1"
+
 // Info describes an authenticated user.
 type Info struct {
 	Name   string
@@ -22,6 +24,18 @@ const (
 	CredentialIDKey     = "authentication.kubernetes.io/credential-id"
 	NodeNameKey         = "authentication.kubernetes.io/node-name" // of the pod of a service account
 )
+
+// UserInfo is the user as the API shows them.
+func (i *Info) UserInfo() authenticationv1.UserInfo {
+	info := authenticationv1.UserInfo{Username: i.Name, UID: i.UID, Groups: i.Groups}
+	for key, values := range i.Extra {
+		if info.Extra == nil {
+			info.Extra = make(map[string]authenticationv1.ExtraValue, len(i.Extra))
+		}
+		info.Extra[key] = values
+	}
+	return info
+}
 
 // InGroup reports whether the user belongs to a group.
 func (i *Info) InGroup(group string) bool {

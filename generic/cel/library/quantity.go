@@ -5,6 +5,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"triplane/internal/quantity"
 )
 
 // QuantityType is the type of quantities.
@@ -41,14 +43,14 @@ func quantities() []cel.EnvOption {
 	sub := func(x *resource.Quantity, y resource.Quantity) { x.Sub(y) }
 	return []cel.EnvOption{
 		global("quantity", "string_to_quantity", ts{str}, q, func(a ...ref.Val) ref.Val {
-			parsed, err := resource.ParseQuantity(text(a[0]))
+			parsed, err := quantity.Parse(text(a[0]))
 			if err != nil {
 				return types.WrapErr(err)
 			}
 			return newQuantity(parsed)
 		}),
 		global("isQuantity", "is_quantity_string", ts{str}, types.BoolType, func(a ...ref.Val) ref.Val {
-			_, err := resource.ParseQuantity(text(a[0]))
+			_, err := quantity.Parse(text(a[0]))
 			return types.Bool(err == nil)
 		}),
 		global("sign", "quantity_sign", ts{q}, types.IntType, func(a ...ref.Val) ref.Val {

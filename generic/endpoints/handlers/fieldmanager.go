@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -12,11 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/generic/managedfields"
 	"triplane/generic/object"
 	"triplane/generic/registry/rest"
+	"triplane/internal/quantity"
 )
 
 // FieldManagerOptions is what NewFieldManager needs.
@@ -179,11 +182,28 @@ func (c *converter) typed(in runtime.Object, to rest.Codec) (runtime.Object, err
 	if !object.Typed(out) {
 		return in, nil
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.UnstructuredContent(), out); err != nil {
+	if err := intoTyped(u.UnstructuredContent(), out, false); err != nil {
 		return nil, fmt.Errorf("unable to convert unstructured object to %v: %w", kind, err)
 	}
 	out.GetObjectKind().SetGroupVersionKind(kind)
 	return out, nil
+}
+
+// intoTyped fills in a Go type. Of quantities it is known before whether they can be read.
+func intoTyped(tree map[string]any, out runtime.Object, strict bool) error {
+	if quantity.InTree(tree) {
+		doc, err := json.Marshal(tree)
+		if err == nil {
+			err = quantity.Check(doc, func(doc []byte) (any, error) {
+				into := reflect.New(reflect.TypeOf(out).Elem()).Interface()
+				return into, kjson.UnmarshalCaseSensitivePreserveInts(doc, into)
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(tree, out, strict)
 }
 
 // manager is the name under which a write is remembered: the one that the client

@@ -43,7 +43,7 @@ func (p *patch) strategicMerge(old runtime.Object) (runtime.Object, error) {
 		return nil, strategicError(err)
 	}
 	value := func() string { return fmt.Sprintf("%+v", change) }
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(after, obj, p.wantsStrict()); err != nil {
+	if err := intoTyped(after, obj, p.wantsStrict()); err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)
 		if !ok {
 			return nil, invalidPatch(value(), err.Error())

@@ -35,7 +35,7 @@ func (o *Object) Deleted() bool { return o.Value == nil }
 type Handler func(o *Object)
 
 // Listed is called when handlers got all objects of a resource as they were
-// at a revision; present reports whether a key was among them.
+// at a revision; present reports whether a key was among them. It is called as handlers are.
 type Listed func(resource schema.GroupResource, revision int64, present func(key string) bool)
 
 // Feed follows the stored objects of a server. Handlers are entered before Run.
@@ -78,12 +78,12 @@ func (f *Feed) On(resource schema.GroupResource, h Handler) {
 	f.exact[resource] = append(f.exact[resource], h)
 }
 
-// OnAll calls h for the objects of all resources but events, and listed
-// whenever those of a resource have been read anew.
-func (f *Feed) OnAll(h Handler, listed Listed) {
-	f.all = append(f.all, h)
-	f.listed = append(f.listed, listed)
-}
+// OnAll calls h for the objects of all resources but events.
+func (f *Feed) OnAll(h Handler) { f.all = append(f.all, h) }
+
+// OnListed calls l whenever the objects of a resource have been read anew, for those who remember
+// objects: deletions may have been missed.
+func (f *Feed) OnListed(l Listed) { f.listed = append(f.listed, l) }
 
 // OnDeletion calls h for each deletion that happens, of any resource but events.
 func (f *Feed) OnDeletion(h Handler) { f.gone = append(f.gone, h) }

@@ -3,8 +3,8 @@ package endpointslice
 import (
 	"context"
 	"net/netip"
+	"path"
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -12,6 +12,7 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	discoveryv1client "k8s.io/client-go/kubernetes/typed/discovery/v1"
 
 	"triplane/kubeapi/controllers/control"
@@ -31,9 +32,11 @@ var (
 
 type serviceController struct {
 	keeper
-	queue *control.Queue[control.Key]
+	queue     *control.Queue[control.Key]
+	keyPrefix func(schema.GroupResource) string
 
-	mu sync.Mutex
+	// What follows belongs to the handlers of the feed.
+
 	// selectors are those of the services of each namespace, by name.
 	selectors map[string]map[string]labels.Selector
 	// selecting are the services that selected a pod when it changed last.
@@ -50,13 +53,14 @@ func NewServices(e *control.Env) (func(context.Context), error) {
 		return nil, err
 	}
 	c := &serviceController{
-		keeper:    keeper{env: e, client: client, manager: servicesManager},
+		keeper: keeper{env: e, client: client, manager: servicesManager}, keyPrefix: e.Resources.KeyPrefix,
 		selectors: map[string]map[string]labels.Selector{}, selecting: map[control.Key][]string{}, zones: map[string]string{},
 	}
 	c.queue = control.NewQueue(e, "endpoint_slice", c.sync)
 	e.Feed.On(services, c.serviceChanged)
 	e.Feed.On(pods, c.podChanged)
 	e.Feed.On(nodes, c.nodeChanged)
+	e.Feed.OnListed(c.listed)
 	e.Feed.On(sliceResource, func(o *control.Object) { enterService(c.queue, o, servicesManager) })
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
@@ -81,9 +85,33 @@ func enterService(queue *control.Queue[control.Key], o *control.Object, manager 
 	}
 }
 
+// listed makes up for deletions that the feed has missed.
+func (c *serviceController) listed(resource schema.GroupResource, _ int64, present func(key string) bool) {
+	prefix := c.keyPrefix(resource)
+	see := func(namespace, name string, changed control.Handler) {
+		if key := prefix + path.Join(namespace, name); !present(key) {
+			changed(&control.Object{Resource: resource, Namespace: namespace, Name: name, Key: key})
+		}
+	}
+	switch resource {
+	case services:
+		for namespace, byName := range c.selectors {
+			for name := range byName {
+				see(namespace, name, c.serviceChanged)
+			}
+		}
+	case pods:
+		for pod := range c.selecting {
+			see(pod.Namespace, pod.Name, c.podChanged)
+		}
+	case nodes:
+		for name := range c.zones {
+			see("", name, c.nodeChanged)
+		}
+	}
+}
+
 func (c *serviceController) serviceChanged(o *control.Object) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	delete(c.selectors[o.Namespace], o.Name)
 	if !o.Deleted() {
 		if s, err := control.Decode(o, &corev1.Service{}); err == nil && len(s.Spec.Selector) > 0 {
@@ -101,8 +129,6 @@ func (c *serviceController) serviceChanged(o *control.Object) {
 
 // podChanged enters the services that select a pod, or did.
 func (c *serviceController) podChanged(o *control.Object) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	key := control.KeyOf(o)
 	before := c.selecting[key]
 	var now []string
@@ -133,8 +159,6 @@ func (c *serviceController) nodeChanged(o *control.Object) {
 			zone = n.Labels[corev1.LabelTopologyZone]
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if zone == c.zones[o.Name] {
 		return
 	}

@@ -47,7 +47,8 @@ func New(e *control.Env) (func(context.Context), error) {
 	c.toCheck = control.NewQueue(e, "garbage_collector_attempt_to_delete", c.check)
 	c.toOrphan = control.NewQueue(e, "garbage_collector_attempt_to_orphan", c.orphan)
 	c.graph.check, c.graph.orphan, c.graph.locate = c.toCheck.Add, c.toOrphan.Add, c.locate
-	e.Feed.OnAll(c.changed, c.graph.listed)
+	e.Feed.OnAll(c.changed)
+	e.Feed.OnListed(c.graph.listed)
 	return c.run, nil
 }
 

@@ -1,0 +1,46 @@
+package library
+
+import (
+	"testing"
+
+	"github.com/google/cel-go/cel"
+)
+
+// A text of an object does not keep a rule busy by its exponent.
+func TestQuantitiesOfLongExponents(t *testing.T) {
+	env, err := cel.NewEnv(Kubernetes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for source, want := range map[string]string{
+		"isQuantity('1e-999999999')":                           "false",
+		"isQuantity('1e3')":                                    "true",
+		"quantity('1e999999999').isLessThan(quantity('1'))":    "the exponents of quantities must have at most 3 digits",
+		"quantity('1e-3').isLessThan(quantity('1'))":           "true",
+		"quantity('1').compareTo(quantity('1e-99999')) == 1":   "the exponents of quantities must have at most 3 digits",
+		"quantity('1').add(quantity('1e-99999')).isInteger()":  "the exponents of quantities must have at most 3 digits",
+		"quantity('0.000001e3').isGreaterThan(quantity('1m'))": "false",
+	} {
+		ast, issues := env.Compile(source)
+		if issues.Err() != nil {
+			t.Fatal(issues.Err())
+		}
+		program, err := env.Program(ast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, err := program.Eval(map[string]any{})
+		got := ""
+		switch {
+		case err != nil:
+			got = err.Error()
+		case out.Value() == true:
+			got = "true"
+		default:
+			got = "false"
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", source, got, want)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package quantity
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Exponents are too long by their digits, wherever they stand.
+func TestHasLongExponent(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "e": false, "1e": false, "1E": false, "1e3": false, "1e999": false, "1e-999": false, "1e0000000999": false, "1Ei": false,
+		"sha256:1e9a": false, "deadbeef1234": false, "e99999": false, "xe99999": false,
+		"1e1000": true, "1E+1000": true, ".1e-1000": true, "1.e1000": true, "1e00001000": true, "1e3 2e4 3e99999": true, `{"cpu":"1e-999999999"}`: true,
+	} {
+		if got := HasLongExponent(text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+		if got := HasLongExponent([]byte(text)); got != want {
+			t.Errorf("bytes of %s: %v", text, got)
+		}
+	}
+}
+
+// A document is refused for a quantity, not for other texts of the same form. A quantity that is twice in it is
+// read twice.
+func TestCheck(t *testing.T) {
+	for doc, want := range map[string]bool{
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e999999999"}}}]}}`:                               true,
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":1e-999999999}}}]}}`:                                true,
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":" -1.5E+99999 ","memory":"1e88888"}}}]}}`:          true,
+		`{"spec":{"containers":[{"resources":{"limits":{"a":"1e99999","b":"1"}}}]}}`:                             true,
+		`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1e99999"}}]}}`:                                            true,
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e3"}}}]}}`:                                       false,
+		`{"metadata":{"name":"1e99999","labels":{"a":"1e99999"}},"spec":{"containers":[{"image":"i:1e99999"}]}}`: false,
+	} {
+		decode := func(doc []byte) (any, error) {
+			pod := &corev1.Pod{}
+			return pod, json.Unmarshal(doc, pod)
+		}
+		if err := Check([]byte(doc), decode); errors.Is(err, ErrExponent) != want {
+			t.Errorf("%s: %v", doc, err)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	if q, err := Parse("1e3"); err != nil || q.Value() != 1000 {
+		t.Errorf("1e3: %v, %v", q, err)
+	}
+	if _, err := Parse("1e-999999999"); !errors.Is(err, ErrExponent) {
+		t.Error(err)
+	}
+}
+
+func TestInTree(t *testing.T) {
+	if !InTree(map[string]any{"a": []any{int64(1), map[string]any{"b": "1e99999"}}}) || InTree(map[string]any{"1e99999": []any{"a", nil, 1.5}}) {
+		t.Error("only strings that are values count")
+	}
+}
+
+func TestWithin(t *testing.T) {
+	for _, tt := range []struct {
+		of   any
+		want bool
+	}{{&corev1.Pod{}, true}, {&corev1.PersistentVolumeClaimList{}, true}, {&corev1.ConfigMap{}, false}, {&corev1.Service{}, false}} {
+		if got := Within(reflect.TypeOf(tt.of)); got != tt.want {
+			t.Errorf("%T: %v", tt.of, got)
+		}
+	}
+}
