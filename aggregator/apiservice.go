@@ -76,6 +76,7 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 				return validateStatus(s)
 			},
 			ResetFields: rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata"))},
+			NoTable:     true,
 		},
 	}
 }

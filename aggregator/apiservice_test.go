@@ -74,6 +74,12 @@ func TestSetAvailableKeepsTransition(t *testing.T) {
 	}
 }
 
+func TestStatusIsNoTable(t *testing.T) {
+	if k := apiServiceKind(); !k.Status.NoTable || k.Show.Cells == nil {
+		t.Error("an APIService is shown as a table, its status is not")
+	}
+}
+
 func TestCells(t *testing.T) {
 	tests := []struct {
 		service   *apiregistrationv1.APIService

@@ -50,7 +50,6 @@ func crdKind(kept crdStorage) *registry.Kind[definitionObject] {
 			PrepareForUpdate: func(_ context.Context, obj, old definitionObject) { obj.Spec = old.Spec },
 			ValidateUpdate:   validator.ValidateStatusUpdate,
 			ResetFields:      rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("spec"))},
-			NoTable:          true,
 		},
 	}
 }

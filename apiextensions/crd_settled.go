@@ -54,9 +54,11 @@ func (s *settled) wait(ctx context.Context, revision int64) {
 // under it.
 type settledStatus struct {
 	subresource
-	rest.TableConvertor
 	settled *settled
 }
+
+// RefusesTable implements rest.TableRefuser.
+func (settledStatus) RefusesTable() bool { return true }
 
 // Update implements rest.Updater.
 func (s settledStatus) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, validateCreate rest.ValidateObjectFunc,

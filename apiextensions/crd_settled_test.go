@@ -2,6 +2,7 @@ package apiextensions
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -23,5 +24,17 @@ func TestStatusIsSettled(t *testing.T) {
 		if w := ask(t.Context(), h, "PUT", crd+"/status", read.Body.String()); w.Code != http.StatusOK {
 			t.Fatalf("put of what was read: %d %s", w.Code, w.Body)
 		}
+	}
+}
+
+// Who accepts nothing but a table of the status gets none: those who write it read it whole.
+func TestStatusIsNoTable(t *testing.T) {
+	_, h, _ := serveWidgets(t)
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com/status", nil)
+	r.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusNotAcceptable {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -166,7 +166,7 @@ func definitionStorage(store *registry.Store[definitionObject], gv schema.GroupV
 	plural := store.Kind().Names.Plural
 	all[plural] = definitionsREST{store}
 	if status, ok := store.Status().(subresource); ok {
-		all[plural+"/status"] = settledStatus{status, store, settled}
+		all[plural+"/status"] = settledStatus{status, settled}
 	}
 	return all
 }

@@ -152,7 +152,11 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	if k.Write.PrepareForCreate != nil {
 		k.Write.PrepareForCreate(ctx, obj)
 	}
-	errs := s.validateMetadata(obj)
+	var errs field.ErrorList
+	own := s.form.metadataRules().onUpdate != MetadataOnce
+	if own {
+		errs = s.validateMetadata(obj)
+	}
 	finish := finishFunc(finishNothing)
 	if k.Write.BeginCreate != nil {
 		begun, err := k.Write.BeginCreate(ctx, obj, dryRun)
@@ -166,7 +170,7 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	if k.Write.Validate != nil {
 		errs = append(errs, k.Write.Validate(ctx, obj)...)
 	}
-	if len(errs) == 0 && (len(path.IsValidPathSegmentName(obj.GetName())) > 0 || len(path.IsValidPathSegmentPrefix(obj.GetGenerateName())) > 0) {
+	if len(errs) == 0 && (!own || len(path.IsValidPathSegmentName(obj.GetName())) > 0 || len(path.IsValidPathSegmentPrefix(obj.GetGenerateName())) > 0) {
 		errs = s.validatePathMetadata(obj)
 	}
 	if len(errs) > 0 {

@@ -63,7 +63,8 @@ const (
 	// MetadataWhole validates the change and the metadata itself, as in a create,
 	// beyond MetadataOnce: kinds that validate the whole object again.
 	MetadataWhole
-	// MetadataOnce validates the change, and what holds for all kinds.
+	// MetadataOnce validates the change, and what holds for all kinds: those that have
+	// no rules of their own for metadata. A create is held to that when all else is valid.
 	MetadataOnce
 	// MetadataChange validates the change once more.
 	MetadataChange

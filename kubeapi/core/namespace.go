@@ -87,6 +87,7 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 				},
 				ResetFields: strategy.Reset(v1, "status"),
 				UpdateOnly:  true,
+				NoTable:     true,
 			},
 		},
 	}

@@ -43,7 +43,7 @@ func endpointSliceKind() registry.Kind[slice] {
 			},
 			PrepareForUpdate: func(_ context.Context, s, old slice) {
 				now, before := s.DeepCopy(), old.DeepCopy()
-				now.ObjectMeta, before.ObjectMeta = old.ObjectMeta, old.ObjectMeta
+				now.TypeMeta, now.ObjectMeta, before.ObjectMeta = old.TypeMeta, old.ObjectMeta, old.ObjectMeta
 				changed := check.Differs(now, before) || check.Differs(s.Labels, old.Labels)
 				strategy.Generation(s, old, changed)
 				dropTopology(s, old) // a try to set it counts as a change

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
-	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
 )
 
@@ -28,7 +27,6 @@ func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
 		Uncached:       true,
 		Names:          registry.Names{Plural: "events", Singular: "event", ShortNames: []string{"ev"}},
 		Write: registry.Write[event]{
-			ValidateName:             check.PathSegmentName,
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,
 			Validate:                 func(_ context.Context, e event) field.ErrorList { return Validate(e, "reportingComponent") },

@@ -26,7 +26,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 // that may happen to an event here is that its series goes on.
 func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	k := event.Kind(ttl)
-	k.Prefix, k.Write.ValidateName = "events", nil // stricter than the core group
+	k.Prefix = "events"
 	k.Write.Validate = func(_ context.Context, e *corev1.Event) field.ErrorList { return validate(e) }
 	k.Write.ValidateUpdate = func(_ context.Context, e, old *corev1.Event) field.ErrorList { return validateUpdate(e, old) }
 	k.Select.Labels = map[string]string{"reason": "reason", "reportingController": "reportingComponent", "type": "type"}
@@ -34,7 +34,7 @@ func eventKind(ttl time.Duration) registry.Kind[*corev1.Event] {
 		k.Select.Labels["regarding."+f] = "involvedObject." + f
 	}
 	kept := event.Kept()
-	kept.MetadataOnUpdate, kept.AnyFinalizer = registry.MetadataChange, false
+	kept.MetadataOnUpdate = registry.MetadataChange // stricter than the core group
 	k.Representation = kept
 	return k
 }

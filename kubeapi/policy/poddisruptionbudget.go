@@ -19,7 +19,7 @@ import (
 func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 	return registry.Kind[*policyv1.PodDisruptionBudget]{
 		Hub: v1.WithKind("PodDisruptionBudget"), Namespaced: true,
-		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(), MetadataOnUpdate: registry.MetadataOnce, MetadataOnStatus: registry.MetadataOnce, AnyFinalizer: true},
+		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(), MetadataOnUpdate: registry.MetadataOnce, MetadataOnStatus: registry.MetadataOnce},
 		New:            func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
 		NewList:        func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
 		Names: registry.Names{
@@ -27,7 +27,6 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 			ShortNames: []string{"pdb"},
 		},
 		Write: registry.Write[*policyv1.PodDisruptionBudget]{
-			ValidateName: check.PathSegmentName,
 			PrepareForCreate: func(_ context.Context, b *policyv1.PodDisruptionBudget) {
 				b.Status = policyv1.PodDisruptionBudgetStatus{}
 				b.Generation = 1

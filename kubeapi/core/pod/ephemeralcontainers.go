@@ -11,7 +11,6 @@ import (
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/specdiff"
-	"triplane/kubeapi/strategy"
 )
 
 // ephemeralContainers adds containers for debugging to a running pod.
@@ -20,10 +19,8 @@ func ephemeralContainers(o podspec.Options) *registry.UpdateSubresource[pod] {
 	return &registry.UpdateSubresource[pod]{
 		PrepareForUpdate: func(_ context.Context, p, old pod) {
 			added := p.Spec.EphemeralContainers
-			meta := p.ObjectMeta.ManagedFields
-			version := p.ResourceVersion
-			*p = *old.DeepCopy()
-			p.Spec.EphemeralContainers, p.ManagedFields, p.ResourceVersion = added, meta, version
+			resetTo(p, old)
+			p.Spec.EphemeralContainers = added
 			raiseGeneration(p, old)
 		},
 		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList {
@@ -46,7 +43,13 @@ func ephemeralContainers(o podspec.Options) *registry.UpdateSubresource[pod] {
 			}
 			return errs
 		},
-		ResetFields: strategy.Reset(corev1.SchemeGroupVersion, "status"),
-		NoTable:     true,
+		NoTable: true,
 	}
+}
+
+// resetTo puts back all of old, except what says which object is meant and who wrote it.
+func resetTo(p, old pod) {
+	sent := p.ObjectMeta
+	*p = *old.DeepCopy()
+	p.UID, p.ResourceVersion, p.ManagedFields = sent.UID, sent.ResourceVersion, sent.ManagedFields
 }

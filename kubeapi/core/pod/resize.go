@@ -9,7 +9,6 @@ import (
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
-	"triplane/kubeapi/strategy"
 )
 
 // resize changes the CPU and memory of a pod, and of its containers.
@@ -21,9 +20,7 @@ func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
 				// Validated as it is: containers may not come or go.
 				return
 			}
-			meta, version := p.ManagedFields, p.ResourceVersion
-			*p = *old.DeepCopy()
-			p.ManagedFields, p.ResourceVersion = meta, version
+			resetTo(p, old)
 			takeResources(p.Spec.Containers, now.Containers)
 			takeResources(p.Spec.InitContainers, now.InitContainers)
 			if o.PodLevelResize {
@@ -32,7 +29,6 @@ func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
 			raiseGeneration(p, old)
 		},
 		ValidateUpdate: func(_ context.Context, p, old pod) field.ErrorList { return validateResize(o, p, old) },
-		ResetFields:    strategy.ResetPaths(corev1.SchemeGroupVersion, strategy.Path{"status"}),
 		NoTable:        true,
 	}
 }
