@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"triplane/generic/endpoints/negotiation"
 )
 
 //go:embed assets/*.html assets/*.js assets/*.css assets/*.svg
@@ -87,7 +89,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, files fs.FS, dir, name st
 	}
 	if compressed {
 		h.Set("Vary", "Accept-Encoding")
-		if acceptsGzip(r) {
+		if negotiation.AcceptsGzip(r) {
 			h.Set("Content-Encoding", "gzip")
 		} else if content, err = unpack(content); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -107,15 +109,6 @@ func read(files fs.FS, name string) (content []byte, compressed bool, err error)
 	}
 	content, err = fs.ReadFile(files, name+".gz")
 	return content, true, err
-}
-
-func acceptsGzip(r *http.Request) bool {
-	for item := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		if name, _, _ := strings.Cut(strings.TrimSpace(item), ";"); name == "gzip" {
-			return true
-		}
-	}
-	return false
 }
 
 func unpack(content []byte) ([]byte, error) {

@@ -164,7 +164,7 @@ func write(w http.ResponseWriter, r *http.Request, body []byte, mt wire.MediaTyp
 			body = b.Bytes()
 		}
 	}
-	if len(body) >= compressFrom && acceptsGzip(r) {
+	if len(body) >= compressFrom && negotiation.AcceptsGzip(r) {
 		writeGzip(w, body)
 		return
 	}

@@ -10,6 +10,8 @@ import (
 	openapi_v3 "github.com/google/gnostic-models/openapiv3"
 	"github.com/munnerz/goautoneg"
 	"google.golang.org/protobuf/proto"
+
+	"triplane/generic/endpoints/negotiation"
 )
 
 const (
@@ -105,7 +107,7 @@ func serve(w http.ResponseWriter, r *http.Request, d *document, protoType string
 		return
 	}
 	h.Set("Content-Type", accepted)
-	if accepted == "application/json" && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if accepted == "application/json" && negotiation.AcceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		h.Add("Vary", "Accept-Encoding")
 		writeBody(w, r, d.compressed)

@@ -151,7 +151,7 @@ func (e *envelope) bytes() []byte {
 func (a *answer) stream(code int, e *envelope) {
 	size := e.size()
 	a.w.Header().Set("Content-Type", negotiation.Name(a.out.MediaType))
-	if size > gzipThreshold && acceptsGzip(a.r) {
+	if size > gzipThreshold && negotiation.AcceptsGzip(a.r) {
 		z := startGzip(a.w, code)
 		defer stopGzip(z)
 		_ = e.writeTo(a.r.Context(), z) // a client that went away needs no answer

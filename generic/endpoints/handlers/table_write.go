@@ -83,7 +83,7 @@ func (a *answer) rows(code int, head []byte, rows [][]byte, version string) {
 		writeRows(a.r.Context(), &b, head, rows, version)
 		writeBody(a.w, a.r, code, a.out, b.Bytes())
 		return
-	case size > gzipThreshold && acceptsGzip(a.r):
+	case size > gzipThreshold && negotiation.AcceptsGzip(a.r):
 		a.w.Header().Set("Content-Type", negotiation.Name(a.out.MediaType))
 		z := startGzip(a.w, code)
 		defer stopGzip(z)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
 	"sigs.k8s.io/yaml"
@@ -25,19 +24,6 @@ var writers = sync.Pool{New: func() any {
 	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return w
 }}
-
-func acceptsGzip(r *http.Request) bool {
-	header := r.Header.Get("Accept-Encoding")
-	if header == "" || header == "identity" {
-		return false
-	}
-	for token := range strings.SplitSeq(header, ",") {
-		if strings.TrimSpace(token) == "gzip" {
-			return true
-		}
-	}
-	return false
-}
 
 var newline = []byte("\n")
 
@@ -61,7 +47,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, code int, o negotiation.O
 	}
 	header := w.Header()
 	header.Set("Content-Type", negotiation.Name(o.MediaType))
-	if len(b) > gzipThreshold && acceptsGzip(r) {
+	if len(b) > gzipThreshold && negotiation.AcceptsGzip(r) {
 		z := startGzip(w, code)
 		defer stopGzip(z)
 		// A client that went away needs no answer.

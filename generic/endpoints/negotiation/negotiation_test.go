@@ -167,3 +167,16 @@ func TestCBOR(t *testing.T) {
 		t.Errorf("a body: %v, %v", mt, err)
 	}
 }
+
+func TestAcceptsGzip(t *testing.T) {
+	for header, want := range map[string]bool{
+		"": false, "identity": false, "gzip": true, "GZIP": true, "deflate, gzip": true, "deflate,gzip ; q=0.5": true, "gzip;q=1": true,
+		"gzip;q=0": false, "gzip;q=0.000, deflate": false, "gzipped": false, "*": false,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Accept-Encoding", header)
+		if got := AcceptsGzip(r); got != want {
+			t.Errorf("%q: %t", header, got)
+		}
+	}
+}

@@ -34,18 +34,16 @@ type Cache struct {
 }
 
 type cacheCounts struct {
-	events, fills, lists, gets, listed, initial, consistent, behind atomic.Int64
-	waits                                                           waits
+	events, fills, lists, listed, initial, consistent, behind atomic.Int64
+	waits                                                     waits
 }
 
 // Stats are a cache's numbers since it was made.
 type Stats struct {
-	Prefix  string
 	Filled  bool
 	Records int   // held, 0 while not filled
 	Events  int64 // received
 	Fills   int64
-	Gets    int64
 	Lists   int64
 	Listed  int64 // records in the answers of lists
 	Initial int64 // events that watches began with
@@ -53,10 +51,8 @@ type Stats struct {
 	// become as new as the backend.
 	Consistent, Behind int64
 	Waits              Waits
-	Watches            int // running
-	History            int // events kept
-	Capacity           int // room for events before the history grows
-	Oldest             int64
+	Watches            int   // running
+	Capacity           int   // room for events before the history grows
 	Revision           int64 // of the latest event, or up to which there is none
 }
 
@@ -130,12 +126,10 @@ func (c *Cache) Stats() Stats {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return Stats{
-		Prefix:  c.cfg.Prefix,
 		Filled:  c.filled.Load(),
 		Records: c.tree.Len(),
 		Events:  c.counts.events.Load(),
 		Fills:   c.counts.fills.Load(),
-		Gets:    c.counts.gets.Load(),
 		Lists:   c.counts.lists.Load(),
 		Listed:  c.counts.listed.Load(),
 		Initial: c.counts.initial.Load(),
@@ -145,9 +139,7 @@ func (c *Cache) Stats() Stats {
 		Consistent: c.counts.consistent.Load(),
 
 		Watches:  c.watchers.count,
-		History:  c.history.count,
 		Capacity: len(c.history.ring),
-		Oldest:   c.history.from,
 		Revision: c.last,
 	}
 }

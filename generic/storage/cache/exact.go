@@ -52,20 +52,17 @@ func (c *Cache) happened(ctx context.Context, revision int64) error {
 
 // fromBackend lists from the backend at a revision, or at the current one for 0.
 func (c *Cache) fromBackend(ctx context.Context, opts storage.ListOptions, revision int64) (storage.List, error) {
-	f := c.filter(opts.Labels, opts.Fields, opts.Shard)
-	r := storage.RangeOptions{Prefix: opts.Prefix, After: opts.After, Limit: fillPage, Revision: revision}
 	if opts.Key != "" {
 		return c.singleFromBackend(ctx, opts, revision)
 	}
+	f := c.filter(opts.Labels, opts.Fields, opts.Shard)
+	r := storage.RangeOptions{Prefix: opts.Prefix, After: opts.After, Limit: fillPage, Revision: revision}
 	if opts.Limit > 0 && f == nil {
 		r.Limit = opts.Limit
 	}
 	var list storage.List
 	for {
-		page, err := c.backend.Range(ctx, r)
-		if errors.Is(err, storage.ErrFutureRevision) {
-			return storage.List{}, &storage.TooLargeError{Requested: revision, Current: c.hub.progress.load()}
-		}
+		page, err := c.readRange(ctx, r)
 		if err != nil {
 			return storage.List{}, err
 		}
@@ -100,7 +97,7 @@ func endPage(list storage.List, last string, left int64, f *filter) storage.List
 }
 
 func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions, revision int64) (storage.List, error) {
-	page, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: opts.Key, Limit: 1, Revision: revision})
+	page, err := c.readRange(ctx, storage.RangeOptions{Prefix: opts.Key, Limit: 1, Revision: revision})
 	if err != nil {
 		return storage.List{}, err
 	}
@@ -111,4 +108,13 @@ func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions,
 		}
 	}
 	return list, nil
+}
+
+// readRange reads from the backend, with the errors of a Cache.
+func (c *Cache) readRange(ctx context.Context, opts storage.RangeOptions) (storage.RangeResult, error) {
+	page, err := c.backend.Range(ctx, opts)
+	if errors.Is(err, storage.ErrFutureRevision) {
+		err = &storage.TooLargeError{Requested: opts.Revision, Current: c.hub.progress.load()}
+	}
+	return page, err
 }

@@ -32,12 +32,8 @@ func (c *Cache) fill(ctx context.Context) error {
 	if c.filled.Load() {
 		return nil
 	}
-	select {
-	case <-c.hub.started:
-	case <-c.hub.stopped:
-		return storage.ErrStopped
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := c.hub.begun(ctx); err != nil {
+		return err
 	}
 	f, err := c.joinFill()
 	if f == nil {

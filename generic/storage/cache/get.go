@@ -9,7 +9,6 @@ import (
 
 // Get implements storage.Cache.
 func (c *Cache) Get(ctx context.Context, key string, fresh storage.Freshness) (*storage.Record, error) {
-	c.counts.gets.Add(1)
 	err := c.freshen(ctx, fresh)
 	if err != nil {
 		if errors.Is(err, errBehind) || errors.As(err, new(*storage.TransformError)) {

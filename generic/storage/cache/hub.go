@@ -34,19 +34,9 @@ type Hub struct {
 	ended  bool
 }
 
-type hubCounts struct {
-	events, batches, reconnects, rebuilds atomic.Int64
-}
-
-// HubStats are numbers since the hub was made.
-type HubStats struct {
-	Revision   int64 // up to which all caches are current
-	Events     int64 // received from the backend
-	Batches    int64 // in which they came
-	Reconnects int64 // watches that were opened again
-	Rebuilds   int64 // times that the caches began anew since history was lost
-	Caches     int   // registered now
-}
+// hubCounts are how often a watch was opened again, and all caches began anew since history was
+// lost.
+type hubCounts struct{ reconnects, rebuilds atomic.Int64 }
 
 // NewHub returns a Hub for the keys below prefix ("/registry"). Caches can be
 // registered at once; their reads wait until Run has begun.
@@ -106,18 +96,15 @@ func (h *Hub) Await(ctx context.Context, revision int64) error { return h.progre
 // Started is closed when the hub has begun and reads are answered.
 func (h *Hub) Started() <-chan struct{} { return h.started }
 
-// Stats returns the hub's numbers.
-func (h *Hub) Stats() HubStats {
-	h.mu.RLock()
-	n := len(h.caches)
-	h.mu.RUnlock()
-	return HubStats{
-		Revision:   h.progress.load(),
-		Events:     h.counts.events.Load(),
-		Batches:    h.counts.batches.Load(),
-		Reconnects: h.counts.reconnects.Load(),
-		Rebuilds:   h.counts.rebuilds.Load(),
-		Caches:     n,
+// begun returns when the hub has begun, or why it will not.
+func (h *Hub) begun(ctx context.Context) error {
+	select {
+	case <-h.started:
+		return nil
+	case <-h.stopped:
+		return storage.ErrStopped
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -27,12 +27,8 @@ type forecast struct {
 // and those that cannot be read now, to their first readers. It returns when that is done, ctx has
 // ended or the hub has.
 func (h *Hub) Prefill(ctx context.Context, most int64) error {
-	select {
-	case <-h.started:
-	case <-h.stopped:
-		return storage.ErrStopped
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := h.begun(ctx); err != nil {
+		return err
 	}
 	var large []forecast
 	h.Each(func(c *Cache) {

@@ -150,10 +150,8 @@ func (h *Hub) apply(changes []storage.Change, revision int64) {
 		if c != nil && c.apply(changes[:n]) {
 			touched = append(touched, c)
 		}
-		h.counts.events.Add(int64(n))
 		changes = changes[n:]
 	}
-	h.counts.batches.Add(1)
 	h.progress.set(max(revision, h.progress.load()))
 	h.mu.RUnlock()
 	for _, t := range taps {

@@ -58,12 +58,8 @@ func (c *Cache) scope(opts *storage.WatchOptions) scope {
 // startFromHistory begins behind a revision: with the events that are kept, then
 // with those to come.
 func (c *Cache) startFromHistory(ctx context.Context, w *watch) error {
-	select {
-	case <-c.hub.started:
-	case <-c.hub.stopped:
-		return storage.ErrStopped
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := c.hub.begun(ctx); err != nil {
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

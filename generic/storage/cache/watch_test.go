@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"triplane/generic/storage"
 )
@@ -216,5 +217,18 @@ func TestDropEndsWatches(t *testing.T) {
 	again := w.hub.Cache(podConfig)
 	if again == w.cache || again != w.hub.Cache(podConfig) {
 		t.Error("the cache after a drop is not a new one, or not always the same")
+	}
+}
+
+func TestAStoppedWatchHoldsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", thing{})
+	s := w.watch(storage.WatchOptions{Bookmarks: true, Labels: labels.Everything(), Fields: fields.OneTermEqualSelector(storage.FieldName, "a")}).(*watch)
+	if _, err := s.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	if s.out != nil || s.filter != nil || s.opts.Labels != nil || s.opts.Fields != nil {
+		t.Errorf("%+v", s)
 	}
 }

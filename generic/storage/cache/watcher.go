@@ -121,7 +121,10 @@ func (w *watch) Stop() {
 	}
 	w.pending = nil
 	w.mu.Unlock()
+	// The wheel has the watch until its next bookmark is due: no more than the rest of it.
 	w.initial, w.endMark = nil, false
+	w.taken, w.out, w.filter = nil, nil, nil
+	w.opts.Labels, w.opts.Fields, w.opts.Shard = nil, nil, nil
 }
 
 // Next implements storage.Watch. The slice is valid until the next call.

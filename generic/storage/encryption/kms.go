@@ -24,9 +24,6 @@ const (
 	// than maxOpened of them.
 	keepOpened = time.Hour
 	maxOpened  = 1000
-	// How long a health check's answer is good for.
-	healthyFor = 20 * time.Second
-	brokenFor  = 3 * time.Second
 )
 
 // kms is the KMS v2 provider. It writes with a seed of its own, made at the start
@@ -43,9 +40,9 @@ type kms struct {
 	// with, so that many who need the same one share the answer.
 	asking chan struct{}
 
+	health health
 	mu     sync.Mutex
 	opened map[[sha256.Size]byte]openedKey
-	health health
 }
 
 // writeKey is a seed and its envelope.
@@ -246,21 +243,12 @@ func (k *kms) poll(ctx context.Context) {
 	}
 }
 
-// check reports whether the plugin is healthy, asking it not more often than its
-// answers get old.
+// check reports whether the plugin is healthy.
 func (k *kms) check(ctx context.Context) error {
-	k.mu.Lock()
-	err, until := k.health.err, k.health.until
-	k.mu.Unlock()
-	if k.now().Before(until) {
-		return err
-	}
-	good := healthyFor
-	if err = k.refresh(ctx); err != nil {
-		err, good = fmt.Errorf("failed to perform status section of the healthz check: %w", err), brokenFor
-	}
-	k.mu.Lock()
-	k.health.err, k.health.until = err, k.now().Add(good)
-	k.mu.Unlock()
-	return err
+	return k.health.check(k.now, func() error {
+		if err := k.refresh(ctx); err != nil {
+			return fmt.Errorf("failed to perform status section of the healthz check: %w", err)
+		}
+		return nil
+	})
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -40,14 +39,7 @@ type kmsV1 struct {
 	metrics     *Metrics
 	keys        *lru.Cache // of data keys by the hash of the encrypted ones; nil keeps none
 
-	mu     sync.Mutex
 	health health
-}
-
-// health is the last answer of a plugin's health check.
-type health struct {
-	err   error
-	until time.Time
 }
 
 func newKMSv1(cfg *KMSConfiguration, m *Metrics) (*kmsV1, error) {
@@ -182,21 +174,9 @@ func (k *kmsV1) decrypt(ctx context.Context, encrypted []byte) ([]byte, error) {
 	return r.Plain, nil
 }
 
-// check reports whether the plugin gives back what it has encrypted, asking it not more often
-// than its answers get old.
+// check reports whether the plugin gives back what it has encrypted.
 func (k *kmsV1) check(ctx context.Context) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if time.Now().Before(k.health.until) {
-		return k.health.err
-	}
-	good := healthyFor
-	err := k.ping(ctx)
-	if err != nil {
-		good = brokenFor
-	}
-	k.health = health{err, time.Now().Add(good)}
-	return err
+	return k.health.check(time.Now, func() error { return k.ping(ctx) })
 }
 
 func (k *kmsV1) ping(ctx context.Context) error {

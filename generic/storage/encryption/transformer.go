@@ -48,7 +48,7 @@ func (c chain) open(ctx context.Context, stored []byte, key string) (value []byt
 	var errs []error
 	for i, t := range c {
 		p := t.prefix()
-		if len(stored) < len(p) || string(stored[:len(p)]) != p {
+		if !begins(stored, p) {
 			continue
 		}
 		value, stale, err := t.open(ctx, stored[len(p):], key)
@@ -69,18 +69,19 @@ func (c chain) open(ctx context.Context, stored []byte, key string) (value []byt
 // metrics; "unknown" if it is none of the chain.
 func (c chain) prefixOf(stored []byte) string {
 	for _, t := range c {
-		p := t.prefix()
-		if p == "" {
-			continue
-		}
-		if len(stored) >= len(p) && string(stored[:len(p)]) == p {
+		if p := t.prefix(); p != "" && begins(stored, p) {
 			return p
 		}
 	}
-	if len(stored) >= len(encPrefix) && string(stored[:len(encPrefix)]) == encPrefix {
+	if begins(stored, encPrefix) {
 		return "unknown"
 	}
 	return ""
+}
+
+// begins is bytes.HasPrefix of a string, which is not copied.
+func begins(stored []byte, prefix string) bool {
+	return len(stored) >= len(prefix) && string(stored[:len(prefix)]) == prefix
 }
 
 // identity stores values as they are.
@@ -91,7 +92,7 @@ func (identity) prefix() string { return "" }
 func (identity) seal(_ context.Context, _, value []byte, _ string) ([]byte, error) { return value, nil }
 
 func (identity) open(_ context.Context, stored []byte, _ string) ([]byte, bool, error) {
-	if len(stored) >= len(encPrefix) && string(stored[:len(encPrefix)]) == encPrefix {
+	if begins(stored, encPrefix) {
 		return nil, false, errEncrypted
 	}
 	return stored, false, nil
