@@ -150,13 +150,14 @@ func apply(h *hook, v *expression.Values, patch jsonpatch.Patch) (changed bool, 
 	return changed, nil
 }
 
-// sameKind refuses a patch that would make another kind of the object.
+// sameKind refuses a patch that would make another kind of the object. What a document leaves
+// out is no other kind.
 func sameKind(h *hook, before, after []byte) error {
 	var was, is metav1.TypeMeta
 	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
 		return err
 	}
-	if was != is {
+	if is.Kind != "" && is.Kind != was.Kind || is.APIVersion != "" && is.APIVersion != was.APIVersion {
 		return fmt.Errorf("admission webhook %q attempted to change the kind of the object from %s to %s", h.name, was.GroupVersionKind(), is.GroupVersionKind())
 	}
 	return nil

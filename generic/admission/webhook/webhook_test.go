@@ -194,6 +194,7 @@ func TestMutation(t *testing.T) {
 	}{
 		"no patch, ignored":    {patch: `{`, want: "v", policy: admissionv1.Ignore},
 		"another kind":         {patch: `[{"op":"replace","path":"/kind","value":"Secret"}]`, want: "v", err: "attempted to change the kind of the object from /v1, Kind=ConfigMap to /v1, Kind=Secret"},
+		"unsaid kind":          {patch: `[{"op":"replace","path":"","value":{"metadata":{"name":"a"},"data":{"k":"w"}}}]`, want: "w", changed: true},
 		"another version":      {patch: `[{"op":"replace","path":"/apiVersion","value":"v9"}]`, want: "v", err: "attempted to change the kind of the object"},
 		"changed":              {patch: `[{"op":"replace","path":"/data/k","value":"w"}]`, want: "w", changed: true},
 		"the same":             {patch: `[{"op":"replace","path":"/data/k","value":"v"}]`, want: "v"},
