@@ -159,6 +159,16 @@ func TestWarningHeaders(t *testing.T) {
 	if len(got) != 3 || len(got[0]) != 256+len(`299 - ""`) || got[1] != `299 - "b c"` {
 		t.Errorf("%d warnings: %q", len(got), got)
 	}
+	for length, want := range map[int]int{250: 17, 256: 16} {
+		h, many := http.Header{}, make([]string, 30)
+		for i := range many {
+			many[i] = strings.Repeat("a", length)
+		}
+		addWarnings(h, many)
+		if got := len(h["Warning"]); got != want {
+			t.Errorf("%d warnings of %d bytes, want %d", got, length, want)
+		}
+	}
 }
 
 func TestStatusForms(t *testing.T) {

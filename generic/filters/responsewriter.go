@@ -124,7 +124,7 @@ func (w hijackFlushWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // maxWarnings bounds the bytes of warnings in a response's headers; when they
-// are more, each is cut short, and what still does not fit is left out.
+// are more, each is cut short, and the one that reaches the bound is the last.
 const (
 	maxWarnings    = 4 * 1024
 	maxWarningText = 256
@@ -140,10 +140,10 @@ func addWarnings(h http.Header, texts []string) {
 		if total > maxWarnings && len(t) > maxWarningText {
 			t = strings.ToValidUTF8(t[:maxWarningText], "")
 		}
-		if written += len(t); written > maxWarnings {
+		h.Add("Warning", "299 - "+quoteWarning(t))
+		if written += len(t); written >= maxWarnings {
 			return
 		}
-		h.Add("Warning", "299 - "+quoteWarning(t))
 	}
 }
 

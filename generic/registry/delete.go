@@ -166,6 +166,11 @@ func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptio
 		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
 	}
 	s := d.store
+	if s.kind.Delete.Protected != nil {
+		if why := s.kind.Delete.Protected(obj); why != "" {
+			return apierrors.NewForbidden(s.requested(ctx), d.name, errors.New(why))
+		}
+	}
 	if p := opts.Preconditions; p != nil {
 		uid, version := obj.GetUID(), obj.GetResourceVersion()
 		if s.kind.Delete.Mark != nil {

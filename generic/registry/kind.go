@@ -126,6 +126,8 @@ type Delete[T Object] struct {
 	// GarbageCollection is what becomes of dependents unless the client says
 	// otherwise.
 	GarbageCollection GarbageCollection
+	// Protected, where set, returns why an object must not be deleted, "" if it may be.
+	Protected func(T) string
 	// ReturnsObject answers a finished deletion with the object instead of a
 	// Status (pods, services, namespaces...).
 	ReturnsObject bool

@@ -29,7 +29,7 @@ func (d *defaultIngressClass) Admit(ctx context.Context, a *admission.Attributes
 	if !ok || a.Subresource != "" || in.Spec.IngressClassName != nil {
 		return nil
 	}
-	if in.Annotations["kubernetes.io/ingress.class"] != "" {
+	if _, ok := in.Annotations["kubernetes.io/ingress.class"]; ok {
 		return nil
 	}
 	all, err := group.List[*networkingv1.IngressClass](request.SkippingUnreadable(ctx), d.stores, schema.GroupResource{Group: "networking.k8s.io", Resource: "ingressclasses"}, "", cached())

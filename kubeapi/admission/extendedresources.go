@@ -13,7 +13,8 @@ import (
 )
 
 // extendedResources lets pods that need extended resources onto nodes that are
-// tainted with the resource's name, which are kept for such pods.
+// tainted with the resource's name, which are kept for such pods. A wider toleration does not
+// stand for this one, which says why the pod may run there.
 //
 // Options: --enable-admission-plugins; it is off by default. Metrics: none. Order: behind
 // PodTolerationRestriction, whose bounds do not concern these tolerations.
@@ -39,7 +40,7 @@ func (extendedResources) Admit(_ context.Context, a *admission.Attributes) error
 	})
 	for _, name := range sets.List(names) {
 		t := corev1.Toleration{Key: name, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
-		if !slices.ContainsFunc(p.Spec.Tolerations, func(have corev1.Toleration) bool { return covers(&have, &t) }) {
+		if !slices.ContainsFunc(p.Spec.Tolerations, func(have corev1.Toleration) bool { return have.MatchToleration(&t) }) {
 			p.Spec.Tolerations = append(p.Spec.Tolerations, t)
 		}
 	}

@@ -75,6 +75,8 @@ func (l *limitRanger) Admit(ctx context.Context, a *admission.Attributes) error 
 			p.Annotations["kubernetes.io/limit-ranger"] = "LimitRanger plugin set: " + strings.Join(notes, "; ")
 		}
 	}
+	// What the pod requests as a whole follows from what its containers do.
+	podspec.DefaultPodLevelResources(&p.Spec)
 	return nil
 }
 

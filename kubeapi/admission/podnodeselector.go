@@ -88,7 +88,7 @@ func (p *podNodeSelector) Validate(ctx context.Context, a *admission.Attributes)
 	}
 	for k, v := range maps.All(pod.Spec.NodeSelector) {
 		if value, ok := allowed[k]; !ok || value != v {
-			return forbidden(a, "pod node label selector labels conflict with its namespace allowed node label selectors")
+			return forbidden(a, "pod node label selector labels conflict with its namespace whitelist")
 		}
 	}
 	return nil

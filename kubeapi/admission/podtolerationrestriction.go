@@ -58,11 +58,11 @@ func (p *podTolerations) Admit(ctx context.Context, a *admission.Attributes) err
 		if err != nil {
 			return err
 		}
-		pod.Spec.Tolerations = merged(pod.Spec.Tolerations, defaults)
+		pod.Spec.Tolerations = mergedTolerations(pod.Spec.Tolerations, defaults)
 	}
 	if class := podspec.QOSClass(&pod.Spec); class != corev1.PodQOSBestEffort {
 		pressure := corev1.Toleration{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
-		pod.Spec.Tolerations = merged(pod.Spec.Tolerations, []corev1.Toleration{pressure})
+		pod.Spec.Tolerations = mergedTolerations(pod.Spec.Tolerations, []corev1.Toleration{pressure})
 	}
 	return p.Validate(ctx, a)
 }
@@ -114,43 +114,4 @@ func (p *podTolerations) of(ctx context.Context, a *admission.Attributes, annota
 		return nil, apierrors.NewInternalError(err)
 	}
 	return list, nil
-}
-
-// merged are the tolerations of both lists, without those that another one covers.
-func merged(first, second []corev1.Toleration) []corev1.Toleration {
-	all := append(slices.Clone(first), second...)
-	var out []corev1.Toleration
-	for i := range all {
-		redundant := false
-		for j := range all {
-			if i == j || !covers(&all[j], &all[i]) {
-				continue
-			}
-			// Of two that are equal the first one stays.
-			redundant = redundant || j < i || !covers(&all[i], &all[j])
-		}
-		if !redundant {
-			out = append(out, all[i])
-		}
-	}
-	return out
-}
-
-// covers reports whether one toleration tolerates all that another one does.
-func covers(by, t *corev1.Toleration) bool {
-	if equality.Semantic.DeepEqual(by, t) {
-		return true
-	}
-	switch {
-	case by.Key != t.Key && (by.Key != "" || by.Operator != corev1.TolerationOpExists):
-		return false
-	case by.Effect != t.Effect && by.Effect != "":
-		return false
-	case by.TolerationSeconds != nil && (t.TolerationSeconds == nil || *t.TolerationSeconds > *by.TolerationSeconds):
-		return false
-	}
-	if by.Operator == corev1.TolerationOpExists {
-		return true
-	}
-	return t.Operator != corev1.TolerationOpExists && by.Value == t.Value
 }

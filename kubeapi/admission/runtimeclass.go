@@ -49,7 +49,7 @@ func (r *runtimeClass) Admit(ctx context.Context, a *admission.Attributes) error
 		return err
 	}
 	if c.Overhead != nil {
-		if p.Spec.Overhead != nil && !equality.Semantic.DeepEqual(p.Spec.Overhead, c.Overhead.PodFixed) {
+		if len(p.Spec.Overhead) > 0 && !equality.Semantic.DeepEqual(p.Spec.Overhead, c.Overhead.PodFixed) {
 			return forbidden(a, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 		}
 		p.Spec.Overhead = c.Overhead.PodFixed
@@ -72,15 +72,7 @@ func schedule(a *admission.Attributes, p *corev1.Pod, s *nodev1.Scheduling) erro
 	for k, v := range s.NodeSelector {
 		p.Spec.NodeSelector[k] = v
 	}
-	for _, t := range s.Tolerations {
-		present := false
-		for _, have := range p.Spec.Tolerations {
-			present = present || equality.Semantic.DeepEqual(have, t)
-		}
-		if !present {
-			p.Spec.Tolerations = append(p.Spec.Tolerations, t)
-		}
-	}
+	p.Spec.Tolerations = mergedTolerations(p.Spec.Tolerations, s.Tolerations)
 	return nil
 }
 

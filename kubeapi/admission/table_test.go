@@ -209,6 +209,8 @@ func TestPlugins(t *testing.T) {
 
 		{name: "extended resources", plugin: "ExtendedResourceToleration", object: "{spec: {containers: [{resources: {requests: {cpu: 1, example.com/gpu: 1}}}]}}",
 			changed: `"tolerations":[{"key":"example.com/gpu","operator":"Exists","effect":"NoSchedule"}]`},
+		{name: "extended resources beside a wider toleration", plugin: "ExtendedResourceToleration", object: "{spec: {tolerations: [{operator: Exists}], containers: [{resources: {requests: {example.com/gpu: 1}}}]}}",
+			changed: `"tolerations":[{"operator":"Exists"},{"key":"example.com/gpu","operator":"Exists","effect":"NoSchedule"}]`},
 		{name: "no extended resources", plugin: "ExtendedResourceToleration", object: "{spec: {containers: [{resources: {requests: {cpu: 1}}}]}}", changed: `"spec":{"containers":[{"name":"","resources":{"requests":{"cpu":"1"}}}]}`},
 
 		{name: "without a configuration", plugin: "ImagePolicyWebhook", refused: "no config specified"},
@@ -252,7 +254,7 @@ func TestPlugins(t *testing.T) {
 			object: "{metadata: {namespace: tolerant}}", changed: `"nodeSelector":{"env":"test"}`},
 		{name: "against it", plugin: "PodNodeSelector", object: "{spec: {nodeSelector: {zone: b}}}", refused: "pod node label selector conflicts with its namespace node label selector"},
 		{name: "not granted", plugin: "PodNodeSelector", config: "podNodeSelectorPluginConfig: {\"n\": zone=a}", object: "{spec: {nodeSelector: {disk: ssd}}}",
-			refused: "pod node label selector labels conflict with its namespace allowed node label selectors"},
+			refused: "pod node label selector labels conflict with its namespace whitelist"},
 		{name: "no selector", plugin: "PodNodeSelector", config: "podNodeSelectorPluginConfig: {\"n\": a in (b)}", refused: "invalid selector"},
 
 		{name: "too large", plugin: "PodResizeValidator", resource: "pods/resize", object: strings.Replace(bound, "cpu: 1", "cpu: 3", 1), old: bound,
@@ -268,6 +270,9 @@ func TestPlugins(t *testing.T) {
 			refused: "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist"},
 		{name: "the cluster's tolerations", plugin: "PodTolerationRestriction", object: "{}",
 			config: "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, default: [{key: k}], whitelist: [{operator: Exists}]}", changed: `"tolerations":[{"key":"k"}]`},
+
+		{name: "no tolerations are added", plugin: "PodTolerationRestriction", object: "{spec: {tolerations: [{key: a, operator: Exists}, {key: a, value: b}]}}",
+			config: "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration}", changed: `"tolerations":[{"key":"a","operator":"Exists"},{"key":"a","value":"b"}]`},
 
 		{name: "bound", plugin: "PodTopologyLabels", resource: "pods/binding", object: "{target: {kind: Node, name: linux}}", changed: `"labels":{"topology.kubernetes.io/region":"r","topology.kubernetes.io/zone":"z"}`},
 		{name: "bound with labels", plugin: "PodTopologyLabels", resource: "pods/binding", object: "{metadata: {labels: {topology.kubernetes.io/zone: own}}, target: {name: linux}}", changed: `"topology.kubernetes.io/zone":"z"`},

@@ -16,9 +16,7 @@ func DefaultPod(p *corev1.Pod) {
 	DefaultPodSpec(&p.Spec)
 	requestsFromLimits(p.Spec.Containers)
 	requestsFromLimits(p.Spec.InitContainers)
-	if p.Spec.Resources != nil {
-		defaultPodLevelResources(&p.Spec)
-	}
+	DefaultPodLevelResources(&p.Spec)
 	defaults.Set(&p.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	if p.Spec.HostNetwork {
 		hostPorts(p.Spec.Containers)

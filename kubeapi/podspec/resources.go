@@ -32,11 +32,11 @@ func requestsFromLimits(cs []corev1.Container) {
 	}
 }
 
-// defaultPodLevelResources completes the pod's own resources, where it has some,
+// DefaultPodLevelResources completes the pod's own resources, where it has some,
 // from its containers' and from its limits.
-func defaultPodLevelResources(s *corev1.PodSpec) {
+func DefaultPodLevelResources(s *corev1.PodSpec) {
 	r := s.Resources
-	if len(r.Limits) == 0 && len(r.Requests) == 0 {
+	if r == nil || len(r.Limits) == 0 && len(r.Requests) == 0 {
 		return
 	}
 	for k, v := range sum(s, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }) {

@@ -54,11 +54,14 @@ func joined(names []corev1.ResourceName) string {
 }
 
 // unsaid returns the containers that leave open how much they need of a resource that
-// is counted.
+// is counted. Those of a pod with resources of its own, whichever, may leave that to the pod.
 func unsaid(p *corev1.Pod, names []corev1.ResourceName) string {
+	if r := p.Spec.Resources; r != nil && len(r.Requests)+len(r.Limits) > 0 {
+		return ""
+	}
 	var missing []string
 	for _, name := range names {
-		if !podCompute.Has(name) || says(p.Spec.Resources, name) {
+		if !podCompute.Has(name) {
 			continue
 		}
 		var containers []string
@@ -78,9 +81,6 @@ func unsaid(p *corev1.Pod, names []corev1.ResourceName) string {
 }
 
 func says(r *corev1.ResourceRequirements, name corev1.ResourceName) bool {
-	if r == nil {
-		return false
-	}
 	list := r.Requests
 	if rest, ok := strings.CutPrefix(string(name), limits); ok {
 		list, name = r.Limits, corev1.ResourceName(rest)

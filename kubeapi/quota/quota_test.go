@@ -103,12 +103,15 @@ func TestDemand(t *testing.T) {
 	unknown := q.DeepCopy()
 	unknown.Status.Used = nil
 	pods := schema.GroupResource{Resource: "pods"}
+	whole := pod(nil, nil)
+	whole.Spec.Resources = &corev1.ResourceRequirements{Requests: list("memory", "1")}
 	for _, c := range []struct {
 		name string
 		q    *corev1.ResourceQuota
 		pod  *corev1.Pod
 		want string
 	}{
+		{"the pod says something as a whole", q, whole, ""},
 		{"all said", q, pod(list("cpu", "1"), list("memory", "1")), ""},
 		{"one missing", q, pod(list("cpu", "1"), nil), "failed quota: q: must specify limits.memory for: c"},
 		{"both missing", q, pod(nil, nil), "failed quota: q: must specify limits.memory for: c; requests.cpu for: c"},

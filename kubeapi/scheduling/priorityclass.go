@@ -3,6 +3,7 @@ package scheduling
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,6 +67,7 @@ func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
 			},
 			AllowUnconditionalUpdate: true,
 		},
+		Delete: registry.Delete[*schedulingv1.PriorityClass]{Protected: protected},
 		Show: registry.Show[*schedulingv1.PriorityClass]{
 			Columns: []registry.Column{
 				show.Name(),
@@ -97,6 +99,14 @@ func validate(c *schedulingv1.PriorityClass) field.ErrorList {
 		errs = append(errs, check.OneOf(*c.PreemptionPolicy, field.NewPath("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)...)
 	}
 	return errs
+}
+
+// protected keeps the system's classes: without them its pods are not admitted.
+func protected(c *schedulingv1.PriorityClass) string {
+	if slices.ContainsFunc(SystemClasses(), func(s *schedulingv1.PriorityClass) bool { return s.Name == c.Name }) {
+		return "this is a system priority class and cannot be deleted"
+	}
+	return ""
 }
 
 // notSystem returns why a class is not one of the system's, "" if it is.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	admissionapi "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,9 +28,15 @@ type turn struct {
 	metrics      *metrics.Admission
 }
 
+// reply is what a webhook said.
+type reply struct {
+	*admissionapi.AdmissionResponse
+	patch jsonpatch.Patch // of a mutating webhook
+}
+
 // ask calls a webhook. The response is nil where it failed and failures are
 // ignored; the error is an API status.
-func (c *turn) ask(ctx context.Context, v *expression.Values) (*admissionapi.AdmissionResponse, error) {
+func (c *turn) ask(ctx context.Context, v *expression.Values) (*reply, error) {
 	if v.Attributes.DryRun && !c.dryRun {
 		c.rejected(v, metrics.WebhookRefused, http.StatusBadRequest)
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q does not support dry run", c.name))
@@ -99,7 +106,7 @@ func codeOf(err error) int {
 	return 0
 }
 
-func (c *turn) call(ctx context.Context, v *expression.Values) (*admissionapi.AdmissionResponse, error) {
+func (c *turn) call(ctx context.Context, v *expression.Values) (*reply, error) {
 	if c.clientErr != nil {
 		return nil, fmt.Errorf("could not get REST client: %w", c.clientErr)
 	}
@@ -117,7 +124,14 @@ func (c *turn) call(ctx context.Context, v *expression.Values) (*admissionapi.Ad
 	if err != nil {
 		return nil, fmt.Errorf("received invalid webhook response: %w", err)
 	}
-	return r, nil
+	if !c.mutating || len(r.Patch) == 0 {
+		return &reply{AdmissionResponse: r}, nil
+	}
+	patch, err := jsonpatch.DecodePatch(r.Patch)
+	if err != nil {
+		return nil, fmt.Errorf("received undecodable patch in webhook response: %w", err)
+	}
+	return &reply{r, patch}, nil
 }
 
 // refusal is a webhook's "no" as an API status.

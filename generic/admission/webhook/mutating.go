@@ -3,12 +3,14 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
@@ -100,8 +102,8 @@ func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, m
 		return err
 	}
 	changed := false
-	if r != nil && len(r.Patch) > 0 {
-		if changed, err = apply(h.hook, i.values, r.Patch); err != nil {
+	if r != nil && len(r.patch) > 0 {
+		if changed, err = apply(h.hook, i.values, r.patch); err != nil {
 			h.rejected(i.values, metrics.WebhookInternalError, 0)
 			return err
 		}
@@ -122,14 +124,7 @@ func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, m
 
 // apply changes the object as a JSON patch says, and reports whether there was
 // anything to change.
-func apply(h *hook, v *expression.Values, text []byte) (changed bool, err error) {
-	patch, err := jsonpatch.DecodePatch(text)
-	if err != nil {
-		return false, apierrors.NewInternalError(err)
-	}
-	if len(patch) == 0 {
-		return false, nil
-	}
+func apply(h *hook, v *expression.Values, patch jsonpatch.Patch) (changed bool, err error) {
 	obj, err := v.Object()
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
@@ -146,8 +141,24 @@ func apply(h *hook, v *expression.Values, text []byte) (changed bool, err error)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
+	if err := sameKind(h, before, after); err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
 	if changed, err = v.Attributes.Become(v.Codec, after); err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
 	return changed, nil
+}
+
+// sameKind refuses a patch that would make another kind of the object. What a document leaves
+// out is no other kind.
+func sameKind(h *hook, before, after []byte) error {
+	var was, is metav1.TypeMeta
+	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
+		return err
+	}
+	if is.Kind != "" && is.Kind != was.Kind || is.APIVersion != "" && is.APIVersion != was.APIVersion {
+		return fmt.Errorf("admission webhook %q attempted to change the kind of the object from %s to %s", h.name, was.GroupVersionKind(), is.GroupVersionKind())
+	}
+	return nil
 }

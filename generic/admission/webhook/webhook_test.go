@@ -190,11 +190,16 @@ func TestMutation(t *testing.T) {
 		want    string // of data.k
 		changed bool
 		err     string
+		policy  admissionv1.FailurePolicyType
 	}{
+		"no patch, ignored":    {patch: `{`, want: "v", policy: admissionv1.Ignore},
+		"another kind":         {patch: `[{"op":"replace","path":"/kind","value":"Secret"}]`, want: "v", err: "attempted to change the kind of the object from /v1, Kind=ConfigMap to /v1, Kind=Secret"},
+		"unsaid kind":          {patch: `[{"op":"replace","path":"","value":{"metadata":{"name":"a"},"data":{"k":"w"}}}]`, want: "w", changed: true},
+		"another version":      {patch: `[{"op":"replace","path":"/apiVersion","value":"v9"}]`, want: "v", err: "attempted to change the kind of the object"},
 		"changed":              {patch: `[{"op":"replace","path":"/data/k","value":"w"}]`, want: "w", changed: true},
 		"the same":             {patch: `[{"op":"replace","path":"/data/k","value":"v"}]`, want: "v"},
 		"nothing":              {patch: `[]`, want: "v"},
-		"no patch":             {patch: `{`, want: "v", err: "unexpected end of JSON input"},
+		"no patch":             {patch: `{`, want: "v", err: "failed calling webhook \"w.example.com\": received undecodable patch in webhook response: unexpected end of JSON input"},
 		"what is not there":    {patch: `[{"op":"remove","path":"/data/x"}]`, want: "v", err: "Unable to remove nonexistent key"},
 		"what it cannot be":    {patch: `[{"op":"replace","path":"/data","value":[1]}]`, want: "v", err: "cannot unmarshal array"},
 		"nothing to change":    {patch: `[{"op":"add","path":"/a","value":1}]`, op: admission.Delete, err: "attempted to modify the object"},
@@ -205,9 +210,12 @@ func TestMutation(t *testing.T) {
 				r.Response.Patch, r.Response.PatchType = []byte(c.patch), jsonPatch
 			})
 			v := validatingHook(client, nil).Webhooks[0]
+			if c.policy != "" {
+				v.FailurePolicy = &c.policy
+			}
 			p := NewMutating(Config{Namespaces: nowhere})
 			p.Set([]*admissionv1.MutatingWebhookConfiguration{{Webhooks: []admissionv1.MutatingWebhook{{
-				Name: v.Name, ClientConfig: v.ClientConfig, Rules: v.Rules, AdmissionReviewVersions: v.AdmissionReviewVersions, SideEffects: v.SideEffects,
+				Name: v.Name, ClientConfig: v.ClientConfig, Rules: v.Rules, AdmissionReviewVersions: v.AdmissionReviewVersions, SideEffects: v.SideEffects, FailurePolicy: v.FailurePolicy,
 			}}}})
 			defer p.Set(nil)
 			a := operation()
