@@ -134,7 +134,7 @@ func (c *typedCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 }
 
 func (c *typedCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
-	if err := c.checkExponents(body, mt); err != nil {
+	if err := c.checkQuantities(body, mt); err != nil {
 		kind := c.kind
 		return nil, &kind, nil, err
 	}
@@ -147,8 +147,8 @@ func (c *typedCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtim
 	return c.decodeLong(body, mt, strict)
 }
 
-// checkExponents refuses quantities that would take the decoder, or who compares them later, for ever.
-func (c *typedCodec) checkExponents(body []byte, mt wire.MediaType) error {
+// checkQuantities refuses quantities that would take the decoder, or who compares them later, for ever.
+func (c *typedCodec) checkQuantities(body []byte, mt wire.MediaType) error {
 	if !c.hasQuantities() {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (c *typedCodec) checkExponents(body []byte, mt wire.MediaType) error {
 	case wire.CBOR: // whose texts may be in pieces
 		var tree any
 		if wire.UnmarshalCBOR(body, &tree) == nil && quantity.InTree(tree) {
-			return quantity.ErrExponent
+			return quantity.ErrTooLong
 		}
 		return nil
 	}

@@ -8,56 +8,77 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// maxDigits is how many digits an exponent may have. The API caps quantities at 2^63-1 and rounds them to
-// 10^-9, so that two digits say all there is to say.
-const maxDigits = 3
+const (
+	// maxExponent is how many digits an exponent may have. The API caps quantities at 2^63-1 and rounds
+	// them to 10^-9, so that two digits say all there is to say.
+	maxExponent = 3
+	// maxDigits is how many digits may follow each other otherwise.
+	maxDigits = 1000
+)
 
-// ErrExponent refuses a quantity.
-var ErrExponent = errors.New("the exponents of quantities must have at most 3 digits")
+// ErrTooLong refuses a quantity.
+var ErrTooLong = errors.New("quantities must have at most 1000 digits, and 3 in their exponents")
 
 // Parse is resource.ParseQuantity for any text.
 func Parse(text string) (resource.Quantity, error) {
-	if HasLongExponent(text) {
-		return resource.Quantity{}, ErrExponent
+	if IsTooLong(text) {
+		return resource.Quantity{}, ErrTooLong
 	}
 	return resource.ParseQuantity(text)
 }
 
-// HasLongExponent reports whether a text holds an exponent of too many digits, of whatever number.
-func HasLongExponent[T string | []byte](text T) bool {
-	from, _ := nextLong(text, 0)
-	return from >= 0
+// IsTooLong reports whether a text holds a number of too many digits, a quantity or not.
+func IsTooLong[T string | []byte](text T) bool {
+	_, found := nextLong(text, 0)
+	return found
 }
 
-// nextLong finds the digits of the next exponent that has too many; from is -1 where there is none.
-func nextLong[T string | []byte](text T, at int) (from, to int) {
-	for i := at + 1; i < len(text); i++ {
-		if text[i]|0x20 != 'e' || !digit(text[i-1]) && text[i-1] != '.' {
+// run is a place of a text where digits follow each other.
+type run struct {
+	from, to int
+	exponent bool
+}
+
+// nextLong finds the next digits that are too many, where none stand right before at. Zeros that an
+// exponent begins with make it no longer.
+func nextLong[T string | []byte](text T, at int) (r run, found bool) {
+	for i := at; i < len(text); i++ {
+		if !digit(text[i]) {
 			continue
 		}
-		from = i + 1
-		if from < len(text) && (text[from] == '+' || text[from] == '-') {
-			from++
+		r, most := run{from: i, exponent: isExponent(text, i)}, maxDigits
+		for i < len(text) && digit(text[i]) {
+			i++
 		}
-		for from < len(text) && text[from] == '0' { // which make a number no longer
-			from++
+		r.to = i
+		if r.exponent {
+			most = maxExponent
+			for r.from < r.to && text[r.from] == '0' {
+				r.from++
+			}
 		}
-		for to = from; to < len(text) && digit(text[to]); to++ {
-		}
-		if to-from > maxDigits {
-			return from, to
+		if r.to-r.from > most {
+			return r, true
 		}
 	}
-	return -1, -1
+	return run{}, false
+}
+
+// isExponent reports whether the digits that begin at a place are an exponent's.
+func isExponent[T string | []byte](text T, at int) bool {
+	if at > 0 && (text[at-1] == '+' || text[at-1] == '-') {
+		at--
+	}
+	return at > 1 && text[at-1]|0x20 == 'e' && (digit(text[at-2]) || text[at-2] == '.')
 }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// InTree reports whether a string of decoded JSON holds an exponent of too many digits.
+// InTree reports whether a string of decoded JSON holds a number of too many digits.
 func InTree(value any) bool {
 	switch v := value.(type) {
 	case string:
-		return HasLongExponent(v)
+		return IsTooLong(v)
 	case map[string]any:
 		for _, each := range v {
 			if InTree(each) {
@@ -70,23 +91,28 @@ func InTree(value any) bool {
 	return false
 }
 
-// Check returns an error for a document with an exponent of too many digits where decode finds a quantity.
-// It decodes a copy of the document in which these exponents are 0: whether there is a quantity with an
-// exponent is seen from the object. Documents without such an exponent cost a look at their bytes.
+// Check returns an error for a document with a number of too many digits where decode finds a quantity.
+// It decodes a copy of the document in which these numbers have an exponent of 0: whether there is a quantity with
+// an exponent is seen from the object. Documents without such numbers cost a look at their bytes.
 func Check(doc []byte, decode func(doc []byte) (any, error)) error {
-	from, to := nextLong(doc, 0)
-	if from < 0 {
+	r, found := nextLong(doc, 0)
+	if !found {
 		return nil
 	}
 	harmless := slices.Clone(doc)
-	for ; from >= 0; from, to = nextLong(harmless, to) {
-		for i := from; i < to; i++ {
+	for ; found; r, found = nextLong(harmless, r.to) {
+		from := r.from
+		if !r.exponent {
+			harmless[from+1] = 'e' // behind the first digit
+			from += 2
+		}
+		for i := from; i < r.to; i++ {
 			harmless[i] = '0'
 		}
 	}
 	obj, err := decode(harmless)
 	if err == nil && exponential(reflect.ValueOf(obj)) {
-		err = ErrExponent
+		err = ErrTooLong
 	}
 	return err
 }

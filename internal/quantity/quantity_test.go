@@ -4,22 +4,27 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Exponents are too long by their digits, wherever they stand.
-func TestHasLongExponent(t *testing.T) {
+// long has a digit too many.
+var long = strings.Repeat("1", maxDigits+1)
+
+// Numbers are too long by their digits, wherever they stand.
+func TestIsTooLong(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, "e": false, "1e": false, "1E": false, "1e3": false, "1e999": false, "1e-999": false, "1e0000000999": false, "1Ei": false,
 		"sha256:1e9a": false, "deadbeef1234": false, "e99999": false, "xe99999": false,
 		"1e1000": true, "1E+1000": true, ".1e-1000": true, "1.e1000": true, "1e00001000": true, "1e3 2e4 3e99999": true, `{"cpu":"1e-999999999"}`: true,
+		long: true, "0." + long: true, long + "Ki": true, long[1:]: false, long[1:] + "." + long[1:]: false, "1e" + strings.Repeat("0", 2000): false,
 	} {
-		if got := HasLongExponent(text); got != want {
+		if got := IsTooLong(text); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
-		if got := HasLongExponent([]byte(text)); got != want {
+		if got := IsTooLong([]byte(text)); got != want {
 			t.Errorf("bytes of %s: %v", text, got)
 		}
 	}
@@ -33,6 +38,9 @@ func TestCheck(t *testing.T) {
 		`{"spec":{"containers":[{"resources":{"limits":{"cpu":1e-999999999}}}]}}`:                                true,
 		`{"spec":{"containers":[{"resources":{"limits":{"cpu":" -1.5E+99999 ","memory":"1e88888"}}}]}}`:          true,
 		`{"spec":{"containers":[{"resources":{"limits":{"a":"1e99999","b":"1"}}}]}}`:                             true,
+		`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"0.` + long + `"}}]}}`:                                     true,
+		`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":` + long + `}}]}}`:                                         true,
+		`{"metadata":{"annotations":{"a":"` + long + `"}},"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1"}}]}}`:  false,
 		`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1e99999"}}]}}`:                                            true,
 		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e3"}}}]}}`:                                       false,
 		`{"metadata":{"name":"1e99999","labels":{"a":"1e99999"}},"spec":{"containers":[{"image":"i:1e99999"}]}}`: false,
@@ -41,7 +49,7 @@ func TestCheck(t *testing.T) {
 			pod := &corev1.Pod{}
 			return pod, json.Unmarshal(doc, pod)
 		}
-		if err := Check([]byte(doc), decode); errors.Is(err, ErrExponent) != want {
+		if err := Check([]byte(doc), decode); errors.Is(err, ErrTooLong) != want {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
@@ -51,7 +59,7 @@ func TestParse(t *testing.T) {
 	if q, err := Parse("1e3"); err != nil || q.Value() != 1000 {
 		t.Errorf("1e3: %v, %v", q, err)
 	}
-	if _, err := Parse("1e-999999999"); !errors.Is(err, ErrExponent) {
+	if _, err := Parse("1e-999999999"); !errors.Is(err, ErrTooLong) {
 		t.Error(err)
 	}
 }

@@ -150,7 +150,7 @@ func carried[T any](a *autoscalingv1.HorizontalPodAutoscaler, key string) []T {
 }
 
 func readsInto(raw string, into any) bool {
-	return !quantity.HasLongExponent(raw) && json.Unmarshal([]byte(raw), into) == nil
+	return !quantity.IsTooLong(raw) && json.Unmarshal([]byte(raw), into) == nil
 }
 
 func metricToV1(m *autoscalingv2.MetricSpec) autoscalingv1.MetricSpec {

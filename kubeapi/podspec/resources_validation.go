@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/internal/quantity"
 )
 
 func (v *checker) containerResources(r *corev1.ResourceRequirements, path *field.Path) {
@@ -59,7 +61,7 @@ func (v *checker) amount(name corev1.ResourceName, q resource.Quantity, path *fi
 }
 
 func multipleOfPage(name string, q resource.Quantity) bool {
-	page, err := resource.ParseQuantity(strings.TrimPrefix(name, corev1.ResourceHugePagesPrefix))
+	page, err := quantity.Parse(strings.TrimPrefix(name, corev1.ResourceHugePagesPrefix))
 	if err != nil || page.Sign() <= 0 {
 		return false
 	}

@@ -15,10 +15,10 @@ func TestQuantitiesOfLongExponents(t *testing.T) {
 	for source, want := range map[string]string{
 		"isQuantity('1e-999999999')":                           "false",
 		"isQuantity('1e3')":                                    "true",
-		"quantity('1e999999999').isLessThan(quantity('1'))":    "the exponents of quantities must have at most 3 digits",
+		"quantity('1e999999999').isLessThan(quantity('1'))":    "quantities must have at most 1000 digits, and 3 in their exponents",
 		"quantity('1e-3').isLessThan(quantity('1'))":           "true",
-		"quantity('1').compareTo(quantity('1e-99999')) == 1":   "the exponents of quantities must have at most 3 digits",
-		"quantity('1').add(quantity('1e-99999')).isInteger()":  "the exponents of quantities must have at most 3 digits",
+		"quantity('1').compareTo(quantity('1e-99999')) == 1":   "quantities must have at most 1000 digits, and 3 in their exponents",
+		"quantity('1').add(quantity('1e-99999')).isInteger()":  "quantities must have at most 1000 digits, and 3 in their exponents",
 		"quantity('0.000001e3').isGreaterThan(quantity('1m'))": "false",
 	} {
 		ast, issues := env.Compile(source)
