@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
@@ -12,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/admission"
 	"triplane/generic/authentication/user"
@@ -197,15 +198,18 @@ func dedupOwners(ctx context.Context, obj runtime.Object, when string) {
 	if len(refs) < 2 {
 		return
 	}
+	seen := make(map[owner]bool, len(refs))
 	var kept []metav1.OwnerReference
 	var duplicates []string
+	warned := map[types.UID]bool{}
 	for i := range refs {
-		if !slices.ContainsFunc(kept, func(o metav1.OwnerReference) bool { return sameOwner(&o, &refs[i]) }) {
+		switch o := ownerOf(&refs[i]); {
+		case !seen[o]:
+			seen[o] = true
 			kept = append(kept, refs[i])
-			continue
-		}
-		if uid := string(refs[i].UID); !slices.Contains(duplicates, uid) {
-			duplicates = append(duplicates, uid)
+		case !warned[o.uid]:
+			warned[o.uid] = true
+			duplicates = append(duplicates, string(o.uid))
 		}
 	}
 	if len(duplicates) == 0 {
@@ -215,9 +219,21 @@ func dedupOwners(ctx context.Context, obj runtime.Object, when string) {
 	request.AddWarning(ctx, fmt.Sprintf(duplicateOwners, when, strings.Join(duplicates, ", ")))
 }
 
-func sameOwner(a, b *metav1.OwnerReference) bool {
-	return a.UID == b.UID && a.APIVersion == b.APIVersion && a.Kind == b.Kind && a.Name == b.Name &&
-		sameBool(a.Controller, b.Controller) && sameBool(a.BlockOwnerDeletion, b.BlockOwnerDeletion)
+// owner is an owner reference that can be compared.
+type owner struct {
+	uid                    types.UID
+	apiVersion, kind, name string
+	controller, blocks     flag
 }
 
-func sameBool(a, b *bool) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+func ownerOf(r *metav1.OwnerReference) owner {
+	return owner{
+		uid: r.UID, apiVersion: r.APIVersion, kind: r.Kind, name: r.Name,
+		controller: flagOf(r.Controller), blocks: flagOf(r.BlockOwnerDeletion),
+	}
+}
+
+// flag is a bool that may be unset.
+type flag struct{ set, value bool }
+
+func flagOf(b *bool) flag { return flag{b != nil, ptr.Deref(b, false)} }

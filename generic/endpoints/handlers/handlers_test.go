@@ -142,6 +142,23 @@ func dispatch(s *RequestScope, f *fake) http.HandlerFunc {
 	}
 }
 
+// The library merges lists in the square of their lengths.
+func TestStrategicPatchLimits(t *testing.T) {
+	s := newScope(t)
+	f := newFake(s, "a")
+	patch := func(finalizers int) (int, string) {
+		body := `{"metadata":{"finalizers":["a/b"` + strings.Repeat(`,"a/b"`, finalizers-1) + `]}}`
+		w := call(Patch(s, f), "PATCH", "/configmaps/a", body, "Content-Type", "application/strategic-merge-patch+json")
+		return w.Code, w.Body.String()
+	}
+	if code, b := patch(10); code != 200 {
+		t.Errorf("%d %s", code, b)
+	}
+	if code, b := patch(10001); code != 413 || !strings.Contains(b, "the lists of the patch have 10001 elements and those of the object 10") {
+		t.Errorf("%d %s", code, b)
+	}
+}
+
 func TestJSONPatchLimits(t *testing.T) {
 	s := newScope(t)
 	f := newFake(s, "a")

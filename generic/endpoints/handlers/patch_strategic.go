@@ -37,6 +37,9 @@ func (p *patch) strategicMerge(old runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
+	if err := boundMerge(before, change); err != nil {
+		return nil, err
+	}
 	obj := s.Codec.New()
 	after, err := mergeMaps(before, change, obj)
 	if err != nil {
@@ -61,6 +64,35 @@ func (p *patch) strategicMerge(old runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	return p.owned(old, hub), nil
+}
+
+// maxComparisons bounds what a merge compares: each element of a list of the patch with each of the object's and
+// of the patch.
+const maxComparisons = 100_000_000
+
+// boundMerge refuses patches whose lists take too long to be merged: 3 MB of them would take many minutes.
+func boundMerge(before, change map[string]any) error {
+	ours, theirs := elements(before), elements(change)
+	if theirs*(ours+theirs) <= maxComparisons {
+		return nil
+	}
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the lists of the patch have %d elements and those of the object %d, which are too many to be merged", theirs, ours))
+}
+
+// elements counts the elements of all lists within a value.
+func elements(value any) (n int) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, each := range v {
+			n += elements(each)
+		}
+	case []any:
+		n = len(v)
+		for _, each := range v {
+			n += elements(each)
+		}
+	}
+	return n
 }
 
 // mergeMaps is the library's merge, which panics on some directives of a wrong
