@@ -73,6 +73,10 @@ func TestOrder(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 
+	if names := groupNames(t, g); !slices.Equal(names[4:], []string{"z.example.com", "a.example.com"}) {
+		t.Errorf("%v: groups of one priority are not in the order of their APIServices, v1.z before v10.a", names)
+	}
+
 	g.Set(Version{GroupVersion: gv("z.example.com/v2beta1"), GroupPriority: 20000, VersionPriority: 200})
 	if names := groupNames(t, g); names[0] != "z.example.com" {
 		t.Errorf("a raised priority does not count: %v", names)
