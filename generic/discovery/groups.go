@@ -211,8 +211,10 @@ func (g *Groups) order(tie func(*group) string) []*group {
 
 func (e *group) named() string { return e.name }
 
-// service is the name of the APIService of the first version.
-func (e *group) service() string { return e.order()[0].GroupVersion.Version + "." + e.name }
+// service is the first name of the APIServices of its versions.
+func (e *group) service() string {
+	return slices.Min(slices.Collect(maps.Keys(e.versions))) + "." + e.name
+}
 
 func (e *group) priority() int32 {
 	var p int32
