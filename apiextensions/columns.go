@@ -76,12 +76,12 @@ func cell(path *jsonpath.JSONPath, u *unstructured.Unstructured, typ string, age
 	if err != nil || len(results) == 0 || len(results[0]) == 0 {
 		return nil
 	}
-	return shown(path, results[0], typ, age)
+	return shown(path, results[0][0].Interface(), typ, age)
 }
 
-// shown is what a cell of the type shows of what its path has found.
-func shown(path *jsonpath.JSONPath, found []reflect.Value, typ string, age func(any) any) any {
-	switch v := found[0].Interface(); typ {
+// shown is what a cell of the type shows of the first value that its path has found.
+func shown(path *jsonpath.JSONPath, v any, typ string, age func(any) any) any {
+	switch typ {
 	case "integer":
 		switch n := v.(type) {
 		case int64:
@@ -105,7 +105,7 @@ func shown(path *jsonpath.JSONPath, found []reflect.Value, typ string, age func(
 			return s
 		}
 		var b bytes.Buffer
-		if err := path.PrintResults(&b, found); err == nil {
+		if err := path.PrintResults(&b, []reflect.Value{reflect.ValueOf(v)}); err == nil {
 			return b.String()
 		}
 	case "date":

@@ -146,9 +146,10 @@ func resourcesOf(crd definitionObject, v *apiextensionsv1.CustomResourceDefiniti
 	return out
 }
 
+// storageVersionHash says nothing of a storage version that is not served.
 func storageVersionHash(crd definitionObject) string {
 	for i := range crd.Spec.Versions {
-		if v := &crd.Spec.Versions[i]; v.Storage {
+		if v := &crd.Spec.Versions[i]; v.Storage && v.Served {
 			return discovery.StorageVersionHash(schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind})
 		}
 	}

@@ -3,6 +3,7 @@ package apiextensions
 import (
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -21,5 +22,17 @@ func TestBuiltInVersionsStay(t *testing.T) {
 	p.publish(gv)
 	if !groups.Serves(gv, "storageclasses") {
 		t.Error("the version is gone")
+	}
+}
+
+func TestStorageVersionHash(t *testing.T) {
+	for _, served := range []bool{true, false} {
+		crd := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Thing"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: served, Storage: true}, {Name: "v2", Served: true}},
+		}}
+		if hash := storageVersionHash(crd); (hash != "") != served {
+			t.Errorf("served %v: %q", served, hash)
+		}
 	}
 }

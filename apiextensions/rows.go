@@ -1,9 +1,7 @@
 package apiextensions
 
 import (
-	"bytes"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -109,19 +107,14 @@ func (c *columns) scan(object []byte, ages *wire.Ages) ([]any, bool) {
 			cells = append(cells, nil)
 			continue
 		}
-		if bytes.Equal(raw, null) {
-			return nil, false
-		}
 		var v any
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &v); err != nil {
 			return nil, false
 		}
-		cells = append(cells, shown(c.paths[i], []reflect.Value{reflect.ValueOf(v)}, c.definitions[i+1].Type, since(ages)))
+		cells = append(cells, shown(c.paths[i], v, c.definitions[i+1].Type, since(ages)))
 	}
 	return cells, true
 }
-
-var null = []byte("null")
 
 // since shows ages that are worked out when the row is written.
 func since(ages *wire.Ages) func(any) any {

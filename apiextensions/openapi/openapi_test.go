@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -9,8 +10,11 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/openapi"
+	"triplane/generic/openapi/models"
 )
 
 // TestPublish compares what both versions say of a field's schema; "" is what was
@@ -30,12 +34,20 @@ func TestPublish(t *testing.T) {
 		{`{"x-kubernetes-int-or-string":true,"anyOf":[{"pattern":"a"}]}`, `{"x-kubernetes-int-or-string":true}`,
 			`{"x-kubernetes-int-or-string":true,"allOf":[{` + either + `}],"anyOf":[{"pattern":"a"}]}`},
 		{`{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{"type":"string"}}}`,
-			`{"type":"object","x-kubernetes-preserve-unknown-fields":true}`, ""},
+			`{"x-kubernetes-preserve-unknown-fields":true}`, ""},
+		{`{"type":"array","items":{"type":"string"},"x-kubernetes-preserve-unknown-fields":true}`, `{"x-kubernetes-preserve-unknown-fields":true}`, ""},
+		{`{"type":"string","x-kubernetes-preserve-unknown-fields":true}`, "", ""},
+		{`{"type":"object","x-kubernetes-preserve-unknown-fields":true,"additionalProperties":{"type":"string"}}`,
+			`{"x-kubernetes-preserve-unknown-fields":true,"additionalProperties":{"type":"string"}}`, ""},
+		{`{"type":"object","nullable":true,"additionalProperties":{"type":"string"}}`, `{"additionalProperties":{"type":"string"}}`, ""},
+		{`{"type":"object","x-kubernetes-embedded-resource":true,"nullable":true,"properties":{"spec":{"type":"string"}}}`,
+			`{"x-kubernetes-embedded-resource":true,"required":["kind","apiVersion"],"properties":{` + embeddedFields(`"$ref":"#/m/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"`) + `}}`,
+			`{"type":"object","x-kubernetes-embedded-resource":true,"nullable":true,"required":["kind","apiVersion"],"properties":{"spec":{"type":"string"},` +
+				embeddedFields(`"allOf":[{"$ref":"#/m/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]`) + `}}`},
 		{`{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}`,
-			`{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}`,
+			`{"x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}`,
 			`{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true,"required":["kind","apiVersion"],` +
-				`"properties":{"apiVersion":{"type":"string","description":"` + embeddedAPIVersionDoc + `"},"kind":{"type":"string","description":"` + embeddedKindDoc +
-				`"},"metadata":{"description":"` + metadataDoc + `","allOf":[{"$ref":"#/m/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]}}}`},
+				`"properties":{` + embeddedFields(`"allOf":[{"$ref":"#/m/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]`) + `}}`},
 	} {
 		for version, want := range map[bool]string{true: c.v2, false: c.v3} {
 			if want == "" {
@@ -47,6 +59,12 @@ func TestPublish(t *testing.T) {
 			}
 		}
 	}
+}
+
+// embeddedFields are those that all embedded objects have.
+func embeddedFields(metadata string) string {
+	return `"apiVersion":{"type":"string","description":"` + embeddedAPIVersionDoc + `"},"kind":{"type":"string","description":"` + embeddedKindDoc +
+		`"},"metadata":{"description":"` + metadataDoc + `",` + metadata + `}`
 }
 
 func tree(t *testing.T, b []byte) (out any) {
@@ -107,6 +125,44 @@ func TestOperationIDs(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestBuiltInNames has kinds be called otherwise whose models would have the names of those
+// that all objects and operations refer to.
+func TestBuiltInNames(t *testing.T) {
+	gv := schema.GroupVersion{Group: "meta.apis.pkg.apimachinery.k8s.io", Version: "v1"}
+	names := apiextensionsv1.CustomResourceDefinitionNames{Plural: "statuses", Kind: "Status", ListKind: "StatusList"}
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		Spec:   apiextensionsv1.CustomResourceDefinitionSpec{Group: gv.Group, Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true}}},
+		Status: apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: names},
+	}
+	m := &models.Source{}
+	service := openapi.NewService(openapi.NewBuilder(m, runtime.NewScheme(), "1"))
+	service.Set("apis/x/v1", NewSource(m, gv, func() []Definition {
+		return []Definition{large{crd, []byte(`{"type":"object","properties":{"probe":{}}}`)}}
+	}))
+	w := httptest.NewRecorder()
+	service.V3Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi/v3/apis/x/v1", nil))
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct{ Properties map[string]any }
+		}
+		Paths map[string]any
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	status := metaPackage + "Status"
+	for name, field := range map[string]string{status: "reason", status + "_v2": "probe", metaPackage + "StatusList": "items"} {
+		if _, ok := doc.Components.Schemas[name].Properties[field]; !ok {
+			t.Errorf("%s is %v", name, doc.Components.Schemas[name])
+		}
+	}
+	for path, refers := range map[string]string{"/apis/" + gv.String() + "/statuses": status, "/apis/" + gv.String() + "/statuses/{name}": status + "_v2"} {
+		if text, err := json.Marshal(doc.Paths[path]); err != nil || !bytes.Contains(text, []byte(refers+`"`)) {
+			t.Errorf("%s does not refer to %s: %s %v", path, refers, text, err)
+		}
 	}
 }
 

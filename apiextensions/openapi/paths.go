@@ -40,7 +40,7 @@ func (d *document) paths(r *resource) {
 	if namespaced {
 		base = root + "/namespaces/{namespace}/" + names.Plural
 	}
-	model, list := r.modelName(names.Kind), r.modelName(names.ListKind)
+	model, list := d.modelName(r, names.Kind), d.modelName(r, names.ListKind)
 	d.path(r, base, namespaced, false,
 		operation{method: "get", verb: "list", action: "list", doc: "list objects of kind " + names.Kind, options: metav1.ListOptions{}, result: list},
 		operation{method: "post", verb: "create", action: "post", doc: "create" + openapi.Article(names.Kind) + names.Kind, options: metav1.CreateOptions{}, body: model, result: model,

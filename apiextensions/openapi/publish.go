@@ -46,6 +46,12 @@ func (n node) get(key string) []byte {
 
 func (n node) is(key string) bool { return string(n.get(key)) == "true" }
 
+// holds reports whether a schema is of objects or of lists.
+func (n node) holds() bool {
+	t := string(n.get("type"))
+	return t == `"object"` || t == `"array"`
+}
+
 // publisher brings the schema of a CRD, in the JSON of storage, into the form that clients read.
 //
 // OpenAPI v2 knows no logic on values, no null and no unknown fields: what it cannot say is
@@ -101,16 +107,22 @@ func (p *publisher) embeds(n node) bool {
 }
 
 // fields appends the members of a schema. An opened one says nothing of its type, as it allows
-// null.
+// null; v2 says nothing of that either where an object or a list may hold anything.
 func (p *publisher) fields(dst []byte, n node, m *meta, opened bool) []byte {
 	o := wire.BeginJSON(dst)
 	either := n.is(intOrString)
 	closed := p.v2 && n.is(preserveUnknown)
+	untyped := opened || closed && n.holds()
 	for _, f := range n {
 		switch string(f.key) {
 		case "$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "properties", "required":
 			// No structural schema has the first ones; the last two are below.
-		case "type", "nullable":
+		case "type":
+			if !untyped {
+				o.Key(f.key)
+				o.Dst = append(o.Dst, f.value...)
+			}
+		case "nullable":
 			if !opened {
 				o.Key(f.key)
 				o.Dst = append(o.Dst, f.value...)
@@ -121,10 +133,8 @@ func (p *publisher) fields(dst []byte, n node, m *meta, opened bool) []byte {
 				o.Dst = p.append(o.Dst, f.value)
 			}
 		case "additionalProperties":
-			if !opened {
-				o.Key(f.key)
-				o.Dst = p.append(o.Dst, f.value)
-			}
+			o.Key(f.key)
+			o.Dst = p.append(o.Dst, f.value)
 		case "default", "not", "allOf", "anyOf", "oneOf":
 			p.logic(&o, f, n)
 		default:
@@ -135,7 +145,9 @@ func (p *publisher) fields(dst []byte, n node, m *meta, opened bool) []byte {
 	if either && !p.v2 && n.get("anyOf") == nil && !saysEither(n) {
 		o.Member("anyOf", []byte(integerOrText))
 	}
-	if !opened && !closed {
+	if opened || closed {
+		p.properties(&o, nil, m)
+	} else {
 		p.properties(&o, n, m)
 	}
 	p.required(&o, n)

@@ -39,21 +39,21 @@ func (r *resource) gvk(kind string) schema.GroupVersionKind {
 }
 
 // modelName is the group back to front, as Go packages of built-in kinds are:
-// com.example.v1.Widget.
-func (r *resource) modelName(kind string) string {
+// com.example.v1.Widget. Built-in kinds keep their names.
+func (d *document) modelName(r *resource, kind string) string {
 	words := strings.Split(r.crd.Spec.Group, ".")
 	slices.Reverse(words)
-	return strings.Join(words, ".") + "." + r.version.Name + "." + kind
+	return d.draft.Free(strings.Join(words, ".") + "." + r.version.Name + "." + kind)
 }
 
 // models writes those of the object and its list.
 func (d *document) models(r *resource) {
 	names := &r.crd.Status.AcceptedNames
-	model := r.modelName(names.Kind)
+	model := d.modelName(r, names.Kind)
 	d.text = r.extended(d.object(d.text[:0], r), names.Kind)
 	d.draft.Model(model, d.text)
 	d.text = r.extended(d.listOf(d.text[:0], r, model), names.ListKind)
-	d.draft.Model(r.modelName(names.ListKind), d.text)
+	d.draft.Model(d.modelName(r, names.ListKind), d.text)
 }
 
 // object appends the model of an object.

@@ -71,10 +71,18 @@ func (s *Source) each(f func(*resource)) error {
 		if err != nil {
 			return err
 		}
-		for i := range crd.Spec.Versions {
-			if v := &crd.Spec.Versions[i]; v.Name == s.gv.Version && v.Served {
-				f(&resource{crd: crd, version: v, schema: schemas[v.Name]})
-			}
+		if v := s.version(crd); v != nil {
+			f(&resource{crd: crd, version: v, schema: schemas[v.Name]})
+		}
+	}
+	return nil
+}
+
+// version is the one that the documents are of, nil where the CRD does not serve it.
+func (s *Source) version(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionVersion {
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Name == s.gv.Version && v.Served {
+			return v
 		}
 	}
 	return nil
@@ -87,19 +95,21 @@ func (s *Source) V3(draft *openapi.Draft) error {
 		return err
 	}
 	draft.About("Kubernetes CRD Swagger", "v0.1.0")
-	names := []string{metaPackage + "ObjectMeta", metaPackage + "ListMeta", metaPackage + "DeleteOptions", metaPackage + "Status", metaPackage + "Patch"}
-	d := newDocument(draft)
-	err = s.each(func(r *resource) {
-		d.models(r)
-		d.paths(r)
-		if r.version.Subresources != nil && r.version.Subresources.Scale != nil {
-			names = append(names, scaleModel)
-		}
-	})
-	if err != nil {
+	if err := draft.Models(m, kindsOf, s.machinery()...); err != nil {
 		return err
 	}
-	return draft.Models(m, kindsOf, names...)
+	return s.write(draft)
+}
+
+// machinery are the models that those of CRDs and their operations refer to.
+func (s *Source) machinery() []string {
+	names := []string{metaPackage + "ObjectMeta", metaPackage + "ListMeta", metaPackage + "DeleteOptions", metaPackage + "Status", metaPackage + "Patch"}
+	for _, d := range s.crds() {
+		if v := s.version(d.Outline()); v != nil && v.Subresources != nil && v.Subresources.Scale != nil {
+			return append(names, scaleModel)
+		}
+	}
+	return names
 }
 
 // kindsOf returns of which kinds the machinery's models are.
@@ -119,7 +129,9 @@ func kindsOf(model string) (kinds []schema.GroupVersionKind) {
 }
 
 // V2 writes what the group version adds to /openapi/v2.
-func (s *Source) V2(draft *openapi.Draft) error {
+func (s *Source) V2(draft *openapi.Draft) error { return s.write(draft) }
+
+func (s *Source) write(draft *openapi.Draft) error {
 	d := newDocument(draft)
 	return s.each(func(r *resource) {
 		d.models(r)

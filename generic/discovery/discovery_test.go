@@ -58,7 +58,7 @@ func TestOrder(t *testing.T) {
 		group, version := DefaultPriority(gv(v))
 		g.Set(Version{GroupVersion: gv(v), GroupPriority: group, VersionPriority: version})
 	}
-	for _, v := range []string{"z.example.com/v1alpha1", "z.example.com/v1", "z.example.com/v2beta1", "a.example.com/v10", "a.example.com/v2"} {
+	for _, v := range []string{"z.example.com/v1alpha1", "z.example.com/v1", "z.example.com/v2beta1", "a.example.com/v10", "a.example.com/v2", "b.example.com/v2", "b.example.com/v3", "c.example.com/v21"} {
 		g.Set(Version{GroupVersion: gv(v), GroupPriority: CustomGroupPriority, VersionPriority: CustomVersionPriority})
 	}
 	var got []string
@@ -67,10 +67,14 @@ func TestOrder(t *testing.T) {
 	}
 	want := []string{
 		"v1", "apps/v1", "autoscaling/v2", "autoscaling/v1", "admissionregistration.k8s.io/v1", "apiextensions.k8s.io/v1",
-		"a.example.com/v10", "a.example.com/v2", "z.example.com/v1", "z.example.com/v2beta1", "z.example.com/v1alpha1",
+		"a.example.com/v10", "a.example.com/v2", "b.example.com/v3", "b.example.com/v2", "c.example.com/v21", "z.example.com/v1", "z.example.com/v2beta1", "z.example.com/v1alpha1",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+
+	if names := groupNames(t, g); !slices.Equal(names[4:], []string{"z.example.com", "a.example.com", "b.example.com", "c.example.com"}) {
+		t.Errorf("%v: groups of one priority are not in the order of their APIServices, v1.z, v10.a, v2.b, v21.c", names)
 	}
 
 	g.Set(Version{GroupVersion: gv("z.example.com/v2beta1"), GroupPriority: 20000, VersionPriority: 200})

@@ -69,12 +69,14 @@ func (g *Groups) document(key documentKey) (*document, error) {
 }
 
 func (g *Groups) makeDocument(key documentKey) (*document, error) {
-	groups := g.order()
-	if key.kind == aggregatedCore {
-		groups = nil
-		if core := g.groups[""]; core != nil {
-			groups = []*group{core}
-		}
+	var groups []*group
+	switch core := g.groups[""]; {
+	case key.kind == plainGroups:
+		groups = g.order((*group).service)
+	case key.kind == aggregatedGroups:
+		groups = g.order((*group).named)
+	case core != nil:
+		groups = []*group{core}
 	}
 	d, err := joinParts(key.kind, groups)
 	if err != nil || key.mediaType == wire.JSON {

@@ -175,7 +175,7 @@ func (g *Groups) Versions() []Version {
 	if core := g.groups[""]; core != nil {
 		all = append(all, core.order()...)
 	}
-	for _, e := range g.order() {
+	for _, e := range g.order((*group).named) {
 		all = append(all, e.order()...)
 	}
 	return all
@@ -195,8 +195,8 @@ func (g *Groups) touch(e *group) {
 	g.changed = make(chan struct{})
 }
 
-// order returns the groups below /apis.
-func (g *Groups) order() []*group {
+// order returns the groups below /apis. tie orders those of one priority.
+func (g *Groups) order(tie func(*group) string) []*group {
 	all := make([]*group, 0, len(g.groups))
 	for name, e := range g.groups {
 		if name != "" {
@@ -204,9 +204,16 @@ func (g *Groups) order() []*group {
 		}
 	}
 	slices.SortFunc(all, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(tie(a), tie(b)), cmp.Compare(a.name, b.name))
 	})
 	return all
+}
+
+func (e *group) named() string { return e.name }
+
+// service is the first name of the APIServices of its versions.
+func (e *group) service() string {
+	return slices.Min(slices.Collect(maps.Keys(e.versions))) + "." + e.name
 }
 
 func (e *group) priority() int32 {

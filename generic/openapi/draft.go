@@ -100,7 +100,7 @@ func (d *Draft) Model(name string, model []byte) {
 	d.write(model)
 }
 
-// Models adds models of m, and all that they refer to, when everything else is there. kinds returns of which
+// Models adds models of m, and all that they refer to; they are written when everything else is there. kinds returns of which
 // kinds a model is.
 func (d *Draft) Models(m *models.Models, kinds func(model string) []schema.GroupVersionKind, names ...string) error {
 	d.models, d.closure, d.kinds = m, m.Closure(names...), kinds
@@ -110,6 +110,14 @@ func (d *Draft) Models(m *models.Models, kinds func(model string) []schema.Group
 		}
 	}
 	return nil
+}
+
+// Free is how a model is called that may have the name of one that Models added.
+func (d *Draft) Free(name string) string {
+	if d.closure[name] {
+		return name + "_v2"
+	}
+	return name
 }
 
 // appendModel appends one of the closure.

@@ -64,6 +64,17 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// TestFree has built-in models keep their names.
+func TestFree(t *testing.T) {
+	swaggerOf(t, func(d *Draft) {
+		for name, want := range map[string]string{configMapModel: configMapModel + "_v2", "com.example.v1.Oak": "com.example.v1.Oak"} {
+			if got := d.Free(name); got != want {
+				t.Errorf("%s is called %s", name, got)
+			}
+		}
+	})
+}
+
 // TestMergeRenames joins documents that mean something else by the same names.
 func TestMergeRenames(t *testing.T) {
 	other := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"string"}}}
