@@ -83,7 +83,8 @@ func (p *ownerReferences) validateBlocking(ctx context.Context, a *admission.Att
 		gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 		r, ok := p.groups.ResourceOf(gvk)
 		if !ok {
-			return forbidden(a, "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %v Kind %v", ref.APIVersion, ref.Kind)
+			return forbidden(a, "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %v Kind %v: %v",
+				ref.APIVersion, ref.Kind, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}})
 		}
 		attributes := &authorizer.Attributes{
 			User: a.User, Verb: "update", Name: ref.Name, ResourceRequest: true,

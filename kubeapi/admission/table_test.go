@@ -241,7 +241,7 @@ func TestPlugins(t *testing.T) {
 		{name: "another owner", plugin: "OwnerReferencesPermissionEnforcement", object: "{metadata: {ownerReferences: [{uid: u}]}}", old: "{}",
 			refused: "cannot set an ownerRef on a resource you can't delete"},
 		{name: "blocked by nothing known", plugin: "OwnerReferencesPermissionEnforcement", object: "{metadata: {ownerReferences: [{uid: u, apiVersion: v1, kind: Thing, blockOwnerDeletion: true}]}}",
-			refused: "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion v1 Kind Thing"},
+			refused: "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion v1 Kind Thing: no matches for kind \"Thing\" in version \"v1\""},
 
 		{name: "protected", plugin: "PodGroupProtection", resource: "podgroups", object: "{spec: {schedulingPolicy: {}}}", changed: `"finalizers":["scheduling.k8s.io/podgroup-protection"]`},
 		{name: "of a template", plugin: "PodGroupWorkloadExists", resource: "podgroups", object: ofGroup + "w, podGroupTemplateName: workers}}}}"},

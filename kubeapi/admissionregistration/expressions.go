@@ -48,7 +48,6 @@ func (e *expressions) variable(v *admissionv1.Variable, path *field.Path) field.
 	if !e.ready() {
 		return field.ErrorList{field.InternalError(path, e.failed)}
 	}
-	e.declare()
 	return wrong(e.compiler.Variable(e.scope, v.Name, v.Expression), path)
 }
 

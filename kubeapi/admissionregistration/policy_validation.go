@@ -57,10 +57,10 @@ func validatePolicy(p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
 }
 
 func validateAudit(policy string, list []admissionv1.AuditAnnotation, x *expressions, path *field.Path) field.ErrorList {
-	if len(list) > maxAuditAnnotations {
-		return field.ErrorList{field.Invalid(path, list, fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations))}
-	}
 	var errs field.ErrorList
+	if len(list) > maxAuditAnnotations {
+		errs = append(errs, field.Invalid(path, list, fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations)))
+	}
 	seen := map[string]bool{}
 	for i, a := range list {
 		at := path.Index(i)
@@ -120,7 +120,11 @@ func validateParamKind(k *admissionv1.ParamKind, path *field.Path) field.ErrorLi
 		if gv.Group != "" {
 			errs = append(errs, check.Subdomain(gv.Group, version)...)
 		}
-		errs = append(errs, check.Name(validation.IsDNS1035Label(gv.Version), gv.Version, version)...)
+		if gv.Version == "" {
+			errs = append(errs, field.Invalid(version, k.APIVersion, "version must be specified"))
+		} else {
+			errs = append(errs, check.Name(validation.IsDNS1035Label(gv.Version), gv.Version, version)...)
+		}
 	}
 	if k.Kind == "" {
 		return append(errs, field.Required(path.Child("kind"), ""))
@@ -137,6 +141,9 @@ const reserved = " true false null in as break const continue else for function 
 func validateVariables(list []admissionv1.Variable, x *expressions, path *field.Path) field.ErrorList {
 	identifier := regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 	var errs field.ErrorList
+	if len(list) > 0 {
+		x.declare()
+	}
 	for i, v := range list {
 		at := path.Index(i)
 		named := identifier.MatchString(v.Name) && !strings.Contains(reserved, " "+v.Name+" ")

@@ -55,13 +55,15 @@ func validateList(list []string, what string, allowEmpty bool, path *field.Path)
 	return errs
 }
 
+// validateResources finds fault with what follows a wildcard that includes it;
+// what precedes the wildcard is superfluous, and allowed.
 func validateResources(list []string, path *field.Path) field.ErrorList {
 	if len(list) == 0 {
 		return field.ErrorList{field.Required(path, "")}
 	}
 	var errs field.ErrorList
 	allOf, everywhere := map[string]bool{}, map[string]bool{}
-	plain := false
+	every, plain := false, false
 	for i, r := range list {
 		if r == "" {
 			errs = append(errs, field.Required(path.Index(i), ""))
@@ -69,7 +71,8 @@ func validateResources(list []string, path *field.Path) field.ErrorList {
 		}
 		resource, sub, ok := strings.Cut(r, "/")
 		if !ok {
-			plain = plain || r != all
+			every = every || r == all
+			plain = plain || every && r != all
 			continue
 		}
 		if allOf[resource] {
@@ -84,7 +87,7 @@ func validateResources(list []string, path *field.Path) field.ErrorList {
 	if len(list) > 1 && slices.Contains(list, "*/*") {
 		errs = append(errs, field.Invalid(path, list, "if '*/*' is present, must not specify other resources"))
 	}
-	if slices.Contains(list, all) && plain {
+	if plain {
 		errs = append(errs, field.Invalid(path, list, "if '*' is present, must not specify other resources without subresources"))
 	}
 	return errs

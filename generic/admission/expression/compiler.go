@@ -101,8 +101,23 @@ func (c *Compiler) Compile(s Scope, source string, want ...*types.Type) *Express
 // Variable compiles a variable and makes it known to the expressions that follow.
 func (c *Compiler) Variable(s Scope, name, source string) *Expression {
 	x, typ := c.compile(s, source, nil)
-	c.provider.variables[name] = typ
+	c.provider.variables[name] = declared(typ)
 	return x
+}
+
+// declared is the type that a variable is known by: values that have neither a
+// literal nor elements (authorizers, quantities, optionals, requests …) are dyn.
+func declared(t *types.Type) *types.Type {
+	switch t.Kind() {
+	case types.OpaqueKind, types.StructKind, types.TypeKind:
+		return types.DynType
+	case types.ListKind:
+		return types.NewListType(declared(t.Parameters()[0]))
+	case types.MapKind:
+		return types.NewMapType(declared(t.Parameters()[0]), declared(t.Parameters()[1]))
+	default:
+		return t
+	}
 }
 
 func (c *Compiler) compile(s Scope, source string, want []*types.Type) (*Expression, *types.Type) {

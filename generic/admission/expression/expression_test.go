@@ -97,6 +97,27 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+func TestTypesOfVariables(t *testing.T) {
+	for source, want := range map[string]string{
+		"authorizer": "dyn", "request": "dyn", "optional.none()": "dyn", "type(1)": "dyn",
+		"[[quantity('1')]]": "list(list(dyn))", "{ip('1.2.3.4'): namespaceObject}": "map(dyn, dyn)",
+		"[duration('1s')]": "list(google.protobuf.Duration)", "null": "null_type", "{'a': 1}": "map(string, int)",
+	} {
+		c, err := NewCompiler()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Declare()
+		s := Scope{Authorizer: true}
+		if err := c.Variable(s, "v", source).Err(); err != nil {
+			t.Errorf("%s: %v", source, err)
+		}
+		if _, typ := c.compile(s, "variables.v", nil); typ.String() != want {
+			t.Errorf("%s is %s, want %s", source, typ, want)
+		}
+	}
+}
+
 func TestCompile(t *testing.T) {
 	for name, c := range map[string]struct {
 		scope  Scope
