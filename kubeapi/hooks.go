@@ -31,9 +31,7 @@ func (s *Server) addHooks() error {
 	}{
 		{bootstrap.NamespacesHook, s.kept("the namespaces of the system", func(ctx context.Context) error { return bootstrap.Namespaces(ctx, s.Stores) })},
 		{bootstrap.PeerHook, s.peerHook},
-		{bootstrap.AuthenticationInfoHook, s.kept("extension-apiserver-authentication", func(ctx context.Context) error {
-			return s.authenticationInfo().Publish(ctx, s.Stores)
-		})},
+		{bootstrap.AuthenticationInfoHook, s.authenticationInfoHook},
 		{bootstrap.IdentityHook, s.identityHook},
 		{bootstrap.IdentityGarbageHook, s.identityGarbageHook},
 		{"storage-readiness", s.storageHook},

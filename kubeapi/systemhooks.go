@@ -104,6 +104,36 @@ func (s *Server) identityGarbageHook(context.Context) error {
 	return nil
 }
 
+// authoritiesEvery is how often it is looked whether the certificate authorities changed
+// that external API servers have to know.
+const authoritiesEvery = time.Second
+
+// authenticationInfoHook publishes how this server authenticates, at once and when its
+// certificate authorities change.
+func (s *Server) authenticationInfoHook(ctx context.Context) error {
+	const what = bootstrap.AuthenticationInfoName
+	published := s.authenticationInfo()
+	err := s.kept(what, func(ctx context.Context) error { return s.authenticationInfo().Publish(ctx, s.Stores) })(ctx)
+	if err != nil {
+		return err
+	}
+	self := request.UserFrom(ctx)
+	s.GenericAPIServer.Go(func(ctx context.Context) {
+		bootstrap.Keep(request.WithUser(ctx, self), authoritiesEvery, what, func(ctx context.Context) error {
+			now := s.authenticationInfo()
+			if now.SameAuthorities(published) {
+				return nil
+			}
+			if err := now.Publish(ctx, s.Stores); err != nil {
+				return err
+			}
+			published = now
+			return nil
+		})
+	})
+	return nil
+}
+
 func (s *Server) authenticationInfo() *bootstrap.AuthenticationInfo {
 	i := &bootstrap.AuthenticationInfo{}
 	if s.config.ClientCA != nil {

@@ -10,10 +10,12 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"triplane/generic/endpoints/handlers"
+	"triplane/generic/endpoints/negotiation"
 	"triplane/generic/request"
+	"triplane/generic/wire"
 )
 
 // zpage is a page for operators at /NAME (KEPs 4828 and 4827): text for people, or
@@ -22,6 +24,7 @@ type zpage struct {
 	name, kind string
 	text       func() string
 	object     func() map[string]any
+	cbor       bool // whether objects travel as CBOR too
 }
 
 const zpageWarning = `
@@ -34,7 +37,7 @@ func (p *zpage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	form, ok := p.accepted(r.Header.Get("Accept"))
 	switch {
 	case !ok:
-		writeNotAcceptable(w)
+		handlers.WriteErrorAs(w, r, negotiation.NotAcceptable(p.mediaTypes()), p.rules())
 	case form.version == "":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(w, zpageWarning, p.name)
@@ -51,37 +54,40 @@ func (p *zpage) write(w http.ResponseWriter, f zform) {
 	object := p.object()
 	object["kind"], object["apiVersion"] = p.kind, zpageGroup+"/"+f.version
 	object["metadata"] = map[string]any{"name": "apiserver"}
-	marshal := json.Marshal
-	if f.media == mediaYAML {
-		marshal = yaml.Marshal
-	}
-	text, err := marshal(object)
+	b, err := marshalZPage(object, f.media)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", fmt.Sprintf("%s;g=%s;v=%s;as=%s", f.media, zpageGroup, f.version, p.kind))
-	_, _ = w.Write(text)
+	w.Header().Set("Content-Type", fmt.Sprintf("%s;g=%s;v=%s;as=%s", negotiation.Name(f.media), zpageGroup, f.version, p.kind))
+	_, _ = w.Write(b)
 }
 
-func writeNotAcceptable(w http.ResponseWriter) {
-	text, _ := json.Marshal(&metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Reason: metav1.StatusReasonNotAcceptable, Code: http.StatusNotAcceptable,
-		Message: "only the following media types are accepted: application/json, application/yaml, text/plain",
-	})
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusNotAcceptable)
-	_, _ = w.Write(text)
+func marshalZPage(object map[string]any, media wire.MediaType) ([]byte, error) {
+	switch media {
+	case wire.YAML:
+		return yaml.Marshal(object)
+	case wire.CBOR:
+		return wire.AppendCBOR(nil, object)
+	}
+	return json.Marshal(object)
 }
 
-const (
-	zpageGroup = "config.k8s.io"
-	mediaYAML  = "application/yaml"
-)
+// rules are the media types of objects.
+func (p *zpage) rules() negotiation.Rules { return negotiation.Rules{CBOR: p.cbor} }
+
+// mediaTypes are all that a page is served in, in the order of error messages.
+func (p *zpage) mediaTypes() []string {
+	return slices.Insert(p.rules().MediaTypes(), 2, "text/plain")
+}
+
+const zpageGroup = "config.k8s.io"
 
 // zform is a form of a page: text, or an object of a version in a media type.
-type zform struct{ media, version string }
+type zform struct {
+	media   wire.MediaType
+	version string
+}
 
 // accepted returns the form that an Accept header prefers, in its order.
 func (p *zpage) accepted(accept string) (zform, bool) {
@@ -96,11 +102,10 @@ func (p *zpage) accepted(accept string) (zform, bool) {
 		switch media {
 		case "text/plain", "text/*", "*/*":
 			return zform{}, true
-		case "application/json", mediaYAML:
-			v := params["v"]
-			if params["g"] == zpageGroup && params["as"] == p.kind && (v == "v1alpha1" || v == "v1beta1") {
-				return zform{media, v}, true
-			}
+		}
+		v := params["v"]
+		if mt, ok := p.rules().Parse(media); ok && params["g"] == zpageGroup && params["as"] == p.kind && (v == "v1alpha1" || v == "v1beta1") {
+			return zform{mt, v}, true
 		}
 	}
 	return zform{}, false
@@ -121,12 +126,13 @@ func (p *PreparedServer) installZPages() {
 				return b.String()
 			},
 			object: func() map[string]any { return map[string]any{"flags": flags()} },
+			cbor:   p.config.CBOR,
 		})
 	}
 	if p.config.NoStatus {
 		return
 	}
-	mux.Handle("/statusz", &zpage{name: "statusz", kind: "Statusz", text: p.statusText, object: p.status})
+	mux.Handle("/statusz", &zpage{name: "statusz", kind: "Statusz", text: p.statusText, object: p.status, cbor: p.config.CBOR})
 }
 
 // statusPaths are the paths that operators look at.

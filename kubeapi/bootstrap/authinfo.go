@@ -1,8 +1,10 @@
 package bootstrap
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"maps"
 	"slices"
 	"strings"
@@ -16,6 +18,9 @@ import (
 // AuthenticationInfoHook is the name of the hook of this file.
 const AuthenticationInfoHook = "start-cluster-authentication-info-controller"
 
+// AuthenticationInfoName is the name of the config map of this file.
+const AuthenticationInfoName = "extension-apiserver-authentication"
+
 // AuthenticationInfo is what external API servers have to know to authenticate as
 // this one does. Certificates are PEM.
 type AuthenticationInfo struct {
@@ -27,6 +32,11 @@ type AuthenticationInfo struct {
 	GroupHeaders          []string
 	ExtraHeaderPrefixes   []string
 	HasRequestHeaderProxy bool
+}
+
+// SameAuthorities reports whether both trust the same certificate authorities.
+func (i *AuthenticationInfo) SameAuthorities(other *AuthenticationInfo) bool {
+	return bytes.Equal(i.ClientCA, other.ClientCA) && bytes.Equal(i.RequestHeaderCA, other.RequestHeaderCA)
 }
 
 func (i *AuthenticationInfo) data() (map[string]string, error) {
@@ -67,7 +77,7 @@ func (i *AuthenticationInfo) Publish(ctx context.Context, stores *group.Stores) 
 	}
 	c := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "extension-apiserver-authentication", Namespace: metav1.NamespaceSystem,
+			Name: AuthenticationInfoName, Namespace: metav1.NamespaceSystem,
 			ManagedFields: written("v1", dataFields(data)),
 		},
 		Data: data,
@@ -78,10 +88,8 @@ func (i *AuthenticationInfo) Publish(ctx context.Context, stores *group.Stores) 
 			wanted = map[string]string{}
 		}
 		for k, v := range data {
-			if strings.HasSuffix(k, "-ca-file") && !strings.Contains(wanted[k], strings.TrimSpace(v)) {
-				v = wanted[k] + v
-			} else if strings.HasSuffix(k, "-ca-file") {
-				continue
+			if strings.HasSuffix(k, "-ca-file") {
+				v = withCertificates(wanted[k], v)
 			}
 			wanted[k] = v
 		}
@@ -91,6 +99,24 @@ func (i *AuthenticationInfo) Publish(ctx context.Context, stores *group.Stores) 
 		have.Data = wanted
 		return true
 	})
+}
+
+// withCertificates returns PEM with those certificates of added that it has not.
+func withCertificates(have, added string) string {
+	if have == "" {
+		return added
+	}
+	for block, rest := pem.Decode([]byte(added)); block != nil; block, rest = pem.Decode(rest) {
+		one := string(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}))
+		if strings.Contains(have, strings.TrimSpace(one)) {
+			continue
+		}
+		if !strings.HasSuffix(have, "\n") {
+			have += "\n"
+		}
+		have += one
+	}
+	return have
 }
 
 // dataFields are the managed fields of a config map's data.

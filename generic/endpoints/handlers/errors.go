@@ -47,7 +47,7 @@ func StatusOf(err error) *metav1.Status {
 // WriteError answers with an error as a Status, in the media type that the
 // client accepts; indented JSON where it accepts none of the server's.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	writeError(w, r, err, negotiation.Rules{Protobuf: true})
+	WriteErrorAs(w, r, err, negotiation.Rules{Protobuf: true})
 }
 
 // handler answers with the error that serve returns, if it has not answered.
@@ -65,10 +65,11 @@ func (s *RequestScope) fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = request.TimedOut()
 	}
 	// A Status has a protobuf form, whatever the resource has.
-	writeError(w, r, err, negotiation.Rules{Protobuf: true, CBOR: s.rules().CBOR})
+	WriteErrorAs(w, r, err, negotiation.Rules{Protobuf: true, CBOR: s.rules().CBOR})
 }
 
-func writeError(w http.ResponseWriter, r *http.Request, err error, rules negotiation.Rules) {
+// WriteErrorAs is WriteError for an endpoint that serves other media types.
+func WriteErrorAs(w http.ResponseWriter, r *http.Request, err error, rules negotiation.Rules) {
 	status := StatusOf(err)
 	if len(r.URL.Path)+len(r.URL.RawQuery) > longQuestion {
 		shorten(status)

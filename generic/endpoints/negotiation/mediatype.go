@@ -56,6 +56,16 @@ func (r Rules) supported() []wire.MediaType {
 	return textTypes
 }
 
+// Parse is the media type of a name, if it is served.
+func (r Rules) Parse(name string) (wire.MediaType, bool) {
+	for _, mt := range r.supported() {
+		if Name(mt) == name {
+			return mt, true
+		}
+	}
+	return 0, false
+}
+
 // MediaTypes are the names of what an endpoint serves, and takes; the order is
 // that of error messages.
 func (r Rules) MediaTypes() []string {
@@ -91,10 +101,8 @@ func NegotiateInput(r *http.Request, rules Rules) (wire.MediaType, error) {
 	}
 	name, _, err := mime.ParseMediaType(header)
 	if err == nil {
-		for _, mt := range rules.supported() {
-			if Name(mt) == name && (mt != wire.Protobuf || rules.Protobuf) {
-				return mt, nil
-			}
+		if mt, ok := rules.Parse(name); ok && (mt != wire.Protobuf || rules.Protobuf) {
+			return mt, nil
 		}
 	}
 	return 0, UnsupportedMediaType(rules.MediaTypes())
