@@ -197,7 +197,7 @@ func invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
 			return err
 		}
 	}
-	return apierrors.NewInvalid(kind, name, errs)
+	return rest.Invalid(kind, name, errs)
 }
 
 func addWarnings(ctx context.Context, texts []string) {
