@@ -190,9 +190,6 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	return finish, nil
 }
 
-// maxCauses is how many errors an answer has at most: their text is put together in the square of the time.
-const maxCauses = 1000
-
 // invalid is the error of a write in which validation found something.
 func invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
 	for _, e := range errs {
@@ -200,7 +197,7 @@ func invalid(kind schema.GroupKind, name string, errs field.ErrorList) error {
 			return err
 		}
 	}
-	return apierrors.NewInvalid(kind, name, errs[:min(len(errs), maxCauses)])
+	return rest.Invalid(kind, name, errs)
 }
 
 func addWarnings(ctx context.Context, texts []string) {

@@ -113,20 +113,6 @@ func wantStatus(t testing.TB, what string, err error, code int32, text string) {
 	}
 }
 
-// The text of all errors takes the square of the time.
-func TestCreateOfManyErrors(t *testing.T) {
-	s, _ := newStore(t, configMapKind())
-	in := configMap("a")
-	for range 5 * maxCauses {
-		in.Finalizers = append(in.Finalizers, "plain")
-	}
-	_, err := create(s, in)()
-	var status *apierrors.StatusError
-	if !errors.As(err, &status) || status.ErrStatus.Code != 422 || len(status.ErrStatus.Details.Causes) != maxCauses {
-		t.Fatalf("%.300v", err)
-	}
-}
-
 func TestCreateDryRunWritesNothing(t *testing.T) {
 	s, m := newStore(t, configMapKind())
 	out := must[*corev1.ConfigMap](t, func() (runtime.Object, error) {

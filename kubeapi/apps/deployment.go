@@ -70,7 +70,7 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 				d.Spec, d.Labels = old.Spec, old.Labels
 			},
 			ValidateUpdate: validateDeploymentStatus,
-			ResetFields:    strategy.ResetPaths(v1, strategy.Path{"spec"}, strategy.Path{"metadata", "labels"}),
+			ResetFields:    strategy.Reset(v1, "spec", "metadata.labels"),
 		},
 		Scale: &registry.ScaleSubresource[*appsv1.Deployment]{
 			Get: func(d *appsv1.Deployment) (*registry.Scale, error) {

@@ -39,7 +39,7 @@ func (a answerer) answer(ctx context.Context, attributes *authorizer.Attributes,
 
 // invalid names no kind, as kube-apiserver's reviews do not.
 func invalid(errs field.ErrorList) error {
-	return apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName}, "", errs)
+	return rest.Invalid(schema.GroupKind{Group: authorizationv1.GroupName}, "", errs)
 }
 
 func notA(kind string, obj runtime.Object) error {

@@ -57,7 +57,7 @@ func signingRequestKind() registry.Kind[*csr] {
 		Status: &registry.StatusSubresource[*csr]{
 			PrepareForUpdate: prepareStatus,
 			ValidateUpdate:   validateStatusUpdate,
-			ResetFields:      strategy.ResetPaths(v1, strategy.Path{"spec"}, strategy.Path{"status", "conditions"}),
+			ResetFields:      strategy.Reset(v1, "spec", "status.conditions"),
 		},
 	}
 }

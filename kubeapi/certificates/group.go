@@ -25,7 +25,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 			ValidateUpdate: func(_ context.Context, r, old *csr) field.ErrorList {
 				return validateUpdate(r, old)
 			},
-			ResetFields: strategy.ResetPaths(v1, strategy.Path{"spec"}, strategy.Path{"status", "certificate"}),
+			ResetFields: strategy.Reset(v1, "spec", "status.certificate"),
 			NoTable:     true,
 		}))
 	}

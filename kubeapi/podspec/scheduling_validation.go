@@ -2,7 +2,6 @@ package podspec
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,8 +31,14 @@ func (v *checker) scheduling(path *field.Path) {
 		}
 		gates.Insert(name)
 	}
+	following := map[spread]int{}
 	for i := range s.TopologySpreadConstraints {
-		v.topologySpread(&s.TopologySpreadConstraints[i], s.TopologySpreadConstraints[i+1:], path.Child("topologySpreadConstraints").Index(i))
+		following[spreadOf(&s.TopologySpreadConstraints[i])]++
+	}
+	for i := range s.TopologySpreadConstraints {
+		c := &s.TopologySpreadConstraints[i]
+		following[spreadOf(c)]--
+		v.topologySpread(c, following[spreadOf(c)] > 0, path.Child("topologySpreadConstraints").Index(i))
 	}
 }
 
@@ -74,8 +79,18 @@ func Tolerations(list []corev1.Toleration, compared bool, path *field.Path) fiel
 	return v.errs
 }
 
+// spread is what no two constraints have in common.
+type spread struct {
+	key  string
+	when corev1.UnsatisfiableConstraintAction
+}
+
+func spreadOf(c *corev1.TopologySpreadConstraint) spread {
+	return spread{c.TopologyKey, c.WhenUnsatisfiable}
+}
+
 // topologySpread validates a constraint, which none of the following repeats.
-func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, following []corev1.TopologySpreadConstraint, path *field.Path) {
+func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, repeated bool, path *field.Path) {
 	if c.MaxSkew <= 0 {
 		v.add(field.Invalid(path.Child("maxSkew"), c.MaxSkew, "must be greater than zero"))
 	}
@@ -83,9 +98,7 @@ func (v *checker) topologySpread(c *corev1.TopologySpreadConstraint, following [
 		v.add(field.Required(path.Child("topologyKey"), "can not be empty"))
 	}
 	oneOfOrEmpty(v, c.WhenUnsatisfiable, path.Child("whenUnsatisfiable"), corev1.DoNotSchedule, corev1.ScheduleAnyway)
-	if slices.ContainsFunc(following, func(other corev1.TopologySpreadConstraint) bool {
-		return c.TopologyKey == other.TopologyKey && c.WhenUnsatisfiable == other.WhenUnsatisfiable
-	}) {
+	if repeated {
 		v.add(field.Duplicate(path.Child("{topologyKey, whenUnsatisfiable}"), fmt.Sprintf("{%v, %v}", c.TopologyKey, c.WhenUnsatisfiable)))
 	}
 	if c.MinDomains != nil {

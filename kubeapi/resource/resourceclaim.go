@@ -66,7 +66,7 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 				errs := append(access.validate(ctx, c, old), validateAdminResults(ctx, stores, c, old)...)
 				return append(errs, validateClaimStatus(c, old)...)
 			},
-			ResetFields: strategy.ResetPaths(v1, strategy.Path{"metadata"}, strategy.Path{"spec"}),
+			ResetFields: strategy.Reset(v1, "metadata", "spec"),
 			NoTable:     true,
 		},
 	}

@@ -1,6 +1,8 @@
 package strategy
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -35,23 +37,16 @@ func KeepAllMetadata(m *metav1.ObjectMeta, old metav1.ObjectMeta) {
 	m.ManagedFields, m.ResourceVersion = managed, version
 }
 
-// Reset names the fields that an endpoint resets, in one version.
+// Reset names the fields that an endpoint resets, in one version: "spec", or
+// "metadata.labels" for one within another.
 func Reset(gv schema.GroupVersion, fields ...string) rest.ResetFields {
 	set := fieldpath.NewSet()
 	for _, f := range fields {
-		set.Insert(fieldpath.MakePathOrDie(f))
-	}
-	return rest.ResetFields{gv: set}
-}
-
-// Path is a nested field for ResetPaths.
-type Path []any
-
-// ResetPaths is Reset for nested fields.
-func ResetPaths(gv schema.GroupVersion, paths ...Path) rest.ResetFields {
-	set := fieldpath.NewSet()
-	for _, p := range paths {
-		set.Insert(fieldpath.MakePathOrDie([]any(p)...))
+		var path fieldpath.Path
+		for name := range strings.SplitSeq(f, ".") {
+			path = append(path, fieldpath.PathElement{FieldName: &name})
+		}
+		set.Insert(path)
 	}
 	return rest.ResetFields{gv: set}
 }

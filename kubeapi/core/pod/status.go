@@ -24,7 +24,7 @@ func status() *registry.UpdateSubresource[pod] {
 		},
 		ValidateUpdate: validateStatus,
 		Warnings:       func(_ context.Context, p, _ pod) []string { return addressWarnings(&p.Status) },
-		ResetFields:    strategy.ResetPaths(corev1.SchemeGroupVersion, strategy.Path{"metadata", "deletionTimestamp"}, strategy.Path{"metadata", "ownerReferences"}, strategy.Path{"spec"}),
+		ResetFields:    strategy.Reset(corev1.SchemeGroupVersion, "metadata.deletionTimestamp", "metadata.ownerReferences", "spec"),
 	}
 }
 

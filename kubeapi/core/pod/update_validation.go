@@ -3,7 +3,6 @@ package pod
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -69,14 +68,13 @@ func deadlineChange(p, old pod, path *field.Path) field.ErrorList {
 }
 
 func addedTolerations(o podspec.Options, now, before []corev1.Toleration, path *field.Path) field.ErrorList {
+	kept := sets.New[corev1.Toleration]()
+	for _, n := range now {
+		n.TolerationSeconds = nil
+		kept.Insert(n)
+	}
 	for _, o := range before {
-		o.TolerationSeconds = nil
-		found := false
-		for _, n := range now {
-			n.TolerationSeconds = nil
-			found = found || n == o
-		}
-		if !found {
+		if o.TolerationSeconds = nil; !kept.Has(o) {
 			return field.ErrorList{field.Forbidden(path, "existing toleration can not be modified except its tolerationSeconds")}
 		}
 	}
@@ -87,9 +85,12 @@ func addedTolerations(o podspec.Options, now, before []corev1.Toleration, path *
 func removedGates(p, old pod, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	before := sets.New(old.Spec.SchedulingGates...)
+	last := map[corev1.PodSchedulingGate]int{}
 	for i, g := range p.Spec.SchedulingGates {
-		again := slices.Contains(p.Spec.SchedulingGates[i+1:], g) // a gate is named where it stands last
-		if !before.Has(g) && !again {
+		last[g] = i
+	}
+	for i, g := range p.Spec.SchedulingGates {
+		if !before.Has(g) && last[g] == i { // a gate is named where it stands last
 			errs = append(errs, field.Forbidden(path.Index(i).Child("name"), fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", g.Name)))
 		}
 	}

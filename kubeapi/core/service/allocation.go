@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
+	"triplane/generic/registry/rest"
 	"triplane/kubeapi/core/service/allocator"
 	"triplane/kubeapi/group"
 )
@@ -174,8 +175,8 @@ func (t *taken) allocate(ctx context.Context, old service, dryRun bool) error {
 	return err
 }
 
-func (t *taken) invalid(errs ...*field.Error) error {
-	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), t.s.Name, errs)
+func invalid(s service, errs ...*field.Error) error {
+	return rest.Invalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, errs)
 }
 
 func (t *taken) allocateIPs(ctx context.Context, had []string, dryRun bool) error {
@@ -195,14 +196,14 @@ func (t *taken) allocateIPs(ctx context.Context, had []string, dryRun bool) erro
 				err = t.a.ips.Allocate(ctx, ip, s.Namespace, s.Name, dryRun)
 			}
 			if err != nil {
-				return t.invalid(field.Invalid(path, given, fmt.Sprintf("failed to allocate IP %v: %v", given[i], err)))
+				return invalid(t.s, field.Invalid(path, given, fmt.Sprintf("failed to allocate IP %v: %v", given[i], err)))
 			}
 			t.keep(given[i], dryRun)
 			continue
 		}
 		ip, err := t.a.ips.AllocateNext(ctx, family == corev1.IPv6Protocol, s.Namespace, s.Name, dryRun)
 		if apierrors.IsInvalid(err) { // no IP can be held for this Service: it has no name
-			return t.invalid(field.Invalid(path, []string{""}, fmt.Sprintf("failed to allocate IP: %v", err)))
+			return invalid(t.s, field.Invalid(path, []string{""}, fmt.Sprintf("failed to allocate IP: %v", err)))
 		}
 		if err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP: %w", err))
@@ -302,7 +303,7 @@ func (t *taken) allocatePorts(ctx context.Context, old service, had []int32, dry
 	for i, slot := range slots {
 		wanted[i] = slot.wanted
 		if wanted[i] != 0 && !ports.Contains(int(wanted[i])) {
-			return t.invalid(field.Invalid(slot.path, wanted[i], fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %s", ports.String())))
+			return invalid(t.s, field.Invalid(slot.path, wanted[i], fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %s", ports.String())))
 		}
 	}
 	got, err := t.a.ports.Change(ctx, wanted, nil, dryRun)
@@ -311,7 +312,7 @@ func (t *taken) allocatePorts(ctx context.Context, old service, had []int32, dry
 		if slots[which.Index].value == &t.s.Spec.HealthCheckNodePort {
 			return apierrors.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %v: %w", wanted[which.Index], which))
 		}
-		return t.invalid(field.Invalid(slots[which.Index].path, wanted[which.Index], which.Error()))
+		return invalid(t.s, field.Invalid(slots[which.Index].path, wanted[which.Index], which.Error()))
 	}
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))

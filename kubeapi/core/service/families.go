@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 )
@@ -20,7 +19,7 @@ func (a *Allocation) settleFamilies(s, old service) error {
 	// IPs and families that contradict each other are refused alone, before
 	// anything is decided from them.
 	if errs := validateClusterIPs(s, field.NewPath("spec")); len(errs) > 0 {
-		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, errs)
+		return invalid(s, errs...)
 	}
 	spec := &s.Spec
 	anyFamilies := headless(s) && len(spec.Selector) == 0
@@ -72,9 +71,7 @@ func keepPolicy(s, old service, sent int) error {
 		spec.IPFamilyPolicy = old.Spec.IPFamilyPolicy
 	}
 	if p := ptr.Deref(spec.IPFamilyPolicy, ""); sent == 1 && len(old.Spec.IPFamilies) == 2 && p != corev1.IPFamilyPolicySingleStack {
-		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, field.ErrorList{
-			field.Invalid(field.NewPath("spec", "ipFamilyPolicy"), p, "must be 'SingleStack' to release the secondary IP family"),
-		})
+		return invalid(s, field.Invalid(field.NewPath("spec", "ipFamilyPolicy"), p, "must be 'SingleStack' to release the secondary IP family"))
 	}
 	return nil
 }
@@ -90,7 +87,7 @@ func (a *Allocation) refuseSecondIP(s service) error {
 			errs = append(errs, field.Invalid(path.Child("clusterIPs").Index(i), s.Spec.ClusterIPs, fmt.Sprintf("%s is not configured on this cluster", f)))
 		}
 	}
-	return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, errs)
+	return invalid(s, errs...)
 }
 
 // familiesFromIPs adds the families of the IPs that the client chose.
@@ -107,9 +104,7 @@ func (a *Allocation) familiesFromIPs(s service) error {
 			continue
 		}
 		if !slices.Contains(a.families, f) && s.Spec.ClusterIP != "" && i == 0 {
-			return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, field.ErrorList{
-				field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), s.Spec.ClusterIPs, fmt.Sprintf("%s is not configured on this cluster", f)),
-			})
+			return invalid(s, field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), s.Spec.ClusterIPs, fmt.Sprintf("%s is not configured on this cluster", f)))
 		}
 		if i == len(s.Spec.IPFamilies) && !slices.Contains(s.Spec.IPFamilies, f) {
 			s.Spec.IPFamilies = append(s.Spec.IPFamilies, f)
@@ -131,7 +126,7 @@ func (a *Allocation) configured(s service) error {
 		}
 	}
 	if len(errs) > 0 {
-		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), s.Name, errs)
+		return invalid(s, errs...)
 	}
 	return nil
 }

@@ -1,0 +1,33 @@
+package pod
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/kubeapi/podspec"
+)
+
+// Requests of a few megabytes have room for lists as long as these.
+func TestUpdatesOfLongLists(t *testing.T) {
+	const n = 50_000
+	p, old := &corev1.Pod{}, &corev1.Pod{}
+	for i := range n {
+		name := "a" + strconv.Itoa(i)
+		p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: name})
+		old.Spec.Tolerations = append(old.Spec.Tolerations, corev1.Toleration{Key: name, Operator: corev1.TolerationOpExists})
+	}
+	start := time.Now()
+	if errs := removedGates(p, old, field.NewPath("spec")); len(errs) != n {
+		t.Errorf("%d new gates are refused, want %d", len(errs), n)
+	}
+	if errs := addedTolerations(podspec.Options{}, old.Spec.Tolerations, old.Spec.Tolerations, field.NewPath("spec")); len(errs) > 0 {
+		t.Errorf("tolerations that stay are refused: %v", errs[0])
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("validation took %v", took)
+	}
+}
