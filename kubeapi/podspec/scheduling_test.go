@@ -11,7 +11,7 @@ import (
 
 // A request of three megabytes has room for as many constraints.
 func TestManyTopologySpreadConstraints(t *testing.T) {
-	spec := &corev1.PodSpec{TopologySpreadConstraints: make([]corev1.TopologySpreadConstraint, 50_000)}
+	spec := &corev1.PodSpec{TopologySpreadConstraints: make([]corev1.TopologySpreadConstraint, 100_000)}
 	for i := range spec.TopologySpreadConstraints {
 		spec.TopologySpreadConstraints[i] = corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: "zone" + strconv.Itoa(i), WhenUnsatisfiable: corev1.DoNotSchedule}
 	}
@@ -19,7 +19,7 @@ func TestManyTopologySpreadConstraints(t *testing.T) {
 	v := &checker{spec: spec}
 	start := time.Now()
 	v.scheduling(field.NewPath("spec"))
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("validation took %v", took)
 	}
 	const path = "spec.topologySpreadConstraints[1].{topologyKey, whenUnsatisfiable}"

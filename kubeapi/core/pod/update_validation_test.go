@@ -13,7 +13,7 @@ import (
 
 // Requests of a few megabytes have room for lists as long as these.
 func TestUpdatesOfLongLists(t *testing.T) {
-	const n = 50_000
+	const n = 100_000
 	p, old := &corev1.Pod{}, &corev1.Pod{}
 	for i := range n {
 		name := "a" + strconv.Itoa(i)
@@ -27,7 +27,7 @@ func TestUpdatesOfLongLists(t *testing.T) {
 	if errs := addedTolerations(podspec.Options{}, old.Spec.Tolerations, old.Spec.Tolerations, field.NewPath("spec")); len(errs) > 0 {
 		t.Errorf("tolerations that stay are refused: %v", errs[0])
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("validation took %v", took)
 	}
 }
