@@ -163,7 +163,7 @@ func TestDeferredRoutesAreThoseOfTheService(t *testing.T) {
 	c, _ := install(t)
 	g := coreVersion()
 	var deferred []restful.Route
-	g.Defer = func(ws *restful.WebService, routes func() []restful.Route, document func()) {
+	g.Defer = func(ws *restful.WebService, routes func() []restful.Route, _ func()) {
 		if deferred = routes(); len(ws.Routes()) != 0 {
 			t.Error("the service has routes")
 		}

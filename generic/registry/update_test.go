@@ -66,16 +66,16 @@ func TestUpdateConflicts(t *testing.T) {
 func TestUnansweredWritesAreNotTriedAgain(t *testing.T) {
 	k := configMapKind()
 	var unanswered *bool
-	reserve := func() (func(context.Context, bool), error) {
-		return func(_ context.Context, ok bool) {
-			if *unanswered {
-				t.Errorf("finished with %t, although nobody knows", ok)
-			}
-		}, nil
+	finish := func(_ context.Context, ok bool) {
+		if *unanswered {
+			t.Errorf("finished with %t, although nobody knows", ok)
+		}
 	}
-	k.Write.BeginCreate = func(context.Context, *corev1.ConfigMap, bool) (func(context.Context, bool), error) { return reserve() }
+	k.Write.BeginCreate = func(context.Context, *corev1.ConfigMap, bool) (func(context.Context, bool), error) {
+		return finish, nil
+	}
 	k.Write.BeginUpdate = func(context.Context, *corev1.ConfigMap, *corev1.ConfigMap, bool) (func(context.Context, bool), error) {
-		return reserve()
+		return finish, nil
 	}
 	s, m := newStore(t, k)
 	unanswered = &m.unanswered

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/cel-go/cel"
@@ -30,14 +31,11 @@ func TestQuantitiesOfLongExponents(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, _, err := program.Eval(map[string]any{})
-		got := ""
-		switch {
-		case err != nil:
+		var got string
+		if err != nil {
 			got = err.Error()
-		case out.Value() == true:
-			got = "true"
-		default:
-			got = "false"
+		} else {
+			got = fmt.Sprint(out.Value())
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", source, got, want)

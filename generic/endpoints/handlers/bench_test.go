@@ -79,7 +79,9 @@ func BenchmarkList500(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		a := answer{scope: s, w: w, r: r, out: negotiation.Output{}}
-		a.respond(http.StatusOK, list)
+		if err := a.respond(http.StatusOK, list); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
