@@ -6,11 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxCauses is how many errors an answer has at most.
-const maxCauses = 1000
+const (
+	// maxCauses is how many errors an answer has at most.
+	maxCauses = 1000
+	// maxErrorText is how many bytes of text end the errors of an answer.
+	maxErrorText = 256 << 10
+)
 
-// Invalid is apierrors.NewInvalid of the first errors. A client decides how many its object has: their
-// text is longer than the object, and NewInvalid copies it once for each of them.
+// Invalid is apierrors.NewInvalid of the first errors. A client decides how many its object has, and what they
+// show, which may be a list for each of its elements: gigabytes of an object of three megabytes.
 func Invalid(kind schema.GroupKind, name string, errs field.ErrorList) *apierrors.StatusError {
-	return apierrors.NewInvalid(kind, name, errs[:min(len(errs), maxCauses)])
+	shown, text := 0, 0
+	for shown < min(len(errs), maxCauses) && text < maxErrorText {
+		text += len(errs[shown].Error())
+		shown++
+	}
+	return apierrors.NewInvalid(kind, name, errs[:shown])
 }

@@ -2,6 +2,8 @@ package rest
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +21,18 @@ func TestInvalid(t *testing.T) {
 		kind := schema.GroupKind{Group: "g", Kind: "K"}
 		if got, want := Invalid(kind, "n", errs), apierrors.NewInvalid(kind, "n", errs[:min(n, maxCauses)]); !reflect.DeepEqual(got, want) {
 			t.Errorf("%d errors: %d causes", n, len(got.ErrStatus.Details.Causes))
+		}
+	}
+}
+
+// An error may show a list, for each of its elements.
+func TestInvalidBoundsItsText(t *testing.T) {
+	list := strings.Repeat("x", maxErrorText/2)
+	e := field.Invalid(field.NewPath("list"), list, "has something odd")
+	for n, want := range map[int]int{1: 1, 2: 2, 10: 2} {
+		got := Invalid(schema.GroupKind{}, "n", slices.Repeat(field.ErrorList{e}, n))
+		if causes := len(got.ErrStatus.Details.Causes); causes != want {
+			t.Errorf("%d errors: %d causes, want %d", n, causes, want)
 		}
 	}
 }
