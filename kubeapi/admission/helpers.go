@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -77,47 +76,4 @@ func imagesOf(s *corev1.PodSpec) sets.Set[string] {
 func newImages(a *admission.Attributes, p *corev1.Pod) bool {
 	old, ok := a.OldObject.(*corev1.Pod)
 	return !ok || a.Operation != admission.Update || imagesOf(&p.Spec).Difference(imagesOf(&old.Spec)).Len() > 0
-}
-
-// mergedTolerations are the tolerations of both lists, without those that another one covers; a
-// list to which none are added stays as it is.
-func mergedTolerations(first, second []corev1.Toleration) []corev1.Toleration {
-	if len(second) == 0 {
-		return first
-	}
-	all := append(slices.Clone(first), second...)
-	var out []corev1.Toleration
-	for i := range all {
-		redundant := false
-		for j := range all {
-			if i == j || !covers(&all[j], &all[i]) {
-				continue
-			}
-			// Of two that are equal the first one stays.
-			redundant = redundant || j < i || !covers(&all[i], &all[j])
-		}
-		if !redundant {
-			out = append(out, all[i])
-		}
-	}
-	return out
-}
-
-// covers reports whether one toleration tolerates all that another one does.
-func covers(by, t *corev1.Toleration) bool {
-	if equality.Semantic.DeepEqual(by, t) {
-		return true
-	}
-	switch {
-	case by.Key != t.Key && (by.Key != "" || by.Operator != corev1.TolerationOpExists):
-		return false
-	case by.Effect != t.Effect && by.Effect != "":
-		return false
-	case by.TolerationSeconds != nil && (t.TolerationSeconds == nil || *t.TolerationSeconds > *by.TolerationSeconds):
-		return false
-	}
-	if by.Operator == corev1.TolerationOpExists {
-		return true
-	}
-	return t.Operator != corev1.TolerationOpExists && by.Value == t.Value
 }

@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -77,9 +76,9 @@ func (p *podTolerations) Validate(ctx context.Context, a *admission.Attributes) 
 	if err != nil || len(allowed) == 0 {
 		return err
 	}
+	set := newTolerationSet(allowed)
 	for i := range pod.Spec.Tolerations {
-		t := &pod.Spec.Tolerations[i]
-		if !slices.ContainsFunc(allowed, func(by corev1.Toleration) bool { return covers(&by, t) }) {
+		if set.covering(&pod.Spec.Tolerations[i]) < 0 {
 			return forbidden(a, "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist")
 		}
 	}

@@ -2,14 +2,15 @@ package node
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
@@ -65,10 +66,26 @@ func validate(c *nodev1.RuntimeClass, compared bool) field.ErrorList {
 
 func validateTolerations(list []corev1.Toleration, compared bool, path *field.Path) field.ErrorList {
 	errs := podspec.Tolerations(list, compared, path)
+	seen := sets.New[toleration]()
 	for i := range list {
-		if slices.ContainsFunc(list[:i], func(t corev1.Toleration) bool { return !check.Differs(t, list[i]) }) {
+		t := tolerationOf(list[i])
+		if seen.Has(t) {
 			errs = append(errs, field.Duplicate(path.Index(i), list[i]))
 		}
+		seen.Insert(t)
 	}
 	return errs
+}
+
+// toleration is one that can be compared.
+type toleration struct {
+	corev1.Toleration // without seconds
+	bounded           bool
+	seconds           int64
+}
+
+func tolerationOf(t corev1.Toleration) toleration {
+	out := toleration{t, t.TolerationSeconds != nil, ptr.Deref(t.TolerationSeconds, 0)}
+	out.TolerationSeconds = nil
+	return out
 }
