@@ -3,6 +3,9 @@ package storage
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"triplane/kubeapi/kindtest"
 )
 
@@ -37,4 +40,15 @@ func TestCSIDriverDefaults(t *testing.T) {
 func TestVolumeAttachment(t *testing.T) {
 	kindtest.UpdateRefused(t, volumeAttachmentKind(), "spec: {attacher: a, nodeName: n, source: {persistentVolumeName: p}}", "spec: {attacher: a, nodeName: m, source: {persistentVolumeName: p}}",
 		`spec: Invalid value: {"attacher":"a","source":{"persistentVolumeName":"p"},"nodeName":"m"}: field is immutable`)
+}
+
+// Empty terms are as many errors each as there are terms.
+func TestTopologiesOfManyTerms(t *testing.T) {
+	path := field.NewPath("allowedTopologies")
+	if errs := validateTopologies(make([]corev1.TopologySelectorTerm, 2), path); len(errs) != 2+3 {
+		t.Errorf("two empty terms: %v", errs)
+	}
+	if errs := validateTopologies(make([]corev1.TopologySelectorTerm, 100_000), path); len(errs) != enoughErrors {
+		t.Errorf("%d errors", len(errs))
+	}
 }

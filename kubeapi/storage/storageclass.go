@@ -2,11 +2,11 @@ package storage
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -90,21 +90,26 @@ func validateStorageClass(c *storagev1.StorageClass) field.ErrorList {
 	return append(errs, validateTopologies(c.AllowedTopologies, field.NewPath("allowedTopologies"))...)
 }
 
+// enoughErrors ends the validation of topologies: no answer has more.
+const enoughErrors = 1000
+
 func validateTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	// kube-apiserver begins with as many empty terms as there are terms, and reports a term
 	// once for each that it equals.
-	seen := make([]map[string]map[string]bool, len(terms))
+	seen := map[string]int{"{}": len(terms)}
 	for i := range terms {
 		exprs := path.Index(i).Child("matchLabelExpressions")
 		term, termErrs := validateTopologyTerm(terms[i].MatchLabelExpressions, exprs)
 		errs = append(errs, termErrs...)
-		for _, s := range seen {
-			if equality.Semantic.DeepEqual(s, term) {
-				errs = append(errs, field.Duplicate(exprs, ""))
+		identity, _ := json.Marshal(term) // sorted by keys; maps of maps can always be written
+		for range seen[string(identity)] {
+			errs = append(errs, field.Duplicate(exprs, ""))
+			if len(errs) >= enoughErrors {
+				return errs
 			}
 		}
-		seen = append(seen, term)
+		seen[string(identity)]++
 	}
 	return errs
 }
