@@ -69,7 +69,7 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, o Codec
 	c := &typedCodec{kind: kind, options: o}
 	_, c.protobuf = o.New().(runtime.ProtobufMarshaller)
 	c.embedsJSON = sync.OnceValue(func() bool { return embedsJSON(reflect.TypeOf(o.New())) })
-	c.hasQuantities = sync.OnceValue(func() bool { return quantity.Within(reflect.TypeOf(o.New())) })
+	c.hasQuantities = sync.OnceValue(func() bool { return hasQuantities(reflect.TypeOf(o.New())) })
 	types := ownType{Scheme: scheme, kind: kind, empty: o.New}
 	c.serializers = sync.OnceValue(func() *serializers { return newSerializers(types) })
 	return c, nil

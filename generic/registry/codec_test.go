@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -165,6 +166,17 @@ func TestDecodeLongQuantities(t *testing.T) {
 			if err != nil || obj.(*corev1.Pod).Name != "1e99999" {
 				t.Errorf("media type %v: a name: %v", mt, err)
 			}
+		}
+	}
+}
+
+func TestHasQuantities(t *testing.T) {
+	for _, tt := range []struct {
+		of   any
+		want bool
+	}{{&corev1.Pod{}, true}, {&corev1.PersistentVolumeClaimList{}, true}, {&corev1.ConfigMap{}, false}, {&corev1.Service{}, false}} {
+		if got := hasQuantities(reflect.TypeOf(tt.of)); got != tt.want {
+			t.Errorf("%T: %v", tt.of, got)
 		}
 	}
 }

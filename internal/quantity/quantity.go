@@ -148,28 +148,3 @@ func exponential(v reflect.Value) bool {
 	}
 	return false
 }
-
-// Within reports whether values of a type may hold quantities.
-func Within(t reflect.Type) bool { return search{}.within(t) }
-
-// search are the types that were looked at.
-type search map[reflect.Type]bool
-
-func (seen search) within(t reflect.Type) bool {
-	if seen[t] {
-		return false
-	}
-	seen[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return seen.within(t.Elem())
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() && seen.within(f.Type) {
-				return true
-			}
-		}
-		return t == quantityType
-	}
-	return false
-}

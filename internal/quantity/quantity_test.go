@@ -3,7 +3,6 @@ package quantity
 import (
 	"encoding/json"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -67,16 +66,5 @@ func TestParse(t *testing.T) {
 func TestInTree(t *testing.T) {
 	if !InTree(map[string]any{"a": []any{int64(1), map[string]any{"b": "1e99999"}}}) || InTree(map[string]any{"1e99999": []any{"a", nil, 1.5}}) {
 		t.Error("only strings that are values count")
-	}
-}
-
-func TestWithin(t *testing.T) {
-	for _, tt := range []struct {
-		of   any
-		want bool
-	}{{&corev1.Pod{}, true}, {&corev1.PersistentVolumeClaimList{}, true}, {&corev1.ConfigMap{}, false}, {&corev1.Service{}, false}} {
-		if got := Within(reflect.TypeOf(tt.of)); got != tt.want {
-			t.Errorf("%T: %v", tt.of, got)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane/generic/registry/rest"
 	"triplane/kubeapi/kindtest"
 )
 
@@ -48,7 +49,7 @@ func TestTopologiesOfManyTerms(t *testing.T) {
 	if errs := validateTopologies(make([]corev1.TopologySelectorTerm, 2), path); len(errs) != 2+3 {
 		t.Errorf("two empty terms: %v", errs)
 	}
-	if errs := validateTopologies(make([]corev1.TopologySelectorTerm, 100_000), path); len(errs) != enoughErrors {
+	if errs := validateTopologies(make([]corev1.TopologySelectorTerm, 100_000), path); len(errs) != rest.MaxCauses {
 		t.Errorf("%d errors", len(errs))
 	}
 }

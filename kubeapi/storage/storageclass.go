@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
+	"triplane/generic/registry/rest"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
 )
@@ -90,9 +91,6 @@ func validateStorageClass(c *storagev1.StorageClass) field.ErrorList {
 	return append(errs, validateTopologies(c.AllowedTopologies, field.NewPath("allowedTopologies"))...)
 }
 
-// enoughErrors ends the validation of topologies: no answer has more.
-const enoughErrors = 1000
-
 func validateTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	// kube-apiserver begins with as many empty terms as there are terms, and reports a term
@@ -105,7 +103,7 @@ func validateTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) f
 		identity, _ := json.Marshal(term) // sorted by keys; maps of maps can always be written
 		for range seen[string(identity)] {
 			errs = append(errs, field.Duplicate(exprs, ""))
-			if len(errs) >= enoughErrors {
+			if len(errs) >= rest.MaxCauses { // no answer has more
 				return errs
 			}
 		}

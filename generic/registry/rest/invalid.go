@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// maxCauses is how many errors an answer has at most.
-	maxCauses = 1000
+	// MaxCauses is how many errors an answer has at most.
+	MaxCauses = 1000
 	// maxErrorText is how many bytes of text end the errors of an answer.
 	maxErrorText = 256 << 10
 )
@@ -17,7 +17,7 @@ const (
 // show, which may be a list for each of its elements: gigabytes of an object of three megabytes.
 func Invalid(kind schema.GroupKind, name string, errs field.ErrorList) *apierrors.StatusError {
 	shown, text := 0, 0
-	for shown < min(len(errs), maxCauses) && text < maxErrorText {
+	for shown < min(len(errs), MaxCauses) && text < maxErrorText {
 		text += len(errs[shown].Error())
 		shown++
 	}
