@@ -16,7 +16,6 @@ import (
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/wire"
-	"triplane/internal/quantity"
 )
 
 // CodecOptions completes a typed codec. Nil functions mean nothing to do.
@@ -145,31 +144,6 @@ func (c *typedCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtim
 		}
 	}
 	return c.decodeLong(body, mt, strict)
-}
-
-// checkQuantities refuses quantities that would take the decoder, or who compares them later, for ever.
-func (c *typedCodec) checkQuantities(body []byte, mt wire.MediaType) error {
-	if !c.hasQuantities() {
-		return nil
-	}
-	switch mt {
-	case wire.YAML:
-		asJSON, err := yaml.YAMLToJSON(body)
-		if err != nil {
-			return nil // the decoder says what is wrong
-		}
-		body, mt = asJSON, wire.JSON
-	case wire.CBOR: // whose texts may be in pieces
-		var tree any
-		if wire.UnmarshalCBOR(body, &tree) == nil && quantity.InTree(tree) {
-			return quantity.ErrTooLong
-		}
-		return nil
-	}
-	return quantity.Check(body, func(doc []byte) (any, error) {
-		obj, _, _, err := c.decodeLong(doc, mt, false)
-		return obj, err
-	})
 }
 
 // decodeLong takes the serializers of apimachinery.

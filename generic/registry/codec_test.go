@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"triplane/generic/wire"
@@ -159,14 +163,72 @@ func TestDecodeLongQuantities(t *testing.T) {
 			if _, _, _, err := codec.Decode(form("a", "1e999999999"), mt, strict); !errors.Is(err, quantity.ErrTooLong) {
 				t.Errorf("media type %v: %v", mt, err)
 			}
-			if mt == wire.CBOR {
-				continue
-			}
 			obj, _, _, err := codec.Decode(form("1e99999", "1"), mt, strict)
 			if err != nil || obj.(*corev1.Pod).Name != "1e99999" {
 				t.Errorf("media type %v: a name: %v", mt, err)
 			}
 		}
+	}
+}
+
+// A UID may end as a number with an exponent, and the digit that is the tag of the next field in protobuf.
+func TestDecodeLongNumbersInUIDs(t *testing.T) {
+	codec, err := NewTypedCodec(clientscheme.Scheme, corev1.SchemeGroupVersion.WithKind("Pod"), CodecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []types.UID{"2c4f5e12-0000-4000-8000-0000000ae123", "2c4f5e12-0000-4000-8000-0000001e1234", "00000000-1e44-4000-8e12-91e444444444"} {
+		want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: uid, ResourceVersion: "2099", Labels: map[string]string{"1e1": "2e22"}}}
+		want.Spec.Containers = []corev1.Container{{Name: "1e2", Image: "2e222", Resources: corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{"9e9": resource.MustParse("22"), "cpu": resource.MustParse("1")}}}}
+		for _, mt := range []wire.MediaType{wire.JSON, wire.YAML, wire.CBOR, wire.Protobuf} {
+			body, err := codec.Encode(nil, want, mt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, _, err := codec.Decode(body, mt, true)
+			if err != nil || !apiequality.Semantic.DeepEqual(got.(*corev1.Pod).ObjectMeta, want.ObjectMeta) || !apiequality.Semantic.DeepEqual(got.(*corev1.Pod).Spec, want.Spec) {
+				t.Errorf("%s as media type %v: %v, %v", uid, mt, got, err)
+			}
+		}
+	}
+}
+
+// Quantities of a protobuf body are found by its fields, wherever they are, and what hides them is refused.
+func TestCheckProtobuf(t *testing.T) {
+	codec, err := NewTypedCodec(clientscheme.Scheme, corev1.SchemeGroupVersion.WithKind("Pod"), CodecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := resource.MustParse("11111111111")
+	for name, spec := range map[string]corev1.PodSpec{
+		"a map's value":     {Overhead: corev1.ResourceList{"cpu": number}},
+		"a list's element":  {InitContainers: []corev1.Container{{}, {Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": number}}}}},
+		"behind a pointer":  {Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &number}}}}},
+		"a divisor, inline": {Containers: []corev1.Container{{Env: []corev1.EnvVar{{ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Divisor: number}}}}}}},
+	} {
+		body, err := codec.Encode(nil, &corev1.Pod{Spec: spec}, wire.Protobuf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body = bytes.ReplaceAll(body, []byte("11111111111"), []byte("1e999999999"))
+		if _, _, _, err := codec.Decode(body, wire.Protobuf, true); !errors.Is(err, quantity.ErrTooLong) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// An object in a group, and one in a field whose number has 33 bits, of which decoders read the lower ones.
+	cpu := []byte("\x12\x12\x82\x02\x0f\x0a\x03cpu\x12\x08\x0a\x061e9999")
+	for name, hidden := range map[string][]byte{
+		"behind a group":     append([]byte{0x7b, 0x7c}, cpu...),
+		"a number of 33 bit": append([]byte{0x92, 0x80, 0x80, 0x80, 0x80, 0x01}, cpu[1:]...),
+	} {
+		body := append([]byte("k8s\x00\x12"), byte(len(hidden)))
+		if _, _, _, err := codec.Decode(append(body, hidden...), wire.Protobuf, true); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, _, _, err := codec.Decode(append([]byte("k8s\x00\x12\x14"), cpu...), wire.Protobuf, true); !errors.Is(err, quantity.ErrTooLong) {
+		t.Errorf("in the open: %v", err)
 	}
 }
 

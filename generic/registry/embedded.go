@@ -3,7 +3,6 @@ package registry
 import (
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -24,7 +23,7 @@ func embedsJSON(t reflect.Type) bool {
 
 // hasQuantities reports whether values of a Go type may hold quantities.
 func hasQuantities(t reflect.Type) bool {
-	return holds(t, func(t reflect.Type) bool { return t == reflect.TypeFor[resource.Quantity]() })
+	return holds(t, func(t reflect.Type) bool { return t == quantityType })
 }
 
 // holds reports whether values of a Go type may hold values of a type that is looked for.

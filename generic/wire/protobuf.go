@@ -10,6 +10,9 @@ const (
 	protoFixed4 = 5
 )
 
+// maxNumber is the greatest number that a field may have; of greater ones, decoders drop bits.
+const maxNumber = 1<<29 - 1
+
 // Field is a field of a protobuf message, as it lies in its bytes.
 type Field struct {
 	Number     uint64
@@ -50,7 +53,7 @@ func NextField(b []byte, i int) (f Field, ok bool) {
 		return f, false
 	}
 	f.End = i
-	return f, i <= len(b) && f.Number > 0
+	return f, i <= len(b) && f.Number > 0 && f.Number <= maxNumber
 }
 
 // Zero reports whether the field is a 0, false, or empty: what a Go field that is
