@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	utilnet "k8s.io/utils/net"
 
@@ -100,10 +101,10 @@ func (r *Repair) usedPorts(services []*corev1.Service, allocated *big.Int) (used
 		found := func(reason, note string, args ...any) {
 			problems = append(problems, problem{s, reason, "PortAllocation", note, args})
 		}
-		for _, port := range nodePorts(s) {
-			offset := port - r.ports.ports.Base
+		for _, port := range NodePorts(s) {
+			offset := int(port) - r.ports.ports.Base
 			switch {
-			case !r.ports.ports.Contains(port):
+			case !r.ports.ports.Contains(int(port)):
 				found("PortOutOfRange", "Port %d is not within the port range %s; please recreate service", port, r.ports.ports.String())
 				continue
 			case used.Bit(offset) == 1:
@@ -117,12 +118,14 @@ func (r *Repair) usedPorts(services []*corev1.Service, allocated *big.Int) (used
 	return used, problems
 }
 
-// nodePorts are the node ports of a Service, each once: protocols may share one.
-func nodePorts(s *corev1.Service) []int {
-	var ports []int
+// NodePorts are the node ports of a Service, each once: protocols may share one.
+func NodePorts(s *corev1.Service) []int32 {
+	var ports []int32
+	seen := sets.New[int32]()
 	add := func(port int32) {
-		if port != 0 && !slices.Contains(ports, int(port)) {
-			ports = append(ports, int(port))
+		if port != 0 && !seen.Has(port) {
+			seen.Insert(port)
+			ports = append(ports, port)
 		}
 	}
 	for i := range s.Spec.Ports {
