@@ -159,7 +159,7 @@ func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service, all 
 		return err
 	}
 	r.ips.report(ctx, held)
-	pass := ipPass{Repair: r, free: make(map[string]*networkingv1.IPAddress, len(held)), holders: map[string]*corev1.Service{}}
+	pass := r.newPass(ctx)
 	for _, a := range held {
 		pass.free[a.Name] = a
 	}
@@ -183,7 +183,15 @@ type ipPass struct {
 	*Repair
 	free     map[string]*networkingv1.IPAddress // that no Service was found to have
 	holders  map[string]*corev1.Service         // by IP, the first of them
+	ranges   []netip.Prefix                     // that IPs may be of
+	all      bool                               // ranges has all
 	problems []problem
+}
+
+func (r *Repair) newPass(ctx context.Context) *ipPass {
+	p := &ipPass{Repair: r, free: map[string]*networkingv1.IPAddress{}, holders: map[string]*corev1.Service{}}
+	p.ranges, p.all = r.ips.allRanges(ctx)
+	return p
 }
 
 func (p *ipPass) found(about runtime.Object, reason, action, note string, args ...any) {
@@ -205,7 +213,7 @@ func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) err
 	}
 	address := p.free[ip.String()]
 	delete(p.free, ip.String())
-	if !p.ips.inAnyRange(ctx, ip) {
+	if p.all && !slices.ContainsFunc(p.ranges, func(r netip.Prefix) bool { return r.Contains(ip) }) {
 		p.found(s, "ClusterIPOutOfRange", allocation, "Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service", family, ip)
 		return nil
 	}
