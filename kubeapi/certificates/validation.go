@@ -45,7 +45,7 @@ func validate(r *csr) field.ErrorList {
 
 func validateSpec(r *csr, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if err := checkRequest(r.Spec.Request); err != nil {
+	if _, err := check.CertificateRequest(r.Spec.Request); err != nil {
 		errs = append(errs, field.Invalid(path.Child("request"), r.Spec.Request, err.Error()))
 	}
 	if len(r.Spec.Usages) == 0 {
@@ -68,18 +68,6 @@ func validateSpec(r *csr, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("expirationSeconds"), *s, "may not specify a duration less than 600 seconds (10 minutes)"))
 	}
 	return errs
-}
-
-func checkRequest(request []byte) error {
-	block, _ := pem.Decode(request)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return errors.New("PEM block type must be CERTIFICATE REQUEST")
-	}
-	parsed, err := x509.ParseCertificateRequest(block.Bytes)
-	if err != nil {
-		return err
-	}
-	return parsed.CheckSignature()
 }
 
 func validateSigner(name string, path *field.Path) field.ErrorList {

@@ -71,27 +71,25 @@ func endpointsWarnings(e *corev1.Endpoints) []string {
 	return w
 }
 
-// endpointsCell shows the first three addresses.
+// endpointsCell shows the first three endpoints: addresses with each of their ports. All are counted, and no
+// others are written out: there may be billions of them.
 func endpointsCell(e *corev1.Endpoints) string {
 	const most = 3
 	var out []string
 	count := 0
-	one := func(text string) {
-		if count++; len(out) < most {
-			out = append(out, text)
+	add := func(addresses []corev1.EndpointAddress, text func(ip string) string) {
+		count += len(addresses)
+		for i := 0; i < len(addresses) && len(out) < most; i++ {
+			out = append(out, text(addresses[i].IP))
 		}
 	}
 	for i := range e.Subsets {
 		ss := &e.Subsets[i]
 		if len(ss.Ports) == 0 {
-			for j := range ss.Addresses {
-				one(ss.Addresses[j].IP)
-			}
+			add(ss.Addresses, func(ip string) string { return ip })
 		}
 		for j := range ss.Ports {
-			for k := range ss.Addresses {
-				one(net.JoinHostPort(ss.Addresses[k].IP, strconv.Itoa(int(ss.Ports[j].Port))))
-			}
+			add(ss.Addresses, func(ip string) string { return net.JoinHostPort(ip, strconv.Itoa(int(ss.Ports[j].Port))) })
 		}
 	}
 	switch {

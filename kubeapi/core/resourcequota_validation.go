@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"triplane/generic/registry/rest"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/podspec"
 	"triplane/kubeapi/quota"
@@ -42,26 +43,36 @@ func quotaSpec(s *corev1.ResourceQuotaSpec) field.ErrorList {
 
 func quotaScopes(s *corev1.ResourceQuotaSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	unfit := misfits(s.Hard)
 	for _, scope := range s.Scopes {
 		if !quota.KnownScope(scope) {
 			errs = append(errs, field.Invalid(path, s.Scopes, "unsupported scope"))
 		}
-		for range misfits(s.Hard, scope) {
+		for range unfit(scope) {
 			errs = append(errs, field.Invalid(path, s.Scopes, "unsupported scope applied to resource"))
+		}
+		if len(errs) >= rest.MaxCauses {
+			return errs
 		}
 	}
 	return append(errs, conflictingScopes(sets.New(s.Scopes...), s.Scopes, path)...)
 }
 
-// misfits are the resources that a scope cannot count.
-func misfits(hard corev1.ResourceList, scope corev1.ResourceQuotaScope) []corev1.ResourceName {
-	var names []corev1.ResourceName
-	for _, name := range sortedNames(hard) {
-		if quota.Standard(name) && !quota.ScopeFits(scope, name) {
-			names = append(names, name)
+// misfits counts the resources that a scope cannot count; more than an answer shows do not matter.
+func misfits(hard corev1.ResourceList) func(corev1.ResourceQuotaScope) int {
+	known := map[corev1.ResourceQuotaScope]int{}
+	return func(scope corev1.ResourceQuotaScope) int {
+		n, ok := known[scope]
+		if !ok {
+			for name := range hard {
+				if quota.Standard(name) && !quota.ScopeFits(scope, name) && n < rest.MaxCauses {
+					n++
+				}
+			}
+			known[scope] = n
 		}
+		return n
 	}
-	return names
 }
 
 func conflictingScopes(given sets.Set[corev1.ResourceQuotaScope], shown []corev1.ResourceQuotaScope, path *field.Path) field.ErrorList {
@@ -83,14 +94,14 @@ var onlyExists = sets.New(corev1.ResourceQuotaScopeTerminating, corev1.ResourceQ
 
 func quotaScopeSelector(s *corev1.ResourceQuotaSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	given := sets.New[corev1.ResourceQuotaScope]()
+	given, unfit := sets.New[corev1.ResourceQuotaScope](), misfits(s.Hard)
 	for i := range s.ScopeSelector.MatchExpressions {
 		r := &s.ScopeSelector.MatchExpressions[i]
 		given.Insert(r.ScopeName)
 		if !quota.KnownScope(r.ScopeName) {
 			errs = append(errs, field.Invalid(path.Child("scopeName"), r.ScopeName, "unsupported scope"))
 		}
-		for range misfits(s.Hard, r.ScopeName) {
+		for range unfit(r.ScopeName) {
 			errs = append(errs, field.Invalid(path, s.ScopeSelector, "unsupported scope applied to resource"))
 		}
 		if onlyExists.Has(r.ScopeName) && r.Operator != corev1.ScopeSelectorOpExists {
@@ -98,6 +109,9 @@ func quotaScopeSelector(s *corev1.ResourceQuotaSpec, path *field.Path) field.Err
 				"ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"))
 		}
 		errs = append(errs, quotaOperator(r, path)...)
+		if len(errs) >= rest.MaxCauses {
+			return errs
+		}
 	}
 	return append(errs, conflictingScopes(given, s.Scopes, path)...)
 }

@@ -58,9 +58,13 @@ func secretKind() registry.Kind[*corev1.Secret] {
 	}
 }
 
+// maxKeyText bounds the keys in PEM that are compared with their certificate: those of RSA with check.MaxRSABits
+// take 13 KB, and the time that longer ones take grows faster than they do.
+const maxKeyText = 16 << 10
+
 // secretWarnings warns of a certificate and a key that do not belong together.
 func secretWarnings(s *corev1.Secret) []string {
-	if s.Type != corev1.SecretTypeTLS {
+	if s.Type != corev1.SecretTypeTLS || len(s.Data[corev1.TLSPrivateKeyKey]) > maxKeyText {
 		return nil
 	}
 	if _, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]); err != nil {

@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
@@ -39,22 +40,9 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 				i.Status = old.Status
 				strategy.Generation(i, old, check.Differs(i.Spec, old.Spec))
 			},
-			Validate: func(_ context.Context, i *networkingv1.Ingress) field.ErrorList {
-				errs := validateIngress(i)
-				annotation, ok := i.Annotations[classAnnotation]
-				if ok && i.Spec.IngressClassName != nil && annotation != *i.Spec.IngressClassName {
-					path := field.NewPath("annotations").Child(classAnnotation)
-					errs = append(errs, field.Invalid(path, annotation, "must match `ingressClassName` when both are specified"))
-				}
-				return errs
-			},
-			ValidateUpdate: func(_ context.Context, i, _ *networkingv1.Ingress) field.ErrorList { return validateIngress(i) },
-			Warnings: func(_ context.Context, i, old *networkingv1.Ingress) []string {
-				if _, ok := i.Annotations[classAnnotation]; ok && old == nil && i.Spec.IngressClassName == nil {
-					return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead", classAnnotation)}
-				}
-				return nil
-			},
+			Validate:                 func(_ context.Context, i *networkingv1.Ingress) field.ErrorList { return validateNewIngress(i) },
+			ValidateUpdate:           func(_ context.Context, i, _ *networkingv1.Ingress) field.ErrorList { return validateIngress(i) },
+			Warnings:                 func(_ context.Context, i, old *networkingv1.Ingress) []string { return ingressWarnings(i, old) },
 			AllowUnconditionalUpdate: true,
 			ResetFields:              strategy.Reset(v1, "status"),
 		},
@@ -67,13 +55,7 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 				show.Text("Ports", "Ports of TLS configurations that open"),
 				show.Age(),
 			},
-			Cells: func(i *networkingv1.Ingress, since func(metav1.Time) string) []any {
-				ports := "80"
-				if len(i.Spec.TLS) > 0 {
-					ports = "80, 443"
-				}
-				return []any{i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules), ingressAddresses(&i.Status.LoadBalancer), ports, since(i.CreationTimestamp)}
-			},
+			Cells: ingressCells,
 		},
 		Status: &registry.StatusSubresource[*networkingv1.Ingress]{
 			PrepareForUpdate: func(_ context.Context, i, old *networkingv1.Ingress) { i.Spec = old.Spec },
@@ -81,17 +63,40 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 				return validateLoadBalancer(&i.Status.LoadBalancer, &old.Status.LoadBalancer, field.NewPath("status", "loadBalancer"))
 			},
 			Warnings: func(_ context.Context, i, _ *networkingv1.Ingress) []string {
-				var warnings []string
-				for k, p := range i.Status.LoadBalancer.Ingress {
-					if p.IP != "" {
-						warnings = append(warnings, validation.GetWarningsForIP(field.NewPath("status", "loadBalancer", "ingress").Index(k), p.IP)...)
-					}
-				}
-				return warnings
+				return addressWarnings(&i.Status.LoadBalancer)
 			},
 			ResetFields: strategy.Reset(v1, "spec"),
 		},
 	}
+}
+
+func ingressCells(i *networkingv1.Ingress, since func(metav1.Time) string) []any {
+	ports := "80"
+	if len(i.Spec.TLS) > 0 {
+		ports = "80, 443"
+	}
+	return []any{
+		i.Name, ptr.Deref(i.Spec.IngressClassName, "<none>"), ingressHosts(i.Spec.Rules), ingressAddresses(&i.Status.LoadBalancer), ports, since(i.CreationTimestamp),
+	}
+}
+
+// ingressWarnings warn of a new ingress that names its class as it was done before the field.
+func ingressWarnings(i, old *networkingv1.Ingress) []string {
+	if _, ok := i.Annotations[classAnnotation]; ok && old == nil && i.Spec.IngressClassName == nil {
+		return []string{fmt.Sprintf("annotation %q is deprecated, please use 'spec.ingressClassName' instead", classAnnotation)}
+	}
+	return nil
+}
+
+// addressWarnings warn of addresses that are not in canonical form.
+func addressWarnings(s *networkingv1.IngressLoadBalancerStatus) []string {
+	var warnings []string
+	for k := range s.Ingress {
+		if ip := s.Ingress[k].IP; ip != "" {
+			warnings = append(warnings, validation.GetWarningsForIP(field.NewPath("status", "loadBalancer", "ingress").Index(k), ip)...)
+		}
+	}
+	return warnings
 }
 
 func ingressHosts(rules []networkingv1.IngressRule) string {
@@ -124,6 +129,15 @@ func ingressAddresses(s *networkingv1.IngressLoadBalancerStatus) string {
 		}
 	}
 	return strings.Join(list, ",")
+}
+
+// validateNewIngress wants the annotation and the field to name the same class.
+func validateNewIngress(i *networkingv1.Ingress) field.ErrorList {
+	errs := validateIngress(i)
+	if class, ok := i.Annotations[classAnnotation]; ok && i.Spec.IngressClassName != nil && class != *i.Spec.IngressClassName {
+		errs = append(errs, field.Invalid(field.NewPath("annotations").Child(classAnnotation), class, "must match `ingressClassName` when both are specified"))
+	}
+	return errs
 }
 
 func validateIngress(i *networkingv1.Ingress) field.ErrorList {
@@ -264,15 +278,15 @@ func validateLocalRef(r *corev1.TypedLocalObjectReference, path *field.Path) fie
 }
 
 func validateLoadBalancer(s, old *networkingv1.IngressLoadBalancerStatus, path *field.Path) field.ErrorList {
-	known := make([]string, 0, len(old.Ingress))
+	known := sets.New[string]()
 	for _, i := range old.Ingress {
-		known = append(known, i.IP)
+		known.Insert(i.IP)
 	}
 	var errs field.ErrorList
 	for k, i := range s.Ingress {
 		at := path.Child("ingress").Index(k)
-		if i.IP != "" {
-			errs = append(errs, validation.IsValidIPForLegacyField(at.Child("ip"), i.IP, true, known)...)
+		if i.IP != "" && !known.Has(i.IP) {
+			errs = append(errs, check.IP(i.IP, at.Child("ip"))...)
 		}
 		if i.Hostname != "" {
 			errs = append(errs, check.Subdomain(i.Hostname, at.Child("hostname"))...)

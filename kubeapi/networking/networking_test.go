@@ -1,7 +1,11 @@
 package networking
 
 import (
+	"fmt"
 	"testing"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"triplane/kubeapi/kindtest"
 )
@@ -53,5 +57,30 @@ func TestServiceCIDRsMayKeepTheirStatus(t *testing.T) {
 		if k := serviceCIDRKind(keeps); (k.Write.PrepareForCreate == nil) != keeps || (k.Write.PrepareForUpdate == nil) != keeps {
 			t.Errorf("keeps its status: %t", !keeps)
 		}
+	}
+}
+
+// Whoever may write policies decides how many ranges one had, and has.
+func TestManyRanges(t *testing.T) {
+	policy := func(cidr, format string) *networkingv1.NetworkPolicy {
+		block := &networkingv1.IPBlock{CIDR: cidr}
+		for i := range 100_000 {
+			block.Except = append(block.Except, fmt.Sprintf(format, i>>16, i>>8&255, i&255))
+		}
+		return &networkingv1.NetworkPolicy{Spec: networkingv1.NetworkPolicySpec{
+			Ingress: []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{IPBlock: block}}}},
+		}}
+	}
+	begun := time.Now()
+	old, now := policy("010.0.0.0/8", "10.%d.%d.%d/32"), policy("010.0.0.0/8", "010.%d.%d.%d/32")
+	k := networkPolicyKind()
+	if errs := k.Write.ValidateUpdate(t.Context(), old, old); len(errs) != 0 {
+		t.Errorf("what was stored is refused: %v", errs[0])
+	}
+	if errs := k.Write.ValidateUpdate(t.Context(), now, old); len(errs) != 100_000 {
+		t.Errorf("%d errors", len(errs))
+	}
+	if took := time.Since(begun); took > 20*time.Second {
+		t.Errorf("it takes %v", took)
 	}
 }

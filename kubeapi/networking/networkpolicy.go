@@ -11,6 +11,7 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -100,15 +101,15 @@ func eachPeer(p *networkingv1.NetworkPolicy, f func(*networkingv1.NetworkPolicyP
 	}
 }
 
-// cidrsOf lists the CIDRs of a stored policy, which may stay as they are.
-func cidrsOf(p *networkingv1.NetworkPolicy) []string {
-	var list []string
+// cidrsOf are the CIDRs of a stored policy, which may stay as they are.
+func cidrsOf(p *networkingv1.NetworkPolicy) sets.Set[string] {
+	cidrs := sets.New[string]()
 	eachPeer(p, func(peer *networkingv1.NetworkPolicyPeer, _ *field.Path) {
 		if peer.IPBlock != nil {
-			list = append(append(list, peer.IPBlock.CIDR), peer.IPBlock.Except...)
+			cidrs.Insert(peer.IPBlock.CIDR).Insert(peer.IPBlock.Except...)
 		}
 	})
-	return list
+	return cidrs
 }
 
 func policyWarnings(p *networkingv1.NetworkPolicy) []string {
@@ -126,14 +127,14 @@ func policyWarnings(p *networkingv1.NetworkPolicy) []string {
 	return warnings
 }
 
-func validatePolicy(p *networkingv1.NetworkPolicy, oldCIDRs []string) field.ErrorList {
+func validatePolicy(p *networkingv1.NetworkPolicy, old sets.Set[string]) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := metavalidation.ValidateLabelSelector(&p.Spec.PodSelector, metavalidation.LabelSelectorValidationOptions{}, path.Child("podSelector"))
 	for i, r := range p.Spec.Ingress {
-		errs = append(errs, validatePolicyRule(r.Ports, r.From, oldCIDRs, path.Child("ingress").Index(i), "from")...)
+		errs = append(errs, validatePolicyRule(r.Ports, r.From, old, path.Child("ingress").Index(i), "from")...)
 	}
 	for i, r := range p.Spec.Egress {
-		errs = append(errs, validatePolicyRule(r.Ports, r.To, oldCIDRs, path.Child("egress").Index(i), "to")...)
+		errs = append(errs, validatePolicyRule(r.Ports, r.To, old, path.Child("egress").Index(i), "to")...)
 	}
 	types := path.Child("policyTypes")
 	if len(p.Spec.PolicyTypes) > 2 {
@@ -145,13 +146,13 @@ func validatePolicy(p *networkingv1.NetworkPolicy, oldCIDRs []string) field.Erro
 	return errs
 }
 
-func validatePolicyRule(ports []networkingv1.NetworkPolicyPort, peers []networkingv1.NetworkPolicyPeer, oldCIDRs []string, path *field.Path, peerField string) field.ErrorList {
+func validatePolicyRule(ports []networkingv1.NetworkPolicyPort, peers []networkingv1.NetworkPolicyPeer, old sets.Set[string], path *field.Path, peerField string) field.ErrorList {
 	var errs field.ErrorList
 	for i := range ports {
 		errs = append(errs, validatePolicyPort(&ports[i], path.Child("ports").Index(i))...)
 	}
 	for i := range peers {
-		errs = append(errs, validatePeer(&peers[i], oldCIDRs, path.Child(peerField).Index(i))...)
+		errs = append(errs, validatePeer(&peers[i], old, path.Child(peerField).Index(i))...)
 	}
 	return errs
 }
@@ -188,7 +189,7 @@ func validatePolicyPort(p *networkingv1.NetworkPolicyPort, path *field.Path) fie
 	return errs
 }
 
-func validatePeer(p *networkingv1.NetworkPolicyPeer, oldCIDRs []string, path *field.Path) field.ErrorList {
+func validatePeer(p *networkingv1.NetworkPolicyPeer, old sets.Set[string], path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	peers := 0
 	for _, s := range []struct {
@@ -202,7 +203,7 @@ func validatePeer(p *networkingv1.NetworkPolicyPeer, oldCIDRs []string, path *fi
 	}
 	if p.IPBlock != nil {
 		peers++
-		errs = append(errs, validateIPBlock(p.IPBlock, oldCIDRs, path.Child("ipBlock"))...)
+		errs = append(errs, validateIPBlock(p.IPBlock, old, path.Child("ipBlock"))...)
 	}
 	if peers == 0 {
 		errs = append(errs, field.Required(path, "must specify a peer"))
@@ -212,18 +213,18 @@ func validatePeer(p *networkingv1.NetworkPolicyPeer, oldCIDRs []string, path *fi
 	return errs
 }
 
-func validateIPBlock(b *networkingv1.IPBlock, oldCIDRs []string, path *field.Path) field.ErrorList {
+func validateIPBlock(b *networkingv1.IPBlock, old sets.Set[string], path *field.Path) field.ErrorList {
 	if b.CIDR == "" {
 		return field.ErrorList{field.Required(path.Child("cidr"), "")}
 	}
-	errs := validation.IsValidCIDRForLegacyField(path.Child("cidr"), b.CIDR, true, oldCIDRs)
+	errs := validateCIDR(b.CIDR, old, path.Child("cidr"))
 	whole, err := parseCIDR(b.CIDR)
 	if err != nil {
 		return errs
 	}
 	for i, e := range b.Except {
 		at := path.Child("except").Index(i)
-		errs = append(errs, validation.IsValidCIDRForLegacyField(at, e, true, oldCIDRs)...)
+		errs = append(errs, validateCIDR(e, old, at)...)
 		part, err := parseCIDR(e)
 		if err != nil {
 			continue
@@ -235,4 +236,12 @@ func validateIPBlock(b *networkingv1.IPBlock, oldCIDRs []string, path *field.Pat
 		}
 	}
 	return errs
+}
+
+// validateCIDR validates a range, unless it is an old one.
+func validateCIDR(text string, old sets.Set[string], path *field.Path) field.ErrorList {
+	if old.Has(text) {
+		return nil
+	}
+	return check.CIDR(text, path)
 }

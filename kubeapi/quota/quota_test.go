@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -181,5 +182,29 @@ func TestCharge(t *testing.T) {
 	}
 	if _, err := Charge(schema.GroupResource{Resource: "pods"}, pod(list("cpu", "-1"), nil), nil); err == nil {
 		t.Error("a negative request is charged")
+	}
+}
+
+func TestCrossesNamespaces(t *testing.T) {
+	term, other := corev1.PodAffinityTerm{}, corev1.PodAffinityTerm{Namespaces: []string{"other"}}
+	weighted := make([]corev1.WeightedPodAffinityTerm, 40_000)
+	begun := time.Now()
+	for _, c := range []struct {
+		affinity *corev1.Affinity
+		want     bool
+	}{
+		{nil, false},
+		{&corev1.Affinity{}, false},
+		{&corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term, other}}}, true},
+		{&corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}, false},
+		{&corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{PodAffinityTerm: other}}}}, true},
+		{&corev1.Affinity{PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: weighted}}, false},
+	} {
+		if got := crossesNamespaces(c.affinity); got != c.want {
+			t.Errorf("%v: %t", c.affinity, got)
+		}
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it takes %v", took)
 	}
 }

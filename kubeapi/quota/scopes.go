@@ -56,7 +56,7 @@ func podInScope(r corev1.ScopedResourceSelectorRequirement, p *corev1.Pod) bool 
 	return false
 }
 
-// selects validates the value of a scope that has one.
+// selects reports whether a requirement selects the value of an object, "" for one without.
 func selects(r corev1.ScopedResourceSelectorRequirement, value string) bool {
 	switch r.Operator {
 	case corev1.ScopeSelectorOpExists:
@@ -71,21 +71,20 @@ func selects(r corev1.ScopedResourceSelectorRequirement, value string) bool {
 	return false
 }
 
+// crossesNamespaces reports whether a term of affinity or anti-affinity looks at pods of other namespaces.
 func crossesNamespaces(a *corev1.Affinity) bool {
 	if a == nil {
 		return false
 	}
-	crosses := func(terms []corev1.PodAffinityTerm, weighted []corev1.WeightedPodAffinityTerm) bool {
-		for i := range weighted {
-			terms = append(slices.Clip(terms), weighted[i].PodAffinityTerm)
-		}
-		return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil })
-	}
-	if x := a.PodAffinity; x != nil && crosses(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution) {
+	term := func(t corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil }
+	weighted := func(w corev1.WeightedPodAffinityTerm) bool { return term(w.PodAffinityTerm) }
+	if x := a.PodAffinity; x != nil && (slices.ContainsFunc(x.RequiredDuringSchedulingIgnoredDuringExecution, term) ||
+		slices.ContainsFunc(x.PreferredDuringSchedulingIgnoredDuringExecution, weighted)) {
 		return true
 	}
 	x := a.PodAntiAffinity
-	return x != nil && crosses(x.RequiredDuringSchedulingIgnoredDuringExecution, x.PreferredDuringSchedulingIgnoredDuringExecution)
+	return x != nil && (slices.ContainsFunc(x.RequiredDuringSchedulingIgnoredDuringExecution, term) ||
+		slices.ContainsFunc(x.PreferredDuringSchedulingIgnoredDuringExecution, weighted))
 }
 
 func deref(s *string) string {

@@ -42,12 +42,18 @@ func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 	}
 }
 
+// validateDriversUpdate lets of the drivers that stay only what they may allocate change.
 func validateDriversUpdate(n, old *storagev1.CSINode) field.ErrorList {
+	now := map[string][]storagev1.CSINodeDriver{} // an invalid node has several of a name
+	for _, d := range n.Spec.Drivers {
+		d.Allocatable = nil
+		now[d.Name] = append(now[d.Name], d)
+	}
 	var errs field.ErrorList
 	for _, o := range old.Spec.Drivers {
-		for _, d := range n.Spec.Drivers {
-			d.Allocatable, o.Allocatable = nil, nil
-			if d.Name == o.Name && check.Differs(d, o) {
+		o.Allocatable = nil
+		for _, d := range now[o.Name] {
+			if check.Differs(d, o) {
 				errs = append(errs, field.Invalid(field.NewPath("spec", "drivers"), d, check.ImmutableMsg))
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	certificatesv1client "k8s.io/client-go/kubernetes/typed/certificates/v1"
 
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/controllers/control"
 )
 
@@ -62,7 +63,7 @@ func (a *approver) sync(ctx context.Context, name string) error {
 		condition(csr, certificatesv1.CertificateApproved) != nil || condition(csr, certificatesv1.CertificateDenied) != nil {
 		return err
 	}
-	r, err := parse(csr)
+	r, err := check.CertificateRequest(csr.Spec.Request)
 	if err != nil || kubeletClient(r, csr.Spec.Usages) != nil {
 		return nil //nolint:nilerr // it is for an administrator to decide
 	}

@@ -2,7 +2,6 @@ package certificates
 
 import (
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,8 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"triplane/kubeapi/check"
 )
 
 var csrs = certificatesv1.Resource("certificatesigningrequests")
@@ -18,19 +19,6 @@ const (
 	nodesGroup     = "system:nodes"
 	nodeUserPrefix = "system:node:"
 )
-
-// parse reads the request that a CSR holds.
-func parse(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
-	block, _ := pem.Decode(csr.Spec.Request)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
-	}
-	r, err := x509.ParseCertificateRequest(block.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	return r, r.CheckSignature()
-}
 
 // condition returns the condition of a type, nil if there is none.
 func condition(csr *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {
@@ -92,20 +80,34 @@ func only(usages []certificatesv1.KeyUsage, required certificatesv1.KeyUsage, al
 	return nil
 }
 
-// validate validates a request by the rules of its signer. known is false for
-// signers that are somebody else's.
-func validate(csr *certificatesv1.CertificateSigningRequest, r *x509.CertificateRequest) (known bool, err error) {
+// signs reports whether certificates of a signer are signed here. Requests to others are theirs.
+func signs(signer string) bool {
+	switch signer {
+	case certificatesv1.KubeAPIServerClientSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName, legacySigner:
+		return true
+	}
+	return false
+}
+
+// validate reads a request that is to be signed here, and validates it by the rules of its signer.
+func validate(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
+	r, err := check.CertificateRequest(csr.Spec.Request)
+	if err != nil {
+		return nil, err
+	}
 	switch csr.Spec.SignerName {
 	case certificatesv1.KubeAPIServerClientSignerName:
-		return true, apiClient(csr.Spec.Usages)
+		err = apiClient(csr.Spec.Usages)
 	case certificatesv1.KubeAPIServerClientKubeletSignerName:
-		return true, kubeletClient(r, csr.Spec.Usages)
+		err = kubeletClient(r, csr.Spec.Usages)
 	case certificatesv1.KubeletServingSignerName:
-		return true, kubeletServing(r, csr.Spec.Usages, csr.Spec.Username)
-	case legacySigner:
-		return true, nil
+		err = kubeletServing(r, csr.Spec.Usages, csr.Spec.Username)
 	}
-	return false, nil
+	if err != nil {
+		return nil, err
+	}
+	_, _, err = usages(csr.Spec.Usages)
+	return r, err
 }
 
 const legacySigner = "kubernetes.io/legacy-unknown"

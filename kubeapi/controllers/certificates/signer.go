@@ -60,19 +60,10 @@ func (s *signer) sync(ctx context.Context, name string) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil || !approved(csr) || len(csr.Status.Certificate) > 0 || condition(csr, certificatesv1.CertificateFailed) != nil {
+	if err != nil || !signs(csr.Spec.SignerName) || !approved(csr) || len(csr.Status.Certificate) > 0 || condition(csr, certificatesv1.CertificateFailed) != nil {
 		return err
 	}
-	r, err := parse(csr)
-	if err == nil {
-		var known bool
-		if known, err = validate(csr, r); !known {
-			return nil
-		}
-	}
-	if err == nil {
-		_, _, err = usages(csr.Spec.Usages)
-	}
+	r, err := validate(csr)
 	if err != nil {
 		csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 			Type: certificatesv1.CertificateFailed, Status: conditionTrue, Reason: "SignerValidationFailure", Message: err.Error(),

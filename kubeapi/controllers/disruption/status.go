@@ -160,27 +160,32 @@ func (c *controller) scale(ctx context.Context, selected []*corev1.Pod, o *outlo
 	return total, nil
 }
 
-// scaleOf reads the scale of a controller, or of the one that controls it.
+// scaleOf returns to how many pods a controller is scaled; for a ReplicaSet, to how many the Deployment is
+// that controls it. What controls that in turn is not asked: clients may write references that lead in a circle.
 func (c *controller) scaleOf(ctx context.Context, namespace string, ref *metav1.OwnerReference) (types.UID, int32, error) {
-	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-	r, ok := c.env.Resources.OfKind(kind)
-	if !ok {
-		return "", 0, fmt.Errorf("%s is not served", kind)
-	}
-	objects := c.dynamic.Resource(r.GroupVersionResource).Namespace(namespace)
-	if kind.Kind == "ReplicaSet" {
-		set, err := objects.Get(ctx, ref.Name, metav1.GetOptions{})
+	if ref.Kind == "ReplicaSet" {
+		set, err := c.get(ctx, namespace, ref)
 		if err != nil {
 			return "", 0, err
 		}
-		if above := metav1.GetControllerOf(set); above != nil && above.UID != ref.UID {
-			return c.scaleOf(ctx, namespace, above)
+		if above := metav1.GetControllerOf(set); above != nil {
+			ref = above
 		}
 	}
-	scale, err := objects.Get(ctx, ref.Name, metav1.GetOptions{}, "scale")
+	scale, err := c.get(ctx, namespace, ref, "scale")
 	if err != nil {
 		return "", 0, err
 	}
 	n, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
 	return ref.UID, int32(n), err
+}
+
+// get reads the object of a reference, or a subresource of it.
+func (c *controller) get(ctx context.Context, namespace string, ref *metav1.OwnerReference, subresources ...string) (*unstructured.Unstructured, error) {
+	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	r, ok := c.env.Resources.OfKind(kind)
+	if !ok {
+		return nil, fmt.Errorf("%s is not served", kind)
+	}
+	return c.dynamic.Resource(r.GroupVersionResource).Namespace(namespace).Get(ctx, ref.Name, metav1.GetOptions{}, subresources...)
 }

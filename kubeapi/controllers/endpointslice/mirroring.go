@@ -96,12 +96,12 @@ func mirror(ep *corev1.Endpoints) (*wanted, error) {
 }
 
 func mirrorSubset(w *wanted, subset *corev1.EndpointSubset) error {
-	ports := []discoveryv1.EndpointPort{}
+	var ports []discoveryv1.EndpointPort
 	for i := range subset.Ports {
 		p := subset.Ports[i]
 		ports = append(ports, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port, Protocol: &p.Protocol, AppProtocol: p.AppProtocol})
 	}
-	n := 0
+	n, endpoints := 0, map[discoveryv1.AddressType][]discoveryv1.Endpoint{}
 	for _, of := range []struct {
 		ready     bool
 		addresses []corev1.EndpointAddress
@@ -120,9 +120,12 @@ func mirrorSubset(w *wanted, subset *corev1.EndpointSubset) error {
 			if a.Hostname != "" {
 				e.Hostname = &a.Hostname
 			}
-			if err := w.add(family, ports, e); err != nil {
-				return err
-			}
+			endpoints[family] = append(endpoints[family], e)
+		}
+	}
+	for family, some := range endpoints {
+		if err := w.add(family, ports, some...); err != nil {
+			return err
 		}
 	}
 	return nil

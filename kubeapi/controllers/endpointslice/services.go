@@ -333,10 +333,14 @@ func podReady(p *corev1.Pod) bool {
 // portsOf are the ports of a service at a pod; those whose name the pod does not
 // have are left out.
 func portsOf(s *corev1.Service, p *corev1.Pod) []discoveryv1.EndpointPort {
-	ports := []discoveryv1.EndpointPort{}
+	var ports []discoveryv1.EndpointPort
+	var named map[portName]int32
 	for i := range s.Spec.Ports {
 		sp := &s.Spec.Ports[i]
-		number, ok := targetPort(sp, p)
+		if named == nil && sp.TargetPort.StrVal != "" {
+			named = namedPorts(p)
+		}
+		number, ok := targetPort(sp, named)
 		if !ok {
 			continue
 		}
@@ -346,26 +350,42 @@ func portsOf(s *corev1.Service, p *corev1.Pod) []discoveryv1.EndpointPort {
 	return ports
 }
 
-func targetPort(sp *corev1.ServicePort, p *corev1.Pod) (int32, bool) {
-	name := sp.TargetPort.StrVal
-	if name == "" {
-		if sp.TargetPort.IntVal == 0 {
-			return sp.Port, true
-		}
-		return sp.TargetPort.IntVal, true
+// targetPort is the number of a port at a pod with named ports.
+func targetPort(sp *corev1.ServicePort, named map[portName]int32) (int32, bool) {
+	switch {
+	case sp.TargetPort.StrVal != "":
+		number, ok := named[portName{sp.TargetPort.StrVal, sp.Protocol}]
+		return number, ok
+	case sp.TargetPort.IntVal == 0:
+		return sp.Port, true
 	}
-	containers := slices.Clone(p.Spec.Containers)
-	for i := range p.Spec.InitContainers {
-		if r := p.Spec.InitContainers[i].RestartPolicy; r != nil && *r == corev1.ContainerRestartPolicyAlways {
-			containers = append(containers, p.Spec.InitContainers[i])
-		}
-	}
-	for i := range containers {
-		for _, port := range containers[i].Ports {
-			if port.Name == name && port.Protocol == sp.Protocol {
-				return port.ContainerPort, true
+	return sp.TargetPort.IntVal, true
+}
+
+// portName is what a service calls a port of a container.
+type portName struct {
+	name     string
+	protocol corev1.Protocol
+}
+
+// namedPorts are the ports of a pod by name, those of its containers before those of its sidecars.
+func namedPorts(p *corev1.Pod) map[portName]int32 {
+	named := map[portName]int32{}
+	add := func(c *corev1.Container) {
+		for i := range c.Ports {
+			port := &c.Ports[i]
+			if at := (portName{port.Name, port.Protocol}); named[at] == 0 {
+				named[at] = port.ContainerPort
 			}
 		}
 	}
-	return 0, false
+	for i := range p.Spec.Containers {
+		add(&p.Spec.Containers[i])
+	}
+	for i := range p.Spec.InitContainers {
+		if r := p.Spec.InitContainers[i].RestartPolicy; r != nil && *r == corev1.ContainerRestartPolicyAlways {
+			add(&p.Spec.InitContainers[i])
+		}
+	}
+	return named
 }

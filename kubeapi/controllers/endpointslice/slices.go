@@ -27,7 +27,23 @@ var sliceResource = discoveryv1.Resource("endpointslices")
 // shape is what the endpoints of a slice have in common.
 type shape struct {
 	family discoveryv1.AddressType
-	ports  string // JSON of them
+	ports  string // JSON of them, "" for none
+}
+
+func shapeOf(family discoveryv1.AddressType, ports []discoveryv1.EndpointPort) (shape, error) {
+	if len(ports) == 0 { // storage does not tell an empty list from none
+		return shape{family: family}, nil
+	}
+	text, err := json.Marshal(ports)
+	return shape{family, string(text)}, err
+}
+
+// endpointPorts are the ports of slices of the shape.
+func (s *shape) endpointPorts() (ports []discoveryv1.EndpointPort, err error) {
+	if s.ports != "" {
+		err = json.Unmarshal([]byte(s.ports), &ports)
+	}
+	return ports, err
 }
 
 // wanted is what the slices of an owner should hold.
@@ -40,11 +56,10 @@ type wanted struct {
 }
 
 func (w *wanted) add(family discoveryv1.AddressType, ports []discoveryv1.EndpointPort, e ...discoveryv1.Endpoint) error {
-	text, err := json.Marshal(ports)
+	s, err := shapeOf(family, ports)
 	if err != nil {
 		return err
 	}
-	s := shape{family, string(text)}
 	w.endpoints[s] = append(w.endpoints[s], e...)
 	return nil
 }
@@ -94,11 +109,10 @@ func (k *keeper) keep(ctx context.Context, w *wanted) error {
 	}
 	byShape := map[shape][]*discoveryv1.EndpointSlice{}
 	for _, s := range have {
-		text, err := json.Marshal(s.Ports)
+		of, err := shapeOf(s.AddressType, s.Ports)
 		if err != nil {
 			return err
 		}
-		of := shape{s.AddressType, string(text)}
 		byShape[of] = append(byShape[of], s)
 	}
 	var errs []error
@@ -186,16 +200,17 @@ func sameAnnotations(s *discoveryv1.EndpointSlice, w *wanted) bool {
 }
 
 func (k *keeper) create(ctx context.Context, w *wanted, of shape, endpoints []discoveryv1.Endpoint) error {
+	ports, err := of.endpointPorts()
+	if err != nil {
+		return err
+	}
 	s := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			GenerateName: w.service + "-", Namespace: w.namespace, Labels: w.labels, Annotations: w.annotations,
 			OwnerReferences: []metav1.OwnerReference{w.owner},
 		},
-		AddressType: of.family, Endpoints: endpoints,
+		AddressType: of.family, Endpoints: endpoints, Ports: ports,
 	}
-	if err := json.Unmarshal([]byte(of.ports), &s.Ports); err != nil {
-		return err
-	}
-	_, err := k.client.EndpointSlices(w.namespace).Create(ctx, s, metav1.CreateOptions{})
+	_, err = k.client.EndpointSlices(w.namespace).Create(ctx, s, metav1.CreateOptions{})
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
@@ -100,19 +101,10 @@ func realIPs(s service) []string {
 }
 
 func nodePorts(s service) []int32 {
-	var out []int32
 	if !mayHaveNodePorts(s) {
 		return nil
 	}
-	for _, p := range s.Spec.Ports {
-		if p.NodePort != 0 && !slices.Contains(out, p.NodePort) {
-			out = append(out, p.NodePort)
-		}
-	}
-	if s.Spec.HealthCheckNodePort != 0 && !slices.Contains(out, s.Spec.HealthCheckNodePort) {
-		out = append(out, s.Spec.HealthCheckNodePort)
-	}
-	return out
+	return allocator.NodePorts(s)
 }
 
 func (a *Allocation) beginCreate(ctx context.Context, s service, dryRun bool) (func(context.Context, bool), error) {
@@ -154,7 +146,8 @@ func (a *Allocation) beginUpdate(ctx context.Context, s, old service, dryRun boo
 }
 
 func without[V comparable](list, other []V) []V {
-	return slices.DeleteFunc(slices.Clone(list), func(v V) bool { return slices.Contains(other, v) })
+	drop := sets.New(other...)
+	return slices.DeleteFunc(slices.Clone(list), drop.Has)
 }
 
 func (t *taken) allocate(ctx context.Context, old service, dryRun bool) error {
@@ -228,69 +221,77 @@ type portSlot struct {
 	value   *int32
 	path    *field.Path
 	sharers []*int32
-	ports   []*corev1.ServicePort
 	wanted  int32
 }
 
 // slots returns what is to be allocated for a service; had are the node ports
 // that it has already.
 func (t *taken) slots(old service, had []int32) []portSlot {
-	s := t.s
+	s, owned := t.s, sets.New(had...)
 	var slots []portSlot
 	if mayHaveNodePorts(s) {
-		for i := range s.Spec.Ports {
-			p := &s.Spec.Ports[i]
-			wanted := p.NodePort
-			if wanted == 0 && old == nil {
-				wanted = nodePortOf(s, p.Port)
-			}
-			if wanted == 0 && !needsNodePort(s) || wanted != 0 && slices.Contains(had, wanted) {
-				continue
-			}
-			if same := sharedSlot(slots, p, wanted, old == nil); same != nil {
-				same.ports, same.sharers = append(same.ports, p), append(same.sharers, &p.NodePort)
-				continue
-			}
-			slots = append(slots, portSlot{
-				value: &p.NodePort, path: field.NewPath("spec", "ports").Index(i).Child("nodePort"),
-				ports: []*corev1.ServicePort{p}, wanted: wanted,
-			})
-		}
+		slots = portSlots(s, owned, old == nil)
 	}
-	if n := s.Spec.HealthCheckNodePort; needsHealthPort(s) && (n == 0 || !slices.Contains(had, n)) {
+	if n := s.Spec.HealthCheckNodePort; needsHealthPort(s) && (n == 0 || !owned.Has(n)) {
 		slots = append(slots, portSlot{value: &s.Spec.HealthCheckNodePort, path: field.NewPath("spec", "healthCheckNodePort"), wanted: n})
 	}
 	return slots
 }
 
-// nodePortOf returns the node port that the client chose for a port, over
-// whatever protocol, or 0.
-func nodePortOf(s service, port int32) int32 {
-	for _, p := range s.Spec.Ports {
-		if p.Port == port && p.NodePort != 0 {
-			return p.NodePort
-		}
+// portSlots are the slots of a service's ports but of those whose node port it owns. Ports share one over
+// different protocols: in a new service those of the same number, in an old one those for which the client
+// chose the same.
+func portSlots(s service, owned sets.Set[int32], created bool) []portSlot {
+	type group struct{ wanted, port int32 }
+	type member struct {
+		wanted   int32
+		protocol corev1.Protocol
 	}
-	return 0
-}
-
-// sharedSlot returns the slot whose node port p takes, too: in a new service that
-// of the same port over another protocol, in an old one what the client chose for
-// several protocols.
-func sharedSlot(slots []portSlot, p *corev1.ServicePort, wanted int32, created bool) *portSlot {
-	for i := range slots {
-		slot := &slots[i]
-		if slot.wanted != wanted {
+	var (
+		slots  []portSlot
+		groups = map[group][]int{}  // places in slots
+		joined = map[member]int{}   // how many slots of a group have a port of the protocol, which are its first ones
+		chosen = chosenNodePorts(s) // by port
+	)
+	for i := range s.Spec.Ports {
+		p := &s.Spec.Ports[i]
+		wanted := p.NodePort
+		if wanted == 0 && created {
+			wanted = chosen[p.Port]
+		}
+		if wanted == 0 && !needsNodePort(s) || wanted != 0 && owned.Has(wanted) {
 			continue
 		}
-		if created && slot.ports[0].Port == p.Port {
-			return slot
+		g, n := group{wanted: wanted}, 0
+		switch m := (member{wanted, p.Protocol}); {
+		case created:
+			g.port = p.Port
+		case wanted == 0:
+			n = len(groups[g]) // one of its own
+		default:
+			n = joined[m]
+			joined[m]++
 		}
-		if !created && wanted != 0 && !slices.ContainsFunc(slot.ports, func(o *corev1.ServicePort) bool { return o.Protocol == p.Protocol }) {
-			return slot
+		if n < len(groups[g]) {
+			same := &slots[groups[g][n]]
+			same.sharers = append(same.sharers, &p.NodePort)
+			continue
+		}
+		groups[g] = append(groups[g], len(slots))
+		slots = append(slots, portSlot{value: &p.NodePort, path: field.NewPath("spec", "ports").Index(i).Child("nodePort"), wanted: wanted})
+	}
+	return slots
+}
+
+// chosenNodePorts are the node ports that the client chose, by port, whatever the protocol. The first counts.
+func chosenNodePorts(s service) map[int32]int32 {
+	chosen := map[int32]int32{}
+	for i := range s.Spec.Ports {
+		if p := &s.Spec.Ports[i]; p.NodePort != 0 && chosen[p.Port] == 0 {
+			chosen[p.Port] = p.NodePort
 		}
 	}
-	return nil
+	return chosen
 }
 
 func (t *taken) allocatePorts(ctx context.Context, old service, had []int32, dryRun bool) error {

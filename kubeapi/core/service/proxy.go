@@ -88,14 +88,13 @@ func (c Proxy) portName(ctx context.Context, namespace, name, port string) (stri
 func (c Proxy) endpoint(ctx context.Context, e *corev1.Endpoints, port string) (string, int32, bool) {
 	for _, i := range rand.Perm(len(e.Subsets)) {
 		ss := &e.Subsets[i]
-		for j := range ss.Ports {
-			if ss.Ports[j].Name != port {
-				continue
-			}
-			for _, k := range rand.Perm(len(ss.Addresses)) {
-				if a := &ss.Addresses[k]; c.ofPod(ctx, e.Namespace, a) {
-					return a.IP, ss.Ports[j].Port, true
-				}
+		at := slices.IndexFunc(ss.Ports, func(p corev1.EndpointPort) bool { return p.Name == port })
+		if at < 0 {
+			continue
+		}
+		for _, k := range rand.Perm(len(ss.Addresses)) {
+			if a := &ss.Addresses[k]; c.ofPod(ctx, e.Namespace, a) {
+				return a.IP, ss.Ports[at].Port, true
 			}
 		}
 	}

@@ -81,7 +81,7 @@ func (r *Repair) repairNew(ctx context.Context, e rest.Event) error {
 	if !ok {
 		return nil
 	}
-	pass := ipPass{Repair: r, holders: map[string]*corev1.Service{}}
+	pass := r.newPass(ctx)
 	var errs []error
 	for _, ip := range s.Spec.ClusterIPs {
 		if ip == corev1.ClusterIPNone {

@@ -224,31 +224,28 @@ func ipAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAddress {
 
 // rangeOf finds the range of an IP.
 func (a *IPs) rangeOf(ctx context.Context, ip netip.Addr) (netip.Prefix, bool) {
-	offered := a.offered(ctx)
-	if i := slices.IndexFunc(offered, func(r netip.Prefix) bool { return contains(r, ip) }); i >= 0 {
-		return offered[i], true
+	return rangeIn(a.offered(ctx), ip)
+}
+
+func rangeIn(ranges []netip.Prefix, ip netip.Addr) (netip.Prefix, bool) {
+	if i := slices.IndexFunc(ranges, func(r netip.Prefix) bool { return contains(r, ip) }); i >= 0 {
+		return ranges[i], true
 	}
 	return netip.Prefix{}, false
 }
 
 // report says how many of each range's IPs are taken.
 func (a *IPs) report(ctx context.Context, held []*networkingv1.IPAddress) {
-	taken := map[netip.Prefix]int{}
-	for _, r := range a.offered(ctx) {
-		taken[r] = 0
-	}
+	offered, taken := a.offered(ctx), map[netip.Prefix]int{}
 	for _, h := range held {
-		ip, err := netip.ParseAddr(h.Name)
-		if err != nil {
-			continue
-		}
-		if r, ok := a.rangeOf(ctx, ip); ok {
+		if ip, err := netip.ParseAddr(h.Name); err == nil {
+			r, _ := rangeIn(offered, ip)
 			taken[r]++
 		}
 	}
-	for r, n := range taken {
+	for _, r := range offered {
 		_, size := usable(r)
-		a.count.IPs(r.String(), n, size)
+		a.count.IPs(r.String(), taken[r], size)
 	}
 }
 
@@ -280,20 +277,19 @@ func (a *IPs) offered(ctx context.Context) []netip.Prefix {
 	return ranges
 }
 
-// inAnyRange reports whether an IP is of a ServiceCIDR, also of one that offers none any more, or
-// of the configured ranges.
-func (a *IPs) inAnyRange(ctx context.Context, ip netip.Addr) bool {
-	has := func(r netip.Prefix) bool { return r.Contains(ip) }
-	if slices.ContainsFunc(a.ranges, has) {
-		return true
-	}
+// allRanges are those of all ServiceCIDRs, also of those that offer none any more, and the configured ones. all is
+// false where ServiceCIDRs cannot be listed.
+func (a *IPs) allRanges(ctx context.Context) (ranges []netip.Prefix, all bool) {
+	ranges = slices.Clone(a.ranges)
 	list, err := group.List[*networkingv1.ServiceCIDR](request.SkippingUnreadable(ctx), a.stores, serviceCIDRs, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
-	return err != nil || slices.ContainsFunc(list, func(c *networkingv1.ServiceCIDR) bool {
-		return slices.ContainsFunc(c.Spec.CIDRs, func(text string) bool {
-			r, err := netip.ParsePrefix(text)
-			return err == nil && has(r)
-		})
-	})
+	for _, c := range list {
+		for _, text := range c.Spec.CIDRs {
+			if r, err := netip.ParsePrefix(text); err == nil {
+				ranges = append(ranges, r)
+			}
+		}
+	}
+	return ranges, err == nil
 }
 
 func contains(r netip.Prefix, ip netip.Addr) bool {

@@ -104,7 +104,7 @@ func (p *Ports) ReleaseUnused(ctx context.Context, stores *group.Stores, port in
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(list, func(s *corev1.Service) bool { return slices.Contains(nodePorts(s), int(port)) }) {
+	if slices.ContainsFunc(list, func(s *corev1.Service) bool { return slices.Contains(NodePorts(s), port) }) {
 		return nil
 	}
 	_, err = p.Change(ctx, nil, []int32{port}, false)

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	utilnet "k8s.io/utils/net"
 
@@ -100,10 +101,10 @@ func (r *Repair) usedPorts(services []*corev1.Service, allocated *big.Int) (used
 		found := func(reason, note string, args ...any) {
 			problems = append(problems, problem{s, reason, "PortAllocation", note, args})
 		}
-		for _, port := range nodePorts(s) {
-			offset := port - r.ports.ports.Base
+		for _, port := range NodePorts(s) {
+			offset := int(port) - r.ports.ports.Base
 			switch {
-			case !r.ports.ports.Contains(port):
+			case !r.ports.ports.Contains(int(port)):
 				found("PortOutOfRange", "Port %d is not within the port range %s; please recreate service", port, r.ports.ports.String())
 				continue
 			case used.Bit(offset) == 1:
@@ -117,12 +118,14 @@ func (r *Repair) usedPorts(services []*corev1.Service, allocated *big.Int) (used
 	return used, problems
 }
 
-// nodePorts are the node ports of a Service, each once: protocols may share one.
-func nodePorts(s *corev1.Service) []int {
-	var ports []int
+// NodePorts are the node ports of a Service, each once: protocols may share one.
+func NodePorts(s *corev1.Service) []int32 {
+	var ports []int32
+	seen := sets.New[int32]()
 	add := func(port int32) {
-		if port != 0 && !slices.Contains(ports, int(port)) {
-			ports = append(ports, int(port))
+		if port != 0 && !seen.Has(port) {
+			seen.Insert(port)
+			ports = append(ports, port)
 		}
 	}
 	for i := range s.Spec.Ports {
@@ -156,7 +159,7 @@ func (r *Repair) repairIPs(ctx context.Context, services []*corev1.Service, all 
 		return err
 	}
 	r.ips.report(ctx, held)
-	pass := ipPass{Repair: r, free: make(map[string]*networkingv1.IPAddress, len(held)), holders: map[string]*corev1.Service{}}
+	pass := r.newPass(ctx)
 	for _, a := range held {
 		pass.free[a.Name] = a
 	}
@@ -180,7 +183,15 @@ type ipPass struct {
 	*Repair
 	free     map[string]*networkingv1.IPAddress // that no Service was found to have
 	holders  map[string]*corev1.Service         // by IP, the first of them
+	ranges   []netip.Prefix                     // that IPs may be of
+	all      bool                               // ranges has all
 	problems []problem
+}
+
+func (r *Repair) newPass(ctx context.Context) *ipPass {
+	p := &ipPass{Repair: r, free: map[string]*networkingv1.IPAddress{}, holders: map[string]*corev1.Service{}}
+	p.ranges, p.all = r.ips.allRanges(ctx)
+	return p
 }
 
 func (p *ipPass) found(about runtime.Object, reason, action, note string, args ...any) {
@@ -202,7 +213,7 @@ func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) err
 	}
 	address := p.free[ip.String()]
 	delete(p.free, ip.String())
-	if !p.ips.inAnyRange(ctx, ip) {
+	if p.all && !slices.ContainsFunc(p.ranges, func(r netip.Prefix) bool { return r.Contains(ip) }) {
 		p.found(s, "ClusterIPOutOfRange", allocation, "Cluster IP [%v]: %s is not within any configured Service CIDR; please recreate service", family, ip)
 		return nil
 	}
