@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"triplane/generic/storage"
 	"triplane/kubeapi/kindtest"
 )
 
@@ -23,6 +24,21 @@ func TestStories(t *testing.T) {
 		folder := filepath.Dir(filepath.Dir(file))
 		name := filepath.ToSlash(filepath.Join(folder, filepath.Base(file)))
 		t.Run(name, func(t *testing.T) { kindtest.Play(t, transport, file, *rewrite) })
+	}
+}
+
+// TestStoriesWithout plays stories on servers where the feature that a file is named after is off.
+func TestStoriesWithout(t *testing.T) {
+	files, err := filepath.Glob("testdata/without/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no stories", err)
+	}
+	for _, file := range files {
+		off := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(off, func(t *testing.T) {
+			without := func(gate string) bool { return gate != off && enabled(gate) }
+			kindtest.Play(t, startServerOver(t, without, func(storage.Backend) {}), file, *rewrite)
+		})
 	}
 }
 

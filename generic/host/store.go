@@ -243,8 +243,8 @@ func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Object
 	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.HealthCheck(s.backend)))
 	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.ReadyCheck(s.backend)))
 	for i, other := range s.others {
-		c.HealthChecks = append(c.HealthChecks, server.NamedCheck(fmt.Sprintf("etcd-override-%d", i), o.HealthCheck(other.backend)))
-		c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck(fmt.Sprintf("etcd-override-readiness-%d", i), o.ReadyCheck(other.backend)))
+		c.HealthChecks = append(c.HealthChecks, server.GroupedCheck("etcd", fmt.Sprintf("etcd-override-%d", i), o.HealthCheck(other.backend)))
+		c.ReadyChecks = append(c.ReadyChecks, server.GroupedCheck("etcd-readiness", fmt.Sprintf("etcd-override-readiness-%d", i), o.ReadyCheck(other.backend)))
 	}
 	for _, check := range s.providers.Checks() {
 		c.HealthChecks = append(c.HealthChecks, server.NamedCheck(check.Name, check.Check))

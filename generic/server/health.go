@@ -23,12 +23,17 @@ type HealthChecker interface {
 
 // NamedCheck makes a HealthChecker of a function.
 func NamedCheck(name string, check func() error) HealthChecker {
-	return namedCheck{name, check}
+	return namedCheck{name: name, check: check}
+}
+
+// GroupedCheck is a NamedCheck that ?exclude= of its group excludes too; the group is the name of another check.
+func GroupedCheck(group, name string, check func() error) HealthChecker {
+	return namedCheck{group: group, name: name, check: check}
 }
 
 type namedCheck struct {
-	name  string
-	check func() error
+	group, name string
+	check       func() error
 }
 
 func (c namedCheck) Name() string              { return c.name }
@@ -115,13 +120,18 @@ func (e *healthEndpoint) serveOne(w http.ResponseWriter, r *http.Request, c Heal
 func (e *healthEndpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	excluded := sets.New(query["exclude"]...)
+	unknown := excluded.Clone()
 	_, verbose := query["verbose"]
 	var out bytes.Buffer
 	var failed []string
 	for _, c := range e.checks {
+		unknown.Delete(c.Name())
 		if excluded.Has(c.Name()) {
-			excluded.Delete(c.Name())
 			fmt.Fprintf(&out, "[+]%s excluded: ok\n", c.Name())
+			continue
+		}
+		if named, ok := c.(namedCheck); ok && named.group != "" && excluded.Has(named.group) {
+			fmt.Fprintf(&out, "[+]%s excluded with %s: ok\n", named.name, named.group)
 			continue
 		}
 		err := c.Check(r)
@@ -134,8 +144,8 @@ func (e *healthEndpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprintf(&out, "[+]%s ok\n", c.Name())
 	}
-	if excluded.Len() > 0 {
-		fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %s\n", quoted(sets.List(excluded)))
+	if unknown.Len() > 0 {
+		fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %s\n", quoted(sets.List(unknown)))
 	}
 	if len(failed) > 0 {
 		http.Error(w, fmt.Sprintf("%s%s check failed", out.String(), e.name), http.StatusInternalServerError)

@@ -154,6 +154,25 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+func TestHealthChecksAreExcludedWithTheirGroup(t *testing.T) {
+	s := newTestServer(t, nil)
+	fails := func() error { return errors.New("away") }
+	s.AddHealthChecks(NamedCheck("store", fails), GroupedCheck("store", "store-of-events", fails), NamedCheck("other", func() error { return nil }))
+	p := s.PrepareRun()
+	run(t, p)
+	for query, want := range map[string]string{
+		"exclude=store":                         "[+]store excluded: ok\n[+]store-of-events excluded with store: ok\n[+]other ok\nlivez check passed\n",
+		"exclude=store&exclude=store-of-events": "[+]store excluded: ok\n[+]store-of-events excluded: ok\n[+]other ok\nlivez check passed\n",
+		"exclude=store-of-events":               "[-]store failed: reason withheld\n[+]store-of-events excluded: ok\n[+]other ok\nlivez check failed\n",
+		"exclude=":                              "[-]store failed: reason withheld\n[-]store-of-events failed: reason withheld\n[+]other ok\nwarn: some health checks cannot be excluded: no matches for \"\"\nlivez check failed\n",
+	} {
+		want = "[+]ping ok\n[+]log ok\n" + want
+		if got := get(p, "/livez?verbose&"+query).Body.String(); got != want {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+}
+
 func TestHookThatFailsEndsTheServer(t *testing.T) {
 	for name, hook := range map[string]PostStartHookFunc{
 		"error": func(HookContext) error { return errors.New("no luck") },

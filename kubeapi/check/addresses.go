@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"net/netip"
 
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -11,7 +12,19 @@ import (
 // IP validates an address of a field that is older than the rule that addresses are in canonical
 // form: IPv6 addresses may be in another one, with a warning (KEP-4858).
 func IP(text string, path *field.Path) field.ErrorList {
-	return utilvalidation.IsValidIPForLegacyField(path, text, true, nil)
+	return LegacyIP(text, path, true)
+}
+
+// LegacyIP is IP for validation that goes on with an address that is fine: not strict, one may have
+// leading zeros or be IPv4 within IPv6.
+func LegacyIP(text string, path *field.Path, strict bool) field.ErrorList {
+	return utilvalidation.IsValidIPForLegacyField(path, text, strict, nil)
+}
+
+// ParseIP reads an address in any form that LegacyIP allows.
+func ParseIP(text string) (ip netip.Addr, ok bool) {
+	ip, ok = netip.AddrFromSlice(netutils.ParseIPSloppy(text))
+	return ip.Unmap(), ok
 }
 
 // CIDR is IP for ranges of addresses.

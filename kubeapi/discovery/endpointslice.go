@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,8 @@ import (
 
 type slice = *discoveryv1.EndpointSlice
 
-func endpointSliceKind() registry.Kind[slice] {
+// endpointSliceKind declares slices; strict refuses IPv4 addresses with leading zeros, or within IPv6.
+func endpointSliceKind(strict bool) registry.Kind[slice] {
 	return registry.Kind[slice]{
 		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
 		Representation: registry.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(), MetadataOnUpdate: registry.MetadataCreate},
@@ -48,13 +48,16 @@ func endpointSliceKind() registry.Kind[slice] {
 				strategy.Generation(s, old, changed)
 				dropTopology(s, old) // a try to set it counts as a change
 			},
-			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil) },
+			Validate: func(_ context.Context, s slice) field.ErrorList { return validateSlice(s, nil, strict) },
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
-				return append(validateSlice(s, old.Endpoints), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
+				return append(validateSlice(s, old.Endpoints, strict), check.Immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
 			},
 			Warnings: func(_ context.Context, s, _ slice) []string {
 				if s.AddressType == discoveryv1.AddressTypeFQDN {
 					return []string{"spec.addressType: FQDN endpoints are deprecated"}
+				}
+				if !strict {
+					return addressWarnings(s)
 				}
 				return nil
 			},
@@ -106,7 +109,7 @@ const (
 )
 
 // validateSlice validates a slice, but not the stored endpoints.
-func validateSlice(s slice, stored []discoveryv1.Endpoint) field.ErrorList {
+func validateSlice(s slice, stored []discoveryv1.Endpoint, strict bool) field.ErrorList {
 	errs := addressType(s.AddressType, field.NewPath("addressType"))
 	errs = append(errs, slicePorts(s.Ports, field.NewPath("ports"))...)
 	list := field.NewPath("endpoints")
@@ -117,7 +120,7 @@ func validateSlice(s slice, stored []discoveryv1.Endpoint) field.ErrorList {
 		return append(errs, field.TooMany(list, len(s.Endpoints), maxEndpoints))
 	}
 	for i := range s.Endpoints {
-		errs = append(errs, validateEndpoint(&s.Endpoints[i], s.AddressType, list.Index(i))...)
+		errs = append(errs, validateEndpoint(&s.Endpoints[i], s.AddressType, list.Index(i), strict)...)
 	}
 	return errs
 }
@@ -129,7 +132,7 @@ func addressType(t discoveryv1.AddressType, path *field.Path) field.ErrorList {
 	return check.OneOf(t, path, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
 }
 
-func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path) field.ErrorList {
+func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path, strict bool) field.ErrorList {
 	var errs field.ErrorList
 	addresses := path.Child("addresses")
 	switch n := len(e.Addresses); {
@@ -139,7 +142,7 @@ func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *
 		errs = append(errs, field.TooMany(addresses, n, maxAddresses))
 	}
 	for i, a := range e.Addresses {
-		errs = append(errs, address(a, t, addresses, i)...)
+		errs = append(errs, address(a, t, addresses, i, strict)...)
 	}
 	if n := e.NodeName; n != nil {
 		errs = append(errs, check.Subdomain(*n, path.Child("nodeName"))...)
@@ -158,18 +161,18 @@ func validateEndpoint(e *discoveryv1.Endpoint, t discoveryv1.AddressType, path *
 
 // address validates an element of the list; one of the other IP family is refused
 // as the list's error.
-func address(a string, t discoveryv1.AddressType, list *field.Path, i int) field.ErrorList {
+func address(a string, t discoveryv1.AddressType, list *field.Path, i int, strict bool) field.ErrorList {
 	path := list.Index(i)
 	var errs, family field.ErrorList
 	switch t {
 	case discoveryv1.AddressTypeFQDN:
 		return utilvalidation.IsFullyQualifiedDomainName(path, a)
 	case discoveryv1.AddressTypeIPv4:
-		if errs = utilvalidation.IsValidIPForLegacyField(path, a, true, nil); net.ParseIP(a).To4() == nil {
+		if errs = check.LegacyIP(a, path, strict); !isIPv4(a) {
 			family = field.ErrorList{field.Invalid(list, a, "must be an IPv4 address")}
 		}
 	case discoveryv1.AddressTypeIPv6:
-		if errs = utilvalidation.IsValidIP(path, a); net.ParseIP(a).To4() != nil {
+		if errs = utilvalidation.IsValidIP(path, a); isIPv4(a) {
 			family = field.ErrorList{field.Invalid(list, a, "must be an IPv6 address")}
 		}
 	default:
@@ -179,6 +182,21 @@ func address(a string, t discoveryv1.AddressType, list *field.Path, i int) field
 		return errs
 	}
 	return append(family, check.EndpointIP(a, path)...)
+}
+
+func isIPv4(a string) bool {
+	ip, ok := check.ParseIP(a)
+	return ok && ip.Is4()
+}
+
+func addressWarnings(s slice) []string {
+	var w []string
+	for i, e := range s.Endpoints {
+		for j, a := range e.Addresses {
+			w = append(w, utilvalidation.GetWarningsForIP(field.NewPath("endpoints").Index(i).Child("addresses").Index(j), a)...)
+		}
+	}
+	return w
 }
 
 func hints(h *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {

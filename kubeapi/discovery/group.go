@@ -10,6 +10,6 @@ import (
 // Group builds discovery.k8s.io/v1.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, discoveryv1.GroupName, "v1")
-	group.Add(b, endpointSliceKind())
+	group.Add(b, endpointSliceKind(d.Gate(group.GateStrictAddresses)))
 	return b.Info()
 }

@@ -3,7 +3,6 @@ package group
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -11,16 +10,17 @@ import (
 	"triplane/generic/registry"
 )
 
-const gateStrictAddresses = "StrictIPCIDRValidation"
+// GateStrictAddresses is the gate of KEP-4858.
+const GateStrictAddresses = "StrictIPCIDRValidation"
 
-// strictSince are the kinds whose addresses were never written in other ways, KEP-4858.
+// strictSince are the kinds whose addresses, or those of IPv6 at least, were never written in other ways.
 var strictSince = []string{"ipaddresses", "servicecidrs", "endpointslices"}
 
 // allowFor has addresses and ranges of addresses accepted as former releases took them: with
-// leading zeros, IPv4 within IPv6, and bits behind the prefix. Cluster IPs are not among
-// them, which are allocated.
+// leading zeros, IPv4 within IPv6, and bits behind the prefix. Kinds whose validation goes on
+// with such an address follow the gate themselves.
 func allowFor[T registry.Object](b *Builder, kind *registry.Kind[T]) {
-	if b.deps.Gate(gateStrictAddresses) || slices.Contains(strictSince, kind.Names.Plural) {
+	if b.deps.Gate(GateStrictAddresses) || slices.Contains(strictSince, kind.Names.Plural) {
 		return
 	}
 	if validate := kind.Write.Validate; validate != nil {
@@ -45,7 +45,7 @@ func allowing[T any](validate func(ctx context.Context, obj, old T) field.ErrorL
 func sloppy(errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(errs, func(e *field.Error) bool {
 		text, ok := e.BadValue.(string)
-		if !ok || e.Type != field.ErrorTypeInvalid || strings.HasPrefix(e.Field, "spec.clusterIPs") {
+		if !ok || e.Type != field.ErrorTypeInvalid {
 			return false
 		}
 		return onlyStrict(validation.IsValidIPForLegacyField, text, e.Detail) || onlyStrict(validation.IsValidCIDRForLegacyField, text, e.Detail)

@@ -16,7 +16,6 @@ func TestSloppyAddresses(t *testing.T) {
 		{"spec.externalIPs", "010.1.2.3", validation.IsValidIPForLegacyField, 0},
 		{"spec.externalIPs", "::ffff:1.2.3.4", validation.IsValidIPForLegacyField, 0},
 		{"spec.externalIPs", "1.2.3", validation.IsValidIPForLegacyField, 1},
-		{"spec.clusterIPs[0]", "010.1.2.3", validation.IsValidIPForLegacyField, 1},
 		{"spec.cidr", "10.0.0.1/8", validation.IsValidCIDRForLegacyField, 0},
 		{"spec.cidr", "10.0.0.1/08", validation.IsValidCIDRForLegacyField, 0},
 		{"spec.cidr", "10.0.0.1/33", validation.IsValidCIDRForLegacyField, 1},

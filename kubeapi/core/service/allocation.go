@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/generic/registry/rest"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/core/service/allocator"
 	"triplane/kubeapi/group"
 )
@@ -40,7 +41,10 @@ func NewAllocation(d group.Deps) (*Allocation, error) {
 		ips:   allocator.NewIPs(d.Stores, prefixes, d.Allocation),
 		ports: allocator.NewPorts(stored, d.NodePortRange, d.Allocation),
 
-		options: options{namesOfOld: !d.Gate("RelaxedServiceNameValidation"), preferCloseOnly: !d.Gate("PreferSameTrafficDistribution")},
+		options: options{
+			namesOfOld: !d.Gate("RelaxedServiceNameValidation"), preferCloseOnly: !d.Gate("PreferSameTrafficDistribution"),
+			looseAddresses: !d.Gate(group.GateStrictAddresses),
+		},
 	}
 	for _, p := range prefixes {
 		a.families = append(a.families, familyOf(p.Addr().String()))
@@ -75,7 +79,7 @@ func (a *Allocation) release(ctx context.Context, namespace, name string, ips []
 	// What a client no longer waits for has to be given back all the same.
 	ctx = context.WithoutCancel(ctx)
 	for _, text := range ips {
-		if ip, err := netip.ParseAddr(text); err == nil {
+		if ip, ok := check.ParseIP(text); ok {
 			if err := a.ips.Release(ctx, ip, namespace, name); err != nil {
 				klog.ErrorS(err, "Releasing a cluster IP failed", "ip", text, "service", namespace+"/"+name)
 			}
@@ -174,7 +178,7 @@ func invalid(s service, errs ...*field.Error) error {
 
 func (t *taken) allocateIPs(ctx context.Context, had []string, dryRun bool) error {
 	s := t.s
-	if !needsClusterIP(s) || headless(s) || len(validateClusterIPs(s, field.NewPath("spec"))) > 0 {
+	if !needsClusterIP(s) || headless(s) || len(validateClusterIPs(t.a.options, s, field.NewPath("spec"))) > 0 {
 		return nil
 	}
 	path := field.NewPath("spec", "clusterIPs")
@@ -184,11 +188,8 @@ func (t *taken) allocateIPs(ctx context.Context, had []string, dryRun bool) erro
 			if slices.Contains(had, given[i]) {
 				continue
 			}
-			ip, err := netip.ParseAddr(given[i])
-			if err == nil {
-				err = t.a.ips.Allocate(ctx, ip, s.Namespace, s.Name, dryRun)
-			}
-			if err != nil {
+			ip, _ := check.ParseIP(given[i]) // was validated
+			if err := t.a.ips.Allocate(ctx, ip, s.Namespace, s.Name, dryRun); err != nil {
 				return invalid(t.s, field.Invalid(path, given, fmt.Sprintf("failed to allocate IP %v: %v", given[i], err)))
 			}
 			t.keep(given[i], dryRun)

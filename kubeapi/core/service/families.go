@@ -18,7 +18,7 @@ func (a *Allocation) settleFamilies(s, old service) error {
 	}
 	// IPs and families that contradict each other are refused alone, before
 	// anything is decided from them.
-	if errs := validateClusterIPs(s, field.NewPath("spec")); len(errs) > 0 {
+	if errs := validateClusterIPs(a.options, s, field.NewPath("spec")); len(errs) > 0 {
 		return invalid(s, errs...)
 	}
 	spec := &s.Spec
@@ -42,7 +42,7 @@ func (a *Allocation) settleFamilies(s, old service) error {
 		spec.IPFamilyPolicy = ptr.To(corev1.IPFamilyPolicySingleStack)
 		return nil // refused by validation
 	}
-	if len(validateClusterIPs(s, field.NewPath("spec"))) > 0 {
+	if len(validateClusterIPs(a.options, s, field.NewPath("spec"))) > 0 {
 		return nil
 	}
 	if anyFamilies {

@@ -25,6 +25,8 @@ type options struct {
 	// preferCloseOnly allows no other distribution of traffic
 	// (PreferSameTrafficDistribution is off).
 	preferCloseOnly bool
+	// looseAddresses allows leading zeros in IPs and IPv4 within IPv6 (StrictIPCIDRValidation is off).
+	looseAddresses bool
 }
 
 // Kind declares services. What a service needs outside itself, IPs and

@@ -2,7 +2,6 @@ package service
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,10 +25,10 @@ func validate(o options, s service) field.ErrorList {
 	errs = append(errs, metav1validation.ValidateLabels(s.Spec.Selector, spec.Child("selector"))...)
 	errs = append(errs, check.OneOf(s.Spec.SessionAffinity, spec.Child("sessionAffinity"), corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)...)
 	errs = append(errs, validateAffinity(s, spec.Child("sessionAffinityConfig"))...)
-	errs = append(errs, validateClusterIPs(s, spec)...)
+	errs = append(errs, validateClusterIPs(o, s, spec)...)
 	for i, ip := range s.Spec.ExternalIPs {
 		p := spec.Child("externalIPs").Index(i)
-		if e := check.IP(ip, p); len(e) > 0 {
+		if e := check.LegacyIP(ip, p, !o.looseAddresses); len(e) > 0 {
 			errs = append(errs, e...)
 		} else {
 			errs = append(errs, check.EndpointIP(ip, p)...)
@@ -161,7 +160,7 @@ func validateAffinity(s service, path *field.Path) field.ErrorList {
 var ipFamilies = sets.New(corev1.IPv4Protocol, corev1.IPv6Protocol)
 
 // validateClusterIPs validates the IPs and their families against each other.
-func validateClusterIPs(s service, spec *field.Path) field.ErrorList {
+func validateClusterIPs(o options, s service, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	families, ips := spec.Child("ipFamilies"), spec.Child("clusterIPs")
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
@@ -198,14 +197,14 @@ func validateClusterIPs(s service, spec *field.Path) field.ErrorList {
 	if policy != nil {
 		errs = append(errs, check.OneOf(*policy, spec.Child("ipFamilyPolicy"), corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack, corev1.IPFamilyPolicySingleStack)...)
 	}
-	errs = append(errs, validateIPList(s, ips)...)
+	errs = append(errs, validateIPList(o, s, ips)...)
 	if len(errs) == 0 && policy != nil && *policy == corev1.IPFamilyPolicySingleStack && len(seen) > 1 {
 		errs = append(errs, field.Invalid(spec.Child("ipFamilyPolicy"), *policy, "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"))
 	}
 	return errs
 }
 
-func validateIPList(s service, path *field.Path) field.ErrorList {
+func validateIPList(o options, s service, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	list := s.Spec.ClusterIPs
 	for i, ip := range list {
@@ -215,7 +214,7 @@ func validateIPList(s service, path *field.Path) field.ErrorList {
 			}
 			return errs
 		}
-		if e := check.IP(ip, path.Index(i)); len(e) > 0 {
+		if e := check.LegacyIP(ip, path.Index(i), !o.looseAddresses); len(e) > 0 {
 			errs = append(errs, e...)
 		}
 	}
@@ -237,9 +236,9 @@ func validateIPList(s service, path *field.Path) field.ErrorList {
 }
 
 func familyOf(text string) corev1.IPFamily {
-	ip, err := netip.ParseAddr(text)
+	ip, ok := check.ParseIP(text)
 	switch {
-	case err != nil:
+	case !ok:
 		return ""
 	case ip.Is4():
 		return corev1.IPv4Protocol

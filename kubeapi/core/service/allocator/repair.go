@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
-	utilnet "k8s.io/utils/net"
 
 	"triplane/generic/request"
 	"triplane/generic/storage"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 )
 
@@ -201,12 +201,11 @@ func (p *ipPass) found(about runtime.Object, reason, action, note string, args .
 // repair sees that a Service has one of its IPs.
 func (p *ipPass) repair(ctx context.Context, s *corev1.Service, text string) error {
 	const allocation = "ClusterIPAllocation"
-	ip, ok := netip.AddrFromSlice(utilnet.ParseIPSloppy(text))
+	ip, ok := check.ParseIP(text)
 	if !ok {
 		p.found(s, "ClusterIPNotValid", "ClusterIPValidation", "Cluster IP %s is not a valid IP; please recreate Service", text)
 		return nil
 	}
-	ip = ip.Unmap()
 	family := corev1.IPv4Protocol
 	if ip.Is6() {
 		family = corev1.IPv6Protocol
