@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -205,6 +206,7 @@ func (d *Draft) finish(hash string) *document {
 		d.rest()
 	}
 	_ = d.z.Close()
+	d.z.Reset(io.Discard) // it holds on to the draft otherwise
 	d.writers.Put(d.z)
 	return newDocument(bytes.Clone(d.out.Bytes()), d.size, hash)
 }
