@@ -25,9 +25,9 @@ func (g *APIGroupVersion) discovery(resources []metav1.APIResource) route {
 	h := func(w http.ResponseWriter, r *http.Request) { handlers.WriteObject(w, r, http.StatusOK, doc) }
 	return route{
 		restful.Route{Method: http.MethodGet, Path: g.prefix() + "/", Function: routed(h), Produces: types, Consumes: types},
-		func(_ *restful.WebService, b *restful.RouteBuilder) {
-			b.Doc("get available resources").Operation("get"+g.groupVersionName()+"APIResources").
-				Writes(metav1.APIResourceList{}).Returns(http.StatusOK, "OK", metav1.APIResourceList{})
+		func(d *restful.Route) {
+			d.Doc, d.Operation = "get available resources", "get"+g.groupVersionName()+"APIResources"
+			writes(d, metav1.APIResourceList{}, http.StatusOK)
 		},
 	}
 }

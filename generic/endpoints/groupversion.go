@@ -58,9 +58,7 @@ type APIGroupVersion struct {
 	TypeConverter func() (managedfields.TypeConverter, error)
 
 	Shared
-	// Defer, where not nil, is handed what makes the routes as a router needs them,
-	// and what adds them to the service, to be called before anybody looks for them
-	// there; else they are added at once. There each has its documentation, and a
-	// regular expression compiled of its path.
-	Defer func(ws *restful.WebService, routes func() []restful.Route, document func())
+	// Routes is handed what makes the routes of a service, which has none itself: as a router
+	// needs them, or described for documents.
+	Routes func(ws *restful.WebService, routes func(described bool) []restful.Route)
 }

@@ -48,45 +48,25 @@ func (g *APIGroupVersion) Install(container *restful.Container) ([]metav1.APIRes
 		}
 	}
 	container.Add(ws)
-	routes := func() []route {
-		var all []route
-		for _, some := range lists {
-			all = append(all, some()...)
+	g.Routes(ws, func(described bool) []restful.Route {
+		var all []restful.Route
+		for _, some := range append(lists, func() []route { return []route{g.discovery(resources)} }) {
+			for _, r := range some() {
+				if described {
+					r.describe(&r.Route)
+				}
+				all = append(all, r.Route)
+			}
 		}
-		return append(all, g.discovery(resources))
-	}
-	document := func() {
-		for _, r := range routes() {
-			r.document(ws)
-		}
-	}
-	if g.Defer != nil {
-		g.Defer(ws, func() []restful.Route { return undocumented(routes()) }, document)
-	} else {
-		document()
-	}
+		return all
+	})
 	return resources, nil
 }
 
-// route is a route as requests take it, and what describes it in documents.
+// route is a route as requests take it, and what describes it for documents.
 type route struct {
 	restful.Route
-	describe func(ws *restful.WebService, b *restful.RouteBuilder)
-}
-
-// document adds the route to its service, whose root begins the path.
-func (r *route) document(ws *restful.WebService) {
-	b := ws.Method(r.Method).Path(strings.TrimPrefix(r.Path, ws.RootPath())).To(r.Function).Produces(r.Produces...).Consumes(r.Consumes...)
-	r.describe(ws, b)
-	ws.Route(b)
-}
-
-func undocumented(routes []route) []restful.Route {
-	all := make([]restful.Route, len(routes))
-	for i := range routes {
-		all[i] = routes[i].Route
-	}
-	return all
+	describe func(*restful.Route)
 }
 
 // anything is what routes consume whose handlers look at the media type themselves.
@@ -142,27 +122,26 @@ func (r *Resource) route(v *verb, s shape, h http.HandlerFunc) route {
 	}
 	return route{
 		restful.Route{Method: v.method, Path: r.group.prefix() + "/" + path, Function: routed(h), Produces: r.produces(v), Consumes: consumes},
-		func(ws *restful.WebService, b *restful.RouteBuilder) {
-			b.Doc(v.doc(r)).Operation(r.operation(v, s))
-			r.pathParams(ws, b, s)
-			b.Param(ws.QueryParameter("pretty", prettyDoc))
-			addParams(ws, b, v.params)
+		func(d *restful.Route) {
+			d.Doc, d.Operation = v.doc(r), r.operation(v, s)
+			r.pathParams(d, s)
+			param(d, restful.QueryParameter("pretty", prettyDoc))
+			addParams(d, v.params)
 			if g, ok := r.storage.(rest.GetterWithOptions); ok && v.action == "get" {
 				if opts := g.NewGetOptions(); opts != nil {
-					addOptions(ws, b, opts)
+					addOptions(d, opts)
 				}
 			}
-			r.bodies(b, v)
-			r.label(b, v.action)
+			r.bodies(d, v)
+			r.label(d, v.action)
 		},
 	}
 }
 
 // label says what the route does, and with which kind.
-func (r *Resource) label(b *restful.RouteBuilder, action string) {
+func (r *Resource) label(d *restful.Route, action string) {
 	k := r.scope.Kind
-	b.Metadata(metaAction, action)
-	b.Metadata(metaKind, metav1.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind})
+	d.Metadata = map[string]any{metaAction: action, metaKind: metav1.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind}}
 }
 
 // routed makes a go-restful function of a handler.
@@ -173,12 +152,12 @@ func routed(h http.HandlerFunc) restful.RouteFunction {
 	}
 }
 
-func (r *Resource) pathParams(ws *restful.WebService, b *restful.RouteBuilder, s shape) {
+func (r *Resource) pathParams(d *restful.Route, s shape) {
 	if r.scope.Namespaced && s != everywhere {
-		b.Param(ws.PathParameter("namespace", "object name and auth scope, such as for teams and projects").DataType("string"))
+		param(d, restful.PathParameter("namespace", "object name and auth scope, such as for teams and projects"))
 	}
 	if s == item {
-		b.Param(ws.PathParameter("name", "name of the "+r.scope.Kind.Kind).DataType("string"))
+		param(d, restful.PathParameter("name", "name of the "+r.scope.Kind.Kind))
 	}
 }
 
@@ -200,20 +179,27 @@ func (r *Resource) produces(v *verb) []string {
 }
 
 // bodies documents what a verb reads and writes.
-func (r *Resource) bodies(b *restful.RouteBuilder, v *verb) {
+func (r *Resource) bodies(d *restful.Route, v *verb) {
 	switch v.reads {
 	case object:
-		b.Reads(r.sample())
+		d.ReadSample = r.sample()
 	case patchBody:
-		b.Reads(metav1.Patch{})
+		d.ReadSample = metav1.Patch{}
 	case deleteBody:
-		b.Reads(metav1.DeleteOptions{}).ParameterNamed("body").Required(false)
+		d.ReadSample = metav1.DeleteOptions{}
 	}
-	written := r.written(v)
-	for _, code := range v.codes {
-		b.Returns(code, http.StatusText(code), written)
+	if d.ReadSample != nil {
+		param(d, restful.BodyParameter("body", "").Required(v.reads != deleteBody))
 	}
-	b.Writes(written)
+	writes(d, r.written(v), v.codes...)
+}
+
+// writes documents the object of answers.
+func writes(d *restful.Route, sample any, codes ...int) {
+	d.WriteSample, d.ResponseErrors = sample, map[int]restful.ResponseError{}
+	for _, code := range codes {
+		d.ResponseErrors[code] = restful.ResponseError{Code: code, Message: http.StatusText(code), Model: sample}
+	}
 }
 
 func (r *Resource) written(v *verb) any {
@@ -300,17 +286,17 @@ func (r *Resource) connectRoute(method, suffix string, opts runtime.Object, h ht
 	name += r.kind + title(r.subresource) + suffix
 	return route{
 		restful.Route{Method: method, Path: r.group.prefix() + "/" + path, Function: routed(h), Produces: anything, Consumes: anything},
-		func(ws *restful.WebService, b *restful.RouteBuilder) {
-			b.Doc(docConnect(r, method)).Operation(name).
-				Writes("string").Returns(http.StatusOK, http.StatusText(http.StatusOK), "string")
-			r.pathParams(ws, b, item)
+		func(d *restful.Route) {
+			d.Doc, d.Operation = docConnect(r, method), name
+			writes(d, "string", http.StatusOK)
+			r.pathParams(d, item)
 			if opts != nil {
-				addOptions(ws, b, opts)
+				addOptions(d, opts)
 			}
 			if suffix != "" {
-				b.Param(ws.PathParameter("path", "path to the resource").DataType("string"))
+				param(d, restful.PathParameter("path", "path to the resource"))
 			}
-			r.label(b, "connect")
+			r.label(d, "connect")
 		},
 	}
 }

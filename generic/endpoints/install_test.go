@@ -100,18 +100,24 @@ func coreVersion() *APIGroupVersion {
 	}
 }
 
-func install(t *testing.T) (*restful.Container, []metav1.APIResource) {
+// install returns what makes the routes of coreVersion, and what discovery shows.
+func install(t *testing.T) (routes func(described bool) []restful.Route, _ []metav1.APIResource) {
 	t.Helper()
-	c := restful.NewContainer()
-	resources, err := coreVersion().Install(c)
+	g := coreVersion()
+	g.Routes = func(ws *restful.WebService, of func(bool) []restful.Route) {
+		if routes = of; len(ws.Routes()) != 0 {
+			t.Error("the service has routes")
+		}
+	}
+	resources, err := g.Install(restful.NewContainer())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c, resources
+	return routes, resources
 }
 
 func TestDiscovery(t *testing.T) {
-	c, resources := install(t)
+	routes, resources := install(t)
 	want := []metav1.APIResource{
 		{Name: "bindings", SingularName: "binding", Kind: "Binding", Verbs: metav1.Verbs{"create"}},
 		{Name: "pods", SingularName: "pod", Namespaced: true, Kind: "Pod", ShortNames: []string{"po"}, Categories: []string{"all"},
@@ -125,7 +131,8 @@ func TestDiscovery(t *testing.T) {
 		t.Errorf("%+v\nwant\n%+v", resources, want)
 	}
 	w := httptest.NewRecorder()
-	c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/", nil))
+	all := routes(false)
+	all[len(all)-1].Function(restful.NewRequest(httptest.NewRequest(http.MethodGet, "/api/v1/", nil)), restful.NewResponse(w))
 	var list metav1.APIResourceList
 	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || list.GroupVersion != "v1" || len(list.APIResources) != 5 {
 		t.Errorf("%v %s", err, w.Body)
@@ -158,34 +165,27 @@ func TestHandlersWithoutRoutes(t *testing.T) {
 	}
 }
 
-// Requests find the routes that documents show.
-func TestDeferredRoutesAreThoseOfTheService(t *testing.T) {
-	c, _ := install(t)
-	g := coreVersion()
-	var deferred []restful.Route
-	g.Defer = func(ws *restful.WebService, routes func() []restful.Route, _ func()) {
-		if deferred = routes(); len(ws.Routes()) != 0 {
-			t.Error("the service has routes")
-		}
-	}
-	if _, err := g.Install(restful.NewContainer()); err != nil {
-		t.Fatal(err)
-	}
-	show := func(routes []restful.Route) (all []string) {
+// Requests find the routes that documents show, without what describes them.
+func TestRoutesAreThoseOfDocuments(t *testing.T) {
+	routes, _ := install(t)
+	show := func(routes []restful.Route, described bool) (all []string) {
 		for _, r := range routes {
 			all = append(all, fmt.Sprint(r.Method, r.Path, r.Produces, r.Consumes))
+			if (r.Doc != "") != described || r.Function == nil {
+				t.Errorf("%s %s: %q", r.Method, r.Path, r.Doc)
+			}
 		}
 		return all
 	}
-	if got, want := show(deferred), show(c.RegisteredWebServices()[0].Routes()); !slices.Equal(got, want) || len(got) < 20 {
+	if got, want := show(routes(false), false), show(routes(true), true); !slices.Equal(got, want) || len(got) < 20 {
 		t.Errorf("%q\nwant\n%q", got, want)
 	}
 }
 
 func TestOperations(t *testing.T) {
-	c, _ := install(t)
+	routes, _ := install(t)
 	got := map[string]string{}
-	for _, r := range c.RegisteredWebServices()[0].Routes() {
+	for _, r := range routes(true) {
 		got[r.Operation] = r.Method + " " + strings.TrimPrefix(r.Path, "/api/v1") + " " + r.Doc
 		if r.Operation != "getCoreV1APIResources" && (r.Metadata[metaAction] == nil || r.Metadata[metaKind] == nil) {
 			t.Errorf("%s lacks metadata", r.Operation)
@@ -212,13 +212,13 @@ func TestOperations(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
-	c, _ := install(t)
+	routes, _ := install(t)
 	want := map[string][]string{
 		"patchCoreV1NamespacedPod":          {"body", "dryRun", "fieldManager", "fieldValidation", "force", "name", "namespace", "pretty"},
 		"deleteCoreV1NamespacedPod":         {"body", "dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential", "name", "namespace", "orphanDependents", "pretty", "propagationPolicy"},
 		"connectCoreV1GetNamespacedPodExec": {"command", "container", "name", "namespace", "stderr", "stdin", "stdout", "tty"},
 	}
-	for _, r := range c.RegisteredWebServices()[0].Routes() {
+	for _, r := range routes(true) {
 		names, ok := want[r.Operation]
 		if !ok {
 			continue

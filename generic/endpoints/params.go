@@ -24,27 +24,30 @@ const (
 
 const prettyDoc = "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a browser or command-line HTTP tool (curl and wget)."
 
+// param documents a parameter.
+func param(d *restful.Route, p *restful.Parameter) { d.ParameterDocs = append(d.ParameterDocs, p) }
+
 // addParams documents a verb's query.
-func addParams(ws *restful.WebService, b *restful.RouteBuilder, set paramSet) {
+func addParams(d *restful.Route, set paramSet) {
 	switch set {
 	case listParams:
-		addOptions(ws, b, metav1.ListOptions{})
+		addOptions(d, metav1.ListOptions{})
 	case createParams:
-		addOptions(ws, b, metav1.CreateOptions{})
+		addOptions(d, metav1.CreateOptions{})
 	case updateParams:
-		addOptions(ws, b, metav1.UpdateOptions{})
+		addOptions(d, metav1.UpdateOptions{})
 	case patchParams:
-		addOptions(ws, b, metav1.PatchOptions{})
+		addOptions(d, metav1.PatchOptions{})
 	case deleteParams:
-		addOptions(ws, b, metav1.DeleteOptions{})
+		addOptions(d, metav1.DeleteOptions{})
 	case deleteCollectionParams:
-		addOptions(ws, b, metav1.DeleteOptions{})
-		addOptions(ws, b, metav1.ListOptions{}, "watch", "allowWatchBookmarks")
+		addOptions(d, metav1.DeleteOptions{})
+		addOptions(d, metav1.ListOptions{}, "watch", "allowWatchBookmarks")
 	}
 }
 
 // addOptions documents the fields of an options object as query parameters.
-func addOptions(ws *restful.WebService, b *restful.RouteBuilder, options any, except ...string) {
+func addOptions(d *restful.Route, options any, except ...string) {
 	var docs map[string]string
 	if d, ok := options.(interface{ SwaggerDoc() map[string]string }); ok {
 		docs = d.SwaggerDoc()
@@ -60,7 +63,7 @@ func addOptions(ws *restful.WebService, b *restful.RouteBuilder, options any, ex
 		if name == "" || name == "-" || dataType == "" || slices.Contains(except, name) {
 			continue
 		}
-		b.Param(ws.QueryParameter(name, docs[name]).DataType(dataType))
+		param(d, restful.QueryParameter(name, docs[name]).DataType(dataType))
 	}
 }
 

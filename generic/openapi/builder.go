@@ -5,14 +5,12 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/emicklei/go-restful/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/openapi/models"
 )
 
-// Builder makes OpenAPI documents of go-restful routes. It is safe for
 // concurrent use.
 type Builder struct {
 	source         *models.Source
@@ -44,15 +42,15 @@ func everyVersion(schema.GroupVersion) bool { return true }
 
 // write writes routes, and the models that they read and write. Models of kinds that every group version has
 // (DeleteOptions) name those of which keep is true.
-func (b *Builder) write(d *Draft, services []*restful.WebService, keep func(schema.GroupVersion) bool) error {
+func (b *Builder) write(d *Draft, services []WebService, keep func(schema.GroupVersion) bool) error {
 	m, err := b.source.Models()
 	if err != nil {
 		return err
 	}
 	d.About(b.title, b.version)
 	d.secured = true
-	for _, ws := range services {
-		if err := writeRoutes(d, ws); err != nil {
+	for i := range services {
+		if err := writeRoutes(d, &services[i]); err != nil {
 			return err
 		}
 	}

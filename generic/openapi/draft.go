@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -35,7 +36,8 @@ type Draft struct {
 	size    int
 	known   map[string]bool // models that are written
 
-	paths    wire.JSONObject
+	// paths are members of one object, in pieces: a single one would be copied each time it grows.
+	paths    []wire.JSONObject
 	pathSeen map[string]bool
 	// refs are the models that operations refer to.
 	refs map[string]bool
@@ -58,7 +60,7 @@ type Draft struct {
 func newDraft(v2 bool, writers *sync.Pool) *Draft {
 	d := &Draft{
 		V2: v2, writers: writers, known: map[string]bool{}, pathSeen: map[string]bool{}, refs: map[string]bool{},
-		rendered: map[Parameter][]byte{}, shared: map[string][]byte{}, paths: wire.BeginJSON(nil),
+		rendered: map[Parameter][]byte{}, shared: map[string][]byte{},
 	}
 	var pooled bool
 	if d.z, pooled = writers.Get().(*gzip.Writer); pooled {
@@ -204,6 +206,7 @@ func (d *Draft) finish(hash string) *document {
 		d.rest()
 	}
 	_ = d.z.Close()
+	d.z.Reset(io.Discard) // it holds on to the draft otherwise
 	d.writers.Put(d.z)
 	return newDocument(bytes.Clone(d.out.Bytes()), d.size, hash)
 }
@@ -249,7 +252,12 @@ func (d *Draft) end() {
 		}
 		d.write(append(o.Dst, '}'))
 	}
-	d.write([]byte(`,"paths":`))
-	d.write(d.paths.End())
-	d.write([]byte(`}`))
+	d.write([]byte(`,"paths":{`))
+	for i := range d.paths {
+		if i > 0 {
+			d.write([]byte(`,`))
+		}
+		d.write(d.paths[i].Dst)
+	}
+	d.write([]byte(`}}`))
 }

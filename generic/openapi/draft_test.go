@@ -25,7 +25,7 @@ func swaggerOf(t *testing.T, f func(*Draft)) *spec.Swagger {
 	ws.Route(ws.PUT("/configmaps/{name}").To(nothing).Operation("replace").Param(name).Param(pretty).Param(dryRun).
 		Reads(corev1.ConfigMap{}).Writes(corev1.ConfigMap{}))
 	d := newDraft(true, &sync.Pool{})
-	if err := NewBuilder(&models.Source{}, scheme.Scheme, "1.36").write(d, []*restful.WebService{ws}, everyVersion); err != nil {
+	if err := NewBuilder(&models.Source{}, scheme.Scheme, "1.36").write(d, []WebService{served(ws)}, everyVersion); err != nil {
 		t.Fatal(err)
 	}
 	d.settled = true

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/emicklei/go-restful/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/openapi/models"
@@ -20,7 +19,7 @@ type entry struct {
 	// Either source gives the document, or builder makes it of services.
 	source   Source
 	builder  *Builder
-	services []*restful.WebService
+	services []WebService
 	writers  *sync.Pool
 
 	mu   sync.Mutex
@@ -95,7 +94,7 @@ func (e *entry) knownHash() string {
 
 // routesHash identifies a document that is made of routes: the same build makes
 // the same document of the same routes.
-func routesHash(path string, services []*restful.WebService) string {
+func routesHash(path string, services []WebService) string {
 	return hashOf(func(w hash.Hash) {
 		fmt.Fprintf(w, "%s\n%s\n", build(), path)
 		for _, ws := range services {

@@ -84,7 +84,7 @@ func (d *Draft) writeMerged() {
 		item := d.merged.Paths.Paths[path]
 		if text, err := item.MarshalJSON(); err == nil && !d.pathSeen[path] {
 			d.pathSeen[path] = true
-			d.paths.Member(unquoted(path), text)
+			d.members().Member(unquoted(path), text)
 		}
 	}
 }

@@ -54,14 +54,32 @@ func (d *Draft) Path(path string, parameters []Parameter, operations ...Operatio
 		return
 	}
 	d.pathSeen[path] = true
-	d.paths.Key([]byte(path))
-	o := wire.BeginJSON(d.paths.Dst)
+	members := d.members()
+	members.Key([]byte(path))
+	o := wire.BeginJSON(members.Dst)
 	for i := range operations {
 		o.Key([]byte(operations[i].Method))
 		o.Dst = d.operation(o.Dst, &operations[i])
 	}
 	d.parameters(&o, parameters)
-	d.paths.Dst = o.End()
+	members.Dst = o.End()
+}
+
+// pieceOfPaths is how long a piece of the paths is that gets no more.
+const pieceOfPaths = 64 << 10
+
+// members is the piece that gets the next path.
+func (d *Draft) members() *wire.JSONObject {
+	last := len(d.paths) - 1
+	switch {
+	case last < 0:
+		d.paths = append(d.paths, wire.JSONObject{})
+	case len(d.paths[last].Dst) < pieceOfPaths:
+		return &d.paths[last]
+	default:
+		d.paths = append(d.paths, wire.JSONObject{Dst: make([]byte, 0, cap(d.paths[last].Dst))})
+	}
+	return &d.paths[last+1]
 }
 
 func (d *Draft) operation(dst []byte, op *Operation) []byte {

@@ -15,12 +15,12 @@ import (
 )
 
 // writeRoutes writes the paths of a web service.
-func writeRoutes(d *Draft, ws *restful.WebService) error {
+func writeRoutes(d *Draft, ws *WebService) error {
 	byPath := map[string][]restful.Route{}
 	for _, r := range ws.Routes() {
 		byPath[r.Path] = append(byPath[r.Path], r)
 	}
-	all, err := parameters(ws.PathParameters(), nil)
+	all, err := parameters(ws.Parameters, nil)
 	if err != nil {
 		return err
 	}

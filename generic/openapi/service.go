@@ -34,7 +34,7 @@ type Service struct {
 	builder *Builder
 
 	mu       sync.Mutex
-	services []func() []*restful.WebService
+	services []func() []WebService
 	sources  map[string]*entry
 	// routes are the documents of the web services, made of known of them.
 	routes map[string]*entry
@@ -47,6 +47,14 @@ type Service struct {
 	writers sync.Pool
 }
 
+// WebService is one of go-restful, whose routes are made, with what describes them, whenever a
+// document is: it takes some megabytes to keep them.
+type WebService struct {
+	Path       string
+	Parameters []*restful.Parameter // of the path
+	Routes     func() []restful.Route
+}
+
 // NewService returns a service without documents.
 func NewService(b *Builder) *Service {
 	return &Service{builder: b, sources: map[string]*entry{}}
@@ -54,7 +62,7 @@ func NewService(b *Builder) *Service {
 
 // AddWebServices adds the routes of a server. They are asked for when a document
 // is built.
-func (s *Service) AddWebServices(services func() []*restful.WebService) {
+func (s *Service) AddWebServices(services func() []WebService) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.services = append(s.services, services)
@@ -124,7 +132,7 @@ func (s *Service) readRoutes() {
 	}
 	s.routes, s.known = map[string]*entry{}, len(all)
 	for _, ws := range all {
-		path := strings.Trim(ws.RootPath(), "/")
+		path := strings.Trim(ws.Path, "/")
 		if s.routes[path] == nil {
 			s.routes[path] = &entry{path: path, builder: s.builder, writers: &s.writers}
 		}
@@ -133,11 +141,11 @@ func (s *Service) readRoutes() {
 }
 
 // webServices returns those that have a place in a document.
-func (s *Service) webServices() []*restful.WebService {
-	var all []*restful.WebService
+func (s *Service) webServices() []WebService {
+	var all []WebService
 	for _, f := range s.services {
 		for _, ws := range f() {
-			if path := strings.Trim(ws.RootPath(), "/"); path != "" && path != "logs" {
+			if path := strings.Trim(ws.Path, "/"); path != "" && path != "logs" {
 				all = append(all, ws)
 			}
 		}

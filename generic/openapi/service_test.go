@@ -61,8 +61,12 @@ func newTestService() *Service {
 		Returns(200, "OK", corev1.ConfigMapList{}).Writes(corev1.ConfigMapList{}))
 	logs := new(restful.WebService).Path("/logs")
 	logs.Route(logs.GET("").To(func(*restful.Request, *restful.Response) {}).Operation("logs"))
-	s.AddWebServices(func() []*restful.WebService { return []*restful.WebService{ws, logs} })
+	s.AddWebServices(func() []WebService { return []WebService{served(ws), served(logs)} })
 	return s
+}
+
+func served(ws *restful.WebService) WebService {
+	return WebService{Path: ws.RootPath(), Parameters: ws.PathParameters(), Routes: ws.Routes}
 }
 
 func ask(t *testing.T, h http.Handler, path string, headers ...string) (*httptest.ResponseRecorder, string) {

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/emicklei/go-restful/v3"
 	"k8s.io/klog/v2"
 )
 
@@ -45,7 +44,7 @@ func (s *Service) documentV2() (*document, error) {
 
 // buildV2 joins what the routes and the sources say. One bad source must not
 // take away everybody's document; complete reports whether there was none.
-func (s *Service) buildV2(services []*restful.WebService) (_ *document, complete bool, _ error) {
+func (s *Service) buildV2(services []WebService) (_ *document, complete bool, _ error) {
 	d := newDraft(true, &s.writers)
 	if err := s.builder.write(d, services, everyVersion); err != nil {
 		return nil, false, err

@@ -11,6 +11,7 @@ import (
 
 	"triplane/generic/discovery"
 	"triplane/generic/endpoints"
+	"triplane/generic/openapi"
 )
 
 // EndpointOptions is how the resources of API groups are served.
@@ -89,7 +90,7 @@ func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) erro
 			SchemeName:    info.SchemeName,
 			TypeConverter: info.TypeConverter,
 			Shared:        s.Endpoints(),
-			Defer:         s.Handler.router.deferRoutes,
+			Routes:        s.Handler.router.deferRoutes,
 		}
 		resources, err := v.Install(s.Handler.GoRestfulContainer)
 		if err != nil {
@@ -128,10 +129,14 @@ func (s *GenericAPIServer) announce(gv schema.GroupVersion, resources []metav1.A
 	})
 }
 
-// WebServices returns the services of the container with all of their routes.
-func (h *APIServerHandler) WebServices() []*restful.WebService {
-	h.router.addAll()
-	return h.GoRestfulContainer.RegisteredWebServices()
+// WebServices returns the services of the container, for documents.
+func (h *APIServerHandler) WebServices() (all []openapi.WebService) {
+	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
+		all = append(all, openapi.WebService{
+			Path: ws.RootPath(), Parameters: ws.PathParameters(), Routes: func() []restful.Route { return h.router.routesOf(ws, true) },
+		})
+	}
+	return all
 }
 
 // Refresh makes the Director see services that were added to, or removed from,

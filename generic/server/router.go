@@ -26,14 +26,14 @@ type router struct {
 
 // deferredRoutes are those of a service that has none yet.
 type deferredRoutes struct {
-	routes func() []restful.Route
-	add    func() // adds them to the service, once
+	routes func(described bool) []restful.Route
+	add    sync.Once // to the service
 }
 
-// deferRoutes takes note of routes that are added to a service when somebody else than
-// this router looks for them there.
-func (r *router) deferRoutes(ws *restful.WebService, routes func() []restful.Route, add func()) {
-	r.deferred.Store(ws, &deferredRoutes{routes, sync.OnceFunc(add)})
+// deferRoutes takes note of routes that are added to a service when the library's router
+// looks for them there: it has a regular expression compiled of each path.
+func (r *router) deferRoutes(ws *restful.WebService, routes func(described bool) []restful.Route) {
+	r.deferred.Store(ws, &deferredRoutes{routes: routes})
 }
 
 func (r *router) deferredOf(ws *restful.WebService) *deferredRoutes {
@@ -42,15 +42,15 @@ func (r *router) deferredOf(ws *restful.WebService) *deferredRoutes {
 	return of
 }
 
-// routesOf returns the routes of a service.
-func (r *router) routesOf(ws *restful.WebService) []restful.Route {
+// routesOf returns the routes of a service, described for documents or as requests need them.
+func (r *router) routesOf(ws *restful.WebService, described bool) []restful.Route {
 	if d := r.deferredOf(ws); d != nil {
-		return d.routes()
+		return d.routes(described)
 	}
 	return ws.Routes()
 }
 
-// addAll adds all deferred routes, for those who document them.
+// addAll adds all deferred routes.
 func (r *router) addAll() {
 	r.deferred.Range(func(ws, _ any) bool {
 		r.complete(ws.(*restful.WebService))
@@ -60,9 +60,16 @@ func (r *router) addAll() {
 
 // complete adds the deferred routes of a service.
 func (r *router) complete(ws *restful.WebService) {
-	if d := r.deferredOf(ws); d != nil {
-		d.add()
+	d := r.deferredOf(ws)
+	if d == nil {
+		return
 	}
+	d.add.Do(func() {
+		for _, route := range d.routes(false) {
+			path := strings.TrimPrefix(route.Path, ws.RootPath())
+			ws.Route(ws.Method(route.Method).Path(path).To(route.Function).Produces(route.Produces...).Consumes(route.Consumes...))
+		}
+	})
 }
 
 // service is a WebService with its routes by path, indexed on first use.
@@ -114,7 +121,7 @@ func (r *router) look(c *restful.Container) *map[string]*service {
 	services := map[string]*service{}
 	for _, ws := range c.RegisteredWebServices() {
 		services[strings.TrimSuffix(ws.RootPath(), "/")] = &service{ws: ws, index: sync.OnceValue(func() *node {
-			return indexRoutes(ws.RootPath(), r.routesOf(ws))
+			return indexRoutes(ws.RootPath(), r.routesOf(ws, false))
 		})}
 	}
 	r.snapshot.Store(&services)

@@ -84,19 +84,27 @@ func TestDirector(t *testing.T) {
 	}
 }
 
-// A request that fits a route takes it, and does not have the service's routes documented.
+// A request that fits a route takes it, and the service has no routes: neither then nor for documents.
 func TestDeferredRoutes(t *testing.T) {
 	h := newAPIServerHandler("test", http.NotFoundHandler())
 	ws := new(restful.WebService)
 	ws.Path("/apis/apps/v1").Consumes("*/*").Produces("application/json")
 	serve := func(_ *restful.Request, resp *restful.Response) { io.WriteString(resp.ResponseWriter, "deployments") }
-	h.router.deferRoutes(ws, func() []restful.Route {
-		return []restful.Route{{Method: http.MethodGet, Path: "/apis/apps/v1/deployments", Function: serve, Produces: []string{"application/json"}, Consumes: []string{"*/*"}}}
-	}, func() { ws.Route(ws.GET("deployments").To(serve)) })
+	h.router.deferRoutes(ws, func(described bool) []restful.Route {
+		r := restful.Route{Method: http.MethodGet, Path: "/apis/apps/v1/deployments", Function: serve, Produces: []string{"application/json"}, Consumes: []string{"*/*"}}
+		if described {
+			r.Doc = "list deployments"
+		}
+		return []restful.Route{r}
+	})
 	h.GoRestfulContainer.Add(ws)
+	documented := h.WebServices()
+	if len(documented) != 1 || documented[0].Path != "/apis/apps/v1" || documented[0].Routes()[0].Doc != "list deployments" {
+		t.Errorf("documents show %+v", documented)
+	}
 	for _, c := range []struct {
 		method, path, accept string
-		code, documented     int
+		code, routes         int
 	}{
 		{"GET", "/apis/apps/v1/deployments", "", 200, 0},
 		{"GET", "/apis/apps/v1/deployments/", "application/json", 200, 0},
@@ -111,8 +119,8 @@ func TestDeferredRoutes(t *testing.T) {
 		if h.Director.ServeHTTP(w, r); w.Code != c.code {
 			t.Errorf("%s %s: %d %q", c.method, c.path, w.Code, w.Body)
 		}
-		if n := len(ws.Routes()); n != c.documented {
-			t.Errorf("%s %s: %d routes are documented", c.method, c.path, n)
+		if n := len(ws.Routes()); n != c.routes {
+			t.Errorf("%s %s: the service has %d routes", c.method, c.path, n)
 		}
 	}
 }
