@@ -8,6 +8,7 @@ import (
 
 	admissionapi "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,7 @@ func TestWhatAdmissionSees(t *testing.T) {
 	a := newAdmitted(t)
 	t.Run("status and scale of other versions", func(t *testing.T) { equivalentSubresources(t, a) })
 	t.Run("objects of another group", func(t *testing.T) { equivalentGroups(t, a) })
+	t.Run("audiences of tokens", func(t *testing.T) { tokenAudiences(t, a) })
 	t.Run("connect", func(t *testing.T) { connections(t, a) })
 	t.Run("configurations of webhooks", func(t *testing.T) { policiesSeeWebhooks(t, a) })
 	t.Run("requests that end first", func(t *testing.T) { requestEnds(t, a) })
@@ -100,6 +102,30 @@ func equivalentGroups(t *testing.T, a *admitted) {
 	if r.Kind.Group != "" || r.Resource.Group != "" || r.RequestKind.Group != "events.k8s.io" || r.RequestResource.Group != "events.k8s.io" ||
 		!strings.Contains(object, `"apiVersion":"v1"`) || !strings.Contains(object, `"involvedObject"`) {
 		t.Errorf("%+v: %s", r, object)
+	}
+}
+
+// tokenAudiences has a webhook see for whom a token is that is asked for without audiences.
+func tokenAudiences(t *testing.T, a *admitted) {
+	a.namespace(t, "tokens")
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}
+	if _, err := a.client.CoreV1().ServiceAccounts("tokens").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	a.hooks.serve("/tokens", allow)
+	a.validating(t, "tokens", admissionv1.ValidatingWebhook{Name: "tokens.example.com", ClientConfig: a.hooks.client("/tokens"),
+		Rules: rule("", "v1", "CREATE", "serviceaccounts/token")})
+	eventually(t, func() error {
+		if _, err := a.client.CoreV1().ServiceAccounts("tokens").CreateToken(t.Context(), "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+		if len(a.hooks.requests("/tokens")) == 0 {
+			return errors.New("nobody was asked")
+		}
+		return nil
+	})
+	if object := string(a.hooks.requests("/tokens")[0].Object.Raw); !strings.Contains(object, `"audiences":["`) {
+		t.Error(object)
 	}
 }
 

@@ -82,7 +82,7 @@ func (d *deletion[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 		if readErr != nil {
 			return nil, false, readErr
 		}
-		if !changed && !errors.Is(err, errUnsure) {
+		if !changed {
 			return nil, false, err
 		}
 		from = now
@@ -119,8 +119,8 @@ func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object
 		return nil, false, err
 	}
 	if g.pending {
-		if !from.fresh {
-			return nil, false, errUnsure
+		if _, err := s.confirm(ctx, d.key, from); err != nil {
+			return nil, false, err
 		}
 		return d.answer(ctx, obj), false, nil
 	}
@@ -199,10 +199,8 @@ func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOpt
 		if s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj) {
 			return false, nil, nil
 		}
-		if !from.fresh {
-			return true, nil, errUnsure
-		}
-		return true, obj, nil
+		_, err := s.confirm(ctx, d.key, from)
+		return true, obj, err
 	}
 	marked, ok := obj.DeepCopyObject().(T)
 	if !ok || !s.kind.Delete.Mark(ctx, marked) {
@@ -229,10 +227,11 @@ func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, 
 	if err != nil {
 		return from, nil, err
 	}
-	if bytes.Equal(value, from.value) && !from.fresh {
-		return from, nil, errUnsure
+	if bytes.Equal(value, from.value) {
+		from, err = s.confirm(ctx, d.key, from)
+		return from, obj, err
 	}
-	if d.dryRun || bytes.Equal(value, from.value) {
+	if d.dryRun {
 		return from, obj, nil
 	}
 	revision, err := s.options.Backend.Update(ctx, d.key, value, from.revision, s.ttl(obj))
@@ -246,8 +245,8 @@ func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, 
 func (d *deletion[T]) remove(ctx context.Context, obj T, from present) (runtime.Object, bool, error) {
 	s := d.store
 	if d.dryRun {
-		if !from.fresh {
-			return nil, false, errUnsure
+		if _, err := s.confirm(ctx, d.key, from); err != nil {
+			return nil, false, err
 		}
 		return d.answer(ctx, obj), true, nil
 	}

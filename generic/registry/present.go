@@ -67,6 +67,21 @@ func (s *Store[T]) refresh(ctx context.Context, key string, p present) (now pres
 	return now, now.revision != p.revision, err
 }
 
+// confirm reads again what an outcome was computed from that no transaction checks: one that
+// changes nothing. Another state is the conflict that a transaction would have met.
+func (s *Store[T]) confirm(ctx context.Context, key string, p present) (present, error) {
+	now, changed, err := s.refresh(ctx, key, p)
+	switch {
+	case err != nil:
+		return p, err
+	case !changed:
+		return now, nil
+	case !now.exists():
+		return now, &storage.ConflictError{Key: key, Expected: p.revision}
+	}
+	return now, &storage.ConflictError{Key: key, Expected: p.revision, Current: &storage.KeyValue{Key: key, Value: now.value, Revision: now.revision, Stale: now.stale}}
+}
+
 // maxWriteAttempts bounds how often a write starts again because another one was
 // faster.
 const maxWriteAttempts = 1000

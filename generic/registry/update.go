@@ -76,7 +76,7 @@ func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
 		if readErr != nil {
 			return nil, false, readErr
 		}
-		if !changed && !errors.Is(err, errUnsure) {
+		if !changed {
 			return nil, false, err
 		}
 		from = now
@@ -96,9 +96,6 @@ func (u *update[T]) start(ctx context.Context) (present, error) {
 	}
 	return u.store.peek(ctx, u.key)
 }
-
-// errUnsure asks for another attempt on a state that is surely the present one.
-var errUnsure = errors.New("registry: the present state is not known to be fresh")
 
 // attempt computes the new object from a state and writes it.
 func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, bool, error) {
@@ -297,8 +294,10 @@ func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtim
 	if err != nil {
 		return nil, err
 	}
-	if same && !from.fresh {
-		return nil, errUnsure
+	if same {
+		if from, err = s.confirm(ctx, u.key, from); err != nil {
+			return nil, err
+		}
 	}
 	if same && !from.stale || u.dryRun {
 		obj.SetResourceVersion(formatRevision(from.revision))

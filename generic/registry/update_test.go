@@ -151,6 +151,38 @@ func TestNoOpUpdateKeepsTheRevision(t *testing.T) {
 	}
 }
 
+// Webhooks and quotas are asked about a change once, also where nothing is written.
+func TestAdmissionIsAskedOnce(t *testing.T) {
+	s, m := newStore(t, configMapKind())
+	must[*corev1.ConfigMap](t, create(s, configMap("a")))
+	asked := 0
+	changing := func(context.Context, runtime.Object, runtime.Object) error { asked++; return nil }
+	deleting := func(context.Context, runtime.Object) error { asked++; return nil }
+	keep := change(func(*corev1.ConfigMap) {})
+	for name, f := range map[string]func() error{
+		"an update that changes nothing": func() error {
+			_, _, err := s.Update(inNamespace(), "a", keep, nil, changing, false, nil)
+			return err
+		},
+		"a dry run of it": func() error {
+			_, _, err := s.Update(inNamespace(), "a", keep, nil, changing, false, &metav1.UpdateOptions{DryRun: dryRun})
+			return err
+		},
+		"a deletion that does not happen": func() error {
+			_, _, err := s.Delete(inNamespace(), "a", deleting, &metav1.DeleteOptions{DryRun: dryRun})
+			return err
+		},
+	} {
+		asked, m.reads = 0, 0
+		if err := f(); err != nil || asked != 1 {
+			t.Errorf("%s: asked %d times, %v", name, asked, err)
+		}
+		if m.reads != 1 {
+			t.Errorf("%s: %d reads of the backend", name, m.reads)
+		}
+	}
+}
+
 // The first attempt starts from the cache, which may be behind.
 func TestUpdateFromAStaleCache(t *testing.T) {
 	s, m := newStore(t, configMapKind())

@@ -77,6 +77,9 @@ func (t tokenRequests) CreateNamed(ctx context.Context, name string, obj runtime
 	if errs := validateTokenRequest(req); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind(), "", errs)
 	}
+	if len(req.Spec.Audiences) == 0 {
+		req.Spec.Audiences = t.audiences
+	}
 	if err := group.Admit(ctx, req, validate); err != nil {
 		return nil, err
 	}
@@ -144,9 +147,6 @@ func (t tokenRequests) issue(ctx context.Context, req *authenticationv1.TokenReq
 	}
 	if err := t.bind(ctx, req, account, &ask); err != nil {
 		return nil, err
-	}
-	if len(req.Spec.Audiences) == 0 {
-		req.Spec.Audiences = t.audiences
 	}
 	ask.Audiences = req.Spec.Audiences
 	if t.extended > lifetime && ask.Pod != nil && *req.Spec.ExpirationSeconds == podTokenSeconds && t.forThisServer(ask.Audiences) {
