@@ -11,6 +11,7 @@ import (
 	"triplane/generic/openapi/models"
 )
 
+// Builder makes OpenAPI documents of go-restful routes. It is safe for
 // concurrent use.
 type Builder struct {
 	source         *models.Source
