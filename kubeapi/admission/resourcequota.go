@@ -53,8 +53,9 @@ func (r *resourceQuota) Validate(ctx context.Context, a *admission.Attributes) e
 	if err != nil || len(quotas) == 0 && len(r.limited) == 0 {
 		return err
 	}
-	gr := a.Resource.GroupResource()
-	matching := quotas[:0]
+	gr, old := a.Resource.GroupResource(), before(a)
+	var matching []*corev1.ResourceQuota
+	var charges []corev1.ResourceList
 	for _, q := range quotas {
 		if !quota.Matches(q, gr, a.Object) {
 			continue
@@ -62,22 +63,16 @@ func (r *resourceQuota) Validate(ctx context.Context, a *admission.Attributes) e
 		if err := quota.Demand(q, gr, a.Object); err != nil {
 			return forbidden(a, "%w", err)
 		}
-		matching = append(matching, q)
+		charge, err := quota.Charge(q, gr, a.Object, old)
+		if err != nil {
+			return forbidden(a, "%w", err)
+		}
+		matching, charges = append(matching, q), append(charges, charge)
 	}
 	if err := quota.Covered(r.limited, gr, a.Object, matching); err != nil {
 		return forbidden(a, "%w", err)
 	}
-	if len(matching) == 0 {
-		return nil
-	}
-	charge, err := quota.Charge(gr, a.Object, before(a))
-	if err != nil {
-		return forbidden(a, "%w", err)
-	}
-	if len(charge) == 0 {
-		return nil
-	}
-	return r.spend(ctx, a, matching, charge)
+	return r.spend(ctx, a, matching, charges)
 }
 
 // charged reports whether quotas count an operation: new objects, and changes of
@@ -90,9 +85,22 @@ func charged(a *admission.Attributes) bool {
 	case a.Operation == admission.Create:
 		return a.Subresource == ""
 	case gr == core("pods"):
-		return a.Subresource == "resize"
+		return a.Subresource == "resize" || a.Subresource == "" && getsDeadline(a)
 	}
-	return a.Subresource == "" && (gr == core("services") || gr == core("persistentvolumeclaims"))
+	return a.Subresource == "" && (gr == core("services") || gr == core("persistentvolumeclaims")) || countsOnly(a)
+}
+
+// countsOnly reports whether an operation says what has happened already, which quotas count and do not refuse: a
+// claim's volume has another VolumeAttributesClass, or another size.
+func countsOnly(a *admission.Attributes) bool {
+	return a.Subresource == "status" && a.Resource.GroupResource() == core("persistentvolumeclaims")
+}
+
+// getsDeadline reports whether an update takes a pod into the scope Terminating.
+func getsDeadline(a *admission.Attributes) bool {
+	p, ok := a.Object.(*corev1.Pod)
+	old, wasPod := a.OldObject.(*corev1.Pod)
+	return ok && wasPod && quota.Terminating(p) && !quota.Terminating(old)
 }
 
 // before is the object that an update changes; nil where it makes a new one.
@@ -108,19 +116,22 @@ func before(a *admission.Attributes) runtime.Object {
 
 // spend charges all quotas, or none as far as can be foreseen: what was read may
 // be old, but what is written is checked again.
-func (r *resourceQuota) spend(ctx context.Context, a *admission.Attributes, quotas []*corev1.ResourceQuota, charge corev1.ResourceList) error {
-	for _, q := range quotas {
+func (r *resourceQuota) spend(ctx context.Context, a *admission.Attributes, quotas []*corev1.ResourceQuota, charges []corev1.ResourceList) error {
+	for i, q := range quotas {
 		// Charging none before one refuses; a quota that seems exceeded is asked
 		// for its present use.
-		if _, err := quota.Spend(q.DeepCopy(), charge); err == nil || len(quotas) == 1 {
+		if len(quotas) == 1 || countsOnly(a) || quota.Exceeded(q, charges[i]) == nil {
 			continue
 		}
-		if err := r.charge(ctx, a, q.Name, charge, true); err != nil {
+		if err := r.charge(ctx, a, q.Name, charges[i], true); err != nil {
 			return err
 		}
 	}
-	for _, q := range quotas {
-		if err := r.charge(ctx, a, q.Name, charge, a.DryRun); err != nil {
+	for i, q := range quotas {
+		if len(charges[i]) == 0 {
+			continue
+		}
+		if err := r.charge(ctx, a, q.Name, charges[i], a.DryRun); err != nil {
 			return err
 		}
 	}
@@ -132,10 +143,11 @@ func (r *resourceQuota) spend(ctx context.Context, a *admission.Attributes, quot
 func (r *resourceQuota) charge(ctx context.Context, a *admission.Attributes, name string, charge corev1.ResourceList, dryRun bool) error {
 	var refusal error
 	_, err := group.ModifyStatus(ctx, r.stores, core("resourcequotas"), a.Namespace, name, dryRun, func(q *corev1.ResourceQuota) error {
-		if _, err := quota.Spend(q, charge); err != nil {
+		if err := quota.Exceeded(q, charge); err != nil && !countsOnly(a) {
 			refusal = forbidden(a, "%w", err)
 			return refusal
 		}
+		quota.Spend(q, charge)
 		return nil
 	})
 	switch {

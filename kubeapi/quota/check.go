@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -89,10 +90,10 @@ func says(r *corev1.ResourceRequirements, name corev1.ResourceName) bool {
 	return ok
 }
 
-// Charge is what an operation adds to the use of quotas: what obj takes, less
-// what old took, which is nil for a new object. It is empty where nothing is
-// added.
-func Charge(gr schema.GroupResource, obj, old runtime.Object) (corev1.ResourceList, error) {
+// Charge is what an operation adds to the use of a quota that counts obj: what obj takes, less
+// what old took if the quota counted that too. old is nil for a new object. The charge is empty
+// where nothing is added.
+func Charge(q *corev1.ResourceQuota, gr schema.GroupResource, obj, old runtime.Object) (corev1.ResourceList, error) {
 	usage := Usage(gr, obj)
 	var negative []corev1.ResourceName
 	for name, q := range usage {
@@ -104,7 +105,7 @@ func Charge(gr schema.GroupResource, obj, old runtime.Object) (corev1.ResourceLi
 		slices.Sort(negative)
 		return nil, fmt.Errorf("quota usage is negative for resource(s): %s", joined(negative))
 	}
-	if old != nil {
+	if old != nil && inScopes(q, old) {
 		for name, before := range Usage(gr, old) {
 			if now, ok := usage[name]; ok {
 				now.Sub(before)
@@ -120,33 +121,40 @@ func Charge(gr schema.GroupResource, obj, old runtime.Object) (corev1.ResourceLi
 	return usage, nil
 }
 
-// Spend adds a charge to what is used of a quota, and refuses what goes beyond
-// its bounds. It reports whether the use changed.
-func Spend(q *corev1.ResourceQuota, charge corev1.ResourceList) (bool, error) {
-	used := corev1.ResourceList{}
+// Exceeded refuses a charge that goes beyond the bounds of a quota.
+func Exceeded(q *corev1.ResourceQuota, charge corev1.ResourceList) error {
 	var exceeded []corev1.ResourceName
 	for _, name := range sets.List(sets.KeySet(charge)) {
-		hard, ok := q.Status.Hard[name]
-		if !ok {
+		if hard, ok := q.Status.Hard[name]; ok {
+			if sum := plus(q.Status.Used[name], charge[name]); sum.Cmp(hard) > 0 {
+				exceeded = append(exceeded, name)
+			}
+		}
+	}
+	if len(exceeded) == 0 {
+		return nil
+	}
+	return fmt.Errorf("exceeded quota: %s, requested: %s, used: %s, limited: %s", q.Name,
+		amounts(charge, exceeded), amounts(q.Status.Used, exceeded), amounts(q.Status.Hard, exceeded))
+}
+
+// Spend adds a charge to what is used of the resources that a quota bounds.
+func Spend(q *corev1.ResourceQuota, charge corev1.ResourceList) {
+	for name := range charge {
+		if _, ok := q.Status.Hard[name]; !ok {
 			continue
 		}
-		sum := q.Status.Used[name].DeepCopy()
-		sum.Add(charge[name])
-		if used[name] = sum; sum.Cmp(hard) > 0 {
-			exceeded = append(exceeded, name)
-		}
-	}
-	if len(exceeded) > 0 {
-		return false, fmt.Errorf("exceeded quota: %s, requested: %s, used: %s, limited: %s", q.Name,
-			amounts(charge, exceeded), amounts(q.Status.Used, exceeded), amounts(q.Status.Hard, exceeded))
-	}
-	for name, sum := range used {
 		if q.Status.Used == nil {
 			q.Status.Used = corev1.ResourceList{}
 		}
-		q.Status.Used[name] = sum
+		q.Status.Used[name] = plus(q.Status.Used[name], charge[name])
 	}
-	return len(used) > 0, nil
+}
+
+func plus(a, b resource.Quantity) resource.Quantity {
+	sum := a.DeepCopy()
+	sum.Add(b)
+	return sum
 }
 
 func amounts(list corev1.ResourceList, names []corev1.ResourceName) string {

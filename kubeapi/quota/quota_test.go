@@ -80,9 +80,12 @@ func TestSpend(t *testing.T) {
 		},
 	} {
 		q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Status: corev1.ResourceQuotaStatus{Hard: c.hard, Used: c.have}}
-		_, err := Spend(q, c.charge)
+		err := Exceeded(q, c.charge)
 		if got := errText(err); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if err == nil {
+			Spend(q, c.charge)
 		}
 		if got := text(q.Status.Used); got != c.used {
 			t.Errorf("%s: used %s, want %s", c.name, got, c.used)
@@ -166,22 +169,73 @@ func TestCharge(t *testing.T) {
 	plain := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
 	nodePort := plain.DeepCopy()
 	nodePort.Spec.Type = corev1.ServiceTypeNodePort
+	pods := schema.GroupResource{Resource: "pods"}
+	forever := pod(list("cpu", "1"), nil)
+	ending := forever.DeepCopy()
+	ending.Spec.ActiveDeadlineSeconds = new(int64)
+	terminating := &corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Scopes: []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}}}
 	for _, c := range []struct {
 		name     string
+		quota    *corev1.ResourceQuota
+		of       schema.GroupResource
 		obj, old runtime.Object
 		want     string
 	}{
-		{"new", plain, nil, "count/services=1 services=1"},
-		{"grows", nodePort, plain, "services.nodeports=1"},
-		{"shrinks", plain, nodePort, ""},
+		{"new", &corev1.ResourceQuota{}, services, plain, nil, "count/services=1 services=1"},
+		{"grows", &corev1.ResourceQuota{}, services, nodePort, plain, "services.nodeports=1"},
+		{"shrinks", &corev1.ResourceQuota{}, services, plain, nodePort, ""},
+		{"stays", terminating, pods, ending, ending, ""},
+		{"comes into the scope", terminating, pods, ending, forever, "count/pods=1 cpu=1 pods=1 requests.cpu=1"},
 	} {
-		got, err := Charge(services, c.obj, c.old)
+		got, err := Charge(c.quota, c.of, c.obj, c.old)
 		if err != nil || text(got) != c.want {
 			t.Errorf("%s: %s %v, want %s", c.name, text(got), err, c.want)
 		}
 	}
-	if _, err := Charge(schema.GroupResource{Resource: "pods"}, pod(list("cpu", "-1"), nil), nil); err == nil {
+	if _, err := Charge(terminating, pods, pod(list("cpu", "-1"), nil), nil); err == nil {
 		t.Error("a negative request is charged")
+	}
+}
+
+// A claim is in the scope of each VolumeAttributesClass that it has to do with.
+func TestClaimInScope(t *testing.T) {
+	claim := func(wanted, current, target string) *corev1.PersistentVolumeClaim {
+		c := &corev1.PersistentVolumeClaim{}
+		if wanted != "" {
+			c.Spec.VolumeAttributesClassName = &wanted
+		}
+		if current != "" {
+			c.Status.CurrentVolumeAttributesClassName = &current
+		}
+		if target != "" {
+			c.Status.ModifyVolumeStatus = &corev1.ModifyVolumeStatus{TargetVolumeAttributesClassName: target}
+		}
+		return c
+	}
+	for _, c := range []struct {
+		name  string
+		claim *corev1.PersistentVolumeClaim
+		want  string // the operators, with gold where they take values, that select the claim
+	}{
+		{"none", claim("", "", ""), "DoesNotExist NotIn"},
+		{"wanted", claim("gold", "", ""), "Exists In"},
+		{"another", claim("silver", "", ""), "Exists NotIn"},
+		{"changed", claim("silver", "gold", ""), "Exists In NotIn"},
+		{"about to change", claim("", "", "gold"), "Exists In"},
+	} {
+		var got []string
+		for _, op := range []corev1.ScopeSelectorOperator{"DoesNotExist", "Exists", "In", "NotIn"} {
+			r := corev1.ScopedResourceSelectorRequirement{ScopeName: corev1.ResourceQuotaScopeVolumeAttributesClass, Operator: op}
+			if op == "In" || op == "NotIn" {
+				r.Values = []string{"gold"}
+			}
+			if inScope(r, c.claim) {
+				got = append(got, string(op))
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s", c.name, got, c.want)
+		}
 	}
 }
 

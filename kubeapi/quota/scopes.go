@@ -32,18 +32,18 @@ func inScope(r corev1.ScopedResourceSelectorRequirement, obj runtime.Object) boo
 	case *corev1.Pod:
 		return podInScope(r, o)
 	case *corev1.PersistentVolumeClaim:
-		return r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass && selects(r, deref(o.Spec.VolumeAttributesClassName))
+		return r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass &&
+			slices.ContainsFunc(attributesClasses(o), func(class string) bool { return selects(r, class) })
 	}
 	return false
 }
 
 func podInScope(r corev1.ScopedResourceSelectorRequirement, p *corev1.Pod) bool {
-	ends := p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds >= 0
 	switch r.ScopeName {
 	case corev1.ResourceQuotaScopeTerminating:
-		return ends
+		return Terminating(p)
 	case corev1.ResourceQuotaScopeNotTerminating:
-		return !ends
+		return !Terminating(p)
 	case corev1.ResourceQuotaScopeBestEffort:
 		return podspec.QOSClass(&p.Spec) == corev1.PodQOSBestEffort
 	case corev1.ResourceQuotaScopeNotBestEffort:
@@ -54,6 +54,24 @@ func podInScope(r corev1.ScopedResourceSelectorRequirement, p *corev1.Pod) bool 
 		return crossesNamespaces(p.Spec.Affinity)
 	}
 	return false
+}
+
+// attributesClasses are the VolumeAttributesClasses that a claim asks for, its volume has, or is about to have; ""
+// if there is none.
+func attributesClasses(c *corev1.PersistentVolumeClaim) []string {
+	classes := []string{deref(c.Spec.VolumeAttributesClassName), deref(c.Status.CurrentVolumeAttributesClassName)}
+	if m := c.Status.ModifyVolumeStatus; m != nil {
+		classes = append(classes, m.TargetVolumeAttributesClassName)
+	}
+	if named := slices.DeleteFunc(classes, func(class string) bool { return class == "" }); len(named) > 0 {
+		return named
+	}
+	return []string{""}
+}
+
+// Terminating reports whether a pod has a deadline, which it may get later.
+func Terminating(p *corev1.Pod) bool {
+	return p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds >= 0
 }
 
 // selects reports whether a requirement selects the value of an object, "" for one without.
