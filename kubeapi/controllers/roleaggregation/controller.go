@@ -90,6 +90,7 @@ func (c *controller) sync(ctx context.Context, role string) error {
 // collect returns the rules of the roles that r selects, each once.
 func collect(r *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
+	seen := map[string]bool{} // rules in protobuf
 	for i := range r.AggregationRule.ClusterRoleSelectors {
 		selector, err := metav1.LabelSelectorAsSelector(&r.AggregationRule.ClusterRoleSelectors[i])
 		if err != nil {
@@ -100,7 +101,12 @@ func collect(r *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.PolicyR
 				continue
 			}
 			for _, rule := range other.Rules {
-				if !slices.ContainsFunc(rules, func(have rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(have, rule) }) {
+				text, err := rule.Marshal()
+				if err != nil {
+					return nil, err
+				}
+				if !seen[string(text)] {
+					seen[string(text)] = true
 					rules = append(rules, rule)
 				}
 			}
