@@ -13,20 +13,14 @@ import (
 	"triplane/generic/server"
 	"triplane/generic/storage/cache"
 	"triplane/generic/storage/memory"
+	"triplane/kubeapi/group"
 )
 
 // What selectors and answers read of the bytes of an object is what a decoder reads, of all
 // kinds.
 func TestReadsOfBytes(t *testing.T) {
-	backend := memory.New()
-	config := server.NewConfig()
-	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: backend, Hub: cache.NewHub(backend, "/registry")}})
-	core := coreConfig(t, config, enabled)
-	if _, err := core.Complete().New(server.EmptyDelegate()); err != nil {
-		t.Fatal(err)
-	}
 	checked := 0
-	for gr, store := range core.Groups.Stores.All() {
+	for gr, store := range stored(t).All() {
 		reads, ok := store.(interface {
 			CheckReads(fill func(runtime.Object)) error
 		})
@@ -44,6 +38,19 @@ func TestReadsOfBytes(t *testing.T) {
 	if checked < 40 {
 		t.Errorf("%d kinds", checked)
 	}
+}
+
+// stored is the storage of all kinds, in memory.
+func stored(t *testing.T) *group.Stores {
+	t.Helper()
+	backend := memory.New()
+	config := server.NewConfig()
+	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: backend, Hub: cache.NewHub(backend, "/registry")}})
+	core := coreConfig(t, config, enabled)
+	if _, err := core.Complete().New(server.EmptyDelegate()); err != nil {
+		t.Fatal(err)
+	}
+	return core.Groups.Stores
 }
 
 func filler(seed int64) *randfill.Filler {

@@ -38,9 +38,9 @@ func (c *typedCodec) checkQuantities(body []byte, mt wire.MediaType) error {
 		}
 		body = asJSON
 	}
-	return quantity.Check(body, func(doc []byte) (any, error) {
-		obj, _, _, err := c.decodeLong(doc, wire.JSON, false)
-		return obj, err
+	return quantity.Check(body, func(doc []byte) error {
+		_, _, _, err := c.decodeLong(doc, wire.JSON, false)
+		return err
 	})
 }
 

@@ -166,14 +166,14 @@ func (s *Store[T]) decodeValue(key string, value []byte, revision int64) (T, err
 	return obj, nil
 }
 
-// encodeStored returns the value for storage of an object. The object's
-// resource version and self link are left out, and put back.
+// encodeStored returns the value for storage of an object: without its resource version, which is that of the
+// key and which the object keeps for the answer, and without a self link.
 func (s *Store[T]) encodeStored(obj T) ([]byte, error) {
-	version, link := obj.GetResourceVersion(), obj.GetSelfLink()
+	version := obj.GetResourceVersion()
 	if version != "" {
 		obj.SetResourceVersion("")
 	}
-	if link != "" {
+	if obj.GetSelfLink() != "" {
 		obj.SetSelfLink("")
 	}
 	b, err := s.form.encodeStored(obj)

@@ -2,7 +2,6 @@ package quantity
 
 import (
 	"errors"
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -91,60 +90,65 @@ func InTree(value any) bool {
 	return false
 }
 
-// Check returns an error for a document with a number of too many digits where decode finds a quantity.
-// It decodes a copy of the document in which these numbers have an exponent of 0: whether there is a quantity with
-// an exponent is seen from the object. Documents without such numbers cost a look at their bytes.
-func Check(doc []byte, decode func(doc []byte) (any, error)) error {
+// Check returns an error for a JSON document with a number of too many digits where decode reads a quantity. It
+// decodes a copy of the document in which these numbers are none, so that the first of them that is read as a
+// quantity is an error, whatever becomes of it later: a member may be in the document twice. Documents without
+// such numbers cost a look at their bytes.
+func Check(doc []byte, decode func(doc []byte) error) error {
 	r, found := nextLong(doc, 0)
 	if !found {
 		return nil
 	}
-	harmless := slices.Clone(doc)
-	for ; found; r, found = nextLong(harmless, r.to) {
-		from := r.from
-		if !r.exponent {
-			harmless[from+1] = 'e' // behind the first digit
-			from += 2
-		}
-		for i := from; i < r.to; i++ {
-			harmless[i] = '0'
+	copied := slices.Clone(doc)
+	for text := (texts{doc: doc}); found; r, found = nextLong(doc, r.to) {
+		switch {
+		case text.has(r.from):
+			copied[r.from] = spoiled
+		case digit(copied[r.from]): // else the number is quoted already: both sides of its point are too long
+			quote(copied, r)
 		}
 	}
-	obj, err := decode(harmless)
-	if err == nil && exponential(reflect.ValueOf(obj)) {
-		err = ErrTooLong
+	if err := decode(copied); errors.Is(err, resource.ErrFormatWrong) || errors.Is(err, resource.ErrSuffix) || errors.Is(err, resource.ErrNumeric) {
+		return ErrTooLong
 	}
-	return err
+	return nil // what else is wrong is found in the document itself
 }
 
-var quantityType = reflect.TypeFor[resource.Quantity]()
+// spoiled is in no quantity.
+const spoiled = 'x'
 
-// exponential reports whether a value holds a quantity with an exponent.
-func exponential(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		return exponential(v.Elem())
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if exponential(v.Index(i)) {
-				return true
-			}
-		}
-	case reflect.Map:
-		for entries := v.MapRange(); entries.Next(); {
-			if exponential(entries.Value()) {
-				return true
-			}
-		}
-	case reflect.Struct:
-		if v.Type() == quantityType {
-			return resource.Format(v.FieldByName("Format").String()) == resource.DecimalExponent
-		}
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() && exponential(v.Field(i)) {
-				return true
-			}
+// quote makes a text that is no quantity of the number that a run is part of, which stands by itself.
+func quote(doc []byte, r run) {
+	from, to := r.from, r.to
+	for from > 0 && partOfNumber(doc[from-1]) {
+		from--
+	}
+	for to < len(doc) && partOfNumber(doc[to]) {
+		to++
+	}
+	for i := from; i < to; i++ {
+		doc[i] = spoiled
+	}
+	doc[from], doc[to-1] = '"', '"'
+}
+
+func partOfNumber(c byte) bool { return digit(c) || c == '+' || c == '-' || c == '.' || c|0x20 == 'e' }
+
+// texts tells which places of a document are inside of its texts. Places are asked for in order.
+type texts struct {
+	doc    []byte
+	at     int
+	inside bool
+}
+
+func (t *texts) has(place int) bool {
+	for ; t.at < place; t.at++ {
+		switch t.doc[t.at] {
+		case '"':
+			t.inside = !t.inside
+		case '\\':
+			t.at++ // an escape, which only texts have
 		}
 	}
-	return false
+	return t.inside
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // long has a digit too many.
@@ -33,23 +34,40 @@ func TestIsTooLong(t *testing.T) {
 // read twice.
 func TestCheck(t *testing.T) {
 	for doc, want := range map[string]bool{
-		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e999999999"}}}]}}`:                               true,
-		`{"spec":{"containers":[{"resources":{"limits":{"cpu":1e-999999999}}}]}}`:                                true,
-		`{"spec":{"containers":[{"resources":{"limits":{"cpu":" -1.5E+99999 ","memory":"1e88888"}}}]}}`:          true,
-		`{"spec":{"containers":[{"resources":{"limits":{"a":"1e99999","b":"1"}}}]}}`:                             true,
-		`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"0.` + long + `"}}]}}`:                                     true,
-		`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":` + long + `}}]}}`:                                         true,
-		`{"metadata":{"annotations":{"a":"` + long + `"}},"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1"}}]}}`:  false,
-		`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1e99999"}}]}}`:                                            true,
-		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e3"}}}]}}`:                                       false,
-		`{"metadata":{"name":"1e99999","labels":{"a":"1e99999"}},"spec":{"containers":[{"image":"i:1e99999"}]}}`: false,
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e999999999"}}}]}}`:                                                 true,
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":1e-999999999}}}]}}`:                                                  true,
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":" -1.5E+99999 ","memory":"1e88888"}}}]}}`:                            true,
+		`{"spec":{"containers":[{"resources":{"limits":{"a":"1e99999","b":"1"}}}]}}`:                                               true,
+		`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"0.` + long + `"}}]}}`:                                                       true,
+		`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":` + long + `}}]}}`:                                                           true,
+		`{"metadata":{"annotations":{"a":"` + long + `"}},"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1"}}]}}`:                    false,
+		`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":"1e99999"}}]}}`:                                                              true,
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e3"}}}]}}`:                                                         false,
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e99999","cpu":"1"}}}]}}`:                                           true,
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":1e99999,"cpu":"1"}}}]}}`:                                             true,
+		`{"metadata":{"annotations":{"a\\\"1e99999":"\\\\","b":"1e99999"}},"spec":{"volumes":[{"emptyDir":{"sizeLimit":"3e3"}}]}}`: false,
+		`{"spec":{"priority":1e99999,"volumes":[{"emptyDir":{"sizeLimit":"3e3"}}]}}`:                                               false, // not a quantity
+		`{"metadata":{"name":"1e99999","labels":{"a":"1e99999"}},"spec":{"containers":[{"image":"i:1e99999"}]}}`:                   false,
 	} {
-		decode := func(doc []byte) (any, error) {
-			pod := &corev1.Pod{}
-			return pod, json.Unmarshal(doc, pod)
-		}
+		decode := func(doc []byte) error { return json.Unmarshal(doc, &corev1.Pod{}) }
 		if err := Check([]byte(doc), decode); errors.Is(err, ErrTooLong) != want {
 			t.Errorf("%s: %v", doc, err)
+		}
+	}
+}
+
+// Whatever the number looks like, the copy has no quantity in its place.
+func TestNumbersAreSpoiled(t *testing.T) {
+	for _, number := range []string{"1e99999", "-1.5E+99999", "1.e-00001000", ".1e1000", "0e99999", long, "-0." + long, long + "." + long} {
+		for _, text := range []string{number, `"` + number + `"`, `" ` + number + `Ki"`} {
+			var spoiled []byte
+			if err := Check([]byte(`{"a":[`+text+`,1]}`), func(doc []byte) error {
+				spoiled = doc
+				var q struct{ A []resource.Quantity }
+				return json.Unmarshal(doc, &q)
+			}); !errors.Is(err, ErrTooLong) {
+				t.Errorf("%.20s becomes %.40s, which is read: %v", text, spoiled, err)
+			}
 		}
 	}
 }

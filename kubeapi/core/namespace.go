@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -32,21 +33,14 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 					n.Status.Phase = corev1.NamespaceActive
 				}
 			},
-			PrepareForCreate: func(_ context.Context, n *corev1.Namespace) {
-				// A generated name is known only now.
-				labelWithName(n)
-				n.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
-				for _, f := range n.Spec.Finalizers {
-					if f == corev1.FinalizerKubernetes {
-						return
-					}
-				}
-				n.Spec.Finalizers = append(n.Spec.Finalizers, corev1.FinalizerKubernetes)
-			},
+			PrepareForCreate: func(_ context.Context, n *corev1.Namespace) { prepareNamespace(n) },
 			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) {
 				n.Spec.Finalizers, n.Status = old.Spec.Finalizers, old.Status
 			},
-			Validate:    func(_ context.Context, n *corev1.Namespace) field.ErrorList { return namespaceFinalizers(n) },
+			Validate: func(_ context.Context, n *corev1.Namespace) field.ErrorList {
+				path := field.NewPath("spec", "finalizers")
+				return namespaceFinalizers(n, func(int) *field.Path { return path })
+			},
 			ResetFields: strategy.Reset(v1, "status"),
 		},
 		Delete: registry.Delete[*corev1.Namespace]{
@@ -75,21 +69,29 @@ func namespaceKind() registry.Kind[*corev1.Namespace] {
 			ValidateUpdate:   func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList { return namespacePhase(n) },
 			ResetFields:      strategy.Reset(v1, "spec"),
 		},
-		Subresources: map[string]*registry.StatusSubresource[*corev1.Namespace]{
-			"finalize": {
-				PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Status = old.Status },
-				ValidateUpdate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList {
-					var errs field.ErrorList
-					for i, f := range n.Spec.Finalizers {
-						errs = append(errs, finalizerName(string(f), field.NewPath("spec", "finalizers").Index(i))...)
-					}
-					return errs
-				},
-				ResetFields: strategy.Reset(v1, "status"),
-				UpdateOnly:  true,
-				NoTable:     true,
-			},
+		Subresources: map[string]*registry.StatusSubresource[*corev1.Namespace]{"finalize": finalizeNamespace()},
+	}
+}
+
+// finalizeNamespace is for whoever empties namespaces.
+func finalizeNamespace() *registry.StatusSubresource[*corev1.Namespace] {
+	return &registry.StatusSubresource[*corev1.Namespace]{
+		PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) { n.Status = old.Status },
+		ValidateUpdate: func(_ context.Context, n, _ *corev1.Namespace) field.ErrorList {
+			return namespaceFinalizers(n, field.NewPath("spec", "finalizers").Index)
 		},
+		ResetFields: strategy.Reset(v1, "status"),
+		UpdateOnly:  true,
+		NoTable:     true,
+	}
+}
+
+// prepareNamespace has a new namespace hold what is in it, once it is deleted.
+func prepareNamespace(n *corev1.Namespace) {
+	labelWithName(n) // a generated name is known only now
+	n.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
+	if !slices.Contains(n.Spec.Finalizers, corev1.FinalizerKubernetes) {
+		n.Spec.Finalizers = append(n.Spec.Finalizers, corev1.FinalizerKubernetes)
 	}
 }
 
@@ -104,10 +106,12 @@ func labelWithName(n *corev1.Namespace) {
 	n.Labels[corev1.LabelMetadataName] = n.Name
 }
 
-func namespaceFinalizers(n *corev1.Namespace) field.ErrorList {
+// namespaceFinalizers validates spec.finalizers. path is where an error of each is reported: of a new namespace
+// all are reported at the list, as kube-apiserver has it.
+func namespaceFinalizers(n *corev1.Namespace, path func(i int) *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for _, f := range n.Spec.Finalizers {
-		errs = append(errs, finalizerName(string(f), field.NewPath("spec", "finalizers"))...)
+	for i, f := range n.Spec.Finalizers {
+		errs = append(errs, finalizerName(string(f), path(i))...)
 	}
 	return errs
 }

@@ -15,8 +15,7 @@ import (
 	"triplane/kubeapi/strategy"
 )
 
-// persistentVolumeKind declares persistent volumes.
-// persistentVolumeKind declares volumes; movable says that the nodes that reach one may
+// persistentVolumeKind declares persistent volumes; movable says that the nodes that reach one may
 // change.
 func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] {
 	type pv = *corev1.PersistentVolume

@@ -117,8 +117,8 @@ func claimWarnings(_ context.Context, c, _ *corev1.PersistentVolumeClaim) []stri
 	return append(warnings, podspec.ClaimSpecWarnings(&c.Spec, field.NewPath("spec"))...)
 }
 
-// oldDataSource validates what dataSource names; the rest is left to
-// dataSourceRef, and forgotten here.
+// oldDataSource reports whether dataSource names a kind that it could name before
+// there was dataSourceRef. Others are dropped.
 func oldDataSource(d *corev1.TypedLocalObjectReference) bool {
 	group := ptr.Deref(d.APIGroup, "")
 	return d.Kind == "PersistentVolumeClaim" && group == "" || d.Kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io"

@@ -106,7 +106,7 @@ func notAbove(value, limit *resource.Quantity, what string, path *field.Path) fi
 // validateStep validates that the default and the largest amount can be reached
 // from the smallest in whole steps.
 func validateStep(r *resourcev1.CapacityRequestPolicyRange, standard, total *resource.Quantity, path *field.Path) field.ErrorList {
-	if r.Step.Value() == 0 {
+	if r.Step.Sign() <= 0 {
 		return field.ErrorList{field.Invalid(path, r.Step.String(), "must be greater than zero")}
 	}
 	var errs field.ErrorList

@@ -9,7 +9,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization"
@@ -132,10 +131,10 @@ func changedDrivers(now, before []resourcev1.AllocatedDeviceStatus) []string {
 	changed := func(of, than []resourcev1.AllocatedDeviceStatus) {
 		known := map[deviceID]*resourcev1.AllocatedDeviceStatus{}
 		for i := range than {
-			known[idOf(&than[i])] = &than[i]
+			known[statusID(&than[i])] = &than[i]
 		}
 		for i := range of {
-			if other := known[idOf(&of[i])]; other == nil || check.Differs(&of[i], other) {
+			if other := known[statusID(&of[i])]; other == nil || check.Differs(&of[i], other) {
 				drivers = append(drivers, of[i].Driver)
 			}
 		}
@@ -144,8 +143,4 @@ func changedDrivers(now, before []resourcev1.AllocatedDeviceStatus) []string {
 	changed(before, now)
 	slices.Sort(drivers)
 	return slices.Compact(drivers)
-}
-
-func idOf(d *resourcev1.AllocatedDeviceStatus) deviceID {
-	return deviceID{d.Driver, d.Pool, d.Device, ptr.Deref(d.ShareID, "")}
 }

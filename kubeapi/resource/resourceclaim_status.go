@@ -134,6 +134,7 @@ func validatePool(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
+// statusID names the device that a status is of.
 func statusID(d *resourcev1.AllocatedDeviceStatus) deviceID {
 	return deviceID{d.Driver, d.Pool, d.Device, ptr.Deref(d.ShareID, "")}
 }

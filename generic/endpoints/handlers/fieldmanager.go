@@ -194,9 +194,8 @@ func intoTyped(tree map[string]any, out runtime.Object, strict bool) error {
 	if quantity.InTree(tree) {
 		doc, err := json.Marshal(tree)
 		if err == nil {
-			err = quantity.Check(doc, func(doc []byte) (any, error) {
-				into := reflect.New(reflect.TypeOf(out).Elem()).Interface()
-				return into, kjson.UnmarshalCaseSensitivePreserveInts(doc, into)
+			err = quantity.Check(doc, func(doc []byte) error {
+				return kjson.UnmarshalCaseSensitivePreserveInts(doc, reflect.New(reflect.TypeOf(out).Elem()).Interface())
 			})
 		}
 		if err != nil {

@@ -23,11 +23,8 @@ type Meta struct {
 	Owners     []metav1.OwnerReference
 }
 
-// Fields of ObjectMeta in protobuf.
+// Fields of ObjectMeta in protobuf, beside those of package wire.
 const (
-	metaName              = 1
-	metaNamespace         = 3
-	metaUID               = 5
 	metaDeletionTimestamp = 9
 	metaOwnerReferences   = 13
 	metaFinalizers        = 14
@@ -81,11 +78,11 @@ func readProtobuf(value []byte) (Meta, error) {
 		}
 		i = f.End
 		switch f.Number {
-		case metaName:
+		case wire.MetaName:
 			m.Name = string(f.Payload)
-		case metaNamespace:
+		case wire.MetaNamespace:
 			m.Namespace = string(f.Payload)
-		case metaUID:
+		case wire.MetaUID:
 			m.UID = types.UID(f.Payload)
 		case metaDeletionTimestamp:
 			m.Deleting = true

@@ -2,7 +2,6 @@ package disruption
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,9 +35,7 @@ type controller struct {
 	events  record.EventRecorder
 	queue   *control.Queue[control.Key]
 	now     func() time.Time
-
-	mu    sync.Mutex
-	names map[string]map[string]bool // of the budgets of each namespace
+	known   control.Keys // budgets
 }
 
 // New makes the controller and returns how it works.
@@ -56,7 +53,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controller{env: e, client: client, dynamic: anything, events: events, now: time.Now, names: map[string]map[string]bool{}}
+	c := &controller{env: e, client: client, dynamic: anything, events: events, now: time.Now}
 	c.queue = control.NewQueue(e, "disruption", c.sync)
 	e.Feed.On(budgets, c.budgetChanged)
 	e.Feed.On(pods, func(o *control.Object) { c.podChanged(o.Namespace) })
@@ -64,28 +61,14 @@ func New(e *control.Env) (func(context.Context), error) {
 }
 
 func (c *controller) budgetChanged(o *control.Object) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	names := c.names[o.Namespace]
-	if o.Deleted() {
-		if delete(names, o.Name); len(names) == 0 {
-			delete(c.names, o.Namespace)
-		}
-		return
+	if c.known.Set(control.KeyOf(o), !o.Deleted()); !o.Deleted() {
+		c.queue.Add(control.KeyOf(o))
 	}
-	if names == nil {
-		names = map[string]bool{}
-		c.names[o.Namespace] = names
-	}
-	names[o.Name] = true
-	c.queue.Add(control.KeyOf(o))
 }
 
 func (c *controller) podChanged(namespace string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name := range c.names[namespace] {
-		c.queue.AddAfter(control.Key{Namespace: namespace, Name: name}, settle)
+	for _, key := range c.known.Of(namespace) {
+		c.queue.AddAfter(key, settle)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"triplane/internal/worker"
 )
@@ -81,9 +82,10 @@ func (c *controller) orphanAll(ctx context.Context, dependents []ident, owner ty
 
 // dropOwners takes references from an object.
 func (c *controller) dropOwners(ctx context.Context, it *item, owners []types.UID) error {
+	drop := sets.New(owners...)
 	return c.change(ctx, it, func(m *metav1.PartialObjectMetadata) bool {
 		n := len(m.OwnerReferences)
-		m.OwnerReferences = slices.DeleteFunc(m.OwnerReferences, func(r metav1.OwnerReference) bool { return slices.Contains(owners, r.UID) })
+		m.OwnerReferences = slices.DeleteFunc(m.OwnerReferences, func(r metav1.OwnerReference) bool { return drop.Has(r.UID) })
 		return len(m.OwnerReferences) != n
 	})
 }

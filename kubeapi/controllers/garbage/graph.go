@@ -181,11 +181,15 @@ func (g *graph) link(n *node, m *control.Meta) bool {
 
 // unlink takes references away, but the dependents of owners that n still has.
 func (g *graph) unlink(n *node, edges []edge) {
+	kept := make(map[*node]bool, len(n.owners))
+	for _, now := range n.owners {
+		kept[now.owner] = true
+	}
 	for _, e := range edges {
 		if e.block {
 			e.owner.blocking--
 		}
-		if !slices.ContainsFunc(n.owners, func(now edge) bool { return now.owner == e.owner }) {
+		if !kept[e.owner] {
 			delete(e.owner.dependents, n)
 		}
 		if e.owner.waits() && e.owner.blocking == 0 {

@@ -1,8 +1,10 @@
 package garbage
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -144,5 +146,24 @@ func TestOvertakenReadsAreVoid(t *testing.T) {
 	g.gone("owner", 2)
 	if g.found(before, true, &metav1.PartialObjectMetadata{}) {
 		t.Error("the read is believed")
+	}
+}
+
+// Whoever writes an object decides how many owners it names.
+func TestManyOwners(t *testing.T) {
+	owners := func(prefix string) (names []string) {
+		for i := range 50_000 {
+			names = append(names, fmt.Sprint(prefix, i))
+		}
+		return names
+	}
+	g, begun := newTestGraph(), time.Now()
+	g.see(1, "child", "child", nil, owners("a")...)
+	g.see(2, "child", "child", nil, owners("b")...)
+	if n := len(g.nodes); n != 50_001 {
+		t.Errorf("%d nodes", n)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it takes %v", took)
 	}
 }

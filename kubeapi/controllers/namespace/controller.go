@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,9 +39,7 @@ type controller struct {
 	client   corev1client.NamespaceInterface
 	metadata metadata.Interface
 	queue    *control.Queue[string]
-
-	mu      sync.Mutex
-	waiting map[string]bool // namespaces with content that is held
+	waiting  control.Keys // namespaces with content that is held
 }
 
 // New makes the controller and returns how it works.
@@ -56,7 +53,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controller{env: e, client: core.Namespaces(), metadata: meta, waiting: map[string]bool{}}
+	c := &controller{env: e, client: core.Namespaces(), metadata: meta}
 	c.queue = control.NewQueue(e, "namespace", c.sync)
 	e.Feed.On(namespaces, func(o *control.Object) {
 		if !o.Deleted() && control.Related(o.Value) {
@@ -64,29 +61,15 @@ func New(e *control.Env) (func(context.Context), error) {
 		}
 	})
 	e.Feed.OnDeletion(func(o *control.Object) {
-		if o.Namespace != "" && c.waits(o.Namespace) {
+		if o.Namespace != "" && c.waiting.Has(control.Key{Name: o.Namespace}) {
 			c.queue.AddAfter(o.Namespace, settle)
 		}
 	})
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
 
-func (c *controller) waits(name string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.waiting[name]
-}
-
 // await has the deletion of content bring the namespace back.
-func (c *controller) await(name string, wait bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if wait {
-		c.waiting[name] = true
-	} else {
-		delete(c.waiting, name)
-	}
-}
+func (c *controller) await(name string, wait bool) { c.waiting.Set(control.Key{Name: name}, wait) }
 
 // sync empties a namespace that is being deleted.
 func (c *controller) sync(ctx context.Context, name string) error {

@@ -3,7 +3,6 @@ package protection
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,9 +29,7 @@ type claimController struct {
 	env    *control.Env
 	client corev1client.CoreV1Interface
 	queue  *control.Queue[control.Key]
-
-	mu   sync.Mutex
-	held map[string]map[string]bool // claims that pods hold from being deleted, by namespace
+	held   control.Keys // claims that pods hold from being deleted
 }
 
 // NewClaims makes the controller of claims and returns how it works.
@@ -41,10 +38,10 @@ func NewClaims(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &claimController{env: e, client: client, held: map[string]map[string]bool{}}
+	c := &claimController{env: e, client: client}
 	c.queue = control.NewQueue(e, "pvcprotection", c.sync)
 	e.Feed.On(claims, func(o *control.Object) {
-		c.hold(control.KeyOf(o), false)
+		c.held.Set(control.KeyOf(o), false)
 		if !o.Deleted() {
 			c.queue.Add(control.KeyOf(o))
 		}
@@ -55,26 +52,8 @@ func NewClaims(e *control.Env) (func(context.Context), error) {
 
 // podChanged has the claims of a namespace looked at that wait for pods.
 func (c *claimController) podChanged(namespace string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name := range c.held[namespace] {
-		c.queue.AddAfter(control.Key{Namespace: namespace, Name: name}, settle)
-	}
-}
-
-func (c *claimController) hold(key control.Key, held bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	names := c.held[key.Namespace]
-	switch {
-	case held && names == nil:
-		c.held[key.Namespace] = map[string]bool{key.Name: true}
-	case held:
-		names[key.Name] = true
-	case len(names) > 0:
-		if delete(names, key.Name); len(names) == 0 {
-			delete(c.held, key.Namespace)
-		}
+	for _, key := range c.held.Of(namespace) {
+		c.queue.AddAfter(key, settle)
 	}
 }
 
@@ -91,7 +70,7 @@ func (c *claimController) sync(ctx context.Context, key control.Key) error {
 	case !deleting && !protected:
 		claim.Finalizers = append(claim.Finalizers, claimFinalizer)
 	case deleting && protected:
-		c.hold(key, true) // a pod that goes from here on is noticed
+		c.held.Set(key, true) // a pod that goes from here on is noticed
 		if used, err := c.used(ctx, claim); err != nil || used {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -25,9 +24,8 @@ type controller struct {
 	env    *control.Env
 	client rbacv1client.ClusterRoleInterface
 	queue  *control.Queue[string]
-
-	mu          sync.Mutex
-	aggregating map[string]bool // names of the roles that select others
+	// aggregating are the roles that select others.
+	aggregating control.Keys
 }
 
 // New makes the controller and returns how it works.
@@ -36,7 +34,7 @@ func New(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controller{env: e, client: client.ClusterRoles(), aggregating: map[string]bool{}}
+	c := &controller{env: e, client: client.ClusterRoles()}
 	c.queue = control.NewQueue(e, "ClusterRoleAggregator", c.sync)
 	e.Feed.On(roles, c.changed)
 	return func(ctx context.Context) { c.queue.Run(ctx, 1) }, nil
@@ -45,19 +43,13 @@ func New(e *control.Env) (func(context.Context), error) {
 // changed has all roles that aggregate looked at: any of them may select the one
 // that has changed, or did before.
 func (c *controller) changed(o *control.Object) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if o.Deleted() {
-		delete(c.aggregating, o.Name)
-	} else if role, err := control.Decode[*rbacv1.ClusterRole](o, &rbacv1.ClusterRole{}); err == nil {
-		if role.AggregationRule != nil {
-			c.aggregating[o.Name] = true
-		} else {
-			delete(c.aggregating, o.Name)
-		}
+		c.aggregating.Set(control.KeyOf(o), false)
+	} else if role, err := control.Decode(o, &rbacv1.ClusterRole{}); err == nil {
+		c.aggregating.Set(control.KeyOf(o), role.AggregationRule != nil)
 	}
-	for name := range c.aggregating {
-		c.queue.Add(name)
+	for _, key := range c.aggregating.Of("") {
+		c.queue.Add(key.Name)
 	}
 }
 
@@ -90,6 +82,7 @@ func (c *controller) sync(ctx context.Context, role string) error {
 // collect returns the rules of the roles that r selects, each once.
 func collect(r *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
+	seen := map[string]bool{} // rules in protobuf
 	for i := range r.AggregationRule.ClusterRoleSelectors {
 		selector, err := metav1.LabelSelectorAsSelector(&r.AggregationRule.ClusterRoleSelectors[i])
 		if err != nil {
@@ -100,7 +93,12 @@ func collect(r *rbacv1.ClusterRole, all []*rbacv1.ClusterRole) ([]rbacv1.PolicyR
 				continue
 			}
 			for _, rule := range other.Rules {
-				if !slices.ContainsFunc(rules, func(have rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(have, rule) }) {
+				text, err := rule.Marshal()
+				if err != nil {
+					return nil, err
+				}
+				if !seen[string(text)] {
+					seen[string(text)] = true
 					rules = append(rules, rule)
 				}
 			}

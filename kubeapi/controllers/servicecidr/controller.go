@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -36,9 +35,7 @@ type controller struct {
 	env    *control.Env
 	client networkingv1client.ServiceCIDRInterface
 	queue  *control.Queue[string]
-
-	mu   sync.Mutex
-	held map[string]bool // deleted ones that wait for IPs
+	held   control.Keys // deleted ones that wait for IPs
 }
 
 // New makes the controller and returns how it works.
@@ -47,10 +44,10 @@ func New(e *control.Env) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &controller{env: e, client: client.ServiceCIDRs(), held: map[string]bool{}}
+	c := &controller{env: e, client: client.ServiceCIDRs()}
 	c.queue = control.NewQueue(e, "servicecidrs", c.sync)
 	e.Feed.On(serviceCIDRs, func(o *control.Object) {
-		c.hold(o.Name, false)
+		c.held.Set(control.KeyOf(o), false)
 		c.release() // another range may have the IPs now
 		if !o.Deleted() {
 			c.queue.Add(o.Name)
@@ -64,22 +61,10 @@ func New(e *control.Env) (func(context.Context), error) {
 	return func(ctx context.Context) { c.queue.Run(ctx, workers) }, nil
 }
 
-func (c *controller) hold(name string, held bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if held {
-		c.held[name] = true
-	} else {
-		delete(c.held, name)
-	}
-}
-
 // release has those looked at again that wait.
 func (c *controller) release() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name := range c.held {
-		c.queue.AddAfter(name, settle)
+	for _, key := range c.held.Of("") {
+		c.queue.AddAfter(key.Name, settle)
 	}
 }
 
@@ -115,7 +100,7 @@ func (c *controller) serve(ctx context.Context, cidr *networkingv1.ServiceCIDR) 
 
 // letGo ends a ServiceCIDR that was deleted, unless IPs depend on it.
 func (c *controller) letGo(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
-	c.hold(cidr.Name, true) // an IP that goes from here on is noticed
+	c.held.Set(control.Key{Name: cidr.Name}, true) // an IP that goes from here on is noticed
 	held, err := control.List[*networkingv1.IPAddress](ctx, c.env, ipAddresses, "")
 	if err != nil {
 		return err

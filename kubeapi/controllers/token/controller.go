@@ -62,13 +62,10 @@ func New(e *control.Env, config Config) (func(context.Context), error) {
 		}
 	})
 	return func(ctx context.Context) {
-		ended := make(chan struct{})
-		worker.Go(func() {
-			defer close(ended)
-			c.toAccount.Run(ctx, workers)
-		})
-		c.toSecrets.Run(ctx, workers)
-		<-ended
+		var running worker.Group
+		running.Go(func() { c.toAccount.Run(ctx, workers) })
+		running.Go(func() { c.toSecrets.Run(ctx, workers) })
+		running.Wait()
 	}, nil
 }
 

@@ -17,10 +17,10 @@ func containerStatuses(p pod, status *field.Path) field.ErrorList {
 	lists := []struct {
 		path       *field.Path
 		statuses   []corev1.ContainerStatus
-		containers []corev1.Container
+		containers byName
 	}{
-		{status.Child("containerStatuses"), s.ContainerStatuses, p.Spec.Containers},
-		{status.Child("initContainerStatuses"), s.InitContainerStatuses, p.Spec.InitContainers},
+		{status.Child("containerStatuses"), s.ContainerStatuses, named(p.Spec.Containers)},
+		{status.Child("initContainerStatuses"), s.InitContainerStatuses, named(p.Spec.InitContainers)},
 		{status.Child("ephemeralContainerStatuses"), s.EphemeralContainerStatuses, nil},
 	}
 	for _, l := range lists {
@@ -63,11 +63,11 @@ func containerUser(u *corev1.ContainerUser, windows bool, path *field.Path) fiel
 }
 
 // resourceStatuses validates the health of the resources of a container (KEP-4680).
-func resourceStatuses(c *corev1.ContainerStatus, containers []corev1.Container, list *field.Path) field.ErrorList {
+func resourceStatuses(c *corev1.ContainerStatus, containers byName, list *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range c.AllocatedResourcesStatus {
 		s, path := &c.AllocatedResourcesStatus[i], list.Index(i)
-		if spec := named(containers, c.Name); spec != nil && !asksFor(spec, s.Name) {
+		if spec := containers[c.Name]; spec != nil && !asksFor(spec, s.Name) {
 			msg := "must match one of the container's resource requests"
 			if strings.HasPrefix(string(s.Name), "claim:") {
 				msg = "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
@@ -95,13 +95,17 @@ func health(h corev1.ResourceHealthStatus, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, h, sets.List(known))}
 }
 
-func named(containers []corev1.Container, name string) *corev1.Container {
+// byName are containers by their names, of several the first.
+type byName map[string]*corev1.Container
+
+func named(containers []corev1.Container) byName {
+	all := byName{}
 	for i := range containers {
-		if containers[i].Name == name {
-			return &containers[i]
+		if c := &containers[i]; all[c.Name] == nil {
+			all[c.Name] = c
 		}
 	}
-	return nil
+	return all
 }
 
 // asksFor reports whether a container requests a resource, or devices of a claim,

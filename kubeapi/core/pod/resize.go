@@ -33,12 +33,15 @@ func resize(o podspec.Options) *registry.UpdateSubresource[pod] {
 	}
 }
 
+// takeResources takes the resources of containers of the same name, of several the last one's.
 func takeResources(to, from []corev1.Container) {
+	last := map[string]*corev1.Container{}
+	for i := range from {
+		last[from[i].Name] = &from[i]
+	}
 	for i := range to {
-		for j := range from {
-			if to[i].Name == from[j].Name {
-				to[i].Resources, to[i].ResizePolicy = from[j].Resources, from[j].ResizePolicy
-			}
+		if c := last[to[i].Name]; c != nil {
+			to[i].Resources, to[i].ResizePolicy = c.Resources, c.ResizePolicy
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
+	"triplane/generic/registry/rest"
 	"triplane/kubeapi/check"
 )
 
@@ -60,14 +62,21 @@ func conditions(list []corev1.PodCondition, path *field.Path) field.ErrorList {
 func containersStayEnded(p, old pod, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	check := func(name string, now, before []corev1.ContainerStatus, containers []corev1.Container) {
+		spec, running := named(containers), map[string]int{}
+		for j := range now {
+			if now[j].State.Terminated == nil {
+				running[now[j].Name]++
+			}
+		}
 		for i := range before {
-			if before[i].State.Terminated == nil || restarts(&before[i], containers, old.Spec.RestartPolicy) {
+			if before[i].State.Terminated == nil || restarts(&before[i], spec, old.Spec.RestartPolicy) {
 				continue
 			}
-			for j := range now {
-				if now[j].Name == before[i].Name && now[j].State.Terminated == nil {
-					errs = append(errs, field.Forbidden(path.Child(name).Index(i).Child("state"), "may not be transitioned to non-terminated state"))
-				}
+			for range running[before[i].Name] {
+				errs = append(errs, field.Forbidden(path.Child(name).Index(i).Child("state"), "may not be transitioned to non-terminated state"))
+			}
+			if len(errs) >= rest.MaxCauses { // no answer has more
+				return
 			}
 		}
 	}
@@ -79,8 +88,8 @@ func containersStayEnded(p, old pod, path *field.Path) field.ErrorList {
 
 // restarts reports whether a container that has ended may run again. Its own policy comes
 // before the pod's; one that the pod does not have stays ended.
-func restarts(c *corev1.ContainerStatus, containers []corev1.Container, policy corev1.RestartPolicy) bool {
-	spec := named(containers, c.Name)
+func restarts(c *corev1.ContainerStatus, containers byName, policy corev1.RestartPolicy) bool {
+	spec := containers[c.Name]
 	if spec == nil {
 		return false
 	}
@@ -128,12 +137,10 @@ func extendedResourceClaim(s *corev1.PodExtendedResourceClaimStatus, spec *corev
 		errs = append(errs, field.Required(mappings, "at least one request mapping is required"))
 	}
 	seen := sets.New[corev1.ContainerExtendedResourceRequest]()
+	first, containers := named(spec.InitContainers), named(spec.Containers)
 	for i := range s.RequestMappings {
 		m, path := &s.RequestMappings[i], mappings.Index(i)
-		c := named(spec.InitContainers, m.ContainerName)
-		if c == nil {
-			c = named(spec.Containers, m.ContainerName)
-		}
+		c := cmp.Or(first[m.ContainerName], containers[m.ContainerName])
 		if c == nil {
 			errs = append(errs, field.Invalid(path.Child("containerName"), m.ContainerName,
 				"must match the name of an entry in spec.initContainers.name or spec.containers.name"))

@@ -27,6 +27,24 @@ func TestUpdatesOfLongLists(t *testing.T) {
 	if errs := addedTolerations(podspec.Options{}, old.Spec.Tolerations, old.Spec.Tolerations, field.NewPath("spec")); len(errs) > 0 {
 		t.Errorf("tolerations that stay are refused: %v", errs[0])
 	}
+	var containers []corev1.Container
+	for i := range n {
+		name := "c" + strconv.Itoa(i)
+		containers = append(containers, corev1.Container{Name: name})
+		old.Status.ContainerStatuses = append(old.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}},
+			AllocatedResourcesStatus: []corev1.ResourceStatus{{Name: "none"}},
+		})
+	}
+	takeResources(containers, containers)
+	old.Spec.Containers, p.Spec.Containers = containers, containers
+	p.Status = *old.Status.DeepCopy()
+	if errs := containersStayEnded(p, old, field.NewPath("status")); len(errs) > 0 {
+		t.Errorf("containers that stay ended are refused: %v", errs[0])
+	}
+	if errs := containerStatuses(p, field.NewPath("status")); len(errs) != n {
+		t.Errorf("%d errors of devices, want %d", len(errs), n)
+	}
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("validation took %v", took)
 	}
