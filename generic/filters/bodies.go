@@ -6,15 +6,19 @@ import (
 	"time"
 )
 
-// lastBytes is how long bodies may take to arrive once the server shuts down, or
-// has answered without them.
-const lastBytes = time.Second
+const (
+	// lastBytes is how long the rest of a body may take once the server has answered without it.
+	lastBytes = time.Second
+	// bodiesAtShutdown is how long bodies may take to arrive once the server shuts down: enough for
+	// clients that send, and within the time that supervisors give a process to end.
+	bodiesAtShutdown = 10 * time.Second
+)
 
 // Bodies are the requests in flight that have a body. All methods are safe for
 // concurrent use; the zero value is ready, and a nil one counts nothing.
 type Bodies struct {
 	mu       sync.Mutex
-	open     map[*http.ResponseController]struct{}
+	open     map[*http.ResponseController]time.Time // with their deadlines
 	expiring bool
 }
 
@@ -28,13 +32,13 @@ func (b *Bodies) await(w http.ResponseWriter, r *http.Request, deadline time.Tim
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.expiring {
-		_ = c.SetReadDeadline(time.Now().Add(lastBytes)) // it worked a moment ago
+		_ = c.SetReadDeadline(atShutdown(deadline)) // it worked a moment ago
 		return func() {}
 	}
 	if b.open == nil {
-		b.open = map[*http.ResponseController]struct{}{}
+		b.open = map[*http.ResponseController]time.Time{}
 	}
-	b.open[c] = struct{}{}
+	b.open[c] = deadline
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -46,13 +50,21 @@ func (b *Bodies) await(w http.ResponseWriter, r *http.Request, deadline time.Tim
 	}
 }
 
-// Expire ends the wait for bodies: those that are not there in a second do not
+// Expire bounds the wait for bodies: those that are not there in bodiesAtShutdown do not
 // come.
 func (b *Bodies) Expire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expiring = true
-	for c := range b.open {
-		_ = c.SetReadDeadline(time.Now().Add(lastBytes)) // the client is gone, or not
+	for c, deadline := range b.open {
+		_ = c.SetReadDeadline(atShutdown(deadline)) // the client is gone, or not
 	}
+}
+
+// atShutdown is when a body has to be there, at the latest.
+func atShutdown(deadline time.Time) time.Time {
+	if last := time.Now().Add(bodiesAtShutdown); last.Before(deadline) {
+		return last
+	}
+	return deadline
 }

@@ -19,7 +19,7 @@
 // When Run's context ends, /readyz fails at once and the PreShutdownHooks run,
 // while the server goes on answering for ShutdownDelayDuration. Then it stops
 // accepting connections, cancels long-running requests, waits for requests
-// in flight (at most RequestTimeout), ends the context of hooks and of Go's
+// in flight (at most RequestTimeout, and ten seconds for their bodies), ends the context of hooks and of Go's
 // goroutines and waits for those. When Run has returned nothing of the server
 // runs any more, so its storage may be closed.
 package server

@@ -149,9 +149,6 @@ func (p *PreparedServer) shutdown(listening *httpServer) error {
 	}
 	err := <-hooks
 
-	if !p.config.ShutdownSendRetryAfter && listening != nil {
-		listening.stopAccepting()
-	}
 	for _, s := range p.chain() {
 		s.terminate()
 	}
@@ -159,10 +156,13 @@ func (p *PreparedServer) shutdown(listening *httpServer) error {
 	limit := max(p.config.RequestTimeout, p.config.ShutdownWatchTerminationGracePeriod)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	p.drain(ctx)
+	if p.config.ShutdownSendRetryAfter {
+		p.drain(ctx) // while new requests are sent away
+	}
 	if listening != nil {
 		listening.shutdown(ctx)
 	}
+	p.drain(ctx)
 	p.end()
 	return err
 }

@@ -85,9 +85,8 @@ func (s *SecureServing) Port() int {
 
 // httpServer is a running listener.
 type httpServer struct {
-	server   *http.Server
-	listener net.Listener
-	done     chan struct{}
+	server *http.Server
+	done   chan struct{}
 }
 
 // serve accepts connections until shutdown; fail is called for a listener that
@@ -108,8 +107,7 @@ func (s *SecureServing) serve(h http.Handler, m *metrics.Requests, limit time.Du
 			TLSConfig:         s.tlsConfig(),
 			ErrorLog:          log.New(quietLog{m}, "", 0),
 		},
-		listener: s.Listener,
-		done:     make(chan struct{}),
+		done: make(chan struct{}),
 	}
 	if !s.DisableHTTP2 {
 		h2 := s.http2()
@@ -171,13 +169,8 @@ func (s *SecureServing) http2() *http2.Server {
 	}
 }
 
-// stopAccepting closes the listener; connections that are open stay.
-func (h *httpServer) stopAccepting() {
-	h.listener.Close()
-	<-h.done
-}
-
-// shutdown waits for open requests until ctx ends, then cuts what is left.
+// shutdown closes the listener, tells clients to make no further requests on their connections, waits for
+// open requests until ctx ends, then cuts what is left.
 func (h *httpServer) shutdown(ctx context.Context) {
 	if err := h.server.Shutdown(ctx); err != nil {
 		klog.InfoS("Connections were cut at shutdown", "err", err)

@@ -188,6 +188,53 @@ func TestServingShutsDownGracefully(t *testing.T) {
 	}
 }
 
+// Clients whose connection is open are told to go elsewhere while requests in flight still finish.
+func TestShutdownSendsNewRequestsElsewhere(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	p, _, stop := serveTLS(t, nil, map[string]http.HandlerFunc{"/slow": func(w http.ResponseWriter, _ *http.Request) {
+		close(entered)
+		<-release
+		io.WriteString(w, "done")
+	}})
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	url := "https://" + p.Config().Serving.Address()
+	answered, stopped := make(chan string, 1), make(chan error, 1)
+	ask := func(path string) (string, error) {
+		resp, err := client.Get(url + path)
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		return resp.Status + " " + string(b), err
+	}
+	go func() {
+		answer, err := ask("/slow")
+		if err != nil {
+			answer = err.Error()
+		}
+		answered <- answer
+	}()
+	<-entered
+	go func() { stopped <- stop() }()
+	eventually(t, "the end of new requests", func() bool {
+		answer, err := ask("/livez")
+		if err == nil && answer != "200 OK ok" {
+			t.Errorf("a new request got %s", answer)
+		}
+		return err != nil
+	})
+	close(release)
+	if got := <-answered; got != "200 OK done" {
+		t.Errorf("the request in flight got %s", got)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestListenerThatBreaksEndsTheServer(t *testing.T) {
 	certs, err := NewCertificates(selfSigned(t, t.TempDir(), "x"))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/binary"
 	"net"
 	"os"
 	"strings"
@@ -32,6 +33,9 @@ const (
 	identityLabel = "apiserver.kubernetes.io/identity"
 	identitySpan  = int32(3600)
 	identityRenew = 10 * time.Second
+
+	// usualPort is where API servers listen unless they are told otherwise.
+	usualPort = 6443
 )
 
 // Identity is the Lease that says that this replica lives.
@@ -43,8 +47,9 @@ type Identity struct {
 	peer   string // host:port of this replica, "" for none
 }
 
-// NewIdentity names this replica after its host and, as there may be several on
-// one, the address that others reach it at, if it has one.
+// NewIdentity names this replica after its host, as kube-apiserver does, which so finds its lease, and the
+// other way round. As there may be several on a host, one that others do not reach at the usual port is named
+// after its address too.
 func NewIdentity(stores *group.Stores, address *net.TCPAddr) *Identity {
 	peer := ""
 	if address != nil {
@@ -54,9 +59,22 @@ func NewIdentity(stores *group.Stores, address *net.TCPAddr) *Identity {
 	if err != nil {
 		host = "localhost"
 	}
-	sum := sha256.Sum256([]byte(host + "/" + peer))
-	name := "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
+	parts := []string{host, "kube-apiserver"}
+	if address != nil && address.Port != usualPort {
+		parts = append(parts, peer)
+	}
+	name := identityOf(parts...)
 	return &Identity{stores: stores, host: host, name: name, holder: name + "_" + string(uuid.NewUUID()), peer: peer}
+}
+
+// identityOf is the name of a replica: a hash of texts, each with its length.
+func identityOf(parts ...string) string {
+	var text []byte
+	for _, p := range parts {
+		text = append(binary.BigEndian.AppendUint16(text, uint16(len(p))), p...)
+	}
+	sum := sha256.Sum256(text)
+	return "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
 }
 
 // Name is the name of the lease, which is that of this replica.

@@ -53,8 +53,26 @@ func TestPeerLease(t *testing.T) {
 }
 
 func TestIdentityIsOfAnAddress(t *testing.T) {
-	a, b := NewIdentity(nil, &net.TCPAddr{IP: net.ParseIP("192.0.2.2"), Port: 6443}), NewIdentity(nil, &net.TCPAddr{IP: net.ParseIP("192.0.2.2"), Port: 6444})
-	if a.Name() == b.Name() || a.Name() != NewIdentity(nil, &net.TCPAddr{IP: net.ParseIP("192.0.2.2"), Port: 6443}).Name() {
-		t.Errorf("%s and %s", a.Name(), b.Name())
+	at := func(ip string, port int) string {
+		return NewIdentity(nil, &net.TCPAddr{IP: net.ParseIP(ip), Port: port}).Name()
+	}
+	usual := at("192.0.2.2", 6443)
+	for _, other := range []string{at("192.0.2.2", 6444), at("192.0.2.3", 6444), at("192.0.2.2", 6445)} {
+		if other == usual {
+			t.Errorf("two servers of a host are %s", usual)
+		}
+	}
+	if a, b := at("192.0.2.2", 6444), at("192.0.2.3", 6444); a == b {
+		t.Errorf("two addresses are %s", a)
+	}
+	if usual != at("192.0.2.3", 6443) || usual != NewIdentity(nil, nil).Name() {
+		t.Error("a server has another name when its address changes")
+	}
+}
+
+// The name that kube-apiserver 1.36 gives its lease on a host "vm".
+func TestIdentityIsThatOfKubeAPIServer(t *testing.T) {
+	if got, want := identityOf("vm", "kube-apiserver"), "apiserver-wlv32tlttr4jl3gtroqexyxapa"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

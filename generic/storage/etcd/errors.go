@@ -26,7 +26,7 @@ func translate(ctx context.Context, err error) error {
 		return ctxErr
 	}
 	if s, ok := status.FromError(err); ok && s.Code() == codes.ResourceExhausted && strings.Contains(s.Message(), "larger than max") {
-		return storage.ErrTooLarge // for the transport already
+		return tooLarge{err}
 	}
 	err = rpctypes.Error(err)
 	switch {
@@ -49,6 +49,12 @@ func translate(ctx context.Context, err error) error {
 	}
 	return err
 }
+
+// tooLarge is storage.ErrTooLarge in the words of the transport, whose limit is below that of etcd.
+type tooLarge struct{ error }
+
+// Is implements what errors.Is asks for.
+func (tooLarge) Is(target error) bool { return target == storage.ErrTooLarge }
 
 // codeOf returns the gRPC code of an error of etcd or of its client.
 func codeOf(err error) codes.Code {

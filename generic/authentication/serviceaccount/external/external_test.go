@@ -124,6 +124,32 @@ func TestExcludedKeysDoNotSign(t *testing.T) {
 	}
 }
 
+// A key that the signer has got since the keys were fetched is looked for, however recent they are.
+func TestNewExcludedKeysDoNotSign(t *testing.T) {
+	p := &externaltest.Process{Seconds: 3600, Hint: 3600}
+	s := dial(t, p)
+	p.Rotate("two")
+	p.Exclude()
+	if _, err := s.Sign(t.Context(), []byte("{}")); err == nil || !strings.Contains(err.Error(), "(kid: two) is excluded") {
+		t.Error(err)
+	}
+}
+
+// The time of the keys has fractions of seconds.
+func TestDataTimestamp(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	NewMetrics(registry).fetched(time.Unix(1795412572, 250_000_000))
+	got, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range got {
+		if f.GetName() == "apiserver_externaljwt_fetch_keys_data_timestamp" && f.GetMetric()[0].GetGauge().GetValue() != 1795412572.25 {
+			t.Error(f)
+		}
+	}
+}
+
 // 18,446,744,074 seconds are 0.3 s in the nanoseconds of 64 bits, after which the
 // keys would be fetched without an end.
 func TestLongTimes(t *testing.T) {

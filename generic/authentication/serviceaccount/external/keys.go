@@ -54,8 +54,13 @@ func (k *Keys) Generation() uint64 { return k.current.Load().generation }
 
 // Find implements serviceaccount.Keys. It fetches the keys where none has the id.
 func (k *Keys) Find(ctx context.Context, id string) []serviceaccount.PublicKey {
+	return k.find(ctx, id, fetchedHolds)
+}
+
+// find fetches the keys where none has the id and the last fetch is longer ago than hold.
+func (k *Keys) find(ctx context.Context, id string, hold time.Duration) []serviceaccount.PublicKey {
 	known := k.current.Load()
-	if found := known.Find(ctx, id); len(found) > 0 || time.Since(known.fetched) < fetchedHolds {
+	if found := known.Find(ctx, id); len(found) > 0 || time.Since(known.fetched) < hold {
 		return found
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

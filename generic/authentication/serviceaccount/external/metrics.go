@@ -53,6 +53,6 @@ func (m *Metrics) intercept(ctx context.Context, method string, request, reply a
 func (m *Metrics) fetched(data time.Time) {
 	if m != nil {
 		m.fetchedAt.SetToCurrentTime()
-		m.dataFrom.Set(float64(data.Unix()))
+		m.dataFrom.Set(float64(data.Unix()) + float64(data.Nanosecond())/float64(time.Second))
 	}
 }

@@ -141,8 +141,9 @@ func (s *Signer) checkHeader(ctx context.Context, encoded string) error {
 	case len(header.KeyID) > maxKeyID:
 		return fmt.Errorf("kid is longer than %d characters", maxKeyID)
 	}
-	// A key that is not known yet may be by the time that the token is used.
-	if keys := s.Find(ctx, header.KeyID); len(keys) > 0 && keys[0].Unpublished {
+	// A key that is not known yet may be by the time that the token is used. The id is the signer's, so no
+	// client can cause fetches with invented ones.
+	if keys := s.find(ctx, header.KeyID, 0); len(keys) > 0 && keys[0].Unpublished {
 		return fmt.Errorf("key used for signing JWT (kid: %s) is excluded from OIDC discovery docs", header.KeyID)
 	}
 	return nil

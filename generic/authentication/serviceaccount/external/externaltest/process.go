@@ -51,6 +51,13 @@ func (p *Process) Rotate(id string) {
 	p.id, p.key = id, key
 }
 
+// Exclude keeps the key out of discovery from now on.
+func (p *Process) Exclude() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Excluded = true
+}
+
 // Metadata implements externaljwtv1.ExternalJWTSignerServer.
 func (p *Process) Metadata(context.Context, *externaljwtv1.MetadataRequest) (*externaljwtv1.MetadataResponse, error) {
 	return &externaljwtv1.MetadataResponse{MaxTokenExpirationSeconds: p.Seconds}, nil
