@@ -17,8 +17,7 @@ import (
 )
 
 // definition is what a CRD means for its objects: its versions, of which the schemas are
-// read when the first object is, and compiled when one is validated. It is immutable but
-// for that, and safe for concurrent use.
+// read when the first object is. It is immutable but for that, and safe for concurrent use.
 type definition struct {
 	crd *apiextensionsv1.CustomResourceDefinition // without schemas
 	// schemas are those of the versions that have one, in JSON.
@@ -41,17 +40,17 @@ type crVersion struct {
 
 	codec *crCodec
 
-	// shape is the schema, and compiled what objects are validated by.
-	shape    func() (shape, error)
-	compiled func() (*compiled, error)
+	// shape is the schema, read with the first object.
+	shape func() (shape, error)
 	// shapedAsStorage reports whether the schema is the storage version's.
 	shapedAsStorage func() bool
 }
 
-// shape is a version's schema.
+// shape is a version's schema, as values need it: decoded as a whole it takes as much memory again.
 type shape struct {
-	props    *apiextensionsv1.JSONSchemaProps // nil where it has none
 	skeleton *structural.Schema
+	compiled *compiled
+	broken   error // why nothing is compiled; objects can be read all the same
 }
 
 // compiled is a version's schema, ready to validate objects.
@@ -74,7 +73,6 @@ func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, schemas func()
 		}
 		v.codec = &crCodec{version: v}
 		v.shape = sync.OnceValues(v.readShape)
-		v.compiled = sync.OnceValues(v.compile)
 		v.shapedAsStorage = sync.OnceValue(v.sameShape)
 		d.versions[spec.Name] = v
 		if spec.Storage {
@@ -87,24 +85,35 @@ func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, schemas func()
 	return d, nil
 }
 
-func (v *crVersion) readShape() (shape, error) {
+// props decodes the schema, nil where there is none.
+func (v *crVersion) props() (*apiextensionsv1.JSONSchemaProps, error) {
 	schemas, err := v.definition.schemas()
-	if err != nil {
-		return shape{}, err
+	if err != nil || schemas[v.spec.Name] == nil {
+		return nil, err
 	}
-	stored := schemas[v.spec.Name]
-	if stored == nil {
-		return shape{skeleton: &structural.Schema{Preserve: true}}, nil
-	}
-	props, err := decodeSchema(stored)
+	props, err := decodeSchema(schemas[v.spec.Name])
 	if err != nil {
+		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
+	}
+	return props, nil
+}
+
+func (v *crVersion) readShape() (s shape, err error) {
+	props, err := v.props()
+	if err != nil {
+		return s, err
+	}
+	if props == nil {
+		s.skeleton = &structural.Schema{Preserve: true}
+		s.compiled = &compiled{schema: s.skeleton}
+		return s, nil
+	}
+	if s.skeleton, err = v.structure(props); err != nil {
 		return shape{}, fmt.Errorf("the schema of %s: %w", v.gvk, err)
 	}
-	s, err := v.structure(props)
-	if err != nil {
-		return shape{}, fmt.Errorf("the schema of %s: %w", v.gvk, err)
-	}
-	return shape{props, s}, nil
+	s.skeleton.DropProps()
+	s.compiled, s.broken = v.compile(props, s.skeleton)
+	return s, nil
 }
 
 // skeleton is the part of the schema that says where values have a place.
@@ -113,23 +122,23 @@ func (v *crVersion) skeleton() (*structural.Schema, error) {
 	return s.skeleton, err
 }
 
-func (v *crVersion) compile() (*compiled, error) {
+// compiled is what objects are validated by.
+func (v *crVersion) compiled() (*compiled, error) {
 	s, err := v.shape()
 	if err != nil {
 		return nil, err
 	}
-	c := &compiled{schema: s.skeleton}
-	if s.props == nil {
-		return c, nil
-	}
-	if c.validator, err = structural.NewValidator(s.props); err != nil {
+	return s.compiled, s.broken
+}
+
+func (v *crVersion) compile(props *apiextensionsv1.JSONSchemaProps, skeleton *structural.Schema) (*compiled, error) {
+	validator, err := structural.NewValidator(props)
+	if err != nil {
 		return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
 	}
-	c.rules = cel.NewValidator(s.skeleton, v.definition.expressions)
-	if status, ok := s.props.Properties["status"]; ok && v.hasStatus() {
-		if c.status, err = structural.NewValidator(&status); err != nil {
-			return nil, fmt.Errorf("the schema of %s: %w", v.gvk, err)
-		}
+	c := &compiled{schema: skeleton, validator: validator, rules: cel.NewValidator(skeleton, v.definition.expressions)}
+	if v.hasStatus() {
+		c.status = validator.Of("status")
 	}
 	return c, nil
 }

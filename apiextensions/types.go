@@ -53,12 +53,12 @@ func (t *typeConverters) typed(d *definition) (managedfields.TypeConverter, erro
 	}
 	preserve := d.crd.Spec.PreserveUnknownFields
 	for _, v := range d.versions {
-		skeleton, err := v.skeleton()
+		props, err := v.props()
 		if err != nil {
 			return nil, err
 		}
 		s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
-		if props := skeleton.Props; props != nil && (!preserve || validation.IsStructural(props)) {
+		if props != nil && (!preserve || validation.IsStructural(props)) {
 			if s, err = structural.ToOpenAPI(props, forManagedFields); err != nil {
 				return nil, err
 			}

@@ -10,10 +10,11 @@ import (
 
 // Schema is the structural skeleton of an OpenAPI schema.
 type Schema struct {
-	// Props is what the Schema was made from. It must not be changed.
+	// Props is what the Schema was made from, until DropProps. It must not be changed.
 	Props *apiextensionsv1.JSONSchemaProps
 
 	Type     string
+	Format   string
 	Nullable bool
 	// IntOrString, Preserve and Embedded are the x-kubernetes-int-or-string,
 	// -preserve-unknown-fields and -embedded-resource extensions.
@@ -25,6 +26,7 @@ type Schema struct {
 	ListType    string
 	ListMapKeys []string
 	MapType     string
+	Rules       []apiextensionsv1.ValidationRule
 	// Default is the default value where HasDefault is set; a default of null
 	// counts as none.
 	Default    any
@@ -56,6 +58,8 @@ func New(props *apiextensionsv1.JSONSchemaProps) (*Schema, error) {
 	s := &Schema{
 		Props:       props,
 		Type:        props.Type,
+		Format:      props.Format,
+		Rules:       props.XValidations,
 		Nullable:    props.Nullable,
 		IntOrString: props.XIntOrString,
 		Preserve:    props.XPreserveUnknownFields != nil && *props.XPreserveUnknownFields,
@@ -141,6 +145,13 @@ func (s *Schema) Preserving() *Schema {
 		out.Properties[name] = p.Preserving()
 	}
 	return &out
+}
+
+// DropProps lets go of what the Schema was made from, here and below: most of its memory. Checks of the
+// schema itself need it, values do not.
+func (s *Schema) DropProps() {
+	s.Props = nil
+	s.each((*Schema).DropProps)
 }
 
 func (s *Schema) each(f func(*Schema)) {

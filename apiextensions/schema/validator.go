@@ -32,6 +32,7 @@ func NewValidator(props *apiextensionsv1.JSONSchemaProps) (*Validator, error) {
 		if !KnownFormat(typ, s.Format) {
 			s.Format = ""
 		}
+		s.Description = "" // most of the text
 	})
 }
 
@@ -44,6 +45,18 @@ func newValidator(props *apiextensionsv1.JSONSchemaProps, edit func(*spec.Schema
 		return &Validator{}, nil
 	}
 	return &Validator{schema: s, openapi: validate.NewSchemaValidator(s, nil, "", strfmt.Default)}, nil
+}
+
+// Of returns the validator of a property's values, nil where the schema does not name it.
+func (v *Validator) Of(property string) *Validator {
+	if v.schema == nil {
+		return nil
+	}
+	s, ok := v.schema.Properties[property]
+	if !ok {
+		return nil
+	}
+	return &Validator{schema: &s, openapi: validate.NewSchemaValidator(&s, nil, "", strfmt.Default)}
 }
 
 // Validate returns what is wrong with a value at the path.

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	dto "github.com/prometheus/client_model/go"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/apiextensions/schema"
+	"triplane/generic/metrics"
 	"triplane/generic/request"
 )
 
@@ -31,6 +33,38 @@ func ruled(t testing.TB, typ, rule string) *schema.Schema {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// TestRulesWaitForValues compiles the rules of a schema once, when there is a value of it, and needs nothing then
+// of what the schema was made from.
+func TestRulesWaitForValues(t *testing.T) {
+	s := ruled(t, `"type":"string","maxLength":5,"format":"date"`, "self > timestamp('2024-01-01T00:00:00Z')")
+	s.DropProps()
+	registry := metrics.New()
+	v := NewValidator(s, registry.Expressions)
+	for _, c := range []struct {
+		value            map[string]any
+		errors, compiled int
+	}{
+		{map[string]any{}, 0, 0}, {map[string]any{"f": "2025-01-01"}, 0, 1}, {map[string]any{"f": "2023-01-01"}, 1, 1},
+	} {
+		if errs := v.Validate(t.Context(), nil, c.value, nil); len(errs) != c.errors {
+			t.Errorf("%v: %v", c.value, errs)
+		}
+		if n := compilations(t, registry); n != c.compiled {
+			t.Errorf("%v: %d compilations, want %d", c.value, n, c.compiled)
+		}
+	}
+}
+
+func compilations(t *testing.T, r *metrics.Registry) int {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == "apiserver_cel_compilation_duration_seconds" })
+	return int(families[i].GetMetric()[0].GetHistogram().GetSampleCount())
 }
 
 // everywhere has all rules compiled.

@@ -75,7 +75,7 @@ func (c *checkerState) node(path *field.Path, s *schema.Schema, n *node, uncorre
 func (c *checkerState) add(e *field.Error) { c.errs = append(c.errs, e) }
 
 func (c *checkerState) rules(path *field.Path, s *schema.Schema, n *node, uncorrelated *field.Path, often uint64) {
-	if len(s.Props.XValidations) == 0 || c.skip(path) {
+	if len(s.Rules) == 0 || c.skip(path) {
 		return
 	}
 	at := path.Child("x-kubernetes-validations")
@@ -85,8 +85,8 @@ func (c *checkerState) rules(path *field.Path, s *schema.Schema, n *node, uncorr
 		return
 	}
 	sees := n.environment(c.env)
-	for i := range s.Props.XValidations {
-		c.rule(at.Index(i), n, sees, &s.Props.XValidations[i], uncorrelated, often)
+	for i := range s.Rules {
+		c.rule(at.Index(i), n, sees, &s.Rules[i], uncorrelated, often)
 	}
 }
 

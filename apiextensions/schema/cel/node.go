@@ -7,6 +7,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"triplane/apiextensions/schema"
+	"triplane/generic/metrics"
 )
 
 // node is a schema as CEL sees it.
@@ -24,7 +25,10 @@ type fieldNode struct {
 }
 
 // tree makes the nodes of a schema and registers its object types.
-type tree struct{ structs map[string]*node }
+type tree struct {
+	structs map[string]*node
+	metrics *metrics.Expressions // nil counts nothing
+}
 
 // unseen names the type of a schema within one that has none.
 func (t *tree) unseen() string { return "selfType" + strconv.Itoa(len(t.structs)) }
@@ -76,7 +80,7 @@ func (t *tree) node(s *schema.Schema, name string, resource bool) *node {
 		}
 		t.object(n, name, resource || s.Embedded)
 	case "string":
-		n.typ = stringType(s.Props.Format)
+		n.typ = stringType(s.Format)
 	case "boolean":
 		n.typ = types.BoolType
 	case "number":

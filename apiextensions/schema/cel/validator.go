@@ -16,8 +16,8 @@ import (
 	"triplane/generic/request"
 )
 
-// Validator validates values by the rules of a schema, which it compiles when they
-// are first needed. It is safe for concurrent use.
+// Validator validates values by the rules of a schema, each of which it compiles when
+// there is a value that it is of. It is safe for concurrent use.
 type Validator struct {
 	schema  *schema.Schema
 	metrics *metrics.Expressions
@@ -53,23 +53,23 @@ func hasRules(s *schema.Schema) bool {
 	return false
 }
 
-func hasOwnRules(s *schema.Schema) bool { return s.Props != nil && len(s.Props.XValidations) > 0 }
+func hasOwnRules(s *schema.Schema) bool { return len(s.Rules) > 0 }
 
 // ruleTree is the compiled form of a schema's rules, a tree like it without the
 // branches that have none.
 type ruleTree struct {
 	schema     *schema.Schema
-	node       *node // nil where rules cannot see the value
-	rules      []*rule
-	misplaced  bool // the schema above is of a type without elements: the rules of items cannot be compiled
+	node       *node          // nil where rules cannot see the value
+	rules      func() []*rule // compiles them once, when a value is there; nil where there are none
+	misplaced  bool           // the schema above is of a type without elements: the rules of items cannot be compiled
 	properties map[string]*ruleTree
 	items      *ruleTree
 	additional *ruleTree
 }
 
 func (v *Validator) compile() (*ruleTree, error) {
-	defer v.metrics.Compiled(time.Now())
 	t, root := newTree(v.schema)
+	t.metrics = v.metrics
 	e, err := t.env()
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (v *Validator) compile() (*ruleTree, error) {
 	return j, nil
 }
 
-// rules compiles the rules of a schema. What lies in a schema that rules cannot see
+// rules returns the tree of a schema's rules. What lies in a schema that rules cannot see
 // is typed by itself.
 func (t *tree) rules(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
 	if !hasRules(s) {
@@ -89,12 +89,8 @@ func (t *tree) rules(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
 		n = t.node(s, t.unseen(), s.Embedded)
 	}
 	j := &ruleTree{schema: s, node: n, properties: map[string]*ruleTree{}}
-	if s.Props != nil && n != nil {
-		sees := n.environment(e)
-		for i := range s.Props.XValidations {
-			r, _ := compileRule(sees, &s.Props.XValidations[i])
-			j.rules = append(j.rules, r)
-		}
+	if hasOwnRules(s) && n != nil {
+		j.rules = sync.OnceValue(func() []*rule { return t.compile(e, s, n) })
 	}
 	if j.items = t.rules(e, s.Items, n.element()); j.items != nil {
 		j.items.misplaced = n != nil && n.elem == nil && hasOwnRules(s.Items)
@@ -108,6 +104,17 @@ func (t *tree) rules(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
 		}
 	}
 	return j
+}
+
+// compile compiles the rules of one schema.
+func (t *tree) compile(e *cel.Env, s *schema.Schema, n *node) []*rule {
+	defer t.metrics.Compiled(time.Now())
+	sees := n.environment(e)
+	rules := make([]*rule, len(s.Rules))
+	for i := range s.Rules {
+		rules[i], _ = compileRule(sees, &s.Rules[i])
+	}
+	return rules
 }
 
 // Validate validates a value, and its change from old where that is not nil.
@@ -169,7 +176,7 @@ func (w *walk) value(path *field.Path, j *ruleTree, v any, old predecessor) {
 	if j.misplaced {
 		w.errs = append(w.errs, field.Invalid(path, j.schema.Type,
 			"rule compiler initialization error: failed to convert to declType for CEL validation rules"))
-	} else if len(j.rules) > 0 {
+	} else if j.rules != nil {
 		w.rules(path, j, v, old)
 	}
 	switch x := v.(type) {
@@ -204,7 +211,7 @@ func (w *walk) value(path *field.Path, j *ruleTree, v any, old predecessor) {
 
 func (w *walk) rules(path *field.Path, j *ruleTree, v any, old predecessor) {
 	vars := map[string]any{"self": j.node.value(v)}
-	for _, r := range j.rules {
+	for _, r := range j.rules() {
 		if r.err != nil {
 			w.errs = append(w.errs, field.Invalid(path, j.node.schema.Type, fmt.Sprintf("rule compile error: %v", r.err)))
 			continue

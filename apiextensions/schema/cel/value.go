@@ -41,7 +41,7 @@ func (n *node) value(v any) ref.Val {
 		}
 		return list
 	case string:
-		return textValue(x, n.schema.Type, n.format())
+		return textValue(x, n.schema.Type, n.schema.Format)
 	case int64:
 		if n.schema.Type == "number" {
 			return types.Double(x)
@@ -70,13 +70,6 @@ func (n *node) unexpected(v any) ref.Val {
 		expected = "int"
 	}
 	return types.NewErr("invalid data, expected %s, got %T", expected, v)
-}
-
-func (n *node) format() string {
-	if n.schema.Props == nil {
-		return ""
-	}
-	return n.schema.Props.Format
 }
 
 func textValue(s, typ, format string) ref.Val {
