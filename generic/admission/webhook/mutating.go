@@ -103,24 +103,31 @@ func apply(h *hook, v *expression.Values, patch jsonpatch.Patch) (changed bool, 
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	if err := sameKind(h, before, after); err != nil {
+	codec, err := codecOf(h, v, before, after)
+	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	if changed, err = v.Attributes.Become(v.Codec, after); err != nil {
+	if changed, err = v.Attributes.Become(codec, after); err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
 	return changed, nil
 }
 
-// sameKind refuses a patch that would make another kind of the object. What a document leaves
-// out is no other kind.
-func sameKind(h *hook, before, after []byte) error {
+// codecOf reads a patched document: in the version that the webhook was sent, or in another one
+// of the same kind that it says it is. It refuses another kind; what a document leaves out is none.
+func codecOf(h *hook, v *expression.Values, before, after []byte) (admission.Converter, error) {
 	var was, is metav1.TypeMeta
 	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
-		return err
+		return nil, err
 	}
-	if is.Kind != "" && is.Kind != was.Kind || is.APIVersion != "" && is.APIVersion != was.APIVersion {
-		return fmt.Errorf("admission webhook %q attempted to change the kind of the object from %s to %s", h.name, was.GroupVersionKind(), is.GroupVersionKind())
+	sameKind := is.Kind == "" || is.Kind == was.Kind
+	if sameKind && (is.APIVersion == "" || is.APIVersion == was.APIVersion) {
+		return v.Codec, nil
 	}
-	return nil
+	if gvk := is.GroupVersionKind(); sameKind && v.Attributes.Versions != nil {
+		if codec, err := v.Attributes.Versions.Converter(gvk.GroupVersion()); err == nil && codec.Kind() == gvk {
+			return codec, nil
+		}
+	}
+	return nil, fmt.Errorf("admission webhook %q attempted to change the kind of the object from %s to %s", h.name, was.GroupVersionKind(), is.GroupVersionKind())
 }
