@@ -94,10 +94,6 @@ type turn struct {
 	param   int
 }
 
-// memory is what the plugin knows in the second round of a request: whose turns
-// were followed by changes.
-type memory struct{ had, again map[turn]bool }
-
 // Admit implements admission.MutatingInterface: the policies change the object one
 // after the other. A policy that may be run again is, once, if the object changed
 // after its turn.
@@ -109,18 +105,14 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	if len(policies) == 0 || err != nil {
 		return err
 	}
-	m, _ := a.Recall(p).(*memory)
-	if m == nil {
-		m = &memory{map[turn]bool{}, map[turn]bool{}}
-		a.Remember(p, m)
-	}
-	r := &round{ctx: ctx, config: &p.config, memory: m,
+	r := &round{ctx: ctx, config: &p.config, turns: admission.TurnsOf[turn](a, p),
 		judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
 	for _, policy := range policies {
 		if err := r.policy(policy); err != nil {
 			return err
 		}
 	}
+	r.turns.End()
 	return nil
 }
 
@@ -128,7 +120,7 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 type round struct {
 	ctx       context.Context //nolint:containedctx // of the request
 	config    *Config
-	memory    *memory
+	turns     *admission.Turns[turn]
 	judgement *expression.Judgement
 }
 
@@ -195,7 +187,7 @@ func (r *round) policy(p *mutatingPolicy) error {
 		}
 		for i, param := range list {
 			t := turn{p, b, i}
-			if a.Reinvocation() && !r.memory.again[t] {
+			if !r.turns.Due(t) {
 				continue
 			}
 			values, err := r.judgement.Values(gv)
@@ -206,7 +198,7 @@ func (r *round) policy(p *mutatingPolicy) error {
 				return err
 			}
 			if p.reinvoke {
-				r.memory.had[t] = true
+				r.turns.Took(t)
 			}
 		}
 	}
@@ -248,10 +240,7 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 	}
 	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, metrics.PolicyNoError, metrics.PolicyAllowed, time.Since(start))
 	if changed {
-		for t := range r.memory.had {
-			r.memory.again[t] = true
-		}
-		r.judgement.Attributes.Reinvoke()
+		r.turns.Changed()
 	}
 	return nil
 }

@@ -312,6 +312,39 @@ func TestMutations(t *testing.T) {
 	}
 }
 
+// later changes what the policies have left, as a webhook does.
+type later struct{}
+
+func (later) Handles(admission.Operation) bool { return true }
+
+func (later) Admit(_ context.Context, a *admission.Attributes) error {
+	if !a.Reinvocation() {
+		a.Object.(*corev1.ConfigMap).Data["late"] = "x"
+		a.Reinvoke()
+	}
+	return nil
+}
+
+// TestOthersChangeTheObject has a policy run again because of a plugin that comes later.
+func TestOthersChangeTheObject(t *testing.T) {
+	sees := patch("'late' in object.data ? [JSONPatch{op: 'add', path: '/data/saw', value: 'it'}] : []")
+	for again, want := range map[admissionv1.ReinvocationPolicyType]string{
+		admissionv1.NeverReinvocationPolicy:    "map[k:v late:x]",
+		admissionv1.IfNeededReinvocationPolicy: "map[k:v late:x saw:it]",
+	} {
+		p := NewMutating(config(nil))
+		all := []*admissionv1.MutatingAdmissionPolicy{mutates("p", again, "Fail", sees)}
+		p.Set(all, bindsAll(all))
+		a := creation(map[string]string{"k": "v"})
+		if err := admission.NewChain(nil, admission.Named{Plugin: p}, admission.Named{Plugin: later{}}).Admit(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(a.Object.(*corev1.ConfigMap).Data); got != want {
+			t.Errorf("%s: %s, want %s", again, got, want)
+		}
+	}
+}
+
 // TestBudget has a dozen expressions of a policy cost nine tenths of what each may: together
 // that is more than a policy may, but for mutations, whose budgets are their own.
 func TestBudget(t *testing.T) {

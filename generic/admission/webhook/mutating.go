@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,64 +34,28 @@ func (p *Mutating) SetStatic(list []*admissionv1.MutatingWebhookConfiguration) {
 	p.setStatic(mutating(list, &p.config, report))
 }
 
-// memory is what the plugin knows in the second round of a request.
-type memory struct {
-	// asked are the webhooks that were asked and want to be asked again after a
-	// change; again are those after whose turn there was one.
-	asked, again map[string]bool
-	left         []byte // the object as the first round left it
-}
-
 // Admit implements admission.MutatingInterface.
 func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	hooks, err := p.load(ctx, a)
 	if len(hooks) == 0 || err != nil {
 		return err
 	}
-	m, _ := a.Recall(p).(*memory)
-	if m == nil {
-		m = &memory{asked: map[string]bool{}, again: map[string]bool{}}
-		a.Remember(p, m)
-	}
-	if a.Reinvocation() && m.left != nil && m.changedSince(a) {
-		m.changed()
-	}
+	turns := admission.TurnsOf[string](a, p)
 	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
 	for i, h := range hooks {
-		if a.Reinvocation() && !m.again[h.id] {
+		if !turns.Due(h.id) {
 			continue
 		}
-		if err := p.turn(ctx, &turn{hook: h, mutating: true, round: round(a), index: i, metrics: p.config.Metrics}, j, m); err != nil {
+		if err := p.turn(ctx, &turn{hook: h, mutating: true, round: round(a), index: i, metrics: p.config.Metrics}, j, turns); err != nil {
 			return err
 		}
 	}
-	if len(m.asked) > 0 && !a.Reinvocation() {
-		m.left, _ = snapshot(a)
-	}
+	turns.End()
 	return nil
 }
 
-// changed has the webhooks that were asked so far asked again.
-func (m *memory) changed() {
-	for id := range m.asked {
-		m.again[id] = true
-	}
-}
-
-func (m *memory) changedSince(a *admission.Attributes) bool {
-	now, err := snapshot(a)
-	return err != nil || !bytes.Equal(now, m.left)
-}
-
-func snapshot(a *admission.Attributes) ([]byte, error) {
-	if a.Object == nil {
-		return nil, nil
-	}
-	return admission.Document(a.Object, a.Kind)
-}
-
 // turn asks one webhook and applies its patch.
-func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, m *memory) error {
+func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, turns *admission.Turns[string]) error {
 	i, err := h.wants(ctx, j)
 	if err != nil || i == nil {
 		return err
@@ -113,11 +76,10 @@ func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, m
 	}
 	if changed {
 		j.Changed()
-		m.changed()
-		j.Attributes.Reinvoke()
+		turns.Changed()
 	}
 	if h.reinvoke {
-		m.asked[h.id] = true
+		turns.Took(h.id)
 	}
 	return nil
 }
@@ -141,24 +103,31 @@ func apply(h *hook, v *expression.Values, patch jsonpatch.Patch) (changed bool, 
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	if err := sameKind(h, before, after); err != nil {
+	codec, err := codecOf(h, v, before, after)
+	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	if changed, err = v.Attributes.Become(v.Codec, after); err != nil {
+	if changed, err = v.Attributes.Become(codec, after); err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
 	return changed, nil
 }
 
-// sameKind refuses a patch that would make another kind of the object. What a document leaves
-// out is no other kind.
-func sameKind(h *hook, before, after []byte) error {
+// codecOf reads a patched document: in the version that the webhook was sent, or in another one
+// of the same kind that it says it is. It refuses another kind; what a document leaves out is none.
+func codecOf(h *hook, v *expression.Values, before, after []byte) (admission.Converter, error) {
 	var was, is metav1.TypeMeta
 	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
-		return err
+		return nil, err
 	}
-	if is.Kind != "" && is.Kind != was.Kind || is.APIVersion != "" && is.APIVersion != was.APIVersion {
-		return fmt.Errorf("admission webhook %q attempted to change the kind of the object from %s to %s", h.name, was.GroupVersionKind(), is.GroupVersionKind())
+	sameKind := is.Kind == "" || is.Kind == was.Kind
+	if sameKind && (is.APIVersion == "" || is.APIVersion == was.APIVersion) {
+		return v.Codec, nil
 	}
-	return nil
+	if gvk := is.GroupVersionKind(); sameKind && v.Attributes.Versions != nil {
+		if codec, err := v.Attributes.Versions.Converter(gvk.GroupVersion()); err == nil && codec.Kind() == gvk {
+			return codec, nil
+		}
+	}
+	return nil, fmt.Errorf("admission webhook %q attempted to change the kind of the object from %s to %s", h.name, was.GroupVersionKind(), is.GroupVersionKind())
 }

@@ -34,12 +34,29 @@ func (converter) New() runtime.Object                                { return &c
 func (converter) Default(runtime.Object)                             {}
 func (converter) ToHub(obj runtime.Object) (runtime.Object, error)   { return obj, nil }
 func (converter) FromHub(obj runtime.Object) (runtime.Object, error) { return obj, nil }
+
+// later is another version of them, of which Versions tells.
+type later struct{ converter }
+
+func (later) Kind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Version: "v2", Kind: "ConfigMap"}
+}
+func (later) Served() []schema.GroupVersion {
+	return []schema.GroupVersion{{Version: "v1"}, {Version: "v2"}}
+}
+func (l later) Converter(gv schema.GroupVersion) (admission.Converter, error) {
+	if gv.Version != "v2" {
+		return nil, errors.New("no such version")
+	}
+	return l, nil
+}
+
 func nowhere(context.Context, string) (*corev1.Namespace, error) {
 	return nil, errors.New("no namespaces")
 }
 func operation() *admission.Attributes {
 	return &admission.Attributes{
-		Operation: admission.Create, Namespace: "n", Name: "a", Codec: converter{},
+		Operation: admission.Create, Namespace: "n", Name: "a", Codec: converter{}, Versions: later{},
 		Kind: converter{}.Kind(), Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
 		Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"}},
 	}
@@ -195,6 +212,7 @@ func TestMutation(t *testing.T) {
 		"no patch, ignored":    {patch: `{`, want: "v", policy: admissionv1.Ignore},
 		"another kind":         {patch: `[{"op":"replace","path":"/kind","value":"Secret"}]`, want: "v", err: "attempted to change the kind of the object from /v1, Kind=ConfigMap to /v1, Kind=Secret"},
 		"unsaid kind":          {patch: `[{"op":"replace","path":"","value":{"metadata":{"name":"a"},"data":{"k":"w"}}}]`, want: "w", changed: true},
+		"its other version":    {patch: `[{"op":"replace","path":"/apiVersion","value":"v2"},{"op":"replace","path":"/data/k","value":"w"}]`, want: "w", changed: true},
 		"another version":      {patch: `[{"op":"replace","path":"/apiVersion","value":"v9"}]`, want: "v", err: "attempted to change the kind of the object"},
 		"changed":              {patch: `[{"op":"replace","path":"/data/k","value":"w"}]`, want: "w", changed: true},
 		"the same":             {patch: `[{"op":"replace","path":"/data/k","value":"v"}]`, want: "v"},
