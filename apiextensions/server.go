@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/apiextensions/controllers"
+	"triplane/apiextensions/conversion"
 	crdopenapi "triplane/apiextensions/openapi"
 	"triplane/generic/endpoints"
 	"triplane/generic/endpoints/handlers"
@@ -199,7 +200,7 @@ func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source
 		discovery:  config.Discovery,
 		options:    config.RESTOptionsGetter,
 		shared:     &shared{expressions: config.Metrics.Expressions, endpoints: generic.Endpoints(), types: newTypeConverters(m)},
-		converters: &converterFactory{resolver: resolver, certificates: config.Metrics.WebhookCertificates},
+		converters: &converterFactory{resolver: resolver, certificates: config.Metrics.WebhookCertificates, memory: conversion.NewMemory()},
 		metrics:    config.Metrics,
 		draining:   map[schema.GroupResource]*serving{},
 	}
