@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,7 +43,11 @@ func convertWidgets(w http.ResponseWriter, r *http.Request) {
 
 // TestConversionWebhook writes through a version that a webhook converts.
 func TestConversionWebhook(t *testing.T) {
-	webhook := httptest.NewTLSServer(http.HandlerFunc(convertWidgets))
+	var calls atomic.Int64
+	webhook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		convertWidgets(w, r)
+	}))
 	defer webhook.Close()
 	bundle := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: webhook.Certificate().Raw}))
 	const version = `{"name":"%s","served":true,"storage":%t,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}`
@@ -83,8 +88,15 @@ func TestConversionWebhook(t *testing.T) {
 		{"collection", "DELETE", v1, "", 500, "failed: no such widget"},
 		{"it stays", "GET", v2 + "/bad", "", 200, `"size":1`},
 		{"all stay", "GET", v2 + "/good", "", 200, `"size":1`},
+		{"a write", "PATCH", v1 + "/good", `{"size":3}`, 200, `"size":3`},
+		{"one of the metadata", "PATCH", v1 + "/good", `{"metadata":{"labels":{"a":"b"}}}`, 200, `"a":"b"`},
+		{"one that changes nothing", "PATCH", v1 + "/good", `{"size":3}`, 200, `"size":3`},
 	} {
+		before := calls.Load()
 		code, body := do(step.method, step.path, step.body)
+		if n := calls.Load() - before; n > 4 {
+			t.Errorf("%s: %d conversions: of the stored object, the new one, that as it is stored and as it is answered", step.name, n)
+		}
 		if code != step.code || !strings.Contains(body, step.has) || strings.Contains(body, "f:was") {
 			t.Errorf("%s: %d %s", step.name, code, body)
 		}

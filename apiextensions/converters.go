@@ -34,6 +34,7 @@ type ServiceResolver interface {
 type converterFactory struct {
 	resolver     ServiceResolver
 	certificates *metrics.Certificates
+	memory       *conversion.Memory
 }
 
 func (f *converterFactory) of(crd *apiextensionsv1.CustomResourceDefinition) (conversion.Converter, error) {
@@ -89,7 +90,7 @@ func (f *converterFactory) webhook(client *apiextensionsv1.WebhookClientConfig, 
 	query.Set("timeout", "30s")
 	u.RawQuery = query.Encode()
 	checked := egress.CheckCertificates(transport, f.certificates)
-	return &conversion.Webhook{Client: &http.Client{Transport: checked, CheckRedirect: noRedirects}, URL: u.String(), ReviewVersion: review}, nil
+	return f.memory.Of(&conversion.Webhook{Client: &http.Client{Transport: checked, CheckRedirect: noRedirects}, URL: u.String(), ReviewVersion: review}), nil
 }
 
 // service lets the transport dial a service where the resolver finds it; its

@@ -3,7 +3,9 @@ package apiextensions
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -21,11 +23,15 @@ type follower struct {
 	settled    *settled
 	// watch starts a watch of all CRDs, the present ones first.
 	watch func(ctx context.Context) (storage.Watch, error)
-	// synced is called once, when all CRDs that existed at the start are in the
-	// catalogue.
-	synced func()
+	// prefix is that of the keys of CRDs, behind which they have their names.
+	prefix string
+	// synced is called once, when all CRDs that existed at the start and can be read
+	// are in the catalogue, and whole once when there is none that cannot be read.
+	synced, whole func()
 
 	begun bool // synced was called
+	// unread are the names of the CRDs that cannot be read.
+	unread map[string]struct{}
 }
 
 // retryDelay is waited after a watch that failed at once.
@@ -69,8 +75,8 @@ func (f *follower) follow(ctx context.Context) error {
 			e := &events[i]
 			seen = max(seen, e.Revision)
 			if e.Type != storage.Bookmark {
-				if name := f.take(ctx, e); initial != nil {
-					initial[name] = true
+				if f.take(ctx, e); initial != nil {
+					initial[f.nameOf(e)] = true
 				}
 			} else if e.InitialEventsEnd {
 				f.forgetOthers(initial)
@@ -81,6 +87,7 @@ func (f *follower) follow(ctx context.Context) error {
 		if f.begun { // before, the names of those not seen yet count, too
 			f.controller.Reconcile(ctx)
 			f.settled.reach(seen)
+			f.finish()
 		}
 	}
 }
@@ -92,6 +99,16 @@ func (f *follower) begin() {
 	}
 }
 
+// finish reports once that all CRDs could be read.
+func (f *follower) finish() {
+	if f.whole != nil && len(f.unread) == 0 {
+		f.whole()
+		f.whole = nil
+	}
+}
+
+func (f *follower) nameOf(e *storage.Event) string { return strings.TrimPrefix(e.Record.Key, f.prefix) }
+
 // forgetOthers removes what a new watch no longer shows.
 func (f *follower) forgetOthers(present map[string]bool) {
 	if present == nil {
@@ -102,19 +119,25 @@ func (f *follower) forgetOthers(present map[string]bool) {
 			f.catalogue.Remove(crd.Name)
 		}
 	}
+	maps.DeleteFunc(f.unread, func(name string, _ struct{}) bool { return !present[name] })
 }
 
-// take enters an event; it returns the name of the CRD, "" for a value that
-// cannot be read.
-func (f *follower) take(ctx context.Context, e *storage.Event) string {
+// take enters an event. A CRD that cannot be read stays as it is known, if it is.
+func (f *follower) take(ctx context.Context, e *storage.Event) {
+	name := f.nameOf(e)
+	delete(f.unread, name)
+	if e.Type == storage.Deleted {
+		f.catalogue.Remove(name)
+		return
+	}
 	crd, err := decodeOutline(e.Record.Value)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "A stored custom resource definition cannot be read", "key", e.Record.Key)
-		return ""
-	}
-	if e.Type == storage.Deleted {
-		f.catalogue.Remove(crd.Name)
-		return crd.Name
+		if f.unread == nil {
+			f.unread = map[string]struct{}{}
+		}
+		f.unread[name] = struct{}{}
+		return
 	}
 	crd.ResourceVersion = strconv.FormatInt(e.Record.Revision, 10)
 	// What the controller writes is known before its event.
@@ -124,7 +147,6 @@ func (f *follower) take(ctx context.Context, e *storage.Event) string {
 		value := e.Record.Value // which the cache holds, too
 		known.state.stored.Store(&value)
 	}
-	return crd.Name
 }
 
 // newer reports whether a is not older than b, of the same object.

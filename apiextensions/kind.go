@@ -81,9 +81,6 @@ func (d *definition) kind(terminating func() bool) *registry.Kind[object] {
 			ResetFields:      d.resetFields(true),
 		}
 	}
-	if d.anyVersion(func(v *crVersion) bool { return v.scale() != nil }) {
-		k.Scale = d.scaleSubresource()
-	}
 	return k
 }
 
@@ -232,7 +229,7 @@ func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorL
 	if errs := d.validateKind(ctx, obj); len(errs) > 0 {
 		return errs
 	}
-	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
+	return d.inRequested(ctx, obj, old, (*crVersion).validateScale, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
 		var errs field.ErrorList
 		if c.validator != nil {
 			errs = c.validator.ValidateUpdate(nil, c.schema, content, before)
@@ -259,7 +256,7 @@ func (d *definition) validateKind(ctx context.Context, obj object) field.ErrorLi
 // validateStatus validates an update of the status by the status' own schema. Embedded
 // resources may have any metadata there, as in kube-apiserver.
 func (d *definition) validateStatus(ctx context.Context, obj, old object) field.ErrorList {
-	return d.inRequested(ctx, obj, old, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
+	return d.inRequested(ctx, obj, old, (*crVersion).validateScaleStatus, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
 		status, found := content["status"]
 		if !found || c.status == nil {
 			return nil, found
@@ -276,9 +273,9 @@ func (d *definition) validateStatus(ctx context.Context, obj, old object) field.
 }
 
 // inRequested validates an object in the version that the request speaks: by
-// bySchema first, which reports whether there is more to validate. What the object
-// replaces, nil for a new one, is converted when it is first asked for.
-func (d *definition) inRequested(ctx context.Context, obj, old object,
+// bySchema first, which reports whether there is more to validate, as the fields behind the
+// scale are. What the object replaces, nil for a new one, is converted when it is first asked for.
+func (d *definition) inRequested(ctx context.Context, obj, old object, scale func(v *crVersion, content map[string]any) field.ErrorList,
 	bySchema func(c *compiled, content map[string]any, before func() any) (errs field.ErrorList, more bool)) field.ErrorList {
 	v := d.requested(ctx)
 	c, err := v.compiled()
@@ -306,6 +303,7 @@ func (d *definition) inRequested(ctx context.Context, obj, old object,
 	})
 	errs, more := bySchema(c, content, before)
 	if more {
+		errs = append(errs, scale(v, content)...)
 		errs = v.rest(ctx, c, content, before, errs)
 	}
 	if failed != nil {
@@ -316,7 +314,6 @@ func (d *definition) inRequested(ctx context.Context, obj, old object,
 
 // rest validates what OpenAPI schemas do not say.
 func (v *crVersion) rest(ctx context.Context, c *compiled, content map[string]any, before func() any, errs field.ErrorList) field.ErrorList {
-	errs = append(errs, v.validateScale(content)...)
 	errs = append(errs, structural.ValidateListsUpdate(nil, c.schema, content, before)...)
 	if c.rules == nil {
 		return errs

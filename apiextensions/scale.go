@@ -6,51 +6,87 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	structural "triplane/apiextensions/schema"
 	"triplane/generic/registry"
 )
 
-// scaleSubresource reads and writes replicas where the storage version has them,
-// or any version where that has no scale.
-func (d *definition) scaleSubresource() *registry.ScaleSubresource[object] {
-	v := d.storage
-	if v.scale() == nil {
-		for _, other := range d.served() {
-			if other.scale() != nil {
-				v = other
-				break
-			}
-		}
-	}
-	s := v.scale()
-	spec := structural.SimplePath(s.SpecReplicasPath)
+// scaleSubresource reads and writes replicas where the version has them.
+func (v *crVersion) scaleSubresource() *registry.ScaleSubresource[object] {
 	return &registry.ScaleSubresource[object]{
-		Get:          func(u object) (*registry.Scale, error) { return v.readScale(u) },
-		Set:          func(u object, n int32) { _ = unstructured.SetNestedField(u.Object, int64(n), spec...) },
-		ReplicasPath: spec,
+		Get: func(u object) (*registry.Scale, error) {
+			if v == v.definition.storage {
+				return v.readScale(u.Object)
+			}
+			shown, err := v.show(u)
+			if err != nil {
+				return nil, err
+			}
+			return v.readScale(shown[0].Object)
+		},
+		Set:           v.setReplicas,
+		ReplicasPaths: v.definition.replicasPaths(),
 	}
 }
 
-func (v *crVersion) readScale(u object) (*registry.Scale, error) {
-	s, out := v.scale(), &registry.Scale{}
-	n, found, err := unstructured.NestedInt64(u.Object, structural.SimplePath(s.SpecReplicasPath)...)
+// replicasPaths are where the versions have their replicas.
+func (d *definition) replicasPaths() managedfields.ResourcePathMappings {
+	paths := managedfields.ResourcePathMappings{}
+	for _, v := range d.versions {
+		var path fieldpath.Path
+		if s := v.scale(); s != nil {
+			for _, name := range structural.SimplePath(s.SpecReplicasPath) {
+				path = append(path, fieldpath.PathElement{FieldName: &name})
+			}
+		}
+		paths[v.gvk.GroupVersion().String()] = path
+	}
+	return paths
+}
+
+// setReplicas writes the replicas into an object of the hub. What only other versions have a
+// place for stays where no webhook converts.
+func (v *crVersion) setReplicas(u object, n int32) error {
+	content, err := v.content(u)
 	if err != nil {
-		return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q could not be read: %w", s.SpecReplicasPath, err))
+		return err
 	}
-	if !found {
-		return nil, noReplicas{apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", s.SpecReplicasPath))}
+	// What is in the way of the path is found by validation.
+	_ = unstructured.SetNestedField(content, int64(n), structural.SimplePath(v.scale().SpecReplicasPath)...)
+	if v == v.definition.storage {
+		return nil
 	}
-	out.Replicas = int32(n)
-	if n, _, err = unstructured.NestedInt64(u.Object, structural.SimplePath(s.StatusReplicasPath)...); err != nil {
-		return nil, apierrors.NewInternalError(err)
+	stored, err := v.codec.convertAll([]object{{Object: content}}, v.definition.storage)
+	if err != nil {
+		return err
+	}
+	u.Object = stored[0].Object
+	return nil
+}
+
+// readScale returns the scale of an object of the version.
+func (v *crVersion) readScale(content map[string]any) (*registry.Scale, error) {
+	s, out := v.scale(), &registry.Scale{}
+	replicas, found, err := unstructured.NestedInt64(content, structural.SimplePath(s.SpecReplicasPath)...)
+	if err != nil {
+		return nil, err
+	}
+	out.Replicas = int32(replicas)
+	n, _, err := unstructured.NestedInt64(content, structural.SimplePath(s.StatusReplicasPath)...)
+	if err != nil {
+		return nil, err
 	}
 	out.StatusReplicas = int32(n)
 	if p := s.LabelSelectorPath; p != nil && *p != "" {
-		if out.Selector, _, err = unstructured.NestedString(u.Object, structural.SimplePath(*p)...); err != nil {
-			return nil, apierrors.NewInternalError(err)
+		if out.Selector, _, err = unstructured.NestedString(content, structural.SimplePath(*p)...); err != nil {
+			return nil, err
 		}
+	}
+	if !found {
+		return out, noReplicas{apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", s.SpecReplicasPath))}
 	}
 	return out, nil
 }
@@ -61,8 +97,16 @@ func (v *crVersion) validateScale(content map[string]any) field.ErrorList {
 	if s == nil {
 		return nil
 	}
-	errs := validateReplicas(content, s.SpecReplicasPath)
-	errs = append(errs, validateReplicas(content, s.StatusReplicasPath)...)
+	return append(validateReplicas(content, s.SpecReplicasPath), v.validateScaleStatus(content)...)
+}
+
+// validateScaleStatus validates those of them that an update of the status writes.
+func (v *crVersion) validateScaleStatus(content map[string]any) field.ErrorList {
+	s := v.scale()
+	if s == nil {
+		return nil
+	}
+	errs := validateReplicas(content, s.StatusReplicasPath)
 	if p := s.LabelSelectorPath; p != nil && *p != "" {
 		if selector, _, err := unstructured.NestedString(content, structural.SimplePath(*p)...); err != nil {
 			errs = append(errs, field.Invalid(field.NewPath(*p), selector, err.Error()))

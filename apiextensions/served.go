@@ -85,8 +85,10 @@ func storageOf(store *registry.Store[object], v *crVersion) map[string]rest.Stor
 	if sub, ok := store.Status().(subresource); ok && v.hasStatus() {
 		all[plural+"/status"] = &servedStatus{sub, table, v.definition.versionsWith("status")}
 	}
-	if sub, ok := store.Scale().(scaleSubresource); ok && v.scale() != nil {
-		all[plural+"/scale"] = &servedScale{sub, scaleTable{}, v.definition.versionsWith("scale")}
+	if v.scale() != nil {
+		if sub, ok := store.Scale(v.scaleSubresource()).(scaleSubresource); ok {
+			all[plural+"/scale"] = &servedScale{sub, scaleTable{}, v.definition.versionsWith("scale")}
+		}
 	}
 	return all
 }

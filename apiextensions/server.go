@@ -2,18 +2,22 @@ package apiextensions
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"triplane/apiextensions/controllers"
+	"triplane/apiextensions/conversion"
 	crdopenapi "triplane/apiextensions/openapi"
 	"triplane/generic/endpoints"
+	"triplane/generic/endpoints/handlers"
 	"triplane/generic/openapi"
 	"triplane/generic/openapi/models"
 	"triplane/generic/registry"
@@ -50,7 +54,9 @@ type Server struct {
 	catalogue   *catalogue
 	handler     *crHandler
 	prefix      string // of the keys of CRDs
-	known       chan struct{}
+	// known is closed when the CRDs that existed at the start are served, whole when all
+	// of them could be read.
+	known, whole chan struct{}
 }
 
 // Complete fills in what was left open, on a copy.
@@ -77,13 +83,13 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 		return nil, err
 	}
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	s := &Server{GenericAPIServer: generic, catalogue: newCatalogue(), settled: newSettled(), known: make(chan struct{})}
+	s := &Server{GenericAPIServer: generic, catalogue: newCatalogue(), settled: newSettled(), known: make(chan struct{}), whole: make(chan struct{})}
 	config := generic.Config()
 	if err := s.installDefinitions(config, scheme, c.models); err != nil {
 		return nil, err
 	}
 	s.handler = newHandler(generic, s.catalogue, c.models, c.resolver)
-	s.handler.delegate = delegate.UnprotectedHandler()
+	s.handler.delegate = s.onceKnown(delegate.UnprotectedHandler())
 	publisher := &publisher{catalogue: s.catalogue, discovery: config.Discovery, openapi: publishOpenAPI(config.OpenAPI, c.models)}
 	s.catalogue.listeners = append(s.catalogue.listeners, s.handler.changed, publisher.changed)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", s.handler)
@@ -104,6 +110,21 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	return s, nil
 }
 
+// onceKnown answers what no CRD is known to define: before those that exist are known,
+// nobody can say that it is not there.
+func (s *Server) onceKnown(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-s.known:
+			next.ServeHTTP(w, r)
+		default:
+			err := apierrors.NewServiceUnavailable("the request has been made before all known HTTP paths have been installed, please try again")
+			err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 5}
+			handlers.WriteError(w, r, err)
+		}
+	})
+}
+
 // waitKnown waits for the CRDs that exist.
 func (s *Server) waitKnown(ctx server.HookContext) error {
 	select {
@@ -114,8 +135,9 @@ func (s *Server) waitKnown(ctx server.HookContext) error {
 	}
 }
 
-// CRDsKnown is closed once all CRDs that existed at the start are in discovery.
-func (s *Server) CRDsKnown() <-chan struct{} { return s.known }
+// CRDsKnown is closed once all CRDs that existed at the start are in discovery. One that
+// cannot be read keeps it open until it is mended or gone: nobody knows what it defines.
+func (s *Server) CRDsKnown() <-chan struct{} { return s.whole }
 
 func (s *Server) installDefinitions(config *server.Config, scheme *runtime.Scheme, m *models.Source) error {
 	kind := crdKind(crdStorage{})
@@ -178,7 +200,7 @@ func newHandler(generic *server.GenericAPIServer, c *catalogue, m *models.Source
 		discovery:  config.Discovery,
 		options:    config.RESTOptionsGetter,
 		shared:     &shared{expressions: config.Metrics.Expressions, endpoints: generic.Endpoints(), types: newTypeConverters(m)},
-		converters: &converterFactory{resolver: resolver, certificates: config.Metrics.WebhookCertificates},
+		converters: &converterFactory{resolver: resolver, certificates: config.Metrics.WebhookCertificates, memory: conversion.NewMemory()},
 		metrics:    config.Metrics,
 		draining:   map[schema.GroupResource]*serving{},
 	}
@@ -209,7 +231,8 @@ func (s *Server) start(ctx server.HookContext) error {
 	s.catalogue.listeners = append(s.catalogue.listeners, func(old, now *resource) {
 		controller.Changed(definitionOf(old), definitionOf(now))
 	})
-	f := &follower{catalogue: s.catalogue, controller: controller, settled: s.settled, watch: s.watch, synced: func() { close(s.known) }}
+	f := &follower{catalogue: s.catalogue, controller: controller, settled: s.settled, watch: s.watch,
+		prefix: s.prefix, synced: func() { close(s.known) }, whole: func() { close(s.whole) }}
 	s.GenericAPIServer.Go(f.run)
 	s.GenericAPIServer.Go(s.handler.sweepIdle)
 	select {

@@ -47,9 +47,26 @@ func startServer(t *testing.T) http.Handler {
 // startWhole returns the server itself, and the hub of its caches.
 func startWhole(t *testing.T) (*Server, *cache.Hub) {
 	t.Helper()
+	s, hub, _ := startOn(t, nil)
+	select {
+	case <-s.CRDsKnown():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the server does not become ready")
+	}
+	return s, hub
+}
+
+// startOn runs the server on an etcd that holds values, by the names of CRDs.
+func startOn(t *testing.T, stored map[string]string) (*Server, *cache.Hub, storage.Backend) {
+	t.Helper()
 	etcd, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for name, value := range stored {
+		if _, err := etcd.Backend().Create(t.Context(), definitionKey+name, []byte(value), 0); err != nil {
+			t.Fatal(err)
+		}
 	}
 	hub := cache.NewHub(etcd.Backend(), "/registry")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -75,13 +92,10 @@ func startWhole(t *testing.T) (*Server, *cache.Hub) {
 		<-hubDone
 		etcd.Close()
 	})
-	select {
-	case <-s.CRDsKnown():
-	case <-time.After(10 * time.Second):
-		t.Fatal("the server does not become ready")
-	}
-	return s, hub
+	return s, hub, etcd.Backend()
 }
+
+const definitionKey = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
 
 const widgets = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},
 "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,

@@ -138,12 +138,12 @@ func failed(resp *http.Response, body []byte) error {
 }
 
 // objects validates an answer and returns what was converted. Webhooks of v1beta1 need
-// not say what they answer.
+// not say what they answer, but not something else either.
 func (a *review) objects(req *apiextensionsv1.ConversionRequest, review schema.GroupVersion) ([]runtime.RawExtension, error) {
 	strict := review.Version != "v1beta1"
 	kind := review.WithKind("ConversionReview")
 	switch {
-	case strict && a.GroupVersionKind() != kind:
+	case !says(a.APIVersion, review.String(), strict), !says(a.Kind, kind.Kind, strict):
 		return nil, fmt.Errorf("expected webhook response of %v, got %v", kind, a.GroupVersionKind())
 	case a.Response == nil:
 		return nil, errors.New("no response provided")
@@ -156,6 +156,9 @@ func (a *review) objects(req *apiextensionsv1.ConversionRequest, review schema.G
 	}
 	return nil, fmt.Errorf("response.result.status was '%s', not '%s'", a.Response.Result.Status, metav1.StatusSuccess)
 }
+
+// says reports whether an answer says what it must, or nothing where it may.
+func says(is, must string, strict bool) bool { return is == must || is == "" && !strict }
 
 // accept takes over a converted object, the index-th of its answer.
 func accept(original *unstructured.Unstructured, raw []byte, index int, to schema.GroupVersion) (*unstructured.Unstructured, error) {

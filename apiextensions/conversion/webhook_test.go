@@ -112,6 +112,27 @@ func TestWebhookFails(t *testing.T) {
 	}
 }
 
+// TestBetaAnswers takes answers that do not say what they are, but none that are something else.
+func TestBetaAnswers(t *testing.T) {
+	beta := apiextensionsv1.SchemeGroupVersion
+	beta.Version = "v1beta1"
+	for _, c := range []struct {
+		apiVersion, kind string
+		good             bool
+	}{
+		{"", "", true}, {"", "ConversionReview", true}, {beta.String(), "", true}, {beta.String(), "ConversionReview", true},
+		{apiextensionsv1.SchemeGroupVersion.String(), "ConversionReview", false}, {beta.String(), "Pod", false}, {"", "Pod", false}, {"example.com/v1", "ConversionReview", false},
+	} {
+		a := review{
+			TypeMeta: metav1.TypeMeta{APIVersion: c.apiVersion, Kind: c.kind},
+			Response: &apiextensionsv1.ConversionResponse{Result: metav1.Status{Status: "Success"}},
+		}
+		if _, err := a.objects(&apiextensionsv1.ConversionRequest{UID: "u"}, beta); (err == nil) != c.good {
+			t.Errorf("%s %s: %v", c.apiVersion, c.kind, err)
+		}
+	}
+}
+
 func TestNoneLeavesItsArgumentAlone(t *testing.T) {
 	in := object("v1", "a")
 	out, err := None{}.Convert(t.Context(), []*unstructured.Unstructured{in}, v2)

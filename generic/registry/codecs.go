@@ -7,21 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
 	"triplane/generic/wire"
 )
 
-func (s *Store[T]) makeScaleCodec() error {
-	if s.kind.Scale == nil {
-		return nil
-	}
+func newScaleCodec() (rest.Codec, error) {
 	scheme := runtime.NewScheme()
 	if err := autoscalingv1.AddToScheme(scheme); err != nil {
-		return err
+		return nil, err
 	}
-	var err error
-	s.scale, err = NewTypedCodec(scheme, scaleKind, CodecOptions{})
-	return err
+	return NewTypedCodec(scheme, scaleKind, CodecOptions{})
 }
 
 // formID numbers the wire form of a version in a media type.

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry/rest"
@@ -235,14 +236,17 @@ type UpdateSubresource[T Object] struct {
 // satisfy.
 type StatusSubresource[T Object] = UpdateSubresource[T]
 
-// ScaleSubresource declares how autoscaling/v1 Scale reads and writes the kind.
+// ScaleSubresource declares how autoscaling/v1 Scale reads and writes the kind, or one
+// version of it.
 type ScaleSubresource[T Object] struct {
+	// Get returns the scale or, beside ErrNoReplicas, what else there is to show.
 	Get func(T) (*Scale, error)
 	// Set writes the wanted replicas.
-	Set func(obj T, replicas int32)
-	// ReplicasPath is the field that a scale's managed fields map to in the
-	// object, by apiVersion: "spec.replicas" unless given.
-	ReplicasPath []string
+	Set func(obj T, replicas int32) error
+	// ReplicasPaths are the fields that a scale's managed fields map to in the
+	// object, by apiVersion, nil in one without a scale: "spec.replicas" in all
+	// unless given.
+	ReplicasPaths managedfields.ResourcePathMappings
 }
 
 // Scale is the part of an autoscaling/v1 Scale that differs by kind.

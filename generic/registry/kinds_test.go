@@ -84,7 +84,7 @@ func deploymentKind() *Kind[*appsv1.Deployment] {
 			Get: func(d *appsv1.Deployment) (*Scale, error) {
 				return &Scale{Replicas: *d.Spec.Replicas, StatusReplicas: d.Status.Replicas, Selector: "a=b"}, nil
 			},
-			Set: func(d *appsv1.Deployment, n int32) { d.Spec.Replicas = &n },
+			Set: func(d *appsv1.Deployment, n int32) error { d.Spec.Replicas = &n; return nil },
 		},
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
+	"sync"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -33,7 +33,8 @@ var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kin
 // shows, and sets, the replicas of an object.
 type scaleStorage[T Object] struct {
 	store *Store[T]
-	codec rest.Codec
+	sub   *ScaleSubresource[T]
+	codec func() (rest.Codec, error)
 }
 
 var (
@@ -43,13 +44,9 @@ var (
 	_ rest.TableConvertor = (*scaleStorage[Object])(nil)
 )
 
-// Scale returns the storage of the subresource "scale", nil where the kind has
-// none.
-func (s *Store[T]) Scale() rest.Storage {
-	if s.kind.Scale == nil {
-		return nil
-	}
-	return &scaleStorage[T]{store: s, codec: s.scale}
+// Scale returns the storage of the subresource "scale".
+func (s *Store[T]) Scale(sub *ScaleSubresource[T]) rest.Storage {
+	return &scaleStorage[T]{store: s, sub: sub, codec: sync.OnceValues(newScaleCodec)}
 }
 
 func (r *scaleStorage[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
@@ -58,7 +55,7 @@ func (r *scaleStorage[T]) NamespaceScoped() bool { return r.store.NamespaceScope
 
 func (r *scaleStorage[T]) Kind(schema.GroupVersion) schema.GroupVersionKind { return scaleKind }
 
-func (r *scaleStorage[T]) CodecFor(schema.GroupVersion) (rest.Codec, error) { return r.codec, nil }
+func (r *scaleStorage[T]) CodecFor(schema.GroupVersion) (rest.Codec, error) { return r.codec() }
 
 // ServedVersions are the versions of the object that has the scale.
 func (r *scaleStorage[T]) ServedVersions() []schema.GroupVersion { return r.store.ServedVersions() }
@@ -77,22 +74,9 @@ func (r *scaleStorage[T]) Get(ctx context.Context, name string, opts *metav1.Get
 	if err != nil {
 		return nil, err
 	}
-	scale, err := r.scaleOf(obj)
+	part, err := r.sub.Get(obj)
 	if err != nil {
 		return nil, err
-	}
-	return scale, nil
-}
-
-// scaleOf shows an object's scale.
-func (r *scaleStorage[T]) scaleOf(obj T) (*autoscalingv1.Scale, error) {
-	part, err := r.store.kind.Scale.Get(obj)
-	if err != nil {
-		var status apierrors.APIStatus
-		if errors.As(err, &status) {
-			return nil, err
-		}
-		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return r.show(obj, part), nil
 }
@@ -101,13 +85,22 @@ func (r *scaleStorage[T]) scaleOf(obj T) (*autoscalingv1.Scale, error) {
 // as none is 0 otherwise.
 const unsetReplicas = math.MinInt32
 
-// beforeUpdate is the scale that an update begins with: that of an object
-// without replicas says none.
-func (r *scaleStorage[T]) beforeUpdate(obj T, none int32) (*autoscalingv1.Scale, error) {
-	if _, err := r.store.kind.Scale.Get(obj); errors.Is(err, ErrNoReplicas) {
-		return r.show(obj, &Scale{Replicas: none}), nil
+// scaleOf shows the scale of an object that is updated: that of one without
+// replicas says none.
+func (r *scaleStorage[T]) scaleOf(obj T, none int32) (*autoscalingv1.Scale, error) {
+	part, err := r.sub.Get(obj)
+	if errors.Is(err, ErrNoReplicas) {
+		without := Scale{}
+		if part != nil {
+			without = *part
+		}
+		without.Replicas = none
+		return r.show(obj, &without), nil
 	}
-	return r.scaleOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	return r.show(obj, part), nil
 }
 
 func (r *scaleStorage[T]) show(obj T, part *Scale) *autoscalingv1.Scale {
@@ -142,7 +135,7 @@ func (r *scaleStorage[T]) Update(ctx context.Context, name string, info rest.Upd
 	if err != nil {
 		return nil, false, err
 	}
-	scale, err := r.scaleOf(obj)
+	scale, err := r.scaleOf(obj, 0)
 	if err != nil {
 		return nil, false, err
 	}
@@ -157,11 +150,11 @@ func (r *scaleStorage[T]) validateAsScale(validate rest.ValidateObjectUpdateFunc
 		if !ok || !oldOK {
 			return errNotOfKind(object, r.store.kind.Hub)
 		}
-		scale, err := r.scaleOf(obj)
+		scale, err := r.scaleOf(obj, 0)
 		if err != nil {
 			return err
 		}
-		oldScale, err := r.beforeUpdate(old, 0)
+		oldScale, err := r.scaleOf(old, 0)
 		if err != nil {
 			return err
 		}
@@ -183,11 +176,12 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 	if !ok {
 		return nil, errNotOfKind(object, s.kind.Hub)
 	}
-	before, err := u.storage.beforeUpdate(obj, unsetReplicas)
+	before, err := u.storage.scaleOf(obj, unsetReplicas)
 	if err != nil {
 		return nil, err
 	}
-	handler := managedfields.NewScaleHandler(obj.GetManagedFields(), u.storage.parentVersion(ctx), u.storage.replicasPaths())
+	version, paths := u.storage.parentVersion(ctx), u.storage.replicasPaths()
+	handler := managedfields.NewScaleHandler(obj.GetManagedFields(), version, paths)
 	if before.ManagedFields, err = handler.ToSubresource(); err != nil {
 		return nil, err
 	}
@@ -200,7 +194,7 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("expected input object type to be Scale, but %T", updated))
 	}
 	if scale.Spec.Replicas == unsetReplicas {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the spec replicas field %q cannot be empty", "."+strings.Join(s.kind.Scale.ReplicasPath, ".")))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the spec replicas field %q cannot be empty", paths[version.String()].String()))
 	}
 	// Custom resources validate the replicas where they keep them.
 	if errs := s.validateScale(scale); len(errs) > 0 && s.typed() {
@@ -212,7 +206,9 @@ func (u *scaleUpdate[T]) UpdatedObject(ctx context.Context, object runtime.Objec
 		return nil, apierrors.NewConflict(r, obj.GetName(),
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, obj.GetUID())) //nolint:staticcheck // a message of the API
 	}
-	s.kind.Scale.Set(obj, scale.Spec.Replicas)
+	if err := u.storage.sub.Set(obj, scale.Spec.Replicas); err != nil {
+		return nil, err
+	}
 	if scale.ResourceVersion != "" || s.kind.Write.AllowUnconditionalUpdate {
 		obj.SetResourceVersion(scale.ResourceVersion)
 	}
@@ -247,13 +243,10 @@ func (r *scaleStorage[T]) parentVersion(ctx context.Context) schema.GroupVersion
 
 // replicasPaths is where each version of the object has its replicas.
 func (r *scaleStorage[T]) replicasPaths() managedfields.ResourcePathMappings {
-	path := fieldpath.MakePathOrDie("spec", "replicas")
-	if p := r.store.kind.Scale.ReplicasPath; len(p) > 0 {
-		path = make(fieldpath.Path, len(p))
-		for i := range p {
-			path[i] = fieldpath.PathElement{FieldName: &p[i]}
-		}
+	if r.sub.ReplicasPaths != nil {
+		return r.sub.ReplicasPaths
 	}
+	path := fieldpath.MakePathOrDie("spec", "replicas")
 	m := managedfields.ResourcePathMappings{}
 	for i := range r.store.codecs {
 		m[r.store.codecs[i].gv.String()] = path

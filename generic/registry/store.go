@@ -26,7 +26,6 @@ type Store[T Object] struct {
 	form    form[T]
 	codecs  []versionCodec // of form
 	served  []schema.GroupVersion
-	scale   rest.Codec
 }
 
 // NewStore makes the storage of a kind. The scheme has to know the Go types of
@@ -45,9 +44,6 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 		path = kind.Names.Plural
 	}
 	s.prefix = opts.Prefix + "/" + path + "/"
-	if err := s.makeScaleCodec(); err != nil {
-		return nil, err
-	}
 	r := kind.Representation
 	if r == nil {
 		r = Typed[T]{}
@@ -110,7 +106,7 @@ func (s *Store[T]) Storage(gv schema.GroupVersion) map[string]rest.Storage {
 		m[s.kind.Names.Plural+"/"+name] = s.Subresource(sub)
 	}
 	if s.kind.Scale != nil {
-		m[s.kind.Names.Plural+"/scale"] = s.Scale()
+		m[s.kind.Names.Plural+"/scale"] = s.Scale(s.kind.Scale)
 	}
 	return m
 }

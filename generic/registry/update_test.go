@@ -303,7 +303,7 @@ func TestScale(t *testing.T) {
 	in.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Update", APIVersion: "apps/v1", FieldsType: "FieldsV1",
 		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:replicas":{},"f:paused":{}}}`)}}}
 	d := must[*appsv1.Deployment](t, create(s, in))
-	scale := s.Scale().(rest.Patcher)
+	scale := s.Scale(s.Kind().Scale).(rest.Patcher)
 	got := must[*autoscalingv1.Scale](t, func() (runtime.Object, error) { return scale.Get(inNamespace(), "d", nil) })
 	if got.Spec.Replicas != 2 || got.Status.Selector != "a=b" || got.ResourceVersion != d.ResourceVersion || len(got.ManagedFields) != 0 {
 		t.Errorf("scale %+v", got)
@@ -346,12 +346,12 @@ func TestScaleWithoutReplicas(t *testing.T) {
 			}
 			return whole.Get(d)
 		},
-		Set: whole.Set, ReplicasPath: []string{"spec", "replicas"},
+		Set: whole.Set,
 	}
 	kind.Write.Default = nil
 	s, _ := newStore(t, kind)
 	must[*appsv1.Deployment](t, create(s, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}}))
-	scale := s.Scale().(rest.Patcher)
+	scale := s.Scale(s.Kind().Scale).(rest.Patcher)
 	_, err := updateWith(scale, "d", change(func(*autoscalingv1.Scale) {}))()
 	wantStatus(t, "says nothing", err, 400, `the spec replicas field ".spec.replicas" cannot be empty`)
 	out := must[*autoscalingv1.Scale](t, updateWith(scale, "d", change(func(sc *autoscalingv1.Scale) { sc.Spec.Replicas = 0 })))

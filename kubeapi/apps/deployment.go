@@ -77,7 +77,7 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 				s, err := workload.ScaleSelector(d.Spec.Selector)
 				return &registry.Scale{Replicas: ptr.Deref(d.Spec.Replicas, 0), StatusReplicas: d.Status.Replicas, Selector: s}, err
 			},
-			Set: func(d *appsv1.Deployment, n int32) { d.Spec.Replicas = &n },
+			Set: func(d *appsv1.Deployment, n int32) error { d.Spec.Replicas = &n; return nil },
 		},
 	}
 }

@@ -79,7 +79,7 @@ func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 				s, err := workload.ScaleSelector(r.Spec.Selector)
 				return &registry.Scale{Replicas: ptr.Deref(r.Spec.Replicas, 0), StatusReplicas: r.Status.Replicas, Selector: s}, err
 			},
-			Set: func(r *appsv1.ReplicaSet, n int32) { r.Spec.Replicas = &n },
+			Set: func(r *appsv1.ReplicaSet, n int32) error { r.Spec.Replicas = &n; return nil },
 		},
 	}
 }

@@ -81,7 +81,7 @@ func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 				selector, err := workload.ScaleSelector(s.Spec.Selector)
 				return &registry.Scale{Replicas: ptr.Deref(s.Spec.Replicas, 0), StatusReplicas: s.Status.Replicas, Selector: selector}, err
 			},
-			Set: func(s *appsv1.StatefulSet, n int32) { s.Spec.Replicas = &n },
+			Set: func(s *appsv1.StatefulSet, n int32) error { s.Spec.Replicas = &n; return nil },
 		},
 	}
 }

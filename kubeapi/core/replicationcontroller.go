@@ -84,7 +84,7 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 					Selector: labels.SelectorFromSet(r.Spec.Selector).String(),
 				}, nil
 			},
-			Set: func(r rc, n int32) { r.Spec.Replicas = &n },
+			Set: func(r rc, n int32) error { r.Spec.Replicas = &n; return nil },
 		},
 	}
 }

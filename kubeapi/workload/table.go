@@ -1,6 +1,7 @@
 package workload
 
 import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/generic/registry"
@@ -26,7 +27,7 @@ func Columns(selectorDoc string, own ...registry.Column) []registry.Column {
 func ScaleSelector(s *metav1.LabelSelector) (string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
-		return "", err
+		return "", apierrors.NewBadRequest(err.Error())
 	}
 	return selector.String(), nil
 }
