@@ -103,15 +103,16 @@ func Check(doc []byte, decode func(doc []byte) error) error {
 	for text := (texts{doc: doc}); found; r, found = nextLong(doc, r.to) {
 		switch {
 		case text.has(r.from):
-			copied[r.from] = spoiled
+			copied[r.to-1] = spoiled // the first ones may be those of an escape, as in \u1e12345
 		case digit(copied[r.from]): // else the number is quoted already: both sides of its point are too long
 			quote(copied, r)
 		}
 	}
-	if err := decode(copied); errors.Is(err, resource.ErrFormatWrong) || errors.Is(err, resource.ErrSuffix) || errors.Is(err, resource.ErrNumeric) {
+	err := decode(copied)
+	if errors.Is(err, resource.ErrFormatWrong) || errors.Is(err, resource.ErrSuffix) || errors.Is(err, resource.ErrNumeric) {
 		return ErrTooLong
 	}
-	return nil // what else is wrong is found in the document itself
+	return err // also of a text that is only wrong in the copy, as a time: what is behind it was not read
 }
 
 // spoiled is in no quantity.

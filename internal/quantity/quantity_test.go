@@ -72,6 +72,21 @@ func TestNumbersAreSpoiled(t *testing.T) {
 	}
 }
 
+// What the decoder of the copy does not get to is refused with what stopped it.
+func TestCheckBehindErrors(t *testing.T) {
+	const limits = `"spec":{"containers":[{"resources":{"limits":{"cpu":"1e99999"}}}]}}`
+	for _, before := range []string{
+		`{"metadata":{"name":"\u1e12345"},`,
+		`{"metadata":{"creationTimestamp":"2026-01-01T00:00:00.` + long + `Z"},`,
+		`{"metadata":{"generation":1e99999},`,
+	} {
+		decode := func(doc []byte) error { return json.Unmarshal(doc, &corev1.Pod{}) }
+		if err := Check([]byte(before+limits), decode); err == nil {
+			t.Errorf("%s: no error", before)
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	if q, err := Parse("1e3"); err != nil || q.Value() != 1000 {
 		t.Errorf("1e3: %v, %v", q, err)
