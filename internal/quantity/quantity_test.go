@@ -1,8 +1,8 @@
 package quantity
 
 import (
-	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -49,26 +49,31 @@ func TestCheck(t *testing.T) {
 		`{"spec":{"priority":1e99999,"volumes":[{"emptyDir":{"sizeLimit":"3e3"}}]}}`:                                               false, // not a quantity
 		`{"metadata":{"name":"1e99999","labels":{"a":"1e99999"}},"spec":{"containers":[{"image":"i:1e99999"}]}}`:                   false,
 	} {
-		decode := func(doc []byte) error { return json.Unmarshal(doc, &corev1.Pod{}) }
-		if err := Check([]byte(doc), decode); errors.Is(err, ErrTooLong) != want {
+		if err := Check([]byte(doc), reflect.TypeFor[*corev1.Pod]()); errors.Is(err, ErrTooLong) != want {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
 }
 
-// Whatever the number looks like, the copy has no quantity in its place.
-func TestNumbersAreSpoiled(t *testing.T) {
-	for _, number := range []string{"1e99999", "-1.5E+99999", "1.e-00001000", ".1e1000", "0e99999", long, "-0." + long, long + "." + long} {
+// Whatever the number looks like, and whatever stands around it.
+func TestCheckFindsNumbers(t *testing.T) {
+	type amounts struct {
+		A []resource.Quantity `json:"a"`
+	}
+	for _, number := range []string{"1e99999", "-1.5E+99999", "1.0e-00001000", "0e99999", long, "-0." + long, long + "." + long} {
 		for _, text := range []string{number, `"` + number + `"`, `" ` + number + `Ki"`} {
-			var spoiled []byte
-			if err := Check([]byte(`{"a":[`+text+`,1]}`), func(doc []byte) error {
-				spoiled = doc
-				var q struct{ A []resource.Quantity }
-				return json.Unmarshal(doc, &q)
-			}); !errors.Is(err, ErrTooLong) {
-				t.Errorf("%.20s becomes %.40s, which is read: %v", text, spoiled, err)
+			for doc, want := range map[string]bool{
+				`{"a":[1,` + text + `]}`: true, `{"a":[` + text + `],"a":null}`: true, `{"\u0061":[` + text + `]}`: true,
+				`{"b":` + strings.Repeat("[", 100_000) + text + strings.Repeat("]", 100_000) + `,"a":["x"]}`: false, `{"a":{"a":` + text + `}}`: false, `[` + text + `]`: false,
+			} {
+				if err := Check([]byte(doc), reflect.TypeFor[amounts]()); errors.Is(err, ErrTooLong) != want {
+					t.Errorf("%.60s: %v", doc, err)
+				}
 			}
 		}
+	}
+	for _, doc := range []string{`{"a":["1e99999"`, `{"a":[` + long, `{]"1e99999"`, `1e99999 x`} { // not JSON
+		_ = Check([]byte(doc), reflect.TypeFor[amounts]())
 	}
 }
 
