@@ -38,10 +38,7 @@ func (c *typedCodec) checkQuantities(body []byte, mt wire.MediaType) error {
 		}
 		body = asJSON
 	}
-	return quantity.Check(body, func(doc []byte) error {
-		_, _, _, err := c.decodeLong(doc, wire.JSON, false)
-		return err
-	})
+	return quantity.Check(body, reflect.TypeOf(c.options.New()))
 }
 
 // checkProtobuf goes by the fields of the message: in its bytes, digits of a text may be followed by a tag that

@@ -1,8 +1,12 @@
 package quantity
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -90,66 +94,124 @@ func InTree(value any) bool {
 	return false
 }
 
-// Check returns an error for a JSON document with a number of too many digits where decode reads a quantity. It
-// decodes a copy of the document in which these numbers are none, so that the first of them that is read as a
-// quantity is an error, whatever becomes of it later: a member may be in the document twice. Documents without
-// such numbers cost a look at their bytes.
-func Check(doc []byte, decode func(doc []byte) error) error {
-	r, found := nextLong(doc, 0)
-	if !found {
+// Check returns ErrTooLong for a JSON document that has a number of too many digits where a value of the Go type
+// has a quantity: anywhere, since a decoder reads a member that is there twice both times. What is no JSON is left
+// to the decoder, which reads nothing of it. Documents without such numbers cost a look at their bytes.
+func Check(doc []byte, t reflect.Type) error {
+	if !IsTooLong(doc) {
 		return nil
 	}
-	copied := slices.Clone(doc)
-	for text := (texts{doc: doc}); found; r, found = nextLong(doc, r.to) {
-		switch {
-		case text.has(r.from):
-			copied[r.to-1] = spoiled // the first ones may be those of an escape, as in \u1e12345
-		case digit(copied[r.from]): // else the number is quoted already: both sides of its point are too long
-			quote(copied, r)
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	w := walk{d, map[reflect.Type]map[string]reflect.Type{}}
+	if err := w.value(t); errors.Is(err, ErrTooLong) {
+		return err
+	}
+	return nil
+}
+
+// walk goes through a document and the Go type of what it becomes.
+type walk struct {
+	*json.Decoder
+	fields map[reflect.Type]map[string]reflect.Type // of structs, by their names in JSON
+}
+
+var quantityType = reflect.TypeFor[resource.Quantity]()
+
+// value reads a value of a type.
+func (w walk) value(t reflect.Type) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	token, err := w.Token()
+	switch v := token.(type) {
+	case string:
+		err = tooLong(v, t)
+	case json.Number:
+		err = tooLong(string(v), t)
+	case json.Delim:
+		for err == nil && w.More() {
+			err = w.part(v, t)
+		}
+		if err == nil {
+			_, err = w.Token() // the end
 		}
 	}
-	err := decode(copied)
-	if errors.Is(err, resource.ErrFormatWrong) || errors.Is(err, resource.ErrSuffix) || errors.Is(err, resource.ErrNumeric) {
+	return err
+}
+
+func tooLong(text string, t reflect.Type) error {
+	if t == quantityType && IsTooLong(text) {
 		return ErrTooLong
 	}
-	return err // also of a text that is only wrong in the copy, as a time: what is behind it was not read
+	return nil
 }
 
-// spoiled is in no quantity.
-const spoiled = 'x'
-
-// quote makes a text that is no quantity of the number that a run is part of, which stands by itself.
-func quote(doc []byte, r run) {
-	from, to := r.from, r.to
-	for from > 0 && partOfNumber(doc[from-1]) {
-		from--
+// part reads an element of a list, or a member of an object, of a type.
+func (w walk) part(of json.Delim, t reflect.Type) error {
+	var inner reflect.Type
+	if of == '{' {
+		key, err := w.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string)
+		switch t.Kind() {
+		case reflect.Struct:
+			inner = w.field(t, name)
+		case reflect.Map:
+			inner = t.Elem()
+		}
+	} else if t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		inner = t.Elem()
 	}
-	for to < len(doc) && partOfNumber(doc[to]) {
-		to++
+	if inner == nil || inner.Kind() == reflect.Interface {
+		return w.skip()
 	}
-	for i := from; i < to; i++ {
-		doc[i] = spoiled
-	}
-	doc[from], doc[to-1] = '"', '"'
+	return w.value(inner)
 }
 
-func partOfNumber(c byte) bool { return digit(c) || c == '+' || c == '-' || c == '.' || c|0x20 == 'e' }
-
-// texts tells which places of a document are inside of its texts. Places are asked for in order.
-type texts struct {
-	doc    []byte
-	at     int
-	inside bool
-}
-
-func (t *texts) has(place int) bool {
-	for ; t.at < place; t.at++ {
-		switch t.doc[t.at] {
-		case '"':
-			t.inside = !t.inside
-		case '\\':
-			t.at++ // an escape, which only texts have
+// skip reads a value that holds no quantities, however deep it is.
+func (w walk) skip() error {
+	for depth := 0; ; {
+		token, err := w.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
 		}
 	}
-	return t.inside
+}
+
+// field returns the type of a field of a struct, nil where it has none of the name.
+func (w walk) field(t reflect.Type, name string) reflect.Type {
+	fields, known := w.fields[t]
+	if !known {
+		fields = map[string]reflect.Type{}
+		addFields(fields, t)
+		w.fields[t] = fields
+	}
+	return fields[name]
+}
+
+func addFields(to map[string]reflect.Type, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
+			addFields(to, f.Type)
+		case name == "":
+			to[f.Name] = f.Type
+		default:
+			to[name] = f.Type
+		}
+	}
 }

@@ -1,8 +1,8 @@
 package quantity
 
 import (
-	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -49,40 +49,45 @@ func TestCheck(t *testing.T) {
 		`{"spec":{"priority":1e99999,"volumes":[{"emptyDir":{"sizeLimit":"3e3"}}]}}`:                                               false, // not a quantity
 		`{"metadata":{"name":"1e99999","labels":{"a":"1e99999"}},"spec":{"containers":[{"image":"i:1e99999"}]}}`:                   false,
 	} {
-		decode := func(doc []byte) error { return json.Unmarshal(doc, &corev1.Pod{}) }
-		if err := Check([]byte(doc), decode); errors.Is(err, ErrTooLong) != want {
+		if err := Check([]byte(doc), reflect.TypeFor[*corev1.Pod]()); errors.Is(err, ErrTooLong) != want {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
 }
 
-// Whatever the number looks like, the copy has no quantity in its place.
-func TestNumbersAreSpoiled(t *testing.T) {
-	for _, number := range []string{"1e99999", "-1.5E+99999", "1.e-00001000", ".1e1000", "0e99999", long, "-0." + long, long + "." + long} {
+// Whatever the number looks like, and whatever stands around it.
+func TestCheckFindsNumbers(t *testing.T) {
+	type amounts struct {
+		A []resource.Quantity `json:"a"`
+	}
+	for _, number := range []string{"1e99999", "-1.5E+99999", "1.0e-00001000", "0e99999", long, "-0." + long, long + "." + long} {
 		for _, text := range []string{number, `"` + number + `"`, `" ` + number + `Ki"`} {
-			var spoiled []byte
-			if err := Check([]byte(`{"a":[`+text+`,1]}`), func(doc []byte) error {
-				spoiled = doc
-				var q struct{ A []resource.Quantity }
-				return json.Unmarshal(doc, &q)
-			}); !errors.Is(err, ErrTooLong) {
-				t.Errorf("%.20s becomes %.40s, which is read: %v", text, spoiled, err)
+			for doc, want := range map[string]bool{
+				`{"a":[1,` + text + `]}`: true, `{"a":[` + text + `],"a":null}`: true, `{"\u0061":[` + text + `]}`: true,
+				`{"b":` + strings.Repeat("[", 100_000) + text + strings.Repeat("]", 100_000) + `,"a":["x"]}`: false, `{"a":{"a":` + text + `}}`: false, `[` + text + `]`: false,
+			} {
+				if err := Check([]byte(doc), reflect.TypeFor[amounts]()); errors.Is(err, ErrTooLong) != want {
+					t.Errorf("%.60s: %v", doc, err)
+				}
 			}
 		}
 	}
+	for _, doc := range []string{`{"a":["1e99999"`, `{"a":[` + long, `{]"1e99999"`, `1e99999 x`} { // not JSON
+		_ = Check([]byte(doc), reflect.TypeFor[amounts]())
+	}
 }
 
-// What the decoder of the copy does not get to is refused with what stopped it.
+// What is wrong before a quantity, or looks like it, does not hide it.
 func TestCheckBehindErrors(t *testing.T) {
 	const limits = `"spec":{"containers":[{"resources":{"limits":{"cpu":"1e99999"}}}]}}`
 	for _, before := range []string{
 		`{"metadata":{"name":"\u1e12345"},`,
 		`{"metadata":{"creationTimestamp":"2026-01-01T00:00:00.` + long + `Z"},`,
 		`{"metadata":{"generation":1e99999},`,
+		`{"metadata":[],"spec":"a","status":{"podIPs":{"ip":1}},`,
 	} {
-		decode := func(doc []byte) error { return json.Unmarshal(doc, &corev1.Pod{}) }
-		if err := Check([]byte(before+limits), decode); err == nil {
-			t.Errorf("%s: no error", before)
+		if err := Check([]byte(before+limits), reflect.TypeFor[*corev1.Pod]()); !errors.Is(err, ErrTooLong) {
+			t.Errorf("%s: %v", before, err)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/generic/managedfields"
@@ -194,9 +193,7 @@ func intoTyped(tree map[string]any, out runtime.Object, strict bool) error {
 	if quantity.InTree(tree) {
 		doc, err := json.Marshal(tree)
 		if err == nil {
-			err = quantity.Check(doc, func(doc []byte) error {
-				return kjson.UnmarshalCaseSensitivePreserveInts(doc, reflect.New(reflect.TypeOf(out).Elem()).Interface())
-			})
+			err = quantity.Check(doc, reflect.TypeOf(out))
 		}
 		if err != nil {
 			return err
