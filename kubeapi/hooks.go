@@ -39,7 +39,9 @@ func (s *Server) addHooks() error {
 			return bootstrap.LegacyTokenTracking(ctx, s.Stores)
 		})},
 		{"start-service-ip-repair-controllers", s.repairHook},
-		{bootstrap.RBACHook, s.kept("the default roles and bindings", func(ctx context.Context) error { return bootstrap.RBAC(ctx, s.Stores, s.config.PolicyInForce) })},
+		{bootstrap.RBACHook, s.kept("the default roles and bindings", func(ctx context.Context) error {
+			return bootstrap.RBAC(ctx, s.Stores, s.config.Groups.Gate, s.config.PolicyInForce)
+		})},
 		{bootstrap.PriorityClassesHook, s.kept("the system's priority classes", func(ctx context.Context) error {
 			return bootstrap.PriorityClasses(ctx, s.Stores, scheduling.SystemClasses())
 		})},

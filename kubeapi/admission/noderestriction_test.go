@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -79,6 +80,11 @@ func testStores() *group.Stores {
 		volume(source)(pod)
 		pods["n/"+name] = pod
 	}
+	for name, pod := range map[string]*corev1.Pod{"certified": onNode("certified", "a", "m"), "elsewhere": onNode("elsewhere", "b", "m"), "mirrored": mirror(nil)} {
+		pod.UID, pod.Spec.ServiceAccountName = "m", "sa"
+		pods["n/"+name] = pod
+	}
+	stores.Put(core("serviceaccounts"), objects{"n/sa": &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{UID: "s"}}})
 	stores.Put(core("pods"), pods)
 	claim := func(volume string) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
@@ -107,6 +113,17 @@ func mirror(change func(*corev1.Pod)) *corev1.Pod {
 		change(p)
 	}
 	return p
+}
+
+// certificate is a request of node a for the pod "certified".
+func certificate(change func(*certificatesv1beta1.PodCertificateRequestSpec)) *certificatesv1beta1.PodCertificateRequest {
+	r := &certificatesv1beta1.PodCertificateRequest{Spec: certificatesv1beta1.PodCertificateRequestSpec{
+		PodName: "certified", PodUID: "m", ServiceAccountName: "sa", ServiceAccountUID: "s", NodeName: "a", NodeUID: "na",
+	}}
+	if change != nil {
+		change(&r.Spec)
+	}
+	return r
 }
 
 func volume(source corev1.VolumeSource) func(*corev1.Pod) {
@@ -199,6 +216,15 @@ func TestNodeRestriction(t *testing.T) {
 		{create, "leases.coordination.k8s.io", "", "", &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, nil, "can only access leases in"},
 		{create, "resourceslices.resource.k8s.io", "", "", &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: ptr.To("a")}}, nil, ""},
 		{remove, "resourceslices.resource.k8s.io", "", "s", nil, &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: ptr.To("b")}}, "can only delete ResourceSlice"},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(nil), nil, ""},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.NodeName = "b" }), nil, `NodeName="b", which is not the requesting node "a"`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodName = "gone" }), nil, `while retrieving pod "n/gone"`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodName = "elsewhere" }), nil, `pod "n/elsewhere" is not running on node "a"`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodName = "mirrored" }), nil, "is a mirror pod"},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.PodUID = "former" }), nil, `contains pod UID ("former")`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.ServiceAccountName = "admin" }), nil, `contains serviceAccountName ("admin")`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.ServiceAccountUID = "former" }), nil, `names service account UID "former"`},
+		{create, "podcertificaterequests.certificates.k8s.io", "", "r", certificate(func(s *certificatesv1beta1.PodCertificateRequestSpec) { s.NodeUID = "former" }), nil, `names node UID "former"`},
 		{update, "csinodes.storage.k8s.io", "", "b", nil, nil, "can only access CSINode"},
 		{update, "configmaps", "", "b", nil, nil, ""},
 	} {

@@ -4,8 +4,8 @@ import rbacv1 "k8s.io/api/rbac/v1"
 
 // clusterRoleBindings bind the roles of components and people; those of
 // controllers are made from controllerRoles.
-func clusterRoleBindings() []*rbacv1.ClusterRoleBinding {
-	return []*rbacv1.ClusterRoleBinding{
+func clusterRoleBindings(on Features) []*rbacv1.ClusterRoleBinding {
+	return append([]*rbacv1.ClusterRoleBinding{
 		clusterBinding("cluster-admin", "cluster-admin", groupSubject("system:masters")),
 		clusterBinding("system:basic-user", "system:basic-user", groupSubject("system:authenticated")),
 		clusterBinding("system:discovery", "system:discovery", groupSubject("system:authenticated")),
@@ -18,7 +18,8 @@ func clusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		clusterBinding("system:public-info-viewer", "system:public-info-viewer", groupSubject("system:authenticated"), groupSubject("system:unauthenticated")),
 		clusterBinding("system:service-account-issuer-discovery", "system:service-account-issuer-discovery", groupSubject("system:serviceaccounts")),
 		clusterBinding("system:volume-scheduler", "system:volume-scheduler", userSubject("system:kube-scheduler")),
-	}
+	}, onlyWith(on, "ClusterTrustBundle",
+		clusterBinding("system:cluster-trust-bundle-discovery", "system:cluster-trust-bundle-discovery", groupSubject("system:serviceaccounts")))...)
 }
 
 // roles are the roles in namespaces.

@@ -14,7 +14,8 @@ import (
 
 func TestNumbers(t *testing.T) {
 	for name, n := range map[string][2]int{
-		"cluster roles": {len(ClusterRoles()), 69}, "cluster role bindings": {len(ClusterRoleBindings()), 50},
+		"cluster roles": {len(ClusterRoles(noFeatures)), 69}, "cluster role bindings": {len(ClusterRoleBindings(noFeatures)), 50},
+		"cluster roles of all features": {len(ClusterRoles(allFeatures)), 76}, "cluster role bindings of all features": {len(ClusterRoleBindings(allFeatures)), 57},
 		"roles": {len(roles()), 7}, "role bindings": {len(roleBindings()), 7},
 		"flow schemas": {len(flowcontrol.DefaultSchemas()), 11}, "priority levels": {len(flowcontrol.DefaultLevels()), 8},
 	} {
@@ -24,15 +25,58 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+func noFeatures(string) bool { return false }
+
+func allFeatures(string) bool { return true }
+
+// Rules about resources that a feature adds come with it, in their place, and not before.
+func TestRulesOfFeatures(t *testing.T) {
+	rulesOf := func(on Features, name string) []rbacv1.PolicyRule {
+		for _, r := range ClusterRoles(on) {
+			if r.Name == name {
+				return r.Rules
+			}
+		}
+		return nil
+	}
+	for _, c := range []struct{ gate, role, verbs, resource string }{
+		{"ClusterTrustBundle", "system:node", "get list watch", "clustertrustbundles"},
+		{"PodCertificateRequest", "system:node", "create get list watch", "podcertificaterequests"},
+		{"GenericWorkload", "system:aggregate-to-edit", "create delete deletecollection patch update", "podgroups workloads"},
+		{"GenericWorkload", "system:aggregate-to-view", "get list watch", "podgroups podgroups/status workloads"},
+		{"GenericWorkload", "system:kube-scheduler", "patch update", "podgroups/status"},
+		{"DRADeviceTaintRules", "system:kube-scheduler", "get list watch", "devicetaintrules"},
+		{"DRADeviceTaintRules", "system:controller:device-taint-eviction-controller", "patch update", "devicetaintrules/status"},
+		{"DRAWorkloadResourceClaims", "system:controller:resource-claim-controller", "get list watch", "podgroups"},
+		{"WorkloadWithJob", "system:controller:job-controller", "create get list watch", "podgroups workloads"},
+	} {
+		has := func(on Features) bool {
+			return slices.ContainsFunc(rulesOf(on, c.role), func(r rbacv1.PolicyRule) bool {
+				return slices.Equal(r.Verbs, words(c.verbs)) && slices.Equal(r.Resources, words(c.resource))
+			})
+		}
+		if !has(func(gate string) bool { return gate == c.gate }) || has(func(gate string) bool { return gate != c.gate }) {
+			t.Errorf("%s may %s %s without %s, or not with it", c.role, c.verbs, c.resource, c.gate)
+		}
+	}
+	for _, r := range ClusterRoles(noFeatures) {
+		for _, rule := range r.Rules {
+			if len(rule.Verbs) == 0 {
+				t.Errorf("%s has an empty rule", r.Name)
+			}
+		}
+	}
+}
+
 func TestBindingsPointToRoles(t *testing.T) {
 	known := map[string]bool{}
-	for _, r := range ClusterRoles() {
+	for _, r := range ClusterRoles(allFeatures) {
 		if known[r.Name] {
 			t.Errorf("%s twice", r.Name)
 		}
 		known[r.Name] = true
 	}
-	for _, b := range ClusterRoleBindings() {
+	for _, b := range ClusterRoleBindings(allFeatures) {
 		if !known[b.RoleRef.Name] {
 			t.Errorf("%s points to %s, which is not there", b.Name, b.RoleRef.Name)
 		}

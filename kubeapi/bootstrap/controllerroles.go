@@ -1,13 +1,17 @@
 package bootstrap
 
-import rbacv1 "k8s.io/api/rbac/v1"
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
 
 // controllerRoles are the roles of the controllers of kube-controller-manager, each bound to
 // the service account of the same name in kube-system.
 //
 //nolint:funlen // a table
-func controllerRoles() []*rbacv1.ClusterRole {
-	return []*rbacv1.ClusterRole{
+func controllerRoles(on Features) []*rbacv1.ClusterRole {
+	return append([]*rbacv1.ClusterRole{
 		controllerRole("attachdetach-controller",
 			rule("list watch", "core", "persistentvolumeclaims persistentvolumes"),
 			rule("get list watch", "core", "nodes"),
@@ -62,6 +66,8 @@ func controllerRoles() []*rbacv1.ClusterRole {
 			rule("get list watch", "resource.k8s.io", "resourceslices"),
 			rule("get list watch", "resource.k8s.io", "deviceclasses"),
 			rule("create patch update", "core events.k8s.io", "events"),
+			on.with("DRADeviceTaintRules", rule("patch update", "resource.k8s.io", "devicetaintrules/status")),
+			on.with("DRADeviceTaintRules", rule("get list watch", "resource.k8s.io", "devicetaintrules")),
 		),
 		controllerRole("disruption-controller",
 			rule("get list watch", "apps extensions", "deployments"),
@@ -125,6 +131,7 @@ func controllerRoles() []*rbacv1.ClusterRole {
 			rule("update", "batch", "jobs/finalizers"),
 			rule("create delete list patch watch", "core", "pods"),
 			rule("create patch update", "core events.k8s.io", "events"),
+			on.with("WorkloadWithJob", rule("create get list watch", "scheduling.k8s.io", "podgroups workloads")),
 		),
 		controllerRole("legacy-service-account-token-cleaner",
 			named("get", "core", "configmaps", "kube-apiserver-legacy-service-account-token-tracking"),
@@ -189,6 +196,8 @@ func controllerRoles() []*rbacv1.ClusterRole {
 			rule("patch update", "resource.k8s.io", "resourceclaims resourceclaims/status"),
 			rule("patch update", "core", "pods/status"),
 			rule("create patch update", "core events.k8s.io", "events"),
+			on.with("DRAWorkloadResourceClaims", rule("get list watch", "scheduling.k8s.io", "podgroups")),
+			on.with("DRAWorkloadResourceClaims", rule("patch update", "scheduling.k8s.io", "podgroups/status")),
 			rule("patch update", "resource.k8s.io", "resourceclaims/binding"),
 		),
 		controllerRole("resourcequota-controller",
@@ -260,7 +269,38 @@ func controllerRoles() []*rbacv1.ClusterRole {
 			rule("get list update watch", "storage.k8s.io", "volumeattributesclasses"),
 			rule("create patch update", "core events.k8s.io", "events"),
 		),
-	}
+	}, rolesOfFeatures(on)...)
+}
+
+// rolesOfFeatures are the roles of controllers of resources that feature gates add.
+func rolesOfFeatures(on Features) []*rbacv1.ClusterRole {
+	return slices.Concat(
+		onlyWith(on, "ClusterTrustBundle", controllerRole("kube-apiserver-serving-clustertrustbundle-publisher",
+			named("attest", "certificates.k8s.io", "signers", "kubernetes.io/kube-apiserver-serving"),
+			rule("create delete list update watch", "certificates.k8s.io", "clustertrustbundles"),
+			rule("create patch update", "core events.k8s.io", "events"),
+		)),
+		onlyWith(on, "DRAResourcePoolStatus", controllerRole("resourcepoolstatusrequest-controller",
+			rule("delete get list watch", "resource.k8s.io", "resourcepoolstatusrequests"),
+			rule("patch update", "resource.k8s.io", "resourcepoolstatusrequests/status"),
+			rule("get list watch", "resource.k8s.io", "resourceslices"),
+			rule("get list watch", "resource.k8s.io", "resourceclaims"),
+			rule("create patch update", "core events.k8s.io", "events"),
+		)),
+		onlyWith(on, "GenericWorkload", controllerRole("podgroup-protection-controller",
+			rule("get list update watch", "scheduling.k8s.io", "podgroups"),
+			rule("get list watch", "core", "pods"),
+		)),
+		onlyWith(on, "PodCertificateRequest", controllerRole("podcertificaterequestcleaner",
+			rule("delete get list watch", "certificates.k8s.io", "podcertificaterequests"),
+		)),
+		onlyWith(on, "StorageVersionAPI", controllerRole("storage-version-garbage-collector",
+			rule("get list watch", "coordination.k8s.io", "leases"),
+			rule("delete get list patch update watch", "internal.apiserver.k8s.io", "storageversions"),
+			rule("get patch update", "internal.apiserver.k8s.io", "storageversions/status"),
+		)),
+		onlyWith(on, "StorageVersionMigrator", storageVersionMigratorRole()),
+	)
 }
 
 // storageVersionMigratorRole is that of the controller of StorageVersionMigrations. It

@@ -36,7 +36,7 @@ const (
 
 // RBAC makes sure of the default roles and bindings, and returns when inForce has for them as
 // they are stored. Roles come first, so that no binding points to nothing.
-func RBAC(ctx context.Context, stores *group.Stores, inForce func(context.Context, []metav1.Object) error) error {
+func RBAC(ctx context.Context, stores *group.Stores, on Features, inForce func(context.Context, []metav1.Object) error) error {
 	var (
 		mu     sync.Mutex
 		policy []metav1.Object
@@ -48,7 +48,7 @@ func RBAC(ctx context.Context, stores *group.Stores, inForce func(context.Contex
 	}
 	err := sideBySide(
 		func() error {
-			return ensure(ctx, stores, clusterRoleSet(append(ClusterRoles(), gatedRoles(stores)...), found))
+			return ensure(ctx, stores, clusterRoleSet(ClusterRoles(on), found))
 		},
 		func() error { return ensure(ctx, stores, roleSet(found)) },
 	)
@@ -57,7 +57,7 @@ func RBAC(ctx context.Context, stores *group.Stores, inForce func(context.Contex
 	}
 	err = sideBySide(
 		func() error {
-			return ensure(ctx, stores, clusterRoleBindingSet(append(ClusterRoleBindings(), gatedBindings(stores)...), found))
+			return ensure(ctx, stores, clusterRoleBindingSet(ClusterRoleBindings(on), found))
 		},
 		func() error { return ensure(ctx, stores, roleBindingSet(found)) },
 	)

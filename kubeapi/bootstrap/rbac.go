@@ -2,13 +2,11 @@ package bootstrap
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"triplane/kubeapi/group"
 )
 
 const (
@@ -56,6 +54,7 @@ func rbacMeta(namespace, name string) metav1.ObjectMeta {
 }
 
 func clusterRole(name string, rules ...rbacv1.PolicyRule) *rbacv1.ClusterRole {
+	rules = slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return len(r.Verbs) == 0 })
 	return &rbacv1.ClusterRole{ObjectMeta: rbacMeta("", name), Rules: rules}
 }
 
@@ -104,16 +103,34 @@ func groupSubject(name string) rbacv1.Subject {
 	return rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: name}
 }
 
-// ClusterRoles returns every default ClusterRole, but those of gatedRoles.
-func ClusterRoles() []*rbacv1.ClusterRole {
-	return append(append(userRoles(), systemRoles()...), controllerRoles()...)
+// Features reports which feature gates are on: rules about resources that a gate adds come with it.
+type Features func(gate string) bool
+
+// with is a rule of a feature; while that is off it allows nothing, and roles are made without it.
+func (on Features) with(gate string, r rbacv1.PolicyRule) rbacv1.PolicyRule {
+	if !on(gate) {
+		return rbacv1.PolicyRule{}
+	}
+	return r
 }
 
-// ClusterRoleBindings returns every default ClusterRoleBinding, but those of
-// gatedRoles.
-func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
-	all := clusterRoleBindings()
-	for _, r := range controllerRoles() {
+// onlyWith are the items of a feature, none while it is off.
+func onlyWith[T any](on Features, gate string, items ...T) []T {
+	if !on(gate) {
+		return nil
+	}
+	return items
+}
+
+// ClusterRoles returns every default ClusterRole.
+func ClusterRoles(on Features) []*rbacv1.ClusterRole {
+	return slices.Concat(userRoles(on), systemRoles(on), controllerRoles(on))
+}
+
+// ClusterRoleBindings returns every default ClusterRoleBinding.
+func ClusterRoleBindings(on Features) []*rbacv1.ClusterRoleBinding {
+	all := clusterRoleBindings(on)
+	for _, r := range controllerRoles(on) {
 		all = append(all, controllerBinding(r))
 	}
 	return all
@@ -122,20 +139,4 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 // controllerBinding binds a controller's role to its service account.
 func controllerBinding(r *rbacv1.ClusterRole) *rbacv1.ClusterRoleBinding {
 	return clusterBinding(r.Name, r.Name, account(strings.TrimPrefix(r.Name, controllerPrefix)))
-}
-
-// gatedRoles are the roles of controllers of resources that a feature gate adds.
-func gatedRoles(stores *group.Stores) []*rbacv1.ClusterRole {
-	if stores.Find(schema.GroupResource{Group: "storagemigration.k8s.io", Resource: "storageversionmigrations"}) == nil {
-		return nil
-	}
-	return []*rbacv1.ClusterRole{storageVersionMigratorRole()}
-}
-
-func gatedBindings(stores *group.Stores) []*rbacv1.ClusterRoleBinding {
-	var all []*rbacv1.ClusterRoleBinding
-	for _, r := range gatedRoles(stores) {
-		all = append(all, controllerBinding(r))
-	}
-	return all
 }

@@ -5,8 +5,8 @@ import rbacv1 "k8s.io/api/rbac/v1"
 // systemRoles are the roles of the components of a cluster.
 //
 //nolint:funlen // a table
-func systemRoles() []*rbacv1.ClusterRole {
-	return []*rbacv1.ClusterRole{
+func systemRoles(on Features) []*rbacv1.ClusterRole {
+	return append([]*rbacv1.ClusterRole{
 		clusterRole("system:auth-delegator",
 			rule("create", "authentication.k8s.io", "tokenreviews"),
 			rule("create", "authorization.k8s.io", "subjectaccessreviews"),
@@ -86,7 +86,10 @@ func systemRoles() []*rbacv1.ClusterRole {
 			rule("update", "core", "pods/finalizers"),
 			rule("get list watch", "resource.k8s.io", "resourceslices"),
 			rule("create delete", "resource.k8s.io", "resourceclaims"),
+			on.with("DRADeviceTaintRules", rule("get list watch", "resource.k8s.io", "devicetaintrules")),
 			rule("patch update", "resource.k8s.io", "resourceclaims/binding"),
+			on.with("GenericWorkload", rule("get list watch", "scheduling.k8s.io", "podgroups")),
+			on.with("GenericWorkload", rule("patch update", "scheduling.k8s.io", "podgroups/status")),
 		),
 		clusterRole("system:kubelet-api-admin",
 			rule("get list watch", "core", "nodes"),
@@ -123,7 +126,9 @@ func systemRoles() []*rbacv1.ClusterRole {
 			rule("get list watch", "node.k8s.io", "runtimeclasses"),
 			rule("get", "resource.k8s.io", "resourceclaims"),
 			rule("deletecollection", "resource.k8s.io", "resourceslices"),
+			on.with("ClusterTrustBundle", rule("get list watch", "certificates.k8s.io", "clustertrustbundles")),
 			rule("get", "core", "serviceaccounts"),
+			on.with("PodCertificateRequest", rule("create get list watch", "certificates.k8s.io", "podcertificaterequests")),
 		),
 		clusterRole("system:node-bootstrapper",
 			rule("create get list watch", "certificates.k8s.io", "certificatesigningrequests"),
@@ -158,5 +163,7 @@ func systemRoles() []*rbacv1.ClusterRole {
 			rule("get list watch", "storage.k8s.io", "storageclasses"),
 			rule("get list patch update watch", "core", "persistentvolumeclaims"),
 		),
-	}
+	}, onlyWith(on, "ClusterTrustBundle", clusterRole("system:cluster-trust-bundle-discovery",
+		rule("get list watch", "certificates.k8s.io", "clustertrustbundles"),
+	))...)
 }

@@ -4,7 +4,7 @@ import rbacv1 "k8s.io/api/rbac/v1"
 
 // userRoles are the roles meant for people: cluster-admin, and admin, edit and view,
 // which the aggregation controller fills from the roles labelled for them.
-func userRoles() []*rbacv1.ClusterRole {
+func userRoles(on Features) []*rbacv1.ClusterRole {
 	return []*rbacv1.ClusterRole{
 		aggregated(clusterRole("admin"), "admin"),
 		clusterRole("cluster-admin",
@@ -32,6 +32,7 @@ func userRoles() []*rbacv1.ClusterRole {
 			rule("create delete deletecollection patch update", "networking.k8s.io", "ingresses networkpolicies"),
 			rule("create delete deletecollection get list patch update watch", "coordination.k8s.io", "leases"),
 			rule("create delete deletecollection patch update", "resource.k8s.io", "resourceclaims resourceclaimtemplates"),
+			on.with("GenericWorkload", rule("create delete deletecollection patch update", "scheduling.k8s.io", "podgroups workloads")),
 		), "edit"),
 		aggregateTo(clusterRole("system:aggregate-to-view",
 			rule("get list watch", "core", "configmaps endpoints persistentvolumeclaims persistentvolumeclaims/status pods replicationcontrollers replicationcontrollers/scale serviceaccounts services services/status"),
@@ -46,6 +47,7 @@ func userRoles() []*rbacv1.ClusterRole {
 			rule("get list watch", "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
 			rule("get list watch", "networking.k8s.io", "ingresses ingresses/status networkpolicies"),
 			rule("get list watch", "resource.k8s.io", "resourceclaims resourceclaims/status resourceclaimtemplates"),
+			on.with("GenericWorkload", rule("get list watch", "scheduling.k8s.io", "podgroups podgroups/status workloads")),
 		), "view"),
 		aggregateTo(aggregated(clusterRole("view"), "view"), "edit"),
 	}

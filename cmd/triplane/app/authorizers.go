@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -27,7 +29,11 @@ type authorizers struct {
 	node *nodeAuthorizer
 }
 
-func newAuthorizers() *authorizers { return &authorizers{rbac.New(), newNodeAuthorizer()} }
+func newAuthorizers(enabled func(gate string) bool) *authorizers {
+	return &authorizers{rbac.New(), newNodeAuthorizer(node.Features{
+		TrustBundles: enabled("ClusterTrustBundle"), PodCertificates: enabled("PodCertificateRequest"),
+	})}
+}
 
 // modes returns the authorizers by --authorization-mode.
 func (a *authorizers) modes() map[string]options.Mode {
@@ -87,14 +93,15 @@ const firstSync = 10 * time.Second
 // request of a node on: a server without nodes does not hold its pods twice.
 type nodeAuthorizer struct {
 	*node.Authorizer
+	features node.Features
 
 	first  sync.Once
 	asked  chan struct{} // closed at the first request
 	synced chan struct{} // closed when the objects that exist are known
 }
 
-func newNodeAuthorizer() *nodeAuthorizer {
-	return &nodeAuthorizer{Authorizer: node.New(), asked: make(chan struct{}), synced: make(chan struct{})}
+func newNodeAuthorizer(f node.Features) *nodeAuthorizer {
+	return &nodeAuthorizer{Authorizer: node.New(f), features: f, asked: make(chan struct{}), synced: make(chan struct{})}
 }
 
 // Authorize implements authorizer.Authorizer.
@@ -125,7 +132,11 @@ func (n *nodeAuthorizer) await(ctx context.Context) {
 func (n *nodeAuthorizer) run(ctx context.Context, client kubernetes.Interface) {
 	select {
 	case <-n.asked:
-		follow(ctx, client, n.Handler(), nodeKinds, n.synced)
+		kinds := nodeKinds
+		if n.features.PodCertificates && servesPodCertificates(client) {
+			kinds = nodeKindsWithCertificates
+		}
+		follow(ctx, client, n.Handler(), kinds, n.synced)
 	case <-ctx.Done():
 	}
 }
@@ -140,6 +151,17 @@ func nodeKinds(factory informers.SharedInformerFactory) []cache.SharedIndexInfor
 		factory.Storage().V1().VolumeAttachments().Informer(),
 		factory.Resource().V1().ResourceSlices().Informer(),
 	}
+}
+
+func nodeKindsWithCertificates(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
+	return append(nodeKinds(factory), factory.Certificates().V1beta1().PodCertificateRequests().Informer())
+}
+
+// servesPodCertificates reports whether there are requests of certificates for pods, whose version is not served
+// unless asked for.
+func servesPodCertificates(client kubernetes.Interface) bool {
+	list, err := client.Discovery().ServerResourcesForGroupVersion(certificatesv1beta1.SchemeGroupVersion.String())
+	return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "podcertificaterequests" })
 }
 
 // follow passes the objects of informers and their changes to the handler until

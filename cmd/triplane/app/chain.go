@@ -90,7 +90,7 @@ func (p *parts) makeShared(ctx context.Context) error {
 }
 
 func (p *parts) makeAuthorization() error {
-	c, own := p.config, newAuthorizers()
+	c, own := p.config, newAuthorizers(p.options.Compatibility.Enabled)
 	c.PostStartHooks = append(c.PostStartHooks, own.startHook())
 	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics, ServerID: p.serverID(), Egress: p.egress})
 	if err != nil {

@@ -18,14 +18,21 @@ const (
 
 // Authorizer decides about nodes. It is safe for concurrent use.
 type Authorizer struct {
-	graph graph
+	features Features
+	graph    graph
+}
+
+// Features are the resources that feature gates add.
+type Features struct {
+	TrustBundles    bool // ClusterTrustBundle
+	PodCertificates bool // PodCertificateRequest
 }
 
 // New returns an authorizer that knows of no pods yet.
-func New() *Authorizer {
-	return &Authorizer{graph: graph{
+func New(f Features) *Authorizer {
+	return &Authorizer{features: f, graph: graph{
 		pods: map[name]podEntry{}, uses: map[use]int{}, volumes: map[string]volumeEntry{},
-		volumesOf: map[name]map[string]bool{}, attachments: map[string]string{}, slices: map[string]string{},
+		volumesOf: map[name]map[string]bool{}, attachments: map[string]string{}, slices: map[string]string{}, certificates: map[name]string{},
 	}}
 }
 
@@ -95,6 +102,8 @@ func (a *Authorizer) resource(node string, attrs *authorizer.Attributes) verdict
 		if attrs.Resource == "leases" {
 			return lease(node, attrs)
 		}
+	case "certificates.k8s.io":
+		return a.certificates(node, attrs)
 	}
 	return undecided
 }
@@ -226,6 +235,35 @@ func (a *Authorizer) slice(node string, attrs *authorizer.Attributes) verdict {
 		return "can only list/watch/deletecollection resourceslices with nodeName field selector"
 	}
 	return "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection"
+}
+
+func (a *Authorizer) certificates(node string, attrs *authorizer.Attributes) verdict {
+	switch {
+	case attrs.Resource == "podcertificaterequests" && a.features.PodCertificates:
+		return a.podCertificate(node, attrs)
+	case attrs.Resource == "clustertrustbundles" && a.features.TrustBundles && attrs.Subresource == "" && attrs.IsReadOnly():
+		return allowed
+	}
+	return undecided
+}
+
+func (a *Authorizer) podCertificate(node string, attrs *authorizer.Attributes) verdict {
+	if attrs.Subresource != "" {
+		return verdict("nodes may not access the " + attrs.Subresource + " subresource of PodCertificateRequests")
+	}
+	switch attrs.Verb {
+	case "create":
+		// The NodeRestriction admission plugin sees which pod it is for.
+		return allowed
+	case "get":
+		return related(node, attrs, func() bool { return a.graph.requested(node, attrs.Namespace, attrs.Name) })
+	case "list", "watch":
+		if selects(attrs.FieldSelector, "spec.nodeName", node) {
+			return allowed
+		}
+		return "can only list/watch podcertificaterequests with nodeName field selector"
+	}
+	return verdict("nodes may not " + attrs.Verb + " podcertificaterequests")
 }
 
 func lease(node string, attrs *authorizer.Attributes) verdict {

@@ -19,7 +19,7 @@ func FuzzGraph(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 64, 65, 128, 129, 192, 193})
 	f.Add([]byte{0x00, 0x40, 0x80, 0xc0, 0x15, 0x55, 0x95, 0xd5, 0xff})
 	f.Fuzz(func(t *testing.T, history []byte) {
-		a := New()
+		a := New(Features{})
 		handler := a.Handler()
 		pods, volumes := map[int]*corev1.Pod{}, map[int]*corev1.PersistentVolume{}
 		for _, step := range history {

@@ -3,6 +3,7 @@ package node
 import (
 	"sync"
 
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -54,6 +55,8 @@ type graph struct {
 	volumesOf   map[name]map[string]bool
 	attachments map[string]string // to nodes
 	slices      map[string]string // to nodes
+	// certificates are the requests of certificates for pods, to nodes.
+	certificates map[name]string
 }
 
 func (g *graph) setPod(p *corev1.Pod) {
@@ -167,8 +170,15 @@ func (g *graph) publishes(node, slice string) bool {
 	return g.slices[slice] == node
 }
 
+func (g *graph) requested(node, namespace, request string) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	of, ok := g.certificates[name{namespace, request}]
+	return ok && of == node
+}
+
 // Handler feeds the authorizer from an informer of pods, persistent volumes,
-// volume attachments or resource slices.
+// volume attachments, resource slices or requests of certificates for pods.
 func (a *Authorizer) Handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    a.graph.set,
@@ -187,6 +197,10 @@ func (g *graph) set(o any) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.attachments[o.Name] = o.Spec.NodeName
+	case *certificatesv1beta1.PodCertificateRequest:
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.certificates[name{o.Namespace, o.Name}] = string(o.Spec.NodeName)
 	case *resourcev1.ResourceSlice:
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -211,6 +225,8 @@ func (g *graph) remove(o any) {
 		g.dropVolume(o.Name)
 	case *storagev1.VolumeAttachment:
 		delete(g.attachments, o.Name)
+	case *certificatesv1beta1.PodCertificateRequest:
+		delete(g.certificates, name{o.Namespace, o.Name})
 	case *resourcev1.ResourceSlice:
 		delete(g.slices, o.Name)
 	}

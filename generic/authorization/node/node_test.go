@@ -4,11 +4,13 @@ import (
 	"context"
 	"testing"
 
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/authorization/authorizer"
@@ -69,7 +71,7 @@ func with(a *authorizer.Attributes, selector string) *authorizer.Attributes {
 const unrelated = "no relationship found between node 'a' and this object"
 
 func TestAuthorize(t *testing.T) {
-	a := New()
+	a := New(Features{})
 	h := a.Handler()
 	own := "a"
 	mirror := pod("mirror", "a")
@@ -160,8 +162,50 @@ func TestAuthorize(t *testing.T) {
 	}
 }
 
+// Resources that a feature gate adds are decided with it, and left to others without.
+func TestAuthorizeFeatures(t *testing.T) {
+	const group = "certificates.k8s.io"
+	requests := "podcertificaterequests"
+	for _, f := range []Features{{}, {TrustBundles: true, PodCertificates: true}} {
+		a := New(f)
+		h := a.Handler()
+		for request, node := range map[string]string{"mine": "a", "theirs": "b", "gone": "a"} {
+			h.OnAdd(&certificatesv1beta1.PodCertificateRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: request},
+				Spec: certificatesv1beta1.PodCertificateRequestSpec{NodeName: types.NodeName(node)}}, true)
+		}
+		h.OnDelete(&certificatesv1beta1.PodCertificateRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "gone"}})
+		for _, c := range []struct {
+			attrs *authorizer.Attributes
+			why   string // "" is allowed, "-" a refusal without a reason
+		}{
+			{ask("create", group, requests, "", "n", ""), ""},
+			{ask("get", group, requests, "", "n", "mine"), ""},
+			{ask("get", group, requests, "", "n", "theirs"), unrelated},
+			{ask("get", group, requests, "", "n", "gone"), unrelated},
+			{ask("get", group, requests, "", "mine", "n"), unrelated},
+			{ask("get", group, requests, "", "n", ""), "No Object name found"},
+			{with(ask("list", group, requests, "", "", ""), "spec.nodeName=a"), ""},
+			{with(ask("watch", group, requests, "", "n", ""), "spec.nodeName=b"), "can only list/watch podcertificaterequests with nodeName field selector"},
+			{ask("update", group, requests, "", "n", "mine"), "nodes may not update podcertificaterequests"},
+			{ask("get", group, requests, "status", "n", "mine"), "nodes may not access the status subresource of PodCertificateRequests"},
+			{ask("watch", group, "clustertrustbundles", "", "", ""), ""},
+			{ask("create", group, "clustertrustbundles", "", "", ""), "-"},
+			{ask("get", group, "clustertrustbundles", "status", "", "x"), "-"},
+		} {
+			decision, reason, err := a.Authorize(context.Background(), c.attrs)
+			want := c.why
+			if want == "-" || !f.PodCertificates {
+				want = ""
+			}
+			if (decision == authorizer.Allow) != (c.why == "" && f.PodCertificates) || reason != want || err != nil {
+				t.Errorf("%+v: %s %s/%s %s/%s: %v %q, want %q", f, c.attrs.Verb, c.attrs.Resource, c.attrs.Subresource, c.attrs.Namespace, c.attrs.Name, decision, reason, c.why)
+			}
+		}
+	}
+}
+
 func TestForgets(t *testing.T) {
-	a := New()
+	a := New(Features{})
 	h := a.Handler()
 	h.OnAdd(pod("one", "a"), true)
 	h.OnAdd(pod("two", "a"), true)

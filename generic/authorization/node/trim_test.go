@@ -14,7 +14,7 @@ func TestTrimKeepsUses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := New(), New()
+	a, b := New(Features{}), New(Features{})
 	a.graph.set(p)
 	b.graph.set(small)
 	if len(a.graph.uses) != len(b.graph.uses) || !slices.Equal(a.graph.pods[name{"n", "p"}].uses, b.graph.pods[name{"n", "p"}].uses) {
@@ -23,7 +23,7 @@ func TestTrimKeepsUses(t *testing.T) {
 }
 
 func TestRulesFor(t *testing.T) {
-	a := New()
+	a := New(Features{})
 	if _, _, incomplete, err := a.RulesFor(context.Background(), ask("", "", "", "", "", "").User, "n"); !incomplete || err == nil {
 		t.Errorf("a node: %v %v", incomplete, err)
 	}
