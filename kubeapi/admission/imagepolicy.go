@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,13 +13,11 @@ import (
 	imagepolicyv1alpha1 "k8s.io/api/imagepolicy/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/configuration"
 	"triplane/generic/authentication/webhook"
-	"triplane/generic/request"
 )
 
 // imagePolicy asks a remote service whether the images of a pod may run
@@ -47,10 +46,8 @@ type imagePolicySettings struct {
 const (
 	// knownReviews bounds the answers that are kept.
 	knownReviews = 1024
-	// failedOpenAnnotation is on pods that were admitted because the service failed.
-	failedOpenAnnotation = "alpha.image-policy.k8s.io/failed-open"
 	// imagePolicyAudit is the prefix of this plugin's annotations of audit events.
-	imagePolicyAudit = "imagepolicywebhook.image-policy.k8s.io/"
+	imagePolicyAudit = "imagepolicywebhook.image-policy.k8s.io"
 	imagePolicyInfix = ".image-policy.k8s.io/"
 )
 
@@ -103,22 +100,22 @@ func settle(v *int64, least, usual, most int64) error {
 // Validate implements admission.ValidatingInterface.
 func (p *imagePolicy) Validate(ctx context.Context, a *admission.Attributes) error {
 	pod := runsIn(a)
-	if pod == nil || !newImages(a, pod) {
+	if pod == nil {
 		return nil
 	}
 	review := &imagepolicyv1alpha1.ImageReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: imagepolicyv1alpha1.SchemeGroupVersion.String(), Kind: "ImageReview"},
 		Spec:     imagepolicyv1alpha1.ImageReviewSpec{Namespace: a.Namespace, Annotations: imageAnnotations(pod.Annotations)},
 	}
-	containersOf(&pod.Spec, func(c *corev1.Container, _ *field.Path) {
-		review.Spec.Containers = append(review.Spec.Containers, imagepolicyv1alpha1.ImageReviewContainerSpec{Image: c.Image})
-	})
+	for _, image := range imagesToReview(a, &pod.Spec) {
+		review.Spec.Containers = append(review.Spec.Containers, imagepolicyv1alpha1.ImageReviewContainerSpec{Image: image})
+	}
 	status, err := p.ask(ctx, review)
 	if err != nil {
-		return p.failed(ctx, a, pod, err)
+		return p.failed(ctx, a, err)
 	}
 	for k, v := range status.AuditAnnotations {
-		request.Annotate(ctx, imagePolicyAudit+k, v)
+		admission.Annotate(ctx, imagePolicyAudit, k, v)
 	}
 	switch {
 	case status.Allowed:
@@ -127,6 +124,22 @@ func (p *imagePolicy) Validate(ctx context.Context, a *admission.Attributes) err
 		return forbidden(a, "image policy webhook backend denied one or more images: %s", status.Reason)
 	}
 	return admission.Forbidden(a, errors.New("one or more images rejected by webhook backend"))
+}
+
+// imagesToReview are those of the containers that an operation sets: of the ephemeral ones, or of
+// the others.
+func imagesToReview(a *admission.Attributes, s *corev1.PodSpec) []string {
+	var images []string
+	if a.Subresource == "ephemeralcontainers" {
+		for i := range s.EphemeralContainers {
+			images = append(images, s.EphemeralContainers[i].Image)
+		}
+		return images
+	}
+	for _, c := range slices.Concat(s.Containers, s.InitContainers) {
+		images = append(images, c.Image)
+	}
+	return images
 }
 
 // imageAnnotations are the annotations that are meant for the service.
@@ -152,8 +165,12 @@ func (p *imagePolicy) ask(ctx context.Context, review *imagepolicyv1alpha1.Image
 	if status, ok := p.known.Get(string(key)); ok {
 		return status.(*imagepolicyv1alpha1.ImageReviewStatus), nil
 	}
+	asked := review.TypeMeta
 	if err := p.caller.Call(ctx, review); err != nil {
 		return nil, err
+	}
+	if review.TypeMeta != asked {
+		return nil, fmt.Errorf("the answer is a %s rather than a %s", review.GroupVersionKind(), asked.GroupVersionKind())
 	}
 	ttl := time.Duration(p.DenyTTL)
 	if review.Status.Allowed {
@@ -164,15 +181,11 @@ func (p *imagePolicy) ask(ctx context.Context, review *imagepolicyv1alpha1.Image
 }
 
 // failed decides when nobody answers.
-func (p *imagePolicy) failed(ctx context.Context, a *admission.Attributes, pod *corev1.Pod, err error) error {
+func (p *imagePolicy) failed(ctx context.Context, a *admission.Attributes, err error) error {
 	if !p.DefaultAllow {
 		return admission.Forbidden(a, err)
 	}
 	klog.ErrorS(err, "The image policy service failed; the pod is admitted", "namespace", a.Namespace, "pod", a.ObjectName())
-	request.Annotate(ctx, imagePolicyAudit+"failed-open", "true")
-	if pod.Annotations == nil {
-		pod.Annotations = map[string]string{}
-	}
-	pod.Annotations[failedOpenAnnotation] = "true"
+	admission.Annotate(ctx, imagePolicyAudit, "failed-open", "true")
 	return nil
 }

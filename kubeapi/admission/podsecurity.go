@@ -102,7 +102,11 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 	levels, _ := api.PolicyToEvaluate(ns.Labels, s.defaults)
 	rec := request.AuditFrom(ctx)
 	if rec != nil && isPod {
-		rec.Annotate(api.AuditAnnotationPrefix+api.EnforcedPolicyAnnotationKey, levels.Enforce.String())
+		enforced := levels.Enforce
+		if levels.FullyPrivileged() {
+			enforced.Version = api.LatestVersion() // of which there are no versions
+		}
+		rec.Annotate(api.AuditAnnotationPrefix+api.EnforcedPolicyAnnotationKey, enforced.String())
 	}
 	if isPod && !changes(a, spec) {
 		return nil

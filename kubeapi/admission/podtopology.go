@@ -11,8 +11,8 @@ import (
 )
 
 // podTopology gives a pod the labels of its node that say where the node is, zone and region,
-// when the pod is bound to the node or created there: so the pod can know by the downward
-// API (KEP-4742). Labels that the pod or binding has are kept.
+// when the pod is bound to the node, by its subresource, or created there: so the pod can know by
+// the downward API (KEP-4742). They replace those of the same name.
 //
 // Options: the gate PodTopologyLabelsAdmission, on by default. Metrics: none. Order: any.
 type podTopology struct {
@@ -31,7 +31,7 @@ func newPodTopology(d *Dependencies) admission.Interface {
 func (p *podTopology) Admit(ctx context.Context, a *admission.Attributes) error {
 	switch o := a.Object.(type) {
 	case *corev1.Binding:
-		if o.Target.Kind == "" || o.Target.Kind == "Node" {
+		if a.Subresource == "binding" && (o.Target.Kind == "" || o.Target.Kind == "Node") {
 			return p.label(ctx, o, o.Target.Name)
 		}
 	case *corev1.Pod:

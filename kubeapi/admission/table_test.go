@@ -113,6 +113,7 @@ func parsed(t *testing.T, resource, text string) runtime.Object {
 		"events": func() runtime.Object { return &corev1.Event{} }, "jobs": func() runtime.Object { return &batchv1.Job{} },
 		"workloads": func() runtime.Object { return &schedulingv1alpha2.Workload{} }, "podgroups": func() runtime.Object { return &schedulingv1alpha2.PodGroup{} },
 		"clustertrustbundles": func() runtime.Object { return &certificatesv1beta1.ClusterTrustBundle{} },
+		"bindings":            func() runtime.Object { return &corev1.Binding{} },
 	}[plural]()
 	if sub == "binding" {
 		obj = &corev1.Binding{}
@@ -275,6 +276,7 @@ func TestPlugins(t *testing.T) {
 			config: "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration}", changed: `"tolerations":[{"key":"a","operator":"Exists"},{"key":"a","value":"b"}]`},
 
 		{name: "bound", plugin: "PodTopologyLabels", resource: "pods/binding", object: "{target: {kind: Node, name: linux}}", changed: `"labels":{"topology.kubernetes.io/region":"r","topology.kubernetes.io/zone":"z"}`},
+		{name: "bound the old way", plugin: "PodTopologyLabels", resource: "bindings", object: "{target: {kind: Node, name: linux}}", changed: `"metadata":{}`},
 		{name: "bound with labels", plugin: "PodTopologyLabels", resource: "pods/binding", object: "{metadata: {labels: {topology.kubernetes.io/zone: own}}, target: {name: linux}}", changed: `"topology.kubernetes.io/zone":"z"`},
 		{name: "created there", plugin: "PodTopologyLabels", object: "{spec: {nodeName: linux}}", changed: `"topology.kubernetes.io/zone":"z"`},
 		{name: "an unknown node", plugin: "PodTopologyLabels", object: "{spec: {nodeName: x}}"},

@@ -21,15 +21,21 @@ func TestAuditAnnotations(t *testing.T) {
 	}
 	post("/api/v1/namespaces", `{"metadata":{"name":"aud","labels":{"pod-security.kubernetes.io/audit":"restricted"}}}`)
 	post("/api/v1/namespaces/aud/serviceaccounts", `{"metadata":{"name":"default"}}`)
-	post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", `{"metadata":{"name":"down"},"webhooks":[{"name":"down.example.com",
-		"admissionReviewVersions":["v1"],"sideEffects":"None","failurePolicy":"Ignore","timeoutSeconds":1,"clientConfig":{"url":"https://127.0.0.1:1/"},
-		"rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}]}]}`)
+	post("/api/v1/namespaces", `{"metadata":{"name":"free","labels":{"pod-security.kubernetes.io/enforce-version":"v1.22"}}}`)
+	post("/api/v1/namespaces/free/serviceaccounts", `{"metadata":{"name":"default"}}`)
+	post("/api/v1/namespaces/free/pods", `{"metadata":{"generateName":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	for _, kind := range []string{"validating", "mutating"} {
+		post("/apis/admissionregistration.k8s.io/v1/"+kind+"webhookconfigurations", `{"metadata":{"name":"down"},"webhooks":[{"name":"down.example.com",
+			"admissionReviewVersions":["v1"],"sideEffects":"None","failurePolicy":"Ignore","timeoutSeconds":1,"clientConfig":{"url":"https://127.0.0.1:1/"},
+			"rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}]}]}`)
+	}
 	// Configurations are followed: the first pods may come too early.
 	const failedOpen = `"failed-open.validating.webhook.admission.k8s.io/round_0_index_0":"down.example.com"`
+	const mutationFailedOpen = `"failed-open.mutation.webhook.admission.k8s.io/round_0_index_0":"down.example.com"`
 	eventually(t, "the webhook is asked", func() bool {
 		post("/api/v1/namespaces/aud/pods", `{"metadata":{"generateName":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
 		written, err := os.ReadFile(log)
-		return err == nil && bytes.Contains(written, []byte(failedOpen))
+		return err == nil && bytes.Contains(written, []byte(mutationFailedOpen)) && bytes.Contains(written, []byte(failedOpen))
 	})
 	post("/api/v1/namespaces/aud/serviceaccounts/default/token", `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}`)
 	curl(t, s, "admin-token", "GET", "/api/v1/componentstatuses", "")
@@ -40,9 +46,12 @@ func TestAuditAnnotations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if bytes.Contains(written, []byte("privileged:v1.22")) {
+		t.Error("what is allowed everything is so in every version")
+	}
 	for resource, want := range map[string][]string{
 		"pods": {`"pod-security.kubernetes.io/enforce-policy":"privileged:latest"`, `"pod-security.kubernetes.io/audit-violations":"would violate PodSecurity \"restricted:latest\"`,
-			failedOpen},
+			failedOpen, mutationFailedOpen, `"mutation.webhook.admission.k8s.io/round_0_index_0":"{\"configuration\":\"down\",\"webhook\":\"down.example.com\",\"mutated\":false}"`},
 		"serviceaccounts/token": {`"authentication.kubernetes.io/issued-credential-id":"JTI=`},
 		"componentstatuses":     {`"k8s.io/deprecated":"true"`},
 	} {

@@ -25,46 +25,48 @@ func round(a *admission.Attributes) int {
 func (c *turn) auditFailedOpen(ctx context.Context) {
 	kind := "validating"
 	if c.mutating {
-		kind = "mutating"
+		kind = "mutation"
 	}
 	request.Annotate(ctx, "failed-open."+kind+".webhook.admission.k8s.io/"+turnKey(c.round, c.index), c.name)
 }
 
-// auditMutation records whether a webhook changed the object and, at the level
-// Request, with which JSON patch.
-func (c *turn) auditMutation(ctx context.Context, changed bool, patch []byte) {
-	rec := request.AuditFrom(ctx)
-	if rec == nil {
-		return
-	}
-	annotate := func(prefix string, v any) {
-		if text, err := json.Marshal(v); err == nil {
-			rec.Annotate(prefix+turnKey(c.round, c.index), string(text))
-		}
-	}
-	annotate("mutation.webhook.admission.k8s.io/", struct {
+// auditMutation records that a webhook was called, and whether it changed the object.
+func (c *turn) auditMutation(ctx context.Context, changed bool) {
+	c.annotate(request.AuditFrom(ctx), "mutation.webhook.admission.k8s.io/", struct {
 		Configuration string `json:"configuration"`
 		Webhook       string `json:"webhook"`
 		Mutated       bool   `json:"mutated"`
 	}{c.configuration, c.name, changed})
-	if changed && rec.Records(audit.LevelRequest) {
-		annotate("patch.webhook.admission.k8s.io/", struct {
-			Configuration string          `json:"configuration"`
-			Webhook       string          `json:"webhook"`
-			Patch         json.RawMessage `json:"patch,omitempty"`
-			PatchType     string          `json:"patchType,omitempty"`
-		}{c.configuration, c.name, patch, "JSONPatch"})
+}
+
+// auditPatch records, at the level Request, the JSON patch that was applied, even if it changed
+// nothing.
+func (c *turn) auditPatch(ctx context.Context, patch []byte) {
+	rec := request.AuditFrom(ctx)
+	if rec == nil || !rec.Records(audit.LevelRequest) {
+		return
+	}
+	c.annotate(rec, "patch.webhook.admission.k8s.io/", struct {
+		Configuration string          `json:"configuration"`
+		Webhook       string          `json:"webhook"`
+		Patch         json.RawMessage `json:"patch,omitempty"`
+		PatchType     string          `json:"patchType,omitempty"`
+	}{c.configuration, c.name, patch, "JSONPatch"})
+}
+
+func (c *turn) annotate(rec *audit.Record, prefix string, v any) {
+	if rec == nil {
+		return
+	}
+	if text, err := json.Marshal(v); err == nil {
+		rec.Annotate(prefix+turnKey(c.round, c.index), string(text))
 	}
 }
 
 // auditAnswer records the annotations that a webhook's answer asks for, below its
 // name.
 func (c *turn) auditAnswer(ctx context.Context, annotations map[string]string) {
-	if len(annotations) == 0 {
-		return
-	}
-	rec := request.AuditFrom(ctx)
 	for k, v := range annotations {
-		rec.Annotate(c.name+"/"+k, v)
+		admission.Annotate(ctx, c.name, k, v)
 	}
 }

@@ -60,19 +60,10 @@ func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, t
 	if err != nil || i == nil {
 		return err
 	}
-	r, err := h.ask(ctx, i.values)
+	changed, err := h.mutate(ctx, i.values)
+	h.auditMutation(ctx, changed)
 	if err != nil {
 		return err
-	}
-	changed := false
-	if r != nil && len(r.patch) > 0 {
-		if changed, err = apply(h.hook, i.values, r.patch); err != nil {
-			h.rejected(i.values, metrics.WebhookInternalError, 0)
-			return err
-		}
-	}
-	if r != nil {
-		h.auditMutation(ctx, changed, r.Patch)
 	}
 	if changed {
 		j.Changed()
@@ -82,6 +73,20 @@ func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, t
 		turns.Took(h.id)
 	}
 	return nil
+}
+
+// mutate asks the webhook, and reports whether its patch has changed the object.
+func (c *turn) mutate(ctx context.Context, v *expression.Values) (changed bool, err error) {
+	r, err := c.ask(ctx, v)
+	if err != nil || r == nil || len(r.patch) == 0 {
+		return false, err
+	}
+	if changed, err = apply(c.hook, v, r.patch); err != nil {
+		c.rejected(v, metrics.WebhookInternalError, 0)
+		return false, err
+	}
+	c.auditPatch(ctx, r.Patch)
+	return changed, nil
 }
 
 // apply changes the object as a JSON patch says, and reports whether there was
