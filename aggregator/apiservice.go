@@ -36,7 +36,6 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 			Categories: []string{"api-extensions"},
 		},
 		Write: registry.Write[*apiregistrationv1.APIService]{
-
 			Default:      defaultAPIService,
 			ValidateName: func(string, bool) []string { return nil }, // validateSpec compares it
 			PrepareForCreate: func(_ context.Context, s *apiregistrationv1.APIService) {
@@ -56,7 +55,6 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 			ResetFields:              rest.ResetFields{gv: fieldpath.NewSet(fieldpath.MakePathOrDie("status"))},
 		},
 		Show: registry.Show[*apiregistrationv1.APIService]{
-
 			Columns: []registry.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: meta["name"]},
 				{Name: "Service", Type: "string", Description: "The reference to the service that hosts this API endpoint."},

@@ -9,7 +9,7 @@ import (
 )
 
 // MaxRSABits bounds the RSA keys of clients that are computed with: the time grows with the square of their
-// length and more, and a key of a megabyte takes an hour.
+// length and more, and one of 128 KiB takes a minute.
 const MaxRSABits = 16384
 
 // CertificateRequest reads a PKCS#10 request in PEM that proves to come from who has the private key.
