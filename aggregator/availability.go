@@ -187,10 +187,10 @@ func (a *availability) checkEndpoints(s *apiregistrationv1.APIService, svc *core
 	return nil
 }
 
-// checkDiscovery asks the external server for its group version's document.
+// checkDiscovery asks the external server for its group version's document, in whatever form it has one.
 func (a *availability) checkDiscovery(ctx context.Context, s *apiregistrationv1.APIService) error {
 	asked := time.Now()
-	body, err := a.fetcher.get(ctx, s, discoveryPath(s), "application/json")
+	body, err := a.fetcher.get(ctx, s, discoveryPath(s), "")
 	if err != nil {
 		return err
 	}

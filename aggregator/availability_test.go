@@ -74,6 +74,9 @@ func TestConditions(t *testing.T) {
 		if r.URL.Path != "/apis/ext.example.com/v1" || r.Header.Get("X-Remote-User") != "system:kube-aggregator" {
 			code = http.StatusForbidden
 		}
+		if code == http.StatusOK && r.Header.Get("Accept") != "" {
+			code = http.StatusNotAcceptable // which forms it has is the server's affair
+		}
 		w.WriteHeader(code)
 		io.WriteString(w, `{"kind":"APIResourceList","resources":[]}`)
 	}))

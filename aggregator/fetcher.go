@@ -44,7 +44,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("failing or missing response from %s: bad status from %s: %d", e.url, e.url, e.code)
 }
 
-// get returns the document at a path of an APIService's server, of the media type. Each call
+// get returns the document at a path of an APIService's server, of the media type, or of the server's choice. Each call
 // has a connection of its own: that it can be made is what is to be found out.
 func (f *fetcher) get(ctx context.Context, s *apiregistrationv1.APIService, path, accept string) ([]byte, error) {
 	t, err := newTransport(s, f.cert, f.dial)
@@ -65,7 +65,9 @@ func (f *fetcher) get(ctx context.Context, s *apiregistrationv1.APIService, path
 		return nil, err
 	}
 	newIdentity(IdentityHeaders{}).assume(r, aggregatorUser)
-	r.Header.Set("Accept", accept)
+	if accept != "" {
+		r.Header.Set("Accept", accept)
+	}
 	resp, err := egress.CheckCertificates(t, f.certificates).RoundTrip(r)
 	if err != nil {
 		return nil, fmt.Errorf("failing or missing response from %s: Get %q: %w", u, u, err)

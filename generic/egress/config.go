@@ -62,6 +62,8 @@ type tlsConfig struct {
 	CABundle   string `json:"caBundle,omitempty"`
 	ClientKey  string `json:"clientKey,omitempty"`
 	ClientCert string `json:"clientCert,omitempty"`
+	// TLSServerName is whom the proxy's certificate has to be for, instead of the host of its URL.
+	TLSServerName string `json:"tlsServerName,omitempty"`
 }
 
 // decode reads and validates a configuration.

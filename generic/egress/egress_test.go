@@ -55,10 +55,10 @@ func listen(t *testing.T, network, address string) net.Listener {
 	return l
 }
 
-// certificates writes a certificate of 127.0.0.1 that is its own authority.
-func certificates(t *testing.T) (files string, server *tls.Config) {
+// certificates writes a certificate of a host that is its own authority.
+func certificates(t *testing.T, host string) (files string, server *tls.Config) {
 	t.Helper()
-	cert, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	cert, key, err := certutil.GenerateSelfSignedCertKey(host, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func get(t *testing.T, dial Dial, host string) (string, error) {
 }
 
 func TestProxies(t *testing.T) {
-	files, secure := certificates(t)
+	files, secure := certificates(t, "127.0.0.1")
 	socket := filepath.Join(t.TempDir(), "proxy")
 	for name, run := range map[string]func(t *testing.T) (connection string, asked *egresstest.Asked){
 		"HTTPConnect over TCP": func(t *testing.T) (string, *egresstest.Asked) {
@@ -115,6 +115,13 @@ func TestProxies(t *testing.T) {
 			plain := secure.Clone()
 			plain.NextProtos = nil
 			return fmt.Sprintf("{proxyProtocol: HTTPConnect, transport: {tcp: {url: 'https://%s', tlsConfig: %s}}}", l.Addr(), files), egresstest.HTTPConnect(t, tls.NewListener(l, plain))
+		},
+		"HTTPConnect over TLS by another name": func(t *testing.T) (string, *egresstest.Asked) {
+			l := listen(t, "tcp", "127.0.0.1:0")
+			files, plain := certificates(t, "proxy.example.com")
+			plain.NextProtos = nil
+			return fmt.Sprintf("{proxyProtocol: HTTPConnect, transport: {tcp: {url: 'https://%s', tlsConfig: %s}}}", l.Addr(),
+				strings.Replace(files, "{", "{tlsServerName: proxy.example.com, ", 1)), egresstest.HTTPConnect(t, tls.NewListener(l, plain))
 		},
 		"HTTPConnect over a socket": func(t *testing.T) (string, *egresstest.Asked) {
 			return fmt.Sprintf("{proxyProtocol: HTTPConnect, transport: {uds: {udsName: %s}}}", socket), egresstest.HTTPConnect(t, listen(t, "unix", socket))

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -49,7 +50,7 @@ func (c *tlsConfig) load(host string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, GetClientCertificate: read}
+	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: cmp.Or(c.TLSServerName, host), GetClientCertificate: read}
 	if c.CABundle != "" {
 		if t.RootCAs, err = certutil.NewPool(c.CABundle); err != nil {
 			return nil, err
