@@ -100,24 +100,28 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 		return err
 	}
 	levels, _ := api.PolicyToEvaluate(ns.Labels, s.defaults)
-	rec := request.AuditFrom(ctx)
-	if rec != nil && isPod {
-		enforced := levels.Enforce
-		if levels.FullyPrivileged() {
-			enforced.Version = api.LatestVersion() // of which there are no versions
-		}
-		rec.Annotate(api.AuditAnnotationPrefix+api.EnforcedPolicyAnnotationKey, enforced.String())
-	}
-	if isPod && !changes(a, spec) {
-		return nil
-	}
 	if levels.FullyPrivileged() {
 		if isPod {
+			levels.Enforce.Version = api.LatestVersion() // no version forbids anything
+			auditEnforced(ctx, levels.Enforce)
 			s.evaluated(a, isPod, levels.Enforce, "enforce", true)
 		}
 		return nil
 	}
+	if isPod {
+		if !changes(a, spec) {
+			return nil
+		}
+		auditEnforced(ctx, levels.Enforce)
+	}
 	return s.evaluate(ctx, a, levels, meta, spec, isPod)
+}
+
+// auditEnforced records the level that a pod is held to.
+func auditEnforced(ctx context.Context, enforced api.LevelVersion) {
+	if rec := request.AuditFrom(ctx); rec != nil {
+		rec.Annotate(api.AuditAnnotationPrefix+api.EnforcedPolicyAnnotationKey, enforced.String())
+	}
 }
 
 // by is what exempts an operation, "" if nothing does.

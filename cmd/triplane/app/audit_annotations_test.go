@@ -24,6 +24,10 @@ func TestAuditAnnotations(t *testing.T) {
 	post("/api/v1/namespaces", `{"metadata":{"name":"free","labels":{"pod-security.kubernetes.io/enforce-version":"v1.22"}}}`)
 	post("/api/v1/namespaces/free/serviceaccounts", `{"metadata":{"name":"default"}}`)
 	post("/api/v1/namespaces/free/pods", `{"metadata":{"generateName":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	post("/api/v1/namespaces/aud/pods", `{"metadata":{"name":"kept"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	if code := curl(t, s, "admin-token", "PATCH", "/api/v1/namespaces/aud/pods/kept", `{"metadata":{"labels":{"a":"b"}}}`, "Content-Type: application/merge-patch+json"); code != 200 {
+		t.Fatal(code)
+	}
 	for _, kind := range []string{"validating", "mutating"} {
 		post("/apis/admissionregistration.k8s.io/v1/"+kind+"webhookconfigurations", `{"metadata":{"name":"down"},"webhooks":[{"name":"down.example.com",
 			"admissionReviewVersions":["v1"],"sideEffects":"None","failurePolicy":"Ignore","timeoutSeconds":1,"clientConfig":{"url":"https://127.0.0.1:1/"},
@@ -48,6 +52,11 @@ func TestAuditAnnotations(t *testing.T) {
 	}
 	if bytes.Contains(written, []byte("privileged:v1.22")) {
 		t.Error("what is allowed everything is so in every version")
+	}
+	for line := range bytes.Lines(written) {
+		if bytes.Contains(line, []byte(`"verb":"patch"`)) && bytes.Contains(line, []byte("pod-security")) {
+			t.Errorf("a pod is judged for its labels: %s", line)
+		}
 	}
 	for resource, want := range map[string][]string{
 		"pods": {`"pod-security.kubernetes.io/enforce-policy":"privileged:latest"`, `"pod-security.kubernetes.io/audit-violations":"would violate PodSecurity \"restricted:latest\"`,
