@@ -1,6 +1,7 @@
 package apiextensions
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,26 @@ func TestUnreadableDefinition(t *testing.T) {
 				t.Error("nor are they later")
 			}
 		})
+	}
+}
+
+// TestApplyWithoutStructure applies by what the values are where storage holds a schema that is not
+// structural, as no client may write it.
+func TestApplyWithoutStructure(t *testing.T) {
+	const schema = `{"properties":{"spec":{"properties":{"a":{}}}}}`
+	s, _, _ := startOn(t, map[string]string{"widgets.example.com": strings.Replace(storedWidgets, `{"type":"object"}`, schema, 1)})
+	select {
+	case <-s.known:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the server does not become ready")
+	}
+	r := httptest.NewRequest("PATCH", "/apis/example.com/v1/namespaces/a/widgets/w?fieldManager=m",
+		strings.NewReader(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"a":{"b":1},"c":2}}`))
+	r.Header.Set("Content-Type", "application/apply-patch+yaml")
+	w := httptest.NewRecorder()
+	s.GenericAPIServer.Handler.FullHandlerChain.ServeHTTP(w, r)
+	if w.Code != 201 || !strings.Contains(w.Body.String(), `"f:spec":{".":{},"f:a":{".":{},"f:b":{}},"f:c":{}}`) {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 

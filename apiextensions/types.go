@@ -58,7 +58,7 @@ func (t *typeConverters) typed(d *definition) (managedfields.TypeConverter, erro
 			return nil, err
 		}
 		s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
-		if props != nil && (!preserve || validation.IsStructural(props)) {
+		if props != nil && validation.IsStructural(props) {
 			if s, err = structural.ToOpenAPI(props, forManagedFields); err != nil {
 				return nil, err
 			}

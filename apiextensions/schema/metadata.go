@@ -101,7 +101,7 @@ func (c *coercer) resource(p *field.Path, m map[string]any) {
 			if c.repair {
 				delete(m, name)
 			} else {
-				c.err = field.Invalid(p.Child(name), v, "must be a string")
+				c.err = field.Invalid(p.Child(name), v, mustBeText)
 				return
 			}
 		}
@@ -177,18 +177,24 @@ func validateNested(p *field.Path, v any, s *Schema) field.ErrorList {
 	return append(errs, ValidateMetadata(p, v, s)...)
 }
 
+const mustBeText = "must be a string"
+
 func validateResource(p *field.Path, m map[string]any) field.ErrorList {
 	var errs field.ErrorList
 	if v, found := m["apiVersion"]; !found {
 		errs = append(errs, field.Required(p.Child("apiVersion"), ""))
-	} else if s, _ := v.(string); s == "" {
+	} else if s, ok := v.(string); !ok {
+		errs = append(errs, field.Invalid(p.Child("apiVersion"), v, mustBeText))
+	} else if s == "" {
 		errs = append(errs, field.Invalid(p.Child("apiVersion"), s, "must not be empty"))
 	} else if _, err := utilschema.ParseGroupVersion(s); err != nil {
 		errs = append(errs, field.Invalid(p.Child("apiVersion"), s, err.Error()))
 	}
 	if v, found := m["kind"]; !found {
 		errs = append(errs, field.Required(p.Child("kind"), ""))
-	} else if s, _ := v.(string); s == "" {
+	} else if s, ok := v.(string); !ok {
+		errs = append(errs, field.Invalid(p.Child("kind"), v, mustBeText))
+	} else if s == "" {
 		errs = append(errs, field.Invalid(p.Child("kind"), s, "must not be empty"))
 	} else if msgs := utilvalidation.IsDNS1035Label(strings.ToLower(s)); len(msgs) > 0 {
 		errs = append(errs, field.Invalid(p.Child("kind"), s,

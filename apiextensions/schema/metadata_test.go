@@ -37,3 +37,34 @@ func TestRepairMetadata(t *testing.T) {
 		}
 	}
 }
+
+// TestEmbeddedHead says what is wrong with the kind of an embedded resource.
+func TestEmbeddedHead(t *testing.T) {
+	yes := true
+	s, err := New(&apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
+		"e": {Type: "object", XEmbeddedResource: true, XPreserveUnknownFields: &yes},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for content, want := range map[string]string{
+		`{"apiVersion":"v1","kind":"Pod"}`:  "",
+		`{"apiVersion":null,"kind":"Pod"}`:  "e.apiVersion: Invalid value: null: must be a string",
+		`{"apiVersion":"v1","kind":5}`:      "e.kind: Invalid value: 5: must be a string",
+		`{"apiVersion":"","kind":"Pod"}`:    `e.apiVersion: Invalid value: "": must not be empty`,
+		`{"apiVersion":"v1"}`:               "e.kind: Required value",
+		`{"apiVersion":"a/b/c","kind":"X"}`: `e.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c`,
+	} {
+		var e map[string]any
+		if err := json.Unmarshal([]byte(content), &e); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := ValidateMetadata(nil, map[string]any{"e": e}, s).ToAggregate(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", content, got, want)
+		}
+	}
+}
