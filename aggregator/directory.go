@@ -245,3 +245,14 @@ func (d *directory) close() {
 		p.close()
 	}
 }
+
+// paths are those of the groups and versions that clients are told of, whoever serves them.
+func (d *directory) paths() []string {
+	var out []string
+	for _, v := range d.public.Versions() {
+		if v.GroupVersion.Group != "" {
+			out = append(out, "/apis/"+v.GroupVersion.Group, "/apis/"+v.GroupVersion.String())
+		}
+	}
+	return out
+}

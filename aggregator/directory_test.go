@@ -3,6 +3,7 @@ package aggregator
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,9 @@ func TestDirectoryTells(t *testing.T) {
 	local.Set(theirs)
 	d.localChanged(theirs.GroupVersion)
 	check("custom, and without an APIService yet", "example.com/v1 widgets")
+	if got := d.paths(); !slices.Equal(got, []string{"/apis/example.com", "/apis/example.com/v1"}) {
+		t.Errorf("the index lists %v", got)
+	}
 	local.Remove(theirs.GroupVersion)
 	d.localChanged(theirs.GroupVersion)
 	check("no longer served, nor registered", "")

@@ -99,6 +99,7 @@ func (c CompletedConfig) New(delegate server.DelegationTarget) (*Server, error) 
 	generic.Handler.NonGoRestfulMux.Handle("/apis", root)
 	generic.Handler.NonGoRestfulMux.Handle("/apis/", root)
 	generic.Handler.NonGoRestfulMux.UnlistedHandlePrefix("/apis/", apis)
+	generic.ListPaths(s.directory.paths)
 	return s, s.addHooks()
 }
 

@@ -34,6 +34,9 @@ type GenericAPIServer struct {
 	postStartHooks   []PostStartHook
 	preShutdownHooks []PreShutdownHook
 	checks           HealthChecks
+
+	// listed are paths of the index that come and go; nil has none.
+	listed func() []string
 }
 
 func newServer(name string, c CompletedConfig, delegate DelegationTarget) (*GenericAPIServer, error) {
@@ -119,9 +122,15 @@ func (s *GenericAPIServer) HealthChecks() HealthChecks {
 // ListedPaths implements DelegationTarget.
 func (s *GenericAPIServer) ListedPaths() []string {
 	paths := append(s.Handler.ListedPaths(), s.delegate.ListedPaths()...)
+	if s.listed != nil {
+		paths = append(paths, s.listed()...)
+	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }
+
+// ListPaths has the index list paths that come and go. It is called before the server runs.
+func (s *GenericAPIServer) ListPaths(current func() []string) { s.listed = current }
 
 // NextDelegate implements DelegationTarget.
 func (s *GenericAPIServer) NextDelegate() DelegationTarget { return s.delegate }

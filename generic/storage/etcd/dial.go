@@ -45,8 +45,7 @@ const (
 	connectTimeout = 3 * time.Second
 	// A list's answer may be as large as the data.
 	maxReceive = 2<<30 - 1
-	// Etcd's client sends no more by default, so this is what kube-apiserver can write, and write back.
-	maxSend = 2 << 20
+	maxSend    = 2<<30 - 1
 )
 
 // reconnect bounds how long a member that is back stays unnoticed: gRPC's own
