@@ -15,7 +15,7 @@
 // Nothing is made for a custom resource before it is asked for: a CRD costs one
 // entry of the catalogue. Storage and handlers are made on the first request, each
 // version's handlers on its own first one; a version's schema is decoded for the first
-// object, and compiled for the first one that is validated. All are dropped when nobody
+// object, and its rules are compiled when there are values of them. All are dropped when nobody
 // asks any more. When the CRD changes they stay until the requests that
 // began before are done; those that come meanwhile wait for the next ones.
 package apiextensions

@@ -91,7 +91,7 @@ func (r *results) writeLimits(w *bytes.Buffer) {
 	}
 	listed, ok := r.keptMB(listedDefinition)
 	if used, also := r.keptMB(usedDefinition); ok && also {
-		fmt.Fprintf(w, "\nA CRD of 47 KB that is listed takes %s MB, and one whose objects are written %s MB, with the OpenAPI documents: its schema is decoded, compiled, and known to managed fields, until ten minutes after the last request.\n",
+		fmt.Fprintf(w, "\nA CRD of 47 KB that is listed takes %s MB, and one whose objects are written %s MB, with the OpenAPI documents: its schema is compiled, and known to managed fields, until ten minutes after the last request.\n",
 			number(listed), number(used))
 	}
 	writeObstacles(w, missed)
