@@ -1,6 +1,7 @@
 package apiextensions
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func TestApplyWithoutStructure(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the server does not become ready")
 	}
-	r := httptest.NewRequest("PATCH", "/apis/example.com/v1/namespaces/a/widgets/w?fieldManager=m",
+	r := httptest.NewRequest(http.MethodPatch, "/apis/example.com/v1/namespaces/a/widgets/w?fieldManager=m",
 		strings.NewReader(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"a":{"b":1},"c":2}}`))
 	r.Header.Set("Content-Type", "application/apply-patch+yaml")
 	w := httptest.NewRecorder()

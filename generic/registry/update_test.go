@@ -156,8 +156,8 @@ func TestAdmissionIsAskedOnce(t *testing.T) {
 	s, m := newStore(t, configMapKind())
 	must[*corev1.ConfigMap](t, create(s, configMap("a")))
 	asked := 0
-	changing := func(context.Context, runtime.Object, runtime.Object) error { asked++; return nil }
-	deleting := func(context.Context, runtime.Object) error { asked++; return nil }
+	changing := func(context.Context, runtime.Object, runtime.Object) error { asked++; return nil } //nolint:unparam // the type of a validation
+	deleting := func(context.Context, runtime.Object) error { asked++; return nil }                 //nolint:unparam // the type of a validation
 	keep := change(func(*corev1.ConfigMap) {})
 	for name, f := range map[string]func() error{
 		"an update that changes nothing": func() error {
