@@ -13,20 +13,46 @@ import (
 // has it.
 const aggregatedDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// aggregatedResources finds what a server's aggregated discovery says of a group
-// version, with the groups of kinds; ok is false where it says nothing.
-func aggregatedResources(document []byte, gv schema.GroupVersion) (out []metav1.APIResource, ok bool) {
-	all, err := aggregatedVersions(document)
-	if err != nil {
-		return nil, false
+// learned is what an external server said it has.
+type learned struct {
+	resources []metav1.APIResource
+	// aggregated are the resources as its aggregated discovery has them, nil where it has none.
+	aggregated []apidiscoveryv2.APIResourceDiscovery
+	// current is whether it said so when it was last asked.
+	current bool
+}
+
+// learnAggregated finds what a server's aggregated discovery says of a group version, with the
+// groups of kinds; it is not current where the document says nothing.
+func learnAggregated(document []byte, gv schema.GroupVersion) (l learned) {
+	_ = eachVersion(document, func(of schema.GroupVersion, resources []apidiscoveryv2.APIResourceDiscovery) {
+		if of == gv {
+			l = learned{aggregated: resources, current: true}
+		}
+	})
+	for i := range l.aggregated {
+		r := &l.aggregated[i]
+		for _, legacy := range legacyResources(r, gv) {
+			if legacy.Group == "" && legacy.Version == "" {
+				legacy.Group, legacy.Version = gv.Group, gv.Version
+			}
+			l.resources = append(l.resources, legacy)
+		}
+		fillKinds(r)
 	}
-	out, ok = all[gv]
-	for i := range out {
-		if r := &out[i]; r.Group == "" && r.Version == "" {
-			r.Group, r.Version = gv.Group, gv.Version
+	return l
+}
+
+// fillKinds gives a resource and its subresources a kind, which clients expect to be there.
+func fillKinds(r *apidiscoveryv2.APIResourceDiscovery) {
+	if r.ResponseKind == nil {
+		r.ResponseKind = &metav1.GroupVersionKind{}
+	}
+	for i := range r.Subresources {
+		if sub := &r.Subresources[i]; sub.ResponseKind == nil {
+			sub.ResponseKind = &metav1.GroupVersionKind{}
 		}
 	}
-	return out, ok
 }
 
 // legacyResources are a resource and its subresources as one list. A resource without
@@ -58,22 +84,29 @@ func legacyResource(name string, kind *metav1.GroupVersionKind, verbs []string, 
 // aggregatedVersions are the resources of all group versions of a server's aggregated
 // discovery.
 func aggregatedVersions(document []byte) (map[schema.GroupVersion][]metav1.APIResource, error) {
+	out := map[schema.GroupVersion][]metav1.APIResource{}
+	err := eachVersion(document, func(gv schema.GroupVersion, resources []apidiscoveryv2.APIResourceDiscovery) {
+		out[gv] = nil
+		for i := range resources {
+			out[gv] = append(out[gv], legacyResources(&resources[i], gv)...)
+		}
+	})
+	return out, err
+}
+
+// eachVersion calls f for each group version of aggregated discovery.
+func eachVersion(document []byte, f func(schema.GroupVersion, []apidiscoveryv2.APIResourceDiscovery)) error {
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(document, &list); err != nil {
-		return nil, err
+		return err
 	}
 	if list.Kind != "APIGroupDiscoveryList" {
-		return nil, fmt.Errorf("%q is no aggregated discovery", list.Kind)
+		return fmt.Errorf("%q is no aggregated discovery", list.Kind)
 	}
-	out := map[schema.GroupVersion][]metav1.APIResource{}
 	for i := range list.Items {
 		for _, version := range list.Items[i].Versions {
-			gv := schema.GroupVersion{Group: list.Items[i].Name, Version: version.Version}
-			out[gv] = nil
-			for j := range version.Resources {
-				out[gv] = append(out[gv], legacyResources(&version.Resources[j], gv)...)
-			}
+			f(schema.GroupVersion{Group: list.Items[i].Name, Version: version.Version}, version.Resources)
 		}
 	}
-	return out, nil
+	return nil
 }

@@ -5,10 +5,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"testing"
 
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
@@ -27,11 +30,15 @@ func TestLearn(t *testing.T) {
 		{"aggregated", aggregated, aggregated, both},
 		{"another group", "{}", `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"a"}}]}`, "nothing"},
 		{"neither", "no", "no", "nothing"},
+		{"aggregated, and no document of the group version", "", aggregated, both},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			remote := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch r.URL.Path {
 				case "/apis/ext.example.com/v1":
+					if c.legacy == "" {
+						w.WriteHeader(http.StatusNotFound)
+					}
 					_, _ = io.WriteString(w, c.legacy)
 				case "/apis":
 					_, _ = io.WriteString(w, c.whole)
@@ -42,18 +49,39 @@ func TestLearn(t *testing.T) {
 			defer stop()
 			a, client := newTestAvailability(t, b, remote.Listener.Addr().String(), remoteService(apiregistrationv1.ConditionUnknown))
 			defer a.queue.ShutDown()
-			learned := "nothing"
-			a.learn = func(_ *apiregistrationv1.APIService, resources []metav1.APIResource) { learned = fmt.Sprint(resources) }
+			got := "nothing"
+			a.learn = func(_ *apiregistrationv1.APIService, l learned) {
+				if l.current {
+					got = fmt.Sprint(l.resources)
+				}
+			}
 			if _, err := a.sync(t.Context(), "v1.ext.example.com"); err != nil {
 				t.Fatal(err)
 			}
 			s, err := client.ApiregistrationV1().APIServices().Get(t.Context(), "v1.ext.example.com", metav1.GetOptions{})
-			if err != nil || available(s).Status != apiregistrationv1.ConditionTrue {
-				t.Errorf("not available: %v %v", s, err)
+			if err != nil || isAvailable(s) != (c.legacy != "") {
+				t.Errorf("available: %v %v", s, err)
 			}
-			if learned != c.want {
-				t.Errorf("learned %s, want %s", learned, c.want)
+			if got != c.want {
+				t.Errorf("learned %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// What a server says of its resources is passed on as it is, but for kinds that it leaves out.
+func TestLearnAggregated(t *testing.T) {
+	const document = `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"a"},"versions":[{"version":"v1","resources":[
+{"resource":"jobs","verbs":["list"],"subresources":[{"subresource":"run","verbs":["create"]}]}]}]}]}`
+	l := learnAggregated([]byte(document), schema.GroupVersion{Group: "a", Version: "v1"})
+	want := []apidiscoveryv2.APIResourceDiscovery{{
+		Resource: "jobs", Verbs: []string{"list"}, ResponseKind: &metav1.GroupVersionKind{},
+		Subresources: []apidiscoveryv2.APISubresourceDiscovery{{Subresource: "run", Verbs: []string{"create"}, ResponseKind: &metav1.GroupVersionKind{}}},
+	}}
+	if !l.current || !reflect.DeepEqual(l.aggregated, want) {
+		t.Errorf("learned %+v", l)
+	}
+	if l := learnAggregated([]byte(document), schema.GroupVersion{Group: "a", Version: "v2"}); l.current || l.aggregated != nil {
+		t.Errorf("of another version %+v", l)
 	}
 }

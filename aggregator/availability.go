@@ -3,6 +3,7 @@ package aggregator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -37,8 +38,9 @@ type availability struct {
 	services cache.Indexer // of APIServices, with byBackend
 	backends *backends
 	fetcher  *fetcher
-	// learn is called with what a server that answers serves.
-	learn func(*apiregistrationv1.APIService, []metav1.APIResource)
+	// learn is called after each check with what the server says it has, which is not current where
+	// it does not say, or could not be asked.
+	learn func(*apiregistrationv1.APIService, learned)
 	// answered is called with how long the answer took.
 	answered func(*apiregistrationv1.APIService, time.Duration)
 	queue    workqueue.TypedRateLimitingInterface[string]
@@ -59,7 +61,7 @@ func backendIndex(obj any) ([]string, error) {
 }
 
 func newAvailability(client apiregistrationclient.APIServicesGetter, services cache.Indexer,
-	b *backends, f *fetcher, learn func(*apiregistrationv1.APIService, []metav1.APIResource), answered func(*apiregistrationv1.APIService, time.Duration), m workqueue.MetricsProvider) *availability {
+	b *backends, f *fetcher, learn func(*apiregistrationv1.APIService, learned), answered func(*apiregistrationv1.APIService, time.Duration), m workqueue.MetricsProvider) *availability {
 	return &availability{
 		client: client, services: services, backends: b, fetcher: f, learn: learn, answered: answered,
 		// Few servers are asked, and users wait for them: a failed check is
@@ -119,11 +121,12 @@ func (a *availability) sync(ctx context.Context, name string) (again bool, err e
 	s := obj.(*apiregistrationv1.APIService)
 	condition := localCondition()
 	if s.Spec.Service != nil {
-		condition, again = a.check(ctx, s)
+		f := a.check(ctx, s)
 		if ctx.Err() != nil {
 			return false, ctx.Err() // what a check says that was broken off is not so
 		}
-		if !again {
+		a.learn(s, f.learned)
+		if condition, again = f.condition, f.again; !again {
 			a.queue.AddAfter(name, recheck)
 		}
 	}
@@ -139,31 +142,32 @@ func (a *availability) sync(ctx context.Context, name string) (again bool, err e
 	return again, err
 }
 
+// finding is what a check of a remote APIService found.
+type finding struct {
+	condition apiregistrationv1.APIServiceCondition
+	again     bool // another try is due soon, as no event will report the change that is waited for
+	learned   learned
+}
+
 // check looks for what is wrong with a remote APIService, the nearest first.
-func (a *availability) check(ctx context.Context, s *apiregistrationv1.APIService) (_ apiregistrationv1.APIServiceCondition, again bool) {
+func (a *availability) check(ctx context.Context, s *apiregistrationv1.APIService) finding {
 	if !a.backends.synced(ctx) {
-		return unavailable("Unknown", "services are not known yet"), true
+		return finding{condition: unavailable("Unknown", "services are not known yet"), again: true}
 	}
 	ref := s.Spec.Service
 	svc, err := a.backends.service(ref.Namespace, ref.Name)
 	if apierrors.IsNotFound(err) {
-		return unavailable("ServiceNotFound", fmt.Sprintf("service/%s in %q is not present", ref.Name, ref.Namespace)), false
+		return finding{condition: unavailable("ServiceNotFound", fmt.Sprintf("service/%s in %q is not present", ref.Name, ref.Namespace))}
 	}
 	if err != nil {
-		return unavailable("ServiceAccessError", fmt.Sprintf("service/%s in %q cannot be checked due to: %v", ref.Name, ref.Namespace, err)), true
+		return finding{condition: unavailable("ServiceAccessError", fmt.Sprintf("service/%s in %q cannot be checked due to: %v", ref.Name, ref.Namespace, err)), again: true}
 	}
 	if svc.Spec.Type == corev1.ServiceTypeClusterIP {
 		if c := a.checkEndpoints(s, svc); c != nil {
-			return *c, false
+			return finding{condition: *c}
 		}
 	}
-	if err := a.checkDiscovery(ctx, s); err != nil {
-		return unavailable("FailedDiscoveryCheck", err.Error()), true
-	}
-	return apiregistrationv1.APIServiceCondition{
-		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue,
-		Reason: "Passed", Message: "all checks passed",
-	}, false
+	return a.checkDiscovery(ctx, s)
 }
 
 // checkEndpoints looks whether anybody stands behind the Service's port.
@@ -187,31 +191,38 @@ func (a *availability) checkEndpoints(s *apiregistrationv1.APIService, svc *core
 	return nil
 }
 
-// checkDiscovery asks the external server for its group version's document, in whatever form it has one.
-func (a *availability) checkDiscovery(ctx context.Context, s *apiregistrationv1.APIService) error {
+// checkDiscovery asks the external server for its group version's document, in whatever form it has one. A server
+// without one is not available, and may yet say what it has in its aggregated discovery.
+func (a *availability) checkDiscovery(ctx context.Context, s *apiregistrationv1.APIService) finding {
 	asked := time.Now()
-	body, err := a.fetcher.get(ctx, s, discoveryPath(s), "")
+	document, err := a.fetcher.get(ctx, s, discoveryPath(s), "")
+	f := finding{condition: apiregistrationv1.APIServiceCondition{
+		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue,
+		Reason: "Passed", Message: "all checks passed",
+	}}
 	if err != nil {
-		return err
+		f.condition, f.again = unavailable("FailedDiscoveryCheck", err.Error()), true
+	} else {
+		a.answered(s, time.Since(asked))
 	}
-	a.answered(s, time.Since(asked))
-	if resources, ok := a.resources(ctx, s, body); ok {
-		a.learn(s, resources)
+	if !errors.Is(err, context.DeadlineExceeded) { // else there is nobody to ask again
+		f.learned = a.resources(ctx, s, document)
 	}
-	return nil // what cannot be read is no reason to be unavailable
+	f.again = f.again || !f.learned.current
+	return f
 }
 
 // resources returns what an external server says it has: its aggregated discovery has the
-// groups of kinds too, the document of the group version is what all servers have.
-func (a *availability) resources(ctx context.Context, s *apiregistrationv1.APIService, document []byte) (_ []metav1.APIResource, ok bool) {
+// groups of kinds too, the document of the group version is what nearly all servers have.
+func (a *availability) resources(ctx context.Context, s *apiregistrationv1.APIService, document []byte) learned {
 	if whole, err := a.fetcher.get(ctx, s, "/apis", aggregatedDiscovery); err == nil {
-		if resources, ok := aggregatedResources(whole, groupVersion(s)); ok {
-			return resources, true
+		if l := learnAggregated(whole, groupVersion(s)); l.current {
+			return l
 		}
 	}
 	var list metav1.APIResourceList
 	err := json.Unmarshal(document, &list)
-	return list.APIResources, err == nil && list.Kind == "APIResourceList"
+	return learned{resources: list.APIResources, current: err == nil && list.Kind == "APIResourceList"}
 }
 
 func discoveryPath(s *apiregistrationv1.APIService) string {

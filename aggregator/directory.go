@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -30,18 +29,18 @@ type directory struct {
 	newProxy func() *proxyHandler
 	cert     ClientCertificate
 
-	mu        sync.RWMutex
-	services  map[schema.GroupVersion]*apiregistrationv1.APIService
-	proxies   map[schema.GroupVersion]*proxyHandler
-	resources map[schema.GroupVersion][]metav1.APIResource // of external servers
+	mu       sync.RWMutex
+	services map[schema.GroupVersion]*apiregistrationv1.APIService
+	proxies  map[schema.GroupVersion]*proxyHandler
+	learned  map[schema.GroupVersion]learned // of external servers
 }
 
 func newDirectory(local, public *discovery.Groups, newProxy func() *proxyHandler, cert ClientCertificate) *directory {
 	return &directory{
 		local: local, public: public, newProxy: newProxy, cert: cert,
-		services:  map[schema.GroupVersion]*apiregistrationv1.APIService{},
-		proxies:   map[schema.GroupVersion]*proxyHandler{},
-		resources: map[schema.GroupVersion][]metav1.APIResource{},
+		services: map[schema.GroupVersion]*apiregistrationv1.APIService{},
+		proxies:  map[schema.GroupVersion]*proxyHandler{},
+		learned:  map[schema.GroupVersion]learned{},
 	}
 }
 
@@ -77,18 +76,23 @@ func (d *directory) unproxy(gv schema.GroupVersion) {
 		p.close()
 	}
 	delete(d.proxies, gv)
-	delete(d.resources, gv)
+	delete(d.learned, gv)
 }
 
-// learn notes what an external server says it has.
-func (d *directory) learn(s *apiregistrationv1.APIService, resources []metav1.APIResource) {
+// learn notes what an external server says it has; where it does not say, what it had stays known.
+func (d *directory) learn(s *apiregistrationv1.APIService, now learned) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	gv := groupVersion(s)
-	if known, ok := d.resources[gv]; d.proxies[gv] == nil || ok && apiequality.Semantic.DeepEqual(known, resources) {
+	known := d.learned[gv]
+	if !now.current {
+		now.resources, now.aggregated = known.resources, known.aggregated
+	}
+	if d.proxies[gv] == nil || known.current == now.current && apiequality.Semantic.DeepEqual(known.resources, now.resources) &&
+		apiequality.Semantic.DeepEqual(known.aggregated, now.aggregated) {
 		return
 	}
-	d.resources[gv] = resources
+	d.learned[gv] = now
 	d.publish(gv)
 }
 
@@ -142,8 +146,8 @@ func (d *directory) version(gv schema.GroupVersion) (v discovery.Version, ok boo
 	case s == nil:
 		return v, false
 	case s.Spec.Service != nil:
-		resources, known := d.resources[gv]
-		v = discovery.Version{GroupVersion: gv, Resources: resources, Stale: !known || !isAvailable(s)}
+		l := d.learned[gv]
+		v = discovery.Version{GroupVersion: gv, Resources: l.resources, Aggregated: l.aggregated, Stale: !l.current}
 	case !served:
 		v = discovery.Version{GroupVersion: gv, Stale: true}
 	}

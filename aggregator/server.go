@@ -213,10 +213,12 @@ func (s *Server) apiServiceHandler() cache.ResourceEventHandler {
 	}
 }
 
-// learn notes what an external server that answers has.
-func (s *Server) learn(a *apiregistrationv1.APIService, resources []metav1.APIResource) {
-	s.directory.learn(a, resources)
-	s.documents.check(a)
+// learn notes what an external server says it has, if it says anything.
+func (s *Server) learn(a *apiregistrationv1.APIService, l learned) {
+	s.directory.learn(a, l)
+	if l.current {
+		s.documents.check(a)
+	}
 }
 
 // newScheme returns the scheme of APIServices. The old version is not served; a
