@@ -26,6 +26,7 @@ func (i *storedItem) GetObjectKind() schema.ObjectKind { return schema.EmptyObje
 func (i *storedItem) DeepCopyObject() runtime.Object   { return i }
 func (i *storedItem) ResourceVersion() string          { return "77" }
 func (i *storedItem) Decode() (runtime.Object, error)  { return i.storage.DecodeStored(i.value) }
+func (i *storedItem) Shared() (runtime.Object, error)  { return i.Decode() }
 
 func (i *storedItem) Wire(schema.GroupVersion, wire.MediaType) ([]byte, error) {
 	return i.value, nil

@@ -25,6 +25,7 @@ var (
 	onlyResources     = flag.String("resources", "", "load only the resources whose name contains this")
 	long              = flag.Bool("long", false, "run the scaling phases too, once, on Triplane with its embedded etcd")
 	output            = flag.String("out", "", "write the Markdown to this file, not to standard output")
+	profiles          = flag.String("profiles", "", "write profiles of the CPU of Triplane's processes into this directory")
 	kubeconfig        = flag.String("kubeconfig", "", "measure this API server instead of starting any")
 	programs          = flag.String("programs", "", "take triplane, etcd and sample-apiserver from this directory, do not build them")
 	controllerManager = flag.String("kube-controller-manager", "", "measure this program's controllers beside Triplane's")

@@ -141,6 +141,9 @@ func (t *target) triplane(p harness.Programs, dir, etcd string, counted bool, fl
 		return err
 	}
 	t.ready = time.Since(start)
+	if *profiles != "" && counted {
+		return t.profiled(*profiles)
+	}
 	return nil
 }
 

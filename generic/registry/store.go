@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/lru"
 
 	"triplane/generic/registry/rest"
 	"triplane/generic/request"
@@ -26,6 +27,7 @@ type Store[T Object] struct {
 	form    form[T]
 	codecs  []versionCodec // of form
 	served  []schema.GroupVersion
+	shared  *lru.Cache // *storage.Record → T, of those that were read lately by whoever changes nothing
 }
 
 // NewStore makes the storage of a kind. The scheme has to know the Go types of
@@ -38,7 +40,7 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 		return nil, fmt.Errorf("registry: kind %s has columns without cells", kind.Hub)
 	}
 	opts.Uncached = opts.Uncached || kind.Uncached
-	s := &Store[T]{kind: kind, options: opts}
+	s := &Store[T]{kind: kind, options: opts, shared: lru.New(sharedObjects)}
 	path := kind.Prefix
 	if path == "" {
 		path = kind.Names.Plural

@@ -205,9 +205,9 @@ func (r *Plugin) plugin(d *Dependencies) (admission.Interface, error) {
 	return r.configure(d, raw)
 }
 
-// namespace returns a namespace from the watch cache or, where that has none, from storage.
+// namespace returns a namespace from the watch cache or, where that has none, from storage. It must not be changed.
 func (d *Dependencies) namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
-	return group.GetNew[*corev1.Namespace](ctx, d.Stores, core("namespaces"), "", name)
+	return group.GetShared[*corev1.Namespace](ctx, d.Stores, core("namespaces"), "", name)
 }
 
 // Following reports whether the configurations of webhooks and policies are in force.

@@ -106,7 +106,7 @@ func (p *podNodeSelector) compatible(ctx context.Context, a *admission.Attribute
 
 // selectorOf is the node selector of a namespace.
 func (p *podNodeSelector) selectorOf(ctx context.Context, namespace string) (labels.Set, error) {
-	ns, err := group.GetNew[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", namespace)
+	ns, err := group.GetShared[*corev1.Namespace](ctx, p.stores, core("namespaces"), "", namespace)
 	if apierrors.IsNotFound(err) {
 		return nil, err
 	}

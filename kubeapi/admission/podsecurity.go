@@ -91,7 +91,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 		s.count.Exempt(countedAs(a, isPod))
 		return nil
 	}
-	ns, err := group.GetNew[*corev1.Namespace](ctx, s.stores, core("namespaces"), "", a.Namespace)
+	ns, err := group.GetShared[*corev1.Namespace](ctx, s.stores, core("namespaces"), "", a.Namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -84,9 +84,9 @@ func (p *priority) of(ctx context.Context, a *admission.Attributes, pod *corev1.
 
 func (p *priority) class(ctx context.Context, name string) (*schedulingv1.PriorityClass, error) {
 	if name != "" {
-		return group.GetNew[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", name)
+		return group.GetShared[*schedulingv1.PriorityClass](ctx, p.stores, priorityClasses, "", name)
 	}
-	all, err := group.List[*schedulingv1.PriorityClass](request.SkippingUnreadable(ctx), p.stores, priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
+	all, err := group.ListShared[*schedulingv1.PriorityClass](request.SkippingUnreadable(ctx), p.stores, priorityClasses, "", &metainternalversion.ListOptions{ResourceVersion: group.Cached})
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func (s *serviceAccount) account(ctx context.Context, a *admission.Attributes, p
 }
 
 func (s *serviceAccount) find(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	return group.GetNew[*corev1.ServiceAccount](ctx, s.stores, core("serviceaccounts"), namespace, name)
+	return group.GetShared[*corev1.ServiceAccount](ctx, s.stores, core("serviceaccounts"), namespace, name)
 }
 
 // await looks for a namespace's default account for a second, since a controller creates it

@@ -66,6 +66,13 @@ type Object = registry.Object
 // Get reads an object of another group: resourceVersion is Consistent or Cached.
 // The object is the caller's own.
 func Get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name, resourceVersion string) (T, error) {
+	return get[T](ctx, s, gr, namespace, name, resourceVersion, rest.Stored.Decode)
+}
+
+// decoding is how a stored object is decoded: rest.Stored.Decode or Shared.
+type decoding func(rest.Stored) (runtime.Object, error)
+
+func get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name, resourceVersion string, decode decoding) (T, error) {
 	var none T
 	getter, ok := s.Find(gr).(rest.Getter)
 	if !ok {
@@ -75,16 +82,26 @@ func Get[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResou
 	if err != nil {
 		return none, err
 	}
-	return as[T](obj)
+	return as[T](obj, decode)
 }
 
 // GetNew reads an object of another group from the cache, and from storage where it
 // is not there: it may have been created a moment ago, maybe by another replica. The
 // object is the caller's own.
 func GetNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string) (T, error) {
-	obj, err := Get[T](ctx, s, gr, namespace, name, Cached)
+	return getNew[T](ctx, s, gr, namespace, name, rest.Stored.Decode)
+}
+
+// GetShared reads an object as GetNew does, for those who only read it: others have the
+// same object, and it must not be changed.
+func GetShared[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string) (T, error) {
+	return getNew[T](ctx, s, gr, namespace, name, rest.Stored.Shared)
+}
+
+func getNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace, name string, decode decoding) (T, error) {
+	obj, err := get[T](ctx, s, gr, namespace, name, Cached, decode)
 	if apierrors.IsNotFound(err) {
-		return Get[T](ctx, s, gr, namespace, name, Consistent)
+		return get[T](ctx, s, gr, namespace, name, Consistent, decode)
 	}
 	return obj, err
 }
@@ -93,6 +110,16 @@ func GetNew[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupRe
 // matches. The objects are the caller's own. Where ctx skips what cannot be read, the
 // rest is returned, else such an object is an error.
 func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string, opts *metainternalversion.ListOptions) ([]T, error) {
+	return list[T](ctx, s, gr, namespace, opts, rest.Stored.Decode)
+}
+
+// ListShared reads as List does, for those who only read the objects: others have the
+// same ones, and they must not be changed.
+func ListShared[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string, opts *metainternalversion.ListOptions) ([]T, error) {
+	return list[T](ctx, s, gr, namespace, opts, rest.Stored.Shared)
+}
+
+func list[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupResource, namespace string, opts *metainternalversion.ListOptions, decode decoding) ([]T, error) {
 	lister, ok := s.Find(gr).(rest.Lister)
 	if !ok {
 		return nil, fmt.Errorf("no storage for %s", gr)
@@ -107,7 +134,7 @@ func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupReso
 	}
 	out := make([]T, 0, len(stored.Items))
 	for _, it := range stored.Items {
-		t, err := as[T](it)
+		t, err := as[T](it, decode)
 		if apierrors.IsStoreReadError(err) && request.SkipsUnreadable(ctx) {
 			klog.FromContext(ctx).V(2).Info("An object is left out, since it cannot be read", "err", err)
 			continue
@@ -120,11 +147,11 @@ func List[T registry.Object](ctx context.Context, s *Stores, gr schema.GroupReso
 	return out, nil
 }
 
-func as[T registry.Object](obj runtime.Object) (T, error) {
+func as[T registry.Object](obj runtime.Object, decode decoding) (T, error) {
 	var none T
 	if st, ok := obj.(rest.Stored); ok {
 		var err error
-		if obj, err = st.Decode(); err != nil {
+		if obj, err = decode(st); err != nil {
 			return none, err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 var (
 	imageName   = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$`)
 	imageDigest = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$`)
-	imageTag    = regexp.MustCompile(`^[\w][\w.-]{0,127}$`)
 )
 
 // maxImagePath is the most characters that the path of an image in its registry
@@ -33,8 +32,7 @@ func isLatest(image string) bool {
 	}
 	tag := ""
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
-		name, tag = name[:i], name[i+1:]
-		if !imageTag.MatchString(tag) {
+		if name, tag = name[:i], name[i+1:]; tag != "latest" {
 			return false
 		}
 	}

@@ -212,6 +212,7 @@ func (s *storedMap) GetObjectKind() schema.ObjectKind { return schema.EmptyObjec
 func (s *storedMap) DeepCopyObject() runtime.Object   { return s }
 func (s *storedMap) ResourceVersion() string          { return s.obj.ResourceVersion }
 func (s *storedMap) Decode() (runtime.Object, error)  { return s.obj.DeepCopy(), nil }
+func (s *storedMap) Shared() (runtime.Object, error)  { return s.obj, nil }
 func (s *storedMap) Wire(_ schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
 	if mt == wire.Protobuf {
 		return s.proto, nil

@@ -66,6 +66,9 @@ type Stored interface {
 	Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error)
 	// Decode returns a copy of its own in the hub version.
 	Decode() (runtime.Object, error)
+	// Shared returns what Decode does for those who only read it: it must not be changed.
+	// Objects that are read for each write, as namespaces are, are decoded once a revision.
+	Shared() (runtime.Object, error)
 	// ResourceVersion is the revision in the form of the API.
 	ResourceVersion() string
 }

@@ -32,6 +32,8 @@ const (
 	reserve = 80 << 20
 	// defragmentFrom is the size below which a file is not worth rewriting.
 	defragmentFrom = 64 << 20
+	// diskEvery is how often the disk is asked while it has plenty: what others write to it meanwhile is less.
+	diskEvery, plenty = 50 * time.Millisecond, 1 << 30
 	// putOverhead is what a key takes beside itself and its value, about.
 	putOverhead = 256
 )
@@ -61,6 +63,7 @@ type space struct {
 	// was admitted since it last said something new counts, too.
 	mu              sync.Mutex
 	known, admitted int64
+	askDisk         time.Time // not before, as it has plenty
 
 	// Only keep uses these.
 	attempted time.Time
@@ -114,11 +117,24 @@ func (s *space) take(cost int64) bool {
 	if used != s.known {
 		s.known, s.admitted = used, 0
 	}
-	if used+s.admitted+cost > s.quota || diskFree(s.snap) < reserve {
+	if used+s.admitted+cost > s.quota || !s.diskHasRoom() {
 		return false
 	}
 	s.admitted += cost
 	return true
+}
+
+// diskHasRoom reports whether the disk has the reserve. The caller holds the mutex.
+func (s *space) diskHasRoom() bool {
+	now := time.Now()
+	if now.Before(s.askDisk) {
+		return true
+	}
+	free := diskFree(s.snap)
+	if free > reserve+plenty {
+		s.askDisk = now.Add(diskEvery)
+	}
+	return free >= reserve
 }
 
 // diskFree is how many bytes are free where a directory is.
