@@ -1,68 +1,53 @@
 package podspec
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // QOSClass is the quality of service that a pod's CPU and memory ask for.
 func QOSClass(s *corev1.PodSpec) corev1.PodQOSClass {
+	var requests, limits compute
 	if r := s.Resources; r != nil {
-		return classOf(r.Requests, r.Limits, guaranteed(r))
+		requests.add(r.Requests)
+		return classOf(&requests, &limits, limits.add(r.Limits))
 	}
-	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
-	all := true
+	limited := true
 	for _, cs := range [][]corev1.Container{s.Containers, s.InitContainers} {
 		for i := range cs {
-			r := &cs[i].Resources
-			add(requests, positive(r.Requests))
-			add(limits, positive(r.Limits))
-			all = all && limited(r.Limits)
+			requests.add(cs[i].Resources.Requests)
+			both := limits.add(cs[i].Resources.Limits)
+			limited = limited && both
 		}
 	}
-	return classOf(requests, limits, all && guaranteed(&corev1.ResourceRequirements{Requests: requests, Limits: limits}))
+	return classOf(&requests, &limits, limited)
 }
 
-func classOf(requests, limits corev1.ResourceList, guaranteed bool) corev1.PodQOSClass {
+// classOf is the class of what is requested and limited in all; limited says that CPU and memory of
+// everything are limited.
+func classOf(requests, limits *compute, limited bool) corev1.PodQOSClass {
 	switch {
-	case !hasCompute(requests) && !hasCompute(limits):
+	case requests.none() && limits.none():
 		return corev1.PodQOSBestEffort
-	case guaranteed:
+	case limited && requests.cpu.Cmp(limits.cpu) == 0 && requests.memory.Cmp(limits.memory) == 0:
 		return corev1.PodQOSGuaranteed
 	}
 	return corev1.PodQOSBurstable
 }
 
-// guaranteed: CPU and memory limited, and every request that is made equal to
-// its limit.
-func guaranteed(r *corev1.ResourceRequirements) bool {
-	if !limited(r.Limits) {
-		return false
-	}
-	requests := 0
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		req, ok := r.Requests[name]
-		if !ok || req.IsZero() {
-			continue
-		}
-		requests++
-		if lim := r.Limits[name]; lim.Cmp(req) != 0 {
-			return false
-		}
-	}
-	return requests == 2
-}
+// compute is a sum of CPU and memory.
+type compute struct{ cpu, memory resource.Quantity }
 
-func limited(l corev1.ResourceList) bool {
+// add adds the amounts of a list that are above zero, and reports whether both are.
+func (c *compute) add(l corev1.ResourceList) (both bool) {
 	cpu, memory := l[corev1.ResourceCPU], l[corev1.ResourceMemory]
+	if cpu.Sign() > 0 {
+		c.cpu.Add(cpu)
+	}
+	if memory.Sign() > 0 {
+		c.memory.Add(memory)
+	}
 	return cpu.Sign() > 0 && memory.Sign() > 0
 }
 
-func hasCompute(l corev1.ResourceList) bool { return len(positive(l)) > 0 }
-
-func positive(l corev1.ResourceList) corev1.ResourceList {
-	out := corev1.ResourceList{}
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		if v, ok := l[name]; ok && v.Sign() > 0 {
-			out[name] = v
-		}
-	}
-	return out
-}
+func (c *compute) none() bool { return c.cpu.IsZero() && c.memory.IsZero() }

@@ -34,15 +34,10 @@ func (v *checker) volumeList(list *field.Path) {
 }
 
 // volume validates the source of a pod's volume.
+// The list is in the order in which sources are validated.
 func (v *checker) volume(vol *corev1.Volume, path *field.Path) {
-	v.oneSource(v.podSources(vol, path), path)
-}
-
-// podSources lists the kinds of volumes of a pod in the order in which they are
-// validated.
-func (v *checker) podSources(vol *corev1.Volume, path *field.Path) []source {
 	s := &vol.VolumeSource
-	return []source{
+	v.oneSource([]source{
 		{"emptyDir", s.EmptyDir != nil, func(p *field.Path) { v.emptyDir(s.EmptyDir, p) }},
 		{"hostPath", s.HostPath != nil, func(p *field.Path) { v.hostPath(s.HostPath, p) }},
 		{"gitRepo", s.GitRepo != nil, func(p *field.Path) {
@@ -109,7 +104,7 @@ func (v *checker) podSources(vol *corev1.Volume, path *field.Path) []source {
 			}
 			oneOf(v, s.Image.PullPolicy, p.Child("pullPolicy"), corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 		}},
-	}
+	}, path)
 }
 
 func (v *checker) emptyDir(e *corev1.EmptyDirVolumeSource, path *field.Path) {
