@@ -47,8 +47,20 @@ func SetOf(m map[string]string) Set {
 	return NewSet(pairs)
 }
 
+// fewPairs is how many pairs are looked at one after the other: most keys differ in length, and to find
+// that out takes no look at their text, which is elsewhere in memory.
+const fewPairs = 8
+
 // Lookup returns the value of a key, and whether there is one.
 func (s Set) Lookup(key string) (value string, exists bool) {
+	if len(s) <= fewPairs {
+		for i := range s {
+			if s[i].Key == key {
+				return s[i].Value, true
+			}
+		}
+		return "", false
+	}
 	low, high := 0, len(s)
 	for low < high {
 		if i := (low + high) / 2; s[i].Key < key {

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"triplane/generic/storage"
 )
@@ -42,14 +41,17 @@ func (c *Cache) page(s *snapshot, revision int64, opts storage.ListOptions) stor
 		return c.single(s, revision, opts)
 	}
 	p := pager{list: storage.List{Revision: revision}, opts: &opts, filter: c.filter(opts.Labels, opts.Fields, opts.Shard)}
-	start := opts.Prefix
+	start, behind := opts.Prefix, prefixEnd(opts.Prefix)
 	if opts.After > start {
 		start = opts.After + "\x00"
+	}
+	if start >= behind {
+		return p.list // a client may say that it goes on anywhere
 	}
 	end := 0 // rank behind the last key of the list
 	if opts.Limit > 0 || p.filter == nil {
 		first := s.rank(start)
-		end = s.rank(prefixEnd(opts.Prefix))
+		end = s.rank(behind)
 		if p.filter == nil && end > first {
 			n := end - first
 			if opts.Limit > 0 {
@@ -58,6 +60,7 @@ func (c *Cache) page(s *snapshot, revision int64, opts storage.ListOptions) stor
 			p.list.Records = make([]*storage.Record, 0, n)
 		}
 	}
+	p.end = s.from(behind)
 	s.tree.Ascend(start, p.add)
 	if p.list.Last == "" {
 		return p.list
@@ -79,10 +82,11 @@ type pager struct {
 	list   storage.List
 	opts   *storage.ListOptions
 	filter *filter
+	end    *storage.Record // behind the last of the list, nil if none is: to look at each key costs as much as all else
 }
 
 func (p *pager) add(key string, r *storage.Record) bool {
-	if !strings.HasPrefix(key, p.opts.Prefix) {
+	if r == p.end {
 		return false
 	}
 	if p.filter != nil && !p.filter.selects(r) {

@@ -42,6 +42,8 @@ func TestListSelects(t *testing.T) {
 		{name: "a page with a selector", opts: storage.ListOptions{Labels: selector(t, "x"), Limit: 1}, want: "a/1", last: "a/1", remaining: -1},
 		{name: "the last page with a selector", opts: storage.ListOptions{Labels: selector(t, "x"), Limit: 1, After: pods + "a/1"}, want: "b/1", last: "b/1", remaining: -1},
 		{name: "behind everything", opts: storage.ListOptions{After: pods + "b/2", Limit: 1}},
+		{name: "a namespace, on from another one", opts: storage.ListOptions{Prefix: pods + "a/", After: pods + "b/1", Limit: 1}},
+		{name: "a namespace, on from behind it", opts: storage.ListOptions{Prefix: pods + "a/", After: pods + "a0"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			check := func(from string, l storage.List) {

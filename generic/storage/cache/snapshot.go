@@ -111,6 +111,15 @@ func (c *Cache) trim(now int64) {
 	c.kept = slices.DeleteFunc(c.kept, func(s *snapshot) bool { return now-s.used > int64(keptFor) })
 }
 
+// from is the first record at a key or behind it, nil if there is none.
+func (s *snapshot) from(key string) (first *storage.Record) {
+	s.tree.Ascend(key, func(_ string, r *storage.Record) bool {
+		first = r
+		return false
+	})
+	return first
+}
+
 // rank is the number of keys below key.
 func (s *snapshot) rank(key string) int {
 	low, high := 0, s.tree.Len()
