@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +9,8 @@ import (
 	"time"
 )
 
-// profileSpan is how long one profile takes. A server that is stopped meanwhile loses it.
-const profileSpan = 5 * time.Second
+// profileSpan is how long one profile takes.
+const profileSpan = time.Second
 
 // profiled has the CPU of a server written to files of the directory, one profile after
 // the other until the target is closed.
@@ -19,33 +18,33 @@ func (t *target) profiled(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
+	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: t.tls.Clone()}}
 		defer client.CloseIdleConnections()
-		for ctx.Err() == nil {
-			if err := saveProfile(ctx, client, t.url, dir); err != nil && ctx.Err() == nil {
+		for {
+			if err := saveProfile(client, t.url, dir); err != nil {
 				progress("profile: %v", err)
 				return
+			}
+			select {
+			case <-stop:
+				return
+			default:
 			}
 		}
 	}()
 	t.stop = append(t.stop, func() {
-		cancel()
-		<-done
+		close(stop)
+		<-done // with the last of what was done
 	})
 	return nil
 }
 
-func saveProfile(ctx context.Context, client *http.Client, url, dir string) error {
+func saveProfile(client *http.Client, url, dir string) error {
 	url = fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", url, int(profileSpan.Seconds()))
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
+	resp, err := client.Get(url)
 	if err != nil {
 		return err
 	}
