@@ -33,6 +33,7 @@ type node struct {
 	namespace, name string
 	version         int64 // resource version, where present; 0 where it is no number
 	state           state
+	at              int // in its sameKey
 	// changes counts what happened at the key, so that a read that was overtaken
 	// is noticed.
 	changes int
@@ -57,7 +58,7 @@ func (n *node) waits() bool { return n.state == present && n.deleting && n.foreg
 type graph struct {
 	mu    sync.Mutex
 	nodes map[ident]*node
-	byKey map[string][]*node
+	byKey map[string]*sameKey
 	// check and orphan take nodes that have to be looked at; they must not block.
 	check, orphan func(ident)
 	// locate returns where the object of a reference is. ok is false where its
@@ -73,7 +74,7 @@ type place struct {
 }
 
 func newGraph() *graph {
-	return &graph{nodes: map[ident]*node{}, byKey: map[string][]*node{}}
+	return &graph{nodes: map[ident]*node{}, byKey: map[string]*sameKey{}}
 }
 
 // get returns the node of an object, adding a virtual one.
@@ -83,7 +84,12 @@ func (g *graph) get(uid types.UID, p place) *node {
 	if n == nil {
 		n = &node{id: id, resource: p.resource, namespace: p.namespace, name: p.name}
 		g.nodes[id] = n
-		g.byKey[p.key] = append(g.byKey[p.key], n)
+		same := g.byKey[p.key]
+		if same == nil {
+			same = &sameKey{}
+			g.byKey[p.key] = same
+		}
+		same.add(n)
 	}
 	return n
 }
@@ -91,13 +97,15 @@ func (g *graph) get(uid types.UID, p place) *node {
 // prune forgets a node that nothing depends on any more and that has nothing to
 // wait for.
 func (g *graph) prune(n *node) {
+	if g.nodes[n.id] != n {
+		return // of two references to one owner the first one had it forgotten
+	}
 	if len(n.dependents) > 0 || len(n.owners) > 0 || n.state == present && n.deleting && (n.orphan || n.foreground) {
 		return
 	}
 	delete(g.nodes, n.id)
-	if rest := slices.DeleteFunc(g.byKey[n.id.key], func(other *node) bool { return other == n }); len(rest) > 0 {
-		g.byKey[n.id.key] = rest
-	} else {
+	same := g.byKey[n.id.key]
+	if same.remove(n); len(same.nodes) == 0 {
 		delete(g.byKey, n.id.key)
 	}
 }
@@ -106,13 +114,13 @@ func (g *graph) prune(n *node) {
 func (g *graph) known(key string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.byKey[key]) > 0
+	return g.byKey[key] != nil
 }
 
 // newer reports whether more is known of a key than at a version: reads may overtake
 // changes.
 func (g *graph) newer(key string, version int64) bool {
-	return slices.ContainsFunc(g.byKey[key], func(n *node) bool { return n.state == present && n.version > version })
+	return slices.ContainsFunc(g.byKey[key].opened(), func(n *node) bool { return n.state == present && n.version > version })
 }
 
 // observe notes an object as it was at a version.
@@ -122,12 +130,13 @@ func (g *graph) observe(p place, m *control.Meta, version int64) {
 	if version != 0 && g.newer(p.key, version) {
 		return
 	}
-	for _, other := range slices.Clone(g.byKey[p.key]) {
+	for _, other := range g.byKey[p.key].opened() {
 		if other.id.uid != m.UID { // another one is in its place
 			g.vanish(other)
 		}
 	}
 	n := g.get(m.UID, p)
+	g.byKey[p.key].reopen(n)
 	n.state, n.version = present, version
 	n.changes++
 	waited, orphaned := n.waits(), n.deleting && n.orphan
@@ -204,7 +213,7 @@ func (g *graph) unlink(n *node, edges []edge) {
 func (g *graph) gone(key string, version int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, n := range slices.Clone(g.byKey[key]) {
+	for _, n := range g.byKey[key].opened() {
 		switch {
 		case n.state != present:
 			n.changes++
@@ -226,9 +235,10 @@ func (g *graph) goneFor(id ident) {
 
 // vanish notes that a node's object does not exist (any more).
 func (g *graph) vanish(n *node) {
-	if n.state == absent {
+	if n.state == absent || g.nodes[n.id] != n {
 		return
 	}
+	g.byKey[n.id.key].close(n)
 	n.state, n.deleting = absent, false
 	n.changes++
 	edges := n.owners
