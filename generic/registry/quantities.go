@@ -59,23 +59,31 @@ var errMessage = errors.New("proto: the message has fields of a wire type that i
 
 // checkMessage refuses the quantities of a message of a Go type that are too long.
 func checkMessage(message []byte, t reflect.Type) error {
+	return eachField(message, func(f wire.Field) error {
+		if t == quantityType {
+			if quantity.IsTooLong(f.Payload) {
+				return quantity.ErrTooLong
+			}
+			return nil
+		}
+		if of, ok := fieldOf(t, f.Number); ok && f.Payload != nil {
+			return checkField(f.Payload, of)
+		}
+		return nil
+	})
+}
+
+// eachField calls check with the fields of a message until it fails.
+func eachField(message []byte, check func(wire.Field) error) error {
 	for i := 0; i < len(message); {
 		f, ok := wire.NextField(message, i)
 		if !ok {
 			return errMessage
 		}
+		if err := check(f); err != nil {
+			return err
+		}
 		i = f.End
-		if t == quantityType {
-			if quantity.IsTooLong(f.Payload) {
-				return quantity.ErrTooLong
-			}
-			continue
-		}
-		if of, ok := fieldOf(t, f.Number); ok && f.Payload != nil {
-			if err := checkField(f.Payload, of); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
@@ -103,19 +111,12 @@ const mapValue = 2
 
 // checkEntry checks the values of an entry of a map; it may have several, of which decoders read each.
 func checkEntry(entry []byte, value reflect.Type) error {
-	for i := 0; i < len(entry); {
-		f, ok := wire.NextField(entry, i)
-		if !ok {
-			return errMessage
-		}
-		i = f.End
+	return eachField(entry, func(f wire.Field) error {
 		if f.Number == mapValue && f.Payload != nil {
-			if err := checkField(f.Payload, value); err != nil {
-				return err
-			}
+			return checkField(f.Payload, value)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // fieldOf finds the field of a Go struct that has a number in protobuf.
