@@ -2,15 +2,12 @@ package admission
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
-	"fmt"
 	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"triplane/generic/admission"
+	"triplane/kubeapi/check"
 )
 
 // certificateSubject refuses requests for system:masters at the signer of client
@@ -31,7 +28,7 @@ func (p *certificateSubject) Validate(_ context.Context, a *admission.Attributes
 	if csr == nil || csr.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
 		return nil
 	}
-	request, err := parseRequest(csr.Spec.Request)
+	request, err := check.ParseCertificateRequest(csr.Spec.Request)
 	if err != nil {
 		return forbidden(a, "failed to parse CSR: %w", err)
 	}
@@ -39,16 +36,4 @@ func (p *certificateSubject) Validate(_ context.Context, a *admission.Attributes
 		return forbidden(a, "use of %s signer with %s group is not allowed", certificatesv1.KubeAPIServerClientSignerName, mastersGroup)
 	}
 	return nil
-}
-
-func parseRequest(encoded []byte) (*x509.CertificateRequest, error) {
-	block, _ := pem.Decode(encoded)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
-	}
-	request, err := x509.ParseCertificateRequest(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("failed to parse certificate request: %w", err)
-	}
-	return request, nil
 }

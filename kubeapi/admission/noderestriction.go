@@ -19,6 +19,7 @@ import (
 	"triplane/generic/admission"
 	"triplane/generic/authorization/authorizer"
 	"triplane/generic/authorization/node"
+	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 )
 
@@ -312,7 +313,7 @@ func ownCertificate(a *admission.Attributes) error {
 	if n := csr.Spec.SignerName; n != certificatesv1.KubeletServingSignerName && n != certificatesv1.KubeAPIServerClientKubeletSignerName {
 		return nil
 	}
-	request, err := parseRequest(csr.Spec.Request)
+	request, err := check.ParseCertificateRequest(csr.Spec.Request)
 	if err != nil {
 		return forbidden(a, "unable to parse csr: %w", err)
 	}

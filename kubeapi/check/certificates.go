@@ -12,13 +12,18 @@ import (
 // length and more, and one of 128 KiB takes a minute.
 const MaxRSABits = 16384
 
-// CertificateRequest reads a PKCS#10 request in PEM that proves to come from who has the private key.
-func CertificateRequest(text []byte) (*x509.CertificateRequest, error) {
+// ParseCertificateRequest reads a PKCS#10 request in PEM, whoever made it.
+func ParseCertificateRequest(text []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
 		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
 	}
-	r, err := x509.ParseCertificateRequest(block.Bytes)
+	return x509.ParseCertificateRequest(block.Bytes)
+}
+
+// CertificateRequest reads a PKCS#10 request in PEM that proves to come from who has the private key.
+func CertificateRequest(text []byte) (*x509.CertificateRequest, error) {
+	r, err := ParseCertificateRequest(text)
 	if err != nil {
 		return nil, err
 	}
