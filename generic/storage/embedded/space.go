@@ -32,8 +32,9 @@ const (
 	reserve = 80 << 20
 	// defragmentFrom is the size below which a file is not worth rewriting.
 	defragmentFrom = 64 << 20
-	// diskEvery is how often the disk is asked while it has plenty: what others write to it meanwhile is less.
-	diskEvery, plenty = 50 * time.Millisecond, 1 << 30
+	// diskEvery is how often the disk is asked while it has plenty. It is no longer than a write takes:
+	// others may allocate gigabytes at once, and what comes after that is refused.
+	diskEvery, plenty = time.Millisecond, 1 << 30
 	// putOverhead is what a key takes beside itself and its value, about.
 	putOverhead = 256
 )
