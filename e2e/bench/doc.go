@@ -4,10 +4,12 @@
 //
 //	make bench                             # every row, two rounds, into RESULTS.md
 //	make bench BENCH="-rounds 0 -long -out e2e/bench/CURVES.md"
-//	                                       # the scaling phases alone (an hour; TMPDIR needs 4 GB)
+//	                                       # the scaling phases alone (ten minutes and more; TMPDIR needs 4 GB)
 //	go run ./e2e/bench -rounds 1 -scale 0.1 -only create,get -servers embedded
 //	go run ./e2e/bench -kubeconfig FILE -pids 1,2
 //	                                       # only load, against any API server
+//	go run ./e2e/bench -rounds 1 -servers Triplane -profiles DIR
+//	                                       # profiles of the CPU, a second each, for go tool pprof DIR/*
 //
 // The load comes from 16 HTTP/2 connections over TLS, one a client, as JSON
 // unless a row says otherwise. CPU is user plus system time of all processes of
@@ -30,5 +32,5 @@
 // main.go runs the servers (target.go) in turn; phases.go has the rows of load,
 // fanout.go those of watches, controllers.go those of deletions that controllers
 // carry out, fairness.go those beside a flood, first.go those of a server that has read nothing yet, crds.go those of large CRDs, memory.go and scaling*.go what grows, etcd.go the
-// floor below all of them, yardstick.go kube-apiserver's numbers and the aims.
+// floor below all of them, profile.go the profiles, yardstick.go kube-apiserver's numbers and the aims.
 package main

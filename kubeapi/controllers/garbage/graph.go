@@ -130,7 +130,7 @@ func (g *graph) observe(p place, m *control.Meta, version int64) {
 	if version != 0 && g.newer(p.key, version) {
 		return
 	}
-	for _, other := range g.byKey[p.key].opened() {
+	for _, other := range slices.Clone(g.byKey[p.key].opened()) {
 		if other.id.uid != m.UID { // another one is in its place
 			g.vanish(other)
 		}
@@ -213,7 +213,7 @@ func (g *graph) unlink(n *node, edges []edge) {
 func (g *graph) gone(key string, version int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, n := range g.byKey[key].opened() {
+	for _, n := range slices.Clone(g.byKey[key].opened()) {
 		switch {
 		case n.state != present:
 			n.changes++

@@ -1,7 +1,5 @@
 package garbage
 
-import "slices"
-
 // sameKey is the nodes of one key: the object that is there, and those that references name.
 // Anybody may name thousands that never were: those which are known to be absent stand behind the
 // others, and what happens at the key does not look at them.
@@ -47,10 +45,10 @@ func (s *sameKey) swap(i, j int) {
 	s.nodes[i].at, s.nodes[j].at = i, j
 }
 
-// opened is a copy of those that are not absent, as they may become so while the caller looks at them.
+// opened are those that are not absent, until one of them becomes so. A key without nodes has none.
 func (s *sameKey) opened() []*node {
 	if s == nil {
 		return nil
 	}
-	return slices.Clone(s.nodes[:s.open])
+	return s.nodes[:s.open]
 }
