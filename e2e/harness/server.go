@@ -79,6 +79,13 @@ func StartUnready(t testing.TB, args ...string) *Server {
 	return s
 }
 
+// StartControlled starts a server with all controllers.
+func StartControlled(t testing.TB, args ...string) (*Server, *kubernetes.Clientset) {
+	t.Helper()
+	s := Start(t, append([]string{"--controllers=*"}, args...)...)
+	return s, kubernetes.NewForConfigOrDie(s.Config)
+}
+
 // Prepare is Start that does not start it.
 func Prepare(t testing.TB, args ...string) *Server {
 	t.Helper()

@@ -1,0 +1,2 @@
+// Package admission tests webhooks and policies of the built server.
+package admission

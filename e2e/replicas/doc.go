@@ -1,0 +1,2 @@
+// Package replicas tests several servers on one store.
+package replicas
