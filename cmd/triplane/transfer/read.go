@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -56,8 +58,14 @@ func filesOf(source string) ([]string, error) {
 func read(r io.Reader, name string) (all []*unstructured.Unstructured, err error) {
 	d := utilyaml.NewYAMLOrJSONDecoder(r, 4096)
 	for {
+		var document json.RawMessage
 		o := &unstructured.Unstructured{}
-		switch err := d.Decode(&o.Object); {
+		err := d.Decode(&document)
+		if err == nil && len(document) > 0 {
+			// The decoder itself makes floats of all numbers, which changes large integers.
+			err = utiljson.Unmarshal(document, &o.Object)
+		}
+		switch {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:

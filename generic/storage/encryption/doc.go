@@ -10,6 +10,8 @@
 // The first entry of the configuration that names a resource, itself or by a
 // wildcard (*.GROUP, "*." for the core group, *.*), lists its providers. The first
 // of them writes; all are tried, by the prefix of what is stored, to read.
+// Records of the server itself (leases of replicas, allocated ports) are written as they
+// are, and read with all providers, since older releases encrypted them.
 //
 //	identity    the value as it is; refuses what begins with k8s:enc:
 //	aesgcm      k8s:enc:aesgcm:v1:KEY:     nonce (12), AES-GCM; authenticates the key in etcd

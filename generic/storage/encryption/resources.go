@@ -9,9 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// notEncrypted are records of the server itself, which other replicas have to
-// read whatever their configuration.
+// notEncrypted are records of the server itself, which other replicas and
+// kube-apiserver have to read whatever their configuration. No wildcard includes them.
 var notEncrypted = []string{"serviceipallocations", "servicenodeportallocations", "apiserveripinfo"}
+
+func neverEncrypted(r schema.GroupResource) bool {
+	return r.Group == "" && slices.Contains(notEncrypted, r.Resource)
+}
 
 // matches reports whether an entry of a configuration's resources names one.
 func matches(entry string, r schema.GroupResource) bool {
@@ -70,7 +74,7 @@ func invalidResource(entry string) string {
 		return "a subresource has no storage of its own"
 	case strings.Contains(resource, "*") && resource != "*", strings.Contains(group, "*") && entry != "*.*":
 		return "a wildcard stands alone: *.GROUP, *. or *.*"
-	case group == "" && slices.Contains(notEncrypted, resource):
+	case neverEncrypted(schema.GroupResource{Group: group, Resource: resource}):
 		return "this resource cannot be encrypted"
 	case group == "extensions":
 		return "the extensions group is not served, name the group that the resource is in today"

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -126,9 +127,13 @@ func (r *rules) check(ctx context.Context) error {
 func (r *rules) chainOf(resource schema.GroupResource) chain {
 	for i := range r.entries {
 		for _, entry := range r.entries[i].resources {
-			if matches(entry, resource) {
-				return r.entries[i].chain
+			if !matches(entry, resource) {
+				continue
 			}
+			if neverEncrypted(resource) {
+				return slices.Concat(plain, r.entries[i].chain) // an older release encrypted these records
+			}
+			return r.entries[i].chain
 		}
 	}
 	return plain
