@@ -85,6 +85,12 @@ func newDefinition(crd *apiextensionsv1.CustomResourceDefinition, schemas func()
 	return d, nil
 }
 
+// byWebhook reports whether a webhook makes the objects of the version.
+func (v *crVersion) byWebhook() bool {
+	_, none := v.definition.converter.(conversion.None)
+	return !none && v != v.definition.storage
+}
+
 // props decodes the schema, nil where there is none.
 func (v *crVersion) props() (*apiextensionsv1.JSONSchemaProps, error) {
 	schemas, err := v.definition.schemas()

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"strconv"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -86,7 +83,7 @@ func (d *definition) kind(terminating func() bool) *registry.Kind[object] {
 
 // representation is how objects lie in storage and travel in all versions.
 func (d *definition) representation() *registry.Unstructured {
-	r := &registry.Unstructured{Storage: newStorage(d), Codec: d.codecFor}
+	r := &registry.Unstructured{Storage: newStorage(d), Codec: d.codecFor, Prepare: d.prepare}
 	for _, v := range d.versions {
 		if v != d.storage {
 			r.Versions = append(r.Versions, v.gvk.GroupVersion())
@@ -132,96 +129,6 @@ func (d *definition) requested(ctx context.Context) *crVersion {
 		}
 	}
 	return d.storage
-}
-
-func (d *definition) prepareForCreate(ctx context.Context, obj object) {
-	if d.requested(ctx).hasStatus() {
-		delete(obj.Object, "status")
-	}
-	obj.SetGeneration(1)
-}
-
-func (d *definition) prepareForUpdate(ctx context.Context, obj, old object) {
-	if d.requested(ctx).hasStatus() {
-		if status, ok := old.Object["status"]; ok {
-			obj.Object["status"] = status
-		} else {
-			delete(obj.Object, "status")
-		}
-	}
-	obj.SetGeneration(old.GetGeneration())
-	if !d.requested(ctx).same(obj, old) {
-		obj.SetGeneration(old.GetGeneration() + 1)
-	}
-}
-
-// same reports whether two objects of the hub have the same content for clients of the
-// version: what that has no place for does not count.
-func (v *crVersion) same(a, b object) bool {
-	if sameContent(a.Object, b.Object) {
-		return true
-	}
-	if v == v.definition.storage {
-		return false
-	}
-	shown, err := v.show(a, b)
-	return err == nil && sameContent(shown[0].Object, shown[1].Object)
-}
-
-// show returns copies of objects of the hub as clients of the version see them.
-func (v *crVersion) show(objs ...object) ([]object, error) {
-	skeleton, err := v.skeleton()
-	if err != nil {
-		return nil, err
-	}
-	copies := make([]object, len(objs))
-	for i, o := range objs {
-		copies[i] = o.DeepCopy()
-	}
-	shown, err := v.codec.convertAll(copies, v)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range shown {
-		fit(o.Object, skeleton)
-	}
-	return shown, nil
-}
-
-// sameContent compares all but the metadata.
-func sameContent(a, b map[string]any) bool {
-	count := func(m map[string]any) int {
-		if _, ok := m["metadata"]; ok {
-			return len(m) - 1
-		}
-		return len(m)
-	}
-	if count(a) != count(b) {
-		return false
-	}
-	for name, v := range a {
-		if w, ok := b[name]; name != "metadata" && (!ok || !equality.Semantic.DeepEqual(v, w)) {
-			return false
-		}
-	}
-	return true
-}
-
-// prepareForStatusUpdate puts back all but the status, and managed fields, which
-// record the change.
-func prepareForStatusUpdate(_ context.Context, obj, old object) {
-	status, found := obj.Object["status"]
-	managed := obj.GetManagedFields()
-	version := obj.GetResourceVersion()
-	restored := maps.Clone(old.Object)
-	if found {
-		restored["status"] = status
-	} else {
-		delete(restored, "status")
-	}
-	obj.Object = (&unstructured.Unstructured{Object: restored}).DeepCopy().Object
-	obj.SetManagedFields(managed)
-	obj.SetResourceVersion(version)
 }
 
 // validate validates an object in the version that the request speaks.
@@ -346,76 +253,6 @@ func blocks(errs field.ErrorList) bool {
 		}
 	}
 	return false
-}
-
-// selectableFields are those of all versions: they share a cache.
-func (d *definition) selectableFields() []registry.SelectableField[object] {
-	var out []registry.SelectableField[object]
-	for _, f := range d.allSelectable() {
-		out = append(out, registry.SelectableField[object]{Path: f.name, Get: func(u object) string {
-			v, _ := structural.Lookup(u.Object, f.path)
-			return fieldText(v)
-		}})
-	}
-	return out
-}
-
-func (d *definition) allSelectable() []selectableField {
-	var out []selectableField
-	seen := map[string]bool{}
-	for _, v := range d.versions {
-		for _, f := range v.selectable() {
-			if !seen[f.name] {
-				seen[f.name] = true
-				out = append(out, f)
-			}
-		}
-	}
-	return out
-}
-
-type selectableField struct {
-	name string // "spec.a"
-	path []string
-}
-
-func (v *crVersion) selectable() []selectableField {
-	var out []selectableField
-	for _, f := range v.spec.SelectableFields {
-		path, err := structural.ParseFieldPath(f.JSONPath)
-		if err != nil || len(f.JSONPath) == 0 {
-			continue
-		}
-		out = append(out, selectableField{name: f.JSONPath[1:], path: path})
-	}
-	return out
-}
-
-func fieldText(v any) string {
-	switch x := v.(type) {
-	case string:
-		return x
-	case bool:
-		return strconv.FormatBool(x)
-	case int64:
-		return strconv.FormatInt(x, 10)
-	case float64:
-		return strconv.FormatFloat(x, 'f', -1, 64)
-	}
-	return ""
-}
-
-// fieldLabel validates the labels of field selectors in the version.
-func (v *crVersion) fieldLabel(label, value string) (string, string, error) {
-	if label == "metadata.name" || label == "metadata.namespace" {
-		return label, value, nil
-	}
-	for _, f := range v.selectable() {
-		if f.name == label {
-			return label, value, nil
-		}
-	}
-	return "", "", fmt.Errorf("field label not supported: %s", label)
 }
 
 // resetFields are what an update of the resource, or of its status, leaves out of

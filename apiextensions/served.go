@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/apiextensions/conversion"
 	"triplane/generic/registry"
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
@@ -81,7 +80,7 @@ type scaleSubresource interface {
 // by path.
 func storageOf(store *registry.Store[object], v *crVersion) map[string]rest.Storage {
 	plural, table := store.Kind().Names.Plural, &tableConvertor{codec: v.codec, columns: newColumns(v.spec)}
-	all := map[string]rest.Storage{plural: &served{stored{store}, table, v}}
+	all := map[string]rest.Storage{plural: &served{stored{v.selecting(store)}, table, v}}
 	if sub, ok := store.Status().(subresource); ok && v.hasStatus() {
 		all[plural+"/status"] = &servedStatus{sub, table, v.definition.versionsWith("status")}
 	}
@@ -101,16 +100,10 @@ func (s *served) ConvertFieldLabel(label, value string) (string, string, error) 
 	return s.version.fieldLabel(label, value)
 }
 
-// converts reports whether a webhook makes the objects of the version.
-func (s *served) converts() bool {
-	_, none := s.version.definition.converter.(conversion.None)
-	return !none && s.version != s.version.definition.storage
-}
-
 // Delete implements rest.GracefulDeleter. Where a webhook converts, an object
 // that cannot be converted to the version is not deleted through it.
 func (s *served) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) (runtime.Object, bool, error) {
-	if s.converts() {
+	if s.version.byWebhook() {
 		obj, err := s.Read(ctx, name)
 		if err != nil {
 			return nil, false, err
@@ -125,7 +118,7 @@ func (s *served) Delete(ctx context.Context, name string, validate rest.Validate
 // DeleteCollection implements rest.CollectionDeleter. Nothing is deleted where the
 // answer could not show it.
 func (s *served) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
-	if s.converts() {
+	if s.version.byWebhook() {
 		found, err := s.List(ctx, list)
 		if err != nil {
 			return nil, err

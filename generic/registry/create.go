@@ -150,7 +150,10 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 		return nil, err
 	}
 	if k.Write.PrepareForCreate != nil {
-		k.Write.PrepareForCreate(ctx, obj)
+		var none T
+		if err := s.form.prepare(ctx, obj, none, func(obj, _ T) { k.Write.PrepareForCreate(ctx, obj) }); err != nil {
+			return nil, err
+		}
 	}
 	var errs field.ErrorList
 	own := s.form.metadataRules().onUpdate != MetadataOnce

@@ -48,7 +48,14 @@ func (s *Store[T]) list(ctx context.Context, opts *metainternalversion.ListOptio
 		return nil, err
 	}
 	o.Shard = shard
+	reader := s.fieldReader(ctx, o.Fields)
+	if reader != nil {
+		o.ReadFields = reader.read
+	}
 	l, err := s.cache.List(ctx, o)
+	if err == nil && reader != nil {
+		err = reader.err
+	}
 	if err != nil {
 		return nil, s.listError(err, o, opts.Continue != "")
 	}

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,6 +48,10 @@ type form[T Object] interface {
 	// asStored makes an object that has just been written what a reader of
 	// storage will see.
 	asStored(obj T)
+	// prepare runs change, which resets what a request may not write, on an object of the hub
+	// version, and on what it replaces (the zero T for a new one). change may see both in
+	// the version of the request instead.
+	prepare(ctx context.Context, obj, old T, change func(obj, old T)) error
 	// bookmark completes the empty object of a bookmark.
 	bookmark(obj T)
 	// metadataRules are what the metadata of the kind must satisfy beside what

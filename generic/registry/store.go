@@ -27,7 +27,9 @@ type Store[T Object] struct {
 	form    form[T]
 	codecs  []versionCodec // of form
 	served  []schema.GroupVersion
-	shared  *lru.Cache // *storage.Record → T, of those that were read lately by whoever changes nothing
+	// versionFields, where set, are what lists and watches select by besides the hub's fields.
+	versionFields *VersionFields
+	shared        *lru.Cache // *storage.Record → T, of those that were read lately by whoever changes nothing
 }
 
 // NewStore makes the storage of a kind. The scheme has to know the Go types of

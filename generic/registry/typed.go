@@ -2,6 +2,7 @@ package registry
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"reflect"
 	"sync"
@@ -283,6 +284,11 @@ func (f *structs[T]) asStored(obj T) {
 	if f.empties != nil {
 		f.empties.clear(reflect.ValueOf(obj).Elem())
 	}
+}
+
+func (f *structs[T]) prepare(_ context.Context, obj, old T, change func(obj, old T)) error {
+	change(obj, old)
+	return nil
 }
 
 func (f *structs[T]) bookmark(obj T) {

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,19 +23,24 @@ type Unstructured struct {
 	Codec func(gv schema.GroupVersion) (rest.Codec, error)
 	// Versions are the served versions beside the hub's.
 	Versions []schema.GroupVersion
+	// Prepare, where set, runs change on an object of the hub version and on what it
+	// replaces (nil for a new one), or on both in the version of the request: conversion
+	// from there may add what change resets. obj is the object of the hub afterwards.
+	Prepare func(ctx context.Context, obj, old *unstructured.Unstructured, change func(obj, old *unstructured.Unstructured)) error
 }
 
 var _ Representation[*unstructured.Unstructured] = (*Unstructured)(nil)
 
 // trees is an Unstructured at work.
 type trees struct {
-	kind     schema.GroupVersionKind
-	storage  UnstructuredStorage
-	versions []versionCodec
+	kind      schema.GroupVersionKind
+	storage   UnstructuredStorage
+	versions  []versionCodec
+	inRequest func(ctx context.Context, obj, old *unstructured.Unstructured, change func(obj, old *unstructured.Unstructured)) error
 }
 
 func (u *Unstructured) open(k *Kind[*unstructured.Unstructured], _ *runtime.Scheme, _ RESTOptions) (form[*unstructured.Unstructured], error) {
-	f := &trees{kind: k.Hub, storage: u.Storage}
+	f := &trees{kind: k.Hub, storage: u.Storage, inRequest: u.Prepare}
 	for i, gv := range append([]schema.GroupVersion{k.Hub.GroupVersion()}, u.Versions...) {
 		codec, err := u.Codec(gv)
 		if err != nil {
@@ -79,6 +86,14 @@ func (f *trees) labels(value []byte) (storage.Set, bool) { return f.storage.Stor
 func (f *trees) fields(value []byte) (storage.Set, bool) { return f.storage.StoredFields(value) }
 
 func (f *trees) asStored(obj *unstructured.Unstructured) { f.storage.AsStored(obj) }
+
+func (f *trees) prepare(ctx context.Context, obj, old *unstructured.Unstructured, change func(obj, old *unstructured.Unstructured)) error {
+	if f.inRequest != nil {
+		return f.inRequest(ctx, obj, old, change)
+	}
+	change(obj, old)
+	return nil
+}
 
 func (f *trees) bookmark(*unstructured.Unstructured) {}
 

@@ -218,7 +218,9 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 		prepare, validate, warnings = u.sub.PrepareForUpdate, u.sub.ValidateUpdate, u.sub.Warnings
 	}
 	if prepare != nil {
-		prepare(ctx, obj, old)
+		if err := s.form.prepare(ctx, obj, old, func(obj, old T) { prepare(ctx, obj, old) }); err != nil {
+			return nil, err
+		}
 	}
 	keepSystemMetadata(obj, old)
 	errs := s.validateMetadataUpdate(obj, old, u.sub == nil)

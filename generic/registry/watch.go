@@ -23,11 +23,15 @@ func (s *Store[T]) Watch(ctx context.Context, opts *metainternalversion.ListOpti
 	if err != nil {
 		return nil, err
 	}
+	reader := s.fieldReader(ctx, o.Fields)
+	if reader != nil {
+		o.ReadFields = reader.read
+	}
 	w, err := s.cache.Watch(ctx, o)
 	if err != nil {
 		return nil, s.readError(err)
 	}
-	return &eventStream[T]{store: s, watch: w}, nil
+	return &eventStream[T]{store: s, watch: w, fields: reader}, nil
 }
 
 // watchOptions reads the options of a watch.
@@ -60,7 +64,8 @@ func (s *Store[T]) watchOptions(ctx context.Context, opts *metainternalversion.L
 type eventStream[T Object] struct {
 	store  *Store[T]
 	watch  storage.Watch
-	events []rest.Event // reused
+	fields *fieldReader[T] // nil where the hub's fields suffice
+	events []rest.Event    // reused
 }
 
 // Next implements rest.EventStream. The slice is the caller's until the next
@@ -69,6 +74,10 @@ func (e *eventStream[T]) Next(ctx context.Context) ([]rest.Event, error) {
 	batch, err := e.watch.Next(ctx)
 	if err != nil {
 		return nil, e.store.watchError(err)
+	}
+	if e.fields != nil && e.fields.err != nil {
+		// Whether the object is selected is not known. The client begins again where it was.
+		return nil, io.EOF
 	}
 	e.events = e.events[:0]
 	for i := range batch {

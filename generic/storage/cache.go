@@ -42,6 +42,8 @@ type ListOptions struct {
 	Labels labels.Selector
 	Fields fields.Selector
 	Shard  *Shard
+	// ReadFields, where set, reads what Fields selects by instead of CacheConfig.Fields.
+	ReadFields func(*Record) (Set, error)
 }
 
 // List is the answer to a list: records in key order at one revision.
@@ -115,4 +117,6 @@ type WatchOptions struct {
 	Labels   labels.Selector
 	Fields   fields.Selector
 	Shard    *Shard
+	// ReadFields, where set, reads what Fields selects by instead of CacheConfig.Fields.
+	ReadFields func(*Record) (Set, error)
 }

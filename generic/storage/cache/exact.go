@@ -55,7 +55,7 @@ func (c *Cache) fromBackend(ctx context.Context, opts storage.ListOptions, revis
 	if opts.Key != "" {
 		return c.singleFromBackend(ctx, opts, revision)
 	}
-	f := c.filter(opts.Labels, opts.Fields, opts.Shard)
+	f := c.listFilter(&opts)
 	r := storage.RangeOptions{Prefix: opts.Prefix, After: opts.After, Limit: fillPage, Revision: revision}
 	if opts.Limit > 0 && f == nil {
 		r.Limit = opts.Limit
@@ -103,7 +103,7 @@ func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions,
 	}
 	list := storage.List{Revision: page.Revision}
 	if len(page.Items) == 1 && page.Items[0].Key == opts.Key && opts.Key > opts.After {
-		if r := newRecord(&page.Items[0]); c.filter(opts.Labels, opts.Fields, opts.Shard).selects(r) {
+		if r := newRecord(&page.Items[0]); c.listFilter(&opts).selects(r) {
 			list.Records = []*storage.Record{r}
 		}
 	}

@@ -13,9 +13,16 @@ type filter struct {
 	fields fields.Selector
 	shard  *storage.Shard
 	read   *storage.CacheConfig
+	// readFields, where set, reads the fields for this list or watch alone.
+	readFields func(*storage.Record) (storage.Set, error)
 }
 
-func (c *Cache) filter(l labels.Selector, f fields.Selector, shard *storage.Shard) *filter {
+// listFilter returns what a list selects by.
+func (c *Cache) listFilter(o *storage.ListOptions) *filter {
+	return c.filter(o.Labels, o.Fields, o.Shard, o.ReadFields)
+}
+
+func (c *Cache) filter(l labels.Selector, f fields.Selector, shard *storage.Shard, readFields func(*storage.Record) (storage.Set, error)) *filter {
 	if l != nil && l.Empty() {
 		l = nil
 	}
@@ -25,7 +32,7 @@ func (c *Cache) filter(l labels.Selector, f fields.Selector, shard *storage.Shar
 	if l == nil && f == nil && shard == nil {
 		return nil
 	}
-	return &filter{labels: l, fields: f, shard: shard, read: &c.cfg.CacheConfig}
+	return &filter{labels: l, fields: f, shard: shard, read: &c.cfg.CacheConfig, readFields: readFields}
 }
 
 // selects reports whether a record belongs to a list. One that cannot be decoded
@@ -55,9 +62,19 @@ func (f *filter) match(r *storage.Record) (bool, error) {
 	if f.fields == nil && f.shard == nil {
 		return true, nil
 	}
-	has, err := r.Fields(f.read.Fields)
+	has, err := f.fieldsOf(r)
 	if err != nil {
 		return false, err
 	}
 	return (f.fields == nil || f.fields.Matches(has)) && (f.shard == nil || f.shard.Holds(has)), nil
+}
+
+// fieldsOf returns the fields of a record, which keeps them unless they are for this filter
+// alone.
+func (f *filter) fieldsOf(r *storage.Record) (*storage.Set, error) {
+	if f.readFields == nil {
+		return r.Fields(f.read.Fields)
+	}
+	set, err := f.readFields(r)
+	return &set, err
 }

@@ -40,7 +40,7 @@ func (c *Cache) page(s *snapshot, revision int64, opts storage.ListOptions) stor
 	if opts.Key != "" {
 		return c.single(s, revision, opts)
 	}
-	p := pager{list: storage.List{Revision: revision}, opts: &opts, filter: c.filter(opts.Labels, opts.Fields, opts.Shard)}
+	p := pager{list: storage.List{Revision: revision}, opts: &opts, filter: c.listFilter(&opts)}
 	start, behind := opts.Prefix, prefixEnd(opts.Prefix)
 	if opts.After > start {
 		start = opts.After + "\x00"
@@ -106,7 +106,7 @@ func (c *Cache) single(s *snapshot, revision int64, opts storage.ListOptions) st
 	if opts.Key <= opts.After {
 		return list
 	}
-	if r, ok := s.tree.Get(opts.Key); ok && c.filter(opts.Labels, opts.Fields, opts.Shard).selects(r) {
+	if r, ok := s.tree.Get(opts.Key); ok && c.listFilter(&opts).selects(r) {
 		list.Records = []*storage.Record{r}
 	}
 	return list
