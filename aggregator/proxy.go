@@ -127,6 +127,7 @@ func (h *proxyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
 		return
 	}
+	request.MarkProxied(r.Context())
 	if httpstream.IsUpgradeRequest(r) {
 		h.upgrade(w, r, t, host, u)
 		return

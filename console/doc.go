@@ -14,7 +14,8 @@
 // kept in the memory of the page and nowhere else: what the API server proxies, as the
 // pages of pods, has the same origin and could read cookies and storage. There are no
 // cookies. Since a browser shows its certificate whoever makes it send a request, the
-// server refuses what pages of other sites ask it to change (filters.CrossSiteOptions).
+// server refuses what pages of other sites ask it to change, and gives the pages that it
+// proxies an origin of their own (filters.CrossSiteOptions).
 //
 // Pages run only scripts and styles of their own files (Content-Security-Policy), no
 // page may frame them, and they load nothing from elsewhere.
@@ -24,8 +25,9 @@
 // A browser has no kubeconfig. "triplane console" asks the server at TokenPath, as the
 // user that its kubeconfig has, for a token that stands for this user (Tokens), and opens
 // the console with the token in the fragment of the URL, which browsers send to nobody.
-// Such a token lives for an hour at most, ends with the process that issued it, and
-// cannot get another one. Who may ask is up to authorization: “post” on the path, which
+// Such a token lives for an hour at most, ends with the process that issued it and with
+// its user's service account, and cannot get another one, nor can a request that
+// impersonates. A user's tokens make no room for themselves but that of his own. Who may ask is up to authorization: “post” on the path, which
 // by default only administrators have.
 //
 // # Assets

@@ -1,6 +1,9 @@
 package console
 
 import (
+	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +11,7 @@ import (
 	"time"
 
 	"triplane/generic/authentication/user"
+	"triplane/generic/request"
 )
 
 // bearer returns who a token says that it is, "" for nobody, and whether it was refused.
@@ -22,10 +26,13 @@ func bearer(tokens *Tokens, token string) (string, error) {
 }
 
 func TestTokens(t *testing.T) {
-	tokens, now := NewTokens(), time.Unix(1e9, 0)
+	tokens, now := NewTokens(anybody), time.Unix(1e9, 0)
 	tokens.now = func() time.Time { return now }
 	jane := &user.Info{Name: "jane", Groups: []string{"devs"}, Extra: map[string][]string{"a": {"b"}}}
-	token, expires := tokens.Issue(jane)
+	token, expires, err := tokens.Issue(jane)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if name, err := bearer(tokens, token); name != "jane" || err != nil || !expires.Equal(now.Add(TokenLifetime)) {
 		t.Errorf("the token is %q's until %v: %v", name, expires, err)
 	}
@@ -38,7 +45,7 @@ func TestTokens(t *testing.T) {
 	if _, err := bearer(tokens, token+"x"); err == nil {
 		t.Error("a token that nobody issued is not refused")
 	}
-	if _, err := bearer(NewTokens(), token); err == nil {
+	if _, err := bearer(NewTokens(anybody), token); err == nil {
 		t.Error("another process takes the token")
 	}
 	now = now.Add(TokenLifetime)
@@ -47,18 +54,96 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// However many are issued, as many are known as there may be; the oldest go.
+// However many are issued, as many are known as there may be: a user's oldest make room for his own, and nobody's
+// for others.
 func TestTokensAreBounded(t *testing.T) {
-	tokens := NewTokens()
-	first, _ := tokens.Issue(&user.Info{Name: "first"})
-	var last string
-	for i := range maxTokens {
-		last, _ = tokens.Issue(&user.Info{Name: fmt.Sprint(i)})
+	tokens, now := NewTokens(anybody), time.Unix(1e9, 0)
+	tokens.now = func() time.Time { return now }
+	issue := func(name string) (string, error) {
+		token, _, err := tokens.Issue(&user.Info{Name: name})
+		return token, err
 	}
-	if _, err := bearer(tokens, first); err == nil || len(tokens.known) != maxTokens || tokens.ages.Len() != maxTokens {
+	victim, err := issue("victim")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first, last string
+	for i := range 3 * maxTokensPerUser {
+		if last, err = issue("greedy"); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = last
+		}
+	}
+	if _, err := bearer(tokens, first); err == nil || len(tokens.known) != 1+maxTokensPerUser {
+		t.Errorf("%d tokens are known, and the oldest is one of them", len(tokens.known))
+	}
+	for i := 0; len(tokens.known) < maxTokens; i++ {
+		if _, err := issue(fmt.Sprint("user", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := issue("late"); err == nil || len(tokens.known) != maxTokens {
 		t.Errorf("%d tokens are known", len(tokens.known))
 	}
-	if _, err := bearer(tokens, last); err != nil {
-		t.Error(err)
+	for _, token := range []string{victim, last} {
+		if _, err := bearer(tokens, token); err != nil {
+			t.Errorf("others have ended a token: %v", err)
+		}
+	}
+	now = now.Add(TokenLifetime)
+	if _, err := issue("late"); err != nil || len(tokens.known) != 1 || tokens.ages.Len() != 1 || len(tokens.users) != 1 {
+		t.Errorf("after their time %d tokens are known, of %d users: %v", len(tokens.known), len(tokens.users), err)
 	}
 }
+
+// A token ends with its user.
+func TestTokensEndWithTheirUsers(t *testing.T) {
+	gone := false
+	tokens := NewTokens(func(_ context.Context, u *user.Info) error {
+		if gone && u.Name == "account" {
+			return errors.New("it is gone")
+		}
+		return nil
+	})
+	account, _, _ := tokens.Issue(&user.Info{Name: "account"})
+	other, _, _ := tokens.Issue(&user.Info{Name: "other"})
+	for _, gone = range []bool{false, true} {
+		if _, err := bearer(tokens, account); (err != nil) != gone {
+			t.Errorf("gone %v: %v", gone, err)
+		}
+		if _, err := bearer(tokens, other); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Whoever has a token of the console, or acts as another, gets none.
+func TestTokensAreNotProlonged(t *testing.T) {
+	tokens := NewTokens(anybody)
+	token, _, _ := tokens.Issue(&user.Info{Name: "jane"})
+	jane := tokens.find(sha256.Sum256([]byte(token))).User
+	for _, c := range []struct {
+		name         string
+		user         *user.Info
+		impersonated bool
+		code         int
+	}{
+		{"a user", &user.Info{Name: "jane"}, false, http.StatusCreated},
+		{"a page's token", jane, false, http.StatusForbidden},
+		{"as oneself", &user.Info{Name: "jane"}, true, http.StatusForbidden},
+	} {
+		var state request.State
+		state.Init(t.Context())
+		state.User, state.Impersonated = c.user, c.impersonated
+		w := httptest.NewRecorder()
+		tokens.ServeHTTP(w, httptest.NewRequest(http.MethodPost, TokenPath, nil).WithContext(&state))
+		if w.Code != c.code {
+			t.Errorf("%s: %d %s", c.name, w.Code, w.Body)
+		}
+	}
+}
+
+// anybody exists.
+func anybody(context.Context, *user.Info) error { return nil }

@@ -19,7 +19,8 @@ type AuditOptions struct {
 // withAuditRecord gives the request a record, to which authentication adds what it
 // finds out.
 //
-// Options: generic/options.Audit. Metrics: none. Order: before authentication.
+// Options: generic/options.Audit. Metrics: none. Order: before authentication, and before
+// what responds to requests without a user.
 func withAuditRecord(o AuditOptions) filter {
 	if o.Audit == nil {
 		return nil
@@ -107,7 +108,7 @@ func (e *exchange) auditSlow() {
 }
 
 // auditUnauthenticated opens the record of a request that is about to be answered
-// 401.
+// without a user: 401, files that everybody may have, what pages of other sites ask for.
 func (e *exchange) auditUnauthenticated(r *http.Request) {
 	if e.Audit != nil && !e.Audit.OpenUnauthenticated(e.auditRequest(r)) {
 		e.Audit = nil

@@ -88,6 +88,28 @@ func TestAuditOfTheChain(t *testing.T) {
 	}
 }
 
+// What is answered before anybody is authenticated is recorded, too.
+func TestAuditOfWhatNeedsNoUser(t *testing.T) {
+	h, k := audited(audit.LevelMetadata, func(http.ResponseWriter, *http.Request) {}, func(o *Options) {
+		o.CrossSiteOptions = CrossSiteOptions{RefuseCrossSite: true}
+		o.PublicFilesOptions = PublicFilesOptions{PublicPrefixes: []string{"/console/"}, PublicFiles: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("file"))
+		})}
+	})
+	for i, c := range []struct {
+		method, url string
+		code        int32
+	}{{"POST", "/api/v1/namespaces", http.StatusForbidden}, {"GET", "/console/app.js", http.StatusOK}} {
+		serve(h, c.method, c.url, "Sec-Fetch-Site", "cross-site")
+		if len(k.all) != i+1 {
+			t.Fatalf("%s %s: %d events", c.method, c.url, len(k.all))
+		}
+		if e := k.all[i]; e.RequestURI != c.url || e.Stage != audit.StageResponseStarted || e.ResponseStatus.Code != c.code || e.User.Username != "" {
+			t.Errorf("%s %s: %+v", c.method, c.url, e)
+		}
+	}
+}
+
 func TestAuditRefusesWhatCannotBeStored(t *testing.T) {
 	called := false
 	h, k := audited(audit.LevelMetadata, func(http.ResponseWriter, *http.Request) { called = true }, nil)

@@ -20,7 +20,7 @@ type link struct {
 func links(o *Options) []link {
 	return []link{
 		{"stack", withStack},
-		{"exchange", withExchange(turns.New(runtime.GOMAXPROCS(0)))},
+		{"exchange", withExchange(turns.New(runtime.GOMAXPROCS(0)), newStalls(o.Metrics))},
 		{"panicRecovery", withPanicRecovery(o.Metrics)},
 		{"auditID", withAuditID},
 		{"goaway", withGoaway(o.GoawayOptions)},
@@ -33,10 +33,10 @@ func links(o *Options) []link {
 		{"termination", withTermination(o.TerminationOptions)},
 		{"deadline", withDeadline(o.DeadlineOptions, o.Metrics)},
 		{"hsts", withHSTS(o.HSTSOptions)},
+		{"auditRecord", withAuditRecord(o.AuditOptions)},
 		{"crossSite", withCrossSite(o.CrossSiteOptions, o.CORSOptions)},
 		{"cors", withCORS(o.CORSOptions)},
 		{"publicFiles", withPublicFiles(o.PublicFilesOptions)},
-		{"auditRecord", withAuditRecord(o.AuditOptions)},
 		{"authentication", withAuthentication(o.AuthenticationOptions, o.Metrics)},
 		{"tracing", withTracing(o.TracingOptions)},
 		{"audit", withAudit(o.AuditOptions)},

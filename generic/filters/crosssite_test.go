@@ -3,7 +3,10 @@ package filters
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"triplane/generic/request"
 )
 
 func TestCrossSite(t *testing.T) {
@@ -12,6 +15,7 @@ func TestCrossSite(t *testing.T) {
 		t.Error("the filter is in the chain without a console")
 	}
 	h := withCrossSite(CrossSiteOptions{RefuseCrossSite: true}, CORSOptions{CORSAllowedOrigins: []string{"//friend\\.example$"}})(ok)
+	h = withExchange(nil, newStalls(nil))(h)
 	for _, c := range []struct {
 		name, method string
 		header       map[string]string
@@ -43,6 +47,7 @@ func TestPublicFiles(t *testing.T) {
 	file := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	behind := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	h := withPublicFiles(PublicFilesOptions{PublicFiles: file, PublicPrefixes: []string{"/console/"}})(behind)
+	h = withExchange(nil, newStalls(nil))(h)
 	for _, c := range []struct {
 		method, path string
 		code         int
@@ -54,6 +59,51 @@ func TestPublicFiles(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
 		if w.Code != c.code {
 			t.Errorf("%s %s: %d, want %d", c.method, c.path, w.Code, c.code)
+		}
+	}
+}
+
+// What is proxied has no part in the console's origin where a browser asks for it, and is what was sent elsewhere.
+func TestProxiedPagesAreSandboxed(t *testing.T) {
+	for _, c := range []struct {
+		name                            string
+		on, proxied, cookies, sandboxed bool
+		header                          map[string]string
+	}{
+		{"a program", true, true, true, false, map[string]string{"Accept": "*/*"}},
+		{"a page", true, true, false, true, map[string]string{"Accept": "text/html,application/xhtml+xml"}},
+		{"what a page loads", true, true, false, true, map[string]string{"Sec-Fetch-Dest": "script"}},
+		{"a service worker", true, true, false, true, map[string]string{"Service-Worker": "script"}},
+		{"the server's own response", true, false, true, false, map[string]string{"Sec-Fetch-Dest": "document"}},
+		{"a server without a console", false, true, true, false, map[string]string{"Sec-Fetch-Dest": "document"}},
+	} {
+		o := testOptions()
+		o.Authorization = nil
+		o.CrossSiteOptions = CrossSiteOptions{RefuseCrossSite: true, SandboxProxied: c.on}
+		chain := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if c.proxied {
+				request.MarkProxied(r.Context())
+			}
+			w.Header().Set("Set-Cookie", "a=b")
+			w.Header().Set("Service-Worker-Allowed", "/")
+			w.Header().Set("Content-Security-Policy", "default-src 'self'")
+			_, _ = w.Write([]byte("<p>"))
+		}), o)
+		header := []string{"Authorization", "Bearer alice"}
+		for k, v := range c.header {
+			header = append(header, k, v)
+		}
+		h := serve(chain, "GET", "/api/v1/namespaces/ns/pods/p/proxy/", header...).Header()
+		if cookies := h.Get("Set-Cookie") != ""; cookies != c.cookies {
+			t.Errorf("%s: cookies %v", c.name, cookies)
+		}
+		if worker := h.Get("Service-Worker-Allowed") != ""; worker != !(c.on && c.proxied) {
+			t.Errorf("%s: Service-Worker-Allowed %v", c.name, worker)
+		}
+		policies := strings.Join(h["Content-Security-Policy"], ", ")
+		if !strings.Contains(policies, "default-src 'self'") || strings.Contains(policies, "allow-same-origin") ||
+			strings.Contains(policies, "sandbox allow-") != c.sandboxed {
+			t.Errorf("%s: %s", c.name, policies)
 		}
 	}
 }

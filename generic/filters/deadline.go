@@ -56,6 +56,10 @@ func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
 			if e.longRunning {
 				// The listener bounds the writes of all others.
 				_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // there may be no connection
+				if c := connectionOf(r.Context()); c != nil && !e.mayNotStall() {
+					c.Patient(1)
+					defer c.Patient(-1)
+				}
 				next.ServeHTTP(w, r)
 				return
 			}

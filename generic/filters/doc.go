@@ -7,7 +7,8 @@
 //
 //	stack                the goroutine's stack gets the size that a request needs
 //	exchange             one allocation holds all that is known of the request;
-//	                     long answers go on in turns (package turns)
+//	                     long answers go on in turns (package turns), and
+//	                     those that are not taken occupy bounded memory
 //	panicRecovery        a handler that panics answers 500
 //	auditID              the request gets an id, which the response names
 //	goaway               a fraction of HTTP/2 clients is asked to reconnect
@@ -20,10 +21,10 @@
 //	termination          long-running requests end with the server
 //	deadline             other requests end after --request-timeout
 //	hsts                 Strict-Transport-Security
+//	auditRecord          the request gets a record for the audit log
 //	crossSite            with the console, other sites' pages change nothing; 403
 //	cors                 cross-origin requests of browsers
 //	publicFiles          the files of the console, which need no user
-//	auditRecord          the request gets a record for the audit log
 //	authentication       who asks; 401
 //	tracing              the request gets a span, where spans are exported
 //	audit                what is recorded of the request

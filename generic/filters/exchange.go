@@ -2,6 +2,7 @@ package filters
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"triplane/generic/authorization/authorizer"
@@ -15,7 +16,15 @@ type exchange struct {
 	request.State
 	info request.Info
 	responseWriter
+	// client is the request as it came.
+	client *http.Request
+	stalls *stalls
+	// lane counts the request while it executes; nil where nobody does.
+	lane *lane
+	// seated is set while the request occupies what lets it execute; release clears it.
+	seated      atomic.Bool
 	longRunning bool
+	sandbox     bool // restrict applies to a proxied response
 	// Room for what the filters need once, so that it is not allocated apart.
 	attributes authorizer.Attributes
 	ticket     flowcontrol.Ticket
@@ -26,11 +35,11 @@ type exchange struct {
 func exchangeOf(r *http.Request) *exchange { return r.Context().(*exchange) }
 
 // withExchange makes an exchange for each request, and has it take part in the
-// turns of long answers.
+// turns of long answers and in the bounds of those that are not taken.
 //
-// Options: none. Metrics: none. Order: before all filters that use it, which are
+// Options: none. Metrics: triplane_stalled_*. Order: before all filters that use it, which are
 // all but withStack.
-func withExchange(all *turns.Turns) filter {
+func withExchange(all *turns.Turns, stalls *stalls) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := &exchange{}
@@ -38,7 +47,8 @@ func withExchange(all *turns.Turns) filter {
 			e.Received = time.Now()
 			e.Turn.Join(all)
 			e.responseWriter.ResponseWriter = w
-			e.responseWriter.state = &e.State
+			e.responseWriter.exchange = e
+			e.client, e.stalls = r, stalls
 			// Contexts below must not outlive the request.
 			defer e.Finish()
 			next.ServeHTTP(e.responseWriter.shaped(), r.WithContext(e))

@@ -54,7 +54,7 @@ func withImpersonation(o AuthorizationOptions, m *metrics.Registry) filter {
 				writeStatus(w, r, refusal)
 				return
 			}
-			e.User = completeUser(wanted, constraint)
+			e.User, e.Impersonated = completeUser(wanted, constraint), true
 			e.Audit.Impersonates(e.User, constraint)
 			dropImpersonation(r.Header)
 			next.ServeHTTP(w, r)

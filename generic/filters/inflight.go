@@ -17,7 +17,7 @@ import (
 type InFlightOptions struct {
 	// MaxRequestsInFlight bounds the requests that read, and
 	// MaxMutatingRequestsInFlight those that write, which are answered at the same
-	// time; 0 is no limit.
+	// time; 0 is no limit. Responses that wait for their clients do not count.
 	MaxRequestsInFlight         int
 	MaxMutatingRequestsInFlight int
 }
@@ -41,7 +41,7 @@ func (o InFlightOptions) Validate() []error {
 type lane struct {
 	limit   int64 // 0 is no limit
 	current atomic.Int64
-	gauge   prometheus.Gauge
+	gauge   prometheus.Gauge // nil where nobody sees it
 }
 
 func (l *lane) enter() bool {
@@ -49,13 +49,17 @@ func (l *lane) enter() bool {
 		l.current.Add(-1)
 		return false
 	}
-	l.gauge.Inc()
+	if l.gauge != nil {
+		l.gauge.Inc()
+	}
 	return true
 }
 
 func (l *lane) leave() {
 	l.current.Add(-1)
-	l.gauge.Dec()
+	if l.gauge != nil {
+		l.gauge.Dec()
+	}
 }
 
 // withInFlightLimits answers 429 when too many requests that read, or too many
@@ -67,9 +71,7 @@ func (l *lane) leave() {
 // code 429. Order: behind authentication and impersonation, which determine the
 // user; before authorization, which may be costly.
 func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
-	gauges := newLaneGauges(m)
-	reads := &lane{limit: int64(o.MaxRequestsInFlight), gauge: gauges.reads}
-	writes := &lane{limit: int64(o.MaxMutatingRequestsInFlight), gauge: gauges.writes}
+	lanes := newLanes(o, m)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
@@ -77,12 +79,9 @@ func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
 				next.ServeHTTP(w, r)
 				return
 			}
-			l := writes
-			if readOnly(&e.info) {
-				l = reads
-			}
-			if l.enter() {
-				defer l.leave()
+			if l := lanes.of(&e.info); l.enter() {
+				e.occupy(l)
+				defer e.release()
 			} else if e.User == nil || !e.User.InGroup(user.SystemPrivileged) {
 				tooManyRequests(w, r, m)
 				return
@@ -92,21 +91,30 @@ func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
 	}
 }
 
-// laneGauges count requests that are being answered.
-type laneGauges struct{ reads, writes prometheus.Gauge }
+// occupy has the request leave a lane that it has entered when it is released.
+func (e *exchange) occupy(l *lane) {
+	e.lane = l
+	e.seated.Store(true)
+}
 
-func newLaneGauges(m *metrics.Registry) laneGauges {
+// lanes are those of requests that read, and of those that write.
+type lanes struct{ reads, writes *lane }
+
+func newLanes(o InFlightOptions, m *metrics.Registry) lanes {
 	if m == nil {
 		m = metrics.New() // nobody sees it
 	}
-	return laneGauges{m.Requests.InFlight("readOnly"), m.Requests.InFlight("mutating")}
+	return lanes{
+		reads:  &lane{limit: int64(o.MaxRequestsInFlight), gauge: m.Requests.InFlight("readOnly")},
+		writes: &lane{limit: int64(o.MaxMutatingRequestsInFlight), gauge: m.Requests.InFlight("mutating")},
+	}
 }
 
-func (g laneGauges) of(info *request.Info) prometheus.Gauge {
+func (l lanes) of(info *request.Info) *lane {
 	if readOnly(info) {
-		return g.reads
+		return l.reads
 	}
-	return g.writes
+	return l.writes
 }
 
 func readOnly(info *request.Info) bool {

@@ -18,7 +18,8 @@ type PriorityAndFairnessOptions struct {
 
 // withPriorityAndFairness lets a request execute when its priority level has
 // seats for it, and answers 429 where it cannot wait for that. Watches are
-// controlled while they initialize, other long-running requests not at all.
+// controlled while they initialize, other long-running requests not at all. A
+// response that its client does not take gives the seats back (stalls).
 //
 // Options: --enable-priority-and-fairness. Metrics: apiserver_flowcontrol_*,
 // apiserver_current_inflight_requests, apiserver_request_terminations_total with
@@ -29,7 +30,7 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 	if control == nil {
 		return withInFlightLimits(limits, m)
 	}
-	gauges := newLaneGauges(m)
+	lanes := newLanes(InFlightOptions{}, m)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
@@ -46,16 +47,14 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 				tooManyRequests(w, r, m)
 				return
 			}
-			defer t.Leave()
 			if e.longRunning {
 				e.Initialized = t.Leave
-				// A client that does not take the initial events keeps no seats.
-				defer time.AfterFunc(defaultRequestTimeout, t.Leave).Stop()
 			} else {
-				g := gauges.of(&e.info)
-				g.Inc()
-				defer g.Dec()
+				e.lane = lanes.of(&e.info)
+				e.lane.enter()
 			}
+			e.seated.Store(true)
+			defer e.release()
 			next.ServeHTTP(w, r)
 		})
 	}

@@ -13,8 +13,8 @@ type PublicFilesOptions struct {
 	PublicPrefixes []string
 }
 
-// publicAtOnce bounds how many public files are sent at the same time: who need not
-// say who he is may not occupy more of the server.
+// publicAtOnce bounds how many public files are served at the same time, without those
+// that wait for their clients: who need not say who he is may not occupy more of the server.
 const publicAtOnce = 64
 
 // withPublicFiles answers with files that everybody may have: a browser that opens a
@@ -23,26 +23,28 @@ const publicAtOnce = 64
 // far away or broken.
 //
 // Options: --console. Metrics: those of withMetrics. Order: before authentication;
-// behind deadline, hsts and waitGroup, which hold for files as well.
+// behind deadline, hsts, waitGroup and auditRecord, which hold for files as well.
 func withPublicFiles(o PublicFilesOptions) filter {
 	if o.PublicFiles == nil {
 		return nil
 	}
-	seats := make(chan struct{}, publicAtOnce)
+	files := &lane{limit: publicAtOnce}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !o.Covers(r.Method, r.URL.Path) {
 				next.ServeHTTP(w, r)
 				return
 			}
-			select {
-			case seats <- struct{}{}:
-				defer func() { <-seats }()
-				o.PublicFiles.ServeHTTP(w, r)
-			default:
+			e := exchangeOf(r)
+			e.auditUnauthenticated(r)
+			if !files.enter() {
 				w.Header().Set("Retry-After", "1")
 				http.Error(w, "too many requests, please try again later", http.StatusTooManyRequests)
+				return
 			}
+			e.occupy(files)
+			defer e.release()
+			o.PublicFiles.ServeHTTP(w, r)
 		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 // known when the response begins.
 type responseWriter struct {
 	http.ResponseWriter
-	state    *request.State
+	exchange *exchange
 	status   int
 	bytes    int64
 	hijacked bool
@@ -30,9 +30,12 @@ func (w *responseWriter) WriteHeader(status int) {
 
 func (w *responseWriter) begin(status int) {
 	w.status = status
-	w.state.Audit.Responds(status)
+	w.exchange.Audit.Responds(status)
 	h := w.Header()
-	if texts := w.state.Warnings.Texts(); texts != nil {
+	if w.exchange.Proxied && w.exchange.sandbox {
+		restrict(h, w.exchange.client)
+	}
+	if texts := w.exchange.Warnings.Texts(); texts != nil {
 		addWarnings(h, texts)
 	}
 	if _, set := h["Cache-Control"]; !set {
@@ -48,7 +51,7 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.begin(http.StatusOK)
 	}
-	timer := request.Time(w.state, request.ResponseWrite)
+	timer := request.Time(w.exchange, request.ResponseWrite)
 	n, err := w.write(p)
 	timer.Stop()
 	w.bytes += int64(n)
@@ -60,25 +63,42 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 const longWrite = 2 * wire.DataFrame
 
 func (w *responseWriter) write(p []byte) (written int, err error) {
+	if w.bytes+int64(len(p)) < unbuffered {
+		return w.ResponseWriter.Write(p)
+	}
+	keeps := w.keeps(len(p))
 	for len(p) > longWrite && err == nil {
 		var n int
-		n, err = w.piece(p[:longWrite])
+		n, err = w.piece(p[:longWrite], keeps)
 		written += n
 		p = p[n:]
 	}
 	if err != nil {
 		return written, err
 	}
-	n, err := w.piece(p)
+	n, err := w.piece(p, keeps)
 	return written + n, err
 }
 
-func (w *responseWriter) piece(p []byte) (int, error) {
+// piece writes what may have to wait for the client, which keeps so many bytes.
+func (w *responseWriter) piece(p []byte, keeps int64) (int, error) {
+	stall := w.exchange.stalls.begin(w.exchange, keeps)
 	n, err := w.ResponseWriter.Write(p)
+	stall.end()
 	if len(p) >= longWrite/4 {
-		w.state.Turn.Yield(w.state)
+		w.exchange.Turn.Yield(w.exchange)
 	}
 	return n, err
+}
+
+// keeps estimates how many bytes a response keeps in memory while it writes some.
+func (w *responseWriter) keeps(writes int) int64 {
+	keeps := max(writes, w.exchange.Kept) + stalledLeast
+	h := w.Header()
+	if len(h["Content-Encoding"]) > 0 && len(h["Content-Length"]) == 0 {
+		keeps += stalledGzip // it is compressed while it is written
+	}
+	return int64(keeps)
 }
 
 // Unwrap lets http.ResponseController find what the connection can do.
@@ -105,6 +125,8 @@ func (w flushWriter) Flush() {
 	if w.status == 0 {
 		w.begin(http.StatusOK)
 	}
+	stall := w.exchange.stalls.begin(w.exchange, w.keeps(0))
+	defer stall.end()
 	w.ResponseWriter.(http.Flusher).Flush()
 }
 
@@ -117,7 +139,7 @@ func (w hijackFlushWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		w.hijacked = true
 		if w.status == 0 {
 			w.status = http.StatusSwitchingProtocols
-			w.state.Audit.Responds(w.status)
+			w.exchange.Audit.Responds(w.status)
 		}
 	}
 	return c, rw, err

@@ -153,9 +153,9 @@ func (t *Ticket) Enter(ctx context.Context, limit time.Duration) Rejection {
 func (t *Ticket) Waited() time.Duration { return t.waited }
 
 // Leave gives the seats back, once; those that the estimate says a write's
-// watchers occupy are given back later.
+// watchers occupy are given back later. A ticket that was not classified has none.
 func (t *Ticket) Leave() {
-	if t.left.CompareAndSwap(false, true) {
+	if t.level != nil && t.left.CompareAndSwap(false, true) {
 		t.level.leave(t)
 	}
 }

@@ -38,6 +38,8 @@ type Registry struct {
 	TokenCache  *TokenCache
 	Allocation  *Allocation
 	PodSecurity *PodSecurity
+	// Stalls counts responses that clients do not take.
+	Stalls *Stalls
 	// Peers counts what is passed on to other servers of the same storage.
 	Peers *Peers
 	// WebhookCertificates and AggregatorCertificates count the certificates of
@@ -98,6 +100,7 @@ func newRegistry(s scale) *Registry {
 	r.Impersonation = newImpersonation(r.Registry)
 	r.Clients = newClients(r.Registry)
 	r.Queues = newQueues(r.Registry)
+	r.Stalls = newStalls(r.Registry)
 	r.Peers = newPeers(r.Registry)
 	r.TokenCache = newTokenCache(r.Registry)
 	r.Allocation = newAllocation(r.Registry)

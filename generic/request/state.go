@@ -37,6 +37,11 @@ type State struct {
 	// one that answers; "" where no server has been asked.
 	Server string
 
+	// Proxied says that the response is made by a pod, a service, a node or an external server.
+	Proxied bool
+	// Impersonated says that User is not who was authenticated.
+	Impersonated bool
+
 	// OnServed, where set, is called by MarkServed.
 	OnServed func()
 	served   bool
@@ -47,6 +52,10 @@ type State struct {
 
 	// Values, where set, has further values, as the span of a request that is traced.
 	Values context.Context //nolint:containedctx // it lasts as long as the request
+
+	// Kept is how many bytes of the response its handler keeps until they are written, where that
+	// is more than what it writes at a time.
+	Kept int
 
 	// Turn is the request's part in the sharing of the processors.
 	Turn turns.Turn
@@ -79,6 +88,13 @@ func MarkServed(ctx context.Context) {
 	}
 }
 
+// MarkProxied notes that the response is somebody else's.
+func MarkProxied(ctx context.Context) {
+	if s := StateFrom(ctx); s != nil {
+		s.Proxied = true
+	}
+}
+
 // MarkServer notes which server of the chain has the request now.
 func MarkServer(ctx context.Context, name string) {
 	if s := StateFrom(ctx); s != nil {
@@ -91,6 +107,13 @@ func MarkServer(ctx context.Context, name string) {
 func Yield(ctx context.Context) {
 	if s := StateFrom(ctx); s != nil {
 		s.Turn.Yield(s)
+	}
+}
+
+// Keeps notes that the handler keeps so many bytes until the response is written.
+func Keeps(ctx context.Context, bytes int) {
+	if s := StateFrom(ctx); s != nil {
+		s.Kept = bytes
 	}
 }
 

@@ -18,6 +18,7 @@ type frameScheduler struct {
 	ready   []*streamFrames // a ring
 	first   int
 	count   int
+	stalled *stalledConnection
 }
 
 // streamFrames is what waits to be written on a stream.
@@ -48,8 +49,8 @@ func (q *frameQueue) shift() http2.FrameWriteRequest {
 	return f
 }
 
-func newFrameScheduler() http2.WriteScheduler {
-	return &frameScheduler{streams: map[uint32]*streamFrames{}}
+func newFrameScheduler(stalled *stalledConnection) http2.WriteScheduler {
+	return &frameScheduler{streams: map[uint32]*streamFrames{}, stalled: stalled}
 }
 
 // OpenStream implements http2.WriteScheduler.
@@ -71,6 +72,19 @@ func (s *frameScheduler) CloseStream(id uint32) {
 	}
 	f.closed = true
 	delete(s.streams, id)
+	if s.stalled.waiting && !s.pending() {
+		s.stalled.idle()
+	}
+}
+
+// pending reports whether a stream has something to write.
+func (s *frameScheduler) pending() bool {
+	for i := range s.count {
+		if f := s.ready[(s.first+i)%len(s.ready)]; !f.closed && !f.empty() {
+			return true
+		}
+	}
+	return false
 }
 
 // isReset reports whether a frame resets its stream; only its text says so.
@@ -120,7 +134,13 @@ func (s *frameScheduler) Pop() (http2.FrameWriteRequest, bool) {
 		if !stream.empty() {
 			s.enqueue(stream)
 		}
+		s.stalled.took(now.DataSize())
 		return now, true
+	}
+	if s.count > 0 {
+		s.stalled.wait()
+	} else {
+		s.stalled.idle()
 	}
 	return http2.FrameWriteRequest{}, false
 }

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"triplane/generic/filters"
+	"triplane/generic/metrics"
 	"triplane/internal/worker"
 )
 
@@ -20,16 +22,19 @@ const (
 	lastWrite = time.Second
 )
 
-// gatherWrites has HTTP/2 write to gathered connections. It is called after
-// http2.ConfigureServer.
-func gatherWrites(s *http.Server, h2 *http2.Server) {
+// gatherWrites has HTTP/2 write to gathered connections, each with a frameScheduler. It is
+// called after http2.ConfigureServer.
+func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *metrics.Stalls) {
 	s.TLSNextProto[http2.NextProtoTLS] = func(s *http.Server, c *tls.Conn, h http.Handler) {
-		opts := &http2.ServeConnOpts{Handler: h, BaseConfig: s}
+		ctx := context.Background()
 		// net/http passes the connection's context in this way, to whoever serves a protocol.
 		if of, ok := h.(interface{ BaseContext() context.Context }); ok {
-			opts.Context = of.BaseContext()
+			ctx = of.BaseContext()
 		}
-		h2.ServeConn(gather(c), opts)
+		stalled := newStalledConnection(limit, m, func() { _ = c.Close() })
+		own := *h2
+		own.NewWriteScheduler = func() http2.WriteScheduler { return newFrameScheduler(stalled) }
+		own.ServeConn(gather(c), &http2.ServeConnOpts{Context: filters.WithConnection(ctx, stalled), Handler: h, BaseConfig: s})
 	}
 }
 

@@ -125,7 +125,7 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 	var listening *httpServer
 	if p.config.Serving != nil {
 		var err error
-		if listening, err = p.config.Serving.serve(p.Handler, p.config.Metrics.Requests, p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
+		if listening, err = p.config.Serving.serve(p.Handler, p.config.Metrics, p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
 			p.end()
 			return err
 		}

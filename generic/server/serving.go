@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 	"k8s.io/klog/v2"
 
+	"triplane/generic/filters"
 	"triplane/generic/metrics"
 	"triplane/internal/worker"
 )
@@ -33,6 +35,8 @@ type SecureServing struct {
 	CurrentClientCAs func() *x509.CertPool
 
 	ServingOptions
+
+	stalledLimit time.Duration // tests shorten filters.StalledLimit
 }
 
 // ServingOptions are the settings of TLS and HTTP/2.
@@ -53,7 +57,7 @@ const (
 	// 9113 recommends; clients with more open another connection.
 	defaultMaxStreams = 100
 	// stalledWrite closes an HTTP/2 connection whose client takes no bytes.
-	stalledWrite = time.Minute
+	stalledWrite = filters.StalledLimit
 	// maxFrame holds most objects in one frame.
 	maxFrame = 128 * 1024
 	// readHeaderTimeout bounds how long a client may take to say what it wants.
@@ -93,7 +97,7 @@ type httpServer struct {
 // breaks.
 // Answers have to be taken by the client within limit; handlers of long-running
 // requests lift that.
-func (s *SecureServing) serve(h http.Handler, m *metrics.Requests, limit time.Duration, fail func(error)) (*httpServer, error) {
+func (s *SecureServing) serve(h http.Handler, m *metrics.Registry, limit time.Duration, fail func(error)) (*httpServer, error) {
 	if s.Listener == nil || s.Certificates == nil {
 		return nil, errors.New("secure serving needs a listener and certificates")
 	}
@@ -105,7 +109,7 @@ func (s *SecureServing) serve(h http.Handler, m *metrics.Requests, limit time.Du
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
 			TLSConfig:         s.tlsConfig(),
-			ErrorLog:          log.New(quietLog{m}, "", 0),
+			ErrorLog:          log.New(quietLog{m.Requests}, "", 0),
 		},
 		done: make(chan struct{}),
 	}
@@ -114,7 +118,7 @@ func (s *SecureServing) serve(h http.Handler, m *metrics.Requests, limit time.Du
 		if err := http2.ConfigureServer(run.server, h2); err != nil {
 			return nil, fmt.Errorf("HTTP/2: %w", err)
 		}
-		gatherWrites(run.server, h2)
+		gatherWrites(run.server, h2, cmp.Or(s.stalledLimit, filters.StalledLimit), m.Stalls)
 	}
 	listener := tls.NewListener(leaveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
 	worker.Go(func() {
@@ -165,7 +169,6 @@ func (s *SecureServing) http2() *http2.Server {
 		// a connection carries a few at a time.
 		MaxUploadBufferPerStream:     256 * 1024,
 		MaxUploadBufferPerConnection: 2 * 1024 * 1024,
-		NewWriteScheduler:            newFrameScheduler,
 	}
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -9,6 +10,8 @@ import (
 	"triplane/generic/audit"
 	"triplane/generic/audit/backend"
 	"triplane/generic/authentication"
+	"triplane/generic/authentication/serviceaccount"
+	"triplane/generic/authentication/user"
 	"triplane/generic/filters"
 	"triplane/generic/server"
 )
@@ -59,11 +62,13 @@ type consoleParts struct {
 	audit  *backend.Tail
 }
 
-func newConsole(o *Options) *consoleParts {
+// newConsole has tokens end with the service accounts that accounts finds.
+func newConsole(o *Options, accounts serviceaccount.Getter) *consoleParts {
 	if !o.console() {
 		return nil
 	}
-	return &consoleParts{tokens: console.NewTokens(), audit: &backend.Tail{}}
+	exists := func(ctx context.Context, u *user.Info) error { return serviceaccount.CheckUser(ctx, accounts, u) }
+	return &consoleParts{tokens: console.NewTokens(exists), audit: &backend.Tail{}}
 }
 
 // configure adds tokens for pages to those that authenticate, and the public files.
@@ -72,7 +77,7 @@ func (c *consoleParts) configure(config *server.Config) {
 		return
 	}
 	config.Authentication = authentication.UnionFailFirst(c.tokens, config.Authentication)
-	config.CrossSiteOptions = filters.CrossSiteOptions{RefuseCrossSite: true}
+	config.CrossSiteOptions = filters.CrossSiteOptions{RefuseCrossSite: true, SandboxProxied: true}
 	config.PublicFilesOptions = filters.PublicFilesOptions{PublicFiles: console.Handler(), PublicPrefixes: console.Prefixes()}
 }
 

@@ -161,7 +161,7 @@ func (p *parts) assemble(ctx context.Context, listener net.Listener, traces *tra
 	if err := p.makeShared(ctx); err != nil {
 		return nil, err
 	}
-	shown := newConsole(p.options)
+	shown := newConsole(p.options, newLookups(p.stores, p.config.LoopbackClientConfig))
 	if err := p.options.Audit.ApplyTo(p.config, p.egress, shown.auditors()...); err != nil {
 		return nil, err
 	}

@@ -58,6 +58,35 @@ func (a *Authenticator) lives(o metav1.Object, uid string) bool {
 	return deleted == nil || a.now().Before(deleted.Add(deletionGrace))
 }
 
+// CheckUser returns an error unless the service account of a user, and the pod or node that its token
+// was bound to, still exist. Of other users it knows nothing.
+func CheckUser(ctx context.Context, getter Getter, u *user.Info) error {
+	namespace, name, ok := user.ServiceAccount(u.Name)
+	if !ok {
+		return nil
+	}
+	b := &Bound{Namespace: namespace, ServiceAccount: Ref{Name: name, UID: u.UID}}
+	if u.UID == "" { // not every authenticator has one
+		account, err := getter.GetServiceAccount(ctx, namespace, name)
+		if err != nil {
+			return err
+		}
+		b.ServiceAccount.UID = string(account.UID)
+	}
+	first := func(key string) string {
+		if values := u.Extra[key]; len(values) > 0 {
+			return values[0]
+		}
+		return ""
+	}
+	if pod := first(podNameKey); pod != "" {
+		b.Pod = &Ref{Name: pod, UID: first(podUIDKey)}
+	} else if node, uid := first(user.NodeNameKey), first(nodeUIDKey); node != "" && uid != "" {
+		b.Node = &Ref{Name: node, UID: uid}
+	}
+	return NewAuthenticator(Config{Getter: getter}).checkBound(ctx, b)
+}
+
 func userOf(c *claims) *user.Info {
 	b := &c.Kubernetes
 	u := &user.Info{

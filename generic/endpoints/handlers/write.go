@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/request"
 	"triplane/generic/wire"
 )
 
@@ -48,6 +49,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, code int, o negotiation.O
 	header := w.Header()
 	header.Set("Content-Type", negotiation.Name(o.MediaType))
 	if len(b) > gzipThreshold && negotiation.AcceptsGzip(r) {
+		request.Keeps(r.Context(), len(b))
 		z := startGzip(w, code)
 		defer stopGzip(z)
 		// A client that went away needs no answer.

@@ -43,7 +43,15 @@ func To(dial Dial, scheme, host, port, path string, responder rest.Responder) (h
 	}
 	transport := &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
 	target := &url.URL{Scheme: scheme, Host: host, Path: path}
-	return proxy.NewUpgradeAwareHandler(target, transport, true, false, errorResponder{responder}), nil
+	return proxied(proxy.NewUpgradeAwareHandler(target, transport, true, false, errorResponder{responder})), nil
+}
+
+// proxied marks responses as those of what is behind the proxy.
+func proxied(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request.MarkProxied(r.Context())
+		h.ServeHTTP(w, r)
+	})
 }
 
 // ToKubelet passes a request on to a node's kubelet, which is shown the server's
@@ -58,7 +66,7 @@ func ToKubelet(c *kubelet.Client, host, ip, port, path string, responder rest.Re
 	}
 	h := proxy.NewUpgradeAwareHandler(target, transport, true, false, errorResponder{responder})
 	h.MaxBytesPerSec = c.MaxBytesPerSecond()
-	return h
+	return proxied(h)
 }
 
 // Resolve is Check for a host that may be a name: all its addresses have to pass. It
