@@ -67,12 +67,7 @@ func membersIn(path string) (n int, err error) {
 	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
 		return 0, nil
 	}
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = db.Close() }() // it is read only
-	return n, db.View(func(tx *bolt.Tx) error {
+	return n, viewDatabase(path, func(tx *bolt.Tx) error {
 		if members := tx.Bucket([]byte("members")); members != nil {
 			n = members.Stats().KeyN
 		}

@@ -31,6 +31,8 @@ type Config struct {
 	// Detached opens the directory of a member of a cluster without the others, to take a snapshot of
 	// what it has.
 	Detached bool
+	// Verify, where set, is done before the directory is opened.
+	Verify *Verification
 }
 
 // Defaults of Config.

@@ -38,8 +38,10 @@ type Server struct {
 	members *agreement
 	// clustered is whether there may be other members.
 	clustered bool
-	done      chan struct{}
-	closing   sync.Once
+	// stored is up to which index of the log the database had it at the start.
+	stored  uint64
+	done    chan struct{}
+	closing sync.Once
 	// background ends when etcd does.
 	background worker.Group
 }
@@ -82,8 +84,16 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 
 // open opens the directory, and reports whether it is that of a member that is alone.
 func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error) {
-	if err := checkDatabase(cfg.Dir); err != nil {
+	if err := unrestored(cfg.Dir); err != nil {
 		return false, err
+	}
+	if s.stored, err = checkDatabase(cfg.Dir); err != nil {
+		return false, err
+	}
+	if cfg.Verify != nil {
+		if err := cfg.Verify.logged(cfg.Dir); err != nil {
+			return false, err
+		}
 	}
 	if isAlone, err = alone(cfg); err != nil {
 		return false, err
@@ -242,12 +252,15 @@ func (s *Server) handOver() {
 	}
 }
 
+// lockFile is that of a directory.
+const lockFile = "lock"
+
 // lockDir makes the directory and locks it for this process.
 func lockDir(dir string) (*fileutil.LockedFile, error) {
 	if err := errors.Join(durable.MkdirAll(dir, fileutil.PrivateDirMode), fileutil.TouchDirAll(newLogger(), dir)); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", dir, err)
 	}
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, fileutil.PrivateFileMode)
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, fileutil.PrivateFileMode)
 	if errors.Is(err, fileutil.ErrLocked) {
 		return nil, errInUse(dir)
 	}
@@ -300,6 +313,8 @@ func (s *Server) applied(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
+		case s.stored > s.etcd.CommittedIndex():
+			return fmt.Errorf("the log ends at entry %d, and the database has what was written up to %d: files of the log are damaged or missing (restore a snapshot)", s.etcd.CommittedIndex(), s.stored)
 		case !errors.Is(err, etcderrors.ErrLeaderChanged) || ctx.Err() != nil:
 			return fmt.Errorf("the log could not be applied: %w", err)
 		}
@@ -378,21 +393,26 @@ func (s *Server) pause(ctx context.Context, tick *time.Ticker) error {
 	}
 }
 
-// newServer turns what etcd considers fatal about a directory into an error.
-func newServer(sc config.ServerConfig, failure *failure) (server *etcdserver.EtcdServer, err error) {
-	ended := make(chan struct{})
-	worker.Go(func() { // which a failure ends
-		defer close(ended)
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("cannot be opened: %v", r)
-			}
-		}()
-		server, err = etcdserver.NewServer(sc)
-	})
-	<-ended
-	if failed := failure.Err(); failed != nil {
-		return nil, fmt.Errorf("cannot be opened: %w", failed)
+// newServer turns what etcd considers fatal about a directory into an error. It does not wait for an etcd that
+// has failed: goroutines of it may wait for the one that did.
+func newServer(sc config.ServerConfig, failure *failure) (*etcdserver.EtcdServer, error) {
+	type made struct {
+		server *etcdserver.EtcdServer
+		err    error
 	}
-	return server, err
+	result := make(chan made, 1)
+	worker.Go(func() { // which a failure ends
+		var m made
+		m.err = guarded(func() (err error) {
+			m.server, err = etcdserver.NewServer(sc)
+			return err
+		})
+		result <- m
+	})
+	select {
+	case m := <-result:
+		return m.server, m.err
+	case <-failure.failed:
+		return nil, fmt.Errorf("cannot be opened: %w", failure.Err())
+	}
 }
