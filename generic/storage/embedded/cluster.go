@@ -176,8 +176,8 @@ func (s *Server) listed() string {
 }
 
 // followLeader logs each change of the leader, and has what was proposed to the last one given up, until
-// the member stops.
-func (s *Server) followLeader() {
+// ctx ends.
+func (s *Server) followLeader(ctx context.Context) {
 	for {
 		changed := s.etcd.LeaderChangedNotify()
 		for _, m := range s.Members() {
@@ -187,8 +187,9 @@ func (s *Server) followLeader() {
 		}
 		select {
 		case <-changed:
-			s.members.renew(appliedWithin)
-		case <-s.done:
+			end := s.members.renew()
+			s.background.Go(func() { s.members.settle(ctx, end) })
+		case <-ctx.Done():
 			return
 		}
 	}

@@ -35,6 +35,8 @@ type Server struct {
 	peers   *peers       // nil unless there may be other members
 	failure *failure
 	remarks *remarks
+	reach   *reach   // nil unless there may be other members
+	log     *keptLog // as reach
 	members *agreement
 	// clustered is whether there may be other members.
 	clustered bool
@@ -58,20 +60,26 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{lock: lock, gate: &gate{}, failure: newFailure(), remarks: &remarks{}, clustered: cfg.Peer != nil, done: make(chan struct{})}
+	if s.clustered {
+		s.reach, s.log = newReach(), &keptLog{}
+	}
 	alone, err := s.open(ctx, cfg)
 	if err != nil {
 		_ = errors.Join(s.peers.close(), lock.Close()) // nothing was written
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
+	s.log.of(s.etcd)
 	s.etcd.Start()
-	s.members = &agreement{server: s.etcd}
+	s.members = &agreement{server: s.etcd, reach: s.reach}
 	if s.clustered {
 		s.peers.serve(s.etcd)
 	}
 	worker.Go(s.follow)
 	if s.clustered {
-		s.members.renew(0)
-		worker.Go(s.followLeader)
+		s.members.renew()
+		s.whileOpen(s.followLeader)
+		s.whileOpen(s.replaceLeaders)
+		s.whileOpen(s.log.count)
 	}
 	space := newSpace(s.etcd, s.gate, cfg)
 	if err := errors.Join(s.begin(ctx, space, alone, cfg), syncNames(cfg.Dir)); err != nil {
@@ -98,7 +106,7 @@ func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error)
 	if isAlone, err = alone(cfg); err != nil {
 		return false, err
 	}
-	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure, s.remarks))
+	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure, klogCore{said: s.remarks, reach: s.reach, log: s.log}))
 	if err != nil {
 		return false, err
 	}
@@ -160,10 +168,9 @@ func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
 		alone = leads
 		if peer == nil {
 			s.forgetSooner(keptEntries)
-		} else {
-			s.forgetSooner(followersEntries)
 		}
 	}
+	s.log.begin()
 	switch {
 	case peer == nil && !alone:
 		return fmt.Errorf("it belongs to a member of a cluster of several, which cannot run without --embedded-etcd-peer-listen: %s", s.listed())
@@ -206,6 +213,19 @@ func (s *Server) follow() {
 	case <-s.etcd.StopNotify():
 	case <-s.failure.failed:
 	}
+}
+
+// whileOpen runs f until the server stops, whose end ends its context.
+func (s *Server) whileOpen(f func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	worker.Go(func() {
+		<-s.done
+		cancel()
+	})
+	s.background.Go(func() {
+		defer cancel()
+		f(ctx)
+	})
 }
 
 // Close stops the server and unlocks the data directory. Watches end. It is safe
