@@ -44,11 +44,16 @@ func (s *Store[T]) readError(err error) error {
 	case errors.As(err, &transform):
 		return s.unreadable(transform.Key, transform)
 	case errors.Is(err, storage.ErrUnavailable):
-		status := apierrors.NewServiceUnavailable("storage does not answer")
-		status.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
-		return status
+		return unavailable("storage does not answer")
 	}
 	return err
+}
+
+// unavailable asks the client to try again: nothing has happened.
+func unavailable(message string) error {
+	status := apierrors.NewServiceUnavailable(message)
+	status.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	return status
 }
 
 // unreadable is what a read answers whose object cannot be decrypted or decoded
@@ -76,6 +81,8 @@ func writeError(err error) error {
 		return apierrors.NewInternalError(transform)
 	case errors.Is(err, storage.ErrNoSpace):
 		return noSpace()
+	case errors.Is(err, storage.ErrNotWritten):
+		return unavailable("storage does not answer, nothing was written")
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrStopped):
 		return apierrors.NewTimeoutError("storage did not answer, the request may have been completed", 0)
 	}
@@ -84,6 +91,9 @@ func writeError(err error) error {
 
 // attemptError is writeError for an attempt that others follow, unless this one was doubtful.
 func attemptError(err error) error {
+	if errors.Is(err, storage.ErrNotWritten) {
+		return writeError(err)
+	}
 	for _, doubt := range []error{storage.ErrUnavailable, storage.ErrStopped, context.DeadlineExceeded, context.Canceled} {
 		if errors.Is(err, doubt) {
 			return doubtfulError{writeError(err)}

@@ -24,6 +24,9 @@ var (
 	// ErrUnavailable says that the backend did not answer: it cannot be reached,
 	// has no leader or is overloaded.
 	ErrUnavailable = errors.New("storage: the backend is unavailable")
+	// ErrNotWritten is the ErrUnavailable of a write that certainly has not happened: the backend was not
+	// given it.
+	ErrNotWritten = fmt.Errorf("%w, and nothing was written", ErrUnavailable)
 	// ErrNoSpace says that the backend has no room for a write. Nothing has been
 	// written; reads and deletions work.
 	ErrNoSpace = errors.New("storage: no room is left in the store")

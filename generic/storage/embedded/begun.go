@@ -81,18 +81,13 @@ func applied(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
-	if err != nil {
-		return true, nil
-	}
-	defer func() { _ = db.Close() }() // it is read only
 	begun := false
-	err = db.View(func(tx *bolt.Tx) error {
+	err = viewDatabase(path, func(tx *bolt.Tx) error {
 		if meta := tx.Bucket([]byte("meta")); meta != nil {
 			index := meta.Get([]byte("consistent_index"))
 			begun = len(index) == 8 && binary.BigEndian.Uint64(index) > 0
 		}
 		return nil
 	})
-	return begun, err
+	return begun || err != nil, nil // etcd finds out more about one that cannot be read
 }

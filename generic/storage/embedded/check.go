@@ -1,7 +1,7 @@
 package embedded
 
 import (
-	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -21,48 +21,52 @@ const lockWait = 200 * time.Millisecond
 func Database(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
 
 // checkDatabase looks whether the database file, if there is one, can be opened:
-// etcd itself would wait for ever for a lock, and crash on a damaged file.
-func checkDatabase(dir string) error {
+// etcd itself would wait for ever for a lock, and crash on a damaged file. It returns up to which index the log
+// is in it.
+func checkDatabase(dir string) (index uint64, err error) {
 	path := Database(dir)
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
-		return nil // etcd makes it anew, from its log
+		return 0, nil // etcd makes it anew, from its log
 	}
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return errInUse(dir)
+		return 0, errInUse(dir)
 	}
 	if err != nil {
-		return fmt.Errorf("the database %s cannot be opened: %w", path, err)
+		return 0, fmt.Errorf("the database %s cannot be opened: %w", path, err)
 	}
-	if err := errors.Join(checkPages(db), db.Close()); err != nil {
-		return fmt.Errorf("the database %s is damaged (restore a snapshot, or the file from a copy): %w", path, err)
+	err = walkDatabase(path, func(bucket string, key, value []byte) error {
+		err := checkEntry(bucket, key, value)
+		if err == nil && bucket == "meta" && string(key) == "consistent_index" {
+			index = binary.BigEndian.Uint64(value)
+		}
+		return err
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		return 0, fmt.Errorf("the database %s is damaged (restore a snapshot, or the file from a copy): %w", path, err)
 	}
-	return nil
+	return index, nil
 }
 
-// checkPages reads all that is not a value, once: bbolt does so when it opens the file to write, and
-// panics in goroutines of its own at what is wrong.
-func checkPages(db *bolt.DB) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // a file may end before its pages do
+// guarded returns a panic of f as an error, and a fault, too: a file that is mapped may end before its pages do.
+func guarded(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	return db.View(func(tx *bolt.Tx) error {
-		return tx.ForEach(func(name []byte, bucket *bolt.Bucket) error {
-			bucket.Stats() // which visits each page
-			var last []byte
-			return bucket.ForEach(func(key, _ []byte) error {
-				if last != nil && bytes.Compare(last, key) >= 0 {
-					return fmt.Errorf("bucket %s is out of order at %x", name, key)
-				}
-				last = key
-				return nil
-			})
-		})
-	})
+	return f()
+}
+
+// viewDatabase calls f with a transaction on a database file that nobody writes.
+func viewDatabase(path string, f func(*bolt.Tx) error) error {
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
+	if err != nil {
+		return err
+	}
+	return errors.Join(guarded(func() error { return db.View(f) }), db.Close())
 }
 
 func errInUse(dir string) error {

@@ -67,12 +67,7 @@ func membersIn(path string) (n int, err error) {
 	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
 		return 0, nil
 	}
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = db.Close() }() // it is read only
-	return n, db.View(func(tx *bolt.Tx) error {
+	return n, viewDatabase(path, func(tx *bolt.Tx) error {
 		if members := tx.Bucket([]byte("members")); members != nil {
 			n = members.Stats().KeyN
 		}
@@ -181,8 +176,8 @@ func (s *Server) listed() string {
 }
 
 // followLeader logs each change of the leader, and has what was proposed to the last one given up, until
-// the member stops.
-func (s *Server) followLeader() {
+// ctx ends.
+func (s *Server) followLeader(ctx context.Context) {
 	for {
 		changed := s.etcd.LeaderChangedNotify()
 		for _, m := range s.Members() {
@@ -192,8 +187,9 @@ func (s *Server) followLeader() {
 		}
 		select {
 		case <-changed:
-			s.members.renew(appliedWithin)
-		case <-s.done:
+			end := s.members.renew()
+			s.background.Go(func() { s.members.settle(ctx, end) })
+		case <-ctx.Done():
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -197,6 +198,9 @@ func TestWithoutMajority(t *testing.T) {
 		if _, err := c.members[0].Backend().Create(ctx, "/r/a", nil, 0); !errors.Is(err, storage.ErrUnavailable) {
 			t.Errorf("a write: %v", err)
 		}
+		if _, err := c.members[0].Backend().Create(ctx, "/r/b", nil, 0); !errors.Is(err, storage.ErrNotWritten) {
+			t.Errorf("a write after that: %v", err)
+		}
 	})
 	if _, err := c.members[0].Backend().Revision(ctx); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("a consistent read: %v", err)
@@ -209,5 +213,31 @@ func TestWithoutMajority(t *testing.T) {
 	config.Peer.Wait = 2 * time.Second
 	if _, err := Start(t.Context(), config); err == nil || !strings.Contains(err.Error(), "no majority of the members m0 (") {
 		t.Errorf("it starts: %v", err)
+	}
+}
+
+// TestLeaderEnds has the leader end without a word, and writes through the others.
+func TestLeaderEnds(t *testing.T) {
+	const within = 700 * time.Millisecond // raft alone waits for longer, before it asks for votes
+	c := newTrio(t)
+	leader := slices.IndexFunc(c.members[:], func(m *Server) bool { return m.etcd.Leader() == m.etcd.MemberID() })
+	if leader < 0 {
+		t.Fatal("nobody leads")
+	}
+	for i := range c.members {
+		c.write(t, i, fmt.Sprintf("/r/%d", i))
+	}
+	if err := c.members[leader].peers.close(); err != nil {
+		t.Fatal(err)
+	}
+	c.members[leader].etcd.HardStop()
+	began := time.Now()
+	for i := range c.members {
+		if i != leader {
+			c.write(t, i, fmt.Sprintf("/r/after-%d", i))
+		}
+	}
+	if took := time.Since(began); took > within {
+		t.Errorf("writes were acknowledged after %v", took)
 	}
 }

@@ -31,6 +31,8 @@ type Config struct {
 	// Detached opens the directory of a member of a cluster without the others, to take a snapshot of
 	// what it has.
 	Detached bool
+	// Verify, where set, is done before the directory is opened.
+	Verify *Verification
 }
 
 // Defaults of Config.
@@ -46,9 +48,11 @@ const (
 	// loop wakes up, and the shortest lease (1.5 times their product).
 	tickMs        = 250
 	electionTicks = 4
-	// In a cluster a leader that is not heard of for these, etcd's defaults, is replaced.
+	// In a cluster a leader that is not heard of for these, 0.8 seconds, is replaced, or for up to twice as long: each
+	// member waits for another time. Etcd's default is a second. One whose process has ended is replaced at once,
+	// see replaceLeaders.
 	heartbeatMs     = 100
-	silentHeartbeat = 10
+	silentHeartbeat = 8
 
 	// catchUpEntries is how many entries stay in memory behind what is applied, all of them until
 	// the start is over: raft looks for configuration changes in all that was read when the member
@@ -58,9 +62,10 @@ const (
 	// entries.
 	catchUpEntries = 1 << 30
 	keptEntries    = 16
-	// followersEntries are kept where there may be followers: one that lacks more, after a stop or a
-	// cut of the network, gets the whole database. Etcd keeps 5,000, of any size.
-	followersEntries = 1000
+	// followersEntries and followersBytes bound what is kept where there may be followers: one that lacks more,
+	// after a stop or a cut of the network, gets the whole database. Etcd keeps 5,000, of any size.
+	followersEntries = 5000
+	followersBytes   = 64 << 20
 	// compactedAfter is how many entries it takes until etcd looks, a hundred, and until it has let
 	// go of those that it applied last. fewEntries are how many are not worth them.
 	compactedAfter = 150

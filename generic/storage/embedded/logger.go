@@ -11,11 +11,11 @@ import (
 
 // newLogger passes etcd's warnings and errors on to klog. What etcd calls fatal
 // panics instead of ending the process.
-func newLogger() *zap.Logger { return newLoggerOf(panics{}, &remarks{}) }
+func newLogger() *zap.Logger { return newLoggerOf(panics{}, klogCore{said: &remarks{}}) }
 
 // newLoggerOf has a hook run where etcd would end the process, or panic.
-func newLoggerOf(hook zapcore.CheckWriteHook, said *remarks) *zap.Logger {
-	return zap.New(klogCore{said: said}, zap.WithFatalHook(hook), zap.WithPanicHook(hook))
+func newLoggerOf(hook zapcore.CheckWriteHook, core klogCore) *zap.Logger {
+	return zap.New(core, zap.WithFatalHook(hook), zap.WithPanicHook(hook))
 }
 
 // panics is the hook where the caller recovers.
@@ -37,16 +37,26 @@ func reason(e *zapcore.CheckedEntry, fields []zapcore.Field) error {
 type klogCore struct {
 	fields []zapcore.Field
 	said   *remarks
+	// reach and log follow what etcd does in a cluster; nil where the member is alone.
+	reach *reach
+	log   *keptLog
 }
 
-func (klogCore) Enabled(level zapcore.Level) bool { return level >= zapcore.WarnLevel }
+// Enabled implements zapcore.LevelEnabler. In a cluster some entries of the lower levels are looked at.
+func (c klogCore) Enabled(level zapcore.Level) bool {
+	return level >= zapcore.WarnLevel || c.reach != nil
+}
 
 func (c klogCore) With(fields []zapcore.Field) zapcore.Core {
-	return klogCore{fields: append(c.fields[:len(c.fields):len(c.fields)], fields...), said: c.said}
+	c.fields = append(c.fields[:len(c.fields):len(c.fields)], fields...)
+	return c
 }
 
 func (c klogCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if c.Enabled(e.Level) {
+	if e.Message == applying && c.log != nil {
+		c.log.trim()
+	}
+	if e.Level >= zapcore.WarnLevel || e.Message == peerActive {
 		return checked.AddCore(e, c)
 	}
 	return checked
@@ -81,11 +91,14 @@ var expected = map[string]bool{
 // wanted reports whether a message is of use to operators. Raft's own
 // warnings are about elections; followLeader logs how they end.
 func wanted(e zapcore.Entry) bool {
-	return !expected[e.Message] && (e.LoggerName != "raft" || e.Level >= zapcore.ErrorLevel)
+	return e.Level >= zapcore.WarnLevel && !expected[e.Message] && (e.LoggerName != "raft" || e.Level >= zapcore.ErrorLevel)
 }
 
 func (c klogCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	c.said.observe(e, fields)
+	if c.reach != nil {
+		c.reach.observe(e, fields)
+	}
 	if !wanted(e) {
 		return nil
 	}

@@ -35,11 +35,15 @@ type Server struct {
 	peers   *peers       // nil unless there may be other members
 	failure *failure
 	remarks *remarks
+	reach   *reach   // nil unless there may be other members
+	log     *keptLog // as reach
 	members *agreement
 	// clustered is whether there may be other members.
 	clustered bool
-	done      chan struct{}
-	closing   sync.Once
+	// stored is up to which index of the log the database had it at the start.
+	stored  uint64
+	done    chan struct{}
+	closing sync.Once
 	// background ends when etcd does.
 	background worker.Group
 }
@@ -56,20 +60,26 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{lock: lock, gate: &gate{}, failure: newFailure(), remarks: &remarks{}, clustered: cfg.Peer != nil, done: make(chan struct{})}
+	if s.clustered {
+		s.reach, s.log = newReach(), &keptLog{}
+	}
 	alone, err := s.open(ctx, cfg)
 	if err != nil {
 		_ = errors.Join(s.peers.close(), lock.Close()) // nothing was written
 		return nil, fmt.Errorf("embedded etcd in %s: %w", cfg.Dir, err)
 	}
+	s.log.of(s.etcd)
 	s.etcd.Start()
-	s.members = &agreement{server: s.etcd}
+	s.members = &agreement{server: s.etcd, reach: s.reach}
 	if s.clustered {
 		s.peers.serve(s.etcd)
 	}
 	worker.Go(s.follow)
 	if s.clustered {
-		s.members.renew(0)
-		worker.Go(s.followLeader)
+		s.members.renew()
+		s.whileOpen(s.followLeader)
+		s.whileOpen(s.replaceLeaders)
+		s.whileOpen(s.log.count)
 	}
 	space := newSpace(s.etcd, s.gate, cfg)
 	if err := errors.Join(s.begin(ctx, space, alone, cfg), syncNames(cfg.Dir)); err != nil {
@@ -82,13 +92,21 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 
 // open opens the directory, and reports whether it is that of a member that is alone.
 func (s *Server) open(ctx context.Context, cfg Config) (isAlone bool, err error) {
-	if err := checkDatabase(cfg.Dir); err != nil {
+	if err := unrestored(cfg.Dir); err != nil {
 		return false, err
+	}
+	if s.stored, err = checkDatabase(cfg.Dir); err != nil {
+		return false, err
+	}
+	if cfg.Verify != nil {
+		if err := cfg.Verify.logged(cfg.Dir); err != nil {
+			return false, err
+		}
 	}
 	if isAlone, err = alone(cfg); err != nil {
 		return false, err
 	}
-	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure, s.remarks))
+	sc, err := serverConfig(cfg, isAlone, newLoggerOf(s.failure, klogCore{said: s.remarks, reach: s.reach, log: s.log}))
 	if err != nil {
 		return false, err
 	}
@@ -150,10 +168,9 @@ func (s *Server) join(ctx context.Context, alone bool, peer *Peer) error {
 		alone = leads
 		if peer == nil {
 			s.forgetSooner(keptEntries)
-		} else {
-			s.forgetSooner(followersEntries)
 		}
 	}
+	s.log.begin()
 	switch {
 	case peer == nil && !alone:
 		return fmt.Errorf("it belongs to a member of a cluster of several, which cannot run without --embedded-etcd-peer-listen: %s", s.listed())
@@ -196,6 +213,19 @@ func (s *Server) follow() {
 	case <-s.etcd.StopNotify():
 	case <-s.failure.failed:
 	}
+}
+
+// whileOpen runs f until the server stops, whose end ends its context.
+func (s *Server) whileOpen(f func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	worker.Go(func() {
+		<-s.done
+		cancel()
+	})
+	s.background.Go(func() {
+		defer cancel()
+		f(ctx)
+	})
 }
 
 // Close stops the server and unlocks the data directory. Watches end. It is safe
@@ -242,12 +272,15 @@ func (s *Server) handOver() {
 	}
 }
 
+// lockFile is that of a directory.
+const lockFile = "lock"
+
 // lockDir makes the directory and locks it for this process.
 func lockDir(dir string) (*fileutil.LockedFile, error) {
 	if err := errors.Join(durable.MkdirAll(dir, fileutil.PrivateDirMode), fileutil.TouchDirAll(newLogger(), dir)); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", dir, err)
 	}
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, fileutil.PrivateFileMode)
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, fileutil.PrivateFileMode)
 	if errors.Is(err, fileutil.ErrLocked) {
 		return nil, errInUse(dir)
 	}
@@ -300,6 +333,8 @@ func (s *Server) applied(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
+		case s.stored > s.etcd.CommittedIndex():
+			return fmt.Errorf("the log ends at entry %d, and the database has what was written up to %d: files of the log are damaged or missing (restore a snapshot)", s.etcd.CommittedIndex(), s.stored)
 		case !errors.Is(err, etcderrors.ErrLeaderChanged) || ctx.Err() != nil:
 			return fmt.Errorf("the log could not be applied: %w", err)
 		}
@@ -378,21 +413,26 @@ func (s *Server) pause(ctx context.Context, tick *time.Ticker) error {
 	}
 }
 
-// newServer turns what etcd considers fatal about a directory into an error.
-func newServer(sc config.ServerConfig, failure *failure) (server *etcdserver.EtcdServer, err error) {
-	ended := make(chan struct{})
-	worker.Go(func() { // which a failure ends
-		defer close(ended)
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("cannot be opened: %v", r)
-			}
-		}()
-		server, err = etcdserver.NewServer(sc)
-	})
-	<-ended
-	if failed := failure.Err(); failed != nil {
-		return nil, fmt.Errorf("cannot be opened: %w", failed)
+// newServer turns what etcd considers fatal about a directory into an error. It does not wait for an etcd that
+// has failed: goroutines of it may wait for the one that did.
+func newServer(sc config.ServerConfig, failure *failure) (*etcdserver.EtcdServer, error) {
+	type made struct {
+		server *etcdserver.EtcdServer
+		err    error
 	}
-	return server, err
+	result := make(chan made, 1)
+	worker.Go(func() { // which a failure ends
+		var m made
+		m.err = guarded(func() (err error) {
+			m.server, err = etcdserver.NewServer(sc)
+			return err
+		})
+		result <- m
+	})
+	select {
+	case m := <-result:
+		return m.server, m.err
+	case <-failure.failed:
+		return nil, fmt.Errorf("cannot be opened: %w", failure.Err())
+	}
 }

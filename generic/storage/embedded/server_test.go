@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		writeUntilKilled(dir)
 	}
+	if dir := os.Getenv(damagedDir); dir != "" {
+		useDamaged(dir)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -1,0 +1,248 @@
+package embedded
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/storage/datadir"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"k8s.io/klog/v2"
+)
+
+// Verification is how the files of a store are verified that no server uses. It reads all of them.
+type Verification struct {
+	// Snapshots is a directory of snapshots of the store, with which it is compared: a revision of a key never
+	// changes. "" compares with none.
+	Snapshots string
+	// Value, where set, returns why a stored value cannot be decoded.
+	Value func(key string, value []byte) error
+}
+
+// Contents is what a store holds.
+type Contents struct {
+	Revision, Compacted int64
+	Keys, Revisions     int
+	// Hash is a SHA-256 of the keys that exist at Revision, with their values and the revisions at which these were
+	// written. It does not depend on what was compacted.
+	Hash string
+	// Compared are the snapshots that the store was compared with.
+	Compared []string
+
+	sums map[sumKey]storedSum
+	live map[string]liveKey
+}
+
+type sumKey struct{ main, sub int64 }
+
+// storedSum is of a key and its value.
+type storedSum struct {
+	sum     [sha256.Size]byte
+	key     string
+	deleted bool
+}
+
+type liveKey struct {
+	at      sumKey
+	version int64
+}
+
+// DamagedError lists what is wrong with a store, the first of it.
+type DamagedError struct {
+	Problems []string
+	More     int
+}
+
+func (e *DamagedError) Error() string {
+	text := fmt.Sprintf("%d problems were found", len(e.Problems)+e.More)
+	for _, problem := range e.Problems {
+		text += "; " + problem
+	}
+	return text
+}
+
+// shownProblems bounds how many problems are listed.
+const shownProblems = 20
+
+func (e *DamagedError) add(format string, args ...any) {
+	if len(e.Problems) < shownProblems {
+		e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
+	} else {
+		e.More++
+	}
+}
+
+// err is e, or nil where nothing is wrong.
+func (e *DamagedError) err() error {
+	if len(e.Problems) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Verify reads the files of a member's directory that no server uses: the pages of the database and their order, that
+// each revision of a key is what its place says, the values, and the log's sums; and it compares the revisions with
+// the snapshots. What is wrong is a *DamagedError, or the error of a file that cannot be read.
+func Verify(dir string, v Verification) (*Contents, error) {
+	if _, err := os.Stat(filepath.Join(dir, "member")); err != nil {
+		return nil, fmt.Errorf("there is no store: %w", err)
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	held, err := v.verify(dir)
+	return held, errors.Join(err, lock.Close())
+}
+
+// logged is verify at a start, which logs what it has found.
+func (v *Verification) logged(dir string) error {
+	if info, err := os.Stat(Database(dir)); err != nil || info.Size() == 0 {
+		return nil
+	}
+	began := time.Now()
+	held, err := v.verify(dir)
+	if err != nil {
+		return fmt.Errorf("the store is damaged: %w", err)
+	}
+	klog.InfoS("The embedded store was verified", "revision", held.Revision, "keys", held.Keys, "hash", held.Hash, "snapshots", held.Compared, "took", time.Since(began))
+	return nil
+}
+
+func (v *Verification) verify(dir string) (*Contents, error) {
+	if _, err := checkDatabase(dir); err != nil {
+		return nil, err
+	}
+	held, err := readContents(Database(dir), v.Value)
+	if err != nil {
+		return held, err
+	}
+	found := &DamagedError{}
+	if err := verifyLog(dir); err != nil {
+		found.add("the log: %v", err)
+	}
+	if v.Snapshots != "" {
+		names, err := fs.Glob(os.DirFS(v.Snapshots), "*.db")
+		if err != nil {
+			return held, err
+		}
+		for _, name := range names {
+			path := filepath.Join(v.Snapshots, name)
+			if err := VerifySnapshot(path); err != nil {
+				klog.InfoS("A snapshot cannot be compared with", "err", err)
+				continue
+			}
+			then, err := readContents(path, nil)
+			if err != nil {
+				klog.InfoS("A snapshot cannot be compared with", "err", err)
+				continue
+			}
+			held.compare(then, path, found)
+			held.Compared = append(held.Compared, path)
+		}
+	}
+	return held, found.err()
+}
+
+// verifyLog reads the log with its sums. Its end may be missing, as a process leaves it that was killed.
+func verifyLog(dir string) error {
+	return guarded(func() error {
+		at, err := wal.ValidSnapshotEntries(newLogger(), datadir.ToWALDir(dir))
+		if err != nil || len(at) == 0 {
+			return err
+		}
+		_, err = wal.Verify(newLogger(), datadir.ToWALDir(dir), at[len(at)-1])
+		return err
+	})
+}
+
+// readContents reads a database file, or a snapshot. value may be nil.
+func readContents(path string, value func(string, []byte) error) (*Contents, error) {
+	held, found := &Contents{sums: map[sumKey]storedSum{}, live: map[string]liveKey{}}, &DamagedError{}
+	err := walkDatabase(path, func(bucket string, key, stored []byte) error {
+		if err := checkEntry(bucket, key, stored); err != nil {
+			found.add("%v", err)
+			return nil
+		}
+		switch {
+		case bucket == "meta" && (string(key) == "finishedCompactRev" || string(key) == "scheduledCompactRev"):
+			held.Compacted = max(held.Compacted, int64(binary.BigEndian.Uint64(stored)))
+		case bucket == keyBucket:
+			held.add(key, stored, value, found)
+		}
+		return nil
+	})
+	if err != nil {
+		return held, err
+	}
+	held.Revision = max(held.Revision, held.Compacted)
+	held.Keys, held.Revisions = len(held.live), len(held.sums)
+	sum := sha256.New()
+	for _, key := range slices.Sorted(maps.Keys(held.live)) {
+		at := held.live[key].at
+		one := held.sums[at].sum
+		_, _ = fmt.Fprintf(sum, "%q %d %d %x\n", key, at.main, at.sub, one)
+	}
+	held.Hash = hex.EncodeToString(sum.Sum(nil))
+	return held, found.err()
+}
+
+// add counts a revision of a key, and compares it with the one before, unless that was compacted.
+func (c *Contents) add(at, stored []byte, value func(string, []byte) error, found *DamagedError) {
+	r, err := parseRevision(at, stored)
+	if err != nil || len(r.key) == 0 {
+		c.Revision = max(c.Revision, r.main)
+		return // checkEntry has said so, or it is but a revision
+	}
+	key, where := string(r.key), sumKey{r.main, int64(binary.BigEndian.Uint64(at[9:]))}
+	last, is := c.live[key]
+	switch {
+	case r.deleted && !is && r.main > c.Compacted, !r.deleted && is && r.version != last.version+1, !r.deleted && !is && r.version != 1 && r.main > c.Compacted:
+		c.unordered(key, r, found)
+	case !r.deleted && value != nil:
+		if err := value(key, r.value); err != nil {
+			found.add("%s at revision %d: %v", key, r.main, err)
+		}
+	}
+	c.Revision = max(c.Revision, r.main)
+	c.sums[where] = storedSum{sha256.Sum256(stored), key, r.deleted}
+	if r.deleted {
+		delete(c.live, key)
+	} else {
+		c.live[key] = liveKey{where, r.version}
+	}
+}
+
+// unordered reports a revision that does not follow the one before.
+func (c *Contents) unordered(key string, r storedRevision, found *DamagedError) {
+	found.add("%s at revision %d: version %d does not follow what is stored before it", key, r.main, r.version)
+}
+
+// compare looks whether what a snapshot holds is here as it was then, unless it was compacted.
+func (c *Contents) compare(then *Contents, snapshot string, found *DamagedError) {
+	if then.Revision > c.Revision {
+		return // of a later time, or of another store
+	}
+	for at, was := range then.sums {
+		is, here := c.sums[at]
+		switch {
+		case here && is.sum != was.sum:
+			found.add("%s at revision %d is not what it is in %s", was.key, at.main, snapshot)
+		case !here && at.main > c.Compacted, !here && c.Compacted <= then.Revision && !was.deleted && then.live[was.key].at == at:
+			found.add("%s at revision %d is in %s, and missing here", was.key, at.main, snapshot)
+		}
+	}
+	for at, is := range c.sums {
+		if _, was := then.sums[at]; !was && at.main <= then.Revision && at.main > then.Compacted {
+			found.add("%s at revision %d is not in %s", is.key, at.main, snapshot)
+		}
+	}
+}
