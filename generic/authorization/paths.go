@@ -2,7 +2,6 @@ package authorization
 
 import (
 	"context"
-	"strings"
 
 	"triplane/generic/authorization/authorizer"
 )
@@ -17,7 +16,7 @@ func (p Paths) Authorize(_ context.Context, a *authorizer.Attributes) (authorize
 		return authorizer.NoOpinion, "", nil
 	}
 	for _, path := range p {
-		if prefix, all := strings.CutSuffix(path, "*"); a.Path == path || all && strings.HasPrefix(a.Path, prefix) {
+		if authorizer.PathMatches(path, a.Path) {
 			return authorizer.Allow, "", nil
 		}
 	}

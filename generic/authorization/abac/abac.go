@@ -136,8 +136,7 @@ func (p *policy) allows(a *authorizer.Attributes) bool {
 	if a.ResourceRequest {
 		return matches(p.Namespace, a.Namespace) && matches(p.Resource, a.Resource) && matches(p.APIGroup, a.APIGroup)
 	}
-	prefix, wild := strings.CutSuffix(p.NonResourcePath, "*")
-	return p.NonResourcePath != "" && (p.NonResourcePath == a.Path || (wild && strings.HasPrefix(a.Path, prefix)))
+	return p.NonResourcePath != "" && authorizer.PathMatches(p.NonResourcePath, a.Path)
 }
 
 func matches(pattern, value string) bool { return pattern == "*" || pattern == value }

@@ -1,20 +1,12 @@
 package rbac
 
-import "strings"
+import "triplane/generic/authorization/authorizer"
 
 func anyPathCovers(rules []string, path string) bool {
 	for _, r := range rules {
-		if pathCovers(r, path) {
+		if authorizer.PathMatches(r, path) {
 			return true
 		}
 	}
 	return false
-}
-
-// pathCovers: a rule that ends in "*" covers what begins like it.
-func pathCovers(rule, path string) bool {
-	if rule == "*" || rule == path {
-		return true
-	}
-	return strings.HasSuffix(rule, "*") && strings.HasPrefix(path, strings.TrimRight(rule, "*"))
 }

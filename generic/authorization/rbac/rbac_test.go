@@ -68,6 +68,9 @@ func TestAuthorize(t *testing.T) {
 		newRole("reader", rule("get,list", "", "pods,pods/log"), rule("get", "", "secrets", "a", "b"), rule("update", "*", "*/scale")),
 		clusterRole("viewer", rule("get", "*", "nodes"), paths("/metrics", "/logs/*")),
 		clusterRole("all", rule("*", "*", "*")),
+		clusterRole("monitoring", paths("*")), clusterRole("backup", paths("/etcd/snapshot")),
+		bindCluster("monitors", "monitoring", rbacv1.Subject{Kind: "User", Name: "prometheus"}),
+		bindCluster("backups", "backup", rbacv1.Subject{Kind: "User", Name: "backup"}),
 		bind("n", "b", "Role", "reader", alice),
 		bind("m", "everything", "ClusterRole", "all", rbacv1.Subject{Kind: "ServiceAccount", Name: "sa"}),
 		bind("m", "gone", "Role", "missing", team),
@@ -99,6 +102,9 @@ func TestAuthorize(t *testing.T) {
 		{&authorizer.Attributes{User: &user.Info{Name: "x", Groups: []string{"team"}}, Verb: "get", Path: "/logs/a/b"}, true, ""},
 		{&authorizer.Attributes{User: &user.Info{Name: "x", Groups: []string{"team"}}, Verb: "get", Path: "/logs"}, false, ""},
 		{&authorizer.Attributes{User: &user.Info{Name: "x", Groups: []string{"team"}}, Verb: "post", Path: "/metrics"}, false, ""},
+		{&authorizer.Attributes{User: &user.Info{Name: "prometheus"}, Verb: "get", Path: "/metrics"}, true, ""},
+		{&authorizer.Attributes{User: &user.Info{Name: "prometheus"}, Verb: "get", Path: "/etcd/snapshot"}, false, ""},
+		{&authorizer.Attributes{User: &user.Info{Name: "backup"}, Verb: "get", Path: "/etcd/snapshot"}, true, ""},
 	} {
 		decision, reason, err := a.Authorize(context.Background(), c.attrs)
 		if (decision == authorizer.Allow) != c.allowed || err != nil || (c.reason != "" && reason != c.reason) {
@@ -170,6 +176,7 @@ func TestCovers(t *testing.T) {
 		{[]rbacv1.PolicyRule{rule("list", "", "pods", "a")}, []rbacv1.PolicyRule{rule("list", "", "pods")}, `{APIGroups:[""], Resources:["pods"], Verbs:["list"]}`},
 		{[]rbacv1.PolicyRule{rule("list", "", "pods", "a")}, []rbacv1.PolicyRule{rule("list", "", "pods", "a", "b")}, `{APIGroups:[""], Resources:["pods"], ResourceNames:["b"], Verbs:["list"]}`},
 		{[]rbacv1.PolicyRule{rule("get", "", "*/scale")}, []rbacv1.PolicyRule{rule("get", "", "x/scale,x/status")}, `{APIGroups:[""], Resources:["x/status"], Verbs:["get"]}`},
+		{[]rbacv1.PolicyRule{paths("*")}, []rbacv1.PolicyRule{paths("/etcd/snapshot")}, `{NonResourceURLs:["/etcd/snapshot"], Verbs:["get"]}`},
 		{[]rbacv1.PolicyRule{paths("/a/*")}, []rbacv1.PolicyRule{paths("/a/b", "/a/*")}, ""},
 		{nil, []rbacv1.PolicyRule{rule("get,delete", "", "pods"), rule("list", "", "secrets"), rule("get", "", "pods")},
 			"{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"get\" \"delete\"]}\n{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"list\"]}"},
