@@ -10,15 +10,35 @@ import (
 )
 
 func validateVolume(v *corev1.PersistentVolume) field.ErrorList {
+	return append(validateVolumeSpec(v), validateMountOptions(v)...)
+}
+
+func validateVolumeSpec(v *corev1.PersistentVolume) field.ErrorList {
 	return podspec.PersistentVolumeSpec(&v.Spec, field.NewPath("spec"))
+}
+
+// validateMountOptions forbids the annotation that the field mountOptions has replaced, on volumes whose source
+// cannot be mounted with options. The field is not validated.
+func validateMountOptions(v *corev1.PersistentVolume) field.ErrorList {
+	if _, ok := v.Annotations[corev1.MountOptionAnnotation]; !ok || takesMountOptions(&v.Spec.PersistentVolumeSource) {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(field.NewPath("metadata", "annotations", corev1.MountOptionAnnotation),
+		"may not specify mount options for this volume type")}
+}
+
+func takesMountOptions(s *corev1.PersistentVolumeSource) bool {
+	return s.GCEPersistentDisk != nil || s.AWSElasticBlockStore != nil || s.Glusterfs != nil || s.NFS != nil ||
+		s.RBD != nil || s.Quobyte != nil || s.CephFS != nil || s.ISCSI != nil || s.Cinder != nil ||
+		s.AzureFile != nil || s.VsphereVolume != nil || s.PhotonPersistentDisk != nil || s.AzureDisk != nil
 }
 
 // validateVolumeUpdate refuses changes of what the volume is: its source, its
 // mode, and, unless it is movable, the nodes that reach it once they are known.
 func validateVolumeUpdate(movable bool, v, old *corev1.PersistentVolume) field.ErrorList {
-	// An invalid volume is refused for itself and as a change, as kube-apiserver
+	// An invalid spec is refused for itself and as a change, as kube-apiserver
 	// has it: each error appears twice.
-	errs := append(validateVolume(v), validateVolume(v)...)
+	errs := append(validateVolume(v), validateVolumeSpec(v)...)
 	spec := field.NewPath("spec")
 	if now, was := withoutNewExpandSecret(v, old), old.Spec.PersistentVolumeSource; check.Differs(now, was) {
 		errs = append(errs, field.Forbidden(spec.Child("persistentvolumesource"),

@@ -9,6 +9,7 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
@@ -39,12 +40,11 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 			},
 			PrepareForUpdate: func(_ context.Context, r, old rule) {
 				r.Status = old.Status
+				renewTimeAdded(&r.Spec.Taint, &old.Spec.Taint)
 				strategy.Generation(r, old, check.Differs(r.Spec, old.Spec))
 			},
-			Validate: func(_ context.Context, r rule) field.ErrorList { return validateTaintRule(r, nil) },
-			ValidateUpdate: func(_ context.Context, r, old rule) field.ErrorList {
-				return validateTaintRule(r, old)
-			},
+			Validate:                 func(_ context.Context, r rule) field.ErrorList { return validateTaintRule(r) },
+			ValidateUpdate:           func(_ context.Context, r, _ rule) field.ErrorList { return validateTaintRule(r) },
 			AllowUnconditionalUpdate: true,
 			ResetFields:              strategy.Reset(gv, "status"),
 		},
@@ -67,7 +67,15 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 	}
 }
 
-func validateTaintRule(r, old *resourcev1beta2.DeviceTaintRule) field.ErrorList {
+// renewTimeAdded sets the time of a taint whose effect has changed, unless the client gives another time than
+// the taint had.
+func renewTimeAdded(t, old *resourcev1beta2.DeviceTaint) {
+	if t.Effect != old.Effect && t.TimeAdded.Equal(old.TimeAdded) {
+		t.TimeAdded = ptr.To(metav1.Now())
+	}
+}
+
+func validateTaintRule(r *resourcev1beta2.DeviceTaintRule) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if s := r.Spec.DeviceSelector; s != nil {
@@ -81,9 +89,6 @@ func validateTaintRule(r, old *resourcev1beta2.DeviceTaintRule) field.ErrorList 
 		if s.Device != nil {
 			errs = append(errs, check.Label(*s.Device, at.Child("device"))...)
 		}
-	}
-	if old != nil {
-		errs = append(errs, check.Immutable(r.Spec.DeviceSelector, old.Spec.DeviceSelector, path.Child("deviceSelector"))...)
 	}
 	t := r.Spec.Taint
 	return append(errs, validateTaint(&resourcev1.DeviceTaint{Key: t.Key, Value: t.Value, Effect: resourcev1.DeviceTaintEffect(t.Effect), TimeAdded: t.TimeAdded}, path.Child("taint"))...)
