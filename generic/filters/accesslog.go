@@ -34,7 +34,7 @@ func (e *exchange) accessLog(r *http.Request, verb string) []any {
 		"verb", verb, "URI", r.RequestURI, "latency", time.Since(e.Received), "userAgent", r.UserAgent(),
 		"audit-ID", e.AuditID, "srcIP", r.RemoteAddr,
 	}
-	if flow, ok := e.ticket.Account(); ok {
+	if flow, ok := e.first.Account(); ok {
 		line = append(line, "apf_pl", flow.Level, "apf_fs", flow.Schema, "apf_iseats", flow.Seats, "apf_fseats", flow.FinalSeats,
 			"apf_additionalLatency", flow.Waited)
 		if !flow.Started.IsZero() {

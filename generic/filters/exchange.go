@@ -19,6 +19,9 @@ type exchange struct {
 	// client is the request as it came.
 	client *http.Request
 	stalls *stalls
+	// ticket has the seats of the request; nil where priority and fairness does not control it. It
+	// is first, or another one after the request has waited for its body.
+	ticket *flowcontrol.Ticket
 	// lane counts the request while it executes; nil where nobody does.
 	lane *lane
 	// seated is set while the request occupies what lets it execute; release clears it.
@@ -27,7 +30,7 @@ type exchange struct {
 	sandbox     bool // restrict applies to a proxied response
 	// Room for what the filters need once, so that it is not allocated apart.
 	attributes authorizer.Attributes
-	ticket     flowcontrol.Ticket
+	first      flowcontrol.Ticket
 	auditID    [1]string
 }
 

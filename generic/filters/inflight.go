@@ -79,9 +79,11 @@ func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
 				next.ServeHTTP(w, r)
 				return
 			}
-			if l := lanes.of(&e.info); l.enter() {
-				e.occupy(l)
+			if l := lanes.of(&e.info); e.occupy(l) {
 				defer e.release()
+				if e.hasBody(r) {
+					defer e.giveBackWhileReading(r, func() bool { return e.occupy(l) })()
+				}
 			} else if e.User == nil || !e.User.InGroup(user.SystemPrivileged) {
 				tooManyRequests(w, r, m)
 				return
@@ -91,10 +93,14 @@ func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
 	}
 }
 
-// occupy has the request leave a lane that it has entered when it is released.
-func (e *exchange) occupy(l *lane) {
+// occupy enters a lane, which the request leaves when it is released, and reports whether there was room.
+func (e *exchange) occupy(l *lane) bool {
+	if !l.enter() {
+		return false
+	}
 	e.lane = l
 	e.seated.Store(true)
+	return true
 }
 
 // lanes are those of requests that read, and of those that write.

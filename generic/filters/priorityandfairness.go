@@ -19,7 +19,8 @@ type PriorityAndFairnessOptions struct {
 // withPriorityAndFairness lets a request execute when its priority level has
 // seats for it, and answers 429 where it cannot wait for that. Watches are
 // controlled while they initialize, other long-running requests not at all. A
-// response that its client does not take gives the seats back (stalls).
+// request that waits for its client, to take the response or to send the body, gives
+// the seats back (stalls); with its body there it waits for others.
 //
 // Options: --enable-priority-and-fairness. Metrics: apiserver_flowcontrol_*,
 // apiserver_current_inflight_requests, apiserver_request_terminations_total with
@@ -38,26 +39,39 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 				next.ServeHTTP(w, r)
 				return
 			}
-			t := &e.ticket
-			control.Classify(flowcontrol.Request{User: e.User, Info: &e.info, Query: r.URL.RawQuery}, t)
-			setFlowHeaders(w.Header(), t)
-			rejection := t.Enter(e, e.patience())
-			e.Spent(request.QueueWait, t.Waited())
-			if rejection != "" {
+			if !e.enter(control, lanes, &e.first, r.URL.RawQuery, w.Header()) {
 				tooManyRequests(w, r, m)
 				return
 			}
-			if e.longRunning {
-				e.Initialized = t.Leave
-			} else {
-				e.lane = lanes.of(&e.info)
-				e.lane.enter()
-			}
-			e.seated.Store(true)
 			defer e.release()
+			if e.hasBody(r) {
+				defer e.giveBackWhileReading(r, func() bool {
+					return e.enter(control, lanes, new(flowcontrol.Ticket), r.URL.RawQuery, http.Header{})
+				})()
+			}
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// enter waits for seats, and reports whether the request has them.
+func (e *exchange) enter(control *flowcontrol.Controller, lanes lanes, t *flowcontrol.Ticket, query string, header http.Header) bool {
+	control.Classify(flowcontrol.Request{User: e.User, Info: &e.info, Query: query}, t)
+	setFlowHeaders(header, t)
+	rejection := t.Enter(e, e.patience())
+	e.Spent(request.QueueWait, t.Waited())
+	if rejection != "" {
+		return false
+	}
+	e.ticket = t
+	if e.longRunning {
+		e.Initialized = t.Leave
+	} else {
+		e.lane = lanes.of(&e.info)
+		e.lane.enter()
+	}
+	e.seated.Store(true)
+	return true
 }
 
 func (e *exchange) isWatch() bool { return e.info.IsResourceRequest && e.info.Verb == "watch" }

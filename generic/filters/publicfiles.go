@@ -37,12 +37,11 @@ func withPublicFiles(o PublicFilesOptions) filter {
 			}
 			e := exchangeOf(r)
 			e.auditUnauthenticated(r)
-			if !files.enter() {
+			if !e.occupy(files) {
 				w.Header().Set("Retry-After", "1")
 				http.Error(w, "too many requests, please try again later", http.StatusTooManyRequests)
 				return
 			}
-			e.occupy(files)
 			defer e.release()
 			o.PublicFiles.ServeHTTP(w, r)
 		})

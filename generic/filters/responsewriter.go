@@ -82,7 +82,7 @@ func (w *responseWriter) write(p []byte) (written int, err error) {
 
 // piece writes what may have to wait for the client, which keeps so many bytes.
 func (w *responseWriter) piece(p []byte, keeps int64) (int, error) {
-	stall := w.exchange.stalls.begin(w.exchange, keeps)
+	stall := w.exchange.stalls.begin(w.exchange, keeps, false)
 	n, err := w.ResponseWriter.Write(p)
 	stall.end()
 	if len(p) >= longWrite/4 {
@@ -125,7 +125,7 @@ func (w flushWriter) Flush() {
 	if w.status == 0 {
 		w.begin(http.StatusOK)
 	}
-	stall := w.exchange.stalls.begin(w.exchange, w.keeps(0))
+	stall := w.exchange.stalls.begin(w.exchange, w.keeps(0), false)
 	defer stall.end()
 	w.ResponseWriter.(http.Flusher).Flush()
 }

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -12,16 +13,17 @@ import (
 )
 
 const (
-	// stalledAfter is how long a write may take before the response counts as one that waits for its client.
+	// stalledAfter is how long a write, or the read of a body, may take before the request counts as one that
+	// waits for its client.
 	stalledAfter = 10 * time.Millisecond
 	// StalledLimit is how long a client with something to read may take nothing of it: no piece of a response
 	// over HTTP/1.1, no wire.DataFrame bytes of all responses over an HTTP/2 connection.
 	StalledLimit = 10 * time.Second
 
-	// stalledPerUser and stalledTogether bound the bytes that stalled responses keep.
+	// stalledPerUser and stalledTogether bound the bytes that stalled requests keep.
 	stalledPerUser  = 64 << 20
 	stalledTogether = 256 << 20
-	// stalledLeast is what any response keeps: goroutine, stream, request. stalledGzip is a compressor.
+	// stalledLeast is what any of them keeps: goroutine, stream, request. stalledGzip is a compressor.
 	stalledLeast = 32 << 10
 	stalledGzip  = 1 << 20
 
@@ -29,9 +31,9 @@ const (
 	unbuffered = 2 << 10
 )
 
-// stalls are the responses whose clients do not take them, in the order in which they stalled. A stalled
-// response has given its seats back, so that all it occupies is memory, and that is bounded: over
-// the bound the response that waits longest is ended. All methods are safe for concurrent use.
+// stalls are the requests that wait for their clients, in the order in which they stalled: to take a response, or
+// to send a body. Such a request has given its seats back, so that all it occupies is memory, and that is
+// bounded: over the bound the one that waits longest is ended. All methods are safe for concurrent use.
 type stalls struct {
 	pool    sync.Pool // of *stall
 	metrics *metrics.Stalls
@@ -44,20 +46,21 @@ type stalls struct {
 	users map[string]*stalledUser
 }
 
-// stalledUser is the stalled responses of one user.
+// stalledUser is the stalled requests of one user.
 type stalledUser struct {
 	name  string
 	bytes int64
 	all   list.List // of *stall, the oldest first
 }
 
-// stall is a write of a response, for as long as it lasts.
+// stall is a write of a response, or a read of a body, for as long as it lasts.
 type stall struct {
 	owner *stalls
 	timer *time.Timer
 
 	mu    sync.Mutex // locked before owner.mu
-	e     *exchange  // nil once the write has returned
+	e     *exchange  // nil once the write or read has returned
+	reads bool
 	bytes int64
 	late  bool // the timer has fired once
 
@@ -81,23 +84,20 @@ func newStalls(m *metrics.Registry) *stalls {
 	return s
 }
 
-// begin is called before a write that may wait for the client, while the response keeps so many bytes.
-func (s *stalls) begin(e *exchange, bytes int64) *stall {
+// begin is called before a write, or a read, that may wait for the client, while the request keeps so many bytes.
+func (s *stalls) begin(e *exchange, bytes int64, reads bool) *stall {
 	x := s.pool.Get().(*stall)
 	x.mu.Lock()
-	x.e, x.bytes, x.late = e, bytes, false
+	x.e, x.bytes, x.reads, x.late = e, bytes, reads, false
 	x.mu.Unlock()
 	x.timer.Reset(stalledAfter)
 	return x
 }
 
-// end is called when the write has returned.
+// end is called when the write or read has returned.
 func (x *stall) end() {
 	idle := x.timer.Stop()
-	x.mu.Lock()
-	x.e = nil
-	late := x.late
-	x.mu.Unlock()
+	late := x.detach()
 	if late && x.owner.remove(x) {
 		return // somebody else still has it, to end it
 	}
@@ -106,7 +106,15 @@ func (x *stall) end() {
 	}
 }
 
-// fired is called when the write has taken stalledAfter, and once more after the limit.
+// detach has nothing more happen to the request, and reports whether the timer has fired.
+func (x *stall) detach() (late bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.e = nil
+	return x.late
+}
+
+// fired is called when the write or read has taken stalledAfter, and a write once more after the limit.
 func (x *stall) fired() {
 	x.mu.Lock()
 	e := x.e
@@ -118,17 +126,22 @@ func (x *stall) fired() {
 		// HTTP/2 has the same limit for the connection as a whole, in the server.
 		if e.client.ProtoMajor == 1 {
 			x.owner.metrics.Ended("time")
-			e.cut()
+			e.cut(false)
 		}
 		x.mu.Unlock()
 		return
 	}
 	x.late = true
+	if x.reads && e.ticket != nil {
+		e.ticket.Forgo()
+	}
 	e.release()
 	var over []*stall
 	if e.mayNotStall() {
 		over = x.owner.add(x, e.whoWaits())
-		x.timer.Reset(x.owner.limit)
+		if !x.reads { // bodies have the request's deadline
+			x.timer.Reset(x.owner.limit)
+		}
 	}
 	x.mu.Unlock()
 	for _, o := range over {
@@ -136,7 +149,7 @@ func (x *stall) fired() {
 	}
 }
 
-// add counts a response, and returns those that have to end for it.
+// add counts a request, and returns those that have to end for it.
 func (s *stalls) add(x *stall, who string) (over []*stall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +185,7 @@ func (s *stalls) choose(u *stalledUser) *stall {
 	return x
 }
 
-// remove takes a response out that goes on, or was never counted, and reports whether it was chosen to be ended.
+// remove takes a request out that goes on, or was never counted, and reports whether it was chosen to be ended.
 func (s *stalls) remove(x *stall) (ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +195,7 @@ func (s *stalls) remove(x *stall) (ended bool) {
 	return x.ended
 }
 
-// drop ends the account of a response. The caller holds the mutex.
+// drop ends the account of a request. The caller holds the mutex.
 func (s *stalls) drop(x *stall) {
 	u := x.user
 	u.all.Remove(x.place)
@@ -199,19 +212,23 @@ func (s *stalls) count(u *stalledUser, bytes int64, responses int) {
 	s.metrics.Add(responses, bytes)
 }
 
-// cut ends the response, unless its write has returned meanwhile.
+// cut ends the request, unless its write or read has returned meanwhile.
 func (x *stall) cut() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.e != nil {
-		x.e.cut()
+		x.e.cut(x.reads)
 	}
 }
 
-// cut has the write that goes on fail. It is called while there is one.
-func (e *exchange) cut() {
-	if c, ok := e.ResponseWriter.(interface{ SetWriteDeadline(time.Time) error }); ok {
-		_ = c.SetWriteDeadline(time.Unix(1, 0)) // the client has gone, or not
+// cut has the write or read that goes on fail. It is called while there is one.
+func (e *exchange) cut(reads bool) {
+	past := time.Unix(1, 0)
+	c := http.NewResponseController(e.ResponseWriter)
+	if reads {
+		_ = c.SetReadDeadline(past) // the client has gone, or not
+	} else {
+		_ = c.SetWriteDeadline(past)
 	}
 }
 
@@ -239,7 +256,9 @@ func (e *exchange) release() {
 	if e.lane != nil {
 		e.lane.leave()
 	}
-	e.ticket.Leave()
+	if e.ticket != nil {
+		e.ticket.Leave()
+	}
 }
 
 // Connection is what requests can change about the connection that they came on.

@@ -1,12 +1,16 @@
 package filters
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"triplane/generic/authentication/user"
 	"triplane/generic/metrics"
@@ -126,7 +130,7 @@ func (s *stalls) waits(t *testing.T, e *exchange, bytes int64) (*stall, *slowCli
 	t.Helper()
 	client := newSlowClient()
 	e.ResponseWriter = client
-	x := s.begin(e, bytes)
+	x := s.begin(e, bytes, false)
 	eventually(t, "the timer", func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -232,7 +236,7 @@ func TestStallsRace(t *testing.T) {
 				e := from("a", "192.0.2.1")
 				client := newSlowClient()
 				e.ResponseWriter = client
-				x := s.begin(e, 100)
+				x := s.begin(e, 100, false)
 				select {
 				case <-client.cut:
 				case <-time.After(stalledAfter + time.Duration((i*20+j)%7-3)*100*time.Microsecond):
@@ -244,5 +248,82 @@ func TestStallsRace(t *testing.T) {
 	all.Wait()
 	if s.bytes != 0 || len(s.users) != 0 {
 		t.Errorf("%d bytes of %d users stay", s.bytes, len(s.users))
+	}
+}
+
+// A request whose body does not come occupies nothing, and waits for its turn again when the body is there.
+func TestBodiesThatDoNotComeHoldNoSeats(t *testing.T) {
+	fair := flowOptions(1)
+	limits := testOptions()
+	limits.MaxMutatingRequestsInFlight = 1
+	for name, o := range map[string]Options{"priority and fairness": fair, "limits in flight": limits} {
+		o.Authorization = nil
+		entered, leave := make(chan struct{}), make(chan struct{})
+		chain := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if request.InfoFrom(r.Context()).Name == "slow" {
+				entered <- struct{}{}
+				<-leave
+			}
+			if _, err := io.ReadAll(r.Body); apierrors.IsTooManyRequests(err) {
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+		}), o)
+		put := func(path string, body io.Reader) int {
+			r := httptest.NewRequest(http.MethodPut, path, body)
+			r.Header.Set("Authorization", "Bearer alice")
+			w := httptest.NewRecorder()
+			chain.ServeHTTP(w, r)
+			return w.Code
+		}
+		for _, busy := range []bool{false, true} {
+			body, sent := io.Pipe()
+			waits, slow := make(chan int), make(chan int)
+			go func() { waits <- put("/api/v1/nodes/a", body) }()
+			if _, err := sent.Write([]byte("{")); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, name+": another request", func() bool { return put("/api/v1/nodes/b", http.NoBody) == http.StatusOK })
+			want := http.StatusOK
+			if busy { // with the only seat
+				go func() { slow <- put("/api/v1/nodes/slow", http.NoBody) }()
+				<-entered
+				want = http.StatusTooManyRequests
+			}
+			sent.Close()
+			if code := <-waits; code != want {
+				t.Errorf("%s: %d with its body, busy %v", name, code, busy)
+			}
+			if busy {
+				leave <- struct{}{}
+				<-slow
+			}
+			if code := put("/api/v1/nodes/b", http.NoBody); code != http.StatusOK {
+				t.Errorf("%s: a seat is lost: %d", name, code)
+			}
+		}
+	}
+}
+
+// A proxy may read on when its handler has ended: nothing is taken that nobody gives back.
+func TestBodiesReadAfterTheHandler(t *testing.T) {
+	o := testOptions()
+	o.Authorization, o.MaxMutatingRequestsInFlight = nil, 1
+	var kept io.Reader
+	chain := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { kept = r.Body }), o)
+	put := func(body io.Reader) int {
+		r := httptest.NewRequest(http.MethodPut, "/api/v1/nodes/a", body)
+		r.Header.Set("Authorization", "Bearer alice")
+		w := httptest.NewRecorder()
+		chain.ServeHTTP(w, r)
+		return w.Code
+	}
+	put(strings.NewReader("{}"))
+	if _, err := io.ReadAll(kept); err != nil {
+		t.Error(err)
+	}
+	for range 3 {
+		if code := put(http.NoBody); code != http.StatusOK {
+			t.Errorf("a place is lost: %d", code)
+		}
 	}
 }

@@ -153,9 +153,16 @@ func (t *Ticket) Enter(ctx context.Context, limit time.Duration) Rejection {
 func (t *Ticket) Waited() time.Duration { return t.waited }
 
 // Leave gives the seats back, once; those that the estimate says a write's
-// watchers occupy are given back later. A ticket that was not classified has none.
+// watchers occupy are given back later.
 func (t *Ticket) Leave() {
-	if t.level != nil && t.left.CompareAndSwap(false, true) {
+	if t.left.CompareAndSwap(false, true) {
 		t.level.leave(t)
 	}
+}
+
+// Forgo has Leave give all seats back at once: the request has written nothing that watchers could see.
+func (t *Ticket) Forgo() {
+	t.level.mu.Lock()
+	defer t.level.mu.Unlock()
+	t.extra = 0
 }
