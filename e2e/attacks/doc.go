@@ -7,6 +7,8 @@
 //
 //	memory, by invented labels                    labels_test.go    also CVE-2020-8552
 //	slots, streams and bodies held open           slots_test.go
+//	responses and files that are not taken        stalled_test.go
+//	tokens of the console                         console_test.go
 //	external servers that hang or drip            slots_test.go
 //	one user's flood                              fairness_test.go
 //	patches, documents, resets, owners, names     bodies_test.go    CVE-2019-1002100, CVE-2019-11253, CVE-2019-11254, CVE-2023-44487
@@ -33,6 +35,15 @@
 //	  of bounded length                           generic/filters AnswersToAnything
 //	  of a bounded number                         generic/metrics SeriesAreBounded
 //	deadlines of writes                           AnswersThatAreNotTaken
+//	seats of what waits for its client            ResponsesThatAreNotTaken; generic/server StalledStreamsHoldNoSeats; generic/filters StalledResponsesGiveSeatsBack, BodiesThatDoNotCome
+//	console files without a slot for who does not take them
+//	                                              FilesThatAreNotTaken; generic/filters StalledFilesDoNotCount
+//	memory of what waits for its client           generic/filters StalledResponsesAreBounded
+//	connections that take nothing                 generic/server StalledConnectionsAreClosed; generic/filters StalledResponsesEnd
+//	console tokens: their users, impersonation, others' tokens
+//	                                              TokensOfTheConsole; console TokensEndWithTheirUsers, TokensAreNotProlonged, TokensAreBounded
+//	proxied pages have no part in the console     e2e/console PagesOfPodsAreSandboxed; generic/filters ProxiedPagesAreSandboxed
+//	audit of what needs no user                   generic/filters AuditOfWhatNeedsNoUser
 //	deadlines of bodies                           BodiesThatNeverCome
 //	buffers that grow with what arrives           BodiesThatNeverCome
 //	half bodies end with the server               HalfBodiesDoNotDelayShutdown

@@ -137,6 +137,22 @@ func (s *target) inFlight() int {
 	return sum - 1
 }
 
+// stalled is how many requests the server says wait for their clients.
+func (s *target) stalled() int {
+	s.t.Helper()
+	for line := range strings.Lines(s.get("/metrics")) {
+		var n int
+		if value, ok := strings.CutPrefix(line, "triplane_stalled_requests "); ok {
+			if _, err := fmt.Sscan(value, &n); err != nil {
+				s.t.Fatal(err)
+			}
+			return n
+		}
+	}
+	s.t.Fatal("/metrics has no stalled requests")
+	return 0
+}
+
 // heap is how many bytes the server has allocated and not let go.
 func (s *target) heap() int64 {
 	s.t.Helper()

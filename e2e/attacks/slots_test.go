@@ -33,11 +33,11 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.eventually("the attack has begun", 10*time.Second, func() bool { return s.inFlight() > 0 })
+	s.eventually("the attack has begun", 10*time.Second, func() bool { return s.stalled() > 0 })
 	if code, _, err := s.ask("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", 5*time.Second); err != nil || code != http.StatusOK {
 		t.Errorf("a health probe is answered %d, %v", code, err)
 	}
-	s.eventually("the slots are free again", 15*time.Second, func() bool { return s.inFlight() == 0 })
+	s.eventually("the slots are free again", 15*time.Second, func() bool { return s.inFlight() == 0 && s.stalled() == 0 })
 }
 
 // An external API server that does not answer, or a byte at a time. The attacker, who
@@ -87,11 +87,14 @@ func TestBodiesThatNeverCome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.eventually("the attack has begun", 10*time.Second, func() bool { return s.inFlight() >= 50 })
+	s.eventually("the attack has begun", 10*time.Second, func() bool { return s.stalled() >= 50 })
+	if n := s.inFlight(); n > 0 {
+		t.Errorf("%d slots wait for bodies", n)
+	}
 	if grown := s.heap() - before; grown > 80<<20 {
 		t.Errorf("50 bodies of 3 MB that have not come take %d MB", grown>>20)
 	}
-	s.eventually("the slots are free again", 15*time.Second, func() bool { return s.inFlight() == 0 })
+	s.eventually("nothing waits", 15*time.Second, func() bool { return s.inFlight() == 0 && s.stalled() == 0 })
 
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 3000000\r\n\r\n{", path, token)
 	code, body, err := s.ask(head, 20*time.Second)
@@ -109,7 +112,7 @@ func TestHalfBodiesDoNotDelayShutdown(t *testing.T) {
 		c := s.connect("http/1.1")
 		fmt.Fprintf(c, "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", credentials)
 	}
-	s.eventually("a body is waited for", 10*time.Second, func() bool { return s.inFlight() > 0 })
+	s.eventually("a body is waited for", 10*time.Second, func() bool { return s.stalled() > 0 })
 	begun := time.Now()
 	if err := s.Terminate(t); err != nil {
 		t.Fatal(err)

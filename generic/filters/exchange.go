@@ -27,6 +27,7 @@ type exchange struct {
 	// seated is set while the request occupies what lets it execute; release clears it.
 	seated      atomic.Bool
 	longRunning bool
+	hijacked    bool
 	sandbox     bool // restrict applies to a proxied response
 	// Room for what the filters need once, so that it is not allocated apart.
 	attributes authorizer.Attributes

@@ -17,7 +17,6 @@ type responseWriter struct {
 	exchange *exchange
 	status   int
 	bytes    int64
-	hijacked bool
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -93,7 +92,7 @@ func (w *responseWriter) piece(p []byte, keeps int64) (int, error) {
 
 // keeps estimates how many bytes a response keeps in memory while it writes some.
 func (w *responseWriter) keeps(writes int) int64 {
-	keeps := max(writes, w.exchange.Kept) + stalledLeast
+	keeps := max(writes, int(w.exchange.Kept)) + stalledLeast
 	h := w.Header()
 	if len(h["Content-Encoding"]) > 0 && len(h["Content-Length"]) == 0 {
 		keeps += stalledGzip // it is compressed while it is written
@@ -136,7 +135,7 @@ type hijackFlushWriter struct{ flushWriter }
 func (w hijackFlushWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, rw, err := w.ResponseWriter.(http.Hijacker).Hijack()
 	if err == nil {
-		w.hijacked = true
+		w.exchange.hijacked = true
 		if w.status == 0 {
 			w.status = http.StatusSwitchingProtocols
 			w.exchange.Audit.Responds(w.status)

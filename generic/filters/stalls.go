@@ -206,10 +206,10 @@ func (s *stalls) drop(x *stall) {
 	}
 }
 
-func (s *stalls) count(u *stalledUser, bytes int64, responses int) {
+func (s *stalls) count(u *stalledUser, bytes int64, requests int) {
 	u.bytes += bytes
 	s.bytes += bytes
-	s.metrics.Add(responses, bytes)
+	s.metrics.Add(requests, bytes)
 }
 
 // cut ends the request, unless its write or read has returned meanwhile.

@@ -38,7 +38,7 @@ type Registry struct {
 	TokenCache  *TokenCache
 	Allocation  *Allocation
 	PodSecurity *PodSecurity
-	// Stalls counts responses that clients do not take.
+	// Stalls counts requests that wait for their clients.
 	Stalls *Stalls
 	// Peers counts what is passed on to other servers of the same storage.
 	Peers *Peers

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,14 +38,16 @@ type State struct {
 	// one that answers; "" where no server has been asked.
 	Server string
 
+	// OnServed, where set, is called by MarkServed.
+	OnServed func()
+	served   bool
 	// Proxied says that the response is made by a pod, a service, a node or an external server.
 	Proxied bool
 	// Impersonated says that User is not who was authenticated.
 	Impersonated bool
-
-	// OnServed, where set, is called by MarkServed.
-	OnServed func()
-	served   bool
+	// Kept is how many bytes of the response its handler keeps until they are written, where that
+	// is more than what it writes at a time.
+	Kept int32
 
 	// Initialized, where set, is called when a watch has sent its initial events,
 	// or has none to send: it gives back what it was lent for that.
@@ -52,10 +55,6 @@ type State struct {
 
 	// Values, where set, has further values, as the span of a request that is traced.
 	Values context.Context //nolint:containedctx // it lasts as long as the request
-
-	// Kept is how many bytes of the response its handler keeps until they are written, where that
-	// is more than what it writes at a time.
-	Kept int
 
 	// Turn is the request's part in the sharing of the processors.
 	Turn turns.Turn
@@ -113,7 +112,7 @@ func Yield(ctx context.Context) {
 // Keeps notes that the handler keeps so many bytes until the response is written.
 func Keeps(ctx context.Context, bytes int) {
 	if s := StateFrom(ctx); s != nil {
-		s.Kept = bytes
+		s.Kept = int32(min(bytes, math.MaxInt32))
 	}
 }
 
