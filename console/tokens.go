@@ -57,14 +57,17 @@ type issued struct {
 
 // NewTokens returns an issuer without tokens. A token ends when exists returns an error for its user.
 func NewTokens(exists func(context.Context, *user.Info) error) *Tokens {
-	return &Tokens{now: time.Now, exists: exists, known: map[[sha256.Size]byte]*list.Element{}, ages: list.New(), users: map[string]int{}}
+	return &Tokens{
+		now: time.Now, exists: exists,
+		known: map[[sha256.Size]byte]*list.Element{}, ages: list.New(), users: map[string]int{},
+	}
 }
 
 var (
 	// errUnknownToken is of tokens that ended, or another process issued.
 	errUnknownToken = errors.New("the token of the console is not known, or has ended")
 	// errManyTokens is of a server that has issued as many as it may.
-	errManyTokens = errors.New("the console has issued too many tokens: try again when some have ended, after an hour at most")
+	errManyTokens = errors.New("the console has issued too many tokens: try again when some have ended, in an hour")
 )
 
 // AuthenticateRequest implements authentication.Request. It has no opinion of other
@@ -168,7 +171,7 @@ func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a token of the console cannot be prolonged", http.StatusForbidden)
 		return
 	case request.StateFrom(r.Context()).Impersonated:
-		http.Error(w, "a token of the console stands for who asks: it is not issued to a request that impersonates", http.StatusForbidden)
+		http.Error(w, "a token of the console is not issued to a request that impersonates", http.StatusForbidden)
 		return
 	}
 	var answer Token

@@ -55,7 +55,9 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 }
 
 // enter waits for seats, and reports whether the request has them.
-func (e *exchange) enter(control *flowcontrol.Controller, lanes lanes, t *flowcontrol.Ticket, query string, header http.Header) bool {
+func (e *exchange) enter(
+	control *flowcontrol.Controller, lanes lanes, t *flowcontrol.Ticket, query string, header http.Header,
+) bool {
 	control.Classify(flowcontrol.Request{User: e.User, Info: &e.info, Query: query}, t)
 	setFlowHeaders(header, t)
 	rejection := t.Enter(e, e.patience())

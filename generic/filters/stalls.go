@@ -74,7 +74,10 @@ func newStalls(m *metrics.Registry) *stalls {
 	if m == nil {
 		m = metrics.New() // nobody sees it
 	}
-	s := &stalls{metrics: m.Stalls, perUser: stalledPerUser, together: stalledTogether, limit: StalledLimit, users: map[string]*stalledUser{}}
+	s := &stalls{
+		metrics: m.Stalls, perUser: stalledPerUser, together: stalledTogether, limit: StalledLimit,
+		users: map[string]*stalledUser{},
+	}
 	s.pool.New = func() any {
 		x := &stall{owner: s}
 		x.timer = time.AfterFunc(time.Hour, x.fired)

@@ -2,8 +2,8 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Stalls counts requests that wait for their clients: to take the response, or to send the body. All methods are safe for
-// concurrent use.
+// Stalls counts requests that wait for their clients: to take the response, or to send the body. All methods are
+// safe for concurrent use.
 type Stalls struct {
 	requests, bytes prometheus.Gauge
 	ended           *prometheus.CounterVec
@@ -16,8 +16,8 @@ func newStalls(r prometheus.Registerer) *Stalls {
 		bytes: prometheus.NewGauge(prometheus.GaugeOpts{Name: "triplane_stalled_request_bytes",
 			Help: "Estimate of the bytes that stalled requests keep in memory, which is bounded per user and together."}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "triplane_stalled_ended_total",
-			Help: "Stalled requests (over the bound of their user, or of the server; after the time for one) and connections that the server has ended."},
-			[]string{"reason"}),
+			Help: "Stalled requests, over the bound of their user or of the server or after their time, and connections " +
+				"that the server has ended."}, []string{"reason"}),
 	}
 	r.MustRegister(s.requests, s.bytes, s.ended)
 	return s

@@ -34,7 +34,8 @@ func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *metr
 		stalled := newStalledConnection(limit, m, func() { _ = c.Close() })
 		own := *h2
 		own.NewWriteScheduler = func() http2.WriteScheduler { return newFrameScheduler(stalled) }
-		own.ServeConn(gather(c), &http2.ServeConnOpts{Context: filters.WithConnection(ctx, stalled), Handler: h, BaseConfig: s})
+		ctx = filters.WithConnection(ctx, stalled)
+		own.ServeConn(gather(c), &http2.ServeConnOpts{Context: ctx, Handler: h, BaseConfig: s})
 	}
 }
 
