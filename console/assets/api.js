@@ -35,7 +35,14 @@ export async function send(path, { method = 'GET', body, type, accept = 'applica
   throw err;
 }
 
-export async function get(path, options) { return (await send(path, options)).json(); }
+// parse reads JSON. Integers that a number of the browser cannot hold become BigInts, so that an
+// object is written with the values that it was read with.
+export function parse(text) {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_, v, context) => (typeof v === 'number' && !Number.isSafeInteger(v) && /^-?\d+$/.test(context?.source ?? '') ? BigInt(context.source) : v));
+}
+
+export async function get(path, options) { return parse(await (await send(path, options)).text()); }
 
 export async function post(path, object) {
   return (await send(path, { method: 'POST', body: JSON.stringify(object) })).json();
@@ -58,7 +65,7 @@ export async function watch(path, accept, signal, f) {
     rest = lines.pop();
     for (const line of lines) {
       if (!line) continue;
-      const event = JSON.parse(line);
+      const event = parse(line);
       if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, event.object);
       f(event);
     }

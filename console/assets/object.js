@@ -1,7 +1,7 @@
 // One object: its YAML, which can be changed after a look at what would change, its
 // events, owners and managers; and the page that applies what is pasted.
 import { h, fill, field, failure, note, table, ago, button, link } from './dom.js';
-import { get, send, watch, asMetadata } from './api.js';
+import { get, parse, send, watch, asMetadata } from './api.js';
 import { find, findKind, discover, pathOf, objectHref, preferred } from './discovery.js';
 import { emit, lineOf, valueOf, without, split } from './yaml.js';
 import { Editor, errorsOf } from './editor.js';
@@ -80,10 +80,10 @@ function follow(path, r, o, signal, f) {
 async function write(path, text, way, force, dry) {
   const q = new URLSearchParams({ fieldManager: manager, fieldValidation: 'Strict' });
   if (dry) q.set('dryRun', 'All');
-  if (way === 'replace') return (await send(`${path}?${q}`, { method: 'PUT', type: 'application/yaml', body: text })).json();
+  if (way === 'replace') return parse(await (await send(`${path}?${q}`, { method: 'PUT', type: 'application/yaml', body: text })).text());
   if (force) q.set('force', 'true');
   const body = without(text, ['status', ...['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields', 'selfLink'].map(f => `metadata.${f}`)]);
-  return (await send(`${path}?${q}`, { method: 'PATCH', type: 'application/apply-patch+yaml', body })).json();
+  return parse(await (await send(`${path}?${q}`, { method: 'PATCH', type: 'application/apply-patch+yaml', body })).text());
 }
 
 function difference(before, after) {

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -42,10 +43,11 @@ type wholeField struct {
 func wholenessOf[T Object](empty func() T, fill func(T), onRead OnRead[T]) *wholeness {
 	w := &wholeness{never: onRead.Complete != nil && len(onRead.Fields) == 0}
 	if fill != nil {
-		for _, deep := range []bool{false, true} {
+		// Defaults fill in structs at each depth, in an object in which those above are set.
+		for _, depth := range []int{0, 1, 2, 3, math.MaxInt} {
 			before, after := empty(), empty()
-			populate(reflect.ValueOf(before).Elem(), deep, map[reflect.Type]bool{})
-			populate(reflect.ValueOf(after).Elem(), deep, map[reflect.Type]bool{})
+			populate(reflect.ValueOf(before).Elem(), depth, map[reflect.Type]bool{})
+			populate(reflect.ValueOf(after).Elem(), depth, map[reflect.Type]bool{})
 			fill(after)
 			w.compare(reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem())
 		}
@@ -59,9 +61,9 @@ func wholenessOf[T Object](empty func() T, fill func(T), onRead OnRead[T]) *whol
 	return w
 }
 
-// populate makes the structs that a struct points to, those of pointers outside of
-// lists only where deep, and gives each list of structs an element.
-func populate(v reflect.Value, deep bool, within map[reflect.Type]bool) {
+// populate makes the structs that a struct points to, through as many pointers as depth says, and
+// gives each list of structs an element. That element's own pointers are set at least.
+func populate(v reflect.Value, depth int, within map[reflect.Type]bool) {
 	t := v.Type()
 	if within[t] || opaque(t) {
 		return
@@ -73,15 +75,15 @@ func populate(v reflect.Value, deep bool, within map[reflect.Type]bool) {
 		inner := structOf(f.Type())
 		switch {
 		case f.Kind() == reflect.Struct:
-			populate(f, deep, within)
-		case f.Kind() == reflect.Pointer && inner != nil && deep && !opaque(inner):
+			populate(f, depth, within)
+		case f.Kind() == reflect.Pointer && inner != nil && depth > 0 && !opaque(inner):
 			f.Set(reflect.New(inner))
-			populate(f.Elem(), deep, within)
+			populate(f.Elem(), depth-1, within)
 		case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Struct && !opaque(f.Type().Elem()):
 			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
 			// Of an element without any of its pointers, defaults might make
 			// another kind of element.
-			populate(f.Index(0), true, within)
+			populate(f.Index(0), max(depth, 1), within)
 		}
 	}
 }

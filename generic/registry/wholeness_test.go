@@ -16,6 +16,9 @@ func TestWholeness(t *testing.T) {
 		if p.Spec.SecurityContext == nil {
 			p.Spec.SecurityContext = &corev1.PodSecurityContext{}
 		}
+		if s := p.Spec.SecurityContext; s.SELinuxOptions == nil {
+			s.SELinuxOptions = &corev1.SELinuxOptions{User: "u"}
+		}
 		for i := range p.Spec.Containers {
 			c := &p.Spec.Containers[i]
 			if c.ImagePullPolicy == "" {
@@ -42,6 +45,7 @@ func TestWholeness(t *testing.T) {
 	for name, change := range map[string]func(pod){
 		"string": func(p pod) { p.Spec.RestartPolicy = "" },
 		"struct": func(p pod) { p.Spec.SecurityContext = nil },
+		"nested": func(p pod) { p.Spec.SecurityContext.SELinuxOptions = nil },
 		"second": func(p pod) { p.Spec.Containers[1].ImagePullPolicy = "" },
 		"number": func(p pod) { p.Spec.Containers[0].LivenessProbe.PeriodSeconds = 0 },
 		"inline": func(p pod) { p.Spec.Volumes[0].Secret.DefaultMode = nil },

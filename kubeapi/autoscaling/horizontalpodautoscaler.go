@@ -125,10 +125,13 @@ func downRules() *autoscalingv2.HPAScalingRules {
 }
 
 // withDefaults completes rules; those that come through annotations must bring
-// policies of their own.
+// policies of their own, and are nil where the annotation has none.
 func withDefaults(r, defaults *autoscalingv2.HPAScalingRules, policies bool) *autoscalingv2.HPAScalingRules {
-	if r == nil {
+	switch {
+	case r == nil && policies:
 		return defaults
+	case r == nil:
+		return nil
 	}
 	if r.StabilizationWindowSeconds == nil {
 		r.StabilizationWindowSeconds = defaults.StabilizationWindowSeconds

@@ -37,7 +37,9 @@ func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 		Hub: kind("Job"), Namespaced: true,
 		New:     func() *batchv1.Job { return &batchv1.Job{} },
 		NewList: func() runtime.Object { return &batchv1.JobList{} },
-		Names:   registry.Names{Plural: "jobs", Singular: "job", Categories: []string{"all"}},
+		// kube-apiserver generates labels of the template after it has set defaults, and stores the job without its own.
+		Representation: registry.Typed[*batchv1.Job]{OnRead: registry.OnRead[*batchv1.Job]{Fields: []string{"metadata.labels"}}},
+		Names:          registry.Names{Plural: "jobs", Singular: "job", Categories: []string{"all"}},
 		Write: registry.Write[*batchv1.Job]{
 			Default:                  defaultJob,
 			AllowUnconditionalUpdate: true,
