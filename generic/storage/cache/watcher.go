@@ -144,8 +144,8 @@ func (w *watch) Next(ctx context.Context) ([]storage.Event, error) {
 			w.add(e)
 			w.taken[i] = nil
 		}
-		if bookmark && progress > 0 {
-			w.addBookmark(max(progress, w.after), false)
+		if bookmark && progress > w.after { // otherwise it is not newer than what the client began with
+			w.addBookmark(progress, false)
 		}
 		if len(w.out) > 0 {
 			return w.out, nil
