@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/storage"
-	"triplane/generic/storage/observed"
 )
 
 // walkPage is how many objects Walk holds at once.
@@ -23,7 +22,7 @@ func (r *Resources) Walk(ctx context.Context, gr schema.GroupResource, each func
 	prefix := r.KeyPrefix(gr)
 	opts := storage.RangeOptions{Prefix: prefix, Limit: walkPage}
 	for {
-		result, err := options.Backend.Range(observed.Sweep(ctx), opts)
+		result, err := options.Backend.Range(ctx, opts)
 		if err != nil || len(result.Items) == 0 {
 			return err
 		}
