@@ -119,9 +119,13 @@ func checkHead(body []byte, mt wire.MediaType, u *unstructured.Unstructured) err
 }
 
 // schemaOf is the schema of the body's own version, which may be another one
-// than the codec's.
+// than the codec's. Nothing is known of a version that there is not.
 func (c *crCodec) schemaOf(version string) (*structural.Schema, error) {
-	if v := c.version.definition.versions[version]; v != nil && v != c.version {
+	v := c.version.definition.versions[version]
+	if v == nil {
+		return &structural.Schema{}, nil
+	}
+	if v != c.version {
 		if other, err := v.skeleton(); err == nil {
 			return other, nil
 		}

@@ -78,16 +78,27 @@ func setDefaults(crd definitionObject) {
 func prepareCRDForCreate(_ context.Context, crd definitionObject) {
 	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 	crd.Generation = 1
+	tidyDefaults(crd)
 	rememberStorageVersion(crd)
 }
 
 func prepareCRDForUpdate(_ context.Context, crd, old definitionObject) {
 	crd.Status = *old.Status.DeepCopy()
 	crd.Generation = old.Generation
+	tidyDefaults(crd)
 	if !equality.Semantic.DeepEqual(old.Spec, crd.Spec) {
 		crd.Generation++
 	}
 	rememberStorageVersion(crd)
+}
+
+// tidyDefaults removes metadata that ObjectMeta does not know from defaults of embedded resources.
+func tidyDefaults(crd definitionObject) {
+	for i := range crd.Spec.Versions {
+		if s := crd.Spec.Versions[i].Schema; s != nil {
+			schema.TidyDefaults(s.OpenAPIV3Schema)
+		}
+	}
 }
 
 // rememberStorageVersion notes in which version objects are stored from now on.

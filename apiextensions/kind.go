@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -139,10 +140,23 @@ func (d *definition) validate(ctx context.Context, obj, old object) field.ErrorL
 	return d.inRequested(ctx, obj, old, (*crVersion).validateScale, func(c *compiled, content map[string]any, before func() any) (field.ErrorList, bool) {
 		var errs field.ErrorList
 		if c.validator != nil {
-			errs = c.validator.ValidateUpdate(nil, c.schema, content, before)
+			errs = c.validator.ValidateUpdate(nil, c.schema, content, func() any { return withoutKind(before()) })
 		}
 		return append(errs, structural.ValidateMetadata(nil, content, c.schema)...), true
 	})
+}
+
+// withoutKind returns what an object is compared with to find what has not changed (KEP-4008).
+// An object as a whole, its kind and its apiVersion are validated at each update.
+func withoutKind(old any) any {
+	content, ok := old.(map[string]any)
+	if !ok {
+		return old
+	}
+	content = maps.Clone(content)
+	delete(content, "kind")
+	delete(content, "apiVersion")
+	return content
 }
 
 // validateKind requires that an object of the hub is of the kind, in the storage

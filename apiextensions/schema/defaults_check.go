@@ -2,9 +2,11 @@ package schema
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -25,6 +27,49 @@ func CheckDefaults(ctx context.Context, path *field.Path, s *Schema, rules Defau
 	c := &defaultsCheck{ctx: ctx, rules: rules}
 	err := c.node(path, &root, inResource{resource: &root})
 	return c.errs, err
+}
+
+// TidyDefaults brings the metadata of embedded resources in the defaults of a schema into the form of
+// ObjectMeta. Schemas that are not structural, and metadata of wrong types, are left to validation.
+func TidyDefaults(props *apiextensionsv1.JSONSchemaProps) {
+	embeds, defaults := false, false
+	Walk(props, func(p *apiextensionsv1.JSONSchemaProps) {
+		embeds, defaults = embeds || p.XEmbeddedResource, defaults || p.Default != nil
+	})
+	if !embeds || !defaults {
+		return
+	}
+	if s, err := New(props); err == nil {
+		s.tidyDefaults(props)
+	}
+}
+
+// tidyDefaults is TidyDefaults of what s was made from.
+func (s *Schema) tidyDefaults(props *apiextensionsv1.JSONSchemaProps) {
+	if s == nil || !s.defaults && !s.HasDefault {
+		return
+	}
+	for name, p := range props.Properties {
+		s.Properties[name].tidyDefaults(&p)
+		props.Properties[name] = p
+	}
+	if s.Items != nil {
+		s.Items.tidyDefaults(props.Items.Schema)
+	}
+	if s.Additional != nil {
+		s.Additional.tidyDefaults(props.AdditionalProperties.Schema)
+	}
+	if !s.HasDefault || !s.embeds {
+		return
+	}
+	tidy, c := runtime.DeepCopyJSONValue(s.Default), coercer{}
+	c.value(nil, tidy, s)
+	if c.err != nil || reflect.DeepEqual(tidy, s.Default) {
+		return
+	}
+	if raw, err := json.Marshal(tidy); err == nil {
+		props.Default = &apiextensionsv1.JSON{Raw: raw}
+	}
 }
 
 type defaultsCheck struct {

@@ -50,7 +50,7 @@ func (s *Store[T]) list(ctx context.Context, opts *metainternalversion.ListOptio
 	o.Shard = shard
 	reader := s.fieldReader(ctx, o.Fields)
 	if reader != nil {
-		o.ReadFields = reader.read
+		o.FieldReader = reader
 	}
 	l, err := s.cache.List(ctx, o)
 	if err == nil && reader != nil {

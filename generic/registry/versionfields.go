@@ -54,9 +54,9 @@ func (s *Store[T]) fieldReader(ctx context.Context, selector fields.Selector) *f
 	return nil
 }
 
-// read returns the fields of a record: those of the hub version, and those of the version, of the
+// ReadFields implements storage.FieldReader: the fields are those of the hub version, and those of the version, of the
 // form that the record keeps for responses.
-func (f *fieldReader[T]) read(r *storage.Record) (storage.Set, error) {
+func (f *fieldReader[T]) ReadFields(r *storage.Record) (storage.Set, error) {
 	if f.err == nil {
 		f.err = f.ctx.Err()
 	}

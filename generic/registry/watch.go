@@ -25,7 +25,7 @@ func (s *Store[T]) Watch(ctx context.Context, opts *metainternalversion.ListOpti
 	}
 	reader := s.fieldReader(ctx, o.Fields)
 	if reader != nil {
-		o.ReadFields = reader.read
+		o.FieldReader = reader
 	}
 	w, err := s.cache.Watch(ctx, o)
 	if err != nil {

@@ -42,8 +42,8 @@ type ListOptions struct {
 	Labels labels.Selector
 	Fields fields.Selector
 	Shard  *Shard
-	// ReadFields, where set, reads what Fields selects by instead of CacheConfig.Fields.
-	ReadFields func(*Record) (Set, error)
+	// FieldReader, where set, reads what Fields selects by instead of CacheConfig.Fields.
+	FieldReader FieldReader
 }
 
 // List is the answer to a list: records in key order at one revision.
@@ -55,6 +55,11 @@ type List struct {
 	// Remaining counts what is left behind Last; -1 where a selector makes it
 	// unknown.
 	Remaining int64
+}
+
+// FieldReader reads the fields of records for one list or watch. It is used by one goroutine.
+type FieldReader interface {
+	ReadFields(r *Record) (Set, error)
 }
 
 // CacheConfig describes the cache of one resource.
@@ -117,6 +122,6 @@ type WatchOptions struct {
 	Labels   labels.Selector
 	Fields   fields.Selector
 	Shard    *Shard
-	// ReadFields, where set, reads what Fields selects by instead of CacheConfig.Fields.
-	ReadFields func(*Record) (Set, error)
+	// FieldReader, where set, reads what Fields selects by instead of CacheConfig.Fields.
+	FieldReader FieldReader
 }

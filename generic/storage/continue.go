@@ -68,7 +68,17 @@ func DecodeContinue(token, prefix string) (after string, revision int64, err err
 	if c.ResourceVersion < 0 {
 		c.ResourceVersion = AnyRevision
 	}
-	// Tokens name the first key that is wanted, which is the one right behind
-	// the last that was sent.
-	return prefix + strings.TrimSuffix(key[1:], "\x00"), c.ResourceVersion, nil
+	return prefix + before(key[1:]), c.ResourceVersion, nil
+}
+
+// before returns what a list goes on behind to begin with a key. Tokens of servers name the string
+// right behind the last key that was sent; a client may name a key itself, which is then listed.
+// Between that and what is returned is no key: none has a byte 0xff, which is not UTF-8.
+func before(key string) string {
+	last, ok := strings.CutSuffix(key, "\x00")
+	if ok || key == "" {
+		return last
+	}
+	end := len(key) - 1
+	return key[:end] + string([]byte{key[end] - 1, 0xff})
 }

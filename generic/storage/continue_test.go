@@ -13,6 +13,9 @@ func TestContinueTokens(t *testing.T) {
 	tests := []struct{ token, after, err string }{
 		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"b\u0000"}`), "/p/b", ""},
 		{encode(`{"v":"meta.k8s.io/v1","rv":-7,"start":"ns/b\u0000"}`), "/p/ns/b", ""},
+		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"b"}`), "/p/a\xff", ""},
+		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"/ns/b"}`), "/p/ns/a\xff", ""},
+		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"/"}`), "/p/", ""},
 		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"../secrets/b"}`), "", "continue key is not valid: ../secrets/b"},
 		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":"a/../../b"}`), "", "continue key is not valid: a/../../b"},
 		{encode(`{"v":"meta.k8s.io/v1","rv":5,"start":""}`), "", "continue key is not valid: encoded start key empty"},

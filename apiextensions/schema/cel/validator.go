@@ -127,7 +127,7 @@ func (v *Validator) Validate(ctx context.Context, path *field.Path, value, old a
 		return nil
 	}
 	w := &walk{ctx: ctx, left: budget, metrics: v.metrics}
-	w.value(path, j, value, predecessor{value: old, found: old != nil})
+	w.value(path, j, value, predecessor{value: old, found: old != nil, root: true})
 	return w.errs
 }
 
@@ -162,6 +162,8 @@ type walk struct {
 type predecessor struct {
 	value any
 	found bool
+	// root says that the value is the whole object, whose rules hold at each update.
+	root bool
 	// unchanged says that a value in which the new one lies is equal to what it
 	// replaces.
 	unchanged bool
@@ -172,7 +174,7 @@ func (w *walk) value(path *field.Path, j *ruleTree, v any, old predecessor) {
 		return
 	}
 	old.found = old.found && old.value != nil
-	old.unchanged = !w.whole && (old.unchanged || old.found && j.schema.Unchanged(v, old.value))
+	old.unchanged = !w.whole && !old.root && (old.unchanged || old.found && j.schema.Unchanged(v, old.value))
 	if j.misplaced {
 		w.errs = append(w.errs, field.Invalid(path, j.schema.Type,
 			"rule compiler initialization error: failed to convert to declType for CEL validation rules"))

@@ -137,7 +137,7 @@ func TestCompile(t *testing.T) {
 		"no patches":            {source: "Object{}", err: "undeclared reference to 'Object'"},
 		"an object":             {scope: Scope{Mutation: true}, source: "Object{spec: Object.spec{a: 1}}", want: []*types.Type{ObjectType}},
 		"patches":               {scope: Scope{Mutation: true}, source: "[JSONPatch{op: 'add', path: '/a', value: {'b': 1}}]", want: []*types.Type{Patches}},
-		"no field of a patch":   {scope: Scope{Mutation: true}, source: "[JSONPatch{nope: 1}]", err: "undefined field 'nope'"},
+		"no field of a patch":   {scope: Scope{Mutation: true}, source: "[JSONPatch{nope: 1}]", err: "expected type of field 'nope' is '' but provided type is 'int'"},
 		"not an object":         {scope: Scope{Mutation: true}, source: "1", want: []*types.Type{ObjectType}, err: "must evaluate to Object but got int"},
 		"not a list of patches": {scope: Scope{Mutation: true}, source: "[1]", want: []*types.Type{Patches}, err: "must evaluate to list(JSONPatch) but got list(int)"},
 	} {

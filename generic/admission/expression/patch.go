@@ -39,12 +39,21 @@ func patchField(name, field string) (*types.FieldType, bool) {
 	case "value":
 		return &types.FieldType{Type: types.DynType}, true
 	}
-	return nil, false
+	return &types.FieldType{Type: noField}, true
 }
+
+// noField is the type of fields that JSON patches do not have: no value is of it. Errors show it
+// as ”.
+var noField = types.NewOpaqueType("")
 
 func newPatchValue(name string, fields map[string]ref.Val) ref.Val {
 	v := &patchValue{typ: types.NewObjectType(name), fields: fields}
 	if name == jsonPatchTypeName {
+		for f := range fields {
+			if t, _ := patchField(name, f); t.Type == noField {
+				return types.NewErr("no such field: %s", f)
+			}
+		}
 		return v
 	}
 	for f, value := range fields {

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -165,22 +163,6 @@ func (s *RequestScope) misnamed(obj runtime.Object) error {
 // version that is neither the request's nor that of storage.
 func (s *RequestScope) otherUntypedVersion(obj runtime.Object, kind *schema.GroupVersionKind) bool {
 	return s.untyped(obj) && kind != nil && kind.GroupVersion() != s.Kind.GroupVersion() && kind.GroupVersion() != s.Hub.GroupVersion()
-}
-
-// fieldsOfOtherVersion are the errors of strict decoding for an object that a patch
-// moved to a version of the group whose fields nobody knows.
-func (s *RequestScope) fieldsOfOtherVersion(obj runtime.Object, kind *schema.GroupVersionKind) []error {
-	u, ok := obj.(runtime.Unstructured)
-	if !ok || !s.otherUntypedVersion(obj, kind) || kind.Group != s.Kind.Group {
-		return nil
-	}
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(u.UnstructuredContent())) {
-		if name != "apiVersion" && name != "kind" && name != "metadata" {
-			errs = append(errs, fmt.Errorf("unknown field %q", name))
-		}
-	}
-	return errs
 }
 
 // versionedGoName is how messages call the Go type of a served version.

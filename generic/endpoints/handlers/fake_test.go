@@ -70,6 +70,7 @@ type fake struct {
 	revision  int
 	conflicts int // how many updates still fail
 	stream    rest.EventStream
+	streamErr error
 	listOpts  *internalversion.ListOptions
 	deletion  *metav1.DeleteOptions
 }
@@ -199,7 +200,7 @@ func (f *fake) Delete(ctx context.Context, name string, validate rest.ValidateOb
 }
 
 func (f *fake) Watch(context.Context, *internalversion.ListOptions) (rest.EventStream, error) {
-	return f.stream, nil
+	return f.stream, f.streamErr
 }
 
 // storedMap is a config map as bytes.

@@ -80,6 +80,8 @@ func TestRequests(t *testing.T) {
 
 		{name: "merge patch", method: "PATCH", path: "/configmaps/a", body: `{"data":{"l":"1"}}`, headers: []string{"Content-Type", mergePatch}, code: 200, contains: `"data":{"k":"v","l":"1"}`},
 		{name: "merge patch to another name", method: "PATCH", path: "/configmaps/a", body: `{"metadata":{"name":"x"}}`, headers: []string{"Content-Type", mergePatch}, code: 400, contains: "does not match the name on the URL"},
+		{name: "merge patch with unknown fields", method: "PATCH", path: "/configmaps/a", body: `{"zeta":1,"alpha":2}`, headers: []string{"Content-Type", mergePatch}, code: 200,
+			warnings: []string{`unknown field "alpha"`, `unknown field "zeta"`}},
 		{name: "merge patch of a wrong type", method: "PATCH", path: "/configmaps/a", body: `{"data":1}`, headers: []string{"Content-Type", mergePatch}, code: 422, contains: "patch: Invalid value"},
 		{name: "merge patch that is an array", method: "PATCH", path: "/configmaps/a", body: `[]`, headers: []string{"Content-Type", mergePatch}, code: 400,
 			contains: "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"},

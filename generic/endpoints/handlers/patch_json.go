@@ -66,9 +66,10 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	if p.spliced && (err != nil || len(strictErrs) > 0) {
-		// Messages show the document as the library writes it.
+		// Messages show the document as the library writes it, and fields in its order.
 		if general, mergeErr := jsonpatch.MergePatch(before, p.body); mergeErr == nil {
-			after = general
+			after, p.spliced = general, false
+			obj, strictErrs, err = p.decodePatched(after)
 		}
 	}
 	if c := (*rest.ConversionError)(nil); errors.As(err, &c) {
@@ -156,9 +157,6 @@ func (p *patch) decodePatched(doc []byte) (runtime.Object, []error, error) {
 			err = runtime.NewNotRegisteredErrForKind(s.schemeName(), *kind)
 		}
 		return nil, nil, err
-	}
-	if p.wantsStrict() {
-		strictErrs = append(strictErrs, s.fieldsOfOtherVersion(obj, kind)...)
 	}
 	if err := s.checkKind(obj, kind); err != nil {
 		return nil, strictErrs, err

@@ -65,8 +65,8 @@ func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *ht
 	return nil
 }
 
-// openStream begins a watch. That its revision is too old is an event of a watch that is open, and
-// a watch whose time is over before it begins is one without events, as in kube-apiserver.
+// openStream begins a watch. That its revision is too old, or that of its initial events too new, is an
+// event of a watch that is open, and a watch whose time is over before it begins is one without events, as in kube-apiserver.
 func openStream(ctx context.Context, watcher rest.Watcher, opts *internalversion.ListOptions) (rest.EventStream, error) {
 	if ptr.Deref(opts.TimeoutSeconds, 0) < 0 {
 		return failed{&apierrors.StatusError{ErrStatus: metav1.Status{
@@ -76,6 +76,8 @@ func openStream(ctx context.Context, watcher rest.Watcher, opts *internalversion
 	stream, err := watcher.Watch(ctx, opts)
 	switch {
 	case apierrors.IsResourceExpired(err):
+		return failed{err}, nil
+	case ptr.Deref(opts.SendInitialEvents, false) && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge):
 		return failed{err}, nil
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return failed{io.EOF}, nil

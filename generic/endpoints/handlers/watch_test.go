@@ -256,3 +256,21 @@ func TestWatchThatCannotBegin(t *testing.T) {
 		}
 	}
 }
+
+// TestInitialEventsOfTheFuture answers with an event where initial events are to be newer than
+// anything, and with an error otherwise.
+func TestInitialEventsOfTheFuture(t *testing.T) {
+	s := newScope(t)
+	f := newFake(s, "a")
+	large := apierrors.NewTimeoutError("Too large resource version: 9, current: 1", 1)
+	large.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
+	f.streamErr = large
+	const query = "/configmaps?watch=1&resourceVersion=9"
+	got := call(List(s, f, f), "GET", query+"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "")
+	if got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), `{"type":"ERROR","object":{`) {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if got := call(List(s, f, f), "GET", query, ""); got.Code != http.StatusGatewayTimeout {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}

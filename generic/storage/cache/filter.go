@@ -13,16 +13,16 @@ type filter struct {
 	fields fields.Selector
 	shard  *storage.Shard
 	read   *storage.CacheConfig
-	// readFields, where set, reads the fields for this list or watch alone.
-	readFields func(*storage.Record) (storage.Set, error)
+	// reader, where set, reads the fields for this list or watch alone.
+	reader storage.FieldReader
 }
 
 // listFilter returns what a list selects by.
 func (c *Cache) listFilter(o *storage.ListOptions) *filter {
-	return c.filter(o.Labels, o.Fields, o.Shard, o.ReadFields)
+	return c.filter(o.Labels, o.Fields, o.Shard, o.FieldReader)
 }
 
-func (c *Cache) filter(l labels.Selector, f fields.Selector, shard *storage.Shard, readFields func(*storage.Record) (storage.Set, error)) *filter {
+func (c *Cache) filter(l labels.Selector, f fields.Selector, shard *storage.Shard, reader storage.FieldReader) *filter {
 	if l != nil && l.Empty() {
 		l = nil
 	}
@@ -32,7 +32,7 @@ func (c *Cache) filter(l labels.Selector, f fields.Selector, shard *storage.Shar
 	if l == nil && f == nil && shard == nil {
 		return nil
 	}
-	return &filter{labels: l, fields: f, shard: shard, read: &c.cfg.CacheConfig, readFields: readFields}
+	return &filter{labels: l, fields: f, shard: shard, read: &c.cfg.CacheConfig, reader: reader}
 }
 
 // selects reports whether a record belongs to a list. One that cannot be decoded
@@ -72,9 +72,9 @@ func (f *filter) match(r *storage.Record) (bool, error) {
 // fieldsOf returns the fields of a record, which keeps them unless they are for this filter
 // alone.
 func (f *filter) fieldsOf(r *storage.Record) (*storage.Set, error) {
-	if f.readFields == nil {
+	if f.reader == nil {
 		return r.Fields(f.read.Fields)
 	}
-	set, err := f.readFields(r)
+	set, err := f.reader.ReadFields(r)
 	return &set, err
 }

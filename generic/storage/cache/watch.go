@@ -17,7 +17,7 @@ func (c *Cache) Watch(ctx context.Context, opts storage.WatchOptions) (storage.W
 	w := &watch{
 		cache:  c,
 		opts:   opts,
-		filter: c.filter(opts.Labels, opts.Fields, opts.Shard, opts.ReadFields),
+		filter: c.filter(opts.Labels, opts.Fields, opts.Shard, opts.FieldReader),
 		scope:  c.scope(&opts),
 		after:  opts.Revision,
 		wakeup: make(chan struct{}, 1),

@@ -166,6 +166,20 @@ func TestBookmarks(t *testing.T) {
 	quiet(t, none)
 }
 
+// TestIdleBookmarks sends none that is not newer than what a watch began with.
+func TestIdleBookmarks(t *testing.T) {
+	w := newWorld(t)
+	old := w.create("a", thing{})
+	now := w.create("b", thing{})
+	idle, behind := w.watch(storage.WatchOptions{Revision: now, Bookmarks: true}), w.watch(storage.WatchOptions{Revision: old, Bookmarks: true})
+	same(t, received(t, behind, 1), fmt.Sprintf("ADDED b@%d {}", now))
+	for _, s := range []storage.Watch{idle, behind} {
+		s.(*watch).bookmarkDue(time.Now())
+	}
+	same(t, received(t, behind, 1), fmt.Sprintf("BOOKMARK @%d", now))
+	quiet(t, idle)
+}
+
 func TestTooOld(t *testing.T) {
 	backend := newBackend(t)
 	w := &world{TB: t, backend: backend}

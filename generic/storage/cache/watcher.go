@@ -124,7 +124,7 @@ func (w *watch) Stop() {
 	// The wheel has the watch until its next bookmark is due: no more than the rest of it.
 	w.initial, w.endMark = nil, false
 	w.taken, w.out, w.filter = nil, nil, nil
-	w.opts.Labels, w.opts.Fields, w.opts.Shard, w.opts.ReadFields = nil, nil, nil, nil
+	w.opts.Labels, w.opts.Fields, w.opts.Shard, w.opts.FieldReader = nil, nil, nil, nil
 }
 
 // Next implements storage.Watch. The slice is valid until the next call.
@@ -144,8 +144,8 @@ func (w *watch) Next(ctx context.Context) ([]storage.Event, error) {
 			w.add(e)
 			w.taken[i] = nil
 		}
-		if bookmark && progress > 0 {
-			w.addBookmark(max(progress, w.after), false)
+		if bookmark && progress > w.after { // otherwise it is not newer than what the client began with
+			w.addBookmark(progress, false)
 		}
 		if len(w.out) > 0 {
 			return w.out, nil

@@ -17,6 +17,7 @@ import (
 type Backend struct {
 	storage.Backend
 	get, list, count, create, update, remove *metrics.Operation
+	swept                                    *metrics.Operation // ranges of sweeps
 	attributes                               []attribute.KeyValue
 	listed                                   func(objects int)
 }
@@ -26,7 +27,7 @@ func New(below storage.Backend, m *metrics.Storage, group, resource string) *Bac
 	return &Backend{
 		Backend: below,
 		get:     m.Of("get", group, resource), list: m.Of("list", group, resource), count: m.Of("listOnlyCount", group, resource),
-		create: m.Of("create", group, resource), update: m.Of("update", group, resource), remove: m.Of("delete", group, resource),
+		swept: m.Of("list", "", ""), create: m.Of("create", group, resource), update: m.Of("update", group, resource), remove: m.Of("delete", group, resource),
 		listed:     func(objects int) { m.Listed(group, resource, objects) },
 		attributes: []attribute.KeyValue{attribute.String("group", group), attribute.String("resource", resource)},
 	}
@@ -44,14 +45,17 @@ func (b *Backend) Get(ctx context.Context, key string) (storage.KeyValue, error)
 
 // Range implements storage.Backend.
 func (b *Backend) Range(ctx context.Context, opts storage.RangeOptions) (storage.RangeResult, error) {
-	begun, op := time.Now(), b.list
-	if opts.CountOnly {
+	begun, op, sweep := time.Now(), b.list, sweeps(ctx)
+	switch {
+	case sweep:
+		op = b.swept
+	case opts.CountOnly:
 		op = b.count
 	}
 	result, err := b.Backend.Range(ctx, opts)
 	spent(ctx, begun)
 	op.Done(begun, failed(err))
-	if err == nil && !opts.CountOnly {
+	if err == nil && !opts.CountOnly && !sweep {
 		b.listed(len(result.Items))
 	}
 	b.traced(ctx, begun, err, "list")

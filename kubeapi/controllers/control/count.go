@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/storage"
+	"triplane/generic/storage/observed"
 )
 
 // Count returns how many objects of a resource a namespace has in storage. It is
@@ -16,6 +17,6 @@ func (r *Resources) Count(ctx context.Context, gr schema.GroupResource, namespac
 	if err != nil {
 		return 0, err
 	}
-	result, err := options.Backend.Range(ctx, storage.RangeOptions{Prefix: r.KeyPrefix(gr) + namespace + "/", CountOnly: true})
+	result, err := options.Backend.Range(observed.Sweep(ctx), storage.RangeOptions{Prefix: r.KeyPrefix(gr) + namespace + "/", CountOnly: true})
 	return result.Count, err
 }

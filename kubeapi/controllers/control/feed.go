@@ -13,6 +13,7 @@ import (
 
 	"triplane/generic/storage"
 	"triplane/generic/storage/cache"
+	"triplane/generic/storage/observed"
 	"triplane/internal/worker"
 )
 
@@ -289,7 +290,7 @@ func (f *Feed) read(ctx context.Context, resource schema.GroupResource) error {
 	var unread []error
 	opts := storage.RangeOptions{Prefix: prefix, Limit: page}
 	for {
-		result, err := backend.Range(ctx, opts)
+		result, err := backend.Range(observed.Sweep(ctx), opts)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,51 @@
+package observed
+
+import (
+	"strings"
+	"testing"
+
+	"triplane/generic/metrics"
+	"triplane/generic/storage"
+	"triplane/generic/storage/memory"
+)
+
+// TestSweep counts what goes through all resources under none of them.
+func TestSweep(t *testing.T) {
+	m := metrics.New()
+	b := New(memory.New(), m.Storage, "example.com", "widgets")
+	resources := func() (found []string) {
+		families, err := m.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if !strings.HasPrefix(f.GetName(), "etcd_") && !strings.HasPrefix(f.GetName(), "apiserver_storage_") {
+				continue
+			}
+			for _, series := range f.Metric {
+				for _, l := range series.Label {
+					if l.GetName() == "resource" {
+						found = append(found, f.GetName()+" "+l.GetValue())
+					}
+				}
+			}
+		}
+		return found
+	}
+	for _, opts := range []storage.RangeOptions{{Prefix: "/registry/"}, {Prefix: "/registry/", CountOnly: true}} {
+		if _, err := b.Range(Sweep(t.Context()), opts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range resources() {
+		if r[len(r)-1] != ' ' {
+			t.Errorf("a sweep is counted as %s", r)
+		}
+	}
+	if _, err := b.Range(t.Context(), storage.RangeOptions{Prefix: "/registry/"}); err != nil {
+		t.Fatal(err)
+	}
+	if found := resources(); len(found) == 0 || found[len(found)-1] != "etcd_requests_total widgets" {
+		t.Errorf("a read is counted as %v", found)
+	}
+}
