@@ -146,8 +146,8 @@ func TestKMSPlugin(t *testing.T) {
 	if got := s.Kubectl(t, "get", "secret", "hidden", "-o", "jsonpath={.data.k}"); got != "dg==" {
 		t.Errorf("the secret is %q", got)
 	}
-	for _, check := range []string{"/healthz", "/livez", "/readyz"} {
-		if body, code := path(t, s, check+"/kms-provider-0"); code != http.StatusOK {
+	for check, want := range map[string]int{"/healthz": http.StatusOK, "/livez": http.StatusNotFound, "/readyz": http.StatusOK} {
+		if body, code := path(t, s, check+"/kms-providers"); code != want {
 			t.Errorf("%s: %d %s", check, code, body)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/internal/durable"
+	"triplane/internal/private"
 )
 
 // DataDir is the data directory, held by this process until release.
@@ -23,7 +24,7 @@ func HoldDataDir(dir string) (*DataDir, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	for _, held := range []string{dir, filepath.Join(dir, "pki"), filepath.Join(dir, "etcd")} {
+	for _, held := range []string{dir, filepath.Join(dir, "pki"), filepath.Join(dir, "pki", "etcd"), filepath.Join(dir, "etcd")} {
 		if err := onlyOurs(held); err != nil {
 			return nil, err
 		}
@@ -42,22 +43,16 @@ func HoldDataDir(dir string) (*DataDir, error) {
 	return &DataDir{f}, nil
 }
 
-// onlyOurs refuses a directory in which everybody may replace keys and the store,
-// and warns of one in which a group may, as volumes of containers often are. One
-// that is not there yet is made so that neither is so.
+// onlyOurs refuses a directory of another user, or in which everybody may replace keys
+// and the store, and warns of one in which a group may, as volumes of containers often
+// are. One that is not there yet is made so that neither is so.
 func onlyOurs(dir string) error {
-	info, err := os.Stat(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+	group, err := private.Directory(dir)
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	switch mode := info.Mode().Perm(); {
-	case mode&0o002 != 0:
-		return fmt.Errorf("data directory %s may be written by everybody (%v): who can replace its keys is the administrator; chmod o-w %s", dir, mode, dir)
-	case mode&0o020 != 0:
-		klog.InfoS("The data directory may be written by a group; who can replace its keys is the administrator", "directory", dir, "mode", mode.String())
+	if group {
+		klog.InfoS("The data directory may be written by a group; who can replace its keys is the administrator", "directory", dir)
 	}
 	return nil
 }

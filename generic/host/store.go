@@ -247,7 +247,7 @@ func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Object
 		c.ReadyChecks = append(c.ReadyChecks, server.GroupedCheck("etcd-readiness", fmt.Sprintf("etcd-override-readiness-%d", i), o.ReadyCheck(other.backend)))
 	}
 	for _, check := range s.providers.Checks() {
-		c.HealthChecks = append(c.HealthChecks, server.NamedCheck(check.Name, check.Check))
+		c.ServiceChecks = append(c.ServiceChecks, server.NamedCheck(check.Name, check.Check))
 	}
 	for _, collector := range append(s.collectors, s.providers.Metrics().Collectors()...) {
 		if err := c.Metrics.Register(collector); err != nil {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,6 +36,11 @@ type Admission struct {
 	mutating   policyMetrics
 
 	certificates *Certificates
+
+	owners       owners
+	namesMu      sync.Mutex
+	webhookNames [2][]func() []string
+	policyNames  [2][]func() map[string][]string
 }
 
 // webhookMetrics are about calls of webhooks.
@@ -73,6 +79,7 @@ func newAdmission(r prometheus.Registerer, webhooks *Certificates) *Admission {
 		certificates: webhooks,
 	}
 	r.MustRegister(a.plugins, a.steps, a.summaries)
+	a.followOwners()
 	return a
 }
 

@@ -4,10 +4,7 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"triplane/internal/worker"
 )
 
 // Gone are resources that are not served any more.
@@ -47,37 +44,14 @@ func (g Gone) removeFrom(v *prometheus.MetricVec) []prometheus.Labels {
 // in returns the labels of the resources' series. The label "resource" is one of a group's
 // where there is a label "group", otherwise "RESOURCE.GROUP".
 func (g Gone) in(v *prometheus.MetricVec) (found []prometheus.Labels) {
-	all := make(chan prometheus.Metric)
-	worker.Go(func() {
-		defer close(all)
-		v.Collect(all)
-	})
-	for m := range all {
-		var written dto.Metric
-		if m.Write(&written) != nil {
-			continue
-		}
-		var gr schema.GroupResource
-		grouped := false
-		for _, l := range written.Label {
-			switch l.GetName() {
-			case "group":
-				gr.Group, grouped = l.GetValue(), true
-			case "resource":
-				gr.Resource = l.GetValue()
-			}
-		}
-		if !grouped {
+	for _, labels := range labelsIn(v) {
+		gr := schema.GroupResource{Group: labels["group"], Resource: labels["resource"]}
+		if _, grouped := labels["group"]; !grouped {
 			gr = schema.ParseGroupResource(gr.Resource)
 		}
-		if _, ok := g[gr]; !ok {
-			continue
+		if _, ok := g[gr]; ok {
+			found = append(found, labels)
 		}
-		labels := make(prometheus.Labels, len(written.Label))
-		for _, l := range written.Label {
-			labels[l.GetName()] = l.GetValue()
-		}
-		found = append(found, labels)
 	}
 	return found
 }

@@ -42,8 +42,9 @@ func (m *Member) addFlags(fs *pflag.FlagSet) {
 // peerURL parses the URL of a member.
 func peerURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	if err == nil && (u.Scheme != "https" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "") {
-		err = errors.New("it has to be https:// with a host and a port, such as https://10.0.0.1:2380")
+	if err == nil && (u.Scheme != "https" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+		err = errors.New("it has to be https:// with a host and a port and nothing else, such as https://10.0.0.1:2380")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", text, err)

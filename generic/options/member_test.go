@@ -17,6 +17,7 @@ func TestMember(t *testing.T) {
 		"behind a translation":      {member: Member{Name: "a", Listen: "https://0.0.0.0:2380", Advertise: "https://a.example:2380/"}, url: "https://a.example:2380"},
 		"begins with others":        {member: Member{Name: "c", Listen: "https://0.0.0.0:2380", Initial: three}, url: "https://c.example:2380"},
 		"nowhere to be found":       {member: Member{Name: "a", Listen: "https://0.0.0.0:2380"}, wrong: "set --embedded-etcd-peer-advertise"},
+		"with a password":           {member: Member{Name: "a", Listen: "https://user:pass@10.0.0.1:2380"}, wrong: "--embedded-etcd-peer-listen"},
 		"without TLS":               {member: Member{Name: "a", Listen: "http://10.0.0.1:2380"}, wrong: "--embedded-etcd-peer-listen"},
 		"without a port":            {member: Member{Name: "a", Listen: "https://10.0.0.1"}, wrong: "--embedded-etcd-peer-listen"},
 		"a name and no listener":    {member: Member{Name: "a"}, wrong: "need --embedded-etcd-peer-listen"},

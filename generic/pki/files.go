@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 
 	"triplane/internal/durable"
+	"triplane/internal/private"
 )
 
 // readPair returns certificates and key, nothing where one of the files does not
@@ -22,7 +23,7 @@ func readPair(certFile, keyFile string) ([]*x509.Certificate, crypto.Signer, err
 	if certPEM == nil {
 		return nil, nil, err
 	}
-	keyPEM, err := readIfThere(keyFile)
+	keyPEM, err := readKey(keyFile)
 	if keyPEM == nil {
 		return nil, nil, err
 	}
@@ -39,6 +40,14 @@ func readPair(certFile, keyFile string) ([]*x509.Certificate, crypto.Signer, err
 		return nil, nil, fmt.Errorf("%s holds no signing key", keyFile)
 	}
 	return certs, signer, nil
+}
+
+// readKey is readIfThere for a private key, which nobody else may read.
+func readKey(name string) ([]byte, error) {
+	if err := private.Key(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return readIfThere(name)
 }
 
 func readIfThere(name string) ([]byte, error) {
@@ -69,7 +78,7 @@ func writeKey(name string, key crypto.Signer) error {
 // ensureServiceAccountKey keeps the key that signs tokens, and its public half
 // for those who verify them.
 func ensureServiceAccountKey(keyFile, pubFile string) error {
-	b, err := readIfThere(keyFile)
+	b, err := readKey(keyFile)
 	if err != nil {
 		return err
 	}

@@ -60,9 +60,11 @@ type Config struct {
 	EnableLogs bool
 
 	// HealthChecks are further checks for /healthz, /livez and /readyz;
+	// ServiceChecks, of what a restart does not mend, are not for /livez;
 	// ReadyChecks are for /readyz alone.
-	HealthChecks []HealthChecker
-	ReadyChecks  []HealthChecker
+	HealthChecks  []HealthChecker
+	ServiceChecks []HealthChecker
+	ReadyChecks   []HealthChecker
 	// PostStartHooks are hooks of what the configuration is made of, such as
 	// authorizers and admission plugins. The innermost server of a chain has them.
 	PostStartHooks []PostStartHook

@@ -69,7 +69,7 @@ func (s *GenericAPIServer) installMetrics() {
 		klog.ErrorS(err, "The version is not among the metrics")
 	}
 	s.config.Metrics.RegisterDisabled(len(s.config.DisabledMetrics))
-	gatherer := s.config.AllowedLabels.Restrict(without(s.config.Metrics.Registry, s.config.DisabledMetrics))
+	gatherer := s.config.AllowedLabels.Restrict(without(s.config.Metrics, s.config.DisabledMetrics))
 	h := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	s.Handler.NonGoRestfulMux.Handle("/metrics", h)
 }

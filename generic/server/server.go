@@ -60,6 +60,8 @@ func newServer(name string, c CompletedConfig, delegate DelegationTarget) (*Gene
 	if len(behind.Healthz) == 0 {
 		s.AddHealthChecks(pingHealth, logHealth)
 		s.AddHealthChecks(c.HealthChecks...)
+		s.checks.Healthz = append(s.checks.Healthz, c.ServiceChecks...)
+		s.AddReadyzChecks(c.ServiceChecks...)
 		s.AddReadyzChecks(c.ReadyChecks...)
 		for _, h := range c.PostStartHooks {
 			if err := s.AddPostStartHook(h.Name, h.Func); err != nil {

@@ -178,7 +178,7 @@ func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutat
 		if err := i.informer.SetTransform(trimmed); err != nil {
 			return // it runs already, which cannot be
 		}
-		registration, err := i.informer.AddEventHandler(onChange(i.changed))
+		registration, err := i.informer.AddEventHandler(onChange(i.changed, c.webhooks.Metrics))
 		if err != nil {
 			return
 		}
@@ -202,11 +202,14 @@ func withoutManagedFields(obj any) (any, error) {
 	return obj, nil
 }
 
-func onChange(f func()) cache.ResourceEventHandler {
+func onChange(f func(), m *metrics.Admission) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { f() },
 		UpdateFunc: func(any, any) { f() },
-		DeleteFunc: func(any) { f() },
+		DeleteFunc: func(any) {
+			f()
+			m.Prune()
+		},
 	}
 }
 

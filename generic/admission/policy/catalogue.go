@@ -21,6 +21,8 @@ type stored interface {
 type compiled[C any] interface {
 	// with returns a copy that has the bindings.
 	with([]*binding) C
+	// names are those of the policy and of its bindings.
+	names() (policy string, bindings []string)
 }
 
 // catalogue is the policies in force of one kind: those that compile and have a

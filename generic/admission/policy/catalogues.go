@@ -30,6 +30,18 @@ func (c *catalogues[P, B, C]) SetStatic(policies []P, bindings []B) {
 	c.static.Set(policies, bindings)
 }
 
+// names are those of the policies in force with their bindings.
+func (c *catalogues[P, B, C]) names() map[string][]string {
+	all := map[string][]string{}
+	for _, each := range []*catalogue[P, B, C]{&c.static, &c.served} {
+		for _, p := range each.all() {
+			policy, bindings := p.names()
+			all[policy] = append(all[policy], bindings...)
+		}
+	}
+	return all
+}
+
 // idle reports whether no policy is in force, nor may be without being known yet.
 func (c *catalogues[P, B, C]) idle() bool {
 	return c.served.empty() && c.static.empty() && c.gate.IsOpen()

@@ -78,6 +78,7 @@ type Mutating struct {
 func NewMutating(c Config) *Mutating {
 	p := &Mutating{config: c}
 	p.init(c.Gate, compileMutating, compileMutatingBinding)
+	c.Metrics.FollowPolicies(metrics.Admit, p.names)
 	return p
 }
 

@@ -40,6 +40,14 @@ type head struct {
 	bindings   []*binding
 }
 
+// names implements compiled.
+func (h *head) names() (policy string, bindings []string) {
+	for _, b := range h.bindings {
+		bindings = append(bindings, b.name)
+	}
+	return h.name, bindings
+}
+
 // binding puts a policy to use.
 type binding struct {
 	name              string

@@ -11,6 +11,7 @@ import (
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
+	"triplane/generic/metrics"
 	"triplane/generic/request"
 )
 
@@ -25,6 +26,7 @@ type Validating struct {
 func NewValidating(c Config) *Validating {
 	p := &Validating{config: c}
 	p.init(c.Gate, compileValidating, compileValidatingBinding)
+	c.Metrics.FollowPolicies(metrics.Validate, p.names)
 	return p
 }
 

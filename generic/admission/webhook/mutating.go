@@ -22,7 +22,11 @@ var errPanic = errors.New("the call of a webhook failed unexpectedly")
 type Mutating struct{ plugin }
 
 // NewMutating returns a plugin that knows no webhooks yet.
-func NewMutating(c Config) *Mutating { return &Mutating{plugin{config: c}} }
+func NewMutating(c Config) *Mutating {
+	p := &Mutating{plugin{config: c}}
+	c.Metrics.FollowWebhooks(metrics.Admit, p.names)
+	return p
+}
 
 // Set replaces all configurations of the API.
 func (p *Mutating) Set(list []*admissionv1.MutatingWebhookConfiguration) {

@@ -52,6 +52,16 @@ type hooks struct {
 	static int
 }
 
+// names are those of the webhooks in force.
+func (p *plugin) names() (names []string) {
+	if set := p.hooks.Load(); set != nil {
+		for _, h := range set.all {
+			names = append(names, h.name)
+		}
+	}
+	return names
+}
+
 // Handles implements admission.Interface: any operation, if there is a webhook.
 func (p *plugin) Handles(admission.Operation) bool {
 	return p.hooks.Load() != nil || !p.config.Gate.IsOpen()
@@ -151,7 +161,11 @@ func (c *turn) wants(ctx context.Context, j *expression.Judgement) (*invocation,
 type Validating struct{ plugin }
 
 // NewValidating returns a plugin that knows no webhooks yet.
-func NewValidating(c Config) *Validating { return &Validating{plugin{config: c}} }
+func NewValidating(c Config) *Validating {
+	p := &Validating{plugin{config: c}}
+	c.Metrics.FollowWebhooks(metrics.Validate, p.names)
+	return p
+}
 
 // Set replaces all configurations of the API.
 func (p *Validating) Set(list []*admissionv1.ValidatingWebhookConfiguration) {

@@ -31,7 +31,8 @@ var environments = sync.OnceValues(func() (map[string]*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	claims, err := base.Extend(cel.Variable(claimsVariable, cel.MapType(cel.StringType, cel.DynType)))
+	// The type any, unlike dyn, cannot be the range of a loop: dyn(claims.groups).map(…) can.
+	claims, err := base.Extend(cel.Variable(claimsVariable, cel.MapType(cel.StringType, cel.AnyType)))
 	if err != nil {
 		return nil, err
 	}
@@ -72,20 +73,23 @@ func compile(variable, source string, want ...*cel.Type) (*expression, error) {
 }
 
 func returns(got *cel.Type, want []*cel.Type) bool {
-	if got.Kind() == types.DynKind || got.Kind() == types.AnyKind {
-		return true
+	if unknown(got) {
+		return !want[0].IsExactType(cel.BoolType) // the values of claims, but not rules about them
 	}
 	for _, w := range want {
 		if got.IsExactType(w) {
 			return true
 		}
 		// A list whose elements are known only when it is evaluated.
-		if w.Kind() == types.ListKind && got.Kind() == types.ListKind && got.Parameters()[0].Kind() == types.DynKind {
+		if w.Kind() == types.ListKind && got.Kind() == types.ListKind && unknown(got.Parameters()[0]) {
 			return true
 		}
 	}
 	return false
 }
+
+// unknown reports whether values of a type are known only when they are evaluated.
+func unknown(t *cel.Type) bool { return t.Kind() == types.DynKind || t.Kind() == types.AnyKind }
 
 func oneOf(want []*cel.Type) string {
 	text := want[0].String()

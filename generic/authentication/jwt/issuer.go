@@ -182,5 +182,23 @@ func (a *issuerAuthenticator) verify(ctx context.Context, verifier *oidc.IDToken
 	if err := utiljson.Unmarshal(raw, &claims); err != nil {
 		return nil, fmt.Errorf("oidc: parse claims: %w", err)
 	}
-	return claims, nil
+	return claims, notBefore(claims, time.Now())
+}
+
+// clockSkew is how far an issuer's clock may be ahead. Package oidc forgives five minutes.
+const clockSkew = time.Minute
+
+// notBefore returns an error for a token that is not valid yet.
+func notBefore(claims map[string]any, now time.Time) error {
+	var from float64
+	switch nbf := claims["nbf"].(type) {
+	case int64:
+		from = float64(nbf)
+	case float64:
+		from = nbf
+	}
+	if limit := now.Add(clockSkew); from > float64(limit.Unix()) {
+		return fmt.Errorf("oidc: verify token: current time %v before the nbf (not before) time %v", now, claims["nbf"])
+	}
+	return nil
 }

@@ -118,6 +118,9 @@ func TestMappingsAndRules(t *testing.T) {
 		{"no audience", nil, map[string]any{"aud": nil}, nil, "audience"},
 		{"expired", nil, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}, nil, "expired"},
 		{"no expiry", nil, map[string]any{"exp": nil}, nil, "expired"},
+		{"a clock that is ahead", nil, map[string]any{"nbf": time.Now().Add(30 * time.Second).Unix()}, &user.Info{Name: "p:sub-1"}, ""},
+		{"not yet for two minutes", nil, map[string]any{"nbf": time.Now().Add(2 * time.Minute).Unix()}, nil, "not before"},
+		{"not in this universe", nil, map[string]any{"nbf": 1e300}, nil, "not before"},
 		{"not yet", nil, map[string]any{"nbf": time.Now().Add(time.Hour).Unix()}, nil, "not before"},
 		{"discovery elsewhere", func(a *Authenticator) { a.Issuer.DiscoveryURL = issuer.DiscoveryURL }, nil, &user.Info{Name: "p:sub-1"}, ""},
 	} {
@@ -150,7 +153,7 @@ func audiences(a *Authenticator) {
 func expressions(a *Authenticator) {
 	a.ClaimMappings = ClaimMappings{
 		Username: PrefixedClaimOrExpression{Expression: "claims.sub + (claims.sub.startsWith('system:') ? '' : '@' + claims.tenant.id)"},
-		Groups:   PrefixedClaimOrExpression{Expression: "claims.groups.map(g, 'x-' + g)"},
+		Groups:   PrefixedClaimOrExpression{Expression: "dyn(claims.groups).map(g, 'x-' + g)"},
 		UID:      ClaimOrExpression{Expression: "claims.tenant.id"},
 		Extra: []ExtraMapping{
 			{Key: "example.org/roles", ValueExpression: "claims.roles"},

@@ -32,7 +32,12 @@ func TestCompile(t *testing.T) {
 		`requiredValue can't be set when expression is set`: func(a *Authenticator) {
 			a.ClaimValidationRules = []ClaimValidationRule{{Expression: "true", RequiredValue: "v"}}
 		},
-		`must evaluate to bool, not to string`:                 func(a *Authenticator) { a.ClaimValidationRules = []ClaimValidationRule{{Expression: "'a'"}} },
+		`must evaluate to bool, not to string`:              func(a *Authenticator) { a.ClaimValidationRules = []ClaimValidationRule{{Expression: "'a'"}} },
+		`must evaluate to bool, not to google.protobuf.Any`: func(a *Authenticator) { a.ClaimValidationRules = []ClaimValidationRule{{Expression: "claims.a"}} },
+		`expression of type 'any' cannot be range of a comprehension`: func(a *Authenticator) {
+			a.ClaimValidationRules = []ClaimValidationRule{{Expression: "claims.groups.all(g, g != 'a')"}}
+		},
+		`claims.x.map(x, x)": compilation failed`:              func(a *Authenticator) { a.ClaimMappings.Groups.Expression = "claims.x.map(x, x)" },
 		`undeclared reference to 'user'`:                       func(a *Authenticator) { a.ClaimValidationRules = []ClaimValidationRule{{Expression: "user.x"}} },
 		`jwt[0].claimMappings.username: Required value`:        func(a *Authenticator) { a.ClaimMappings.Username = PrefixedClaimOrExpression{} },
 		`jwt[0].claimMappings.username.prefix: Required value`: func(a *Authenticator) { a.ClaimMappings.Username.Prefix = nil },

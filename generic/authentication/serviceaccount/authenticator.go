@@ -179,8 +179,9 @@ var errClaims = errors.New("service account token claims could not be parsed")
 // errInvalidated is said of tokens whose account or bound object is gone.
 var errInvalidated = errors.New("service account token has been invalidated")
 
+// checkTimes forgives clocks a minute of difference, as kube-apiserver: another server may have signed the token.
 func (a *Authenticator) checkTimes(c *jwt.Claims) error {
-	switch err := c.ValidateWithLeeway(jwt.Expected{Time: a.now()}, 0); {
+	switch err := c.ValidateWithLeeway(jwt.Expected{Time: a.now()}, jwt.DefaultLeeway); {
 	case err == nil:
 		return nil
 	case errors.Is(err, jwt.ErrExpired):

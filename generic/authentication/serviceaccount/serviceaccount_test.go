@@ -161,6 +161,8 @@ func TestBoundTokens(t *testing.T) {
 		{name: "asked for vault", ctx: authentication.WithAudiences(ctx, []string{"x", "vault"})},
 		{name: "other audience", ctx: authentication.WithAudiences(ctx, []string{"x"}), err: `token audiences ["api" "vault"] is invalid for the target audiences ["x"]`},
 		{name: "not for us", change: func(r *Request) { r.Audiences = []string{"vault"} }, err: `token audiences ["vault"] is invalid for the target audiences ["api"]`},
+		{name: "signed by a clock that is ahead", later: -30 * time.Second},
+		{name: "not yet for two minutes", later: -2 * time.Minute, err: "service account token is not valid yet"},
 		{name: "expired", later: 2 * time.Hour, err: "service account token has expired"},
 		{name: "not yet", later: -time.Hour, err: "service account token is not valid yet"},
 		{name: "other issuer", issuer: "https://x", err: "-"},

@@ -64,6 +64,19 @@ func (s *Server) known() []Member {
 	return all
 }
 
+// memberURL parses the URL of a member. It has a scheme, a host and a port: the members show each other's
+// URLs to clients, in which a password would be, and connect with certificates alone.
+func memberURL(text string) (types.URLs, error) {
+	urls, err := types.NewURLs([]string{text})
+	if err != nil {
+		return nil, err
+	}
+	if u := urls[0]; u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return nil, fmt.Errorf("%s is not https:// with a host and a port and nothing else", u.Redacted())
+	}
+	return urls, nil
+}
+
 // AddMember adds a member at a URL, as a learner: it does not vote before it has caught up, so that
 // one that never starts does no harm. Adding a member again that has not started yet is no error.
 //
@@ -74,9 +87,9 @@ func (s *Server) AddMember(ctx context.Context, name, url string) error {
 	if !s.clustered {
 		return ErrNoCluster
 	}
-	urls, err := types.NewURLs([]string{url})
-	if err != nil || urls[0].Scheme != "https" || name == "" || strings.ContainsAny(name, ",= ") {
-		return refuse("a member needs a name and an https URL, not %q and %q", name, url)
+	urls, err := memberURL(url)
+	if err != nil || name == "" || strings.ContainsAny(name, ",= ") {
+		return refuse("a member needs a name and a URL, https:// with a host and a port and nothing else")
 	}
 	for _, m := range s.Members() {
 		switch {

@@ -52,7 +52,7 @@ func (p *Peer) tls() transport.TLSInfo {
 func (p *Peer) urls() (types.URLsMap, error) {
 	initial := types.URLsMap{}
 	for name, member := range p.Initial {
-		urls, err := types.NewURLs([]string{member})
+		urls, err := memberURL(member)
 		if err != nil {
 			return nil, fmt.Errorf("member %s: %w", name, err)
 		}

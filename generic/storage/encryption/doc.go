@@ -47,7 +47,6 @@
 //
 // # Health and metrics
 //
-// Checks has kms-provider-N for each plugin, or kms-providers for all of them where
-// the file is followed. Metrics are apiserver_storage_transformation_*,
+// Checks has kms-providers for all plugins. Metrics are apiserver_storage_transformation_*,
 // apiserver_envelope_encryption_* and apiserver_encryption_config_controller_*.
 package encryption

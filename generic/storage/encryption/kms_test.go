@@ -39,7 +39,7 @@ func TestKMSAsksThePluginOncePerSeed(t *testing.T) {
 	if d := plugin.Decrypts.Load(); d != 1 {
 		t.Errorf("5 reads cost %d decryptions, want 1", d)
 	}
-	if checks := later.Checks(); len(checks) != 1 || checks[0].Name != "kms-provider-0" || checks[0].Check() != nil {
+	if checks := later.Checks(); len(checks) != 1 || checks[0].Name != "kms-providers" || checks[0].Check() != nil {
 		t.Errorf("checks %v", checks)
 	}
 }

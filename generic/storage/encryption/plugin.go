@@ -57,6 +57,7 @@ func dialPlugin(cfg *KMSConfiguration, m *Metrics) (*grpc.ClientConn, time.Durat
 	}
 	conn, err := grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithAuthority("localhost"), // as kube-apiserver: strict servers refuse the path of a socket
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: reconnectWithin}, MinConnectTimeout: timeout}),
 		grpc.WithUnaryInterceptor(m.observeCalls(cfg.Name)),

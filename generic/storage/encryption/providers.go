@@ -179,17 +179,13 @@ type Check struct {
 	Check func() error
 }
 
-// Checks are the health checks of the plugins: one each, or one for all where
-// the configuration may be replaced.
+// Checks has the health check of all plugins, and nothing where there are none and none can come. It is not for
+// /livez: a restart does not bring a plugin back.
 func (p *Providers) Checks() []Check {
-	if p.opts.Reload && p.opts.File != "" {
-		return []Check{{"kms-providers", func() error { return bounded(p.current.Load().check) }}}
+	if !(p.opts.Reload && p.opts.File != "") && len(p.current.Load().plugins) == 0 {
+		return nil
 	}
-	var checks []Check
-	for i, k := range p.current.Load().plugins {
-		checks = append(checks, Check{fmt.Sprintf("kms-provider-%d", i), func() error { return bounded(k.check) }})
-	}
-	return checks
+	return []Check{{"kms-providers", func() error { return bounded(p.current.Load().check) }}}
 }
 
 func bounded(check func(context.Context) error) error {

@@ -22,6 +22,9 @@ func validateStatus(_ context.Context, p, old pod) field.ErrorList {
 	}
 	if n := s.NominatedNodeName; n != "" {
 		errs = append(errs, check.Subdomain(n, path.Child("nominatedNodeName"))...)
+		if p.Spec.NodeName != "" && n != old.Status.NominatedNodeName {
+			errs = append(errs, field.Forbidden(path.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node"))
+		}
 	}
 	errs = append(errs, observedGeneration(s.ObservedGeneration, path)...)
 	if old.Status.QOSClass != "" && s.QOSClass != old.Status.QOSClass {

@@ -31,6 +31,7 @@ func TestPodStatusRules(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		policy   corev1.RestartPolicy
+		node     string
 		old, now corev1.PodStatus
 		want     []string
 	}{
@@ -41,10 +42,14 @@ func TestPodStatusRules(t *testing.T) {
 		{name: "restarts what failed", policy: "OnFailure", old: state(terminated), now: state(running)},
 		{name: "always restarts", policy: "Always", old: state(terminated), now: state(running)},
 		{name: "condition", now: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "a b"}}}, want: []string{"status.conditions[0].Type"}},
+		{name: "nominated", now: corev1.PodStatus{NominatedNodeName: "n"}},
+		{name: "nominated when bound", node: "n", now: corev1.PodStatus{NominatedNodeName: "n"}, want: []string{"status.nominatedNodeName"}},
+		{name: "still nominated", node: "n", old: corev1.PodStatus{NominatedNodeName: "m"}, now: corev1.PodStatus{NominatedNodeName: "m"}},
+		{name: "not nominated any more", node: "n", old: corev1.PodStatus{NominatedNodeName: "m"}},
 		{name: "generation", now: corev1.PodStatus{ObservedGeneration: -1}, want: []string{"status.observedGeneration"}},
 		{name: "claim", now: corev1.PodStatus{ResourceClaimStatuses: []corev1.PodResourceClaimStatus{{Name: "x"}}}, want: []string{"status.resourceClaimStatuses[0].name"}},
 	} {
-		old := &corev1.Pod{Spec: corev1.PodSpec{RestartPolicy: c.policy, Containers: []corev1.Container{{Name: "c"}}}, Status: c.old}
+		old := &corev1.Pod{Spec: corev1.PodSpec{RestartPolicy: c.policy, NodeName: c.node, Containers: []corev1.Container{{Name: "c"}}}, Status: c.old}
 		now := old.DeepCopy()
 		now.Status = c.now
 		if got := fieldNames(validateStatus(context.Background(), now, old)); !slices.Equal(got, c.want) {

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	kmsapi "k8s.io/kms/apis/v2"
 )
 
@@ -50,6 +53,14 @@ func Start(t testing.TB, socket string) *Plugin {
 	return k
 }
 
+// strict refuses calls whose :authority is no host, as HTTP/2 servers that are not written in Go do.
+func strict(ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if md, _ := metadata.FromIncomingContext(ctx); !slices.Equal(md.Get(":authority"), []string{"localhost"}) {
+		return nil, fmt.Errorf("the authority is %q", md.Get(":authority"))
+	}
+	return next(ctx, r)
+}
+
 // serve serves what register registers at a socket until the test ends.
 func serve(t testing.TB, socket string, register func(*grpc.Server)) {
 	t.Helper()
@@ -57,7 +68,7 @@ func serve(t testing.TB, socket string, register func(*grpc.Server)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer()
+	s := grpc.NewServer(grpc.UnaryInterceptor(strict))
 	register(s)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Serve(l) }()
