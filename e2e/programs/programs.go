@@ -41,7 +41,7 @@ func (p Program) Source() (string, error) {
 type kind int
 
 const (
-	command kind = iota
+	_ kind = iota // a command
 	// example is an example of controller-runtime, with other ports.
 	example
 	// suite is the tests of a package.
