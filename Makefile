@@ -3,7 +3,20 @@
 GO ?= go
 BIN := bin/triplane
 
-.PHONY: run build sample-apiserver test envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint fmt clean
+# The rooms of the server, and all folders with Go files.
+SERVER := aggregator apiextensions apiserver cmd console generic internal kubeapi testserver
+SOURCES := $(SERVER) e2e hack
+
+# What differs in these is compiled again, with all of etcd and k8s.io: every target uses the same ones,
+# and so do .ci/run and e2e/parity.sh. The race detector needs cgo.
+export CGO_ENABLED ?= 0
+export GOFLAGS += -trimpath -buildvcs=false
+
+.PHONY: run build sample-apiserver programs test test-others envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint fmt clean
+
+# say prints a phase, and how long make has run.
+BEGAN := $(shell date +%s)
+say = @s=$$(( $$(date +%s) - $(BEGAN) )); printf '== %2d:%02d %s\n' $$((s / 60)) $$((s % 60)) "$(1)"
 
 run: build ## Serve with the embedded store; data goes to .triplane.
 	$(BIN) $(ARGS)
@@ -14,13 +27,36 @@ DATE ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --forma
 STAMP := -X triplane/generic/server.commit=$(COMMIT) -X triplane/generic/server.date=$(DATE)
 
 build: ## Build the binary.
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(STAMP)" -o $(BIN) ./cmd/triplane
+	$(call say,build $(BIN))
+	@$(GO) build -ldflags "-s -w $(STAMP)" -o $(BIN) ./cmd/triplane
 
 sample-apiserver: ## Build the sample API server.
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(STAMP)" -o bin/sample-apiserver ./cmd/sample-apiserver
+	$(GO) build -ldflags "-s -w $(STAMP)" -o bin/sample-apiserver ./cmd/sample-apiserver
 
-test: lint ## Run all tests.
-	$(GO) test ./...
+programs: build ## Build the programs that the end-to-end tests run, into e2e/.bin.
+	$(call say,build the programs of the end-to-end tests)
+	@$(GO) run ./e2e/programs/build
+
+# The tests of test-others alone.
+OTHERS := triplane/e2e/kine
+
+# go vet is part of lint. Of the packages with tests of the whole program two run at a time: their
+# limit is for what they do, as all that they run is built.
+test: build programs lint ## Check the source and run all tests but test-others.
+	$(call say,test the packages)
+	@$(GO) test -vet=off -timeout 10m $(addprefix ./,$(addsuffix /...,$(SERVER) hack))
+	$(call say,test the program)
+	@E2E_PROGRAMS=built $(GO) test -vet=off -timeout 15m $$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS)))
+	$(call say,all tests have passed)
+
+test-others: programs ## Run the tests that compile much that no other does: kine, and the newest controller-runtime.
+	$(call say,build kine)
+	@$(GO) run ./e2e/programs/build kine
+	$(call say,test kine)
+	@E2E_PROGRAMS=built $(GO) test -vet=off -timeout 10m $(OTHERS)
+	$(call say,test with the newest controller-runtime)
+	@E2E_PROGRAMS=built $(GO) test -vet=off ./e2e/envtest -timeout 30m -args -newest
+	$(call say,the other tests have passed)
 
 envtest-assets: build ## Lay out the programs of envtest in bin/envtest.
 	$(BIN) envtest-assets bin/envtest
@@ -32,12 +68,12 @@ published: ## Install the CRDs that projects publish (some minutes).
 	$(GO) test ./e2e/published -timeout 30m -args -all
 
 race: ## Run the tests of the packages with the race detector.
-	$(GO) test -race ./aggregator/... ./apiextensions/... ./apiserver/... ./cmd/... ./console/... ./generic/... ./kubeapi/... ./testserver/...
+	CGO_ENABLED=1 $(GO) test -race $(addprefix ./,$(addsuffix /...,$(SERVER)))
 
 FUZZTIME ?= 1m
 
 fuzz: ## Run each fuzz target for FUZZTIME.
-	@grep -rl --include='*_test.go' '^func Fuzz' aggregator apiextensions apiserver cmd console generic kubeapi | sort | while read -r file; do \
+	@grep -rl --include='*_test.go' '^func Fuzz' $(SERVER) | sort | while read -r file; do \
 		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
 			echo "$$(dirname "$$file") $$target"; \
 			$(GO) test "./$$(dirname "$$file")" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 1 || exit 1; \
@@ -58,14 +94,16 @@ microbench: ## Run the benchmarks of all packages.
 allocations: ## Compare what hot paths allocate with hack/allocations/limits.txt; ARGS=-update sets the limits.
 	$(GO) run ./hack/allocations $(ARGS)
 
-lint: ## Check formatting, vet, .golangci.yml, and which room imports which.
-	@unformatted=$$(gofmt -l aggregator apiextensions apiserver cmd console e2e generic hack internal kubeapi testserver); \
+lint: ## Check formatting, and the source with hack/lint, which has go vet and staticcheck; which room imports which.
+	$(call say,check the source)
+	@unformatted=$$(gofmt -l $(SOURCES)); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
-	$(GO) tool -modfile=hack/lint/go.mod golangci-lint run --timeout 15m
-	$(GO) test ./internal/imports
+	@$(GO) build -C hack/lint -o $(CURDIR)/bin/lint .
+	@bin/lint ./...
+	@$(GO) test -vet=off ./internal/imports
 
 fmt: ## Format all files.
-	gofmt -w aggregator apiextensions apiserver cmd console e2e generic hack internal kubeapi testserver
+	gofmt -w $(SOURCES)
 
 clean: ## Remove what was built.
 	rm -rf bin

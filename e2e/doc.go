@@ -5,7 +5,8 @@
 //
 //	kubectl/      kubectl and Helm, and the commands of the README
 //	clients/      client-go and controller-runtime
-//	store/        durability, consistency, snapshots, transfers, encryption; etcd, kine
+//	store/        durability, consistency, snapshots, transfers, encryption; etcd
+//	kine/         kine in the place of etcd (make test-others)
 //	replicas/     several servers on one store
 //	extensions/   external API servers, conversion webhooks
 //	admission/    webhooks and policies
@@ -19,7 +20,7 @@
 //	soak/         kills, cuts and lack of everything, for as long as one likes
 //	bench/        measures the server beside others
 //
-// Package harness builds and runs the programs, oracle knows what must be true of a history, and
-// the modules in tools/ name the versions of the programs. testdata/ has the manifests of the
+// Package programs builds the programs, which make does before the tests; harness runs them, oracle
+// knows what must be true of a history, and the modules in tools/ name the versions of the programs. testdata/ has the manifests of the
 // README's walk. parity.sh replays recorded exchanges with kube-apiserver.
 package e2e

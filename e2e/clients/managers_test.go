@@ -3,12 +3,9 @@
 package clients
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"triplane/e2e/harness"
+	"triplane/e2e/programs"
 )
 
 // TestManagerOfACustomResource runs controller-runtime's example crd: a ChaosPod has a
@@ -30,7 +28,7 @@ func TestManagerOfACustomResource(t *testing.T) {
 		_, err := client.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})
 		return err
 	})
-	example := startExample(t, s, "crd")
+	example := startExample(t, s, programs.ExampleCRD)
 	for _, name := range []string{"one", "two"} {
 		s.KubectlIn(t, fmt.Sprintf(`{"apiVersion":"chaosapps.metamagical.io/v1","kind":"ChaosPod","metadata":{"name":%q},
 			"spec":{"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, name), "create", "-f", "-")
@@ -75,7 +73,7 @@ func TestManagerOfACustomResource(t *testing.T) {
 func TestManagerOfABuiltInKind(t *testing.T) {
 	s, client := harness.StartControlled(t)
 	ctx := t.Context()
-	startExample(t, s, "builtins")
+	startExample(t, s, programs.ExampleBuiltins)
 	s.KubectlIn(t, `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"r"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},
 		"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, "create", "-f", "-")
 	var owner types.UID
@@ -122,59 +120,26 @@ func ownedPod(t *testing.T, client *kubernetes.Clientset, name string, before ty
 	return uid
 }
 
-// startExample builds and runs an example of controller-runtime. Its ports are fixed
-// there: here it serves no metrics, and its webhooks at a port of the kernel's choice,
-// since a file beside those of the example says so.
-func startExample(t *testing.T, s *harness.Server, name string) *harness.Process {
+// startExample runs an example of controller-runtime, whose webhooks have the server's certificate.
+func startExample(t *testing.T, s *harness.Server, example programs.Program) *harness.Process {
 	t.Helper()
-	const module = "sigs.k8s.io/controller-runtime"
-	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.Dir}}{{range .GoFiles}} {{.}}{{end}}`, module+"/examples/"+name)
-	list.Dir = "../tools"
-	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder, err := filepath.Abs("../tools/examples/" + name) // which exists for the compiler alone
-	if err != nil {
-		t.Fatal(err)
-	}
-	scratch, found := t.TempDir(), strings.Fields(string(out))
-	replace := map[string]string{filepath.Join(folder, "ports.go"): filepath.Join(scratch, "ports.go")}
-	for _, file := range found[1:] {
-		replace[filepath.Join(folder, file)] = filepath.Join(found[0], file)
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := harness.Tool(t, example)
 	// The manager reads its certificate below the directory of temporary files.
 	const certificates = "k8s-webhook-server/serving-certs"
+	scratch := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(scratch, certificates), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	files := map[string][]byte{"overlay.json": overlay, "ports.go": []byte(ports)}
 	for from, to := range map[string]string{"apiserver.crt": "tls.crt", "apiserver.key": "tls.key"} {
-		if files[filepath.Join(certificates, to)], err = os.ReadFile(filepath.Join(s.DataDir, "pki", from)); err != nil {
+		content, err := os.ReadFile(filepath.Join(s.DataDir, "pki", from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(scratch, certificates, to), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(scratch, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	program := harness.Tool(t, "./examples/"+name, "-overlay", filepath.Join(scratch, "overlay.json"))
 	t.Setenv("TMPDIR", scratch)
 	t.Setenv("KUBECONFIG", s.Kubeconfig)
 	return harness.StartProgram(t, program)
 }
-
-const ports = `package main
-
-import (
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
-)
-
-func init() { server.DefaultBindAddress, webhook.DefaultPort = "0", 0 }
-`

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"triplane/e2e/harness"
+	"triplane/e2e/programs"
 )
 
 // checkMonitoring parses the expressions of alerts and dashboard, and asks for their metrics as
@@ -35,7 +36,7 @@ func checkMonitoring(t *testing.T, s *harness.Server) {
 		t.Fatal(err)
 	}
 	expressions := append(alertExpressions(t), dashboardExpressions(t)...)
-	cmd := exec.CommandContext(t.Context(), harness.Tool(t, "./promql"))
+	cmd := exec.CommandContext(t.Context(), harness.Tool(t, programs.Promql))
 	cmd.Stdin = strings.NewReader(strings.Join(expressions, "\x00"))
 	names, err := cmd.CombinedOutput()
 	if err != nil {

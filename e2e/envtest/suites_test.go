@@ -7,9 +7,13 @@ import (
 	"testing"
 
 	"triplane/e2e/harness"
+	"triplane/e2e/programs"
 )
 
-var all = flag.Bool("all", false, "run the suites of all packages")
+var (
+	newest = flag.Bool("newest", false, "take the suites from the newest release, as it is")
+	all    = flag.Bool("all", false, "run the suites of all packages; takes the newest release too")
+)
 
 const module = "sigs.k8s.io/controller-runtime@v0.25.2"
 
@@ -25,14 +29,34 @@ var (
 )
 
 func TestSuites(t *testing.T) {
-	programs, err := harness.Build()
+	built, err := harness.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	assets := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), programs.Triplane, "envtest-assets", assets).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), built.Triplane, "envtest-assets", assets).CombinedOutput(); err != nil {
 		t.Fatalf("triplane envtest-assets: %v\n%s", err, out)
 	}
+	if *newest || *all {
+		runNewest(t, assets)
+		return
+	}
+	for _, suite := range []programs.Program{programs.EnvtestSuite, programs.ClientSuite} {
+		cmd := exec.CommandContext(t.Context(), harness.Tool(t, suite))
+		if cmd.Dir, err = suite.Source(); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Env = append(os.Environ(), "KUBEBUILDER_ASSETS="+assets)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", suite.Name, err, out)
+		}
+		t.Logf("%s", out)
+	}
+}
+
+// runNewest runs suites of the newest release, with the libraries that its own go.mod requires.
+func runNewest(t *testing.T, assets string) {
 	source := t.TempDir()
 	if err := os.CopyFS(source, os.DirFS(harness.Module(t, module))); err != nil {
 		t.Fatal(err)

@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"triplane/e2e/harness"
+	"triplane/e2e/programs"
 )
 
 // TestHelmLeavesNothing installs a chart, upgrades it, rolls it back and uninstalls
 // it; then the server has what it had before.
 func TestHelmLeavesNothing(t *testing.T) {
 	s, _ := harness.StartControlled(t)
-	program := harness.Tool(t, "helm.sh/helm/v4/cmd/helm")
+	program := harness.Tool(t, programs.Helm)
 	helm := func(args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, append(args, "--namespace", "shop", "--timeout", "60s")...)

@@ -1,3 +1,3 @@
 // Package store tests what the built server keeps, and where: the embedded etcd and its files,
-// etcd processes, kine; restarts, kills and power failures; snapshots, transfers, encryption.
+// etcd processes; restarts, kills and power failures; snapshots, transfers, encryption.
 package store

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"triplane/e2e/harness"
+	"triplane/e2e/programs"
 )
 
 // TestEtcdClientAPI opens etcd's client API of the embedded store and uses it with etcd's own client,
@@ -74,7 +75,7 @@ func TestEtcdClientAPI(t *testing.T) {
 
 // TestEtcdctl runs etcdctl against the embedded store, with the arguments that the server prints.
 func TestEtcdctl(t *testing.T) {
-	etcdctl := harness.Tool(t, "go.etcd.io/etcd/etcdctl/v3")
+	etcdctl := harness.Tool(t, programs.Etcdctl)
 	s := harness.Start(t, fmt.Sprintf("--embedded-etcd-listen=https://127.0.0.1:%d", harness.FreePort(t)))
 	var reach []string
 	harness.Eventually(t, func() error {

@@ -1,10 +1,11 @@
 // kine with SQLite in the place of etcd, under two replicas.
 
-package store
+package kine
 
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 
 	"triplane/e2e/harness"
 	"triplane/e2e/oracle"
+	"triplane/e2e/programs"
 )
 
 // kine is etcd's API on a SQLite file, which drops old revisions soon.
@@ -28,7 +30,7 @@ type kine struct {
 func startKine(t *testing.T) *kine {
 	t.Helper()
 	address := fmt.Sprintf("127.0.0.1:%d", harness.FreePort(t))
-	k := &kine{url: "http://" + address, program: harness.Tool(t, "./kine"), args: []string{
+	k := &kine{url: "http://" + address, program: harness.Tool(t, programs.Kine), args: []string{
 		"--listen-address", address, "--compact-interval", "300ms", "--compact-min-retain", "10",
 		"--endpoint", "sqlite://" + filepath.Join(t.TempDir(), "state.db") + "?_journal=WAL&cache=shared&_busy_timeout=30000&_txlock=immediate",
 	}}
@@ -74,7 +76,7 @@ func readsAreConsistent(t *testing.T, one, other kubernetes.Interface) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if atRevision(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: list.ResourceVersion}}) < atRevision(made) {
+		if revision(t, list.ResourceVersion) < revision(t, made.ResourceVersion) {
 			t.Errorf("a list at %s does not have the write at %s", list.ResourceVersion, made.ResourceVersion)
 		}
 		made.Data = map[string]string{"a": "b"}
@@ -145,4 +147,13 @@ func oldRevisionsAreGone(t *testing.T, client kubernetes.Interface) {
 		}
 		return nil
 	})
+}
+
+func revision(t *testing.T, version string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(version, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -1,0 +1,46 @@
+package imports
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ahead are the modules of whose libraries a program of the tests needs newer versions than the server has.
+var ahead = map[string][]string{
+	"e2e/tools/kine/go.mod": {"github.com/prometheus/client_golang", "github.com/prometheus/common", "github.com/prometheus/procfs"},
+}
+
+// A library of another version is compiled again, with all that imports it.
+func TestToolsHaveTheServersVersions(t *testing.T) {
+	server := requirements(t, "go.mod")
+	for _, file := range []string{"e2e/tools/go.mod", "e2e/tools/kine/go.mod", "e2e/tools/promql/go.mod"} {
+		for module, version := range requirements(t, file) {
+			if has := server[module]; has != "" && has != version && !slices.Contains(ahead[file], module) {
+				t.Errorf("%s requires %s %s, the server %s", file, module, version, has)
+			}
+		}
+	}
+}
+
+// requirements are the versions of the modules that a go.mod requires.
+func requirements(t *testing.T, file string) map[string]string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		fields := strings.Fields(strings.TrimPrefix(line, "require "))
+		if len(fields) >= 2 && strings.HasPrefix(fields[1], "v") {
+			found[fields[0]] = fields[1]
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("%s requires nothing", file)
+	}
+	return found
+}
