@@ -37,7 +37,7 @@ func (s *Store[T]) Create(ctx context.Context, object runtime.Object, validate r
 	for range attempts {
 		attempt, _ := obj.DeepCopyObject().(T)
 		if attempt.GetName() == "" {
-			attempt.SetName(generateName(obj.GetGenerateName()))
+			attempt.SetName(s.newName(obj.GetGenerateName()))
 		}
 		var created runtime.Object
 		if created, err = s.create(ctx, attempt, validate, dryRun); !apierrors.IsAlreadyExists(err) {

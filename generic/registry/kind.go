@@ -87,6 +87,9 @@ type Write[T Object] struct {
 	// k8s.io/apimachinery/pkg/api/validation. nil means DNS subdomain.
 	ValidateName func(name string, prefix bool) []string
 
+	// GenerateName makes a name of a generateName prefix; nil appends a random suffix.
+	GenerateName func(prefix string) string
+
 	// PrepareForCreate drops what a client may not set at creation (status) and
 	// sets what the server decides. PrepareForUpdate puts back what an update may
 	// not change (status) and raises the generation when the spec changed.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -284,7 +285,7 @@ func TestWatchOptions(t *testing.T) {
 	} {
 		o, err := s.watchOptions(inNamespace(), &metainternalversion.ListOptions{ResourceVersion: tt.version, SendInitialEvents: tt.initial})
 		tt.want.Prefix = "/registry/configmaps/ns/"
-		if err != nil || o != tt.want {
+		if err != nil || !reflect.DeepEqual(o, tt.want) {
 			t.Errorf("%q %v: %+v, %v", tt.version, tt.initial, o, err)
 		}
 	}

@@ -30,6 +30,14 @@ func generateName(prefix string) string {
 	return prefix + rand.String(generatedSuffix)
 }
 
+// newName makes a name of a prefix as the kind does.
+func (s *Store[T]) newName(prefix string) string {
+	if s.kind.Write.GenerateName != nil {
+		return s.kind.Write.GenerateName(prefix)
+	}
+	return generateName(prefix)
+}
+
 // fillSystemMetadata sets what the server decides about a new object and drops
 // what clients may not set.
 func fillSystemMetadata(obj metav1.Object) {

@@ -168,6 +168,7 @@ func versionedCodec[T Object](scheme *runtime.Scheme, v *Version[T], k *Kind[T])
 	o := CodecOptions{New: v.New, Default: v.Default}
 	if v.same() {
 		o.New = func() runtime.Object { return k.New() }
+		o.Default = func(obj runtime.Object) { v.defaultAlike(obj, k.Write.Default) }
 	}
 	o.ToHub = func(obj runtime.Object) (runtime.Object, error) {
 		out, err := v.toHub(obj, k.Write.Default)

@@ -83,6 +83,17 @@ func CopyFields(from, to any) error {
 // same reports whether objects of the version are of the hub's Go type.
 func (v *Version[T]) same() bool { return v.New == nil }
 
+// defaultAlike completes an object of a version that has the hub's Go type. A caller that sees an
+// object of the hub's type has no reason to convert it, so the hub's defaults are set here, too.
+func (v *Version[T]) defaultAlike(obj runtime.Object, hubDefault func(T)) {
+	if v.Default != nil {
+		v.Default(obj)
+	}
+	if out, ok := obj.(T); ok && hubDefault != nil && v.ToHub == nil && !v.OwnDefaults {
+		hubDefault(out)
+	}
+}
+
 // toHub converts an object and completes it with the defaults of the hub, unless the
 // version has all of its own.
 func (v *Version[T]) toHub(obj runtime.Object, hubDefault func(T)) (T, error) {

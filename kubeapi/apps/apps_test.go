@@ -12,7 +12,7 @@ import (
 func TestDeclared(t *testing.T) {
 	kindtest.Declared(t, deploymentKind(podspec.Options{}), "deployments deployment Deployment namespaced short=deploy in=all status scale")
 	kindtest.Declared(t, replicaSetKind(podspec.Options{}), "replicasets replicaset ReplicaSet namespaced short=rs in=all status scale")
-	kindtest.Declared(t, statefulSetKind(podspec.Options{}), "statefulsets statefulset StatefulSet namespaced short=sts in=all status scale")
+	kindtest.Declared(t, statefulSetKind(podspec.Options{}, false), "statefulsets statefulset StatefulSet namespaced short=sts in=all status scale")
 	kindtest.Declared(t, daemonSetKind(podspec.Options{}), "daemonsets daemonset DaemonSet namespaced short=ds in=all status")
 	kindtest.Declared(t, controllerRevisionKind(), "controllerrevisions controllerrevision ControllerRevision namespaced")
 }
@@ -60,7 +60,7 @@ func TestDeploymentGeneration(t *testing.T) {
 }
 
 func TestStatefulSetFixedFields(t *testing.T) {
-	kindtest.UpdateRefused(t, statefulSetKind(podspec.Options{}), "spec:\n  serviceName: a"+pods, "spec:\n  serviceName: b\n  replicas: 4"+pods,
+	kindtest.UpdateRefused(t, statefulSetKind(podspec.Options{}, false), "spec:\n  serviceName: a"+pods, "spec:\n  serviceName: b\n  replicas: 4"+pods,
 		"spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")
 }
 
@@ -82,4 +82,13 @@ func TestControllerRevisionData(t *testing.T) {
 	kindtest.Refused(t, controllerRevisionKind(), "revision: -1\ndata: [1]",
 		"revision: Invalid value: -1: must be greater than or equal to 0",
 		"data: Required value: data must be a valid JSON object")
+}
+
+func TestStatefulSetMaxUnavailable(t *testing.T) {
+	for _, parallel := range []bool{false, true} {
+		s := kindtest.New(t, statefulSetKind(podspec.Options{}, parallel), "metadata: {name: s}\nspec:"+pods)
+		if m := s.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable; (m != nil && m.IntValue() == 1) != parallel {
+			t.Errorf("parallel %v: maxUnavailable is %v", parallel, m)
+		}
+	}
 }

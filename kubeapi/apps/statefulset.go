@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -21,8 +22,9 @@ import (
 	"triplane/kubeapi/workload"
 )
 
-// statefulSetKind declares the StatefulSet; o says what its pods may be.
-func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
+// statefulSetKind declares the StatefulSet; o says what its pods may be, parallel that rolling updates may
+// replace several at once.
+func statefulSetKind(o podspec.Options, parallel bool) registry.Kind[*appsv1.StatefulSet] {
 	o.AnyHostname = true // its pods are named after the set
 	return registry.Kind[*appsv1.StatefulSet]{
 		Hub: kind("StatefulSet"), Namespaced: true,
@@ -39,7 +41,7 @@ func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 			ShortNames: []string{"sts"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*appsv1.StatefulSet]{
-			Default:      defaultStatefulSet,
+			Default:      func(s *appsv1.StatefulSet) { defaultStatefulSet(s, parallel) },
 			ValidateName: validation.NameIsDNSLabel,
 			PrepareForCreate: func(_ context.Context, s *appsv1.StatefulSet) {
 				s.Generation = 1
@@ -86,7 +88,7 @@ func statefulSetKind(o podspec.Options) registry.Kind[*appsv1.StatefulSet] {
 	}
 }
 
-func defaultStatefulSet(s *appsv1.StatefulSet) {
+func defaultStatefulSet(s *appsv1.StatefulSet, parallel bool) {
 	podspec.Default(&s.Spec.Template)
 	for i := range s.Spec.VolumeClaimTemplates {
 		workload.DefaultClaim(&s.Spec.VolumeClaimTemplates[i])
@@ -101,6 +103,9 @@ func defaultStatefulSet(s *appsv1.StatefulSet) {
 	}
 	if u.Type == appsv1.RollingUpdateStatefulSetStrategyType && u.RollingUpdate != nil {
 		defaults.Set(&u.RollingUpdate.Partition, 0)
+		if parallel {
+			defaults.Set(&u.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		}
 	}
 	defaults.Set(&s.Spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
 	for _, p := range []*appsv1.PersistentVolumeClaimRetentionPolicyType{

@@ -133,14 +133,23 @@ func validateRestartPolicy(s *batchv1.JobSpec, path *field.Path) field.ErrorList
 	return nil
 }
 
+// unlessIndexed rejects a number that only Jobs with indexes may have.
+func unlessIndexed(n *int32, path *field.Path) field.ErrorList {
+	if n == nil {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, *n, "requires indexed completion mode")}
+}
+
 func validateCompletionMode(s *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if m := s.CompletionMode; m != nil {
 		errs = check.OneOf(*m, path.Child("completionMode"), batchv1.NonIndexedCompletion, batchv1.IndexedCompletion)
 	}
 	if !indexed(s) {
-		if s.BackoffLimitPerIndex != nil && (s.CompletionMode == nil || *s.CompletionMode == batchv1.NonIndexedCompletion) {
-			errs = append(errs, field.Invalid(path.Child("backoffLimitPerIndex"), *s.BackoffLimitPerIndex, "requires indexed completion mode"))
+		if s.CompletionMode == nil || *s.CompletionMode == batchv1.NonIndexedCompletion {
+			errs = append(errs, unlessIndexed(s.BackoffLimitPerIndex, path.Child("backoffLimitPerIndex"))...)
+			errs = append(errs, unlessIndexed(s.MaxFailedIndexes, path.Child("maxFailedIndexes"))...)
 		}
 		return errs
 	}

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -80,7 +81,7 @@ func SubdomainName(name string, prefix bool) []string {
 	if prefix {
 		return nil
 	}
-	return validation.NameIsDNSSubdomain(name, false)
+	return content.IsDNS1123Subdomain(name)
 }
 
 // PathSegmentName returns what is wrong with a name as a path element; it is what

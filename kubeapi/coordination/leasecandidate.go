@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/registry"
@@ -27,6 +28,7 @@ func candidateKind() registry.Kind[*coordinationv1beta1.LeaseCandidate] {
 		Names:          registry.Names{Plural: "leasecandidates", Singular: "leasecandidate"},
 		Write: registry.Write[candidate]{
 			AllowCreateOnUpdate: true,
+			ValidateName:        func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },
 			Validate:            func(_ context.Context, c candidate) field.ErrorList { return validateCandidate(&c.Spec) },
 			ValidateUpdate: func(_ context.Context, c, old candidate) field.ErrorList {
 				return append(validateCandidate(&c.Spec), check.Immutable(c.Spec.LeaseName, old.Spec.LeaseName, field.NewPath("spec", "leaseName"))...)
@@ -75,11 +77,11 @@ func validateCandidate(s *coordinationv1beta1.LeaseCandidateSpec) field.ErrorLis
 
 func parseVersion(text string, path *field.Path) (semver.Version, field.ErrorList) {
 	if text == "" {
-		return semver.Version{}, field.ErrorList{field.Required(path, "must be set")}
+		return semver.Version{}, field.ErrorList{field.Required(path, "")}
 	}
 	v, err := semver.Parse(text)
 	if err != nil {
-		return v, field.ErrorList{field.Invalid(path, text, err.Error())}
+		return v, field.ErrorList{field.Invalid(path, text, "must be a valid semantic version")}
 	}
 	return v, nil
 }

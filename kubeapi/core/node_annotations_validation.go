@@ -17,7 +17,7 @@ func avoidedPods(annotations map[string]string, path *field.Path) field.ErrorLis
 	}
 	var avoid corev1.AvoidPods
 	if err := json.Unmarshal([]byte(value), &avoid); err != nil {
-		return field.ErrorList{field.Invalid(path, key, err.Error())}
+		return field.ErrorList{field.Invalid(path.Child("AvoidPods"), key, err.Error())}
 	}
 	var errs field.ErrorList
 	for i := range avoid.PreferAvoidPods {

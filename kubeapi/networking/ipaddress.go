@@ -30,6 +30,8 @@ func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 				}
 				return msgs
 			},
+			// An address with a suffix is not an address.
+			GenerateName: func(prefix string) string { return prefix },
 			Validate: func(_ context.Context, a *networkingv1.IPAddress) field.ErrorList {
 				return validateParent(a.Spec.ParentRef, field.NewPath("spec", "parentRef"))
 			},

@@ -36,7 +36,7 @@ func podGroupKind(preemption bool) registry.Kind[*schedulingv1alpha2.PodGroup] {
 				}
 			},
 			PrepareForCreate: func(_ context.Context, g group) {
-				g.Status, g.Generation = schedulingv1alpha2.PodGroupStatus{}, 1
+				g.Status = schedulingv1alpha2.PodGroupStatus{}
 			},
 			PrepareForUpdate: func(_ context.Context, g, old group) { g.Status, g.Generation = old.Status, old.Generation },
 			Validate:         func(_ context.Context, g group) field.ErrorList { return validatePodGroup(&g.Spec) },

@@ -24,9 +24,6 @@ func workloadKind() registry.Kind[*schedulingv1alpha2.Workload] {
 		NewList: func() runtime.Object { return &schedulingv1alpha2.WorkloadList{} },
 		Names:   registry.Names{Plural: "workloads", Singular: "workload"},
 		Write: registry.Write[workload]{
-			PrepareForCreate: func(_ context.Context, w workload) {
-				w.Generation = 1
-			},
 			PrepareForUpdate: func(_ context.Context, w, old workload) { w.Generation = old.Generation },
 			Validate:         func(_ context.Context, w workload) field.ErrorList { return validateWorkload(&w.Spec) },
 			ValidateUpdate: func(_ context.Context, w, old workload) field.ErrorList {

@@ -12,6 +12,7 @@ import (
 
 	"triplane/generic/registry"
 	"triplane/kubeapi/check"
+	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
@@ -22,7 +23,8 @@ const (
 	minNodeUpdate   = 10
 )
 
-func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
+// csiDriverKind declares the CSIDriver; limits says that nodes without a driver may be kept from its pods.
+func csiDriverKind(limits bool) registry.Kind[*storagev1.CSIDriver] {
 	return registry.Kind[*storagev1.CSIDriver]{
 		Hub:            v1.WithKind("CSIDriver"),
 		Representation: registry.Typed[*storagev1.CSIDriver]{Former: registry.SameFields[*storagev1.CSIDriver]("CSIDriver", "storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
@@ -30,7 +32,12 @@ func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
 		NewList:        func() runtime.Object { return &storagev1.CSIDriverList{} },
 		Names:          registry.Names{Plural: "csidrivers", Singular: "csidriver"},
 		Write: registry.Write[*storagev1.CSIDriver]{
-			Default:  defaultCSIDriver,
+			Default: func(d *storagev1.CSIDriver) {
+				defaultCSIDriver(d)
+				if limits {
+					defaults.Set(&d.Spec.PreventPodSchedulingIfMissing, false)
+				}
+			},
 			Validate: onCreate(validateCSIDriver),
 			PrepareForUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) {
 				s, o := &d.Spec, &old.Spec
@@ -38,7 +45,8 @@ func csiDriverKind() registry.Kind[*storagev1.CSIDriver] {
 					check.Differs(s.SELinuxMount, o.SELinuxMount) || check.Differs(s.PodInfoOnMount, o.PodInfoOnMount) ||
 					check.Differs(s.StorageCapacity, o.StorageCapacity) || check.Differs(s.FSGroupPolicy, o.FSGroupPolicy) ||
 					check.Differs(s.NodeAllocatableUpdatePeriodSeconds, o.NodeAllocatableUpdatePeriodSeconds) ||
-					check.Differs(s.ServiceAccountTokenInSecrets, o.ServiceAccountTokenInSecrets))
+					check.Differs(s.ServiceAccountTokenInSecrets, o.ServiceAccountTokenInSecrets) ||
+					check.Differs(s.PreventPodSchedulingIfMissing, o.PreventPodSchedulingIfMissing))
 			},
 			ValidateUpdate: func(_ context.Context, d, old *storagev1.CSIDriver) field.ErrorList {
 				errs := validateCSIDriver(d)

@@ -19,7 +19,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	group.Add(b, volumeAttributesClassKind())
 	group.Add(b, volumeAttachmentKind())
 	group.Add(b, csiNodeKind())
-	group.Add(b, csiDriverKind())
+	group.Add(b, csiDriverKind(d.Gate("VolumeLimitScaling")))
 	group.Add(b, csiStorageCapacityKind())
 	return b.Info()
 }

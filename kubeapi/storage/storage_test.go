@@ -15,7 +15,7 @@ func TestDeclared(t *testing.T) {
 	kindtest.Declared(t, volumeAttributesClassKind(), "volumeattributesclasses volumeattributesclass VolumeAttributesClass cluster short=vac")
 	kindtest.Declared(t, volumeAttachmentKind(), "volumeattachments volumeattachment VolumeAttachment cluster status")
 	kindtest.Declared(t, csiNodeKind(), "csinodes csinode CSINode cluster")
-	kindtest.Declared(t, csiDriverKind(), "csidrivers csidriver CSIDriver cluster")
+	kindtest.Declared(t, csiDriverKind(false), "csidrivers csidriver CSIDriver cluster")
 	kindtest.Declared(t, csiStorageCapacityKind(), "csistoragecapacities csistoragecapacity CSIStorageCapacity namespaced")
 }
 
@@ -32,7 +32,12 @@ func TestStorageClass(t *testing.T) {
 }
 
 func TestCSIDriverDefaults(t *testing.T) {
-	d := kindtest.New(t, csiDriverKind(), "metadata: {name: d}").Spec
+	for _, limits := range []bool{false, true} {
+		if p := kindtest.New(t, csiDriverKind(limits), "metadata: {name: d}").Spec.PreventPodSchedulingIfMissing; (p != nil) != limits {
+			t.Errorf("limits %v: preventPodSchedulingIfMissing is %v", limits, p)
+		}
+	}
+	d := kindtest.New(t, csiDriverKind(false), "metadata: {name: d}").Spec
 	if !*d.AttachRequired || *d.PodInfoOnMount || *d.FSGroupPolicy != "ReadWriteOnceWithFSType" || d.VolumeLifecycleModes[0] != "Persistent" {
 		t.Errorf("unexpected defaults %+v", d)
 	}

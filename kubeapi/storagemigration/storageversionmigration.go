@@ -62,7 +62,7 @@ func validateResource(r metav1.GroupResource) field.ErrorList {
 	path := field.NewPath("spec", "resource")
 	var errs field.ErrorList
 	if r.Resource == "" {
-		errs = append(errs, field.Required(path.Child("resource"), "resource is required"))
+		errs = append(errs, field.Required(path.Child("resource"), "resource is required to be set"))
 	} else {
 		errs = check.Name(utilvalidation.IsDNS1035Label(r.Resource), r.Resource, path.Child("resource"))
 	}

@@ -31,6 +31,7 @@ func Kind(o podspec.Options) registry.Kind[pod] {
 			PrepareForCreate: func(ctx context.Context, p pod) { prepareForCreate(ctx, o, p) },
 			PrepareForUpdate: func(_ context.Context, p, old pod) {
 				p.Status = old.Status
+				shortestForNegative(p)
 				raiseGeneration(p, old)
 			},
 			Validate:       func(_ context.Context, p pod) field.ErrorList { return validateNew(o, p) },

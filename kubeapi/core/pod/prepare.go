@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"triplane/generic/request"
 	"triplane/kubeapi/check"
@@ -17,9 +18,7 @@ import (
 // prepareForCreate sets what the server decides of a new pod.
 func prepareForCreate(ctx context.Context, o podspec.Options, p pod) {
 	p.Generation = 1
-	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
-		*g = 1
-	}
+	shortestForNegative(p)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podspec.QOSClass(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -32,6 +31,13 @@ func prepareForCreate(ctx context.Context, o podspec.Options, p pod) {
 		spreadKeysIntoSelectors(p)
 	}
 	labelKeysIntoSelectors(p)
+}
+
+// shortestForNegative makes a negative grace period the shortest one that is not a forced deletion.
+func shortestForNegative(p pod) {
+	if g := p.Spec.TerminationGracePeriodSeconds; g != nil && *g < 0 {
+		p.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
+	}
 }
 
 // raiseGeneration raises the generation when the spec changed.
