@@ -41,6 +41,7 @@ var commands = map[string]func(args []string) error{
 	"status":         untilSignal(app.Status),
 	"member":         untilSignal(app.Members),
 	"snapshot":       untilSignal(app.Snapshot),
+	"store":          untilSignal(app.Store),
 	"export": untilSignal(func(ctx context.Context, args []string, out io.Writer) error {
 		return app.Export(ctx, args, out, os.Stderr)
 	}),

@@ -108,7 +108,7 @@ func (s *Store) openEmbedded(ctx context.Context, o *options.Etcd, dataDir strin
 	s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
 	s.failed, s.why, s.collectors = server.Done(), server.Err, append(s.collectors, server.Collectors()...)
 	s.snapshots = &snapshots{
-		server: server, dir: cmp.Or(o.SnapshotDir, filepath.Join(dataDir, "snapshots")), interval: o.SnapshotInterval, keep: o.SnapshotRetention,
+		server: server, dir: snapshotDir(o, dataDir), interval: o.SnapshotInterval, keep: o.SnapshotRetention,
 	}
 	s.members = &members{server: server, keys: filepath.Join(dataDir, "pki")}
 	if s.etcdClient, err = serveEtcdClients(ctx, server, o, filepath.Join(dataDir, "pki", "etcd")); err != nil {
@@ -117,12 +117,20 @@ func (s *Store) openEmbedded(ctx context.Context, o *options.Etcd, dataDir strin
 	return nil
 }
 
+// snapshotDir is where snapshots are kept.
+func snapshotDir(o *options.Etcd, dataDir string) string {
+	return cmp.Or(o.SnapshotDir, filepath.Join(dataDir, "snapshots"))
+}
+
 // startEmbedded starts the embedded etcd below the data directory, with what other members know it by
 // where there may be any.
 func startEmbedded(ctx context.Context, o *options.Etcd, dataDir string) (*embedded.Server, error) {
 	config, err := o.EmbeddedConfig(filepath.Join(dataDir, "etcd"))
 	if err != nil {
 		return nil, err
+	}
+	if o.VerifyStore {
+		config.Verify = &embedded.Verification{Snapshots: snapshotDir(o, dataDir), Value: o.Value}
 	}
 	if peer := config.Peer; peer != nil {
 		files, err := pki.EnsurePeer(filepath.Join(dataDir, "pki", "etcd"), hosts(peer.URL.Hostname()))

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"net/http"
 	"runtime"
 	"sync"
@@ -23,9 +24,10 @@ const (
 )
 
 // gatherWrites has HTTP/2 write to gathered connections, each with a frameScheduler. It is
-// called after http2.ConfigureServer.
-func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *metrics.Stalls) {
+// called after http2.ConfigureServer. begun is called with each connection that speaks HTTP/2.
+func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *metrics.Stalls, begun func(net.Conn)) {
 	s.TLSNextProto[http2.NextProtoTLS] = func(s *http.Server, c *tls.Conn, h http.Handler) {
+		begun(c)
 		ctx := context.Background()
 		// net/http passes the connection's context in this way, to whoever serves a protocol.
 		if of, ok := h.(interface{ BaseContext() context.Context }); ok {

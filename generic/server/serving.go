@@ -89,8 +89,10 @@ func (s *SecureServing) Port() int {
 
 // httpServer is a running listener.
 type httpServer struct {
-	server *http.Server
-	done   chan struct{}
+	server   *http.Server
+	listener net.Listener
+	done     chan struct{}
+	http1    http1
 }
 
 // serve accepts connections until shutdown; fail is called for a listener that
@@ -103,7 +105,6 @@ func (s *SecureServing) serve(h http.Handler, m *metrics.Registry, limit time.Du
 	}
 	run := &httpServer{
 		server: &http.Server{
-			Handler:           h,
 			ReadHeaderTimeout: readHeaderTimeout,
 			WriteTimeout:      limit,
 			IdleTimeout:       idleTimeout,
@@ -113,17 +114,18 @@ func (s *SecureServing) serve(h http.Handler, m *metrics.Registry, limit time.Du
 		},
 		done: make(chan struct{}),
 	}
+	run.http1.follow(run.server, h)
 	if !s.DisableHTTP2 {
 		h2 := s.http2()
 		if err := http2.ConfigureServer(run.server, h2); err != nil {
 			return nil, fmt.Errorf("HTTP/2: %w", err)
 		}
-		gatherWrites(run.server, h2, cmp.Or(s.stalledLimit, filters.StalledLimit), m.Stalls)
+		gatherWrites(run.server, h2, cmp.Or(s.stalledLimit, filters.StalledLimit), m.Stalls, run.http1.release)
 	}
-	listener := tls.NewListener(leaveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
+	run.listener = tls.NewListener(leaveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
 	worker.Go(func() {
 		defer close(run.done)
-		if err := run.server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+		if err := run.server.Serve(run.listener); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			fail(fmt.Errorf("serving on %s: %w", s.Address(), err))
 		}
 	})
@@ -175,6 +177,8 @@ func (s *SecureServing) http2() *http2.Server {
 // shutdown closes the listener, tells clients to make no further requests on their connections, waits for
 // open requests until ctx ends, then cuts what is left.
 func (h *httpServer) shutdown(ctx context.Context) {
+	_ = h.listener.Close() // an error says that it is closed
+	h.http1.leave(ctx)
 	if err := h.server.Shutdown(ctx); err != nil {
 		klog.InfoS("Connections were cut at shutdown", "err", err)
 		_ = h.server.Close() // the listener is closed already

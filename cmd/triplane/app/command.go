@@ -19,6 +19,7 @@ Usage:
   triplane etcd [flags]          runs an etcd, with etcd's own flags; so does the program under the name etcd
   triplane envtest-assets DIR    lays out the programs that envtest of controller-runtime looks for
   triplane snapshot …            saves, shows and restores snapshots of the embedded store
+  triplane store verify          verifies the files of the embedded store
   triplane console [flags]       opens the console of a running server, signed in
   triplane status [flags]        shows how a running server does
   triplane export|import FILE    moves objects between servers, stores and releases, as YAML

@@ -100,7 +100,10 @@ func start(ctx context.Context, given *Options) (_ *Server, err error) {
 	}
 	undo.Add(selector.Close)
 	o.Etcd.Dial, o.Etcd.KMSv1 = selector.Etcd(), o.Compatibility.Enabled("KMSv1")
-	st, files, err := openStoreAndKeys(ctx, o)
+	if o.Etcd.VerifyStore {
+		o.Etcd.Value = newValueCheck()
+	}
+	st, files, err := openStoreAndKeys(ctx, o, listener)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +133,12 @@ func (o *Options) loadTracing(ctx context.Context) (*tracing.Provider, error) {
 	return o.Tracing.Load(ctx, o.externalHost())
 }
 
+// storeWithin is after which time requests are answered with 503 while the store is not open: it waits for other
+// members, or for etcd.
+const storeWithin = time.Second
+
 // openStoreAndKeys does the two side by side: neither needs the other.
-func openStoreAndKeys(ctx context.Context, o *Options) (*host.Store, pki.Files, error) {
+func openStoreAndKeys(ctx context.Context, o *Options, listener net.Listener) (*host.Store, pki.Files, error) {
 	type opened struct {
 		store *host.Store
 		err   error
@@ -146,11 +153,30 @@ func openStoreAndKeys(ctx context.Context, o *Options) (*host.Store, pki.Files, 
 		result <- all
 	})
 	files, err := o.ensureKeys()
-	st := <-result
+	var st opened
+	select {
+	case st = <-result:
+	case <-time.After(storeWithin):
+		stop := o.unavailable(listener, files, err)
+		st = <-result
+		stop()
+	}
 	if err != nil && st.store != nil {
 		st.store.Close()
 	}
 	return st.store, files, errors.Join(err, st.err)
+}
+
+// unavailable has the listener answer with 503 until stop is called; not where there are no keys.
+func (o *Options) unavailable(listener net.Listener, files pki.Files, err error) (stop func()) {
+	if err != nil {
+		return func() {} // which ends the start
+	}
+	serving, err := o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: files.ServingCert, KeyFile: files.ServingKey})
+	if err != nil {
+		return func() {} // the start will end with it
+	}
+	return serving.ServeUnavailable("the server starts, and waits for its storage")
 }
 
 // assemble makes the servers and prepares the outermost one. What it opens, undo closes.

@@ -58,7 +58,7 @@ func showSnapshot(file string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "hash      %08x\nrevision  %d\nkeys      %d\nsize      %d\n", status.Hash, status.Revision, status.Keys, status.Bytes)
+	_, err = fmt.Fprintf(out, "hash      %08x\nkeyspace  %s\nrevision  %d\nkeys      %d\nsize      %d\n", status.Hash, status.Keyspace, status.Revision, status.Keys, status.Bytes)
 	return err
 }
 
@@ -131,7 +131,7 @@ func restoreSnapshot(file, dir string, out io.Writer) error {
 // restoring says how much of a snapshot is in a store.
 func restoring(file, store string, out io.Writer) {
 	var sizes [2]int64
-	for i, path := range []string{embedded.Database(store), file} {
+	for i, path := range []string{embedded.Restoring(store), file} {
 		if info, err := os.Stat(path); err == nil { // the first one may be still to come
 			sizes[i] = info.Size()
 		}

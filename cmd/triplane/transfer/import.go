@@ -213,11 +213,24 @@ func (i *importer) write(ctx context.Context, o *unstructured.Unstructured) (*un
 	if !has || !r.status || o.GroupVersionKind().GroupKind() == definitions || r.String() == "namespaces" {
 		return made, nil
 	}
-	made.Object["status"] = status
-	if _, err := client.UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
+	if err := setStatus(ctx, client, made, status); err != nil {
 		return nil, fmt.Errorf("its status: %w", err)
 	}
 	return made, nil
+}
+
+// setStatus writes the status of an object, again where the server has written the object meanwhile.
+func setStatus(ctx context.Context, client dynamic.ResourceInterface, made *unstructured.Unstructured, status any) error {
+	for there := made; ; {
+		there.Object["status"] = status
+		_, err := client.UpdateStatus(ctx, there, metav1.UpdateOptions{})
+		if !apierrors.IsConflict(err) || ctx.Err() != nil {
+			return err
+		}
+		if there, err = client.Get(ctx, made.GetName(), metav1.GetOptions{}); err != nil {
+			return err
+		}
+	}
 }
 
 func (i *importer) replace(ctx context.Context, client dynamic.ResourceInterface, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {

@@ -55,6 +55,10 @@ func alone(cfg Config) (bool, error) {
 		return false, err
 	}
 	if !is {
+		if cfg.Peer != nil && len(cfg.Peer.Initial) <= 1 && !cfg.Peer.Joining {
+			klog.ErrorS(nil, "This member begins a cluster of its own, with an empty store: the data directory holds none. "+
+				"If it belonged to a cluster, stop it, have the others remove it (triplane member remove), and start it with --join", "directory", cfg.Dir, "member", cfg.Peer.Name)
+		}
 		return cfg.Peer == nil || len(cfg.Peer.Initial) <= 1, nil
 	}
 	n, err := membersIn(Database(cfg.Dir))

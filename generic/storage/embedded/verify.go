@@ -39,6 +39,13 @@ type Contents struct {
 
 	sums map[sumKey]storedSum
 	live map[string]liveKey
+	// orphans are revisions without one before them: it was compacted, or is missing.
+	orphans []orphan
+}
+
+type orphan struct {
+	key string
+	of  storedRevision
 }
 
 type sumKey struct{ main, sub int64 }
@@ -183,6 +190,11 @@ func readContents(path string, value func(string, []byte) error) (*Contents, err
 	if err != nil {
 		return held, err
 	}
+	for _, o := range held.orphans { // the buckets come in the order of their names: only now is known what was compacted
+		if o.of.main > held.Compacted {
+			held.unordered(o.key, o.of, found)
+		}
+	}
 	held.Revision = max(held.Revision, held.Compacted)
 	held.Keys, held.Revisions = len(held.live), len(held.sums)
 	sum := sha256.New()
@@ -205,9 +217,12 @@ func (c *Contents) add(at, stored []byte, value func(string, []byte) error, foun
 	key, where := string(r.key), sumKey{r.main, int64(binary.BigEndian.Uint64(at[9:]))}
 	last, is := c.live[key]
 	switch {
-	case r.deleted && !is && r.main > c.Compacted, !r.deleted && is && r.version != last.version+1, !r.deleted && !is && r.version != 1 && r.main > c.Compacted:
+	case r.deleted && !is, !r.deleted && !is && r.version != 1:
+		c.orphans = append(c.orphans, orphan{key, storedRevision{main: r.main, version: r.version}})
+	case !r.deleted && is && r.version != last.version+1:
 		c.unordered(key, r, found)
-	case !r.deleted && value != nil:
+	}
+	if !r.deleted && value != nil {
 		if err := value(key, r.value); err != nil {
 			found.add("%s at revision %d: %v", key, r.main, err)
 		}

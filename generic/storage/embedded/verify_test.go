@@ -1,0 +1,100 @@
+package embedded
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What is flipped in a value is found by comparing it with a snapshot, or by its decoder, and each other store is as
+// its snapshot is.
+func TestVerify(t *testing.T) {
+	dir, snapshots := filepath.Join(t.TempDir(), "etcd"), t.TempDir()
+	s := start(t, dir)
+	revision, err := s.Backend().Create(t.Context(), "/a", []byte("stored"), time.Hour)
+	if err == nil {
+		_, err = s.Backend().Create(t.Context(), "/b", []byte("deleted"), 0)
+	}
+	if err == nil {
+		_, err = s.Backend().Delete(t.Context(), "/b", revision+1)
+	}
+	if err == nil {
+		err = s.Snapshot(filepath.Join(snapshots, "one.db"))
+	}
+	if err == nil {
+		_, err = s.Backend().Create(t.Context(), "/c", []byte("later"), 0)
+	}
+	if err == nil {
+		err = s.Backend().Compact(t.Context(), revision+2)
+	}
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	v := Verification{Snapshots: snapshots, Value: func(_ string, value []byte) error {
+		if bytes.Contains(value, []byte("Later")) {
+			return errors.New("it cannot be decoded")
+		}
+		return nil
+	}}
+	held, err := Verify(dir, v)
+	if err != nil || held.Keys != 2 || len(held.Compared) != 1 || held.Compacted != revision+2 {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	if status, err := InspectSnapshot(held.Compared[0]); err != nil || status.Keyspace == held.Hash || len(status.Keyspace) != 64 {
+		t.Errorf("%+v, %v", status, err)
+	}
+	good, err := os.ReadFile(Database(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{"stored": "stoned", "later": "Later"} {
+		if err := os.WriteFile(Database(dir), bytes.ReplaceAll(good, []byte(from), []byte(to)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"stored": "/a at revision 2 is not what it is in ", "later": "/c at revision 5: it cannot be decoded"}[from]
+		_, err := Verify(dir, v)
+		if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || len(damaged.Problems) != 1 || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if s, err := Start(t.Context(), Config{Dir: dir, Verify: &v}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("it starts: %v, %v", s, err)
+		}
+	}
+}
+
+// A restore that was killed is done again, and a start before that says so. One over a store is refused.
+func TestInterruptedRestore(t *testing.T) {
+	s := start(t, t.TempDir())
+	if _, err := s.Backend().Create(t.Context(), "/a", []byte("1"), 0); err != nil {
+		t.Fatal(err)
+	}
+	path, dir := filepath.Join(t.TempDir(), "snapshot.db"), filepath.Join(t.TempDir(), "etcd")
+	if err := s.Snapshot(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(restoring(dir), "member", "wal"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Start(t.Context(), Config{Dir: dir}); err == nil || !strings.Contains(err.Error(), "restore it again") {
+		t.Errorf("it starts: %v, %v", s, err)
+	}
+	if err := Restore(path, dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(restoring(dir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something is left: %v", err)
+	}
+	if err := Restore(path, dir); err == nil || !strings.Contains(err.Error(), "there is a store") {
+		t.Errorf("restored over a store: %v", err)
+	}
+	if _, err := Verify(dir, Verification{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := start(t, dir).Backend().Get(t.Context(), "/a"); err != nil {
+		t.Error(err)
+	}
+}
