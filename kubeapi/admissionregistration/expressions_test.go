@@ -1,6 +1,7 @@
 package admissionregistration
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func TestExpressions(t *testing.T) {
 }
 
 func mutating() *expressions {
-	x := ofPolicy(t.Context(), nil)
+	x := ofPolicy(context.Background(), nil)
 	x.scope.Mutation = true
 	return x
 }
