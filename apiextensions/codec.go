@@ -145,8 +145,14 @@ func parse(body []byte, mt wire.MediaType, strict bool) (content map[string]any,
 		if body, err = yaml.YAMLToJSON(body); err != nil {
 			return nil, nil, err
 		}
+		if err = wire.CheckDepth(body); err != nil {
+			return nil, nil, err
+		}
 		err = kjson.UnmarshalCaseSensitivePreserveInts(body, &content)
 	case wire.JSON:
+		if err = wire.CheckDepth(body); err != nil {
+			return nil, nil, err
+		}
 		if strict {
 			strictErrs, err = kjson.UnmarshalStrict(body, &content)
 		} else {

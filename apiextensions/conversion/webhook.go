@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/tracing"
+	"triplane/generic/wire"
 )
 
 // Webhook asks a webhook, with ConversionReview objects.
@@ -177,6 +178,9 @@ func accept(original *unstructured.Unstructured, raw []byte, index int, to schem
 
 // parse reads a converted object, which has to be of the kind in the version to.
 func parse(raw []byte, kind string, to schema.GroupVersion) (*unstructured.Unstructured, error) {
+	if err := wire.CheckDepth(raw); err != nil {
+		return nil, err
+	}
 	converted := &unstructured.Unstructured{}
 	if err := converted.UnmarshalJSON(raw); err != nil {
 		return nil, err

@@ -10,8 +10,11 @@ import (
 	"triplane/apiextensions/schema"
 )
 
+// readSchema reads the schema that rules belong to, once for all of them.
+type readSchema func() (*schema.Schema, error)
+
 // validateRule validates what a CEL rule of a schema says besides its expressions.
-func validateRule(path *field.Path, p *apiextensionsv1.JSONSchemaProps, rule *apiextensionsv1.ValidationRule) field.ErrorList {
+func validateRule(path *field.Path, read readSchema, rule *apiextensionsv1.ValidationRule) field.ErrorList {
 	var errs field.ErrorList
 	if strings.TrimSpace(rule.Rule) == "" {
 		errs = append(errs, field.Required(path.Child("rule"), "rule is not specified"))
@@ -20,7 +23,7 @@ func validateRule(path *field.Path, p *apiextensionsv1.JSONSchemaProps, rule *ap
 	if supported := ruleReasons(); rule.Reason != nil && !slices.Contains(supported, string(*rule.Reason)) {
 		errs = append(errs, field.NotSupported(path.Child("reason"), *rule.Reason, supported))
 	}
-	return append(errs, validateRulePath(path.Child("fieldPath"), p, rule.FieldPath)...)
+	return append(errs, validateRulePath(path.Child("fieldPath"), read, rule.FieldPath)...)
 }
 
 func ruleReasons() []string {
@@ -50,7 +53,7 @@ func validateMessage(path *field.Path, rule *apiextensionsv1.ValidationRule) fie
 func hasLineBreak(s string) bool { return strings.ContainsAny(s, "\n\r") }
 
 // validateRulePath wants the path of a rule's errors to be one in its schema.
-func validateRulePath(at *field.Path, p *apiextensionsv1.JSONSchemaProps, path string) field.ErrorList {
+func validateRulePath(at *field.Path, read readSchema, path string) field.ErrorList {
 	if path == "" {
 		return nil
 	}
@@ -61,7 +64,7 @@ func validateRulePath(at *field.Path, p *apiextensionsv1.JSONSchemaProps, path s
 	if hasLineBreak(path) {
 		errs = append(errs, field.Invalid(at, path, "must not contain line breaks"))
 	}
-	s, err := ReadStructural(p)
+	s, err := read()
 	if err != nil {
 		return errs // said elsewhere
 	}

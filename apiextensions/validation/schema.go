@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -37,7 +38,7 @@ func (v *Validator) schema(ctx context.Context, cv *apiextensionsv1.CustomResour
 		sound = unreadable == nil && len(more) == 0
 		errs = append(errs, more...)
 	}
-	n := nodes{stays: v.stays, wrong: map[string]bool{}}
+	n := nodes{ctx: ctx, stays: v.stays, wrong: map[string]bool{}}
 	errs = append(errs, n.validate(at, props, place{root: true})...)
 	if unreadable != nil && len(errs) == 0 {
 		errs = append(errs, field.Invalid(at, "", unreadable.Error()))
@@ -192,6 +193,7 @@ type place struct {
 
 // nodes validates the nodes of a schema.
 type nodes struct {
+	ctx   context.Context //nolint:containedctx // of the request
 	stays stays
 	// wrong has the paths of nodes with errors at them or below: their rules have no
 	// types to be compiled with.
@@ -217,8 +219,12 @@ func (n *nodes) validate(path *field.Path, p *apiextensionsv1.JSONSchemaProps, a
 	if !n.stays.looseKeys {
 		errs = append(errs, validateListMapKeys(path, p)...)
 	}
+	read := sync.OnceValues(func() (*schema.Schema, error) { return ReadStructural(p) })
 	for i := range p.XValidations {
-		errs = append(errs, validateRule(path.Child("x-kubernetes-validations").Index(i), p, &p.XValidations[i])...)
+		if n.ctx.Err() != nil {
+			return errs
+		}
+		errs = append(errs, validateRule(path.Child("x-kubernetes-validations").Index(i), read, &p.XValidations[i])...)
 	}
 	if len(errs) > 0 {
 		n.wrong[path.String()] = true

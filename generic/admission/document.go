@@ -3,15 +3,14 @@ package admission
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
 	"triplane/generic/object"
+	"triplane/generic/wire"
 )
 
 // Document is an object as JSON that says its kind.
@@ -39,6 +38,9 @@ func Document(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) 
 // FromDocument reads an object of the codec's version from JSON, and fills in
 // defaults. Its kind is set if that of like is.
 func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Object, error) {
+	if err := wire.CheckDepth(text); err != nil {
+		return nil, err
+	}
 	obj := codec.New()
 	if u, ok := obj.(interface{ UnmarshalJSON(b []byte) error }); ok {
 		if err := u.UnmarshalJSON(text); err != nil {
@@ -68,15 +70,4 @@ func (a *Attributes) Become(codec Converter, text []byte) (changed bool, err err
 		return false, nil
 	}
 	return true, a.Replace(obj)
-}
-
-// ApplyJSONPatch applies a patch of a plugin or webhook to a document. The library
-// panics on some operations that make no sense.
-func ApplyJSONPatch(patch jsonpatch.Patch, doc []byte) (patched []byte, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the patch cannot be applied: %v", r)
-		}
-	}()
-	return patch.Apply(doc)
 }

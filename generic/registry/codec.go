@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
@@ -133,7 +134,11 @@ func (c *typedCodec) FromHub(obj runtime.Object) (runtime.Object, error) {
 }
 
 func (c *typedCodec) Decode(body []byte, mt wire.MediaType, strict bool) (runtime.Object, *schema.GroupVersionKind, []error, error) {
-	if err := c.checkQuantities(body, mt); err != nil {
+	err := checkDepth(body, mt)
+	if err == nil {
+		err = c.checkQuantities(body, mt)
+	}
+	if err != nil {
 		kind := c.kind
 		return nil, &kind, nil, err
 	}
@@ -157,11 +162,59 @@ func (c *typedCodec) decodeLong(body []byte, mt wire.MediaType, strict bool) (ru
 		s, _ := runtime.AsStrictDecodingError(err)
 		return obj, kind, s.Errors(), nil
 	}
+	if err == nil && mt == wire.Protobuf {
+		err = checkOwners(obj)
+	}
 	if err == nil && mt == wire.Protobuf && c.embedsJSON() {
 		// Who has the object later encodes it as JSON, which has to be possible.
-		_, err = wire.AppendJSON(nil, obj)
+		var text []byte
+		if text, err = wire.AppendJSON(nil, obj); err == nil {
+			err = wire.CheckDepth(text)
+		}
 	}
 	return obj, kind, nil, err
+}
+
+// checkOwners refuses sets of fields that are nested too deep, which protobuf brings as they are.
+func checkOwners(obj runtime.Object) error {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil
+	}
+	for _, entry := range m.GetManagedFields() {
+		if entry.FieldsV1 == nil {
+			continue
+		}
+		if err := wire.CheckDepth(entry.FieldsV1.Raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDepth refuses what is nested so deep that decoding it could end the process, and working with it takes long.
+// The decoder of CBOR has a bound of its own.
+func checkDepth(body []byte, mt wire.MediaType) error {
+	switch mt {
+	case wire.Protobuf:
+		return wire.CheckProtobufDepth(body)
+	case wire.YAML:
+		levels := 0
+		for _, opening := range []string{"\n", "-", "?", ":", "{", "["} {
+			levels += bytes.Count(body, []byte(opening))
+		}
+		if levels < wire.MaxDepth {
+			return nil
+		}
+		asJSON, err := yaml.YAMLToJSON(body)
+		if err != nil {
+			return nil // the decoder says what is wrong
+		}
+		return wire.CheckDepth(asJSON)
+	case wire.JSON:
+		return wire.CheckDepth(body)
+	}
+	return nil
 }
 
 // decodeJSON is the short way for bodies that are well-formed and say exactly

@@ -173,6 +173,10 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	if k.Write.Validate != nil {
 		errs = append(errs, k.Write.Validate(ctx, obj)...)
 	}
+	if err := ctx.Err(); err != nil { // which ends validation, too
+		finish(ctx, false)
+		return nil, err
+	}
 	if len(errs) == 0 && (!own || len(path.IsValidPathSegmentName(obj.GetName())) > 0 || len(path.IsValidPathSegmentPrefix(obj.GetGenerateName())) > 0) {
 		errs = s.validatePathMetadata(obj)
 	}

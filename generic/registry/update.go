@@ -237,6 +237,10 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	if validate != nil {
 		errs = append(errs, validate(ctx, obj, old)...)
 	}
+	if err := ctx.Err(); err != nil { // which ends validation, too
+		finish(ctx, false)
+		return nil, err
+	}
 	if len(errs) > 0 {
 		finish(ctx, false)
 		return nil, invalid(s.calledKind(obj), obj.GetName(), errs)

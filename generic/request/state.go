@@ -129,6 +129,32 @@ func StateFrom(ctx context.Context) *State {
 // SetDeadline bounds the request. It must be called before the first Done.
 func (s *State) SetDeadline(t time.Time) { s.deadline = t }
 
+// Shorten brings the deadline forward. Who waits for Done of before waits for the former deadline.
+func (s *State) Shorten(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.deadline.IsZero() && !t.Before(s.deadline) {
+		return
+	}
+	s.deadline = t
+	if s.armed == nil {
+		return
+	}
+	former := s.cancel
+	ctx, cancel := context.WithDeadline(s.armed, t)
+	s.armed, s.cancel = ctx, func() {
+		cancel()
+		former()
+	}
+}
+
+// bound is the deadline, zero for none.
+func (s *State) bound() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deadline
+}
+
 // Finish releases the timer, if one was armed, and the request's turn; contexts
 // below end.
 func (s *State) Finish() {
@@ -143,19 +169,20 @@ func (s *State) Finish() {
 // Deadline implements context.Context.
 func (s *State) Deadline() (time.Time, bool) {
 	d, ok := s.parent.Deadline()
-	if s.deadline.IsZero() || (ok && d.Before(s.deadline)) {
+	own := s.bound()
+	if own.IsZero() || (ok && d.Before(own)) {
 		return d, ok
 	}
-	return s.deadline, true
+	return own, true
 }
 
 // Done implements context.Context.
 func (s *State) Done() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.deadline.IsZero() {
 		return s.parent.Done()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.armed == nil {
 		s.armed, s.cancel = context.WithDeadline(s.parent, s.deadline)
 	}
@@ -164,22 +191,22 @@ func (s *State) Done() <-chan struct{} {
 
 // Err implements context.Context.
 func (s *State) Err() error {
-	if s.deadline.IsZero() {
+	s.mu.Lock()
+	armed, deadline := s.armed, s.deadline
+	s.mu.Unlock()
+	if deadline.IsZero() {
 		return s.parent.Err()
 	}
-	s.mu.Lock()
-	armed := s.armed
-	s.mu.Unlock()
 	if armed != nil {
 		return armed.Err()
 	}
 	if err := s.parent.Err(); err != nil {
 		return err
 	}
-	if !time.Now().Before(s.deadline) {
+	if !time.Now().Before(deadline) {
 		// A context that says it is over must have a closed Done.
 		<-s.Done()
-		return s.armed.Err()
+		return context.DeadlineExceeded
 	}
 	return nil
 }

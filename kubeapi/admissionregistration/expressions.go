@@ -1,6 +1,7 @@
 package admissionregistration
 
 import (
+	"context"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
@@ -13,6 +14,7 @@ import (
 // expressions compiles the expressions of one object and reports what is
 // wrong with them. The compiler is made when there is the first of them.
 type expressions struct {
+	ctx      context.Context //nolint:containedctx // of the request
 	scope    expression.Scope
 	compiler *expression.Compiler
 	failed   error
@@ -21,10 +23,12 @@ type expressions struct {
 
 // ofWebhook and ofPolicy are what the match conditions, and other expressions, of
 // a webhook and a policy see.
-func ofWebhook() *expressions { return &expressions{scope: expression.Scope{Authorizer: true}} }
+func ofWebhook(ctx context.Context) *expressions {
+	return &expressions{ctx: ctx, scope: expression.Scope{Authorizer: true}}
+}
 
-func ofPolicy(params *admissionv1.ParamKind) *expressions {
-	return &expressions{scope: expression.Scope{Authorizer: true, Params: params != nil}}
+func ofPolicy(ctx context.Context, params *admissionv1.ParamKind) *expressions {
+	return &expressions{ctx: ctx, scope: expression.Scope{Authorizer: true, Params: params != nil}}
 }
 
 func (e *expressions) ready() bool {
@@ -35,10 +39,13 @@ func (e *expressions) ready() bool {
 }
 
 // check reports what is wrong with an expression whose value must be of one of the
-// types.
+// types. Where the request has ended, nothing is compiled any more.
 func (e *expressions) check(scope expression.Scope, source string, path *field.Path, want ...*types.Type) field.ErrorList {
 	if !e.ready() {
 		return field.ErrorList{field.InternalError(path, e.failed)}
+	}
+	if e.ctx.Err() != nil {
+		return nil
 	}
 	return wrong(e.compiler.Compile(scope, source, want...), path)
 }
@@ -47,6 +54,9 @@ func (e *expressions) check(scope expression.Scope, source string, path *field.P
 func (e *expressions) variable(v *admissionv1.Variable, path *field.Path) field.ErrorList {
 	if !e.ready() {
 		return field.ErrorList{field.InternalError(path, e.failed)}
+	}
+	if e.ctx.Err() != nil {
+		return nil
 	}
 	return wrong(e.compiler.Variable(e.scope, v.Name, v.Expression), path)
 }

@@ -1,6 +1,7 @@
 package admissionregistration
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -23,18 +24,18 @@ func TestExpressions(t *testing.T) {
 		errs field.ErrorList
 		want []string // parts, in order; none means no error
 	}{
-		"conditions": {validateConditions([]admissionv1.MatchCondition{{Name: "a", Expression: "1"}, {Name: "b", Expression: "true"}, {Name: "a", Expression: "x"}}, ofWebhook(), field.NewPath("c")),
+		"conditions": {validateConditions([]admissionv1.MatchCondition{{Name: "a", Expression: "1"}, {Name: "b", Expression: "true"}, {Name: "a", Expression: "x"}}, ofWebhook(t.Context()), field.NewPath("c")),
 			[]string{`c[0].expression: Invalid value: "1": must evaluate to bool but got int`, "c[2].expression", "undeclared reference to 'x'", "c[2].name: Duplicate"}},
-		"params": {validateConditions([]admissionv1.MatchCondition{{Name: "a", Expression: "params.x == 1"}}, ofPolicy(&admissionv1.ParamKind{}), field.NewPath("c")), nil},
-		"variables": {validateVariables([]admissionv1.Variable{{Name: "a", Expression: "variables.b"}, {Name: "b", Expression: "1"}, {Name: "c", Expression: "variables.b + 1"}, {Name: "in", Expression: "x"}}, ofPolicy(nil), field.NewPath("v")),
+		"params": {validateConditions([]admissionv1.MatchCondition{{Name: "a", Expression: "params.x == 1"}}, ofPolicy(t.Context(), &admissionv1.ParamKind{}), field.NewPath("c")), nil},
+		"variables": {validateVariables([]admissionv1.Variable{{Name: "a", Expression: "variables.b"}, {Name: "b", Expression: "1"}, {Name: "c", Expression: "variables.b + 1"}, {Name: "in", Expression: "x"}}, ofPolicy(t.Context(), nil), field.NewPath("v")),
 			[]string{"v[0].expression", "undefined field 'b'", "v[3].name: Invalid value: \"in\": must be a valid CEL identifier"}},
-		"a variable without expression": {validateVariables([]admissionv1.Variable{{Name: "a"}, {Name: "b", Expression: "variables.a"}}, ofPolicy(nil), field.NewPath("v")),
+		"a variable without expression": {validateVariables([]admissionv1.Variable{{Name: "a"}, {Name: "b", Expression: "variables.a"}}, ofPolicy(t.Context(), nil), field.NewPath("v")),
 			[]string{"v[0].expression: Required", "v[1].expression", "undefined field 'a'"}},
-		"messages": {validateValidation(&admissionv1.Validation{Expression: "true", MessageExpression: "authorizer.path('/').check('get').reason()"}, ofPolicy(nil), field.NewPath("v")),
+		"messages": {validateValidation(&admissionv1.Validation{Expression: "true", MessageExpression: "authorizer.path('/').check('get').reason()"}, ofPolicy(t.Context(), nil), field.NewPath("v")),
 			[]string{"v.messageExpression", "undeclared reference to 'authorizer'"}},
-		"audit": {validateAudit("p", []admissionv1.AuditAnnotation{{Key: "a", ValueExpression: "null"}, {Key: "b", ValueExpression: "1"}}, ofPolicy(nil), field.NewPath("a")),
+		"audit": {validateAudit("p", []admissionv1.AuditAnnotation{{Key: "a", ValueExpression: "null"}, {Key: "b", ValueExpression: "1"}}, ofPolicy(t.Context(), nil), field.NewPath("a")),
 			[]string{"a[1].valueExpression", "must evaluate to one of [string null_type] but got int"}},
-		"many of audit": {validateAudit("p", slices.Repeat([]admissionv1.AuditAnnotation{{Key: "a", ValueExpression: "null"}}, 21), ofPolicy(nil), field.NewPath("a")),
+		"many of audit": {validateAudit("p", slices.Repeat([]admissionv1.AuditAnnotation{{Key: "a", ValueExpression: "null"}}, 21), ofPolicy(t.Context(), nil), field.NewPath("a")),
 			[]string{"must not have more than 20 auditAnnotations", `a[20].key: Duplicate value: "a"`}},
 		"a kind without version": {validateParamKind(&admissionv1.ParamKind{APIVersion: "A/", Kind: "K"}, field.NewPath("k")),
 			[]string{`Invalid value: "A": a lowercase RFC 1123 subdomain`, `k.apiVersion: Invalid value: "A/": version must be specified`}},
@@ -61,7 +62,7 @@ func TestExpressions(t *testing.T) {
 }
 
 func mutating() *expressions {
-	x := ofPolicy(nil)
+	x := ofPolicy(context.Background(), nil)
 	x.scope.Mutation = true
 	return x
 }

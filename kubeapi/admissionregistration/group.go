@@ -36,7 +36,7 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 
 // configuration is what all kinds of the group have in common.
 func configuration[T registry.Object](kind, plural, singular string, newObject func() T, newList func() runtime.Object,
-	content func(T) any, validate func(T) field.ErrorList) registry.Kind[T] {
+	content func(T) any, validate func(context.Context, T) field.ErrorList) registry.Kind[T] {
 	return registry.Kind[T]{
 		Hub: v1.WithKind(kind),
 		New: newObject, NewList: newList,
@@ -47,8 +47,8 @@ func configuration[T registry.Object](kind, plural, singular string, newObject f
 			PrepareForUpdate: func(_ context.Context, o, old T) {
 				strategy.Generation(o, old, check.Differs(content(o), content(old)))
 			},
-			Validate:       func(_ context.Context, o T) field.ErrorList { return validate(o) },
-			ValidateUpdate: func(_ context.Context, o, _ T) field.ErrorList { return validate(o) },
+			Validate:       validate,
+			ValidateUpdate: func(ctx context.Context, o, _ T) field.ErrorList { return validate(ctx, o) },
 		},
 	}
 }

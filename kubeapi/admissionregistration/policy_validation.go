@@ -1,6 +1,7 @@
 package admissionregistration
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -43,8 +44,8 @@ func validatePolicyHead(failure *admissionv1.FailurePolicyType, param *admission
 	return append(errs, validateVariables(variables, x, path.Child("variables"))...)
 }
 
-func validatePolicy(p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
-	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(p.Spec.ParamKind)
+func validatePolicy(ctx context.Context, p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
+	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(ctx, p.Spec.ParamKind)
 	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
 	if len(s.Validations) == 0 && len(s.AuditAnnotations) == 0 {
 		const atLeastOne = "validations or auditAnnotations must contain at least one item"
@@ -162,8 +163,8 @@ func validateVariables(list []admissionv1.Variable, x *expressions, path *field.
 	return errs
 }
 
-func validateMutatingPolicy(p *admissionv1.MutatingAdmissionPolicy) field.ErrorList {
-	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(p.Spec.ParamKind)
+func validateMutatingPolicy(ctx context.Context, p *admissionv1.MutatingAdmissionPolicy) field.ErrorList {
+	s, path, x := &p.Spec, field.NewPath("spec"), ofPolicy(ctx, p.Spec.ParamKind)
 	errs := validatePolicyHead(s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, x, path)
 	errs = append(errs, validateMutable(s.MatchConstraints, path.Child("matchConstraints"))...)
 	x.scope.Mutation = true

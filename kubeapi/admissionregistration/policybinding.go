@@ -1,6 +1,7 @@
 package admissionregistration
 
 import (
+	"context"
 	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -19,7 +20,7 @@ func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolic
 		func() binding { return &admissionv1.ValidatingAdmissionPolicyBinding{} },
 		func() runtime.Object { return &admissionv1.ValidatingAdmissionPolicyBindingList{} },
 		func(b binding) any { return b.Spec },
-		func(b binding) field.ErrorList {
+		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateActions(b.Spec.ValidationActions, field.NewPath("spec", "validationActions"))...)
 		})
@@ -40,7 +41,7 @@ func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBin
 		func() binding { return &admissionv1.MutatingAdmissionPolicyBinding{} },
 		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyBindingList{} },
 		func(b binding) any { return b.Spec },
-		func(b binding) field.ErrorList {
+		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
 			return append(errs, validateMutable(b.Spec.MatchResources, field.NewPath("spec", "matchResources"))...)
 		})

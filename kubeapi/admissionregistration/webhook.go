@@ -53,12 +53,12 @@ func webhookKind[T registry.Object, W any](kind, plural, singular string, newObj
 	hooks func(T) []W, view func(*W) webhook, setDefaults func(*W)) registry.Kind[T] {
 	k := configuration(kind, plural, singular, newObject, newList,
 		func(c T) any { return hooks(c) },
-		func(c T) field.ErrorList {
+		func(ctx context.Context, c T) field.ErrorList {
 			views := make([]webhook, len(hooks(c)))
 			for i := range views {
 				views[i] = view(&hooks(c)[i])
 			}
-			return validateWebhooks(views)
+			return validateWebhooks(ctx, views)
 		})
 	k.Write.Default = func(c T) {
 		for i := range hooks(c) {

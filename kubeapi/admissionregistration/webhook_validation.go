@@ -1,6 +1,7 @@
 package admissionregistration
 
 import (
+	"context"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -42,12 +43,12 @@ func fromMutating(w *admissionv1.MutatingWebhook) webhook {
 		reinvocation: w.ReinvocationPolicy}
 }
 
-func validateWebhooks(hooks []webhook) field.ErrorList {
+func validateWebhooks(ctx context.Context, hooks []webhook) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}
 	for i := range hooks {
 		path := field.NewPath("webhooks").Index(i)
-		errs = append(errs, validateWebhook(&hooks[i], path)...)
+		errs = append(errs, validateWebhook(ctx, &hooks[i], path)...)
 		errs = append(errs, validateVersions(hooks[i].versions, path.Child("admissionReviewVersions"))...)
 		if name := hooks[i].name; name != "" {
 			if seen[name] {
@@ -59,7 +60,7 @@ func validateWebhooks(hooks []webhook) field.ErrorList {
 	return errs
 }
 
-func validateWebhook(w *webhook, path *field.Path) field.ErrorList {
+func validateWebhook(ctx context.Context, w *webhook, path *field.Path) field.ErrorList {
 	errs := validation.IsFullyQualifiedName(path.Child("name"), w.name)
 	for i := range w.rules {
 		errs = append(errs, validateOperations(&w.rules[i], path.Child("rules").Index(i))...)
@@ -92,7 +93,7 @@ func validateWebhook(w *webhook, path *field.Path) field.ErrorList {
 	default:
 		errs = append(errs, validateService(c.Service, client.Child("service"))...)
 	}
-	return append(errs, validateConditions(w.conditions, ofWebhook(), path.Child("matchConditions"))...)
+	return append(errs, validateConditions(w.conditions, ofWebhook(ctx), path.Child("matchConditions"))...)
 }
 
 func validateSelector(s *metav1.LabelSelector, path *field.Path) field.ErrorList {

@@ -101,9 +101,9 @@ func validateSelector(source string, path *field.Path) *field.Error {
 	if err != nil {
 		return field.InternalError(path, err)
 	}
-	ast, issues := env.Compile(source)
-	if issues.Err() != nil {
-		return field.Invalid(path, source, "compilation failed: "+issues.String())
+	ast, err := shared.Compile(env, source)
+	if err != nil {
+		return field.Invalid(path, source, err.Error())
 	}
 	if t := ast.OutputType(); !t.IsExactType(types.BoolType) && !t.IsExactType(types.AnyType) && !t.IsExactType(types.DynType) {
 		return field.Invalid(path, source, "must evaluate to bool or the unknown type, not "+t.String())

@@ -15,8 +15,9 @@ import (
 )
 
 // Check compiles the rules of a structural schema whose root is at path, and
-// estimates their costs. Nodes of which skip reports true are left out.
-func Check(_ context.Context, path *field.Path, root *schema.Schema, skip func(*field.Path) bool) field.ErrorList {
+// estimates their costs. Nodes of which skip reports true are left out, and so is
+// everything when ctx ends.
+func Check(ctx context.Context, path *field.Path, root *schema.Schema, skip func(*field.Path) bool) field.ErrorList {
 	if !hasRules(root) {
 		return nil
 	}
@@ -25,7 +26,7 @@ func Check(_ context.Context, path *field.Path, root *schema.Schema, skip func(*
 	if err != nil {
 		return field.ErrorList{field.InternalError(path, err)}
 	}
-	c := &checkerState{env: e, tree: t, skip: skip}
+	c := &checkerState{ctx: ctx, env: e, tree: t, skip: skip}
 	c.node(path, root, n, nil, 1)
 	c.settle(path)
 	return c.errs
@@ -33,6 +34,7 @@ func Check(_ context.Context, path *field.Path, root *schema.Schema, skip func(*
 
 // checkerState is what a check found so far.
 type checkerState struct {
+	ctx      context.Context //nolint:containedctx // of the request
 	env      *cel.Env
 	tree     *tree
 	skip     func(*field.Path) bool
@@ -45,7 +47,7 @@ type checkerState struct {
 // be found, nil where they can; often is how many values there can be,
 // unbounded where only the size of the request says.
 func (c *checkerState) node(path *field.Path, s *schema.Schema, n *node, uncorrelated *field.Path, often uint64) {
-	if !hasRules(s) {
+	if c.ctx.Err() != nil || !hasRules(s) {
 		return
 	}
 	if n == nil {
@@ -86,6 +88,9 @@ func (c *checkerState) rules(path *field.Path, s *schema.Schema, n *node, uncorr
 	}
 	sees := n.environment(c.env)
 	for i := range s.Rules {
+		if c.ctx.Err() != nil {
+			return
+		}
 		c.rule(at.Index(i), n, sees, &s.Rules[i], uncorrelated, often)
 	}
 }

@@ -57,9 +57,9 @@ type program struct {
 
 // compile checks an expression whose value must be of the type want.
 func compile(e *cel.Env, expression string, want *types.Type, wrongType string) (*program, error) {
-	ast, issues := e.Compile(expression)
-	if issues.Err() != nil {
-		return nil, fmt.Errorf("compilation failed: %s", issues.String())
+	ast, err := shared.Compile(e, expression)
+	if err != nil {
+		return nil, err
 	}
 	if !ast.OutputType().IsExactType(want) {
 		return nil, fmt.Errorf("%s", wrongType)

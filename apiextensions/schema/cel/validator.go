@@ -60,7 +60,7 @@ func hasOwnRules(s *schema.Schema) bool { return len(s.Rules) > 0 }
 type ruleTree struct {
 	schema     *schema.Schema
 	node       *node          // nil where rules cannot see the value
-	rules      func() []*rule // compiles them once, when a value is there; nil where there are none
+	rules      []func() *rule // each compiles one once, when a value is there
 	misplaced  bool           // the schema above is of a type without elements: the rules of items cannot be compiled
 	properties map[string]*ruleTree
 	items      *ruleTree
@@ -90,7 +90,7 @@ func (t *tree) rules(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
 	}
 	j := &ruleTree{schema: s, node: n, properties: map[string]*ruleTree{}}
 	if hasOwnRules(s) && n != nil {
-		j.rules = sync.OnceValue(func() []*rule { return t.compile(e, s, n) })
+		j.rules = t.compile(e, s, n)
 	}
 	if j.items = t.rules(e, s.Items, n.element()); j.items != nil {
 		j.items.misplaced = n != nil && n.elem == nil && hasOwnRules(s.Items)
@@ -106,13 +106,16 @@ func (t *tree) rules(e *cel.Env, s *schema.Schema, n *node) *ruleTree {
 	return j
 }
 
-// compile compiles the rules of one schema.
-func (t *tree) compile(e *cel.Env, s *schema.Schema, n *node) []*rule {
-	defer t.metrics.Compiled(time.Now())
+// compile returns what compiles the rules of one schema.
+func (t *tree) compile(e *cel.Env, s *schema.Schema, n *node) []func() *rule {
 	sees := n.environment(e)
-	rules := make([]*rule, len(s.Rules))
+	rules := make([]func() *rule, len(s.Rules))
 	for i := range s.Rules {
-		rules[i], _ = compileRule(sees, &s.Rules[i])
+		rules[i] = sync.OnceValue(func() *rule {
+			defer t.metrics.Compiled(time.Now())
+			r, _ := compileRule(sees, &s.Rules[i])
+			return r
+		})
 	}
 	return rules
 }
@@ -178,7 +181,7 @@ func (w *walk) value(path *field.Path, j *ruleTree, v any, old predecessor) {
 	if j.misplaced {
 		w.errs = append(w.errs, field.Invalid(path, j.schema.Type,
 			"rule compiler initialization error: failed to convert to declType for CEL validation rules"))
-	} else if j.rules != nil {
+	} else if len(j.rules) > 0 {
 		w.rules(path, j, v, old)
 	}
 	switch x := v.(type) {
@@ -213,7 +216,12 @@ func (w *walk) value(path *field.Path, j *ruleTree, v any, old predecessor) {
 
 func (w *walk) rules(path *field.Path, j *ruleTree, v any, old predecessor) {
 	vars := map[string]any{"self": j.node.value(v)}
-	for _, r := range j.rules() {
+	for _, compiled := range j.rules {
+		if w.ctx.Err() != nil {
+			w.left = -1
+			return
+		}
+		r := compiled()
 		if r.err != nil {
 			w.errs = append(w.errs, field.Invalid(path, j.node.schema.Type, fmt.Sprintf("rule compile error: %v", r.err)))
 			continue

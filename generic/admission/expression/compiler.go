@@ -127,9 +127,9 @@ func (c *Compiler) compile(s Scope, source string, want []*types.Type) (*Express
 		x.err = err
 		return x, types.DynType
 	}
-	ast, issues := e.Compile(source)
-	if issues.Err() != nil {
-		x.err = fmt.Errorf("compilation failed: %s", issues.String())
+	ast, err := shared.Compile(e, source)
+	if err != nil {
+		x.err = err
 		return x, types.DynType
 	}
 	typ := ast.OutputType()

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +20,7 @@ import (
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
+	"triplane/generic/jsonpatch"
 )
 
 // apply evaluates a mutation and changes the object, and reports whether it did.
@@ -30,7 +30,7 @@ func (m *mutation) apply(ctx context.Context, e *expression.Evaluation, v *expre
 		return false, err
 	}
 	if m.jsonPatch {
-		return applyJSONPatch(out, v)
+		return applyJSONPatch(ctx, out, v)
 	}
 	changed, err := applyConfiguration(out, v)
 	var status *apierrors.StatusError
@@ -48,7 +48,7 @@ type operation struct {
 	Value *json.RawMessage `json:"value,omitempty"`
 }
 
-func applyJSONPatch(out ref.Val, v *expression.Values) (bool, error) {
+func applyJSONPatch(ctx context.Context, out ref.Val, v *expression.Values) (bool, error) {
 	native, err := expression.Native(out)
 	if err != nil {
 		return false, err
@@ -69,7 +69,7 @@ func applyJSONPatch(out ref.Val, v *expression.Values) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	after, err := admission.ApplyJSONPatch(patch, before)
+	after, err := patch.Apply(ctx, before)
 	if errors.Is(err, jsonpatch.ErrTestFailed) {
 		return false, nil // the patch does not apply here, which is no failure
 	}
@@ -94,16 +94,16 @@ func toPatch(steps []any) (jsonpatch.Patch, error) {
 		if value, ok := fields["value"]; ok {
 			text, err := json.Marshal(value)
 			if err != nil {
-				return nil, err
+				return jsonpatch.Patch{}, err
 			}
 			o.Value = (*json.RawMessage)(&text)
 		}
 	}
 	text, err := json.Marshal(ops)
 	if err != nil {
-		return nil, err
+		return jsonpatch.Patch{}, err
 	}
-	return jsonpatch.DecodePatch(text)
+	return jsonpatch.Decode(text)
 }
 
 // applyConfiguration merges an object, as server-side apply does, but takes

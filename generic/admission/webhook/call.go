@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"time"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	admissionapi "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	"triplane/generic/admission/expression"
+	"triplane/generic/jsonpatch"
 	"triplane/generic/metrics"
 	"triplane/generic/request"
 )
@@ -127,7 +127,7 @@ func (c *turn) call(ctx context.Context, v *expression.Values) (*reply, error) {
 	if !c.mutating || len(r.Patch) == 0 {
 		return &reply{AdmissionResponse: r}, nil
 	}
-	patch, err := jsonpatch.DecodePatch(r.Patch)
+	patch, err := jsonpatch.Decode(r.Patch)
 	if err != nil {
 		return nil, fmt.Errorf("received undecodable patch in webhook response: %w", err)
 	}

@@ -5,14 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"triplane/generic/admission"
 	"triplane/generic/admission/expression"
+	"triplane/generic/jsonpatch"
 	"triplane/generic/metrics"
 )
 
@@ -81,11 +82,15 @@ func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, t
 
 // mutate asks the webhook, and reports whether its patch has changed the object.
 func (c *turn) mutate(ctx context.Context, v *expression.Values) (changed bool, err error) {
+	ends := time.Now().Add(c.timeout)
 	r, err := c.ask(ctx, v)
-	if err != nil || r == nil || len(r.patch) == 0 {
+	if err != nil || r == nil || r.patch.Len() == 0 {
 		return false, err
 	}
-	if changed, err = apply(c.hook, v, r.patch); err != nil {
+	// The time of the webhook is also that of its patch.
+	patching, cancel := context.WithDeadline(ctx, ends)
+	defer cancel()
+	if changed, err = apply(patching, c.hook, v, r.patch); err != nil {
 		c.rejected(v, metrics.WebhookInternalError, 0)
 		return false, err
 	}
@@ -95,7 +100,7 @@ func (c *turn) mutate(ctx context.Context, v *expression.Values) (changed bool, 
 
 // apply changes the object as a JSON patch says, and reports whether there was
 // anything to change.
-func apply(h *hook, v *expression.Values, patch jsonpatch.Patch) (changed bool, err error) {
+func apply(ctx context.Context, h *hook, v *expression.Values, patch jsonpatch.Patch) (changed bool, err error) {
 	obj, err := v.Object()
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
@@ -108,7 +113,7 @@ func apply(h *hook, v *expression.Values, patch jsonpatch.Patch) (changed bool, 
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	after, err := admission.ApplyJSONPatch(patch, before)
+	after, err := patch.Apply(ctx, before)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}

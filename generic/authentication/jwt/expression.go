@@ -58,9 +58,9 @@ func compile(variable, source string, want ...*cel.Type) (*expression, error) {
 		return nil, err
 	}
 	env := envs[variable]
-	ast, issues := env.Compile(source)
-	if issues.Err() != nil {
-		return nil, fmt.Errorf("compilation failed: %s", issues.String())
+	ast, err := shared.Compile(env, source)
+	if err != nil {
+		return nil, err
 	}
 	if !returns(ast.OutputType(), want) {
 		return nil, fmt.Errorf("must evaluate to %s, not to %s", oneOf(want), ast.OutputType())

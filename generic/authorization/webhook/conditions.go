@@ -40,9 +40,9 @@ func CompileCondition(source string) (*Condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	ast, issues := env.Compile(source)
-	if issues.Err() != nil {
-		return nil, fmt.Errorf("compilation failed: %s", issues.String())
+	ast, err := shared.Compile(env, source)
+	if err != nil {
+		return nil, err
 	}
 	if ast.OutputType().Kind() != types.BoolKind {
 		return nil, fmt.Errorf("must evaluate to bool, not to %s", ast.OutputType())

@@ -78,6 +78,9 @@ func decodeApply(body []byte) (*unstructured.Unstructured, error) {
 	config := &unstructured.Unstructured{Object: map[string]any{}}
 	b, err := yaml.YAMLToJSON(body)
 	if err == nil {
+		if deep := wire.CheckDepth(b); deep != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", deep))
+		}
 		err = kjson.UnmarshalCaseSensitivePreserveInts(b, &config.Object)
 	}
 	if err == nil {

@@ -21,6 +21,7 @@ import (
 	"triplane/generic/managedfields"
 	"triplane/generic/registry/rest"
 	"triplane/generic/storage"
+	"triplane/generic/wire"
 )
 
 // patchRetries is how often a patch is tried again where another writer came
@@ -42,7 +43,6 @@ func (s *RequestScope) PatchTypes() []string {
 
 // Patch serves patch and apply.
 func Patch(scope *RequestScope, r rest.Patcher) http.HandlerFunc {
-	limitCopies()
 	patchTypes := scope.PatchTypes()
 	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
 		obj, created, out, err := scope.doPatch(req, r, patchTypes)
@@ -93,6 +93,9 @@ func (s *RequestScope) doPatch(req *http.Request, r rest.Patcher, patchTypes []s
 		return nil, false, out, err
 	}
 	p := &patch{req: req, body: body, kind: types.PatchType(contentType)}
+	if err := p.checkDepth(); err != nil {
+		return nil, false, out, err
+	}
 	if p.opts, err = patchOptions(req, p.kind); err != nil {
 		return nil, false, out, err
 	}
@@ -125,6 +128,17 @@ func (p *patch) store(ctx context.Context, r rest.Patcher) (result runtime.Objec
 	}
 }
 
+// checkDepth refuses a patch that is nested too deep. The body of an apply may be YAML, which decodeApply looks at.
+func (p *patch) checkDepth() error {
+	if p.isApply() {
+		return nil
+	}
+	if err := wire.CheckDepth(p.body); err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	}
+	return nil
+}
+
 func (p *patch) isApply() bool {
 	return p.kind == types.ApplyYAMLPatchType || p.kind == types.ApplyCBORPatchType
 }
@@ -134,7 +148,7 @@ func (p *patch) Preconditions() *metav1.Preconditions { return nil }
 
 // UpdatedObject implements rest.UpdatedObjectInfo.
 func (p *patch) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
-	obj, err := p.apply(old)
+	obj, err := p.apply(ctx, old)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +165,7 @@ func (p *patch) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.
 }
 
 // apply returns the patched object.
-func (p *patch) apply(old runtime.Object) (runtime.Object, error) {
+func (p *patch) apply(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	s := p.op.scope
 	exists, err := hasUID(old)
 	if err != nil {
@@ -166,7 +180,7 @@ func (p *patch) apply(old runtime.Object) (runtime.Object, error) {
 	case p.kind == types.StrategicMergePatchType:
 		obj, err = p.strategicMerge(old)
 	default:
-		obj, err = p.jsonPatch(old)
+		obj, err = p.jsonPatch(ctx, old)
 	}
 	if err != nil {
 		return nil, err

@@ -2,35 +2,26 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
 
+	"triplane/generic/jsonpatch"
 	"triplane/generic/object"
 	"triplane/generic/registry/rest"
 	"triplane/generic/wire"
 )
 
-const (
-	// maxJSONPatchOperations bounds the operations of one JSON patch.
-	maxJSONPatchOperations = 10000
-	// maxJSONPatchCopy bounds the bytes that the copies of one JSON patch may
-	// add, which could else double the object with each operation.
-	maxJSONPatchCopy = 3 * 1024 * 1024
-)
-
-// limitCopies sets the library's bound, which is the process's. Every server
-// wants the same one.
-var limitCopies = sync.OnceFunc(func() { jsonpatch.AccumulatedCopySizeLimit = maxJSONPatchCopy })
+// maxJSONPatchOperations bounds the operations of one JSON patch.
+const maxJSONPatchOperations = 10000
 
 // jsonPatchOp is an operation of a JSON patch, for strict decoding. Its name
 // shows in errors.
@@ -42,7 +33,7 @@ type jsonPatchOp struct {
 }
 
 // jsonPatch applies a JSON patch or merge patch to the JSON of the object.
-func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
+func (p *patch) jsonPatch(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	s := p.op.scope
 	versioned, err := s.Codec.FromHub(old)
 	if err != nil {
@@ -53,7 +44,7 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	p.spliced = false
-	after, strictErrs, err := p.patchJSON(before)
+	after, strictErrs, err := p.patchJSON(ctx, before)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +58,7 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 	}
 	if p.spliced && (err != nil || len(strictErrs) > 0) {
 		// Messages show the document as the library writes it, and fields in its order.
-		if general, mergeErr := jsonpatch.MergePatch(before, p.body); mergeErr == nil {
+		if general, mergeErr := jsonpatch.Merge(ctx, before, p.body); mergeErr == nil {
 			after, p.spliced = general, false
 			obj, strictErrs, err = p.decodePatched(after)
 		}
@@ -86,9 +77,9 @@ func (p *patch) jsonPatch(old runtime.Object) (runtime.Object, error) {
 
 // patchJSON returns the patched document and what strict decoding says about the
 // patch itself.
-func (p *patch) patchJSON(doc []byte) (patched []byte, strictErrs []error, err error) {
+func (p *patch) patchJSON(ctx context.Context, doc []byte) (patched []byte, strictErrs []error, err error) {
 	if p.kind == types.MergePatchType {
-		return p.mergeJSON(doc)
+		return p.mergeJSON(ctx, doc)
 	}
 	if p.wantsStrict() {
 		var ops []jsonPatchOp
@@ -99,45 +90,36 @@ func (p *patch) patchJSON(doc []byte) (patched []byte, strictErrs []error, err e
 			strictErrs[i] = fmt.Errorf("json patch %w", e)
 		}
 	}
-	ops, err := jsonpatch.DecodePatch(p.body)
+	ops, err := jsonpatch.Decode(p.body)
 	if err != nil {
 		return nil, nil, apierrors.NewBadRequest(err.Error())
 	}
-	if len(ops) > maxJSONPatchOperations {
-		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(ops)))
+	if ops.Len() > maxJSONPatchOperations {
+		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, ops.Len()))
 	}
-	if patched, err = applyOps(ops, doc); err != nil {
+	if patched, err = ops.Apply(ctx, doc); ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	} else if err != nil {
 		return nil, nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 	}
 	return patched, strictErrs, nil
 }
 
-// applyOps is the library's Apply, which panics on some operations that make no
-// sense.
-func applyOps(ops jsonpatch.Patch, doc []byte) (patched []byte, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the patch cannot be applied: %v", r)
-		}
-	}()
-	return ops.Apply(doc)
-}
-
-func (p *patch) mergeJSON(doc []byte) (patched []byte, strictErrs []error, err error) {
+func (p *patch) mergeJSON(ctx context.Context, doc []byte) (patched []byte, strictErrs []error, err error) {
 	if p.wantsStrict() {
 		v := map[string]any{}
 		if strictErrs, err = kjson.UnmarshalStrict(p.body, &v); err != nil {
 			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 		}
 		// The patch is valid JSON without duplicates, then.
-		if len(strictErrs) == 0 {
+		if len(strictErrs) == 0 && jsonpatch.Cheap(doc, p.body) {
 			if patched, p.spliced = spliceMerge(doc, p.body); p.spliced {
 				return patched, nil, nil
 			}
 		}
 	}
-	patched, err = jsonpatch.MergePatch(doc, p.body)
-	if errors.Is(err, jsonpatch.ErrBadJSONPatch) {
+	patched, err = jsonpatch.Merge(ctx, doc, p.body)
+	if errors.Is(err, jsonpatch.ErrBadPatch) {
 		return nil, nil, apierrors.NewBadRequest(err.Error())
 	}
 	return patched, strictErrs, err

@@ -132,6 +132,14 @@ func (s *RequestScope) unstructured() bool {
 	return !object.Typed(s.Codec.New())
 }
 
+// writeTimeout is how long a create, update, patch or delete of one object may take, whatever --request-timeout says.
+const writeTimeout = 34 * time.Second
+
+// shortened reports whether a verb is bounded by writeTimeout.
+func shortened(verb string) bool {
+	return verb == "create" || verb == "update" || verb == "patch" || verb == "delete"
+}
+
 // target reads what the path names, and puts the namespace in the context for
 // the storage.
 func (s *RequestScope) target(r *http.Request) (ctx context.Context, namespace, name string, err error) {
@@ -139,6 +147,9 @@ func (s *RequestScope) target(r *http.Request) (ctx context.Context, namespace, 
 	info := request.InfoFrom(ctx)
 	if info == nil {
 		return nil, "", "", errors.New("no RequestInfo found in the context")
+	}
+	if state := request.StateFrom(ctx); state != nil && shortened(info.Verb) {
+		state.Shorten(state.Received.Add(writeTimeout))
 	}
 	if s.Deprecation != "" {
 		request.AddWarning(ctx, s.Deprecation)

@@ -1,0 +1,25 @@
+package cel
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// What the type checker would take minutes for is refused before; what people write is not.
+func TestComplexExpressions(t *testing.T) {
+	e, err := Base()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := func(n int, part string) string { return strings.TrimSuffix(strings.Repeat(part+"&&", n), "&&") }
+	for source, complex := range map[string]bool{
+		chain(500, "'a'=='a'"): false, chain(6000, "'a'=='a'"): true,
+		"size([" + strings.Repeat("[],", 30000) + "[]]) > 0":   true,
+		"size([" + strings.Repeat("'a',", 20000) + "'b']) > 0": false,
+	} {
+		if _, err := Compile(e, source); errors.Is(err, ErrComplex) != complex {
+			t.Errorf("%.30s… of %d characters: %v", source, len(source), err)
+		}
+	}
+}

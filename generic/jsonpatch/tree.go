@@ -1,0 +1,253 @@
+package jsonpatch
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	library "gopkg.in/evanphx/json-patch.v4"
+)
+
+// tree is a decoded document that operations change.
+type tree struct {
+	root   any
+	copied int64
+}
+
+// place is a member or element, which need not exist, within an object or list.
+type place struct {
+	within any
+	// put replaces the list that the place is in.
+	put func([]any)
+	key string
+}
+
+// find returns the place of a pointer; ok is false where what is around it does not exist.
+func (t *tree) find(pointer string) (p place, ok bool) {
+	keys := steps(pointer)
+	if len(keys) == 0 {
+		return p, false
+	}
+	p = place{within: t.root, put: func(l []any) { t.root = l }, key: keys[0]}
+	for _, next := range keys[1:] {
+		value, err := p.get()
+		if err != nil {
+			return p, false
+		}
+		around := p
+		p = place{within: value, put: func(l []any) { _ = around.set(l) }, key: next}
+	}
+	switch p.within.(type) {
+	case map[string]any, []any:
+		return p, true
+	}
+	return p, false
+}
+
+// index reads the key as that of one of n elements; negative ones count from the end.
+func (p place) index(n int) (int, error) {
+	i, err := strconv.Atoi(p.key)
+	if err != nil {
+		return 0, err
+	}
+	if i >= n || i < -n {
+		return 0, fmt.Errorf("Unable to access invalid index: %d: %w", i, library.ErrInvalidIndex) //nolint:staticcheck // the library's words
+	}
+	if i < 0 {
+		i += n
+	}
+	return i, nil
+}
+
+// get returns the value at the place: null where an object has no such member.
+func (p place) get() (any, error) {
+	switch c := p.within.(type) {
+	case map[string]any:
+		return c[p.key], nil
+	case []any:
+		i, err := p.index(len(c))
+		if err != nil {
+			return nil, err
+		}
+		return c[i], nil
+	}
+	return nil, library.ErrMissing
+}
+
+// set replaces the value at the place.
+func (p place) set(value any) error {
+	switch c := p.within.(type) {
+	case map[string]any:
+		c[p.key] = value
+	case []any:
+		i, err := p.index(len(c))
+		if err != nil {
+			return err
+		}
+		c[i] = value
+	}
+	return nil
+}
+
+// add sets a member, or inserts an element.
+func (p place) add(value any) error {
+	list, ok := p.within.([]any)
+	if !ok {
+		return p.set(value)
+	}
+	if p.key == "-" {
+		p.put(append(list, value))
+		return nil
+	}
+	i, err := p.index(len(list) + 1)
+	if err != nil {
+		return err
+	}
+	p.put(slices.Insert(list, i, value))
+	return nil
+}
+
+// remove deletes what is at the place.
+func (p place) remove() error {
+	switch c := p.within.(type) {
+	case map[string]any:
+		if _, ok := c[p.key]; !ok {
+			return fmt.Errorf("Unable to remove nonexistent key: %s: %w", p.key, library.ErrMissing) //nolint:staticcheck // the library's words
+		}
+		delete(c, p.key)
+	case []any:
+		i, err := p.index(len(c))
+		if err != nil {
+			return err
+		}
+		p.put(slices.Delete(c, i, i+1))
+	}
+	return nil
+}
+
+// apply does one operation.
+func (t *tree) apply(op library.Operation) error {
+	path, err := op.Path()
+	if err != nil {
+		return fmt.Errorf("%s operation failed to decode path: %w", op.Kind(), err)
+	}
+	switch kind := op.Kind(); kind {
+	case "add", "replace", "test":
+		var value any
+		if text := op["value"]; text != nil {
+			if value, err = decode(*text); err != nil {
+				return err
+			}
+		}
+		return t.withValue(kind, path, value)
+	case "remove":
+		p, ok := t.find(path)
+		if !ok {
+			return missing(kind, path)
+		}
+		return named(kind, path, p.remove())
+	case "move", "copy":
+		from, err := op.From()
+		if err != nil {
+			return fmt.Errorf("%s operation failed to decode from: %w", kind, err)
+		}
+		return t.transfer(kind, from, path)
+	default:
+		return fmt.Errorf("Unexpected kind: %s", kind) //nolint:staticcheck // the library's words
+	}
+}
+
+// withValue does an operation that has a value.
+func (t *tree) withValue(kind, path string, value any) error {
+	if path == "" && kind != "add" {
+		return t.whole(kind, value)
+	}
+	p, ok := t.find(path)
+	if !ok {
+		return missing(kind, path)
+	}
+	if kind == "add" {
+		return named(kind, path, p.add(value))
+	}
+	is, err := p.get()
+	switch {
+	case err != nil:
+		return named(kind, path, err)
+	case kind == "replace":
+		return named(kind, path, p.set(value))
+	case !reflect.DeepEqual(is, value):
+		return fmt.Errorf("testing value %s failed: %w", path, ErrTestFailed)
+	}
+	return nil
+}
+
+// whole does an operation with the document itself.
+func (t *tree) whole(kind string, value any) error {
+	if kind == "test" {
+		if !reflect.DeepEqual(t.root, value) {
+			return fmt.Errorf("testing value  failed: %w", ErrTestFailed)
+		}
+		return nil
+	}
+	switch value.(type) {
+	case map[string]any, []any:
+		t.root = value
+		return nil
+	}
+	return fmt.Errorf("replace operation value must be object or array")
+}
+
+// transfer moves or copies a value.
+func (t *tree) transfer(kind, from, path string) error {
+	source, ok := t.find(from)
+	if !ok {
+		return missing(kind, from)
+	}
+	value, err := source.get()
+	if err != nil {
+		return named(kind, from, err)
+	}
+	if kind == "move" {
+		if err := source.remove(); err != nil {
+			return named(kind, from, err)
+		}
+	}
+	target, ok := t.find(path)
+	if !ok {
+		return missing(kind, path)
+	}
+	if kind == "copy" {
+		if value, err = t.clone(value); err != nil {
+			return err
+		}
+	}
+	return named(kind, path, target.add(value))
+}
+
+// clone copies a value as often as the patch may.
+func (t *tree) clone(value any) (any, error) {
+	if value == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	if t.copied += int64(len(text)); t.copied > maxCopy {
+		return nil, library.NewAccumulatedCopySizeError(maxCopy, t.copied)
+	}
+	return decode(text)
+}
+
+func missing(kind, path string) error {
+	return fmt.Errorf("%s operation does not apply: doc is missing path: %q: %w", kind, path, library.ErrMissing)
+}
+
+func named(kind, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("error in %s for path: '%s': %w", kind, path, err)
+}
