@@ -3,9 +3,10 @@
 GO ?= go
 BIN := bin/triplane
 
-# The rooms of the server, and all folders with Go files.
+# The rooms of the server, their packages with the one of the module's root, and all that has Go files.
 SERVER := aggregator apiextensions apiserver cmd console generic internal kubeapi testserver
-SOURCES := $(SERVER) e2e hack
+PACKAGES := . $(addprefix ./,$(addsuffix /...,$(SERVER)))
+SOURCES := $(wildcard *.go) $(SERVER) e2e hack
 
 # What differs in these is compiled again, with all of etcd and k8s.io: every target uses the same ones,
 # and so do .ci/run and e2e/parity.sh. The race detector needs cgo.
@@ -24,7 +25,7 @@ run: build ## Serve with the embedded store; data goes to .triplane.
 # What the binary says of its source (--version, /version); by default what Git has.
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 DATE ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
-STAMP := -X triplane/generic/server.commit=$(COMMIT) -X triplane/generic/server.date=$(DATE)
+STAMP := -X triplane/generic/serve/server.commit=$(COMMIT) -X triplane/generic/serve/server.date=$(DATE)
 
 build: ## Build the binary.
 	$(call say,build $(BIN))
@@ -44,7 +45,7 @@ OTHERS := triplane/e2e/kine
 # limit is for what they do, as all that they run is built.
 test: build programs lint ## Check the source and run all tests but test-others.
 	$(call say,test the packages)
-	@$(GO) test -vet=off -timeout 10m $(addprefix ./,$(addsuffix /...,$(SERVER) hack))
+	@$(GO) test -vet=off -timeout 10m $(PACKAGES) ./hack/...
 	$(call say,test the program)
 	@E2E_PROGRAMS=built $(GO) test -vet=off -timeout 15m $$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS)))
 	$(call say,all tests have passed)
@@ -68,12 +69,12 @@ published: ## Install the CRDs that projects publish (some minutes).
 	$(GO) test ./e2e/published -timeout 30m -args -all
 
 race: ## Run the tests of the packages with the race detector.
-	CGO_ENABLED=1 $(GO) test -race $(addprefix ./,$(addsuffix /...,$(SERVER)))
+	CGO_ENABLED=1 $(GO) test -race $(PACKAGES)
 
 FUZZTIME ?= 1m
 
 fuzz: ## Run each fuzz target for FUZZTIME.
-	@grep -rl --include='*_test.go' '^func Fuzz' $(SERVER) | sort | while read -r file; do \
+	@grep -rl --include='*_test.go' '^func Fuzz' $(wildcard *.go) $(SERVER) | sort | while read -r file; do \
 		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
 			echo "$$(dirname "$$file") $$target"; \
 			$(GO) test "./$$(dirname "$$file")" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 1 || exit 1; \

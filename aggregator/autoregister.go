@@ -17,7 +17,7 @@ import (
 	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 	apiregistrationlisters "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
 
-	"triplane/generic/discovery"
+	"triplane/generic/api/discovery"
 	"triplane/internal/worker"
 )
 

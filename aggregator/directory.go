@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/discovery"
-	"triplane/generic/metrics"
-	"triplane/generic/request"
+	"triplane/generic/api/discovery"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
 )
 
 // directory is what the APIServices make of the paths below /apis: which group

@@ -9,9 +9,9 @@ import (
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/egress"
-	"triplane/generic/metrics"
+	"triplane/generic/base/egress"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/user"
 )
 
 const (

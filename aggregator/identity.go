@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/client-go/transport"
 
-	"triplane/generic/authentication"
-	"triplane/generic/authentication/user"
+	"triplane/generic/base/user"
+	"triplane/generic/guard/authentication"
 )
 
 // IdentityHeaders are the names of the request headers, and the beginnings of

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/openapi"
-	"triplane/generic/openapi/models"
+	"triplane/generic/api/openapi"
+	"triplane/generic/api/openapi/models"
 )
 
 // external answers as an external API server does for its OpenAPI.

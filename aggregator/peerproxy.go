@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 
-	"triplane/generic/metrics"
-	"triplane/generic/request"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
 )
 
 // peerProxy passes requests on for resources that only peers serve.

@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/metrics"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/user"
 	"triplane/internal/worker"
 )
 

@@ -18,11 +18,11 @@ import (
 	"k8s.io/klog/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/egress"
-	"triplane/generic/metrics"
-	"triplane/generic/request"
-	"triplane/generic/tracing"
+	"triplane/generic/base/egress"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
+	"triplane/generic/base/tracing"
+	"triplane/generic/base/user"
 )
 
 // target is where an APIService's requests go: immutable, replaced as the

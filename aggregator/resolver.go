@@ -15,7 +15,7 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/egress"
+	"triplane/generic/base/egress"
 )
 
 // ServiceResolver finds where to reach a Service. It is safe for concurrent use.

@@ -15,10 +15,10 @@ import (
 	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	"k8s.io/kube-aggregator/pkg/client/informers/externalversions"
 
-	"triplane/generic/discovery"
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
-	"triplane/generic/server"
+	"triplane/generic/api/discovery"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
+	"triplane/generic/serve/server"
 )
 
 // Config is what the aggregator is made of.

@@ -9,7 +9,7 @@ import (
 
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"triplane/generic/egress"
+	"triplane/generic/base/egress"
 )
 
 // ClientCertificate returns the front-proxy client certificate that external API

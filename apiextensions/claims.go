@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/apiextensions/validation"
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 )
 
 // What makes the server of CustomResourceDefinitions answer a path.

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	structural "triplane/apiextensions/schema"
-	"triplane/generic/registry/rest"
-	"triplane/generic/wire"
+	"triplane/generic/api/rest"
+	"triplane/generic/storage/wire"
 )
 
 // crCodec is how the objects of one version travel. Objects of the hub are in

@@ -16,8 +16,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"triplane/apiextensions/conversion"
-	"triplane/generic/egress"
-	"triplane/generic/metrics"
+	"triplane/generic/base/egress"
+	"triplane/generic/base/metrics"
 )
 
 var errNoInfo = errors.New("no request info in the context")

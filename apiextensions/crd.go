@@ -14,8 +14,8 @@ import (
 	"triplane/apiextensions/schema"
 	"triplane/apiextensions/schema/cel"
 	"triplane/apiextensions/validation"
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
 )
 
 type definitionObject = *apiextensionsv1.CustomResourceDefinition

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/rest"
 )
 
 // settleTime bounds how long a write of a CRD's status waits for the controller.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"triplane/generic/managedfields"
-	"triplane/generic/registry"
+	"triplane/generic/api/managedfields"
+	"triplane/generic/api/registry"
 )
 
 // statusManager is the name in managed fields under which the server writes the

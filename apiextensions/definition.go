@@ -13,7 +13,7 @@ import (
 	"triplane/apiextensions/conversion"
 	structural "triplane/apiextensions/schema"
 	"triplane/apiextensions/schema/cel"
-	"triplane/generic/metrics"
+	"triplane/generic/base/metrics"
 )
 
 // definition is what a CRD means for its objects: its versions, of which the schemas are

@@ -11,7 +11,7 @@ import (
 
 	"triplane/apiextensions/openapi"
 	"triplane/apiextensions/validation"
-	"triplane/generic/discovery"
+	"triplane/generic/api/discovery"
 )
 
 // publisher enters what CRDs define into discovery and OpenAPI. Each change costs

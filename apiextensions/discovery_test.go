@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/apiextensions/openapi"
-	"triplane/generic/discovery"
+	"triplane/generic/api/discovery"
 )
 
 // A CRD of a version that the server has itself neither replaces nor removes it.

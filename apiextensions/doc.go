@@ -3,7 +3,7 @@
 // requests for the resources that they define.
 //
 // A custom resource takes the same way as a built-in kind: its handlers are
-// those of generic/endpoints, its storage is a registry.Store over
+// those of generic/api/endpoints, its storage is a registry.Store over
 // *unstructured.Unstructured. What differs comes from its CRD: a Codec that
 // prunes, coerces and converts, defaults and validation from the structural
 // schema (package schema), columns, subresources.

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/metrics"
+	"triplane/generic/base/metrics"
 )
 
 // gone collects the resources whose CRDs were removed, until what others keep of them is

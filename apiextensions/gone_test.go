@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/metrics"
+	"triplane/generic/base/metrics"
 )
 
 // counted is how many series there are of widgets.

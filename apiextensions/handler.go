@@ -15,11 +15,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/apiextensions/validation"
-	"triplane/generic/discovery"
-	"triplane/generic/endpoints/handlers"
-	"triplane/generic/metrics"
-	"triplane/generic/registry"
-	"triplane/generic/request"
+	"triplane/generic/api/discovery"
+	"triplane/generic/api/handlers"
+	"triplane/generic/api/registry"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
 )
 
 // crHandler answers the requests for custom resources.

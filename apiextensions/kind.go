@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	structural "triplane/apiextensions/schema"
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
 )
 
 type object = *unstructured.Unstructured

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"triplane/apiextensions/conversion"
-	"triplane/generic/request"
-	"triplane/generic/wire"
+	"triplane/generic/base/request"
+	"triplane/generic/storage/wire"
 )
 
 // TestGeneration counts changes as clients of the requested version see them.

@@ -3,7 +3,7 @@ package apiextensions
 import (
 	"bytes"
 
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 )
 
 // parts names members of JSON objects, or of those in a list. A member without parts of its

@@ -10,8 +10,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	structural "triplane/apiextensions/schema"
-	"triplane/generic/registry/rest"
-	"triplane/generic/wire"
+	"triplane/generic/api/rest"
+	"triplane/generic/storage/wire"
 )
 
 var _ rest.RowEncoder = (*tableConvertor)(nil)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 )
 
 // storedItem is an item of a list whose JSON is at hand.

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	structural "triplane/apiextensions/schema"
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
 )
 
 // scaleSubresource reads and writes replicas where the version has them.

@@ -7,7 +7,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	structural "triplane/apiextensions/schema"
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
 )
 
 // selectableFields are those that can be read of objects of the hub: of all versions, which share a

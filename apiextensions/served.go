@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
 	"triplane/generic/storage"
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 )
 
 // stored is a store whose methods give way to those embedded beside it: they are

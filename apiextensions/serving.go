@@ -10,10 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/endpoints"
-	"triplane/generic/metrics"
-	"triplane/generic/registry"
-	"triplane/generic/request"
+	"triplane/generic/api/endpoints"
+	"triplane/generic/api/registry"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
 )
 
 // serving is what answers the requests for one definition: its storage and the

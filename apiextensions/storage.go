@@ -14,9 +14,9 @@ import (
 
 	"triplane/apiextensions/conversion"
 	structural "triplane/apiextensions/schema"
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
 	"triplane/generic/storage"
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 )
 
 // crStorage is how objects are kept: as JSON in the storage version.

@@ -16,7 +16,7 @@ import (
 
 	"triplane/apiextensions/conversion"
 	"triplane/generic/storage"
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 )
 
 const storedSchema = `{"type":"object","properties":{

@@ -12,8 +12,8 @@ import (
 
 	structural "triplane/apiextensions/schema"
 	"triplane/apiextensions/validation"
-	"triplane/generic/openapi"
-	"triplane/generic/openapi/models"
+	"triplane/generic/api/openapi"
+	"triplane/generic/api/openapi/models"
 )
 
 const objectMetaModel = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"

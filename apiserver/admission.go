@@ -18,11 +18,11 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/admission"
-	"triplane/generic/admission/configuration"
-	"triplane/generic/admission/configured"
-	"triplane/generic/admission/lifecycle"
-	"triplane/generic/server"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/configuration"
+	"triplane/generic/guard/admission/configured"
+	"triplane/generic/guard/admission/lifecycle"
+	"triplane/generic/serve/server"
 )
 
 // Names of the plugins that all servers have beside their own.

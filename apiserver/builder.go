@@ -11,13 +11,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/authentication"
-	"triplane/generic/authorization"
-	"triplane/generic/egress"
-	"triplane/generic/host"
-	"triplane/generic/openapi"
-	"triplane/generic/pki"
-	"triplane/generic/server"
+	"triplane/generic/api/openapi"
+	"triplane/generic/base/egress"
+	"triplane/generic/guard/authentication"
+	"triplane/generic/guard/authorization"
+	"triplane/generic/run/host"
+	"triplane/generic/run/pki"
+	"triplane/generic/serve/server"
 )
 
 // builder makes a server, a step after the other. What it opens, undo closes.

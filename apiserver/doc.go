@@ -19,7 +19,7 @@
 // selectors, status, scale, further subresources. All of its functions take the Go type. What is left
 // out is what most kinds have. DeepCopy and List stand for what is generated elsewhere; OpenAPI, and
 // with it kubectl explain and server-side apply, follows from the Go types and their tags (package
-// generic/openapi/models, Describe).
+// generic/api/openapi/models, Describe).
 //
 // A kind has one hub, the Go type that the functions take, and any number of other Versions with their Go
 // types and a pair of conversions. One of them is stored. The hub may be a version that is served, or
@@ -40,7 +40,7 @@
 // Server.Install adds post-start hooks, go-restful services and other paths. Server.Plugins are admission
 // plugins; they get clients and informers of the core API server, and of the server itself (Informer).
 // NewStorage serves a resource that is not stored, from what implements the interfaces of package
-// generic/registry/rest. Server.Flags adds flags.
+// generic/api/rest. Server.Flags adds flags.
 //
 // # Running
 //

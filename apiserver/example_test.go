@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"triplane/apiserver"
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 )
 
 // Tree is a kind of our own.

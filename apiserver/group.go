@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/openapi"
-	"triplane/generic/openapi/models"
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
-	"triplane/generic/server"
+	"triplane/generic/api/openapi"
+	"triplane/generic/api/openapi/models"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
+	"triplane/generic/serve/server"
 )
 
 // Group is an API group: what is served at /apis/NAME.

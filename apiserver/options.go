@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"triplane/generic/host"
-	"triplane/generic/options"
+	"triplane/generic/run/host"
+	"triplane/generic/run/options"
 )
 
 // Options are the recommended ones of an extension API server, and all that flags set. Get them

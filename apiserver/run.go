@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/host"
-	"triplane/generic/pki"
-	"triplane/generic/server"
+	"triplane/generic/run/host"
+	"triplane/generic/run/pki"
+	"triplane/generic/serve/server"
 	"triplane/internal/worker"
 )
 

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/version"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 )
 
 // Server declares an API server.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/rest"
 )
 
 // WithStatus returns a kind whose fields "spec" and "status" are those of the API conventions: clients

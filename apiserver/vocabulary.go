@@ -4,9 +4,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/admission"
-	"triplane/generic/object"
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
+	"triplane/generic/guard/admission"
+	"triplane/generic/storage/object"
 )
 
 // The vocabulary in which kinds are declared is that of package registry, which says more.

@@ -12,7 +12,7 @@ import (
 	"path"
 	"strings"
 
-	"triplane/generic/endpoints/negotiation"
+	"triplane/generic/api/negotiation"
 )
 
 //go:embed assets/*.html assets/*.js assets/*.css assets/*.svg

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"triplane/generic/authentication"
-	"triplane/generic/authentication/user"
-	"triplane/generic/request"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
+	"triplane/generic/guard/authentication"
 )
 
 // TokenPath is where a token for a page is asked for.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/request"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
 )
 
 // bearer returns who a token says that it is, "" for nobody, and whether it was refused.

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"triplane/generic/options"
-	"triplane/generic/server"
+	"triplane/generic/run/options"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/controllers/leadership"
 	"triplane/kubeapi/fieldgates"
 	"triplane/kubeapi/group"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"triplane/generic/options"
+	"triplane/generic/run/options"
 	"triplane/generic/storage"
 )
 
@@ -31,6 +31,6 @@ func TestFollowedGates(t *testing.T) {
 		return enabled(gate)
 	}, func(storage.Backend) {})
 	if got, want := slices.Sorted(maps.Keys(asked)), options.FollowedGates(); !slices.Equal(got, want) {
-		t.Errorf("generic/options/featuregates.md is to have as followed\n%q, but has\n%q", got, want)
+		t.Errorf("generic/run/options/featuregates.md is to have as followed\n%q, but has\n%q", got, want)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/request"
-	"triplane/generic/server"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
+	"triplane/generic/serve/server"
 	"triplane/generic/storage"
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/controllers/leadership"

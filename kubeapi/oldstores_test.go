@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"triplane/generic/storage"
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 )
 
 // oldObject is an object that an earlier release stored.

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/randfill"
 
-	"triplane/generic/options"
-	"triplane/generic/server"
+	"triplane/generic/run/options"
+	"triplane/generic/serve/server"
 	"triplane/generic/storage/cache"
 	"triplane/generic/storage/memory"
 	"triplane/kubeapi/group"

@@ -7,9 +7,9 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/authorization/rbac"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/user"
+	"triplane/generic/guard/authorization/rbac"
 	"triplane/kubeapi/group"
 )
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/request"
+	"triplane/generic/base/request"
 	"triplane/kubeapi/bootstrap"
 	"triplane/kubeapi/core/service/allocator"
 )

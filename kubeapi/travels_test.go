@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/randfill"
 
-	"triplane/generic/registry/rest"
-	"triplane/generic/wire"
+	"triplane/generic/api/rest"
+	"triplane/generic/storage/wire"
 )
 
 // What is looked for in the bytes of bodies: an object may have it anywhere.

@@ -4,7 +4,7 @@
 //	client := kubernetes.NewForConfigOrDie(srv.Config())
 //
 // Start returns when the server is ready, and the test's end stops it. It is the whole server
-// of package triplane/cmd/triplane/app: the built-in kinds, RBAC, admission,
+// of package triplane: the built-in kinds, RBAC, admission,
 // CustomResourceDefinitions and aggregation. Objects are kept in memory, unless WithEtcd asks
 // for the embedded etcd. Servers do not know of each other, so that tests may run in parallel;
 // tests that share one call Reset in between.

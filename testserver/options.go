@@ -3,7 +3,7 @@ package testserver
 import (
 	"slices"
 
-	"triplane/cmd/triplane/app"
+	"triplane"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 type Option func(*settings)
 
 type settings struct {
-	options *app.Options
+	options *triplane.Options
 	crds    []string
 }
 
@@ -46,13 +46,13 @@ func WithCRDs(paths ...string) Option {
 func WithEtcd() Option { return func(s *settings) { s.options.Etcd.Memory = false } }
 
 // WithOptions changes any of the server's options: all that flags set.
-func WithOptions(change func(*app.Options)) Option {
+func WithOptions(change func(*triplane.Options)) Option {
 	return func(s *settings) { change(s.options) }
 }
 
 // newSettings are those of a server with its files in dir.
 func newSettings(dir string, opts []Option) *settings {
-	o := app.NewOptions()
+	o := triplane.NewOptions()
 	o.DataDir = dir
 	o.SecureServing.BindPort = 0
 	o.Etcd.Memory = true

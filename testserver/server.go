@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"triplane/cmd/triplane/app"
+	"triplane"
 )
 
 // patience is how long is waited for anything that the server does by itself.
@@ -22,9 +22,9 @@ const patience = 30 * time.Second
 // they are for; they are for the goroutine of the test, but for Config and TLSConfig.
 type Server struct {
 	t     testing.TB
-	app   *app.Server
+	app   *triplane.Server
 	admin *rest.Config
-	start *app.Checkpoint
+	start *triplane.Checkpoint
 }
 
 // Start returns a server that is ready. It is stopped after the cleanups that the test
@@ -33,7 +33,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	given := newSettings(t.TempDir(), opts)
 	ctx, cancel := context.WithCancel(context.Background()) // the test's own ends before its cleanups
-	run, err := app.Start(ctx, given.options)
+	run, err := triplane.Start(ctx, given.options)
 	if err != nil {
 		cancel()
 		t.Fatalf("testserver: %v", err)

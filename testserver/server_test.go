@@ -21,7 +21,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"triplane/cmd/triplane/app"
+	"triplane"
 )
 
 // klog's flush daemon is the process's.
@@ -216,7 +216,7 @@ func TestResetDropsDefinitions(t *testing.T) {
 // of it.
 func TestStartIsComplete(t *testing.T) {
 	t.Parallel()
-	s := Start(t, WithOptions(func(o *app.Options) { o.Kube.ServiceClusterIPs = "10.7.0.0/24" }))
+	s := Start(t, WithOptions(func(o *triplane.Options) { o.Kube.ServiceClusterIPs = "10.7.0.0/24" }))
 	client := clientOf(t, s.TLSConfig())
 	services, err := client.CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
 	if err != nil || services.Spec.ClusterIP != "10.7.0.1" {

@@ -24,8 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/tracing"
-	"triplane/generic/wire"
+	"triplane/generic/base/tracing"
+	"triplane/generic/storage/wire"
 )
 
 // Webhook asks a webhook, with ConversionReview objects.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/apiextensions/validation"
-	"triplane/generic/openapi"
-	"triplane/generic/wire"
+	"triplane/generic/api/openapi"
+	"triplane/generic/storage/wire"
 )
 
 const (

@@ -7,12 +7,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/openapi"
-	"triplane/generic/openapi/models"
+	"triplane/generic/api/openapi"
+	"triplane/generic/api/openapi/models"
 )
 
 // Source renders the documents of one group version of CRDs. It implements
-// generic/openapi's Source and Hasher, holds no document, and is safe for
+// generic/api/openapi's Source and Hasher, holds no document, and is safe for
 // concurrent use.
 type Source struct {
 	models *models.Source

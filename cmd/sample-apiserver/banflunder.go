@@ -7,7 +7,7 @@ import (
 
 	"triplane/apiserver"
 	"triplane/cmd/sample-apiserver/v1alpha1"
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // banFlunder refuses flunders with names that a fischer disallows. It follows fischers through the

@@ -5,7 +5,7 @@ import (
 
 	"triplane/apiserver"
 	"triplane/cmd/sample-apiserver/v1alpha1"
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 )
 
 func main() {

@@ -10,9 +10,9 @@ import (
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
-	"triplane/cmd/triplane/app"
+	"triplane"
 	"triplane/cmd/triplane/assets"
-	"triplane/generic/host"
+	"triplane/generic/run/host"
 )
 
 func main() {
@@ -35,18 +35,18 @@ func run(program string, args []string) error {
 var commands = map[string]func(args []string) error{
 	"etcd":           etcd,
 	"envtest-assets": envtestAssets,
-	"kubeconfig":     func(args []string) error { return app.WriteKubeconfig(args, os.Stdout) },
-	"keys":           func(args []string) error { return app.SharedKeys(args, os.Stdout) },
-	"console":        untilSignal(app.OpenConsole),
-	"status":         untilSignal(app.Status),
-	"member":         untilSignal(app.Members),
-	"snapshot":       untilSignal(app.Snapshot),
-	"store":          untilSignal(app.Store),
+	"kubeconfig":     func(args []string) error { return writeKubeconfig(args, os.Stdout) },
+	"keys":           func(args []string) error { return makeKeys(args, os.Stdout) },
+	"console":        untilSignal(openConsole),
+	"status":         untilSignal(showStatus),
+	"member":         untilSignal(members),
+	"snapshot":       untilSignal(snapshot),
+	"store":          untilSignal(store),
 	"export": untilSignal(func(ctx context.Context, args []string, out io.Writer) error {
-		return app.Export(ctx, args, out, os.Stderr)
+		return exportObjects(ctx, args, out, os.Stderr)
 	}),
 	"import": untilSignal(func(ctx context.Context, args []string, out io.Writer) error {
-		return app.Import(ctx, args, os.Stdin, out, os.Stderr)
+		return importObjects(ctx, args, os.Stdin, out, os.Stderr)
 	}),
 }
 
@@ -86,12 +86,12 @@ func command(program string, args []string) (name string, rest []string) {
 // serve runs the API server until the first signal; the second ends the process at
 // once.
 func serve(args []string) error {
-	options, err := app.Parse(args, os.Stdout)
+	options, err := triplane.Parse(usage, args, os.Stdout)
 	if err != nil || options == nil {
 		return err
 	}
 	if err := options.ApplyLogging(); err != nil {
 		return err
 	}
-	return host.UntilSignal(func(ctx context.Context) error { return app.Run(ctx, options) })
+	return host.UntilSignal(func(ctx context.Context) error { return triplane.Run(ctx, options) })
 }

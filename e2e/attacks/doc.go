@@ -30,38 +30,38 @@
 // failed. An attack is in this package where no package is named; "and" joins defences
 // behind each other, of which the attack sees only that all are gone.
 //
-//	labels for known resources only               InventedLabels with names of any length; generic/filters HostileRequests, FuzzLabels
-//	  of the open watches, of timeouts, of methods generic/filters HostileRequests
-//	  of bounded length                           generic/filters AnswersToAnything
-//	  of a bounded number                         generic/metrics SeriesAreBounded
+//	labels for known resources only               InventedLabels with names of any length; generic/serve/filters HostileRequests, FuzzLabels
+//	  of the open watches, of timeouts, of methods generic/serve/filters HostileRequests
+//	  of bounded length                           generic/serve/filters AnswersToAnything
+//	  of a bounded number                         generic/base/metrics SeriesAreBounded
 //	deadlines of writes                           AnswersThatAreNotTaken
-//	seats of what waits for its client            ResponsesThatAreNotTaken; generic/server StalledStreamsHoldNoSeats; generic/filters StalledResponsesGiveSeatsBack, BodiesThatDoNotCome
+//	seats of what waits for its client            ResponsesThatAreNotTaken; generic/serve/server StalledStreamsHoldNoSeats; generic/serve/filters StalledResponsesGiveSeatsBack, BodiesThatDoNotCome
 //	console files without a slot for who does not take them
-//	                                              FilesThatAreNotTaken; generic/filters StalledFilesDoNotCount
-//	memory of what waits for its client           generic/filters StalledResponsesAreBounded
-//	connections that take nothing                 generic/server StalledConnectionsAreClosed; generic/filters StalledResponsesEnd
+//	                                              FilesThatAreNotTaken; generic/serve/filters StalledFilesDoNotCount
+//	memory of what waits for its client           generic/serve/filters StalledResponsesAreBounded
+//	connections that take nothing                 generic/serve/server StalledConnectionsAreClosed; generic/serve/filters StalledResponsesEnd
 //	console tokens: their users, impersonation, others' tokens
 //	                                              TokensOfTheConsole; console TokensEndWithTheirUsers, TokensAreNotProlonged, TokensAreBounded
-//	proxied pages have no part in the console     e2e/console PagesOfPodsAreSandboxed; generic/filters ProxiedPagesAreSandboxed
-//	audit of what needs no user                   generic/filters AuditOfWhatNeedsNoUser
+//	proxied pages have no part in the console     e2e/console PagesOfPodsAreSandboxed; generic/serve/filters ProxiedPagesAreSandboxed
+//	audit of what needs no user                   generic/serve/filters AuditOfWhatNeedsNoUser
 //	deadlines of bodies                           BodiesThatNeverCome
 //	buffers that grow with what arrives           BodiesThatNeverCome
 //	half bodies end with the server               HalfBodiesDoNotDelayShutdown
 //	what is left of a body after its answer       HalfBodiesDoNotDelayShutdown
-//	connections of the unknown end                HalfBodiesDoNotDelayShutdown; generic/filters UnknownClientsReconnect
+//	connections of the unknown end                HalfBodiesDoNotDelayShutdown; generic/serve/filters UnknownClientsReconnect
 //	probes without a slot                         AnswersThatAreNotTaken
 //	streams of a connection                       StreamsPerConnection
 //	echoes of bounded length                      RefusalsAreShort, long names
 //	priority and fairness                         OneUserFloods
 //	operations and copies of patches              a patch of copies, one each
-//	size of bodies                                generic/endpoints/handlers Requests
-//	number of owners                              objects that thousands own; generic/managedfields FloodOfEntries
+//	size of bodies                                generic/api/handlers Requests
+//	number of owners                              objects that thousands own; generic/api/managedfields FloodOfEntries
 //	NodeRestriction: claims of mirror pods (spec, status, ephemeral volumes), owners, audiences
 //	                                              the attacks of nodes_test.go, one each
 //	NodeRestriction: secrets, certificates, trust bundles, tokens, taints, claims' status, slices, requests for certificates, tokens of drivers behind claims
 //	                                              kubeapi/admission NodeRestriction, NodesAskForTheirOwnCertificates
 //	the node graph without mirror pods, with ephemeral volumes
-//	                                              generic/authorization/node Authorize, FuzzGraph
+//	                                              kubeapi/nodeauthorizer Authorize, FuzzGraph
 //	the mirror annotation comes and goes not (update, status, binding)
 //	                                              pods that become mirror pods, one each
 //	mirror pods without secrets, tokens, accounts, and with a node
@@ -78,25 +78,25 @@
 //	constrained impersonation: no masters, no empty groups, both permissions, no groups for service accounts, no nodes as users
 //	                                              constrained impersonation, one each
 //	  no empty keys, no service accounts as users, nodes have names, and are in their group
-//	                                              generic/filters ConstrainedImpersonation
-//	  the pod's own node alone                    generic/filters AssociatedNode
+//	                                              generic/serve/filters ConstrainedImpersonation
+//	  the pod's own node alone                    generic/serve/filters AssociatedNode
 //	legacy tokens: invalidated, of another Secret, of none; their use recorded
 //	                                              LegacyTokens, one each
 //	bound tokens end with their object, are for an audience
-//	                                              generic/authentication/serviceaccount BoundTokens
+//	                                              generic/guard/authentication/serviceaccount BoundTokens
 //	mountable secrets: env, envFrom, volumes, projected volumes, init and ephemeral containers, pull secrets, words for true
 //	                                              secrets by envFrom, secrets in ephemeral containers, one each
 //	anonymous requests off with AlwaysAllow       AlwaysAllow
 //	panics of goroutines                          internal/worker
-//	a data directory of everybody                 cmd/triplane/app DataDirOfEverybody
+//	a data directory of everybody                 main package DataDirOfEverybody
 //	headers and audit ids of external servers     headers of an external API server, one each
 //	redirects of external servers, of webhooks    a redirecting API server, a redirecting webhook
 //	upgrades that failed end the connection       an upgrade that failed, a redirected upgrade, ProxiedPods, with a proxy that only copies
 //	credentials end here: tokens, X-Remote-…, WebSocket subprotocols
-//	                                              ProxiedPods; generic/filters CredentialsStayOutside, generic/authentication WebSocket, aggregator ForwardedRequest, Upgrade
-//	answers of webhooks of bounded length         answers of webhooks without an end; generic/admission/webhook AnswersThatMakeNoSense
+//	                                              ProxiedPods; generic/serve/filters CredentialsStayOutside, generic/guard/authentication WebSocket, aggregator ForwardedRequest, Upgrade
+//	answers of webhooks of bounded length         answers of webhooks without an end; generic/guard/admission/webhook AnswersThatMakeNoSense
 //	answers of conversion webhooks likewise       answers of webhooks without an end
-//	answers of issuers likewise                   generic/authentication/jwt EndlessDocuments
+//	answers of issuers likewise                   generic/guard/authentication/jwt EndlessDocuments
 //	keys of issuers are held                      InventedKeyIDs
 //	audiences of issuers' tokens                  ForgedTokens
 //	scope of custom resources                     cluster-wide resources in a namespace
@@ -117,7 +117,7 @@
 // for bytes of an HTTP/2 answer, a minute, as no test waits that long.
 //
 // Elsewhere, since the attacker is on the machine, owns its DNS, or is a bug:
-// a data directory that others may write (cmd/triplane/app), names of nodes that
+// a data directory that others may write (app_test.go), names of nodes that
 // move between check and use (CVE-2020-8562, kubeapi/core/proxy), panics of
 // goroutines (internal/worker).
 //

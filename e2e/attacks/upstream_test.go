@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"triplane/generic/egress/egresstest"
+	"triplane/generic/base/egress/egresstest"
 )
 
 // upstream is a pod of the attacker's, which speaks HTTP as badly as it likes.

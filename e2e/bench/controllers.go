@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"triplane/cmd/triplane/app"
+	"triplane"
 	"triplane/e2e/harness"
 )
 
@@ -50,7 +50,7 @@ func startManaged(p harness.Programs, dir string) (*target, error) {
 		return t, err
 	}
 	keys := filepath.Join(t.dir, "pki")
-	names := slices.DeleteFunc(app.ControllerNames(), func(name string) bool { return name == "storage-version-migrator-controller" })
+	names := slices.DeleteFunc(triplane.ControllerNames(), func(name string) bool { return name == "storage-version-migrator-controller" })
 	if err := t.run(*controllerManager, true, "--kubeconfig", t.kubeconfig, "--authentication-kubeconfig", t.kubeconfig, "--authorization-kubeconfig", t.kubeconfig,
 		"--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(port), "--cert-dir", filepath.Join(dir, "manager"),
 		"--controllers", strings.Join(names, ","), "--kube-api-qps", "10000", "--kube-api-burst", "10000", "--use-service-account-credentials",

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"triplane/console"
-	"triplane/generic/egress/egresstest"
+	"triplane/generic/base/egress/egresstest"
 )
 
 // evilPod is a pod whose pages everybody may open.

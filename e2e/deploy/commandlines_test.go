@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"triplane/e2e/harness"
-	"triplane/generic/pki"
+	"triplane/generic/run/pki"
 )
 
 // commandLines are what others start kube-apiserver with; words in braces are

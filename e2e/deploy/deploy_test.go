@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
 
-	"triplane/cmd/triplane/app"
+	"triplane"
 	"triplane/e2e/harness"
 )
 
@@ -110,7 +110,7 @@ func TestDeployedCommandLines(t *testing.T) {
 		if len(args) == 0 {
 			t.Errorf("%s: no arguments", name)
 		}
-		if _, err := app.Parse(args, io.Discard); err != nil {
+		if _, err := triplane.Parse("", args, io.Discard); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"triplane/e2e/harness"
-	"triplane/generic/pki"
+	"triplane/generic/run/pki"
 )
 
 // TestDeployedReplicas starts three replicas as the manifest does, behind a balancer, and takes

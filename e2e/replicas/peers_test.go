@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"triplane/e2e/harness"
-	"triplane/generic/pki"
+	"triplane/generic/run/pki"
 )
 
 const betaClasses = "/apis/resource.k8s.io/v1beta2/deviceclasses"

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"triplane/e2e/harness"
-	"triplane/generic/authentication/serviceaccount/external/externaltest"
+	"triplane/generic/guard/authentication/serviceaccount/external/externaltest"
 	"triplane/generic/storage/encryption/kmstest"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"triplane/e2e/harness"
-	"triplane/generic/egress/egresstest"
+	"triplane/generic/base/egress/egresstest"
 )
 
 // TestEtcdBehindProxy starts a server on an etcd whose name only a proxy knows.

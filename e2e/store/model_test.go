@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"triplane/cmd/triplane/app"
+	"triplane"
 )
 
 // TestRandomOperations has several clients write, list and watch the same few
@@ -28,10 +28,10 @@ import (
 // other: no acknowledged write is lost, resource versions only grow, and every
 // list is what the watch's history says it was.
 func TestRandomOperations(t *testing.T) {
-	o := app.NewOptions()
+	o := triplane.NewOptions()
 	o.DataDir = t.TempDir()
 	o.SecureServing.BindPort = 0
-	s, err := app.Start(t.Context(), o)
+	s, err := triplane.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

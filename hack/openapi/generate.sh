@@ -1,5 +1,5 @@
 #!/bin/sh
-# Generates generic/openapi/models/models.json.gz from the Go types of k8s.io/*
+# Generates generic/api/openapi/models/models.json.gz from the Go types of k8s.io/*
 # with kube-openapi's generator. Run it after a change of the k8s.io release.
 set -eu
 cd "$(dirname "$0")"
@@ -9,4 +9,4 @@ trap 'rm -f "$header" models/generated.openapi.go' EXIT
 # shellcheck disable=SC2086 # one argument a package
 go tool openapi-gen --output-dir models --output-pkg triplane/hack/openapi/models \
 	--output-file generated.openapi.go --go-header-file "$header" -r /dev/null $packages
-go run -tags generate . ../../generic/openapi/models/models.json.gz
+go run -tags generate . ../../generic/api/openapi/models/models.json.gz

@@ -15,7 +15,7 @@ import (
 	"triplane/hack/openapi/models"
 )
 
-// model is one entry; generic/openapi/models reads it. References are written as
+// model is one entry; generic/api/openapi/models reads it. References are written as
 // "@" and the model's name.
 type model struct {
 	Schema       spec.Schema  `json:"schema"`

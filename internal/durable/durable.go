@@ -55,6 +55,14 @@ func MkdirAll(dir string, mode os.FileMode) error {
 	return Sync(above)
 }
 
+// Rename renames a file or directory whose content is synced, and syncs the directory that holds it.
+func Rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return Sync(filepath.Dir(to))
+}
+
 // Sync puts a file, or the names in a directory, on the disk.
 func Sync(path string) error {
 	f, err := os.Open(path)

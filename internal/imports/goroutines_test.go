@@ -9,8 +9,8 @@ import (
 
 // starters may start goroutines by themselves: the mechanism, and what only tests
 // run.
-var starters = []string{"internal/worker", "generic/egress/egresstest",
-	"generic/authentication/serviceaccount/external/externaltest", "generic/storage/encryption/kmstest"}
+var starters = []string{"internal/worker", "generic/base/egress/egresstest",
+	"generic/guard/authentication/serviceaccount/external/externaltest", "generic/storage/encryption/kmstest"}
 
 // A panic in a goroutine ends the process unless the goroutine recovers, so all are
 // started by package worker, whose goroutines do.

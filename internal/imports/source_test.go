@@ -15,10 +15,19 @@ const root = "../.."
 // served are the rooms that the server is made of.
 var served = []string{"aggregator", "apiextensions", "apiserver", "cmd", "console", "generic", "internal", "kubeapi", "testserver"}
 
-// eachServedFile calls f for each file of the served rooms that is not a test, with its
-// path from the root.
+// eachServedFile calls f for each file of the module's package and of the served rooms that is not a
+// test, with its path from the root.
 func eachServedFile(t *testing.T, f func(rel string)) {
 	t.Helper()
+	own, err := filepath.Glob(filepath.Join(root, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range own {
+		if !strings.HasSuffix(path, "_test.go") {
+			f(filepath.Base(path))
+		}
+	}
 	for _, room := range served {
 		err := filepath.WalkDir(filepath.Join(root, room), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() && d.Name() == "testdata" {

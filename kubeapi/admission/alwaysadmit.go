@@ -3,7 +3,7 @@ package admission
 import (
 	"context"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // everything is what plugins embed that see all operations.

@@ -3,7 +3,7 @@ package admission
 import (
 	"context"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // alwaysDeny refuses everything; it is deprecated and for tests.

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // alwaysPullImages has kubelets pull the images of new containers and volumes, so that nobody

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // antiAffinity refuses pods that keep others away from more than their node: required

@@ -15,9 +15,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/admission"
-	"triplane/generic/authentication/user"
-	"triplane/generic/authorization/authorizer"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/user"
+	"triplane/generic/guard/admission"
 )
 
 // authorizerFunc allows what the function says and has no opinion else.

@@ -3,7 +3,7 @@ package admission
 import (
 	"context"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // certificateApproval refuses approval of a certificate signing request by users

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // certificateSigning refuses certificates and conditions in the status of a

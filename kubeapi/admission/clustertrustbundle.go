@@ -6,7 +6,7 @@ import (
 	certificatesv1alpha1 "k8s.io/api/certificates/v1alpha1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // clusterTrustBundle refuses trust bundles of a signer by users who may not "attest" for

@@ -6,8 +6,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/admission"
-	"triplane/generic/request"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
 )
 

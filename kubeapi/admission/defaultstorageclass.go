@@ -7,8 +7,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/admission"
-	"triplane/generic/request"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
 )
 

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/lru"
 
-	"triplane/generic/admission"
-	"triplane/generic/admission/configuration"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/configuration"
 )
 
 // eventRateLimit bounds how many events are written a second: by all, in a namespace, by a

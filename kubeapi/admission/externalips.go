@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // denyExternalIPs refuses new external IPs of Services: a user who may write a

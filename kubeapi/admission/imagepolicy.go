@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/admission"
-	"triplane/generic/admission/configuration"
-	"triplane/generic/authentication/webhook"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/configuration"
+	"triplane/generic/guard/authentication/webhook"
 )
 
 // imagePolicy asks a remote service whether the images of a pod may run

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	imagepolicyv1alpha1 "k8s.io/api/imagepolicy/v1alpha1"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // imageReviewer is a service that answers with a status, or with another text; it keeps the images

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
 )
 

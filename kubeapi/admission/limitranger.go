@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/podspec"
 )

@@ -16,11 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/admission"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/authorization/node"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/nodeauthorizer"
 )
 
 // nodeRestriction lets kubelets change only their own Node, and the pods, leases,
@@ -50,7 +50,7 @@ func newNodeRestriction(d *Dependencies) admission.Interface {
 // Admit implements admission.MutatingInterface; it changes nothing, but refuses
 // before others change the object.
 func (p *nodeRestriction) Admit(ctx context.Context, a *admission.Attributes) error {
-	self, isNode := node.Name(a.User)
+	self, isNode := nodeauthorizer.Name(a.User)
 	if !isNode {
 		return nil
 	}
@@ -211,7 +211,7 @@ func refersTo(pod *corev1.Pod) string {
 	if pod.Spec.ServiceAccountName != "" {
 		return "a service account"
 	}
-	secrets, configMaps := node.Refers(pod)
+	secrets, configMaps := nodeauthorizer.Refers(pod)
 	switch {
 	case secrets:
 		return "secrets"

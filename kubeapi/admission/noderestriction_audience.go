@@ -9,9 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/admission"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
 )
 

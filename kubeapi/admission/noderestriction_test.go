@@ -19,10 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/admission"
-	"triplane/generic/authentication/user"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/request"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
 )
 

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
 )
 

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"triplane/generic/admission"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/discovery"
+	"triplane/generic/api/discovery"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/guard/admission"
 )
 
 // ownerReferences lets only those change the owner references of an object who may delete the

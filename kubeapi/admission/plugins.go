@@ -12,15 +12,15 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/admission"
-	"triplane/generic/admission/configuration"
-	"triplane/generic/admission/configured"
-	"triplane/generic/admission/lifecycle"
-	"triplane/generic/admission/webhook"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/discovery"
-	"triplane/generic/metrics"
-	"triplane/generic/server"
+	"triplane/generic/api/discovery"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/metrics"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/configuration"
+	"triplane/generic/guard/admission/configured"
+	"triplane/generic/guard/admission/lifecycle"
+	"triplane/generic/guard/admission/webhook"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 
@@ -174,7 +174,7 @@ func New(d Dependencies, enabled func(name string) bool) (*Plugins, error) {
 	}
 	d.informers = informers.NewSharedInformerFactory(d.client, 0)
 	d.configured = configured.New(configured.Config{Namespaces: d.namespace, Authorizer: d.Authorizer, Services: d.Services, Metrics: d.Metrics,
-		Params: configured.NewParams(configured.Served(d.Groups), params), Manifests: d.Manifests})
+		Params: configured.NewParams(d.Groups.KindResolver(), params), Manifests: d.Manifests})
 	var plugins []admission.Named
 	var readers []string
 	for _, row := range WithOwn(d.Own) {

@@ -9,8 +9,8 @@ import (
 
 	restclient "k8s.io/client-go/rest"
 
-	"triplane/generic/admission"
-	"triplane/generic/admission/configuration"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/configuration"
 )
 
 func TestTableOfPlugins(t *testing.T) {

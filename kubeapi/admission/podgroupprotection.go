@@ -5,7 +5,7 @@ import (
 
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // gateWorkloads guards workloads and pod groups.

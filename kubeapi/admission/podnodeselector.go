@@ -8,8 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"triplane/generic/admission"
-	"triplane/generic/admission/configuration"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/configuration"
 	"triplane/kubeapi/group"
 )
 

@@ -21,9 +21,10 @@ import (
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
-	"triplane/generic/admission"
-	"triplane/generic/metrics"
-	"triplane/generic/request"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/audit"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 )
@@ -119,7 +120,7 @@ func (s *podSecurity) Validate(ctx context.Context, a *admission.Attributes) err
 
 // auditEnforced records the level that a pod is held to.
 func auditEnforced(ctx context.Context, enforced api.LevelVersion) {
-	if rec := request.AuditFrom(ctx); rec != nil {
+	if rec := audit.RecordFrom(ctx); rec != nil {
 		rec.Annotate(api.AuditAnnotationPrefix+api.EnforcedPolicyAnnotationKey, enforced.String())
 	}
 }
@@ -148,7 +149,7 @@ func (s *podSecurity) evaluate(ctx context.Context, a *admission.Attributes, lev
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	if levels.Audit.Level != api.LevelPrivileged && request.AuditFrom(ctx) != nil {
+	if levels.Audit.Level != api.LevelPrivileged && audit.RecordFrom(ctx) != nil {
 		if r := policy.AggregateCheckResults(evaluator.EvaluatePod(levels.Audit, meta, spec)); !r.Allowed {
 			s.evaluated(a, isPod, levels.Audit, "audit", false)
 			request.Annotate(ctx, api.AuditAnnotationPrefix+api.AuditViolationsAnnotationKey,

@@ -9,8 +9,8 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/admission"
-	"triplane/generic/request"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
 )
 

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/admission"
-	"triplane/generic/admission/configuration"
-	"triplane/generic/configfile"
+	"triplane/generic/base/configfile"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/configuration"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/quota"
 )

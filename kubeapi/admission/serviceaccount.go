@@ -15,9 +15,9 @@ import (
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"triplane/generic/admission"
-	"triplane/generic/authorization/node"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
+	"triplane/kubeapi/nodeauthorizer"
 )
 
 // defaultAccount is the account of pods that name none; a controller creates it in every
@@ -98,7 +98,7 @@ func validateMirror(a *admission.Attributes, p *corev1.Pod) error {
 	if p.Spec.ServiceAccountName != "" {
 		return forbidden(a, "a mirror pod may not reference service accounts")
 	}
-	if secrets, _ := node.Refers(p); secrets {
+	if secrets, _ := nodeauthorizer.Refers(p); secrets {
 		return forbidden(a, "a mirror pod may not reference secrets")
 	}
 	for i := range p.Spec.Volumes {

@@ -6,8 +6,8 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"triplane/generic/admission"
-	"triplane/generic/authorization/authorizer"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/guard/admission"
 )
 
 // signerCheck asks whether the user may do something with a signer: with the

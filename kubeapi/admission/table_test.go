@@ -17,12 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"triplane/generic/admission"
-	"triplane/generic/authentication/user"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/discovery"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/discovery"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
+	"triplane/generic/guard/admission"
 	"triplane/kubeapi/group"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/generic/admission"
+	"triplane/generic/guard/admission"
 )
 
 // TolerationOptions is how long pods stay on nodes that are not ready or cannot be

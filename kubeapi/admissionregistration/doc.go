@@ -3,6 +3,6 @@
 // policies with their bindings.
 //
 // CEL expressions are compiled when they are written, in the environment in which
-// generic/admission evaluates them. The kinds are never sent to webhooks or policies
+// generic/guard/admission evaluates them. The kinds are never sent to webhooks or policies
 // themselves, so that a wrong one can always be removed.
 package admissionregistration

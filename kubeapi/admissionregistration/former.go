@@ -3,7 +3,7 @@ package admissionregistration
 import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
 	"triplane/kubeapi/defaults"
 )
 

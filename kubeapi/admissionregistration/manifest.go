@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/admission/manifest"
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
+	"triplane/generic/guard/admission/manifest"
 )
 
 // Complete sets the defaults of an object of the group that a manifest defines, and returns

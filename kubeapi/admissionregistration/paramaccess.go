@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/discovery"
-	"triplane/generic/registry"
-	"triplane/generic/request"
+	"triplane/generic/api/discovery"
+	"triplane/generic/api/registry"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 )

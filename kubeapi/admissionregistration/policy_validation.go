@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/util/jsonpath"
 
-	"triplane/generic/admission/expression"
+	"triplane/generic/guard/admission/expression"
 	"triplane/kubeapi/check"
 )
 

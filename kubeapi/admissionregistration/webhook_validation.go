@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	genericwebhook "triplane/generic/webhook"
+	genericwebhook "triplane/generic/guard/webhook"
 	"triplane/kubeapi/check"
 )
 

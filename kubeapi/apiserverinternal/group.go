@@ -3,7 +3,7 @@ package apiserverinternal
 import (
 	internalv1alpha1 "k8s.io/api/apiserverinternal/v1alpha1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

@@ -3,7 +3,7 @@ package apps
 import (
 	appsv1 "k8s.io/api/apps/v1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/podspec"
 )

@@ -3,7 +3,7 @@ package authentication
 import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

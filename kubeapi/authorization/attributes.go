@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/authorization/authorizer"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/user"
 )
 
 // bareMetadata refuses metadata: a review is not kept.

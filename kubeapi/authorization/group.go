@@ -3,7 +3,7 @@ package authorization
 import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

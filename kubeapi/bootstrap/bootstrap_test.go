@@ -9,7 +9,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"triplane/generic/flowcontrol"
+	"triplane/generic/guard/flowcontrol"
 )
 
 func TestNumbers(t *testing.T) {

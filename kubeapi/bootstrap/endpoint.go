@@ -16,9 +16,9 @@ import (
 	"k8s.io/klog/v2"
 	utilnet "k8s.io/utils/net"
 
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
 	"triplane/generic/storage"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"

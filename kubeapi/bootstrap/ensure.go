@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
 	"triplane/internal/worker"
 	"triplane/kubeapi/group"
 )

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/authorization/rbac"
-	"triplane/generic/flowcontrol"
+	"triplane/generic/guard/authorization/rbac"
+	"triplane/generic/guard/flowcontrol"
 	"triplane/internal/worker"
 	"triplane/kubeapi/group"
 )

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
 	"triplane/kubeapi/group"
 )
 

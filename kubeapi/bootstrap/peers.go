@@ -12,7 +12,7 @@ import (
 
 	"triplane/generic/storage"
 	"triplane/generic/storage/cache"
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 )
 
 const peerLeases = "/peerserverleases/"

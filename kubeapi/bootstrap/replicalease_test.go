@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
 	"triplane/generic/storage"
 	"triplane/generic/storage/embedded"
 )

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
 	"triplane/kubeapi/group"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/request"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
 	"triplane/kubeapi/kindtest"
 )
 

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/registry"
-	"triplane/generic/request"
+	"triplane/generic/api/registry"
+	"triplane/generic/base/request"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )

@@ -6,8 +6,8 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/registry"
-	"triplane/generic/server"
+	"triplane/generic/api/registry"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/strategy"
 )

@@ -14,9 +14,9 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/authentication/serviceaccount"
-	"triplane/generic/discovery"
-	"triplane/generic/registry"
+	"triplane/generic/api/discovery"
+	"triplane/generic/api/registry"
+	"triplane/generic/guard/authentication/serviceaccount"
 	"triplane/generic/storage/cache"
 	"triplane/internal/worker"
 	"triplane/kubeapi/controllers/certificates"

@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"triplane/generic/storage"
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 	"triplane/internal/worker"
 )
 

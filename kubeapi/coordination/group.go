@@ -3,7 +3,7 @@ package coordination
 import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

@@ -1,7 +1,7 @@
 package core
 
 import (
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/core/pod"
 	"triplane/kubeapi/core/service"
 	"triplane/kubeapi/event"

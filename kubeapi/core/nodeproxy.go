@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/rest"
 	"triplane/kubeapi/core/proxy"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/kubelet"

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/authentication/serviceaccount"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/authentication/serviceaccount"
 	"triplane/kubeapi/group"
 )
 

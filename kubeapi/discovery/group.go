@@ -3,7 +3,7 @@ package discovery
 import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

@@ -8,8 +8,8 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/registry"
-	"triplane/generic/server"
+	"triplane/generic/api/registry"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/event"
 	"triplane/kubeapi/group"

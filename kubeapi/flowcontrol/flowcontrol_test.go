@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"triplane/generic/flowcontrol"
+	"triplane/generic/guard/flowcontrol"
 	"triplane/kubeapi/kindtest"
 )
 

@@ -6,7 +6,7 @@ import (
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 )

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/flowcontrol"
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
+	"triplane/generic/guard/flowcontrol"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/defaults"
 	"triplane/kubeapi/show"

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
 )
 
 // AddGated adds a kind whose feature is on, and otherwise nothing.

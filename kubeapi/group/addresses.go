@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
 )
 
 // GateStrictAddresses is the gate of KEP-4858.

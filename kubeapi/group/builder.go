@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/registry/rest"
-	"triplane/generic/server"
+	"triplane/generic/api/rest"
+	"triplane/generic/serve/server"
 )
 
 // Builder collects the resources of an API group.

@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	library "k8s.io/apimachinery/pkg/util/managedfields"
 
-	"triplane/generic/endpoints"
-	"triplane/generic/managedfields"
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/endpoints"
+	"triplane/generic/api/managedfields"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
 )
 
 // serverManager is the name in managed fields of what the server writes by itself.

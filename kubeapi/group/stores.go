@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
 )
 
 // Stores finds the storage of a server's built-in resources. Groups and

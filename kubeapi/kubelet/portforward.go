@@ -17,7 +17,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/rest"
 	"triplane/internal/worker"
 )
 

@@ -3,7 +3,7 @@ package networking
 import (
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

@@ -3,7 +3,7 @@ package node
 import (
 	nodev1 "k8s.io/api/node/v1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

@@ -3,7 +3,7 @@ package policy
 import (
 	policyv1 "k8s.io/api/policy/v1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

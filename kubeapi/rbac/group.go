@@ -4,7 +4,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/authorization/authorizer"
-	authrbac "triplane/generic/authorization/rbac"
-	"triplane/generic/request"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
+	authrbac "triplane/generic/guard/authorization/rbac"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"
 )

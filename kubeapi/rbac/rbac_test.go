@@ -7,9 +7,9 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/request"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
 	"triplane/kubeapi/kindtest"
 )
 

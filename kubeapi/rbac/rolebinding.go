@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/registry"
-	"triplane/generic/request"
+	"triplane/generic/api/registry"
+	"triplane/generic/base/request"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
 )

@@ -3,7 +3,7 @@ package resource
 import (
 	resourcev1 "k8s.io/api/resource/v1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

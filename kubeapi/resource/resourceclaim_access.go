@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/authorization"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/request"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
+	"triplane/generic/guard/authorization"
 	"triplane/kubeapi/check"
 )
 

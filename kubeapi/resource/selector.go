@@ -10,8 +10,8 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	shared "triplane/generic/cel"
-	"triplane/generic/cel/library"
+	shared "triplane/generic/guard/cel"
+	"triplane/generic/guard/cel/library"
 )
 
 const (

@@ -3,7 +3,7 @@ package scheduling
 import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/rest"
 	"triplane/kubeapi/kindtest"
 )
 

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/show"
 )

@@ -3,7 +3,7 @@ package storagemigration
 import (
 	migrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 
-	"triplane/generic/server"
+	"triplane/generic/serve/server"
 	"triplane/kubeapi/group"
 )
 

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/rest"
 )
 
 // Generation raises the generation of obj beyond old's if changed, and else

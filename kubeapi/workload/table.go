@@ -4,7 +4,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
 	"triplane/kubeapi/show"
 )
 

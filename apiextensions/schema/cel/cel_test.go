@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/apiextensions/schema"
-	"triplane/generic/metrics"
-	"triplane/generic/request"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
 )
 
 // ruled is a schema of an object with one field f, of which a rule holds.

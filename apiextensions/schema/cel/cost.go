@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/apiextensions/schema"
-	"triplane/generic/cel/library"
+	"triplane/generic/guard/cel/library"
 )
 
 const (

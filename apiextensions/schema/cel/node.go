@@ -7,7 +7,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"triplane/apiextensions/schema"
-	"triplane/generic/metrics"
+	"triplane/generic/base/metrics"
 )
 
 // node is a schema as CEL sees it.

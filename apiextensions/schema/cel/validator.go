@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/apiextensions/schema"
-	"triplane/generic/metrics"
-	"triplane/generic/request"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
 )
 
 // Validator validates values by the rules of a schema, each of which it compiles when

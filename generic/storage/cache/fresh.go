@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"triplane/generic/base/tracing"
 	"triplane/generic/storage"
-	"triplane/generic/tracing"
 )
 
 // freshWait is how long a read waits for a revision that has not arrived.

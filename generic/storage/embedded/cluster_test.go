@@ -16,7 +16,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/lease"
 
-	"triplane/generic/pki"
+	"triplane/generic/run/pki"
 	"triplane/generic/storage"
 )
 

@@ -132,12 +132,12 @@ func Restore(path, dir string) error {
 		err = durable.SyncAll(unfinished)
 	}
 	if err == nil {
-		err = os.Rename(unfinished, dir)
+		err = durable.Rename(unfinished, dir)
 	}
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(unfinished))
 	}
-	return durable.Sync(filepath.Dir(dir))
+	return nil
 }
 
 // vacant removes a directory in which there is nothing but a lock; another one is an error.

@@ -182,7 +182,7 @@ type Check struct {
 // Checks has the health check of all plugins, and nothing where there are none and none can come. It is not for
 // /livez: a restart does not bring a plugin back.
 func (p *Providers) Checks() []Check {
-	if !(p.opts.Reload && p.opts.File != "") && len(p.current.Load().plugins) == 0 {
+	if (!p.opts.Reload || p.opts.File == "") && len(p.current.Load().plugins) == 0 {
 		return nil
 	}
 	return []Check{{"kms-providers", func() error { return bounded(p.current.Load().check) }}}

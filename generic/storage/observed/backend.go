@@ -7,10 +7,10 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"triplane/generic/metrics"
-	"triplane/generic/request"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
+	"triplane/generic/base/tracing"
 	"triplane/generic/storage"
-	"triplane/generic/tracing"
 )
 
 // Backend measures the requests of one resource to the backend below.

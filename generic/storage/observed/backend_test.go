@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"triplane/generic/metrics"
+	"triplane/generic/base/metrics"
 	"triplane/generic/storage"
 	"triplane/generic/storage/memory"
 )

@@ -11,8 +11,8 @@ import (
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"triplane/generic/authentication/user"
-	"triplane/generic/request"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
 	"triplane/kubeapi/group"
 )
 

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 )
 
 // Meta is what controllers read of objects of any kind.

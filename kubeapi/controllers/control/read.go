@@ -7,8 +7,8 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/registry"
-	"triplane/generic/wire"
+	"triplane/generic/api/registry"
+	"triplane/generic/storage/wire"
 	"triplane/kubeapi/group"
 )
 

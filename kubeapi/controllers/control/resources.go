@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/discovery"
-	"triplane/generic/registry"
+	"triplane/generic/api/discovery"
+	"triplane/generic/api/registry"
 	"triplane/kubeapi/group"
 )
 

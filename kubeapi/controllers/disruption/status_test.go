@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"triplane/generic/discovery"
-	"triplane/generic/registry"
+	"triplane/generic/api/discovery"
+	"triplane/generic/api/registry"
 	"triplane/kubeapi/controllers/control"
 	"triplane/kubeapi/group"
 )

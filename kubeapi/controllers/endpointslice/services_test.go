@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 	"triplane/kubeapi/controllers/control"
 )
 

@@ -14,7 +14,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/authentication/serviceaccount"
+	"triplane/generic/guard/authentication/serviceaccount"
 	"triplane/kubeapi/controllers/control"
 	"triplane/kubeapi/group"
 )

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"triplane/generic/authentication/serviceaccount"
+	"triplane/generic/guard/authentication/serviceaccount"
 	"triplane/internal/worker"
 	"triplane/kubeapi/controllers/control"
 	"triplane/kubeapi/group"

@@ -14,11 +14,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"triplane/generic/authorization"
-	"triplane/generic/authorization/authorizer"
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/authorization"
 	"triplane/kubeapi/group"
 	"triplane/kubeapi/kubelet"
 )

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
 	"triplane/kubeapi/group"
 )
 

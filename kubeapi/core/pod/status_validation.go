@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/rest"
 	"triplane/kubeapi/check"
 )
 

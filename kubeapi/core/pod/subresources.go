@@ -3,8 +3,8 @@ package pod
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"triplane/generic/registry"
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
 	"triplane/kubeapi/group"
 )
 

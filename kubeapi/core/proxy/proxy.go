@@ -13,8 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/proxy"
 
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
 	"triplane/kubeapi/kubelet"
 )
 

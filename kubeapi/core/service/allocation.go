@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/registry/rest"
+	"triplane/generic/api/rest"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/core/service/allocator"
 	"triplane/kubeapi/group"

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
 	"triplane/kubeapi/core/proxy"
 	"triplane/kubeapi/group"
 )

@@ -17,9 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"triplane/generic/metrics"
-	"triplane/generic/registry/rest"
-	"triplane/generic/request"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
 	"triplane/kubeapi/group"
 )
 

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"triplane/generic/metrics"
-	"triplane/generic/registry"
+	"triplane/generic/api/registry"
+	"triplane/generic/base/metrics"
 	"triplane/generic/storage"
-	"triplane/generic/wire"
+	"triplane/generic/storage/wire"
 	"triplane/kubeapi/group"
 )
 

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 
-	"triplane/generic/request"
+	"triplane/generic/base/request"
 	"triplane/generic/storage"
 	"triplane/kubeapi/check"
 	"triplane/kubeapi/group"

@@ -1,0 +1,187 @@
+package triplane
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/guard/authorization/configuration"
+	"triplane/generic/guard/authorization/rbac"
+	"triplane/generic/run/options"
+	"triplane/generic/serve/server"
+	"triplane/kubeapi/nodeauthorizer"
+)
+
+// authorizers are those that decide by stored objects, which they follow from the
+// server's start on.
+type authorizers struct {
+	rbac *rbac.Authorizer
+	node *nodeAuthorizer
+}
+
+func newAuthorizers(enabled func(gate string) bool) *authorizers {
+	return &authorizers{rbac.New(), newNodeAuthorizer(nodeauthorizer.Features{
+		TrustBundles: enabled("ClusterTrustBundle"), PodCertificates: enabled("PodCertificateRequest"),
+	})}
+}
+
+// modes returns the authorizers by --authorization-mode.
+func (a *authorizers) modes() map[string]options.Mode {
+	return map[string]options.Mode{
+		configuration.RBAC: {Authorizer: a.rbac, RuleResolver: a.rbac},
+		configuration.Node: {Authorizer: a.node, RuleResolver: a.node.Authorizer},
+	}
+}
+
+// startHook follows the objects for as long as the server runs, and returns when
+// RBAC knows the roles and bindings that exist.
+func (a *authorizers) startHook() server.PostStartHook {
+	return server.PostStartHook{Name: "generic-apiserver-start-informers", Func: func(hook server.HookContext) error {
+		client, err := kubernetes.NewForConfig(server.SkippingUnreadable(hook.LoopbackClientConfig))
+		if err != nil {
+			return err
+		}
+		hook.Go(func(ctx context.Context) { a.node.run(ctx, client) })
+		synced := make(chan struct{})
+		hook.Go(func(ctx context.Context) { follow(ctx, client, a.rbac.Handler(), rbacKinds, synced) })
+		select {
+		case <-synced:
+			return nil
+		case <-hook.Done():
+			return errors.New("RBAC objects could not be listed")
+		}
+	}}
+}
+
+// policyWait bounds how long the start waits for RBAC to see the default policy: somebody may
+// have deleted some of it in the meantime.
+const policyWait = 10 * time.Second
+
+// policyInForce returns when RBAC decides by these roles and bindings.
+func (a *authorizers) policyInForce(ctx context.Context, policy []metav1.Object) error {
+	limited, cancel := context.WithTimeout(ctx, policyWait)
+	defer cancel()
+	if err := a.rbac.Await(limited, policy); ctx.Err() == nil && err != nil {
+		klog.ErrorS(err, "RBAC does not see all default roles and bindings")
+	}
+	return ctx.Err()
+}
+
+func rbacKinds(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
+	kinds := factory.Rbac().V1()
+	return []cache.SharedIndexInformer{
+		kinds.ClusterRoles().Informer(), kinds.ClusterRoleBindings().Informer(),
+		kinds.Roles().Informer(), kinds.RoleBindings().Informer(),
+	}
+}
+
+// firstSync bounds how long a node's first requests wait for the objects that the
+// decision depends on.
+const firstSync = 10 * time.Second
+
+// nodeAuthorizer is the node authorizer, which follows its objects from the first
+// request of a node on: a server without nodes does not hold its pods twice.
+type nodeAuthorizer struct {
+	*nodeauthorizer.Authorizer
+	features nodeauthorizer.Features
+
+	first  sync.Once
+	asked  chan struct{} // closed at the first request
+	synced chan struct{} // closed when the objects that exist are known
+}
+
+func newNodeAuthorizer(f nodeauthorizer.Features) *nodeAuthorizer {
+	return &nodeAuthorizer{Authorizer: nodeauthorizer.New(f), features: f, asked: make(chan struct{}), synced: make(chan struct{})}
+}
+
+// Authorize implements authorizer.Authorizer.
+func (n *nodeAuthorizer) Authorize(ctx context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
+	if _, ok := nodeauthorizer.Name(a.User); !ok {
+		return authorizer.NoOpinion, "", nil
+	}
+	select {
+	case <-n.synced:
+	default:
+		n.await(ctx)
+	}
+	return n.Authorizer.Authorize(ctx, a)
+}
+
+func (n *nodeAuthorizer) await(ctx context.Context) {
+	n.first.Do(func() { close(n.asked) })
+	limit := time.NewTimer(firstSync)
+	defer limit.Stop()
+	select {
+	case <-n.synced:
+	case <-ctx.Done():
+	case <-limit.C:
+	}
+}
+
+// run follows the objects until ctx ends, once a node has asked.
+func (n *nodeAuthorizer) run(ctx context.Context, client kubernetes.Interface) {
+	select {
+	case <-n.asked:
+		kinds := nodeKinds
+		if n.features.PodCertificates && servesPodCertificates(client) {
+			kinds = nodeKindsWithCertificates
+		}
+		follow(ctx, client, n.Handler(), kinds, n.synced)
+	case <-ctx.Done():
+	}
+}
+
+func nodeKinds(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
+	pods := factory.Core().V1().Pods().Informer()
+	if err := pods.SetTransform(nodeauthorizer.Trim); err != nil {
+		klog.ErrorS(err, "Pods are held whole for the node authorizer")
+	}
+	return []cache.SharedIndexInformer{
+		pods, factory.Core().V1().PersistentVolumes().Informer(),
+		factory.Storage().V1().VolumeAttachments().Informer(),
+		factory.Resource().V1().ResourceSlices().Informer(),
+	}
+}
+
+func nodeKindsWithCertificates(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
+	return append(nodeKinds(factory), factory.Certificates().V1beta1().PodCertificateRequests().Informer())
+}
+
+// servesPodCertificates reports whether there are requests of certificates for pods, whose version is not served
+// unless asked for.
+func servesPodCertificates(client kubernetes.Interface) bool {
+	list, err := client.Discovery().ServerResourcesForGroupVersion(certificatesv1beta1.SchemeGroupVersion.String())
+	return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "podcertificaterequests" })
+}
+
+// follow passes the objects of informers and their changes to the handler until
+// ctx ends. It closes synced when the handler has got all that existed.
+func follow(ctx context.Context, client kubernetes.Interface, handler cache.ResourceEventHandler,
+	kinds func(informers.SharedInformerFactory) []cache.SharedIndexInformer, synced chan<- struct{}) {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	var delivered []cache.DoneChecker
+	for _, informer := range kinds(factory) {
+		registration, err := informer.AddEventHandler(handler)
+		if err != nil {
+			klog.ErrorS(err, "An authorizer does not see its objects")
+			return
+		}
+		delivered = append(delivered, registration.HasSyncedChecker())
+	}
+	factory.StartWithContext(ctx)
+	if cache.WaitFor(ctx, "", delivered...) {
+		close(synced)
+	}
+	<-ctx.Done()
+	factory.Shutdown()
+}

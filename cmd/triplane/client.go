@@ -1,0 +1,49 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"triplane"
+	"triplane/internal/adminclient"
+)
+
+// parse parses the flags of a command. help is true where its usage was requested and printed to out.
+func parse(fs *pflag.FlagSet, usage string, args []string, out io.Writer) (help bool, err error) {
+	fs.SetOutput(out)
+	fs.Usage = func() { _, _ = fmt.Fprint(out, usage, "\nFlags:\n", fs.FlagUsages()) }
+	if err = fs.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return true, nil
+	}
+	return false, err
+}
+
+// remoteFlags are the flags of commands that send requests to a server.
+type remoteFlags struct{ dir, kubeconfig string }
+
+func (f *remoteFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.dir, "data-dir", triplane.NewOptions().DataDir, "The data directory of the server.")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "",
+		"How to reach the server, as whom. If blank, as the administrator of the data directory.")
+}
+
+// path returns the kubeconfig of the flag or, by default, the administrator's.
+func (f *remoteFlags) path() string {
+	return cmp.Or(f.kubeconfig, filepath.Join(f.dir, triplane.KubeconfigFile))
+}
+
+// connect returns a client; each of its requests ends after timeout, 0 means never.
+func (f *remoteFlags) connect(timeout time.Duration) (*adminclient.Client, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", f.path())
+	if err != nil {
+		return nil, fmt.Errorf("no way to a server: %w", err)
+	}
+	return adminclient.New(config, timeout)
+}

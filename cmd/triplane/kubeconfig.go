@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"triplane"
+)
+
+const kubeconfigUsage = `Prints the administrator's kubeconfig of a data directory, for clients here or elsewhere.
+
+Usage:
+  triplane kubeconfig [flags]
+`
+
+// writeKubeconfig is the command kubeconfig: it writes the administrator's kubeconfig of a data
+// directory to out, with the address that clients elsewhere know the server by. So it comes out of
+// a container that has nothing but the program.
+func writeKubeconfig(args []string, out io.Writer) error {
+	fs := pflag.NewFlagSet("kubeconfig", pflag.ContinueOnError)
+	dir := fs.String("data-dir", triplane.NewOptions().DataDir, "The data directory of the server.")
+	server := fs.String("server", "", "The URL of the server, for clients. If blank, the one that it has on its own machine.")
+	if help, err := parse(fs, kubeconfigUsage, args, out); help || err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("kubeconfig takes no arguments, only flags; there is %q", fs.Arg(0))
+	}
+	path := filepath.Join(*dir, triplane.KubeconfigFile)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("no server with a generated authority has run in this data directory: %w", err)
+	}
+	config, err := clientcmd.Load(content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if *server != "" {
+		for _, cluster := range config.Clusters {
+			cluster.Server = *server
+		}
+	}
+	content, err = clientcmd.Write(*config)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(content)
+	return err
+}

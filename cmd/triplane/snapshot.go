@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"triplane"
+	"triplane/generic/run/host"
+	"triplane/generic/serve/filters"
+	"triplane/generic/storage/embedded"
+	"triplane/internal/adminclient"
+	"triplane/internal/durable"
+	"triplane/internal/longwork"
+)
+
+const snapshotUsage = `Snapshots of the embedded store, in etcd's own format.
+
+Usage:
+  triplane snapshot save FILE [flags]       of a running server, or of a data directory that none uses
+  triplane snapshot status FILE             verifies a snapshot, and shows what it holds
+  triplane snapshot restore FILE [flags]    makes the store of a data directory that has none
+
+Keys and certificates are beside the store in the data directory: they are not part of a snapshot.
+`
+
+// snapshot is the command snapshot.
+func snapshot(ctx context.Context, args []string, out io.Writer) error {
+	fs := pflag.NewFlagSet("snapshot", pflag.ContinueOnError)
+	dir := fs.String("data-dir", triplane.NewOptions().DataDir, "The data directory.")
+	kubeconfig := fs.String("kubeconfig", "", "save: how to reach the server. If blank, that of the data directory.")
+	if help, err := parse(fs, snapshotUsage, args, out); help || err != nil {
+		return err
+	}
+	if fs.NArg() != 2 {
+		return errors.New("snapshot takes save, status or restore, and a file; see triplane snapshot --help")
+	}
+	file := fs.Arg(1)
+	switch fs.Arg(0) {
+	case "save":
+		return saveSnapshot(ctx, file, *dir, *kubeconfig, out)
+	case "status":
+		return showSnapshot(file, out)
+	case "restore":
+		return restoreSnapshot(file, *dir, out)
+	}
+	return fmt.Errorf("snapshot %s is no command; there are save, status and restore", fs.Arg(0))
+}
+
+func showSnapshot(file string, out io.Writer) error {
+	status, err := embedded.InspectSnapshot(file)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "hash      %08x\nkeyspace  %s\nrevision  %d\nkeys      %d\nsize      %d\n", status.Hash, status.Keyspace, status.Revision, status.Keys, status.Bytes)
+	return err
+}
+
+// saveSnapshot asks the server that uses the data directory, and opens the store itself where
+// there is none.
+func saveSnapshot(ctx context.Context, file, dir, kubeconfig string, out io.Writer) error {
+	if kubeconfig == "" {
+		if _, err := os.Stat(filepath.Join(dir, "etcd")); err != nil {
+			return fmt.Errorf("there is no store: %w", err)
+		}
+		held, err := host.HoldDataDir(dir)
+		if err == nil {
+			defer held.Release()
+			if err := saveStopped(ctx, file, dir); err != nil {
+				return err
+			}
+			return showSnapshot(file, out)
+		}
+		if !errors.Is(err, host.ErrDataDirInUse) {
+			return err
+		}
+		kubeconfig = filepath.Join(dir, triplane.KubeconfigFile)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := durable.Write(file, 0o600, func(w io.Writer) error { return fetchSnapshot(ctx, config, w) }); err != nil {
+		return err
+	}
+	return showSnapshot(file, out)
+}
+
+func saveStopped(ctx context.Context, file, dir string) error {
+	server, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "etcd"), KeepFragmented: true, Detached: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(server.Snapshot(file), server.Close())
+}
+
+func fetchSnapshot(ctx context.Context, config *restclient.Config, w io.Writer) error {
+	server, err := adminclient.New(config, 0) // it takes as long as it takes
+	if err != nil {
+		return err
+	}
+	body, err := server.Send(ctx, http.MethodGet, filters.SnapshotPath, nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	_, err = io.Copy(w, body)
+	return err
+}
+
+func restoreSnapshot(file, dir string, out io.Writer) error {
+	held, err := host.HoldDataDir(dir)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	store := filepath.Join(dir, "etcd")
+	if err := longwork.While(longwork.Interval, func() { restoring(file, store, out) }, func() error { return embedded.Restore(file, store) }); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "restored to %s\n", store)
+	return err
+}
+
+// restoring says how much of a snapshot is in a store.
+func restoring(file, store string, out io.Writer) {
+	var sizes [2]int64
+	for i, path := range []string{embedded.Restoring(store), file} {
+		if info, err := os.Stat(path); err == nil { // the first one may be still to come
+			sizes[i] = info.Size()
+		}
+	}
+	_, _ = fmt.Fprintf(out, "%d of %d MB\n", sizes[0]>>20, sizes[1]>>20)
+}

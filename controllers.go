@@ -1,0 +1,188 @@
+package triplane
+
+import (
+	"cmp"
+	"context"
+	"crypto"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"triplane/generic/api/discovery"
+	"triplane/generic/serve/server"
+	"triplane/kubeapi/controllers"
+	"triplane/kubeapi/controllers/certificates"
+)
+
+// controllersHook is the name of the hook, and of the health check, of controllers.
+const controllersHook = "controllers"
+
+// Controllers are the flags of the controllers that run in the server.
+type Controllers struct {
+	// Selection names controllers; nil leaves it to the kind of storage.
+	Selection []string
+	// RootCAFile is what pods verify this server by; "" is the generated authority.
+	RootCAFile string
+	// LegacyTokenCleanUpPeriod is after which time without use a token in an
+	// automatic Secret is cleaned up.
+	LegacyTokenCleanUpPeriod time.Duration
+	// SigningCertFile and SigningKeyFile are the authority that signs certificates;
+	// "" is the generated one. SigningDuration is how long certificates live at most.
+	SigningCertFile, SigningKeyFile string
+	SigningDuration                 time.Duration
+	// TerminatedPods is how many pods that have ended are kept; 0 keeps all.
+	TerminatedPods int
+}
+
+func newControllers() *Controllers {
+	return &Controllers{LegacyTokenCleanUpPeriod: 365 * 24 * time.Hour, SigningDuration: 365 * 24 * time.Hour, TerminatedPods: 12500}
+}
+
+func (c *Controllers) addFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&c.Selection, "controllers", c.Selection, "Which controllers run in this server, in the syntax of kube-controller-manager: "+
+		"* for all that are on by default, NAME for one, -NAME to leave one out, none for none. If blank, * with the embedded etcd and none with --etcd-servers. "+
+		"They wait while a kube-controller-manager holds its lease. There are "+strings.Join(controllers.Names(), ", ")+". "+
+		"Those of workloads (Deployments, Jobs and so on) are not among them: run kube-controller-manager with this flag as none.")
+	fs.StringVar(&c.RootCAFile, "root-ca-file", c.RootCAFile, "The authority, in PEM, that is published to pods for the certificate of this server, "+
+		"in the config map kube-root-ca.crt and in Secrets with service account tokens. If blank, the one that the administrator's kubeconfig has.")
+	fs.DurationVar(&c.LegacyTokenCleanUpPeriod, "legacy-service-account-token-clean-up-period", c.LegacyTokenCleanUpPeriod,
+		"For how long a service account token that was made automatically may be unused before its Secret is marked invalid, and then until it is deleted.")
+	fs.StringVar(&c.SigningCertFile, "cluster-signing-cert-file", c.SigningCertFile,
+		"The authority, in PEM, that signs certificates for approved CertificateSigningRequests. If blank, the generated one, where there is one.")
+	fs.StringVar(&c.SigningKeyFile, "cluster-signing-key-file", c.SigningKeyFile, "The key of --cluster-signing-cert-file.")
+	fs.DurationVar(&c.SigningDuration, "cluster-signing-duration", c.SigningDuration, "How long signed certificates live at most.")
+	fs.IntVar(&c.TerminatedPods, "terminated-pod-gc-threshold", c.TerminatedPods,
+		"How many pods that have ended are kept; beyond, the oldest are deleted. 0 keeps all.")
+}
+
+// Validate returns what is wrong.
+func (c *Controllers) Validate() []error {
+	var errs []error
+	if err := controllers.ValidateSelection(c.Selection); err != nil {
+		errs = append(errs, err)
+	}
+	if c.LegacyTokenCleanUpPeriod <= 0 {
+		errs = append(errs, errors.New("--legacy-service-account-token-clean-up-period must be greater than 0"))
+	}
+	if (c.SigningCertFile == "") != (c.SigningKeyFile == "") {
+		errs = append(errs, errors.New("--cluster-signing-cert-file and --cluster-signing-key-file must be given together"))
+	}
+	if c.SigningDuration <= 0 {
+		errs = append(errs, errors.New("--cluster-signing-duration must be greater than 0"))
+	}
+	return errs
+}
+
+// selection is what the flag says, or else fits the storage.
+func (c *Controllers) selection(embedded bool) []string {
+	if c.Selection == nil && embedded {
+		return []string{controllers.Everything}
+	}
+	return c.Selection
+}
+
+// makeControllers makes the controllers of the server, and joins them to its start
+// and end. ready returns a channel that is closed when they may begin. There are
+// none where none is selected.
+func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func() <-chan struct{}) error {
+	o := p.options
+	selection := o.Controllers.selection(o.Etcd.Embedded())
+	if !controllers.Selects(selection) {
+		return nil
+	}
+	given, err := p.controllerOptions(selection)
+	if err != nil {
+		return err
+	}
+	m, err := controllers.New(controllers.Config{
+		Options: given,
+		Stores:  p.stores, Storages: p.config.RESTOptionsGetter, Hubs: p.store.Hubs(),
+		Public: outermost.Config().Discovery, Local: localIn(p.config.Discovery), Scheme: p.scheme,
+		Loopback: p.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded() || o.Etcd.MayHavePeers(), ID: controllersID(),
+		Queues: p.config.Metrics.Queues,
+	})
+	if err != nil {
+		return fmt.Errorf("controllers: %w", err)
+	}
+	if err := p.config.Metrics.Register(m.Metrics()); err != nil {
+		return err
+	}
+	outermost.AddHealthChecks(server.NamedCheck(controllersHook, m.Check))
+	if err := outermost.AddPreShutdownHook(controllersHook, m.Stop); err != nil {
+		return err
+	}
+	return outermost.AddPostStartHook("start-controllers", func(hook server.HookContext) error {
+		hook.Go(func(ctx context.Context) { m.Run(ctx, ready()) })
+		return nil
+	})
+}
+
+// controllerOptions reads what the flags name.
+func (p *parts) controllerOptions(selection []string) (controllers.Options, error) {
+	c := p.options.Controllers
+	o := controllers.Options{Selection: selection, LegacyTokenCleanUpPeriod: c.LegacyTokenCleanUpPeriod, TerminatedPods: c.TerminatedPods}
+	cert, key := c.SigningCertFile, c.SigningKeyFile
+	if cert == "" && p.options.Authentication.ClientCAFile == p.files.CACert { // whose certificates clients are known by
+		cert, key = p.files.CACert, p.files.CAKey
+	}
+	if cert != "" {
+		o.SigningAuthority = func() (*certificates.Authority, error) { return readAuthority(cert, key, c.SigningDuration) }
+		if _, err := o.SigningAuthority(); err != nil {
+			return o, fmt.Errorf("--cluster-signing-cert-file: %w", err)
+		}
+	}
+	if p.options.Authentication.ServiceAccount.SigningEndpoint == "" {
+		o.TokenSigner = p.authn.Signer
+	}
+	name := cmp.Or(c.RootCAFile, p.options.SecureServing.CertFile, p.files.CACert)
+	if name == "" {
+		return o, nil
+	}
+	var err error
+	if o.RootCA, err = os.ReadFile(name); err != nil {
+		return o, fmt.Errorf("--root-ca-file: %w", err)
+	}
+	return o, nil
+}
+
+// readAuthority reads the certificate and key that sign certificates.
+func readAuthority(certFile, keyFile string, duration time.Duration) (*certificates.Authority, error) {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("%s holds no signing key", keyFile)
+	}
+	return &certificates.Authority{Certificate: pair.Leaf, Key: key, Duration: duration}, nil
+}
+
+// localIn reports whether this process serves a version, rather than a server
+// behind an APIService.
+func localIn(local *discovery.Groups) func(schema.GroupVersion) bool {
+	return func(gv schema.GroupVersion) bool {
+		_, ok := local.Get(gv)
+		return ok || gv.Group == apiregistrationv1.GroupName
+	}
+}
+
+// controllersID names this replica in the lease of the controllers.
+func controllersID() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return host + "_" + string(uuid.NewUUID())
+}
+
+// ControllerNames are the names that --controllers knows.
+func ControllerNames() []string { return controllers.Names() }

@@ -1,0 +1,51 @@
+package triplane
+
+import (
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"triplane/generic/base/egress/egresstest"
+)
+
+// egressOptions are those of podOptions with an egress selector: connection is of
+// the cluster.
+func egressOptions(t *testing.T, connection string) *Options {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "egress.yaml")
+	text := "apiVersion: apiserver.k8s.io/v1beta1\nkind: EgressSelectorConfiguration\negressSelections:\n- name: cluster\n  connection: " + connection
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := podOptions(t)
+	o.Egress.ConfigFile = file
+	return o
+}
+
+// TestKubeletBehindProxy reaches a kubelet that only a proxy can reach.
+func TestKubeletBehindProxy(t *testing.T) {
+	srv := httptest.NewTLSServer(fakeKubelet{t})
+	defer srv.Close()
+	for name, serve := range map[string]func(t *testing.T, l net.Listener) *egresstest.Asked{
+		"HTTPConnect": func(t *testing.T, l net.Listener) *egresstest.Asked { return egresstest.HTTPConnect(t, l) },
+		"GRPC":        func(t *testing.T, l net.Listener) *egresstest.Asked { return egresstest.Konnectivity(t, l) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			socket := filepath.Join(t.TempDir(), "proxy")
+			l, err := net.Listen("unix", socket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := serve(t, l)
+			asked.Route = func(string) string { return srv.Listener.Addr().String() }
+			kubeletStories(t, 1, egressOptions(t, fmt.Sprintf("{proxyProtocol: %s, transport: {uds: {udsName: %s}}}", name, socket)))
+			if !slices.Contains(asked.Addresses(), "127.0.0.1:1") {
+				t.Errorf("the proxy was asked for %v", asked.Addresses())
+			}
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package triplane_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+
+	"triplane"
+	"triplane/generic/guard/admission"
+)
+
+// owned refuses config maps in namespaces without the label "team".
+type owned struct{ namespaces corelisters.NamespaceLister }
+
+func (owned) Handles(op admission.Operation) bool { return op == admission.Create }
+
+func (o owned) Validate(_ context.Context, a *admission.Attributes) error {
+	if a.Resource.Resource != "configmaps" {
+		return nil
+	}
+	ns, err := o.namespaces.Get(a.Namespace)
+	if err != nil || ns.Labels["team"] == "" {
+		return admission.NewForbidden(a, errors.New("nobody owns the namespace"))
+	}
+	return nil
+}
+
+// A plugin of one's own, which follows namespaces by an informer of the server. Users switch
+// it on and off by its name, and configure it by --admission-control-config-file.
+func ExampleOptions_AddAdmissionPlugins() {
+	dir, err := os.MkdirTemp("", "triplane")
+	check(err)
+	defer func() { check(os.RemoveAll(dir)) }()
+
+	options := triplane.NewOptions()
+	options.DataDir = dir
+	options.SecureServing.BindPort = 0
+	options.AddAdmissionPlugins(admission.Plugin{
+		Name: "Owned", OnByDefault: true,
+		New: func(needs admission.Needs) (admission.Interface, error) {
+			return owned{needs.Informers.Core().V1().Namespaces().Lister()}, nil
+		},
+	})
+	ctx := context.Background()
+	srv, err := triplane.Start(ctx, options)
+	check(err)
+
+	client, err := kubernetes.NewForConfig(srv.ClientConfig())
+	check(err)
+	_, err = client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+	fmt.Println(err)
+	check(srv.Stop())
+	// Output:
+	// configmaps "a" is forbidden: nobody owns the namespace
+}

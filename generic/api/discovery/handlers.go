@@ -1,0 +1,212 @@
+package discovery
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/munnerz/goautoneg"
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/api/handlers"
+	"triplane/generic/api/negotiation"
+	"triplane/generic/storage/wire"
+)
+
+var plainRules = negotiation.Rules{Protobuf: true}
+
+// RootHandler answers /apis: the groups, or everything where the client asks for
+// the aggregated form.
+func (g *Groups) RootHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Accept")
+		if mt, ok := wantsAggregated(r); ok {
+			g.serveDocument(w, r, documentKey{aggregatedGroups, mt})
+			return
+		}
+		out, err := negotiation.Negotiate(r, plainRules)
+		if err != nil {
+			handlers.WriteError(w, r, err)
+			return
+		}
+		g.serveDocument(w, r, documentKey{plainGroups, out.MediaType})
+	})
+}
+
+// LegacyHandler answers /api: the versions of the core group, or everything in
+// them where the client asks for the aggregated form. Address is the host:port
+// that clients are to use.
+func (g *Groups) LegacyHandler(address string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Accept")
+		if mt, ok := wantsAggregated(r); ok {
+			g.serveDocument(w, r, documentKey{aggregatedCore, mt})
+			return
+		}
+		doc := &metav1.APIVersions{
+			TypeMeta:                   metav1.TypeMeta{Kind: "APIVersions"},
+			ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: address}},
+		}
+		for _, v := range g.versionsOf("") {
+			doc.Versions = append(doc.Versions, v.GroupVersion.Version)
+		}
+		serveObject(w, r, doc)
+	})
+}
+
+// GroupHandler answers /apis/GROUP while the group is there; else notFound does.
+func (g *Groups) GroupHandler(name string, notFound http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		doc := g.apiGroup(name)
+		if doc == nil {
+			notFound.ServeHTTP(w, r)
+			return
+		}
+		serveObject(w, r, doc)
+	})
+}
+
+// HasGroup reports whether a group has a document.
+func (g *Groups) HasGroup(name string) bool { return len(g.versionsOf(name)) > 0 }
+
+// VersionHandler answers /apis/GROUP/VERSION while the version is there; else
+// notFound does.
+func (g *Groups) VersionHandler(gv schema.GroupVersion, notFound http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, ok := g.Get(gv)
+		if !ok {
+			notFound.ServeHTTP(w, r)
+			return
+		}
+		ServeVersion(w, r, gv, v.List())
+	})
+}
+
+// ServeVersion answers with the document of a group version.
+func ServeVersion(w http.ResponseWriter, r *http.Request, gv schema.GroupVersion, resources []metav1.APIResource) {
+	if resources == nil {
+		resources = []metav1.APIResource{}
+	}
+	serveObject(w, r, &metav1.APIResourceList{
+		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+		GroupVersion: gv.String(),
+		APIResources: resources,
+	})
+}
+
+func (g *Groups) apiGroup(name string) *metav1.APIGroup {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.groups[name]
+	if e == nil {
+		return nil
+	}
+	doc := e.apiGroup()
+	doc.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+	return doc
+}
+
+func (g *Groups) versionsOf(name string) []Version {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e := g.groups[name]; e != nil {
+		return e.order()
+	}
+	return nil
+}
+
+// serveDocument answers with a kept document, or with 304 to who has it.
+func (g *Groups) serveDocument(w http.ResponseWriter, r *http.Request, key documentKey) {
+	d, err := g.document(key)
+	if err != nil {
+		handlers.WriteError(w, r, err)
+		return
+	}
+	h := w.Header()
+	if d.etag == "" {
+		h.Set("Content-Type", negotiation.Name(key.mediaType))
+		write(w, r, d.body, key.mediaType)
+		return
+	}
+	h.Set("ETag", d.etag)
+	h.Set("Cache-Control", "public")
+	if r.Header.Get("If-None-Match") == d.etag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", negotiation.Name(key.mediaType)+";g="+apidiscoveryv2.GroupName+";v=v2;as=APIGroupDiscoveryList")
+	write(w, r, d.body, key.mediaType)
+}
+
+func serveObject(w http.ResponseWriter, r *http.Request, obj runtime.Object) {
+	out, err := negotiation.Negotiate(r, plainRules)
+	if err != nil {
+		handlers.WriteError(w, r, err)
+		return
+	}
+	body, err := encode(obj, out.MediaType)
+	if err != nil {
+		handlers.WriteError(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", negotiation.Name(out.MediaType))
+	write(w, r, body, out.MediaType)
+}
+
+func write(w http.ResponseWriter, r *http.Request, body []byte, mt wire.MediaType) {
+	if out, err := negotiation.Negotiate(r, plainRules); mt == wire.JSON && err == nil && out.Pretty {
+		var b bytes.Buffer
+		if json.Indent(&b, body, "", "  ") == nil {
+			body = b.Bytes()
+		}
+	}
+	if len(body) >= compressFrom && negotiation.AcceptsGzip(r) {
+		writeGzip(w, body)
+		return
+	}
+	w.Write(body)
+}
+
+// wantsAggregated reports whether the aggregated form is what the client likes
+// best of what the server has, and how it is to be encoded. Liked as much as the
+// plain form, it is chosen: it says more.
+func wantsAggregated(r *http.Request) (wire.MediaType, bool) {
+	header := r.Header.Get("Accept")
+	if !strings.Contains(header, "APIGroupDiscoveryList") {
+		return 0, false
+	}
+	plain := -1.0
+	for _, c := range goautoneg.ParseAccept(header) {
+		mt, ok := mediaType(c)
+		if !ok {
+			continue
+		}
+		if c.Q < plain {
+			return 0, false
+		}
+		as, g, v := c.Params["as"], c.Params["g"], c.Params["v"]
+		if as == "APIGroupDiscoveryList" && g == apidiscoveryv2.GroupName && v == "v2" {
+			return mt, true
+		}
+		if as == "" && g == "" && v == "" {
+			plain = max(plain, c.Q)
+		}
+	}
+	return 0, false
+}
+
+func mediaType(c goautoneg.Accept) (wire.MediaType, bool) {
+	switch c.Type + "/" + c.SubType {
+	case "application/json", "application/*", "*/*":
+		return wire.JSON, true
+	case "application/yaml":
+		return wire.YAML, true
+	case "application/vnd.kubernetes.protobuf":
+		return wire.Protobuf, true
+	}
+	return 0, false
+}

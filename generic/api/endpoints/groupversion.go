@@ -1,0 +1,64 @@
+package endpoints
+
+import (
+	"time"
+
+	"github.com/emicklei/go-restful/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"triplane/generic/api/rest"
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/metrics"
+	"triplane/generic/guard/admission"
+)
+
+// Shared is what the handlers of all group versions of a server have in common.
+type Shared struct {
+	Admission  admission.Chain
+	Authorizer authorizer.Authorizer
+	// Served reports whether a resource, or subresource ("pods/status"), is served in a
+	// version; nil is in all that its storage has.
+	Served func(gv schema.GroupVersion, path string) bool
+	// MaxRequestBodyBytes bounds bodies; larger ones are answered 413.
+	MaxRequestBodyBytes int64
+	// CBOR lets bodies, answers and watches travel as CBOR.
+	CBOR bool
+	// UnreadDeletion lets objects be deleted that cannot be read from storage.
+	UnreadDeletion bool
+	// NoInitialEvents refuses watches that are to begin with what there is.
+	NoInitialEvents bool
+	// Shards lets lists and watches be of shards.
+	Shards bool
+	// MinRequestTimeout is the lower bound of a watch's random duration.
+	MinRequestTimeout time.Duration
+	// Metrics counts what watches send; nil counts nothing.
+	Metrics *metrics.Registry
+}
+
+// APIGroupVersion is one version of an API group: which storage answers each
+// resource and subresource, and what all of its handlers share. Install makes
+// routes of it, Resource gives the handlers of one resource without routes.
+type APIGroupVersion struct {
+	// Root is "/api" for the core group, else "/apis".
+	Root         string
+	GroupVersion schema.GroupVersion
+	// Storage by resource ("pods") and subresource ("pods/status").
+	Storage map[string]rest.Storage
+	// Scheme knows the Go types of kinds whose storage brings no codec, and of
+	// options. Nil is for group versions whose storages all bring their codecs;
+	// nothing in them takes strategic merge patches, which Go types direct.
+	Scheme *runtime.Scheme
+	// SchemeName is how messages about unknown kinds call the scheme; "" means
+	// that of the built-in kinds.
+	SchemeName string
+	// TypeConverter gives the schema of kinds for managed fields; it is called
+	// on the first write.
+	TypeConverter func() (managedfields.TypeConverter, error)
+
+	Shared
+	// Routes is handed what makes the routes of a service, which has none itself: as a router
+	// needs them, or described for documents.
+	Routes func(ws *restful.WebService, routes func(described bool) []restful.Route)
+}

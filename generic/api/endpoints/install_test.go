@@ -1,0 +1,242 @@
+package endpoints
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/emicklei/go-restful/v3"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"triplane/generic/api/rest"
+)
+
+// The storages of this file have verbs, and do nothing.
+type (
+	all        struct{}
+	statusOnly struct{}
+	scale      struct{ statusOnly }
+	exec       struct{}
+	reviews    struct{}
+)
+
+func (all) New() runtime.Object     { return &corev1.Pod{} }
+func (all) NewList() runtime.Object { return &corev1.PodList{} }
+func (all) NamespaceScoped() bool   { return true }
+func (all) SingularName() string    { return "pod" }
+func (all) ShortNames() []string    { return []string{"po"} }
+func (all) Categories() []string    { return []string{"all"} }
+func (all) Get(context.Context, string, *metav1.GetOptions) (runtime.Object, error) {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "got"}}, nil
+}
+func (all) List(context.Context, *internalversion.ListOptions) (runtime.Object, error) {
+	return &corev1.PodList{}, nil
+}
+func (all) ConvertToTable(context.Context, runtime.Object, *metav1.TableOptions) (*metav1.Table, error) {
+	return &metav1.Table{}, nil
+}
+func (all) Watch(context.Context, *internalversion.ListOptions) (rest.EventStream, error) {
+	return nil, nil
+}
+func (all) Create(context.Context, runtime.Object, rest.ValidateObjectFunc, *metav1.CreateOptions) (runtime.Object, error) {
+	return &corev1.Pod{}, nil
+}
+func (all) Update(context.Context, string, rest.UpdatedObjectInfo, rest.ValidateObjectFunc, rest.ValidateObjectUpdateFunc, bool, *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return &corev1.Pod{}, false, nil
+}
+func (all) Delete(context.Context, string, rest.ValidateObjectFunc, *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	return nil, true, nil
+}
+func (all) DeleteCollection(context.Context, rest.ValidateObjectFunc, *metav1.DeleteOptions, *internalversion.ListOptions) (runtime.Object, error) {
+	return nil, nil
+}
+
+func (statusOnly) New() runtime.Object { return &corev1.Pod{} }
+func (statusOnly) Get(context.Context, string, *metav1.GetOptions) (runtime.Object, error) {
+	return &corev1.Pod{}, nil
+}
+func (statusOnly) Update(context.Context, string, rest.UpdatedObjectInfo, rest.ValidateObjectFunc, rest.ValidateObjectUpdateFunc, bool, *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return &corev1.Pod{}, false, nil
+}
+
+func (scale) New() runtime.Object { return &autoscalingv1.Scale{} }
+func (scale) Kind(schema.GroupVersion) schema.GroupVersionKind {
+	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+}
+
+func (exec) New() runtime.Object { return &corev1.PodExecOptions{} }
+func (exec) Connect(context.Context, string, runtime.Object, rest.Responder) (http.Handler, error) {
+	return http.NotFoundHandler(), nil
+}
+func (exec) NewConnectOptions() (runtime.Object, bool, string) {
+	return &corev1.PodExecOptions{}, true, "path"
+}
+func (exec) ConnectMethods() []string { return []string{"GET", "POST", "HEAD"} }
+
+func (reviews) New() runtime.Object { return &corev1.Binding{} }
+func (reviews) Create(context.Context, runtime.Object, rest.ValidateObjectFunc, *metav1.CreateOptions) (runtime.Object, error) {
+	return &metav1.Status{Status: metav1.StatusSuccess}, nil
+}
+
+func coreVersion() *APIGroupVersion {
+	return &APIGroupVersion{
+		Root: "/api", GroupVersion: corev1.SchemeGroupVersion, Scheme: clientscheme.Scheme,
+		Storage: map[string]rest.Storage{
+			"pods": all{}, "pods/status": statusOnly{}, "pods/scale": scale{}, "pods/exec": exec{}, "bindings": reviews{},
+		},
+	}
+}
+
+// install returns what makes the routes of coreVersion, and what discovery shows.
+func install(t *testing.T) (routes func(described bool) []restful.Route, _ []metav1.APIResource) {
+	t.Helper()
+	g := coreVersion()
+	g.Routes = func(ws *restful.WebService, of func(bool) []restful.Route) {
+		if routes = of; len(ws.Routes()) != 0 {
+			t.Error("the service has routes")
+		}
+	}
+	resources, err := g.Install(restful.NewContainer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return routes, resources
+}
+
+func TestDiscovery(t *testing.T) {
+	routes, resources := install(t)
+	want := []metav1.APIResource{
+		{Name: "bindings", SingularName: "binding", Kind: "Binding", Verbs: metav1.Verbs{"create"}},
+		{Name: "pods", SingularName: "pod", Namespaced: true, Kind: "Pod", ShortNames: []string{"po"}, Categories: []string{"all"},
+			Verbs:              metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
+			StorageVersionHash: "xPOwRZ+Yhw8="},
+		{Name: "pods/exec", Namespaced: true, Kind: "PodExecOptions", Verbs: metav1.Verbs{"create", "get"}},
+		{Name: "pods/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: metav1.Verbs{"get", "patch", "update"}},
+		{Name: "pods/status", Namespaced: true, Kind: "Pod", Verbs: metav1.Verbs{"get", "patch", "update"}},
+	}
+	if !reflect.DeepEqual(resources, want) {
+		t.Errorf("%+v\nwant\n%+v", resources, want)
+	}
+	w := httptest.NewRecorder()
+	all := routes(false)
+	all[len(all)-1].Function(restful.NewRequest(httptest.NewRequest(http.MethodGet, "/api/v1/", nil)), restful.NewResponse(w))
+	var list metav1.APIResourceList
+	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || list.GroupVersion != "v1" || len(list.APIResources) != 5 {
+		t.Errorf("%v %s", err, w.Body)
+	}
+	if !strings.HasPrefix(w.Body.String(), `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"bindings","singularName":"binding","namespaced":false`) {
+		t.Errorf("%s", w.Body)
+	}
+}
+
+func TestHandlersWithoutRoutes(t *testing.T) {
+	g := &APIGroupVersion{
+		Root: "/api", GroupVersion: corev1.SchemeGroupVersion, Scheme: clientscheme.Scheme,
+		Storage: map[string]rest.Storage{"pods": all{}, "pods/scale": scale{}, "bindings": reviews{}},
+	}
+	for path, want := range map[string][]string{
+		"pods":       {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
+		"pods/scale": {"get", "patch", "update"},
+		"bindings":   {"create"},
+	} {
+		r, err := g.Resource(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Sorted(maps.Keys(r.Handlers())); !slices.Equal(got, want) {
+			t.Errorf("%s has handlers for %v", path, got)
+		}
+	}
+	if _, err := g.Resource("nodes"); err == nil {
+		t.Error("a resource without storage has handlers")
+	}
+}
+
+// Requests find the routes that documents show, without what describes them.
+func TestRoutesAreThoseOfDocuments(t *testing.T) {
+	routes, _ := install(t)
+	show := func(routes []restful.Route, described bool) (all []string) {
+		for _, r := range routes {
+			all = append(all, fmt.Sprint(r.Method, r.Path, r.Produces, r.Consumes))
+			if (r.Doc != "") != described || r.Function == nil {
+				t.Errorf("%s %s: %q", r.Method, r.Path, r.Doc)
+			}
+		}
+		return all
+	}
+	if got, want := show(routes(false), false), show(routes(true), true); !slices.Equal(got, want) || len(got) < 20 {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}
+
+func TestOperations(t *testing.T) {
+	routes, _ := install(t)
+	got := map[string]string{}
+	for _, r := range routes(true) {
+		got[r.Operation] = r.Method + " " + strings.TrimPrefix(r.Path, "/api/v1") + " " + r.Doc
+		if r.Operation != "getCoreV1APIResources" && (r.Metadata[metaAction] == nil || r.Metadata[metaKind] == nil) {
+			t.Errorf("%s lacks metadata", r.Operation)
+		}
+	}
+	for id, want := range map[string]string{
+		"listCoreV1PodForAllNamespaces":              "GET /pods list or watch objects of kind Pod",
+		"listCoreV1NamespacedPod":                    "GET /namespaces/{namespace}/pods list or watch objects of kind Pod",
+		"createCoreV1NamespacedPod":                  "POST /namespaces/{namespace}/pods create a Pod",
+		"createCoreV1Binding":                        "POST /bindings create a Binding",
+		"readCoreV1NamespacedPod":                    "GET /namespaces/{namespace}/pods/{name} read the specified Pod",
+		"replaceCoreV1NamespacedPodStatus":           "PUT /namespaces/{namespace}/pods/{name}/status replace status of the specified Pod",
+		"patchCoreV1NamespacedPodScale":              "PATCH /namespaces/{namespace}/pods/{name}/scale partially update scale of the specified Pod",
+		"deleteCoreV1CollectionNamespacedPod":        "DELETE /namespaces/{namespace}/pods delete collection of Pod",
+		"watchCoreV1PodListForAllNamespaces":         "GET /watch/pods watch individual changes to a list of Pod. deprecated: use the 'watch' parameter with a list operation instead.",
+		"watchCoreV1NamespacedPod":                   "GET /watch/namespaces/{namespace}/pods/{name} watch changes to an object of kind Pod. deprecated: use the 'watch' parameter with a list operation instead, filtered to a single item with the 'fieldSelector' parameter.",
+		"connectCoreV1GetNamespacedPodExec":          "GET /namespaces/{namespace}/pods/{name}/exec connect GET requests to exec of Pod",
+		"connectCoreV1PostNamespacedPodExecWithPath": "POST /namespaces/{namespace}/pods/{name}/exec/{path:*} connect POST requests to exec of Pod",
+	} {
+		if got[id] != want {
+			t.Errorf("%s: %q, want %q", id, got[id], want)
+		}
+	}
+}
+
+func TestParameters(t *testing.T) {
+	routes, _ := install(t)
+	want := map[string][]string{
+		"patchCoreV1NamespacedPod":          {"body", "dryRun", "fieldManager", "fieldValidation", "force", "name", "namespace", "pretty"},
+		"deleteCoreV1NamespacedPod":         {"body", "dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential", "name", "namespace", "orphanDependents", "pretty", "propagationPolicy"},
+		"connectCoreV1GetNamespacedPodExec": {"command", "container", "name", "namespace", "stderr", "stdin", "stdout", "tty"},
+	}
+	for _, r := range routes(true) {
+		names, ok := want[r.Operation]
+		if !ok {
+			continue
+		}
+		delete(want, r.Operation)
+		var got []string
+		for _, p := range r.ParameterDocs {
+			got = append(got, p.Data().Name)
+			if p.Data().Name != "body" && p.Data().Description == "" && !strings.HasPrefix(r.Operation, "connect") {
+				t.Errorf("%s: %s is not described", r.Operation, p.Data().Name)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, names) {
+			t.Errorf("%s: %q", r.Operation, got)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not there: %v", want)
+	}
+}

@@ -1,0 +1,289 @@
+package endpoints
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/api/discovery"
+	"triplane/generic/api/handlers"
+	"triplane/generic/api/managedfields"
+	"triplane/generic/api/registry"
+	"triplane/generic/api/rest"
+	view "triplane/generic/storage/object"
+)
+
+// Resource is a resource or subresource in one version: what its storage is
+// called, how its objects travel and which verbs it has.
+type Resource struct {
+	group       *APIGroupVersion
+	path        string // "pods/status"
+	name        string // "pods"
+	subresource string
+	storage     rest.Storage
+	parent      rest.Storage // storage itself for resources
+	// kind names operations: that of the resource, for subresources too.
+	kind  string
+	scope *handlers.RequestScope
+	verbs []string
+}
+
+// Resource returns the resource or subresource at a path of g.Storage
+// ("pods/status").
+func (g *APIGroupVersion) Resource(path string) (*Resource, error) {
+	r := &Resource{group: g, path: path, storage: g.Storage[path]}
+	if r.storage == nil {
+		return nil, fmt.Errorf("%q has no storage", path)
+	}
+	r.name, r.subresource, _ = strings.Cut(path, "/")
+	if strings.Contains(r.subresource, "/") {
+		return nil, fmt.Errorf("%q is no resource or subresource", path)
+	}
+	r.parent = r.storage
+	if p := g.Storage[r.name]; r.subresource != "" && p != nil {
+		r.parent = p
+	}
+	kind, codec, err := g.codec(r.storage)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r.kind = kind.Kind
+	if r.subresource != "" && g.Storage[r.name] != nil {
+		parentKind, _, err := g.codec(r.parent)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		r.kind = parentKind.Kind
+	}
+	r.scope = g.scope(r, kind, codec)
+	return r, nil
+}
+
+// Scope is what the handlers of the resource share. It is not to be changed.
+func (r *Resource) Scope() *handlers.RequestScope { return r.scope }
+
+// Handlers makes a handler for each verb that the storage has, by the verb of
+// request.Info ("list", "deletecollection"). Connect, whose methods the storage
+// names, is not among them.
+func (r *Resource) Handlers() map[string]http.HandlerFunc {
+	out := make(map[string]http.HandlerFunc, len(verbs))
+	r.eachVerb(func(v *verb, h http.HandlerFunc) { out[v.discovery] = h })
+	return out
+}
+
+// eachVerb calls f with the rows of the table that the storage has.
+func (r *Resource) eachVerb(f func(v *verb, h http.HandlerFunc)) {
+	for i := range verbs {
+		v := &verbs[i]
+		if r.subresource == "" && !v.main || r.subresource != "" && !v.sub {
+			continue
+		}
+		if h := v.handler(r); h != nil {
+			f(v, h)
+		}
+	}
+}
+
+// codec returns the kind that requests of a storage carry in this version, and
+// how it travels.
+func (g *APIGroupVersion) codec(st rest.Storage) (schema.GroupVersionKind, rest.Codec, error) {
+	kind, err := g.kindOf(st)
+	if err != nil {
+		return kind, nil, err
+	}
+	if p, ok := st.(rest.CodecProvider); ok {
+		codec, err := p.CodecFor(g.GroupVersion)
+		return kind, codec, err
+	}
+	var options registry.CodecOptions
+	if d, ok := st.(rest.Defaulter); ok {
+		options.Default = d.Default
+	}
+	codec, err := registry.NewTypedCodec(g.Scheme, kind, options)
+	return kind, codec, err
+}
+
+func (g *APIGroupVersion) kindOf(st rest.Storage) (schema.GroupVersionKind, error) {
+	if p, ok := st.(rest.KindProvider); ok {
+		return p.Kind(g.GroupVersion), nil
+	}
+	if p, ok := st.(rest.CodecProvider); ok {
+		codec, err := p.CodecFor(g.GroupVersion)
+		if err != nil {
+			return schema.GroupVersionKind{}, err
+		}
+		return codec.Kind(), nil
+	}
+	kinds, _, err := g.Scheme.ObjectKinds(st.New())
+	if err != nil {
+		return schema.GroupVersionKind{}, err
+	}
+	for _, k := range kinds {
+		if k.GroupVersion() == g.GroupVersion {
+			return k, nil
+		}
+	}
+	for _, k := range kinds {
+		if k.Group == g.GroupVersion.Group {
+			return k, nil
+		}
+	}
+	return kinds[0], nil
+}
+
+// hub is the kind of a storage's objects behind the handlers.
+func (g *APIGroupVersion) hub(st rest.Storage, kind schema.GroupVersionKind) schema.GroupVersionKind {
+	obj := st.New()
+	if k := obj.GetObjectKind().GroupVersionKind(); !k.Empty() {
+		return k
+	}
+	if !view.Typed(obj) || g.Scheme == nil {
+		return kind
+	}
+	kinds, _, err := g.Scheme.ObjectKinds(obj)
+	if err != nil || len(kinds) == 0 || slices.Contains(kinds, kind) {
+		return kind
+	}
+	return kinds[0]
+}
+
+// scope is what the handlers of the resource share.
+func (g *APIGroupVersion) scope(r *Resource, kind schema.GroupVersionKind, codec rest.Codec) *handlers.RequestScope {
+	s := &handlers.RequestScope{
+		Resource: g.GroupVersion.WithResource(r.name), Subresource: r.subresource,
+		Kind: kind, Hub: g.hub(r.storage, kind), Codec: codec,
+		Admission: g.Admission, Authorizer: g.Authorizer,
+		MaxRequestBodyBytes: g.MaxRequestBodyBytes,
+		CBOR:                g.CBOR,
+		UnreadDeletion:      g.UnreadDeletion,
+		NoInitialEvents:     g.NoInitialEvents,
+		Shards:              g.Shards,
+		MinRequestTimeout:   g.MinRequestTimeout,
+		SchemeName:          g.SchemeName,
+	}
+	if p, ok := r.parent.(rest.Scoper); ok {
+		s.Namespaced = p.NamespaceScoped()
+	}
+	if p, ok := r.storage.(rest.GroupVersionAcceptor); ok {
+		s.AcceptsGroupVersion = p.AcceptsGroupVersion
+	}
+	s.Table, _ = r.storage.(rest.TableConvertor)
+	if s.Table == nil && readable(r.storage) {
+		s.Table = defaultTable{}
+	}
+	if t, ok := r.storage.(rest.TableRefuser); ok && t.RefusesTable() {
+		s.Table = nil
+	}
+	s.Deprecation = deprecation(g.Scheme, kind)
+	if d, ok := r.parent.(rest.Deprecated); ok && s.Deprecation == "" {
+		s.Deprecation = d.DeprecationWarning()
+	}
+	if g.Metrics != nil {
+		s.Watches = g.Metrics.Watches.Of(g.GroupVersion.Group, g.GroupVersion.Version, r.name)
+	}
+	s.StrategicMerge = g.Scheme != nil && view.Typed(codec.New())
+	if l, ok := r.storage.(rest.Lister); ok {
+		s.ListKind = l.NewList().GetObjectKind().GroupVersionKind().Kind // of typed lists none
+	}
+	if c, ok := r.storage.(rest.FieldLabelConvertor); ok {
+		s.FieldLabel = c.ConvertFieldLabel
+	}
+	s.Types = g.TypeConverter
+	s.Versions = handlers.VersionsOf(r.storage, g.servedIn(r))
+	if g.TypeConverter != nil {
+		s.FieldManager = g.fieldManager(r, s)
+	}
+	return s
+}
+
+// servedIn reports in which versions a built-in resource is served; nil is all that its
+// storage has.
+func (g *APIGroupVersion) servedIn(r *Resource) func(schema.GroupVersion) bool {
+	if g.Served == nil || g.Scheme == nil {
+		return nil
+	}
+	return func(gv schema.GroupVersion) bool { return g.Served(gv, r.path) }
+}
+
+// readable reports whether a storage has objects in it: the answers of reviews
+// and actions are never shown as tables.
+func readable(st rest.Storage) bool {
+	switch st.(type) {
+	case rest.Getter, rest.Lister:
+		return true
+	}
+	return false
+}
+
+// fieldManager makes the manager of managed fields, on the first write.
+func (g *APIGroupVersion) fieldManager(r *Resource, s *handlers.RequestScope) func() (*managedfields.Manager, error) {
+	return sync.OnceValues(func() (*managedfields.Manager, error) {
+		types, err := g.TypeConverter()
+		if err != nil || types == nil {
+			return nil, err
+		}
+		var reset rest.ResetFields
+		if p, ok := r.storage.(rest.ResetFieldsProvider); ok {
+			reset = p.GetResetFields()
+		}
+		return handlers.NewFieldManager(handlers.FieldManagerOptions{
+			Kind: s.Kind, Hub: s.Hub.GroupVersion(), Types: types, Subresource: s.Subresource, ResetFields: reset,
+			Codecs: r.codecFor, Custom: !view.Typed(s.Codec.New()),
+		})
+	})
+}
+
+// codecFor returns the codec of a version that managed fields may name.
+func (r *Resource) codecFor(gv schema.GroupVersion) (rest.Codec, error) {
+	if gv == r.scope.Kind.GroupVersion() {
+		return r.scope.Codec, nil
+	}
+	if p, ok := r.storage.(rest.CodecProvider); ok {
+		if codec, err := p.CodecFor(gv); err != nil || codec.Kind().GroupVersion() == gv {
+			return codec, err
+		}
+	}
+	return nil, fmt.Errorf("%s is not served in %s", r.scope.Kind.Kind, gv)
+}
+
+// discovered is what discovery shows of the resource.
+func (r *Resource) discovered() metav1.APIResource {
+	a := metav1.APIResource{Name: r.path, Namespaced: r.scope.Namespaced, Kind: r.scope.Kind.Kind}
+	slices.Sort(r.verbs)
+	a.Verbs = slices.Compact(r.verbs)
+	if _, ok := r.storage.(rest.KindProvider); ok && r.scope.Kind.GroupVersion() != r.group.GroupVersion {
+		a.Group, a.Version = r.scope.Kind.Group, r.scope.Kind.Version
+	}
+	if r.subresource != "" {
+		return a
+	}
+	a.SingularName = strings.ToLower(r.kind)
+	if p, ok := r.storage.(rest.NameProvider); ok {
+		a.SingularName, a.ShortNames, a.Categories = p.SingularName(), p.ShortNames(), p.Categories()
+	}
+	a.StorageVersionHash = r.storageVersionHash()
+	return a
+}
+
+// storageVersionHash identifies the kind that storage holds, so that clients see
+// when it changes. Only what is stored has one.
+func (r *Resource) storageVersionHash() string {
+	kind := r.scope.Hub
+	if p, ok := r.storage.(rest.StorageVersioner); ok {
+		kind = p.StorageVersion()
+	} else if !r.watches() {
+		return ""
+	}
+	return discovery.StorageVersionHash(kind)
+}
+
+// watches reports whether lists of the resource can be watched.
+func (r *Resource) watches() bool {
+	_, ok := r.storage.(rest.Watcher)
+	return ok
+}

@@ -1,0 +1,127 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	"triplane/generic/api/negotiation"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+)
+
+// nowhere is a response that costs nothing.
+type nowhere struct {
+	header http.Header
+	n      int
+}
+
+func (w *nowhere) Header() http.Header         { return w.header }
+func (w *nowhere) WriteHeader(int)             {}
+func (w *nowhere) Write(b []byte) (int, error) { w.n += len(b); return len(b), nil }
+
+func benchRequest(b *testing.B, method, target string) *http.Request {
+	b.Helper()
+	r, err := http.NewRequestWithContext(request.WithInfo(context.Background(), &request.Info{Namespace: "ns", Name: "a"}), method, target, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// tailed is a stored object whose list item is a part of its bytes.
+type tailed struct {
+	*storedMap
+	tail []byte
+}
+
+func (t tailed) WireItemTail(schema.GroupVersion) ([]byte, bool, error) { return t.tail, true, nil }
+
+type one struct {
+	*fake
+	obj runtime.Object
+}
+
+func (o one) Get(context.Context, string, *metav1.GetOptions) (runtime.Object, error) {
+	return o.obj, nil
+}
+
+func BenchmarkGet(b *testing.B) {
+	s := newScope(b)
+	f := newFake(s, "a")
+	h := Get(s, one{f, f.stored(f.objects["a"])})
+	r := benchRequest(b, "GET", "/api/v1/namespaces/ns/configmaps/a")
+	w := &nowhere{header: http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		h(w, r)
+	}
+}
+
+func BenchmarkList500(b *testing.B) {
+	s := newScope(b)
+	f := newFake(s)
+	list := &rest.StoredList{ResourceVersion: "7"}
+	for i := range 500 {
+		st := f.stored(f.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("c", i), Namespace: "ns"}, Data: map[string]string{"k": "v"}}))
+		list.Items = append(list.Items, tailed{st, st.json[len(`{"kind":"ConfigMap","apiVersion":"v1",`):]})
+	}
+	r := benchRequest(b, "GET", "/api/v1/namespaces/ns/configmaps")
+	w := &nowhere{header: http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		a := answer{scope: s, w: w, r: r, out: negotiation.Output{}}
+		if err := a.respond(http.StatusOK, list); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCreate(b *testing.B) {
+	s := newScope(b)
+	f := newFake(s)
+	h := Create(s, f)
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(f.objects)
+		call(h, "POST", "/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}`)
+	}
+}
+
+// repeat hands out the same event a number of times.
+type repeat struct {
+	batch []rest.Event
+	n     int
+}
+
+func (s *repeat) Next(context.Context) ([]rest.Event, error) {
+	if s.n <= 0 {
+		return nil, io.EOF
+	}
+	s.n -= len(s.batch)
+	return s.batch, nil
+}
+
+func (s *repeat) Stop() {}
+
+func (s *repeat) Initializing() bool { return false }
+
+func BenchmarkWatchEvent(b *testing.B) {
+	s := newScope(b)
+	f := newFake(s, "a")
+	e := rest.Event{Type: apiwatch.Modified, Object: f.stored(f.objects["a"])}
+	enc, err := newEventEncoder(s, benchRequest(b, "GET", "/x?watch=1"), negotiation.Output{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	pump(context.Background(), &repeat{batch: []rest.Event{e}, n: b.N}, enc, func([]byte) error { return nil })
+}

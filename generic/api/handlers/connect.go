@@ -1,0 +1,99 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+
+	"triplane/generic/api/negotiation"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/admission"
+)
+
+// Connect serves subresources that take over the connection. What goes through it cannot be
+// tried without effect, so a dry run is refused.
+func Connect(scope *RequestScope, r rest.Connecter) http.HandlerFunc {
+	return scope.handler(func(w http.ResponseWriter, req *http.Request) error {
+		ctx, namespace, name, err := scope.target(req)
+		if err != nil {
+			return err
+		}
+		if req.URL.Query().Has("dryRun") {
+			return apierrors.NewBadRequest("dryRun is not supported")
+		}
+		opts, subpath, key := r.NewConnectOptions()
+		if opts != nil {
+			if err := DecodeQuery(scope.connectQuery(req, subpath, key), opts); err != nil {
+				return apierrors.NewBadRequest(err.Error())
+			}
+		}
+		if scope.Admission.Handles(admission.Connect) {
+			a := scope.operation(ctx, scope.admissionNamespace(namespace, name), name, nil).attributes(admission.Connect, opts, nil, nil)
+			if err = scope.Admission.Admit(ctx, a); err == nil {
+				err = scope.Admission.Validate(ctx, a)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		h, err := r.Connect(ctx, name, opts, &responder{scope: scope, w: w, r: req})
+		if err != nil {
+			return err
+		}
+		if !httpstream.IsUpgradeRequest(req) { // which takes over the connection of w
+			w = request.KeepHeaders(w)
+		}
+		h.ServeHTTP(w, req.WithContext(ctx))
+		return nil
+	})
+}
+
+// connectQuery is the query, with the rest of the path under its own name.
+func (s *RequestScope) connectQuery(req *http.Request, subpath bool, key string) url.Values {
+	query := req.URL.Query()
+	info := request.InfoFrom(req.Context())
+	if !subpath || info == nil {
+		return query
+	}
+	first := 2 // behind the resource and the name
+	if s.Subresource != "" {
+		first = 3
+	}
+	var p string
+	if len(info.Parts) > first {
+		p = "/" + strings.TrimPrefix(strings.Join(info.Parts[first:], "/"), "/")
+	}
+	if strings.HasSuffix(info.Path, "/") && !strings.HasSuffix(p, "/") {
+		p += "/"
+	}
+	query[key] = []string{p}
+	return query
+}
+
+// responder answers for a Connecter.
+type responder struct {
+	scope *RequestScope
+	w     http.ResponseWriter
+	r     *http.Request
+}
+
+// Object implements rest.Responder.
+func (r *responder) Object(status int, obj runtime.Object) {
+	out, err := negotiation.Negotiate(r.r, r.scope.rules())
+	if err != nil {
+		r.Error(err)
+		return
+	}
+	a := answer{scope: r.scope, w: r.w, r: r.r, out: out}
+	if err := a.respond(status, obj); err != nil {
+		r.Error(err)
+	}
+}
+
+// Error implements rest.Responder.
+func (r *responder) Error(err error) { r.scope.fail(r.w, r.r, err) }

@@ -1,0 +1,124 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/api/negotiation"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/audit"
+	"triplane/generic/storage/wire"
+)
+
+// StatusOf is the Status that reports an error to a client. Errors that are not
+// API statuses are internal errors whose text is the message.
+func StatusOf(err error) *metav1.Status {
+	if c := (*rest.ConversionError)(nil); errors.As(err, &c) {
+		err = c.Err
+	}
+	if s, ok := err.(apierrors.APIStatus); ok {
+		status := s.Status()
+		if status.Status == "" {
+			status.Status = metav1.StatusFailure
+		}
+		if status.Code == 0 {
+			status.Code = http.StatusInternalServerError
+			if status.Status == metav1.StatusSuccess {
+				status.Code = http.StatusOK
+			}
+		}
+		status.Kind, status.APIVersion = "Status", "v1"
+		return &status
+	}
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure,
+		Code:     http.StatusInternalServerError,
+		Message:  err.Error(),
+	}
+}
+
+// WriteError answers with an error as a Status, in the media type that the
+// client accepts; indented JSON where it accepts none of the server's.
+func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	WriteErrorAs(w, r, err, negotiation.Rules{Protobuf: true})
+}
+
+// handler answers with the error that serve returns, if it has not answered.
+func (s *RequestScope) handler(serve func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := serve(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	}
+}
+
+// fail is WriteError in a media type that the scope serves.
+func (s *RequestScope) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() != nil {
+		err = request.TimedOut()
+	}
+	// A Status has a protobuf form, whatever the resource has.
+	WriteErrorAs(w, r, err, negotiation.Rules{Protobuf: true, CBOR: s.rules().CBOR})
+}
+
+// WriteErrorAs is WriteError for an endpoint that serves other media types.
+func WriteErrorAs(w http.ResponseWriter, r *http.Request, err error, rules negotiation.Rules) {
+	status := StatusOf(err)
+	if len(r.URL.Path)+len(r.URL.RawQuery) > longQuestion {
+		shorten(status)
+	}
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	if status.Code == http.StatusNoContent {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	writeStatus(w, r, status, rules)
+}
+
+// longQuestion is the length from which on an error does not repeat what was asked
+// for, in bytes of its path and query.
+const longQuestion = 4096
+
+// shorten cuts what is in a Status of the names in a long path or query.
+func shorten(s *metav1.Status) {
+	s.Message = request.Shortened(s.Message)
+	if s.Details == nil {
+		return
+	}
+	details := *s.Details // it may be the error's own
+	details.Name = request.Shortened(details.Name)
+	details.Causes = slices.Clone(details.Causes)
+	for i := range details.Causes {
+		details.Causes[i].Message = request.Shortened(details.Causes[i].Message)
+	}
+	s.Details = &details
+}
+
+func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status, rules negotiation.Rules) {
+	audit.RecordFrom(r.Context()).ResponseStatus(status)
+	o, err := negotiation.Negotiate(r, rules)
+	if err != nil {
+		o = negotiation.Output{MediaType: wire.JSON, Pretty: true}
+		if status.Code < http.StatusBadRequest {
+			status = StatusOf(err)
+		}
+	}
+	timer := request.Time(r.Context(), request.Serialization)
+	b, err := wire.MarshalStatus(status, o.MediaType)
+	timer.Stop()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	writeBody(w, r, int(status.Code), o, b)
+}

@@ -1,0 +1,247 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	library "k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"triplane/generic/api/managedfields"
+	"triplane/generic/api/rest"
+	"triplane/generic/storage/object"
+	"triplane/internal/quantity"
+)
+
+// FieldManagerOptions is what NewFieldManager needs.
+type FieldManagerOptions struct {
+	// Kind is the kind as served, Hub the version of objects behind the
+	// handlers.
+	Kind schema.GroupVersionKind
+	Hub  schema.GroupVersion
+	// Codecs finds the codec of every version that managed fields may name.
+	Codecs      func(gv schema.GroupVersion) (rest.Codec, error)
+	Types       library.TypeConverter
+	Subresource string
+	ResetFields rest.ResetFields
+	// Custom is for custom resources, whose schema may leave fields open.
+	Custom bool
+}
+
+// NewFieldManager returns what keeps managed fields of a kind in one version.
+func NewFieldManager(o FieldManagerOptions) (*managedfields.Manager, error) {
+	c := &converter{kind: o.Kind, hub: o.Hub, codecs: o.Codecs}
+	reset := make(map[fieldpath.APIVersion]fieldpath.Filter, len(o.ResetFields))
+	for gv, set := range o.ResetFields {
+		reset[fieldpath.APIVersion(gv.String())] = fieldpath.NewExcludeSetFilter(set)
+	}
+	make := library.NewDefaultFieldManager
+	if o.Custom {
+		make = library.NewDefaultCRDFieldManager
+	}
+	fm, err := make(o.Types, c, c, c, o.Kind, o.Hub, o.Subresource, reset)
+	if err != nil {
+		return nil, err
+	}
+	codec, err := o.Codecs(o.Kind.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	return managedfields.New(managedfields.Options{
+		Library: fm, Types: o.Types, Kind: o.Kind, Subresource: o.Subresource,
+		Ignore: reset[fieldpath.APIVersion(o.Kind.GroupVersion().String())], New: codec.New,
+	}), nil
+}
+
+// converter moves objects between the versions of a kind, for managed fields. It
+// never changes the objects that it is given.
+type converter struct {
+	kind   schema.GroupVersionKind
+	hub    schema.GroupVersion
+	codecs func(gv schema.GroupVersion) (rest.Codec, error)
+}
+
+func (c *converter) codec(gv schema.GroupVersion) (rest.Codec, error) {
+	codec, err := c.codecs(gv)
+	if err != nil {
+		return nil, runtime.NewNotRegisteredErrForKind("triplane", gv.WithKind(c.kind.Kind))
+	}
+	return codec, nil
+}
+
+// New implements runtime.ObjectCreater.
+func (c *converter) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+	codec, err := c.codec(kind.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	obj := codec.New()
+	obj.GetObjectKind().SetGroupVersionKind(codec.Kind())
+	return obj, nil
+}
+
+// Default implements runtime.ObjectDefaulter.
+func (c *converter) Default(obj runtime.Object) {
+	if codec, err := c.codecs(c.kind.GroupVersion()); err == nil {
+		codec.Default(obj)
+	}
+}
+
+// Convert implements runtime.ObjectConvertor; nothing here needs it.
+func (c *converter) Convert(in, out, _ any) error {
+	return fmt.Errorf("cannot convert %T into %T", in, out)
+}
+
+// ConvertFieldLabel implements runtime.ObjectConvertor; nothing here needs it.
+func (c *converter) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
+	return label, value, nil
+}
+
+// ConvertToVersion implements runtime.ObjectConvertor.
+func (c *converter) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	gv, ok := target.(schema.GroupVersion)
+	if !ok {
+		return nil, fmt.Errorf("cannot convert to %v", target)
+	}
+	to, err := c.codec(gv)
+	if err != nil {
+		if gv == c.hub {
+			// The hub need not be served itself.
+			return c.toHub(in)
+		}
+		return nil, err
+	}
+	in, err = c.typed(in, to)
+	if err != nil {
+		return nil, err
+	}
+	if c.is(in, to) {
+		return object.ViewOf(in).WithKind(in, to.Kind()), nil
+	}
+	hub, err := c.toHub(in)
+	if err != nil {
+		return nil, err
+	}
+	out, err := to.FromHub(hub)
+	if err != nil {
+		return nil, err
+	}
+	return object.ViewOf(out).WithKind(out, to.Kind()), nil
+}
+
+// is reports whether an object is of the codec's version, whatever kind a tree
+// names.
+func (c *converter) is(obj runtime.Object, codec rest.Codec) bool {
+	kind := codec.Kind().GroupVersion().WithKind(obj.GetObjectKind().GroupVersionKind().Kind)
+	return object.ViewOf(obj).Is(obj, kind, reflect.TypeOf(codec.New()))
+}
+
+func (c *converter) toHub(in runtime.Object) (runtime.Object, error) {
+	from := in.GetObjectKind().GroupVersionKind().GroupVersion()
+	if from.Version == "" || from == c.hub {
+		return in, nil
+	}
+	codec, err := c.codec(from)
+	if err != nil {
+		return nil, err
+	}
+	if in, err = c.typed(in, codec); err != nil {
+		return nil, err
+	}
+	if !c.is(in, codec) {
+		return in, nil
+	}
+	return codec.ToHub(in)
+}
+
+// typed turns the unstructured objects that come out of merges into the kind's
+// Go type, where it has one.
+func (c *converter) typed(in runtime.Object, to rest.Codec) (runtime.Object, error) {
+	u, ok := in.(runtime.Unstructured)
+	if !ok {
+		return in, nil
+	}
+	kind := in.GetObjectKind().GroupVersionKind()
+	codec := to
+	if kind.GroupVersion() != to.Kind().GroupVersion() {
+		var err error
+		if codec, err = c.codec(kind.GroupVersion()); err != nil {
+			return nil, err
+		}
+	}
+	out := codec.New()
+	if !object.Typed(out) {
+		return in, nil
+	}
+	if err := intoTyped(u.UnstructuredContent(), out, false); err != nil {
+		return nil, fmt.Errorf("unable to convert unstructured object to %v: %w", kind, err)
+	}
+	out.GetObjectKind().SetGroupVersionKind(kind)
+	return out, nil
+}
+
+// intoTyped fills in a Go type. Of quantities it is known before whether they can be read.
+func intoTyped(tree map[string]any, out runtime.Object, strict bool) error {
+	if quantity.InTree(tree) {
+		doc, err := json.Marshal(tree)
+		if err == nil {
+			err = quantity.Check(doc, reflect.TypeOf(out))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(tree, out, strict)
+}
+
+// manager is the name under which a write is remembered: the one that the client
+// gave, else what its user agent begins with.
+func manager(fieldManager, userAgent string) string {
+	if fieldManager != "" {
+		return fieldManager
+	}
+	prefix, _, _ := strings.Cut(userAgent, "/")
+	var b strings.Builder
+	for _, r := range prefix {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			continue
+		}
+		if b.Len()+utf8.RuneLen(r) > validation.FieldManagerMaxLength {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// record notes in an object, made of the live one, who owns what. Where no Go type is behind it,
+// the fields are those that it was sent with: a conversion may know no way back to them.
+func record(fm *managedfields.Manager, live, obj, sent runtime.Object, manager string) runtime.Object {
+	if obj == sent || object.Typed(obj) {
+		return fm.Update(live, obj, manager)
+	}
+	tracked, err := meta.Accessor(fm.Update(live, sent.DeepCopyObject(), manager))
+	if err != nil {
+		return obj
+	}
+	if m, err := meta.Accessor(obj); err == nil {
+		m.SetManagedFields(tracked.GetManagedFields())
+	}
+	return obj
+}
+
+// fieldManager returns what keeps managed fields, nil where nothing does.
+func (s *RequestScope) fieldManager() (*managedfields.Manager, error) {
+	if s.FieldManager == nil {
+		return nil, nil
+	}
+	return s.FieldManager()
+}

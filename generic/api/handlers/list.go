@@ -1,0 +1,94 @@
+package handlers
+
+import (
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metainternalvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"triplane/generic/api/negotiation"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+)
+
+// List serves list, and watch where the query asks for it; w may be nil.
+func List(scope *RequestScope, r rest.Lister, w rest.Watcher) http.HandlerFunc {
+	return scope.list(r, w, false)
+}
+
+// Watch serves the paths under /watch/, which need no query to be a watch.
+func Watch(scope *RequestScope, w rest.Watcher) http.HandlerFunc {
+	return scope.list(nil, w, true)
+}
+
+func (s *RequestScope) list(lister rest.Lister, watcher rest.Watcher, always bool) http.HandlerFunc {
+	return s.handler(func(w http.ResponseWriter, req *http.Request) error {
+		ctx, _, name, err := s.target(req)
+		if err != nil {
+			return err
+		}
+		rules := s.rules()
+		if rules.CBOR {
+			info := request.InfoFrom(ctx)
+			rules.Stream = info != nil && info.Verb == "watch"
+		}
+		out, err := negotiation.Negotiate(req, rules)
+		if err != nil {
+			return err
+		}
+		opts, err := s.listOptions(req, name)
+		if err != nil {
+			return err
+		}
+		if opts.Watch || always {
+			if watcher == nil {
+				return apierrors.NewMethodNotSupported(s.resource(), "watch")
+			}
+			return s.watch(ctx, w, req, watcher, opts)
+		}
+		obj, err := lister.List(ctx, opts)
+		if err != nil {
+			return err
+		}
+		a := answer{scope: s, w: w, r: req, out: out, newList: lister.NewList}
+		return a.respond(http.StatusOK, obj)
+	})
+}
+
+// listOptions reads and validates the options of list, watch and deletecollection.
+// A name in the path stands for a field selector.
+func (s *RequestScope) listOptions(req *http.Request, name string) (*internalversion.ListOptions, error) {
+	opts := &internalversion.ListOptions{}
+	if req.URL.RawQuery != "" {
+		if err := decodeOptions(req.URL.Query(), opts); err != nil {
+			return nil, err
+		}
+	}
+	if !s.Shards {
+		opts.ShardSelector = ""
+	}
+	internalversion.SetListOptionsDefaults(opts, true)
+	if errs := metainternalvalidation.ValidateListOptions(opts, !s.NoInitialEvents); len(errs) > 0 {
+		return nil, invalidOptions("ListOptions", errs)
+	}
+	if opts.FieldSelector != nil && s.FieldLabel != nil {
+		selector, err := opts.FieldSelector.Transform(s.FieldLabel)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		opts.FieldSelector = selector
+	}
+	if name == "" {
+		return opts, nil
+	}
+	if opts.FieldSelector == nil || opts.FieldSelector.Empty() {
+		opts.FieldSelector = fields.OneTermEqualSelector("metadata.name", name)
+		return opts, nil
+	}
+	if selected, ok := opts.FieldSelector.RequiresExactMatch("metadata.name"); !ok || selected != name {
+		return nil, apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
+	}
+	return opts, nil
+}

@@ -1,0 +1,366 @@
+package handlers
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/api/negotiation"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+	"triplane/generic/storage/wire"
+)
+
+// envelope is a list in pieces: the bytes before, between and behind its items,
+// which are shared with everybody who reads them.
+type envelope struct {
+	head, tail []byte
+	separator  []byte
+	// frame, where set, writes what stands before an item of this size.
+	frame func(dst []byte, size int) []byte
+	items [][]byte
+}
+
+// size is the length of the list in bytes.
+func (e *envelope) size() int {
+	n := len(e.head) + len(e.tail)
+	if len(e.items) > 1 {
+		n += (len(e.items) - 1) * len(e.separator)
+	}
+	var scratch [16]byte
+	for _, b := range e.items {
+		n += len(b)
+		if e.frame != nil {
+			n += len(e.frame(scratch[:0], len(b)))
+		}
+	}
+	return n
+}
+
+func (e *envelope) writeTo(ctx context.Context, w io.Writer) error {
+	if _, err := w.Write(e.head); err != nil {
+		return err
+	}
+	var scratch [16]byte
+	for i, b := range e.items {
+		yieldAt(ctx, i)
+		before := e.separator
+		if i == 0 {
+			before = nil
+		}
+		if e.frame != nil {
+			before = e.frame(scratch[:0], len(b))
+		}
+		if len(before) > 0 {
+			if _, err := w.Write(before); err != nil {
+				return err
+			}
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(e.tail)
+	return err
+}
+
+// listChunk is how many bytes of a list are handed to the connection at a time:
+// each hand-over waits for another goroutine.
+const listChunk = 8 * wire.DataFrame
+
+var (
+	comma      = []byte(",")
+	commaBrace = []byte(",{")
+	listWriter = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, listChunk) }}
+	itemSlices = sync.Pool{New: func() any { return new([][]byte) }}
+)
+
+// storedList answers with a list whose items are bytes, without copying them
+// into one buffer.
+func (a *answer) storedList(code int, list *rest.StoredList) error {
+	mt := a.out.MediaType
+	form := mt
+	if mt == wire.YAML {
+		form = wire.JSON
+	}
+	pooled := itemSlices.Get().(*[][]byte)
+	defer func() {
+		clear(*pooled)
+		*pooled = (*pooled)[:0]
+		itemSlices.Put(pooled)
+	}()
+	timer := request.Time(a.r.Context(), request.Serialization)
+	e, err := a.scope.storedEnvelope(a.r.Context(), (*pooled)[:0], list, form)
+	timer.Stop()
+	if err != nil {
+		return err
+	}
+	*pooled = e.items
+	if mt == wire.YAML || (mt == wire.JSON && a.out.Pretty) {
+		// People who read it wait for less.
+		b := e.bytes()
+		if mt == wire.YAML {
+			if b, err = toYAML(b); err != nil {
+				return err
+			}
+		}
+		writeBody(a.w, a.r, code, a.out, b)
+		return nil
+	}
+	if mt == wire.JSON {
+		e.tail = append(e.tail, '\n')
+	}
+	a.stream(code, e)
+	return nil
+}
+
+// storedEnvelope puts a list around the bytes of its items, which are collected in
+// dst.
+func (s *RequestScope) storedEnvelope(ctx context.Context, dst [][]byte, list *rest.StoredList, mt wire.MediaType) (*envelope, error) {
+	items, tails, err := s.storedItems(ctx, dst, list.Items, mt)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.envelope(items, metav1.ListMeta{
+		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount, ShardInfo: list.Shard,
+	}, mt)
+	if err == nil && tails {
+		e.head, e.separator = append(e.head, '{'), commaBrace
+	}
+	return e, err
+}
+
+func (e *envelope) bytes() []byte {
+	var b bytes.Buffer
+	b.Grow(e.size())
+	_ = e.writeTo(context.Background(), &b) // a buffer takes everything
+	return b.Bytes()
+}
+
+// stream writes the list piece by piece.
+func (a *answer) stream(code int, e *envelope) {
+	size := e.size()
+	a.w.Header().Set("Content-Type", negotiation.Name(a.out.MediaType))
+	if size > gzipThreshold && negotiation.AcceptsGzip(a.r) {
+		z := startGzip(a.w, code)
+		defer stopGzip(z)
+		_ = e.writeTo(a.r.Context(), z) // a client that went away needs no answer
+		return
+	}
+	a.w.Header().Set("Content-Length", strconv.Itoa(size))
+	a.w.WriteHeader(code)
+	if a.r.Method == http.MethodHead {
+		return
+	}
+	w := listWriter.Get().(*bufio.Writer)
+	w.Reset(a.w)
+	if e.writeTo(a.r.Context(), w) == nil {
+		_ = w.Flush()
+	}
+	w.Reset(nil)
+	listWriter.Put(w)
+}
+
+// storedItems collects the bytes of a list's items. tails is true where they lack
+// their opening brace, which lets them be shared with the answers to a get.
+func (s *RequestScope) storedItems(ctx context.Context, dst [][]byte, items []rest.Stored, mt wire.MediaType) (_ [][]byte, tails bool, err error) {
+	dst = slices.Grow(dst, len(items))
+	gv := s.Kind.GroupVersion()
+	tails = mt == wire.JSON && len(items) > 0
+	for i, item := range items {
+		yieldAt(ctx, i)
+		it, ok := item.(rest.ItemTailer)
+		if tails = tails && ok; !tails {
+			break
+		}
+		b, ok, err := it.WireItemTail(gv)
+		if err != nil {
+			return nil, false, err
+		}
+		if tails = ok; !tails {
+			break
+		}
+		dst = append(dst, b)
+	}
+	if tails {
+		return dst, true, nil
+	}
+	dst = dst[:0]
+	for i, item := range items {
+		yieldAt(ctx, i)
+		var b []byte
+		if iw, ok := item.(rest.ItemWriter); ok {
+			b, err = iw.WireItem(gv, mt)
+		} else if b, err = item.Wire(gv, mt); err == nil {
+			b, err = s.item(b, mt)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		dst = append(dst, b)
+	}
+	return dst, false, nil
+}
+
+// yieldAt lets others go first now and then in a loop over the items of a list.
+func yieldAt(ctx context.Context, i int) {
+	if i%16 == 15 {
+		request.Yield(ctx)
+	}
+}
+
+// item shortens an encoded object to what it is as an item of a list: built-in
+// kinds do not repeat their kind there.
+func (s *RequestScope) item(b []byte, mt wire.MediaType) ([]byte, error) {
+	if mt == wire.Protobuf {
+		return wire.ObjectOf(b)
+	}
+	if s.unstructured() {
+		return b, nil
+	}
+	tail, ok := bytes.CutPrefix(b, wire.TypeMetaPrefix(s.Kind))
+	if !ok {
+		return b, nil
+	}
+	return append([]byte{'{'}, tail...), nil
+}
+
+// encodeList writes a typed list of hub objects.
+func (s *RequestScope) encodeList(list runtime.Object, mt wire.MediaType) ([]byte, error) {
+	form := mt
+	if mt == wire.YAML {
+		form = wire.JSON
+	}
+	var items [][]byte
+	err := meta.EachListItem(list, func(obj runtime.Object) error {
+		versioned, err := s.Codec.FromHub(obj)
+		if err != nil {
+			return err
+		}
+		b, err := s.Codec.Encode(nil, versioned, form)
+		if err != nil {
+			return err
+		}
+		b, err = s.item(b, form)
+		items = append(items, b)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.envelope(items, listMeta(list), form)
+	if err != nil {
+		return nil, err
+	}
+	if mt == wire.YAML {
+		return toYAML(e.bytes())
+	}
+	return e.bytes(), nil
+}
+
+// listMeta is the metadata of a typed list.
+func listMeta(list runtime.Object) metav1.ListMeta {
+	var m metav1.ListMeta
+	if l, err := meta.ListAccessor(list); err == nil {
+		m.ResourceVersion, m.Continue, m.RemainingItemCount = l.GetResourceVersion(), l.GetContinue(), l.GetRemainingItemCount()
+	}
+	return m
+}
+
+// envelope puts a list around encoded items.
+func (s *RequestScope) envelope(items [][]byte, m metav1.ListMeta, mt wire.MediaType) (*envelope, error) {
+	kind := s.listKind()
+	switch mt {
+	case wire.Protobuf:
+		return protobufEnvelope(kind, items, m)
+	case wire.CBOR:
+		return cborEnvelope(kind, items, m)
+	}
+	e := &envelope{items: items, separator: comma}
+	apiVersion := kind.GroupVersion().String()
+	if s.unstructured() {
+		e.head = append(wire.AppendString([]byte(`{"apiVersion":`), apiVersion), `,"items":[`...)
+		e.tail = wire.AppendString([]byte(`],"kind":`), kind.Kind)
+		e.tail = wire.AppendString(append(e.tail, `,"metadata":{"continue":`...), m.Continue)
+		e.tail = appendRemaining(e.tail, m)
+		e.tail = wire.AppendString(append(e.tail, `,"resourceVersion":`...), m.ResourceVersion)
+		e.tail = append(appendShard(e.tail, m), "}}"...)
+		return e, nil
+	}
+	h := wire.AppendString(append(make([]byte, 0, 192), `{"kind":`...), kind.Kind)
+	h = append(h, `,"apiVersion":`...)
+	h = append(wire.AppendString(h, apiVersion), `,"metadata":{`...)
+	open := len(h)
+	if m.ResourceVersion != "" {
+		h = wire.AppendString(append(h, `,"resourceVersion":`...), m.ResourceVersion)
+	}
+	if m.Continue != "" {
+		h = wire.AppendString(append(h, `,"continue":`...), m.Continue)
+	}
+	h = appendShard(appendRemaining(h, m), m)
+	if len(h) > open { // the first member has no comma before it
+		h = append(h[:open], h[open+1:]...)
+	}
+	e.head = append(h, `},"items":[`...)
+	e.tail = []byte("]}")
+	return e, nil
+}
+
+func appendRemaining(dst []byte, m metav1.ListMeta) []byte {
+	if m.RemainingItemCount == nil {
+		return dst
+	}
+	return strconv.AppendInt(append(dst, `,"remainingItemCount":`...), *m.RemainingItemCount, 10)
+}
+
+func appendShard(dst []byte, m metav1.ListMeta) []byte {
+	if m.ShardInfo == nil {
+		return dst
+	}
+	return append(wire.AppendString(append(dst, `,"shardInfo":{"selector":`...), m.ShardInfo.Selector), '}')
+}
+
+// protobufEnvelope puts a list around items: a message that holds ListMeta and
+// the items, in its envelope.
+func protobufEnvelope(kind schema.GroupVersionKind, items [][]byte, m metav1.ListMeta) (*envelope, error) {
+	lm, err := m.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	size := wire.BytesSize(len(lm))
+	for _, b := range items {
+		size += wire.BytesSize(len(b))
+	}
+	head := wire.AppendEnvelopeHead(make([]byte, 0, 128+len(lm)), kind, size)
+	head = wire.AppendBytes(head, wire.ObjectMetadata, lm)
+	return &envelope{
+		head: head, items: items,
+		tail:  wire.EnvelopeTail(),
+		frame: func(dst []byte, n int) []byte { return wire.AppendTag(dst, wire.ListItems, n) },
+	}, nil
+}
+
+// cborEnvelope puts a list around items, which lose their tags.
+func cborEnvelope(kind schema.GroupVersionKind, items [][]byte, m metav1.ListMeta) (*envelope, error) {
+	for i, b := range items {
+		items[i] = wire.TrimCBORTag(b)
+	}
+	head := wire.AppendCBORHead(wire.AppendCBORTag(make([]byte, 0, 192)), wire.CBORMap, 4)
+	var err error
+	for _, v := range []any{"kind", kind.Kind, "apiVersion", kind.GroupVersion().String(), "metadata", m, "items"} {
+		if head, err = wire.AppendCBORItem(head, v); err != nil {
+			return nil, err
+		}
+	}
+	return &envelope{head: wire.AppendCBORHead(head, wire.CBORArray, len(items)), items: items}, nil
+}

@@ -1,0 +1,120 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	kjson "sigs.k8s.io/json"
+
+	"triplane/generic/storage/object"
+)
+
+// strategicMerge applies a strategic merge patch, which the tags of the Go type
+// direct.
+func (p *patch) strategicMerge(old runtime.Object) (runtime.Object, error) {
+	s := p.op.scope
+	versioned, err := s.Codec.FromHub(old)
+	if err != nil {
+		return nil, err
+	}
+	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object.ViewOf(versioned).WithKind(versioned, s.Kind))
+	if err != nil {
+		return nil, err
+	}
+	change := map[string]any{}
+	var strictErrs []error
+	if p.wantsStrict() {
+		strictErrs, err = kjson.UnmarshalStrict(p.body, &change)
+	} else {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(p.body, &change)
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if err := boundMerge(before, change); err != nil {
+		return nil, err
+	}
+	obj := s.Codec.New()
+	after, err := mergeMaps(before, change, obj)
+	if err != nil {
+		return nil, strategicError(err)
+	}
+	value := func() string { return fmt.Sprintf("%+v", change) }
+	if err := intoTyped(after, obj, p.wantsStrict()); err != nil {
+		strict, ok := runtime.AsStrictDecodingError(err)
+		if !ok {
+			return nil, invalidPatch(value(), err.Error())
+		}
+		strictErrs = append(strictErrs, strict.Errors()...)
+	}
+	if len(strictErrs) > 0 {
+		if err := p.strictness(value(), strictErrs); err != nil {
+			return nil, err
+		}
+	}
+	s.Codec.Default(obj)
+	hub, err := s.Codec.ToHub(obj)
+	if err != nil {
+		return nil, err
+	}
+	return p.owned(old, hub), nil
+}
+
+// maxComparisons bounds what a merge compares: each element of a list of the patch with each of the object's and
+// of the patch.
+const maxComparisons = 100_000_000
+
+// boundMerge refuses patches whose lists take too long to be merged: 3 MB of them would take many minutes.
+func boundMerge(before, change map[string]any) error {
+	ours, theirs := elements(before), elements(change)
+	if theirs*(ours+theirs) <= maxComparisons {
+		return nil
+	}
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the lists of the patch have %d elements and those of the object %d, which are too many to be merged", theirs, ours))
+}
+
+// elements counts the elements of all lists within a value.
+func elements(value any) (n int) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, each := range v {
+			n += elements(each)
+		}
+	case []any:
+		n = len(v)
+		for _, each := range v {
+			n += elements(each)
+		}
+	}
+	return n
+}
+
+// mergeMaps is the library's merge, which panics on some directives of a wrong
+// type.
+func mergeMaps(before, change map[string]any, schema runtime.Object) (after map[string]any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = mergepatch.ErrBadJSONDoc
+		}
+	}()
+	return strategicpatch.StrategicMergeMapPatch(before, change, schema)
+}
+
+// strategicError is the status for a patch that cannot be merged.
+func strategicError(err error) error {
+	switch {
+	case errors.Is(err, mergepatch.ErrBadJSONDoc), errors.Is(err, mergepatch.ErrBadPatchFormatForPrimitiveList),
+		errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys), errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
+		errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
+		return apierrors.NewBadRequest(err.Error())
+	case errors.Is(err, mergepatch.ErrNoListOfLists):
+		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+package handlers
+
+import (
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/api/negotiation"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/audit"
+	"triplane/generic/storage/wire"
+)
+
+// answer is one answer under way.
+type answer struct {
+	scope *RequestScope
+	w     http.ResponseWriter
+	r     *http.Request
+	out   negotiation.Output
+	// newList makes the typed list that tables of lists are made from.
+	newList func() runtime.Object
+}
+
+// respond answers with what the storage returned: objects of the hub version,
+// or bytes. Where it returns an error nothing has been answered.
+func (a *answer) respond(code int, obj runtime.Object) error {
+	if status, ok := obj.(*metav1.Status); ok {
+		return a.status(code, status)
+	}
+	list, ok := obj.(*rest.StoredList)
+	if !ok {
+		a.audit(obj)
+		return a.object(code, obj)
+	}
+	if request.SkipsUnreadable(a.r.Context()) {
+		list.DropUnreadable(a.r.Context())
+	}
+	a.audit(list)
+	return list.ReadError(a.list(code, list))
+}
+
+// status answers with a Status that the storage returned. It has no code of its
+// own unless the storage gave it one.
+func (a *answer) status(code int, status *metav1.Status) error {
+	if status.Kind == "" {
+		status = status.DeepCopy()
+		status.Kind, status.APIVersion = "Status", "v1"
+	}
+	audit.RecordFrom(a.r.Context()).ResponseStatus(status)
+	b, err := wire.MarshalStatus(status, a.out.MediaType)
+	if err != nil {
+		return err
+	}
+	writeBody(a.w, a.r, code, a.out, b)
+	return nil
+}
+
+// list answers with a list whose items are bytes.
+func (a *answer) list(code int, list *rest.StoredList) error {
+	if a.out.Transform == negotiation.None {
+		return a.storedList(code, list)
+	}
+	if done, err := a.storedTable(code, list); done || err != nil {
+		return err
+	}
+	return a.object(code, list)
+}
+
+// object answers with what is encoded as a whole before the first byte is sent.
+func (a *answer) object(code int, obj runtime.Object) error {
+	b, err := a.encoded(obj)
+	if err != nil {
+		return err
+	}
+	writeBody(a.w, a.r, code, a.out, b)
+	return nil
+}
+
+// encoded is the object in the form that was negotiated.
+func (a *answer) encoded(obj runtime.Object) ([]byte, error) {
+	if a.out.Transform != negotiation.None {
+		return a.transformed(obj)
+	}
+	defer request.Time(a.r.Context(), request.Serialization).Stop()
+	return a.scope.encode(obj, a.out.MediaType)
+}
+
+// encode writes an object of the hub version in the served version.
+func (s *RequestScope) encode(obj runtime.Object, mt wire.MediaType) ([]byte, error) {
+	if stored, ok := obj.(rest.Stored); ok {
+		if mt == wire.YAML {
+			b, err := stored.Wire(s.Kind.GroupVersion(), wire.JSON)
+			if err != nil {
+				return nil, err
+			}
+			return toYAML(b)
+		}
+		return stored.Wire(s.Kind.GroupVersion(), mt)
+	}
+	if meta.IsListType(obj) {
+		return s.encodeList(obj, mt)
+	}
+	versioned, err := s.Codec.FromHub(obj)
+	if err != nil {
+		return nil, err
+	}
+	return s.Codec.Encode(nil, versioned, mt)
+}
+
+// decoded returns the object itself where it is still bytes.
+func decoded(obj runtime.Object) (runtime.Object, error) {
+	if stored, ok := obj.(rest.Stored); ok {
+		return stored.Decode()
+	}
+	return obj, nil
+}

@@ -1,0 +1,130 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/api/negotiation"
+	"triplane/generic/api/rest"
+	"triplane/generic/storage/wire"
+)
+
+// storedTable answers with the table of a list whose items are bytes, row by
+// row. done is false where that is not possible: the rows carry whole objects,
+// or the table is of another storage or for people.
+func (a *answer) storedTable(code int, list *rest.StoredList) (done bool, err error) {
+	rows, ok := a.scope.Table.(rest.RowEncoder)
+	if len(list.Items) == 0 {
+		return false, nil // whether no rows are null or none is the storage's to say
+	}
+	if !ok || a.out.Transform != negotiation.Table || a.out.MediaType != wire.JSON || a.out.Pretty {
+		return false, nil
+	}
+	opts, err := a.tableOptions()
+	if err != nil || opts.IncludeObject == metav1.IncludeObject {
+		return false, err
+	}
+	// What cannot be encoded has to show before the answer begins.
+	pooled := itemSlices.Get().(*[][]byte)
+	defer func() {
+		clear(*pooled)
+		*pooled = (*pooled)[:0]
+		itemSlices.Put(pooled)
+	}()
+	for i, item := range list.Items {
+		yieldAt(a.r.Context(), i)
+		row, ok, err := rows.Row(item)
+		if !ok || err != nil {
+			return false, err
+		}
+		*pooled = append(*pooled, row)
+	}
+	empty := metav1.Table{
+		TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: metav1.GroupName + "/" + a.out.Version},
+		ListMeta: metav1.ListMeta{ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.RemainingItemCount},
+		Rows:     []metav1.TableRow{},
+	}
+	if !opts.NoHeaders {
+		empty.ColumnDefinitions = rows.RowColumns()
+	}
+	head, err := json.Marshal(empty)
+	if err != nil {
+		return false, err
+	}
+	head, ok = bytes.CutSuffix(head, []byte("]}"))
+	if !ok {
+		return false, nil
+	}
+	version := a.out.Version
+	if opts.IncludeObject == metav1.IncludeNone {
+		version = ""
+	}
+	a.rows(code, head, *pooled, version)
+	return true, nil
+}
+
+// rows writes the table, in one piece where it is small.
+func (a *answer) rows(code int, head []byte, rows [][]byte, version string) {
+	size := len(head)
+	for _, row := range rows {
+		size += len(row)
+	}
+	switch {
+	case size < tableChunk:
+		var b bytes.Buffer
+		b.Grow(size + size/4)
+		writeRows(a.r.Context(), &b, head, rows, version)
+		writeBody(a.w, a.r, code, a.out, b.Bytes())
+		return
+	case size > gzipThreshold && negotiation.AcceptsGzip(a.r):
+		a.w.Header().Set("Content-Type", negotiation.Name(a.out.MediaType))
+		z := startGzip(a.w, code)
+		defer stopGzip(z)
+		writeRows(a.r.Context(), z, head, rows, version)
+		_, _ = z.Write(newline) // a client that went away needs no answer
+		return
+	}
+	a.w.Header().Set("Content-Type", negotiation.Name(a.out.MediaType))
+	a.w.WriteHeader(code)
+	if a.r.Method == http.MethodHead {
+		return
+	}
+	writeRows(a.r.Context(), a.w, head, rows, version)
+	_, _ = a.w.Write(newline)
+}
+
+// tableChunks are the buffers that rows are put together in.
+var tableChunks = sync.Pool{New: func() any { return new([]byte) }}
+
+// tableChunk is how many bytes of rows are written at a time.
+const tableChunk = listChunk
+
+func writeRows(ctx context.Context, w io.Writer, head []byte, rows [][]byte, version string) {
+	lent := tableChunks.Get().(*[]byte)
+	defer tableChunks.Put(lent)
+	buf := append((*lent)[:0], head...)
+	now := time.Now()
+	for i, row := range rows {
+		yieldAt(ctx, i)
+		if i > 0 {
+			buf = append(buf, ',')
+		}
+		buf = wire.Row(row).AppendTo(buf, version, now)
+		if len(buf) >= tableChunk {
+			if _, err := w.Write(buf); err != nil {
+				return
+			}
+			buf = buf[:0]
+		}
+	}
+	buf = append(buf, "]}"...)
+	_, _ = w.Write(buf)
+	*lent = buf
+}

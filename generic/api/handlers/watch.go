@@ -1,0 +1,227 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream/wsstream"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/api/negotiation"
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+)
+
+// defaultMinRequestTimeout is how long watches last at least that do not say.
+const defaultMinRequestTimeout = 30 * time.Minute
+
+// watch serves the events of a resource until the client goes, the time is up
+// or the filters end it.
+func (s *RequestScope) watch(ctx context.Context, w http.ResponseWriter, req *http.Request, watcher rest.Watcher, opts *internalversion.ListOptions) error {
+	timeout := s.watchTimeout(opts)
+	// The storage sends a last bookmark shortly before the context's deadline.
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	stream, err := openStream(ctx, watcher, opts)
+	if err != nil {
+		return err
+	}
+	defer stream.Stop()
+	out, err := negotiation.NegotiateStream(req, s.rules())
+	if err != nil {
+		return err
+	}
+	enc, err := newEventEncoder(s, req, out)
+	if err != nil {
+		return err
+	}
+	if wsstream.IsWebSocketRequest(req) {
+		serveWebSocket(ctx, w, req, s.initialized(req.Context(), stream, opts), enc)
+		return nil
+	}
+	w.Header().Set("Content-Type", negotiation.StreamName(out.MediaType))
+	w.WriteHeader(http.StatusOK)
+	flusher := http.NewResponseController(w)
+	// A client that reads no more must not hold the watch beyond its time.
+	_ = flusher.SetWriteDeadline(time.Now().Add(min(timeout, maxWatch) + stuckWatch)) // there may be no connection
+	if flusher.Flush() != nil {
+		return nil // the client has gone
+	}
+	pump(ctx, s.initialized(req.Context(), stream, opts), enc, func(batch []byte) error {
+		if _, err := w.Write(batch); err != nil {
+			return err
+		}
+		return flusher.Flush()
+	})
+	return nil
+}
+
+// openStream begins a watch. That its revision is too old, or that of its initial events too new, is an
+// event of a watch that is open, and a watch whose time is over before it begins is one without events, as in kube-apiserver.
+func openStream(ctx context.Context, watcher rest.Watcher, opts *internalversion.ListOptions) (rest.EventStream, error) {
+	if ptr.Deref(opts.TimeoutSeconds, 0) < 0 {
+		return failed{&apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: context.DeadlineExceeded.Error(),
+		}}}, nil
+	}
+	stream, err := watcher.Watch(ctx, opts)
+	switch {
+	case apierrors.IsResourceExpired(err):
+		return failed{err}, nil
+	case ptr.Deref(opts.SendInitialEvents, false) && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge):
+		return failed{err}, nil
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return failed{io.EOF}, nil
+	}
+	return stream, err
+}
+
+// failed is a stream of nothing but an error.
+type failed struct{ err error }
+
+// Next implements rest.EventStream.
+func (f failed) Next(context.Context) ([]rest.Event, error) { return nil, f.err }
+
+// Initializing implements rest.EventStream.
+func (failed) Initializing() bool { return false }
+
+// Stop implements rest.EventStream.
+func (failed) Stop() {}
+
+// initializing calls a function before the first Next that has no initial events
+// to return.
+type initializing struct {
+	rest.EventStream
+	done func()
+}
+
+// initialized reports the end of the initial events to the filters, and how long they
+// took where they were asked for.
+func (s *RequestScope) initialized(ctx context.Context, stream rest.EventStream, opts *internalversion.ListOptions) rest.EventStream {
+	state := request.StateFrom(ctx)
+	if state == nil {
+		return stream
+	}
+	done := state.Initialized
+	if s.Watches != nil && opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+		report := done
+		done = func() {
+			s.Watches.Initialized(state.Info.Scope(), time.Since(state.Received))
+			if report != nil {
+				report()
+			}
+		}
+	}
+	if done == nil {
+		return stream
+	}
+	return &initializing{stream, done}
+}
+
+// Next implements rest.EventStream.
+func (s *initializing) Next(ctx context.Context) ([]rest.Event, error) {
+	if s.done != nil && !s.Initializing() {
+		s.done()
+		s.done = nil
+	}
+	return s.EventStream.Next(ctx)
+}
+
+const (
+	// stuckWatch is how long after the end of a watch its last events may be
+	// written.
+	stuckWatch = time.Minute
+	// maxWatch is what a watch that asks for years is taken for here.
+	maxWatch = 365 * 24 * time.Hour
+)
+
+// watchTimeout is how long a watch lasts: as the client says, else a random
+// time, so that not all of them come back at once.
+func (s *RequestScope) watchTimeout(opts *internalversion.ListOptions) time.Duration {
+	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
+		// Longer than a few hundred years is not representable.
+		return time.Duration(min(*opts.TimeoutSeconds, int64(1<<62/time.Second))) * time.Second
+	}
+	least := s.MinRequestTimeout
+	if least <= 0 {
+		least = defaultMinRequestTimeout
+	}
+	return time.Duration(float64(least) * (rand.Float64() + 1))
+}
+
+// maxBatch is the size in bytes at which a batch of events is sent even though
+// more are at hand, so that the first ones of many do not wait, nor fill memory.
+const maxBatch = 256 << 10
+
+// batchBuffers are lent to watches while they have something to send: most of
+// many watches have nothing, and shall hold nothing.
+var batchBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// pump moves events from the stream to the client, one send a batch.
+func pump(ctx context.Context, stream rest.EventStream, enc *eventEncoder, send func([]byte) error) {
+	skips := request.SkipsUnreadable(ctx)
+	for {
+		events, err := stream.Next(ctx)
+		lent := batchBuffers.Get().(*[]byte)
+		ended := enc.batch(ctx, skips, lent, events, err, send)
+		if cap(*lent) <= 2*maxBatch {
+			batchBuffers.Put(lent)
+		}
+		if ended {
+			return
+		}
+	}
+}
+
+// batch sends what Next returned, and reports whether the watch is over. It may
+// skip objects that cannot be read.
+func (e *eventEncoder) batch(ctx context.Context, skips bool, lent *[]byte, events []rest.Event, err error, send func([]byte) error) (ended bool) {
+	buf := (*lent)[:0]
+	defer func() { *lent = buf }()
+	for i := range events {
+		if item, ok := events[i].Object.(rest.Stored); ok && skips && rest.Unreadable(ctx, item) {
+			continue
+		}
+		var encErr error
+		if buf, encErr = e.append(buf, events[i].Type, events[i].Object); encErr != nil {
+			// As kube-apiserver: the watch just ends, and the client finds out
+			// why when it gets the object.
+			err = io.EOF
+			if apierrors.IsStoreReadError(encErr) {
+				err = encErr // lists say which objects it is
+			}
+			break
+		}
+		if len(buf) >= maxBatch || e.messages {
+			if send(buf) != nil {
+				return true
+			}
+			buf = buf[:0]
+		}
+		if events[i].Type == apiwatch.Error {
+			err = io.EOF
+			break
+		}
+	}
+	if err != nil && !silent(ctx, err) {
+		buf = e.appendError(buf, err)
+	}
+	if len(buf) > 0 && send(buf) != nil {
+		return true
+	}
+	return err != nil
+}
+
+// silent reports the ends of a watch that clients do not see: they come back.
+func silent(ctx context.Context, err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil
+}

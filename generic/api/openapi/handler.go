@@ -1,0 +1,167 @@
+package openapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	openapi_v2 "github.com/google/gnostic-models/openapiv2"
+	openapi_v3 "github.com/google/gnostic-models/openapiv3"
+	"github.com/munnerz/goautoneg"
+	"google.golang.org/protobuf/proto"
+
+	"triplane/generic/api/negotiation"
+)
+
+const (
+	protoV2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+	protoV3 = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
+)
+
+// V2Handler answers /openapi/v2.
+func (s *Service) V2Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d, err := s.documentV2()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		serve(w, r, d, protoV2, protoFromV2)
+	})
+}
+
+// V3Handler answers /openapi/v3, the index, and all below it.
+func (s *Service) V3Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/openapi/v3"), "/")
+		if path == "" {
+			s.serveIndex(w)
+			return
+		}
+		var d *document
+		var err error
+		if e := s.entry(path); e != nil {
+			d, err = e.document()
+		}
+		switch {
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		case d == nil:
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			if hash := r.URL.Query().Get("hash"); hash != "" {
+				if hash != d.hash {
+					u := *r.URL
+					q := u.Query()
+					q.Set("hash", d.hash)
+					u.RawQuery = q.Encode()
+					http.Redirect(w, r, u.String(), http.StatusMovedPermanently)
+					return
+				}
+				w.Header().Set("Cache-Control", "public, immutable")
+			}
+			serve(w, r, d, protoV3, protoFromV3)
+		}
+	})
+}
+
+// serveIndex lists where each document is, with its hash, so that clients can
+// keep documents for ever.
+func (s *Service) serveIndex(w http.ResponseWriter) {
+	type item struct {
+		ServerRelativeURL string `json:"serverRelativeURL"`
+	}
+	index := struct {
+		Paths map[string]item `json:"paths"`
+	}{Paths: map[string]item{}}
+	for _, e := range s.entries() {
+		hash := e.currentHash()
+		if hash == "" {
+			continue // a broken document must not hide the others
+		}
+		index.Paths[e.path] = item{"/openapi/v3/" + e.path + "?hash=" + hash}
+	}
+	data, err := json.Marshal(index)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(data)
+}
+
+// serve writes a document as JSON or protobuf, whichever the client prefers.
+func serve(w http.ResponseWriter, r *http.Request, d *document, protoType string, toProto func([]byte) ([]byte, error)) {
+	accepted := negotiate(r.Header.Get("Accept"), protoType)
+	if accepted == "" {
+		w.WriteHeader(http.StatusNotAcceptable)
+		return
+	}
+	etag := strconv.Quote(d.hash)
+	h := w.Header()
+	h.Add("Vary", "Accept")
+	h.Set("Etag", etag)
+	if match := r.Header.Get("If-None-Match"); match == "*" || match == etag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", accepted)
+	if accepted == "application/json" && negotiation.AcceptsGzip(r) {
+		h.Set("Content-Encoding", "gzip")
+		h.Add("Vary", "Accept-Encoding")
+		writeBody(w, r, d.compressed)
+		return
+	}
+	data, err := d.json()
+	if err == nil && accepted == protoType {
+		data, err = toProto(data)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	writeBody(w, r, data)
+}
+
+func writeBody(w http.ResponseWriter, r *http.Request, data []byte) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	if r.Method != http.MethodHead {
+		w.Write(data)
+	}
+}
+
+// negotiate returns the media type to answer with, "" for none. The deprecated
+// spelling with an at sign is understood, the answer has the proper one.
+func negotiate(accept, protoType string) string {
+	if accept == "" {
+		return "application/json"
+	}
+	at := strings.Replace(protoType, ".v1.0+", "@v1.0+", 1)
+	for _, clause := range goautoneg.ParseAccept(accept) {
+		switch full := clause.Type + "/" + clause.SubType; {
+		case full == protoType || full == at:
+			return protoType
+		case clause.Type == "*" && clause.SubType == "*",
+			clause.Type == "application" && (clause.SubType == "json" || clause.SubType == "*"):
+			return "application/json"
+		}
+	}
+	return ""
+}
+
+func protoFromV2(data []byte) ([]byte, error) {
+	doc, err := openapi_v2.ParseDocument(data)
+	if err != nil {
+		return nil, err
+	}
+	return proto.Marshal(doc)
+}
+
+func protoFromV3(data []byte) ([]byte, error) {
+	doc, err := openapi_v3.ParseDocument(data)
+	if err != nil {
+		return nil, err
+	}
+	return proto.Marshal(doc)
+}

@@ -1,0 +1,126 @@
+package registry
+
+import (
+	"bytes"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"triplane/generic/storage/wire"
+)
+
+// No body of any media type may end in a panic, and what was read from one is
+// written as JSON that means the same.
+func FuzzDecodeMediaTypes(f *testing.F) {
+	codec, err := NewTypedCodec(testScheme(f), v1.WithKind("Pod"), CodecOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	seconds := int64(3)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}}},
+		Spec:       corev1.PodSpec{TerminationGracePeriodSeconds: &seconds, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}
+	for mt := wire.JSON; mt <= wire.CBOR; mt++ {
+		b, err := codec.Encode(nil, pod, mt)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b, uint8(mt), true)
+		f.Add(b[:len(b)/2], uint8(mt), false)
+	}
+	f.Add([]byte("k8s\x00"), uint8(wire.Protobuf), false)
+	f.Add([]byte("apiVersion: &a v1\nkind: Pod\nmetadata: {name: *a}\n"), uint8(wire.YAML), true)
+	f.Fuzz(func(t *testing.T, body []byte, mt uint8, strict bool) {
+		obj, _, _, err := codec.Decode(body, wire.MediaType(mt%4), strict)
+		if err != nil {
+			return
+		}
+		read, ok := obj.(*corev1.Pod)
+		if !ok {
+			return
+		}
+		first, err := codec.Encode(nil, read, wire.JSON)
+		if err != nil || bytes.Contains(first, []byte(`\ufffd`)) {
+			return // a time or quantity that JSON has no form for, or a text that is not UTF-8
+		}
+		obj, _, _, err = codec.Decode(first, wire.JSON, false)
+		if err != nil {
+			return // so, too
+		}
+		if second, err := codec.Encode(nil, obj, wire.JSON); err != nil || !bytes.Equal(first, second) {
+			t.Fatalf("%s\nbecame\n%s, %v", first, second, err)
+		}
+		for mt := wire.YAML; mt <= wire.CBOR; mt++ {
+			_, _ = codec.Encode(nil, obj, mt)
+		}
+	})
+}
+
+// What selectors choose from a list is what the library's matching says.
+func FuzzSelectors(f *testing.F) {
+	for _, s := range [][2]string{
+		{"l=a", ""}, {"l in (a,b),l!=b", "metadata.name!=a"}, {"!l", "spec.nodeName=node-b"}, {"l notin (a),m", "metadata.namespace=ns"},
+		{"l>1", "metadata.name=a,metadata.name=b"}, {"", "status.phase="}, {"x==y", "spec.nodeName=\\,"}, {"l", "a=b"},
+	} {
+		f.Add(s[0], s[1])
+	}
+	s, _ := newStore(f, podKind())
+	pods := map[string]*corev1.Pod{}
+	for name, set := range map[string]labels.Set{"a": {"l": "a"}, "b": {"l": "b", "m": ""}, "c": {"l": "2"}, "d": nil} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: set}, Spec: corev1.PodSpec{NodeName: "node-" + name}}
+		if _, err := s.Create(inNamespace(), p, nil, nil); err != nil {
+			f.Fatal(err)
+		}
+		pods[name] = p
+	}
+	f.Fuzz(func(t *testing.T, label, field string) {
+		l, err := labels.Parse(label)
+		if err != nil {
+			return
+		}
+		fs, err := fields.ParseSelector(field)
+		if err != nil {
+			return
+		}
+		got, err := s.list(inNamespace(), &metainternalversion.ListOptions{LabelSelector: l, FieldSelector: fs})
+		if err != nil {
+			if !apierrors.IsBadRequest(err) {
+				t.Fatalf("%q %q: %v", label, field, err)
+			}
+			return
+		}
+		want := ""
+		for _, name := range []string{"a", "b", "c", "d"} {
+			set := fields.Set{"metadata.name": name, "metadata.namespace": "ns", "spec.nodeName": "node-" + name}
+			if l.Matches(labels.Set(pods[name].Labels)) && matchesAll(fs, set) {
+				want = join(want, name)
+			}
+		}
+		if names(got) != want {
+			t.Fatalf("%q %q chose %q, not %q", label, field, names(got), want)
+		}
+	})
+}
+
+func join(names, name string) string {
+	if names == "" {
+		return name
+	}
+	return names + " " + name
+}
+
+// matchesAll validates the fields that the test's kind has; others are refused.
+func matchesAll(s fields.Selector, set fields.Set) bool {
+	for _, r := range s.Requirements() {
+		if equal := set[r.Field] == r.Value; equal != (r.Operator != "!=") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,363 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+
+	"triplane/generic/api/rest"
+	"triplane/generic/storage"
+)
+
+// Delete implements rest.GracefulDeleter.
+func (s *Store[T]) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, opts *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	key, err := s.requestKey(ctx, name)
+	if err != nil {
+		return nil, false, err
+	}
+	if opts == nil {
+		opts = metav1.NewDeleteOptions(0)
+	}
+	s.warnOfDeletion(ctx, opts)
+	d := &deletion[T]{store: s, name: name, key: key, validate: validate, given: opts, dryRun: isDryRun(opts.DryRun)}
+	out, deleted, err := d.run(ctx)
+	if apierrors.IsStoreReadError(err) && ptr.Deref(opts.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
+		return d.removeUnread(ctx, err)
+	}
+	return out, deleted, err
+}
+
+func (s *Store[T]) warnOfDeletion(ctx context.Context, opts *metav1.DeleteOptions) {
+	if s.kind.Delete.Warnings != nil {
+		addWarnings(ctx, s.kind.Delete.Warnings(opts))
+	}
+}
+
+// deletion is one request that deletes an object.
+type deletion[T Object] struct {
+	store     *Store[T]
+	name, key string
+	validate  rest.ValidateObjectFunc
+	given     *metav1.DeleteOptions
+	dryRun    bool
+	// last is the state that this deletion has written itself: the object may be
+	// gone from then on.
+	last    T
+	written bool
+}
+
+// run tries, as update.run does, until the write meets the state that it was
+// decided on.
+func (d *deletion[T]) run(ctx context.Context) (runtime.Object, bool, error) {
+	s := d.store
+	from, err := s.peek(ctx, d.key)
+	if err != nil {
+		return nil, false, err
+	}
+	for range maxWriteAttempts {
+		obj, deleted, err := d.attempt(ctx, from)
+		var conflict *storage.ConflictError
+		if errors.As(err, &conflict) {
+			from = after(conflict)
+			continue
+		}
+		if err == nil {
+			return obj, deleted, nil
+		}
+		var doubtful doubtfulError
+		if errors.As(err, &doubtful) {
+			return nil, false, doubtful.error
+		}
+		now, changed, readErr := s.refresh(ctx, d.key, from)
+		if readErr != nil {
+			return nil, false, readErr
+		}
+		if !changed {
+			return nil, false, err
+		}
+		from = now
+	}
+	return nil, false, errContended(s.requested(ctx))
+}
+
+// attempt decides what the deletion means for a state, and does it.
+func (d *deletion[T]) attempt(ctx context.Context, from present) (runtime.Object, bool, error) {
+	s := d.store
+	if !from.exists() {
+		if d.written {
+			return d.answer(ctx, d.last), true, nil
+		}
+		return nil, false, s.notFound(ctx, d.name)
+	}
+	obj, err := s.decodeValue(d.key, from.value, from.revision)
+	if err != nil {
+		return nil, false, err
+	}
+	opts := d.given.DeepCopy()
+	if !d.written {
+		if err := d.check(ctx, obj, opts); err != nil {
+			return nil, false, err
+		}
+	}
+	if s.kind.Delete.Mark != nil {
+		if done, out, err := d.markOwn(ctx, obj, opts, from); done {
+			return out, false, err
+		}
+	}
+	g, err := d.grace(ctx, obj, opts)
+	if err != nil {
+		return nil, false, err
+	}
+	if g.pending {
+		if _, err := s.confirm(ctx, d.key, from); err != nil {
+			return nil, false, err
+		}
+		return d.answer(ctx, obj), false, nil
+	}
+	if d.validate != nil && !d.written {
+		if err := d.validate(ctx, obj); err != nil {
+			return nil, false, err
+		}
+	}
+	return d.carryOut(ctx, obj, opts, g, from)
+}
+
+// carryOut marks the object, or removes it where nothing holds it.
+func (d *deletion[T]) carryOut(ctx context.Context, obj T, opts *metav1.DeleteOptions, g graceful, from present) (runtime.Object, bool, error) {
+	if finalizers, changed := d.store.deletionFinalizers(obj, opts); changed {
+		obj.SetFinalizers(finalizers)
+	}
+	held := len(obj.GetFinalizers()) > 0
+	if !g.graceful && !held {
+		return d.remove(ctx, obj, from)
+	}
+	if g.graceful {
+		g.apply(obj)
+	} else {
+		markDeleting(obj, time.Now())
+	}
+	now, out, err := d.write(ctx, obj, from)
+	if err != nil {
+		return nil, false, err
+	}
+	if held || g.graceful && g.seconds > 0 {
+		return out, false, nil
+	}
+	if d.dryRun {
+		return obj, true, nil
+	}
+	d.last, d.written = obj, true
+	return d.remove(ctx, obj, now)
+}
+
+// check holds the options against the rules and the object.
+func (d *deletion[T]) check(ctx context.Context, obj T, opts *metav1.DeleteOptions) error {
+	if errs := validation.ValidateDeleteOptions(opts); len(errs) > 0 {
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	}
+	s := d.store
+	if s.kind.Delete.Protected != nil {
+		if why := s.kind.Delete.Protected(obj); why != "" {
+			return apierrors.NewForbidden(s.requested(ctx), d.name, errors.New(why))
+		}
+	}
+	if p := opts.Preconditions; p != nil {
+		uid, version := obj.GetUID(), obj.GetResourceVersion()
+		if s.kind.Delete.Mark != nil {
+			if p.UID != nil && *p.UID != uid {
+				return apierrors.NewConflict(s.requested(ctx), d.name,
+					fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, uid)) //nolint:staticcheck // a message of the API
+			}
+			if p.ResourceVersion != nil && *p.ResourceVersion != version {
+				return apierrors.NewConflict(s.requested(ctx), d.name,
+					fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, version)) //nolint:staticcheck // a message of the API
+			}
+		}
+		if err := UnmetPrecondition(s.kind.Hub, obj, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markOwn begins the deletion of kinds that mark objects in a way of their own,
+// and keeps what they hold. done is false where the deletion goes on as that of
+// other kinds.
+func (d *deletion[T]) markOwn(ctx context.Context, obj T, opts *metav1.DeleteOptions, from present) (done bool, out runtime.Object, err error) {
+	s := d.store
+	if obj.GetDeletionTimestamp() != nil {
+		if s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj) {
+			return false, nil, nil
+		}
+		_, err := s.confirm(ctx, d.key, from)
+		return true, obj, err
+	}
+	marked, ok := obj.DeepCopyObject().(T)
+	if !ok || !s.kind.Delete.Mark(ctx, marked) {
+		return false, nil, nil
+	}
+	if d.validate != nil {
+		if err := d.validate(ctx, obj); err != nil {
+			return true, nil, err
+		}
+	}
+	if finalizers, changed := s.deletionFinalizers(marked, opts); changed && s.kind.Delete.MarkPropagates {
+		marked.SetFinalizers(finalizers)
+	}
+	now := metav1.Now()
+	marked.SetDeletionTimestamp(&now)
+	_, out, err = d.write(ctx, marked, from)
+	return true, out, err
+}
+
+// write stores the marked object, unless it is marked so already.
+func (d *deletion[T]) write(ctx context.Context, obj T, from present) (present, runtime.Object, error) {
+	s := d.store
+	value, err := s.encodeStored(obj)
+	if err != nil {
+		return from, nil, err
+	}
+	if bytes.Equal(value, from.value) {
+		from, err = s.confirm(ctx, d.key, from)
+		return from, obj, err
+	}
+	if d.dryRun {
+		return from, obj, nil
+	}
+	revision, err := s.options.Backend.Update(ctx, d.key, value, from.revision, s.ttl(obj))
+	if err != nil {
+		return from, nil, attemptError(err)
+	}
+	return present{value: value, revision: revision, fresh: true}, s.wrote(d.key, value, revision, obj), nil
+}
+
+// remove takes the object out of storage.
+func (d *deletion[T]) remove(ctx context.Context, obj T, from present) (runtime.Object, bool, error) {
+	s := d.store
+	if d.dryRun {
+		if _, err := s.confirm(ctx, d.key, from); err != nil {
+			return nil, false, err
+		}
+		return d.answer(ctx, obj), true, nil
+	}
+	revision, err := s.options.Backend.Delete(ctx, d.key, from.revision)
+	if err != nil {
+		return nil, false, attemptError(err)
+	}
+	obj.SetResourceVersion(formatRevision(revision))
+	if s.kind.Delete.After != nil {
+		s.kind.Delete.After(ctx, obj)
+	}
+	return d.answer(ctx, obj), true, nil
+}
+
+// answer is what the client gets of an object that is, or soon will be, gone.
+func (d *deletion[T]) answer(ctx context.Context, obj T) runtime.Object {
+	if d.store.kind.Delete.ReturnsObject {
+		return obj
+	}
+	r := d.store.requested(ctx)
+	return &metav1.Status{
+		Status:  metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: d.name, Group: r.Group, Kind: r.Resource, UID: obj.GetUID()},
+	}
+}
+
+// markDeleting marks an object that finalizers hold: its grace is over.
+func markDeleting(obj metav1.Object, now time.Time) {
+	deleted := obj.GetDeletionTimestamp()
+	if deleted == nil && obj.GetGeneration() > 0 {
+		obj.SetGeneration(obj.GetGeneration() + 1)
+	}
+	if deleted == nil || deleted.After(now) {
+		at := metav1.NewTime(now)
+		obj.SetDeletionTimestamp(&at)
+	}
+	zero := int64(0)
+	obj.SetDeletionGracePeriodSeconds(&zero)
+}
+
+// deletionFinalizers returns the finalizers that the garbage collector needs for
+// the wanted propagation, and whether they differ from the present ones.
+func (s *Store[T]) deletionFinalizers(obj metav1.Object, opts *metav1.DeleteOptions) ([]string, bool) {
+	present := obj.GetFinalizers()
+	orphan, foreground := s.propagation(present, opts)
+	wanted := make([]string, 0, len(present)+1)
+	for _, f := range present {
+		if f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents {
+			wanted = append(wanted, f)
+		}
+	}
+	if orphan {
+		wanted = append(wanted, metav1.FinalizerOrphanDependents)
+	}
+	if foreground {
+		wanted = append(wanted, metav1.FinalizerDeleteDependents)
+	}
+	return wanted, !sameSet(present, wanted)
+}
+
+func sameSet(a, b []string) bool {
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			return false
+		}
+	}
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// propagation is what happens to the dependents: what the client says, else what
+// the finalizers say, else the kind's default.
+func (s *Store[T]) propagation(finalizers []string, opts *metav1.DeleteOptions) (orphan, foreground bool) {
+	switch {
+	case s.kind.Delete.GarbageCollection == Unsupported:
+		return false, false
+	case opts.OrphanDependents != nil:
+		return *opts.OrphanDependents, false
+	case opts.PropagationPolicy != nil:
+		return *opts.PropagationPolicy == metav1.DeletePropagationOrphan, *opts.PropagationPolicy == metav1.DeletePropagationForeground
+	}
+	for _, f := range finalizers {
+		switch f {
+		case metav1.FinalizerOrphanDependents:
+			return true, false
+		case metav1.FinalizerDeleteDependents:
+			return false, true
+		}
+	}
+	return s.kind.Delete.GarbageCollection == OrphanDependents, false
+}
+
+// UnmetPrecondition returns a conflict where obj, of the kind hub, is not the
+// object, or not at the resource version, that the preconditions of a deletion
+// name.
+func UnmetPrecondition(hub schema.GroupVersionKind, obj metav1.Object, p *metav1.Preconditions) error {
+	if p == nil {
+		return nil
+	}
+	kind := schema.GroupResource{Group: hub.Group, Resource: hub.Kind}
+	if uid := obj.GetUID(); p.UID != nil && *p.UID != uid {
+		return apierrors.NewConflict(kind, obj.GetName(), fmt.Errorf(
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, uid))
+	}
+	if version := obj.GetResourceVersion(); p.ResourceVersion != nil && *p.ResourceVersion != version {
+		return apierrors.NewConflict(kind, obj.GetName(), fmt.Errorf(
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, version))
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package registry
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/api/rest"
+)
+
+// Object is what a kind's Go type must be: a pointer to a k8s.io/api struct, or
+// *unstructured.Unstructured.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Kind declares a resource in one place: what it is called, what a write may
+// change and must satisfy, what deletion means, how it is shown and selected.
+// NewStore makes a rest.Storage of it. Nil functions mean nothing special.
+//
+// What holds for every kind is not declared here but done by Store: object
+// metadata rules, generateName, UIDs and times, finalizers, preconditions,
+// graceful deletion's bookkeeping, managed fields of system-set fields.
+type Kind[T Object] struct {
+	// Hub is the kind in its storage version, e.g. apps/v1 Deployment. Its group
+	// and Names.Plural name the resource.
+	Hub        schema.GroupVersionKind
+	Names      Names
+	Namespaced bool
+	// Prefix is the key below the etcd prefix, without slashes at its ends; ""
+	// means Names.Plural. Services are at "services/specs".
+	Prefix string
+	// TTL of the object's key, 0 for ever (events).
+	TTL func(T) time.Duration
+	// Uncached is RESTOptions.Uncached of this kind, whatever the server's (events).
+	Uncached bool
+
+	New     func() T
+	NewList func() runtime.Object // typed list of the hub version
+
+	// Representation is how the objects lie in storage and travel: Typed, which
+	// nil means, or *Unstructured.
+	Representation Representation[T]
+
+	Write  Write[T]
+	Delete Delete[T]
+	Show   Show[T]
+	Select Select[T]
+
+	// Status, where set, adds the subresource "status".
+	Status *StatusSubresource[T]
+	// Subresources are further ways to update the object ("finalize",
+	// "approval", "ephemeralcontainers"), by name.
+	Subresources map[string]*UpdateSubresource[T]
+	// Scale, where set, adds the subresource "scale".
+	Scale *ScaleSubresource[T]
+
+	// Without lists verbs that the main resource does not have, of create,
+	// delete, deletecollection, update and watch ("patch" goes with update).
+	Without []string
+	// Deprecation, where set, is a warning that every request of the kind gets.
+	Deprecation string
+}
+
+// Names are what discovery calls a resource.
+type Names struct {
+	Plural     string // "deployments"
+	Singular   string // "deployment"
+	ShortNames []string
+	Categories []string
+}
+
+// Write is what creations and updates of the main resource may change and must
+// satisfy.
+type Write[T Object] struct {
+	// Default completes an object that a client sent, in the hub version.
+	Default func(T)
+
+	// ValidateName validates metadata.name (or the generateName prefix, with
+	// prefix true) and returns what is wrong, in the wording of
+	// k8s.io/apimachinery/pkg/api/validation. nil means DNS subdomain.
+	ValidateName func(name string, prefix bool) []string
+
+	// GenerateName makes a name of a generateName prefix; nil appends a random suffix.
+	GenerateName func(prefix string) string
+
+	// PrepareForCreate drops what a client may not set at creation (status) and
+	// sets what the server decides. PrepareForUpdate puts back what an update may
+	// not change (status) and raises the generation when the spec changed.
+	PrepareForCreate func(ctx context.Context, obj T)
+	PrepareForUpdate func(ctx context.Context, obj, old T)
+	// Validate validates a new object, ValidateUpdate a change (it calls Validate
+	// itself where the whole object is validated again). Metadata is validated by
+	// Store beforehand.
+	Validate       func(ctx context.Context, obj T) field.ErrorList
+	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
+	// Warnings for the client, on create (old is nil) and update.
+	Warnings func(ctx context.Context, obj, old T) []string
+
+	// BeginCreate and BeginUpdate reserve what the object needs outside itself
+	// (a cluster IP), or ask whether the user may write it, before Validate; their
+	// error goes before those of validation, be it of metadata. finish is
+	// called with true after the write succeeded, with false when it did not and the
+	// reservation is to be given back, and not at all where storage did not answer:
+	// the object may exist. dryRun reserves nothing durable.
+	BeginCreate func(ctx context.Context, obj T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
+	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
+
+	// AllowCreateOnUpdate lets PUT create; AllowUnconditionalUpdate lets PUT
+	// without resourceVersion overwrite.
+	AllowCreateOnUpdate      bool
+	AllowUnconditionalUpdate bool
+
+	// ResetFields are those that managed fields forget; see
+	// rest.ResetFieldsProvider.
+	ResetFields rest.ResetFields
+}
+
+// Delete is what the deletion of an object means.
+type Delete[T Object] struct {
+	// CheckGraceful, where set, makes deletion graceful: it settles
+	// opts.GracePeriodSeconds and reports whether the object has to linger.
+	CheckGraceful func(ctx context.Context, obj T, opts *metav1.DeleteOptions) bool
+	// GarbageCollection is what becomes of dependents unless the client says
+	// otherwise.
+	GarbageCollection GarbageCollection
+	// Protected, where set, returns why an object must not be deleted, "" if it may be.
+	Protected func(T) string
+	// ReturnsObject answers a finished deletion with the object instead of a
+	// Status (pods, services, namespaces...).
+	ReturnsObject bool
+	// Hold reports whether a marked object must stay although its metadata holds
+	// no finalizers (namespaces with spec.finalizers).
+	Hold func(T) bool
+	// Mark, where set, begins the deletion of an object that is not marked yet: it
+	// changes the object (a Terminating phase) and reports that the object is to be
+	// marked and kept, whatever its finalizers, until a later deletion or update
+	// finds nothing that holds it. It sees a copy of its own.
+	Mark func(ctx context.Context, obj T) bool
+	// MarkPropagates adds the finalizers of the wanted propagation to a marked object.
+	MarkPropagates bool
+	// Warnings for the client of a deletion, of one object or of a collection,
+	// whatever comes of it.
+	Warnings func(opts *metav1.DeleteOptions) []string
+	// After is called when the object is gone from storage (not on dry run).
+	After func(ctx context.Context, obj T)
+}
+
+// Show is how objects are shown as rows of a table.
+type Show[T Object] struct {
+	// Columns of the table; nil means Name and Created At.
+	Columns []Column
+	// Cells returns the cells of a row, one for each of Columns. Ages are left to
+	// since, whose result may be a part of a cell's text: rows are encoded once and
+	// kept with the object, and an age is of the moment a row is written.
+	Cells func(obj T, since func(metav1.Time) string) []any
+	// RowConditions, where set, adds conditions to a row (a completed pod).
+	RowConditions func(obj T) []metav1.TableRowCondition
+	// Compare, where set, is the order of a table's rows, of each page by itself. It is
+	// for kinds of few objects: their tables are made of decoded objects.
+	Compare func(a, b T) int
+}
+
+// Select is what field selectors may name beside metadata.name and
+// metadata.namespace.
+type Select[T Object] struct {
+	Fields []SelectableField[T]
+	// Labels, where set, are all labels that field selectors may name beside those
+	// of the metadata, with the Path of the field that each means: for a kind whose
+	// served version names its fields in another way than the hub.
+	Labels map[string]string
+	// Unknown is how other labels are refused, with %q for the label; "" is how
+	// most kinds do it.
+	Unknown string
+	// Index is a selectable field that many single-valued watches use
+	// (spec.nodeName of pods): the cache wakes only the watchers it concerns.
+	Index string
+}
+
+// GarbageCollection is what happens to dependents when a client does not say.
+type GarbageCollection string
+
+// The policies.
+const (
+	DeleteDependents GarbageCollection = ""
+	OrphanDependents GarbageCollection = "Orphan"
+	// Unsupported makes propagation of no effect (events).
+	Unsupported GarbageCollection = "Unsupported"
+)
+
+// Column is a column of a kind's table. Priority above 0 is for "-o wide".
+type Column struct {
+	Name, Type, Format, Description string
+	Priority                        int32
+}
+
+// NameColumn is the first column of nearly every table.
+func NameColumn() Column {
+	return Column{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]}
+}
+
+// AgeColumn is the column of the time since the object was created.
+func AgeColumn() Column {
+	return Column{Name: "Age", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]}
+}
+
+// SelectableField is a field that field selectors may name.
+type SelectableField[T Object] struct {
+	Path string // "spec.nodeName"
+	Get  func(T) string
+	// Reads are the fields that Get looks at, as names in JSON joined with dots; nil
+	// means Path. Get may see an object that has no others.
+	Reads []string
+}
+
+// UpdateSubresource declares a subresource that reads and updates the whole
+// object under rules of its own.
+type UpdateSubresource[T Object] struct {
+	// PrepareForUpdate puts back what the subresource may not change.
+	PrepareForUpdate func(ctx context.Context, obj, old T)
+	// ValidateUpdate validates the change; metadata is validated beforehand.
+	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
+	// Warnings for the client.
+	Warnings    func(ctx context.Context, obj, old T) []string
+	ResetFields rest.ResetFields
+	// UpdateOnly leaves out get and patch (namespaces/finalize).
+	UpdateOnly bool
+	// NoTable answers 406 to clients that accept only tables.
+	NoTable bool
+}
+
+// StatusSubresource declares what an update of "status" may change and must
+// satisfy.
+type StatusSubresource[T Object] = UpdateSubresource[T]
+
+// ScaleSubresource declares how autoscaling/v1 Scale reads and writes the kind, or one
+// version of it.
+type ScaleSubresource[T Object] struct {
+	// Get returns the scale or, beside ErrNoReplicas, what else there is to show.
+	Get func(T) (*Scale, error)
+	// Set writes the wanted replicas.
+	Set func(obj T, replicas int32) error
+	// ReplicasPaths are the fields that a scale's managed fields map to in the
+	// object, by apiVersion, nil in one without a scale: "spec.replicas" in all
+	// unless given.
+	ReplicasPaths managedfields.ResourcePathMappings
+}
+
+// Scale is the part of an autoscaling/v1 Scale that differs by kind.
+type Scale struct {
+	Replicas       int32
+	StatusReplicas int32
+	Selector       string
+}

@@ -1,0 +1,183 @@
+package registry
+
+import (
+	"context"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+)
+
+func testScheme(t testing.TB) *runtime.Scheme {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := clientscheme.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func configMapKind() *Kind[*corev1.ConfigMap] {
+	return &Kind[*corev1.ConfigMap]{
+		Hub: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Namespaced: true,
+		New:     func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
+		NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
+		Names: Names{
+			Plural: "configmaps", Singular: "configmap",
+			ShortNames: []string{"cm"},
+		},
+		Write: Write[*corev1.ConfigMap]{
+			Validate: func(_ context.Context, c *corev1.ConfigMap) field.ErrorList {
+				if c.Data["bad"] != "" {
+					return field.ErrorList{field.Invalid(field.NewPath("data", "bad"), c.Data["bad"], "is bad")}
+				}
+				return nil
+			},
+			AllowUnconditionalUpdate: true,
+		},
+	}
+}
+
+func roleKind() *Kind[*rbacv1.Role] {
+	return &Kind[*rbacv1.Role]{
+		Hub: rbacv1.SchemeGroupVersion.WithKind("Role"), Namespaced: true,
+		New:   func() *rbacv1.Role { return &rbacv1.Role{} },
+		Names: Names{Plural: "roles", Singular: "role"},
+		Write: Write[*rbacv1.Role]{AllowCreateOnUpdate: true},
+	}
+}
+
+func deploymentKind() *Kind[*appsv1.Deployment] {
+	return &Kind[*appsv1.Deployment]{
+		Hub: appsv1.SchemeGroupVersion.WithKind("Deployment"), Namespaced: true,
+		New:   func() *appsv1.Deployment { return &appsv1.Deployment{} },
+		Names: Names{Plural: "deployments", Singular: "deployment"},
+		Write: Write[*appsv1.Deployment]{
+			AllowUnconditionalUpdate: true,
+			PrepareForCreate: func(_ context.Context, d *appsv1.Deployment) {
+				d.Generation = 1
+				d.Status = appsv1.DeploymentStatus{}
+			},
+			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
+				d.Status = old.Status
+				if !apiequality.Semantic.DeepEqual(d.Spec, old.Spec) {
+					d.Generation = old.Generation + 1
+				}
+			},
+		},
+		Status: &StatusSubresource[*appsv1.Deployment]{
+			PrepareForUpdate: func(_ context.Context, d, old *appsv1.Deployment) {
+				d.Spec = old.Spec
+				d.Labels = old.Labels
+			},
+		},
+		Scale: &ScaleSubresource[*appsv1.Deployment]{
+			Get: func(d *appsv1.Deployment) (*Scale, error) {
+				return &Scale{Replicas: *d.Spec.Replicas, StatusReplicas: d.Status.Replicas, Selector: "a=b"}, nil
+			},
+			Set: func(d *appsv1.Deployment, n int32) error { d.Spec.Replicas = &n; return nil },
+		},
+	}
+}
+
+func podKind() *Kind[*corev1.Pod] {
+	return &Kind[*corev1.Pod]{
+		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
+		New:   func() *corev1.Pod { return &corev1.Pod{} },
+		Names: Names{Plural: "pods", Singular: "pod"},
+		Write: Write[*corev1.Pod]{PrepareForCreate: func(_ context.Context, p *corev1.Pod) { p.Generation = 1 }},
+		Delete: Delete[*corev1.Pod]{
+			ReturnsObject: true,
+			CheckGraceful: func(_ context.Context, _ *corev1.Pod, o *metav1.DeleteOptions) bool {
+				if o.GracePeriodSeconds == nil {
+					thirty := int64(30)
+					o.GracePeriodSeconds = &thirty
+				}
+				return true
+			},
+		},
+		Select: Select[*corev1.Pod]{
+			Fields: []SelectableField[*corev1.Pod]{{Path: "spec.nodeName", Get: func(p *corev1.Pod) string { return p.Spec.NodeName }}},
+		},
+	}
+}
+
+func namespaceKind() *Kind[*corev1.Namespace] {
+	hold := func(n *corev1.Namespace) bool { return len(n.Spec.Finalizers) > 0 }
+	return &Kind[*corev1.Namespace]{
+		Hub:   corev1.SchemeGroupVersion.WithKind("Namespace"),
+		New:   func() *corev1.Namespace { return &corev1.Namespace{} },
+		Names: Names{Plural: "namespaces", Singular: "namespace"},
+		Write: Write[*corev1.Namespace]{AllowUnconditionalUpdate: true},
+		Delete: Delete[*corev1.Namespace]{
+			ReturnsObject: true,
+			Hold:          hold,
+			Mark: func(_ context.Context, n *corev1.Namespace) bool {
+				n.Status.Phase = corev1.NamespaceTerminating
+				return true
+			},
+		},
+		Without: []string{"deletecollection"},
+		Subresources: map[string]*UpdateSubresource[*corev1.Namespace]{"finalize": {
+			UpdateOnly: true,
+			PrepareForUpdate: func(_ context.Context, n, old *corev1.Namespace) {
+				n.Status = old.Status
+			},
+		}},
+	}
+}
+
+func newStore[T Object](t testing.TB, k *Kind[T]) (*Store[T], *memory) {
+	t.Helper()
+	m := newMemory()
+	s, err := NewStore(k, testScheme(t), m.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, m
+}
+
+// inNamespace is the context of a request in namespace "ns", and its warnings.
+func inNamespace() context.Context {
+	return request.WithNamespace(context.Background(), "ns")
+}
+
+func configMap(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"k": "v"}}
+}
+
+// replaceWith is an update that sends an object whatever the present one is.
+func replaceWith(obj runtime.Object) rest.UpdatedObjectInfo {
+	return UpdateFunc(func(context.Context, runtime.Object) (runtime.Object, error) { return obj.DeepCopyObject(), nil })
+}
+
+// change is an update that changes the present object.
+func change[T Object](f func(T)) rest.UpdatedObjectInfo {
+	return UpdateFunc(func(_ context.Context, old runtime.Object) (runtime.Object, error) {
+		f(old.(T))
+		return old, nil
+	})
+}
+
+func must[T Object](t testing.TB, f func() (runtime.Object, error)) T {
+	t.Helper()
+	obj, err := f()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, ok := obj.(rest.Stored); ok {
+		if obj, err = st.Decode(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return obj.(T)
+}

@@ -1,0 +1,45 @@
+package registry
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/storage"
+	"triplane/generic/storage/wire"
+	"triplane/generic/storage/wire/protojson"
+)
+
+// RESTOptions is what a Store needs of the server's storage.
+type RESTOptions struct {
+	Backend storage.Backend
+	// Cache makes (or finds) the cache of the resource whose keys are below the
+	// prefix of its description.
+	Cache func(storage.CacheConfig) storage.Cache
+	// DropCache, where set, forgets the cache below prefix and ends its watches:
+	// its resource is gone, or is read differently from now on.
+	DropCache func(prefix string)
+	// Prefix is the absolute key prefix of the server, "/registry".
+	Prefix string
+	// Budget bounds encoded forms.
+	Budget *storage.Budget
+	// JSON has the tables by which what lies in protobuf is written as JSON, which all
+	// kinds share; nil lets each have its own.
+	JSON *protojson.Types
+	// DeleteCollectionWorkers is how many objects a deletecollection deletes at
+	// once.
+	DeleteCollectionWorkers int
+	// Form is how kinds of Go types are stored, if they have it.
+	Form wire.StoredForm
+	// Uncached has the resource answer as one of which kube-apiserver keeps no watch cache: clients
+	// get pages of a list that may be of any version, and they are consistent, rather than the
+	// whole list at once; and errors of resource versions are those of the storage itself.
+	Uncached bool
+	// EventTTL is how long events are kept.
+	EventTTL time.Duration
+}
+
+// RESTOptionsGetter hands out the storage of a resource.
+type RESTOptionsGetter interface {
+	GetRESTOptions(resource schema.GroupResource) (RESTOptions, error)
+}

@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"strings"
+
+	"triplane/generic/storage"
+	"triplane/generic/storage/wire"
+)
+
+// labels returns the labels of a record, of its bytes where that is possible.
+func (s *Store[T]) labels(r *storage.Record) (storage.Set, error) {
+	if set, ok := s.form.labels(r.Value); ok {
+		return set, nil
+	}
+	obj, err := s.decode(r)
+	if err != nil {
+		return nil, err
+	}
+	return storage.SetOf(obj.GetLabels()), nil
+}
+
+// fields returns what field selectors may name of a record, of its bytes where that is
+// possible.
+func (s *Store[T]) fields(r *storage.Record) (storage.Set, error) {
+	if set, ok := s.form.fields(r.Value); ok {
+		return set, nil
+	}
+	obj, err := s.decode(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.kind.fieldsOf(obj), nil
+}
+
+// fieldsOf are the fields of a decoded object.
+func (k *Kind[T]) fieldsOf(obj T) storage.Set {
+	set := make([]storage.Pair, 0, 3+len(k.Select.Fields))
+	set = append(set, storage.Pair{Key: storage.FieldName, Value: obj.GetName()}, storage.Pair{Key: storage.FieldUID, Value: string(obj.GetUID())})
+	if k.Namespaced {
+		set = append(set, storage.Pair{Key: storage.FieldNamespace, Value: obj.GetNamespace()})
+	}
+	for _, f := range k.Select.Fields {
+		set = append(set, storage.Pair{Key: f.Path, Value: f.Get(obj)})
+	}
+	return storage.NewSet(set)
+}
+
+// wireLabels reads the labels out of a protobuf value, of any kind and version.
+func wireLabels(value []byte) (storage.Set, bool) {
+	e, ok := wire.OpenEnvelope(value)
+	if !ok {
+		return nil, false
+	}
+	meta, ok := wire.OnlyField(e.Object, wire.ObjectMetadata)
+	if !ok {
+		return nil, false
+	}
+	count, size := 0, 0
+	for i := 0; i < len(meta.Payload); {
+		f, ok := wire.NextField(meta.Payload, i)
+		if !ok {
+			return nil, false
+		}
+		if i = f.End; f.Number == wire.MetaLabels {
+			count, size = count+1, size+len(f.Payload)
+		}
+	}
+	if count == 0 {
+		return nil, true
+	}
+	return mapEntries(meta.Payload, wire.MetaLabels, count, size)
+}
+
+// mapEntries reads a map of strings whose entries are count fields of a message with size
+// bytes. All strings are parts of one.
+func mapEntries(message []byte, number uint64, count, size int) (storage.Set, bool) {
+	var text strings.Builder
+	text.Grow(size)
+	part := func(b []byte) string {
+		start := text.Len()
+		text.Write(b)
+		return text.String()[start:]
+	}
+	pairs := make([]storage.Pair, 0, count)
+	for i := 0; i < len(message); {
+		f, _ := wire.NextField(message, i)
+		if i = f.End; f.Number != number {
+			continue
+		}
+		key, value, ok := wire.MapEntry(f.Payload)
+		if !ok {
+			return nil, false
+		}
+		pairs = append(pairs, storage.Pair{Key: part(key), Value: part(value)})
+	}
+	return storage.NewSet(pairs), true
+}

@@ -1,0 +1,205 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/lru"
+
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+	"triplane/generic/storage"
+)
+
+// Store is the one implementation of the verbs of package rest, for one kind. It
+// is safe for concurrent use. Objects that go in belong to it from then on;
+// objects that come out belong to the caller.
+type Store[T Object] struct {
+	kind    *Kind[T]
+	options RESTOptions
+	cache   storage.Cache
+	prefix  string // absolute, with a trailing slash
+	form    form[T]
+	codecs  []versionCodec // of form
+	served  []schema.GroupVersion
+	// versionFields, where set, are what lists and watches select by besides the hub's fields.
+	versionFields *VersionFields
+	shared        *lru.Cache // *storage.Record → T, of those that were read lately by whoever changes nothing
+}
+
+// NewStore makes the storage of a kind. The scheme has to know the Go types of
+// typed kinds, in all their versions.
+func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (*Store[T], error) {
+	if kind.New == nil || kind.Names.Plural == "" {
+		return nil, fmt.Errorf("registry: kind %s needs New and Names.Plural", kind.Hub)
+	}
+	if kind.Show.Columns != nil && kind.Show.Cells == nil {
+		return nil, fmt.Errorf("registry: kind %s has columns without cells", kind.Hub)
+	}
+	opts.Uncached = opts.Uncached || kind.Uncached
+	s := &Store[T]{kind: kind, options: opts, shared: lru.New(sharedObjects)}
+	path := kind.Prefix
+	if path == "" {
+		path = kind.Names.Plural
+	}
+	s.prefix = opts.Prefix + "/" + path + "/"
+	r := kind.Representation
+	if r == nil {
+		r = Typed[T]{}
+	}
+	var err error
+	if s.form, err = r.open(kind, scheme, opts); err != nil {
+		return nil, err
+	}
+	s.codecs = s.form.codecs()
+	for i := range s.codecs {
+		s.served = append(s.served, s.codecs[i].gv)
+	}
+	s.cache = opts.Cache(storage.CacheConfig{
+		Prefix:     s.prefix,
+		Namespaced: kind.Namespaced,
+		Labels:     s.labels,
+		Fields:     s.fields,
+		IndexField: kind.Select.Index,
+	})
+	return s, nil
+}
+
+// resource names the kind.
+func (s *Store[T]) resource() schema.GroupResource {
+	return schema.GroupResource{Group: s.kind.Hub.Group, Resource: s.kind.Names.Plural}
+}
+
+// requested names the kind in errors as the request did, whose group may be
+// another one that serves the same objects.
+func (s *Store[T]) requested(ctx context.Context) schema.GroupResource {
+	r := s.resource()
+	if i := request.InfoFrom(ctx); i != nil && i.IsResourceRequest && i.Resource == r.Resource {
+		if _, err := s.version(schema.GroupVersion{Group: i.APIGroup, Version: i.APIVersion}); err == nil {
+			r.Group = i.APIGroup
+		}
+	}
+	return r
+}
+
+// Kind is the declaration that the store was made from.
+func (s *Store[T]) Kind() *Kind[T] { return s.kind }
+
+// KeyPrefix is the absolute prefix of the objects' keys, with a trailing slash.
+func (s *Store[T]) KeyPrefix() string { return s.prefix }
+
+// Cache is what the store reads from.
+func (s *Store[T]) Cache() storage.Cache { return s.cache }
+
+// Storage returns what answers the resource in a version: "plural",
+// "plural/status" and so on. It is nil where the version is not served.
+func (s *Store[T]) Storage(gv schema.GroupVersion) map[string]rest.Storage {
+	if _, err := s.CodecFor(gv); err != nil {
+		return nil
+	}
+	m := map[string]rest.Storage{s.kind.Names.Plural: s.Rest()}
+	if s.kind.Status != nil {
+		m[s.kind.Names.Plural+"/status"] = s.Subresource(s.kind.Status)
+	}
+	for name, sub := range s.kind.Subresources {
+		m[s.kind.Names.Plural+"/"+name] = s.Subresource(sub)
+	}
+	if s.kind.Scale != nil {
+		m[s.kind.Names.Plural+"/scale"] = s.Scale(s.kind.Scale)
+	}
+	return m
+}
+
+// Status returns the storage of the subresource "status", nil where the kind has
+// none.
+func (s *Store[T]) Status() rest.Storage {
+	if s.kind.Status == nil {
+		return nil
+	}
+	return s.Subresource(s.kind.Status)
+}
+
+// New returns an empty object.
+func (s *Store[T]) New() runtime.Object { return s.kind.New() }
+
+// NewList returns an empty list of the hub version.
+func (s *Store[T]) NewList() runtime.Object {
+	if s.kind.NewList == nil {
+		return &metav1.List{}
+	}
+	return s.kind.NewList()
+}
+
+// NamespaceScoped implements rest.Scoper.
+func (s *Store[T]) NamespaceScoped() bool { return s.kind.Namespaced }
+
+// SingularName implements rest.NameProvider.
+func (s *Store[T]) SingularName() string { return s.kind.Names.Singular }
+
+// ShortNames implements rest.NameProvider.
+func (s *Store[T]) ShortNames() []string { return s.kind.Names.ShortNames }
+
+// Categories implements rest.NameProvider.
+func (s *Store[T]) Categories() []string { return s.kind.Names.Categories }
+
+// GetResetFields implements rest.ResetFieldsProvider.
+func (s *Store[T]) GetResetFields() rest.ResetFields { return s.resetInAll(s.kind.Write.ResetFields) }
+
+// resetInAll resets, in the versions of which nothing is said, what is reset in the
+// hub: what is reset as a whole has the same name in all.
+func (s *Store[T]) resetInAll(fields rest.ResetFields) rest.ResetFields {
+	of, ok := fields[s.kind.Hub.GroupVersion()]
+	if !ok || len(s.codecs) == 1 {
+		return fields
+	}
+	out := maps.Clone(fields)
+	for i := range s.codecs {
+		if _, ok := out[s.codecs[i].gv]; !ok {
+			out[s.codecs[i].gv] = of
+		}
+	}
+	return out
+}
+
+// DeleteReturnsDeletedObject implements rest.MayReturnFullObject.
+func (s *Store[T]) DeleteReturnsDeletedObject() bool { return s.kind.Delete.ReturnsObject }
+
+// DeprecationWarning implements rest.Deprecated.
+func (s *Store[T]) DeprecationWarning() string { return s.kind.Deprecation }
+
+// StorageVersion implements rest.StorageVersioner.
+func (s *Store[T]) StorageVersion() schema.GroupVersionKind {
+	return s.form.storageVersion()
+}
+
+// DecodableVersions are the versions that the server reads objects in.
+func (s *Store[T]) DecodableVersions() []schema.GroupVersion {
+	var all []schema.GroupVersion
+	for _, c := range s.codecs {
+		all = append(all, c.gv)
+	}
+	return all
+}
+
+// ServedVersions are the versions that the server serves, all that there are codecs
+// for unless ServeOnly said otherwise.
+func (s *Store[T]) ServedVersions() []schema.GroupVersion { return slices.Clone(s.served) }
+
+// ServeOnly names the versions that the server serves, before the store is used.
+func (s *Store[T]) ServeOnly(serves func(schema.GroupVersion) bool) {
+	s.served = slices.DeleteFunc(s.served, func(gv schema.GroupVersion) bool { return !serves(gv) })
+}
+
+// CodecFor implements rest.CodecProvider.
+func (s *Store[T]) CodecFor(gv schema.GroupVersion) (rest.Codec, error) {
+	i := slices.IndexFunc(s.codecs, func(c versionCodec) bool { return c.gv == gv })
+	if i < 0 {
+		return nil, fmt.Errorf("registry: %s is not served in %s", s.kind.Names.Plural, gv)
+	}
+	return s.codecs[i].codec, nil
+}

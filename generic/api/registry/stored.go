@@ -1,0 +1,187 @@
+package registry
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/api/rest"
+	"triplane/generic/storage"
+	"triplane/generic/storage/wire"
+)
+
+// stored is a record seen as an object of its kind.
+type stored[T Object] struct {
+	store  *Store[T]
+	record *storage.Record
+}
+
+var (
+	_ rest.Stored     = (*stored[Object])(nil)
+	_ rest.ItemWriter = (*stored[Object])(nil)
+	_ rest.ItemTailer = (*stored[Object])(nil)
+	_ rest.RowKeeper  = (*stored[Object])(nil)
+)
+
+// GetObjectKind makes stored objects runtime.Objects; they do not name their
+// kind.
+func (o *stored[T]) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject returns the object itself: it is immutable.
+func (o *stored[T]) DeepCopyObject() runtime.Object { return o }
+
+func (o *stored[T]) Decode() (runtime.Object, error) { return o.store.decode(o.record) }
+
+func (o *stored[T]) ResourceVersion() string { return formatRevision(o.record.Revision) }
+
+func (o *stored[T]) Wire(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	v, err := o.store.version(gv)
+	if err != nil {
+		return nil, err
+	}
+	return o.wire(v, mt)
+}
+
+func (o *stored[T]) wire(version int, mt wire.MediaType) ([]byte, error) {
+	s := o.store
+	return o.record.Form(formID(version, mt), s.options.Budget, func(r *storage.Record) ([]byte, error) {
+		return s.encode(r, version, mt)
+	})
+}
+
+// WireItem returns the form of list items.
+func (o *stored[T]) WireItem(gv schema.GroupVersion, mt wire.MediaType) ([]byte, error) {
+	v, err := o.store.version(gv)
+	if err != nil {
+		return nil, err
+	}
+	if !o.store.typed() {
+		return o.wire(v, mt)
+	}
+	switch mt {
+	case wire.JSON:
+		tail, ok, err := o.WireItemTail(gv)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return append(append(make([]byte, 0, 1+len(tail)), '{'), tail...), nil
+		}
+	case wire.Protobuf:
+		b, err := o.wire(v, mt)
+		if err != nil {
+			return nil, err
+		}
+		return wire.ObjectOf(b)
+	}
+	return o.encodeItem(v, mt)
+}
+
+// WireItemTail returns the JSON of list items behind their opening brace.
+func (o *stored[T]) WireItemTail(gv schema.GroupVersion) ([]byte, bool, error) {
+	if !o.store.typed() {
+		return nil, false, nil
+	}
+	v, err := o.store.version(gv)
+	if err != nil {
+		return nil, false, err
+	}
+	b, err := o.wire(v, wire.JSON)
+	if err != nil {
+		return nil, false, err
+	}
+	tail, ok := bytes.CutPrefix(b, o.store.codecs[v].typeMeta)
+	return tail, ok, nil
+}
+
+// encodeItem encodes without kind and apiVersion, for the media types in which
+// they cannot be cut off.
+func (o *stored[T]) encodeItem(version int, mt wire.MediaType) ([]byte, error) {
+	obj, err := o.store.versioned(o.record, version)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := o.store.codecs[version].codec.(*typedCodec); ok {
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+		return c.encode(nil, obj, mt)
+	}
+	return o.store.codecs[version].codec.Encode(nil, obj, mt)
+}
+
+// typed reports whether items of lists leave out their kind.
+func (s *Store[T]) typed() bool { return s.form.view().Typed() }
+
+// stored wraps a record.
+func (s *Store[T]) stored(r *storage.Record) *stored[T] { return &stored[T]{s, r} }
+
+// encode makes the wire form of a record, without a decoded object in between
+// where it can.
+func (s *Store[T]) encode(r *storage.Record, version int, mt wire.MediaType) ([]byte, error) {
+	if r.Err != nil {
+		return nil, s.readError(r.Err)
+	}
+	if b, ok, err := s.form.transcode(r, version, mt); ok || err != nil {
+		return b, err
+	}
+	obj, err := s.versioned(r, version)
+	if err != nil {
+		return nil, err
+	}
+	return s.codecs[version].codec.Encode(nil, obj, mt)
+}
+
+// versioned decodes a record and converts it to a served version.
+func (s *Store[T]) versioned(r *storage.Record, version int) (runtime.Object, error) {
+	obj, err := s.decode(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.codecs[version].codec.FromHub(obj)
+}
+
+// decode returns a record's object in the hub version, with its resource
+// version.
+func (s *Store[T]) decode(r *storage.Record) (T, error) {
+	if r.Err != nil {
+		var none T
+		return none, s.readError(r.Err)
+	}
+	return s.decodeValue(r.Key, r.Value, r.Revision)
+}
+
+// decodeValue decodes what storage holds at a key.
+func (s *Store[T]) decodeValue(key string, value []byte, revision int64) (T, error) {
+	obj, err := s.form.decodeStored(value)
+	var undecodable *storage.DecodeError
+	if errors.As(err, &undecodable) {
+		return obj, s.unreadable(key, undecodable)
+	}
+	if err != nil {
+		return obj, err
+	}
+	obj.SetResourceVersion(formatRevision(revision))
+	return obj, nil
+}
+
+// encodeStored returns the value for storage of an object: without its resource version, which is that of the
+// key and which the object keeps for the answer, and without a self link.
+func (s *Store[T]) encodeStored(obj T) ([]byte, error) {
+	version := obj.GetResourceVersion()
+	if version != "" {
+		obj.SetResourceVersion("")
+	}
+	if obj.GetSelfLink() != "" {
+		obj.SetSelfLink("")
+	}
+	b, err := s.form.encodeStored(obj)
+	if version != "" {
+		obj.SetResourceVersion(version)
+	}
+	return b, err
+}
+
+// formatRevision is a revision in the form of the API.
+func formatRevision(revision int64) string { return strconv.FormatInt(revision, 10) }

@@ -1,0 +1,174 @@
+package registry
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"triplane/generic/api/rest"
+	"triplane/generic/storage"
+	"triplane/generic/storage/wire"
+)
+
+const nameDescription = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
+
+const createdDescription = "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+
+// defaultColumns are those of kinds that declare none.
+var defaultColumns = []metav1.TableColumnDefinition{
+	{Name: "Name", Type: "string", Format: "name", Description: nameDescription},
+	{Name: "Created At", Type: "date", Description: createdDescription},
+}
+
+// ConvertToTable implements rest.TableConvertor, for an object, a typed list, or
+// a *rest.StoredList. Rows carry the decoded object.
+func (s *Store[T]) ConvertToTable(_ context.Context, object runtime.Object, opts *metav1.TableOptions) (*metav1.Table, error) {
+	table := &metav1.Table{}
+	if opts == nil || !opts.NoHeaders {
+		table.ColumnDefinitions = s.columns()
+	}
+	add := func(obj runtime.Object) error {
+		row, err := s.row(obj)
+		if err == nil {
+			table.Rows = append(table.Rows, row)
+		}
+		return err
+	}
+	if list, ok := object.(*rest.StoredList); ok {
+		table.ResourceVersion, table.Continue, table.RemainingItemCount = list.ResourceVersion, list.Continue, list.RemainingItemCount
+		table.Rows = s.rows(len(list.Items))
+		for _, item := range list.Items {
+			if err := add(item); err != nil {
+				return nil, err
+			}
+		}
+		s.sort(table.Rows)
+		return table, nil
+	}
+	if meta.IsListType(object) {
+		if m, err := meta.ListAccessor(object); err == nil {
+			table.ResourceVersion, table.Continue, table.RemainingItemCount = m.GetResourceVersion(), m.GetContinue(), m.GetRemainingItemCount()
+		}
+		table.Rows = s.rows(0)
+		err := meta.EachListItem(object, add)
+		s.sort(table.Rows)
+		return table, err
+	}
+	if m, ok := object.(metav1.Object); ok {
+		table.ResourceVersion = m.GetResourceVersion()
+	} else if st, ok := object.(rest.Stored); ok {
+		table.ResourceVersion = st.ResourceVersion()
+	}
+	return table, add(object)
+}
+
+// rows begins a table; an empty one of a kind without columns of its own is null.
+func (s *Store[T]) rows(n int) []metav1.TableRow {
+	if n == 0 && s.kind.Show.Columns == nil {
+		return nil
+	}
+	return make([]metav1.TableRow, 0, n)
+}
+
+// sort brings the rows of a list into the order of the kind, where it has one.
+func (s *Store[T]) sort(rows []metav1.TableRow) {
+	if s.kind.Show.Compare == nil {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b metav1.TableRow) int {
+		return s.kind.Show.Compare(a.Object.Object.(T), b.Object.Object.(T))
+	})
+}
+
+func (s *Store[T]) columns() []metav1.TableColumnDefinition {
+	if s.kind.Show.Columns == nil {
+		return defaultColumns
+	}
+	out := make([]metav1.TableColumnDefinition, len(s.kind.Show.Columns))
+	for i, c := range s.kind.Show.Columns {
+		out[i] = metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description, Priority: c.Priority}
+	}
+	return out
+}
+
+// row is one object's line.
+func (s *Store[T]) row(object runtime.Object) (metav1.TableRow, error) {
+	if st, ok := object.(rest.Stored); ok {
+		decoded, err := st.Decode()
+		if err != nil {
+			return metav1.TableRow{}, err
+		}
+		object = decoded
+	}
+	obj, ok := object.(T)
+	if !ok {
+		return metav1.TableRow{}, errNotOfKind(object, s.kind.Hub)
+	}
+	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}, Cells: s.cells(obj, ageNow)}
+	if s.kind.Show.RowConditions != nil {
+		row.Conditions = s.kind.Show.RowConditions(obj)
+	}
+	return row, nil
+}
+
+// RowColumns implements rest.RowEncoder.
+func (s *Store[T]) RowColumns() []metav1.TableColumnDefinition { return s.columns() }
+
+// Row implements rest.RowEncoder. Rows are kept with the record.
+func (s *Store[T]) Row(item rest.Stored) (wire.Row, bool, error) {
+	o, ok := item.(*stored[T])
+	if !ok || o.store != s || s.kind.Show.Compare != nil {
+		return nil, false, nil
+	}
+	row, err := o.record.Form(rowForm, s.options.Budget, s.encodeRow)
+	return row, true, err
+}
+
+// KeptRow implements rest.RowKeeper, for kinds whose versions have columns of their own.
+func (o *stored[T]) KeptRow(gv schema.GroupVersion, encode func() ([]byte, error)) ([]byte, error) {
+	v, err := o.store.version(gv)
+	if err != nil {
+		return nil, err
+	}
+	return o.record.Form(rowForm+storage.FormID(v), o.store.options.Budget, func(*storage.Record) ([]byte, error) { return encode() })
+}
+
+func (s *Store[T]) encodeRow(r *storage.Record) ([]byte, error) {
+	obj, err := s.decode(r)
+	if err != nil {
+		return nil, err
+	}
+	var ages wire.Ages
+	var conditions []metav1.TableRowCondition
+	if s.kind.Show.RowConditions != nil {
+		conditions = s.kind.Show.RowConditions(obj)
+	}
+	return wire.EncodeRow(s.cells(obj, ages.Since), conditions, meta.AsPartialObjectMetadata(obj).ObjectMeta, &ages)
+}
+
+// cells are those of a row, whose ages since renders.
+func (s *Store[T]) cells(obj T, since func(metav1.Time) string) []any {
+	if s.kind.Show.Columns == nil {
+		return defaultCells(obj)
+	}
+	return s.kind.Show.Cells(obj, since)
+}
+
+// ageNow returns how long ago a time was, in kubectl's wording.
+func ageNow(t metav1.Time) string {
+	if t.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(time.Since(t.Time))
+}
+
+// defaultCells fill the default columns.
+func defaultCells(obj metav1.Object) []any {
+	return []any{obj.GetName(), obj.GetCreationTimestamp().UTC().Format(time.RFC3339)}
+}

@@ -1,0 +1,69 @@
+package registry
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/guard/audit"
+	"triplane/generic/storage"
+)
+
+// unreadDeletion is the annotation of the audit event of a deletion without a look at
+// the object.
+const unreadDeletion = "apiserver.k8s.io/unsafe-delete-ignore-read-error"
+
+// removeUnread takes an object out of storage that nobody can read, whatever it says of
+// finalizers and grace (KEP-3926). Where it can be read after all, as by another
+// encryption configuration, nothing happens.
+func (d *deletion[T]) removeUnread(ctx context.Context, why error) (runtime.Object, bool, error) {
+	s := d.store
+	for range maxWriteAttempts {
+		revision, err := d.unreadRevision(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		_, err = s.options.Backend.Delete(ctx, d.key, revision)
+		if errors.As(err, new(*storage.ConflictError)) || errors.As(err, new(*storage.TransformError)) {
+			continue
+		}
+		if err != nil {
+			return nil, false, writeError(err)
+		}
+		audit.RecordFrom(ctx).Annotate(unreadDeletion, "")
+		klog.FromContext(ctx).Info("An object that cannot be read was deleted", "key", d.key, "revision", revision, "reason", why)
+		r := s.requested(ctx)
+		return &metav1.Status{
+			Status:  metav1.StatusSuccess,
+			Details: &metav1.StatusDetails{Name: d.name, Group: r.Group, Kind: r.Resource},
+		}, true, nil
+	}
+	return nil, false, errContended(s.requested(ctx))
+}
+
+// unreadRevision is the revision of the object, which must be unreadable at it.
+func (d *deletion[T]) unreadRevision(ctx context.Context) (int64, error) {
+	s := d.store
+	kv, err := s.options.Backend.Get(ctx, d.key)
+	var transform *storage.TransformError
+	switch {
+	case errors.As(err, &transform) && transform.Revision != 0:
+		return transform.Revision, nil
+	case errors.Is(err, storage.ErrNotFound):
+		return 0, s.notFound(ctx, d.name)
+	case err != nil:
+		return 0, s.readError(err)
+	}
+	switch _, err := s.decodeValue(d.key, kv.Value, kv.Revision); {
+	case apierrors.IsStoreReadError(err):
+		return kv.Revision, nil
+	case err != nil:
+		return 0, err
+	}
+	return 0, apierrors.NewConflict(s.requested(ctx), d.name,
+		errors.New("the object can be read again; delete it without ignoreStoreReadErrorWithClusterBreakingPotential"))
+}

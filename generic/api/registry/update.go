@@ -1,0 +1,318 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"triplane/generic/api/rest"
+	"triplane/generic/storage"
+	"triplane/generic/storage/object"
+)
+
+// Update implements rest.Updater.
+func (s *Store[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, validateCreate rest.ValidateObjectFunc,
+	validateUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, opts *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	u := &update[T]{
+		store: s, name: name, info: info, validateCreate: validateCreate, validateUpdate: validateUpdate,
+		allowCreate: s.kind.Write.AllowCreateOnUpdate || forceAllowCreate,
+		dryRun:      opts != nil && isDryRun(opts.DryRun),
+	}
+	return u.run(ctx)
+}
+
+// update is one request that changes an object, by the rules of the main
+// resource or of a subresource.
+type update[T Object] struct {
+	store          *Store[T]
+	sub            *UpdateSubresource[T] // nil for the main resource
+	name, key      string
+	info           rest.UpdatedObjectInfo
+	validateCreate rest.ValidateObjectFunc
+	validateUpdate rest.ValidateObjectUpdateFunc
+	allowCreate    bool
+	dryRun         bool
+}
+
+// run tries, from what the cache holds at first, until the write meets the
+// state that it was computed from. An error that follows from what may be stale
+// is not returned before the state has been read from the backend.
+func (u *update[T]) run(ctx context.Context) (runtime.Object, bool, error) {
+	s := u.store
+	var err error
+	if u.key, err = s.requestKey(ctx, u.name); err != nil {
+		return nil, false, err
+	}
+	from, err := u.start(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for range maxWriteAttempts {
+		obj, created, err := u.attempt(ctx, from)
+		var conflict *storage.ConflictError
+		var doubtful doubtfulError
+		switch {
+		case err == nil:
+			return obj, created, nil
+		case errors.As(err, &doubtful):
+			return nil, false, doubtful.error
+		case errors.As(err, &conflict):
+			from = after(conflict)
+			continue
+		case errors.Is(err, storage.ErrExists):
+			// Somebody created it in between, and may have deleted it again.
+			if from, _, err = s.refresh(ctx, u.key, present{}); err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		now, changed, readErr := s.refresh(ctx, u.key, from)
+		if readErr != nil {
+			return nil, false, readErr
+		}
+		if !changed {
+			return nil, false, err
+		}
+		from = now
+	}
+	return nil, false, errContended(s.requested(ctx))
+}
+
+// start is what the first attempt begins with. What an update may create is taken to be
+// missing where the cache does not know it: the transaction finds out.
+func (u *update[T]) start(ctx context.Context) (present, error) {
+	if u.allowCreate {
+		if r, err := u.store.cache.Peek(ctx, u.key); err == nil && r == nil {
+			if _, filled := u.store.cache.Count(); filled {
+				return present{}, nil
+			}
+		}
+	}
+	return u.store.peek(ctx, u.key)
+}
+
+// attempt computes the new object from a state and writes it.
+func (u *update[T]) attempt(ctx context.Context, from present) (runtime.Object, bool, error) {
+	s := u.store
+	old := s.kind.New()
+	if from.exists() {
+		var err error
+		if old, err = s.decodeValue(u.key, from.value, from.revision); err != nil {
+			return nil, false, err
+		}
+	}
+	if !from.exists() && !u.allowCreate {
+		return nil, false, s.notFound(ctx, u.name)
+	}
+	if err := u.checkPreconditions(ctx, old); err != nil {
+		return nil, false, err
+	}
+	updated, err := u.info.UpdatedObject(ctx, old)
+	if err != nil {
+		return nil, false, err
+	}
+	obj, ok := updated.(T)
+	if !ok {
+		return nil, false, errNotOfKind(updated, s.kind.Hub)
+	}
+	if !from.exists() {
+		created, err := u.create(ctx, obj)
+		return created, true, err
+	}
+	if err := u.checkVersion(ctx, obj, old); err != nil {
+		return nil, false, err
+	}
+	finish, err := u.prepare(ctx, obj, old)
+	if err != nil {
+		return nil, false, err
+	}
+	var out runtime.Object
+	if s.releasedBy(obj, old) {
+		out, err = u.remove(ctx, obj, from)
+	} else {
+		out, err = u.write(ctx, obj, old, from)
+	}
+	finish.settle(ctx, err)
+	return out, false, err
+}
+
+func (u *update[T]) checkPreconditions(ctx context.Context, old T) error {
+	return u.store.checkPreconditions(ctx, u.name, u.key, old, u.info.Preconditions())
+}
+
+// CheckPreconditions returns a conflict where a stored object is not the one that is
+// meant; nil preconditions mean any.
+func (s *Store[T]) CheckPreconditions(ctx context.Context, obj T, p *metav1.Preconditions) error {
+	key, err := s.key(obj.GetNamespace(), obj.GetName())
+	if err != nil {
+		return err
+	}
+	return s.checkPreconditions(ctx, obj.GetName(), key, obj, p)
+}
+
+func (s *Store[T]) checkPreconditions(ctx context.Context, name, key string, obj T, p *metav1.Preconditions) error {
+	if p == nil {
+		return nil
+	}
+	r := s.requested(ctx)
+	if p.UID != nil && *p.UID != obj.GetUID() {
+		return preconditionFailed(r, name, key, "UID", *p.UID, obj.GetUID())
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != obj.GetResourceVersion() {
+		return preconditionFailed(r, name, key, "ResourceVersion", *p.ResourceVersion, obj.GetResourceVersion())
+	}
+	return nil
+}
+
+// create writes an object that an update may create.
+func (u *update[T]) create(ctx context.Context, obj T) (runtime.Object, error) {
+	finish, err := u.store.prepareCreate(ctx, obj, u.validateCreate, u.dryRun)
+	if err != nil {
+		return nil, err
+	}
+	created, err := u.store.insert(ctx, u.key, obj, u.dryRun)
+	finish.settle(ctx, err)
+	return created, err
+}
+
+// checkVersion holds the update against the revision that the client has seen.
+func (u *update[T]) checkVersion(ctx context.Context, obj, old T) error {
+	s := u.store
+	var version uint64
+	if v := obj.GetResourceVersion(); v != "" {
+		var err error
+		if version, err = strconv.ParseUint(v, 10, 64); err != nil {
+			return err
+		}
+	}
+	if version == 0 {
+		if s.kind.Write.AllowUnconditionalUpdate {
+			obj.SetResourceVersion(old.GetResourceVersion())
+			return nil
+		}
+		r := s.requested(ctx)
+		return apierrors.NewInvalid(schema.GroupKind{Group: r.Group, Kind: r.Resource}, u.name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
+	}
+	if strconv.FormatUint(version, 10) == old.GetResourceVersion() {
+		return nil
+	}
+	return apierrors.NewConflict(s.requested(ctx), u.name, errors.New(optimisticLockMessage))
+}
+
+// prepare makes the new object ready to be written and validates the change.
+func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error) {
+	s, k := u.store, u.store.kind
+	if err := s.ensureNamespace(ctx, obj); err != nil {
+		return nil, err
+	}
+	obj.SetGeneration(old.GetGeneration())
+	prepare, validate, warnings := k.Write.PrepareForUpdate, k.Write.ValidateUpdate, k.Write.Warnings
+	if u.sub != nil {
+		prepare, validate, warnings = u.sub.PrepareForUpdate, u.sub.ValidateUpdate, u.sub.Warnings
+	}
+	if prepare != nil {
+		if err := s.form.prepare(ctx, obj, old, func(obj, old T) { prepare(ctx, obj, old) }); err != nil {
+			return nil, err
+		}
+	}
+	keepSystemMetadata(obj, old)
+	errs := s.validateMetadataUpdate(obj, old, u.sub == nil)
+	finish := finishFunc(finishNothing)
+	if u.sub == nil && k.Write.BeginUpdate != nil {
+		begun, err := k.Write.BeginUpdate(ctx, obj, old, u.dryRun)
+		if err != nil {
+			return nil, err
+		}
+		if begun != nil {
+			finish = begun
+		}
+	}
+	if validate != nil {
+		errs = append(errs, validate(ctx, obj, old)...)
+	}
+	if err := ctx.Err(); err != nil { // which ends validation, too
+		finish(ctx, false)
+		return nil, err
+	}
+	if len(errs) > 0 {
+		finish(ctx, false)
+		return nil, invalid(s.calledKind(obj), obj.GetName(), errs)
+	}
+	if warnings != nil {
+		addWarnings(ctx, warnings(ctx, obj, old))
+	}
+	if u.validateUpdate != nil {
+		if err := u.validateUpdate(ctx, obj, old); err != nil {
+			finish(ctx, false)
+			return nil, err
+		}
+	}
+	return finish, nil
+}
+
+// calledKind is the kind as errors name it: an object without a Go type is what it says.
+func (s *Store[T]) calledKind(obj T) schema.GroupKind {
+	if object.Typed(obj) {
+		return s.kind.Hub.GroupKind()
+	}
+	return obj.GetObjectKind().GroupVersionKind().GroupKind()
+}
+
+// releasedBy reports whether the update takes away what held a terminating object.
+func (s *Store[T]) releasedBy(obj, old T) bool {
+	if len(obj.GetFinalizers()) > 0 || old.GetDeletionTimestamp() == nil {
+		return false
+	}
+	if grace := old.GetDeletionGracePeriodSeconds(); grace != nil && *grace != 0 {
+		return false
+	}
+	return s.kind.Delete.Hold == nil || !s.kind.Delete.Hold(obj)
+}
+
+// remove deletes the object instead of updating it. The client gets the object
+// as it would have been.
+func (u *update[T]) remove(ctx context.Context, obj T, from present) (runtime.Object, error) {
+	s := u.store
+	s.form.asStored(obj)
+	if u.dryRun {
+		return obj, nil
+	}
+	if _, err := s.options.Backend.Delete(ctx, u.key, from.revision); err != nil {
+		return nil, attemptError(err)
+	}
+	if s.kind.Delete.After != nil {
+		s.kind.Delete.After(ctx, obj)
+	}
+	return obj, nil
+}
+
+// write replaces the object, unless that would change nothing.
+func (u *update[T]) write(ctx context.Context, obj, old T, from present) (runtime.Object, error) {
+	s := u.store
+	value, same, err := s.form.view().EncodeChange(obj, old, from.value, func() ([]byte, error) { return s.encodeStored(obj) })
+	if err != nil {
+		return nil, err
+	}
+	if same {
+		if from, err = s.confirm(ctx, u.key, from); err != nil {
+			return nil, err
+		}
+	}
+	if same && !from.stale || u.dryRun {
+		obj.SetResourceVersion(formatRevision(from.revision))
+		s.form.asStored(obj)
+		return obj, nil
+	}
+	revision, err := s.options.Backend.Update(ctx, u.key, value, from.revision, s.ttl(obj))
+	if err != nil {
+		return nil, attemptError(err)
+	}
+	return s.wrote(u.key, value, revision, obj), nil
+}

@@ -1,0 +1,70 @@
+package registry
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"triplane/generic/api/rest"
+	"triplane/generic/base/request"
+)
+
+// UpdateFunc is a rest.UpdatedObjectInfo without preconditions: it gets the
+// present object and returns the new one, which may be the same one changed.
+type UpdateFunc func(ctx context.Context, old runtime.Object) (runtime.Object, error)
+
+var _ rest.UpdatedObjectInfo = UpdateFunc(nil)
+
+// Preconditions implements rest.UpdatedObjectInfo.
+func (f UpdateFunc) Preconditions() *metav1.Preconditions { return nil }
+
+// UpdatedObject implements rest.UpdatedObjectInfo. The present object is copied:
+// the store compares with it.
+func (f UpdateFunc) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+	return f(ctx, old.DeepCopyObject())
+}
+
+// Modify changes an object for the server itself, by the rules of a subresource
+// (nil for the main resource): pods/binding, eviction. change may be called
+// several times, on a copy of its own each time.
+func (s *Store[T]) Modify(ctx context.Context, name string, sub *UpdateSubresource[T], dryRun bool, change func(T) error) (T, error) {
+	return s.Replace(ctx, name, sub, dryRun, func(obj T) (T, error) { return obj, change(obj) })
+}
+
+// Replace is Modify with a change that may return another object.
+func (s *Store[T]) Replace(ctx context.Context, name string, sub *UpdateSubresource[T], dryRun bool, change func(T) (T, error)) (T, error) {
+	var none T
+	u := &update[T]{store: s, sub: sub, name: name, dryRun: dryRun,
+		info: UpdateFunc(func(_ context.Context, old runtime.Object) (runtime.Object, error) {
+			obj, ok := old.(T)
+			if !ok {
+				return nil, errNotOfKind(old, s.kind.Hub)
+			}
+			return change(obj)
+		})}
+	updated, _, err := u.run(ctx)
+	if err != nil {
+		return none, err
+	}
+	return s.objectOf(updated)
+}
+
+// Read returns an object, decoded, in the context's namespace.
+func (s *Store[T]) Read(ctx context.Context, name string) (T, error) {
+	var none T
+	key, err := s.requestKey(ctx, name)
+	if err != nil {
+		return none, err
+	}
+	r, err := s.get(ctx, key, name, "")
+	if err != nil {
+		return none, err
+	}
+	return s.decode(r)
+}
+
+// requestKey is where the object is that a request names.
+func (s *Store[T]) requestKey(ctx context.Context, name string) (string, error) {
+	return s.key(request.NamespaceFrom(ctx), name)
+}

@@ -1,0 +1,86 @@
+package egress
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"strings"
+	"triplane/generic/base/request"
+
+	"triplane/generic/base/metrics"
+)
+
+// The audit annotations about a server's certificate; the server's name follows. See
+// https://kubernetes.io/docs/reference/labels-annotations-taints/audit-annotations/.
+const (
+	missingSAN = "missing-san.invalid-cert.kubernetes.io/"
+	sha1Signed = "insecure-sha1.invalid-cert.kubernetes.io/"
+)
+
+// CheckCertificates returns a transport that counts servers with certificates of a kind
+// that is no longer accepted, and annotates the audit event of the request that they
+// were asked for. Whether such a server is spoken to is not its business: Go refuses,
+// where certificates are verified at all.
+func CheckCertificates(t http.RoundTripper, m *metrics.Certificates) http.RoundTripper {
+	return checked{t, m}
+}
+
+type checked struct {
+	http.RoundTripper
+	metrics *metrics.Certificates
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := c.RoundTripper.RoundTrip(r)
+	var refused *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &refused):
+		var name x509.HostnameError
+		c.found(r.Context(), r.URL.Hostname(), errors.As(refused.Err, &name) && !hasSAN(name.Certificate), refusedSHA1(refused))
+	case err == nil && response.TLS != nil && len(response.TLS.PeerCertificates) > 0:
+		leaf := response.TLS.PeerCertificates[0]
+		c.found(r.Context(), r.URL.Hostname(), !hasSAN(leaf), bySHA1(leaf))
+	}
+	return response, err
+}
+
+// WrappedRoundTripper lets the idle connections below be closed.
+func (c checked) WrappedRoundTripper() http.RoundTripper { return c.RoundTripper }
+
+func (c checked) found(ctx context.Context, host string, noSAN, sha1 bool) {
+	if noSAN {
+		c.metrics.MissingSAN()
+		request.Annotate(ctx, missingSAN+host, "relies on a legacy Common Name field instead of the SAN extension for subject validation")
+	}
+	if sha1 {
+		c.metrics.SHA1()
+		request.Annotate(ctx, sha1Signed+host, "uses an insecure SHA-1 signature")
+	}
+}
+
+func hasSAN(c *x509.Certificate) bool {
+	return len(c.DNSNames)+len(c.IPAddresses)+len(c.URIs)+len(c.EmailAddresses) > 0
+}
+
+// bySHA1 reports whether a certificate is signed with SHA-1 by another.
+func bySHA1(c *x509.Certificate) bool {
+	switch c.SignatureAlgorithm {
+	case x509.SHA1WithRSA, x509.DSAWithSHA1, x509.ECDSAWithSHA1:
+		return string(c.RawIssuer) != string(c.RawSubject)
+	}
+	return false
+}
+
+// refusedSHA1 reports whether a certificate was refused for such a signature, which
+// only the text of the error says.
+func refusedSHA1(err *tls.CertificateVerificationError) bool {
+	for _, c := range err.UnverifiedCertificates {
+		if bySHA1(c) && strings.Contains(err.Error(), x509.InsecureAlgorithmError(c.SignatureAlgorithm).Error()) {
+			return true
+		}
+	}
+	return false
+}

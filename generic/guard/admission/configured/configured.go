@@ -1,0 +1,266 @@
+package configured
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/metrics"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/manifest"
+	"triplane/generic/guard/admission/policy"
+	"triplane/generic/guard/admission/webhook"
+	"triplane/internal/worker"
+)
+
+// Config is what the plugins are made from.
+type Config struct {
+	// Namespaces returns a namespace, for selectors.
+	Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
+	// Authorizer answers conditions and policies that ask for it; nil allows.
+	Authorizer authorizer.Authorizer
+	// Params finds the params of policies.
+	Params policy.Params
+	// Services finds where the Services of webhooks can be reached, and connects to webhooks; nil
+	// leaves it to the system's DNS.
+	Services webhook.Resolver
+	// Metrics counts what plugins do; nil counts nothing.
+	Metrics *metrics.Admission
+	// Manifests lets plugins read webhooks and policies from files; nil refuses that.
+	Manifests *Manifests
+}
+
+// Plugins are the four plugins.
+//
+// Options: the configurations of the webhook plugins (apiserver.config.k8s.io/v1, kind
+// WebhookAdmissionConfiguration) name a kubeconfig file with credentials for webhooks, and those of
+// all four (ValidatingAdmissionPolicyConfiguration, MutatingAdmissionPolicyConfiguration) a folder with
+// manifests (staticManifestsDir). Metrics: apiserver_manifest_admission_config_controller_*,
+// apiserver_admission_webhook_*, apiserver_admission_match_condition_*,
+// apiserver_validating_admission_policy_* and apiserver_mutating_admission_policy_*. Order: behind the plugins that complete objects,
+// before ResourceQuota, which counts what is final.
+type Plugins struct {
+	gate               *admission.Gate
+	manifests          *Manifests
+	sources            []*manifest.Source
+	webhooks           webhook.Config
+	mutatingPolicies   *policy.Mutating
+	mutatingWebhooks   *webhook.Mutating
+	validatingPolicies *policy.Validating
+	validatingWebhooks *webhook.Validating
+}
+
+// New makes the plugins.
+func New(c Config) *Plugins {
+	gate := admission.NewGate()
+	policies := policy.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Params: c.Params, Metrics: c.Metrics, Gate: gate}
+	webhooks := webhook.Config{Namespaces: c.Namespaces, Authorizer: c.Authorizer, Resolver: c.Services, Metrics: c.Metrics, Gate: gate}
+	return &Plugins{
+		gate:               gate,
+		manifests:          c.Manifests,
+		webhooks:           webhooks,
+		mutatingPolicies:   policy.NewMutating(policies),
+		mutatingWebhooks:   webhook.NewMutating(webhooks),
+		validatingPolicies: policy.NewValidating(policies),
+		validatingWebhooks: webhook.NewValidating(webhooks),
+	}
+}
+
+// MutatingPolicies is the plugin MutatingAdmissionPolicy, with its configuration, nil where there
+// is none. It is called before Follow.
+func (c *Plugins) MutatingPolicies(raw []byte) (admission.Interface, error) {
+	dir, err := policyManifests(raw, "MutatingAdmissionPolicyConfiguration")
+	if err != nil {
+		return nil, err
+	}
+	return c.mutatingPolicies, c.static("MutatingAdmissionPolicy", dir, func(o *manifest.Objects) {
+		c.mutatingPolicies.SetStatic(o.MutatingPolicies, o.MutatingBindings)
+	})
+}
+
+// ValidatingPolicies is the plugin ValidatingAdmissionPolicy, with its configuration, nil where
+// there is none. It is called before Follow.
+func (c *Plugins) ValidatingPolicies(raw []byte) (admission.Interface, error) {
+	dir, err := policyManifests(raw, "ValidatingAdmissionPolicyConfiguration")
+	if err != nil {
+		return nil, err
+	}
+	return c.validatingPolicies, c.static("ValidatingAdmissionPolicy", dir, func(o *manifest.Objects) {
+		c.validatingPolicies.SetStatic(o.ValidatingPolicies, o.ValidatingBindings)
+	})
+}
+
+// MutatingWebhooks is the plugin MutatingAdmissionWebhook, with its configuration, nil where there
+// is none. It is called before Follow.
+func (c *Plugins) MutatingWebhooks(raw []byte) (admission.Interface, error) {
+	config, dir, err := c.authenticated(raw)
+	if err != nil {
+		return nil, err
+	}
+	c.mutatingWebhooks = webhook.NewMutating(config)
+	return c.mutatingWebhooks, c.static("MutatingAdmissionWebhook", dir, func(o *manifest.Objects) { c.mutatingWebhooks.SetStatic(o.MutatingWebhooks) })
+}
+
+// ValidatingWebhooks is the plugin ValidatingAdmissionWebhook, with its configuration, nil where
+// there is none. It is called before Follow.
+func (c *Plugins) ValidatingWebhooks(raw []byte) (admission.Interface, error) {
+	config, dir, err := c.authenticated(raw)
+	if err != nil {
+		return nil, err
+	}
+	c.validatingWebhooks = webhook.NewValidating(config)
+	return c.validatingWebhooks, c.static("ValidatingAdmissionWebhook", dir, func(o *manifest.Objects) { c.validatingWebhooks.SetStatic(o.ValidatingWebhooks) })
+}
+
+// authenticated is what webhook plugins need, with the credentials of a configuration, and the
+// folder of their manifests.
+func (c *Plugins) authenticated(raw []byte) (config webhook.Config, manifests string, err error) {
+	config = c.webhooks
+	config.Credentials, manifests, err = webhook.ReadConfiguration(raw)
+	return config, manifests, err
+}
+
+// Following reports whether the configurations that exist are in force.
+func (c *Plugins) Following() error {
+	if c.gate.IsOpen() {
+		return nil
+	}
+	return errors.New("the webhooks and policies that exist are not all known yet")
+}
+
+// Await returns when the configurations that exist are in force, or after some time with the
+// error that writes are refused with until then.
+func (c *Plugins) Await(ctx context.Context) error { return c.gate.Wait(ctx, &admission.Attributes{}) }
+
+// informed is who follows a kind.
+type informed struct {
+	informer cache.SharedIndexInformer
+	changed  func()
+}
+
+// Follow puts the configurations into force until ctx ends; mutating is the version in which
+// there are mutating policies, "" where there are none.
+func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutating string) {
+	var manifests worker.Group
+	defer manifests.Wait()
+	for _, s := range c.sources {
+		manifests.Keep(ctx, s.Run)
+	}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	kinds := factory.Admissionregistration().V1()
+	f := &followed{plugins: c,
+		validating: kinds.ValidatingWebhookConfigurations().Lister(), mutating: kinds.MutatingWebhookConfigurations().Lister(),
+		vap: kinds.ValidatingAdmissionPolicies().Lister(), vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
+	}
+	followers := []informed{
+		{kinds.ValidatingWebhookConfigurations().Informer(), f.setValidating},
+		{kinds.MutatingWebhookConfigurations().Informer(), f.setMutating},
+		{kinds.ValidatingAdmissionPolicies().Informer(), f.setValidatingPolicies},
+		{kinds.ValidatingAdmissionPolicyBindings().Informer(), f.setValidatingPolicies},
+	}
+	if policies, bindings := mutatingInformers(factory.Admissionregistration(), mutating); policies != nil {
+		f.mapl = admissionlisters.NewMutatingAdmissionPolicyLister(policies.GetIndexer())
+		f.mapBindings = admissionlisters.NewMutatingAdmissionPolicyBindingLister(bindings.GetIndexer())
+		followers = append(followers, informed{policies, f.setMutatingPolicies}, informed{bindings, f.setMutatingPolicies})
+	}
+	var synced []cache.DoneChecker
+	for _, i := range followers {
+		if err := i.informer.SetTransform(trimmed); err != nil {
+			return // it runs already, which cannot be
+		}
+		registration, err := i.informer.AddEventHandler(onChange(i.changed, c.webhooks.Metrics))
+		if err != nil {
+			return
+		}
+		synced = append(synced, registration.HasSyncedChecker())
+	}
+	factory.StartWithContext(ctx)
+	if cache.WaitFor(ctx, "", synced...) {
+		c.gate.Open()
+	}
+	<-ctx.Done()
+	factory.Shutdown()
+}
+
+func withoutManagedFields(obj any) (any, error) {
+	if o, ok := obj.(interface {
+		runtime.Object
+		metav1.Object
+	}); ok {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+func onChange(f func(), m *metrics.Admission) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { f() },
+		UpdateFunc: func(any, any) { f() },
+		DeleteFunc: func(any) {
+			f()
+			m.Prune()
+		},
+	}
+}
+
+// followed hands the configurations to the plugins, whenever one changes.
+type followed struct {
+	plugins *Plugins
+	// mu keeps an older list from coming after a newer one.
+	mu          sync.Mutex
+	validating  admissionlisters.ValidatingWebhookConfigurationLister
+	mutating    admissionlisters.MutatingWebhookConfigurationLister
+	vap         admissionlisters.ValidatingAdmissionPolicyLister
+	vapBindings admissionlisters.ValidatingAdmissionPolicyBindingLister
+	mapl        admissionlisters.MutatingAdmissionPolicyLister
+	mapBindings admissionlisters.MutatingAdmissionPolicyBindingLister
+}
+
+// all selects everything; a lister cannot fail with it.
+var all = labels.Everything()
+
+func (f *followed) setValidating() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if list, err := f.validating.List(all); err == nil {
+		f.plugins.validatingWebhooks.Set(list)
+	}
+}
+
+func (f *followed) setMutating() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if list, err := f.mutating.List(all); err == nil {
+		f.plugins.mutatingWebhooks.Set(list)
+	}
+}
+
+func (f *followed) setValidatingPolicies() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	policies, err := f.vap.List(all)
+	bindings, bindingsErr := f.vapBindings.List(all)
+	if err == nil && bindingsErr == nil {
+		f.plugins.validatingPolicies.Set(policies, bindings)
+	}
+}
+
+func (f *followed) setMutatingPolicies() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	policies, err := f.mapl.List(all)
+	bindings, bindingsErr := f.mapBindings.List(all)
+	if err == nil && bindingsErr == nil {
+		f.plugins.mutatingPolicies.Set(policies, bindings)
+	}
+}

@@ -1,0 +1,66 @@
+package configured
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"go.uber.org/goleak"
+
+	"triplane/generic/guard/admission"
+)
+
+func TestFollowsThePolicies(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	rules := &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{"*"},
+		Rule:       admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"}},
+	}}}}
+	client := fake.NewClientset(
+		&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: rules, Validations: []admissionv1.Validation{{Expression: "false"}},
+		}},
+		&admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: "p", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		}},
+	)
+	d := New(Config{})
+	chain := admission.NewChain(nil, admission.Named{Plugin: d.mutatingPolicies}, admission.Named{Plugin: d.mutatingWebhooks}, admission.Named{Plugin: d.validatingPolicies}, admission.Named{Plugin: d.validatingWebhooks})
+	if !chain.Handles(admission.Create) {
+		t.Error("requests pass before the policies are known")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.Follow(ctx, client, "v1")
+	}()
+	create := func() error {
+		return chain.Validate(t.Context(), &admission.Attributes{
+			Operation: admission.Create, Object: &corev1.ConfigMap{}, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
+		})
+	}
+	if err := create(); err == nil {
+		t.Error("the policy that was there is not in force")
+	}
+	if err := client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, "b", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); create() != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Error("the policy outlives its binding")
+			break
+		}
+	}
+	if chain.Handles(admission.Create) {
+		t.Error("nothing is to be handled any more")
+	}
+	cancel()
+	<-done
+}

@@ -1,0 +1,73 @@
+package admission
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	"triplane/generic/storage/object"
+	"triplane/generic/storage/wire"
+)
+
+// Document is an object as JSON that says its kind.
+func Document(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
+	text, err := json.Marshal(obj)
+	if err != nil || kind.Empty() || !obj.GetObjectKind().GroupVersionKind().Empty() {
+		return text, err
+	}
+	if !object.Typed(obj) {
+		return text, nil
+	}
+	head, err := json.Marshal(struct {
+		Kind       string `json:"kind"`
+		APIVersion string `json:"apiVersion"`
+	}{kind.Kind, kind.GroupVersion().String()})
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(text, []byte("{}")) {
+		return head, nil
+	}
+	return append(append(head[:len(head)-1], ','), text[1:]...), nil
+}
+
+// FromDocument reads an object of the codec's version from JSON, and fills in
+// defaults. Its kind is set if that of like is.
+func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Object, error) {
+	if err := wire.CheckDepth(text); err != nil {
+		return nil, err
+	}
+	obj := codec.New()
+	if u, ok := obj.(interface{ UnmarshalJSON(b []byte) error }); ok {
+		if err := u.UnmarshalJSON(text); err != nil {
+			return nil, err
+		}
+	} else if err := kjson.UnmarshalCaseSensitivePreserveInts(text, obj); err != nil {
+		return nil, err
+	}
+	if object.Typed(obj) && like != nil {
+		obj.GetObjectKind().SetGroupVersionKind(like.GetObjectKind().GroupVersionKind())
+	}
+	codec.Default(obj)
+	return obj, nil
+}
+
+// Become gives the object the content of a document of the
+// codec's version, and reports whether that is another one than before.
+func (a *Attributes) Become(codec Converter, text []byte) (changed bool, err error) {
+	obj, err := FromDocument(codec, text, a.Object)
+	if err != nil {
+		return false, err
+	}
+	if obj, err = codec.ToHub(obj); err != nil {
+		return false, err
+	}
+	if equality.Semantic.DeepEqual(a.Object, obj) {
+		return false, nil
+	}
+	return true, a.Replace(obj)
+}

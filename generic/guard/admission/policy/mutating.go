@@ -1,0 +1,259 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/expression"
+	"triplane/generic/guard/admission/match"
+)
+
+// mutatingPolicy is a compiled MutatingAdmissionPolicy.
+type mutatingPolicy struct {
+	head
+	mutations []mutation
+	reinvoke  bool
+}
+
+type mutation struct {
+	*expression.Expression
+	jsonPatch bool
+}
+
+func compileMutating(p *admissionv1.MutatingAdmissionPolicy) (*mutatingPolicy, error) {
+	c, err := expression.NewCompiler()
+	if err != nil {
+		return nil, err
+	}
+	out := &mutatingPolicy{head: head{name: p.Name}, reinvoke: p.Spec.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy}
+	scope, err := out.compile(c, p.Spec.FailurePolicy, p.Spec.MatchConstraints, p.Spec.ParamKind, p.Spec.MatchConditions)
+	if err != nil {
+		return nil, err
+	}
+	out.declare(c, scope, p.Spec.Variables)
+	scope.Mutation = true
+	for i := range p.Spec.Mutations {
+		switch m := &p.Spec.Mutations[i]; {
+		case m.JSONPatch != nil:
+			out.mutations = append(out.mutations, mutation{c.Compile(scope, m.JSONPatch.Expression, expression.Patches), true})
+		case m.ApplyConfiguration != nil:
+			out.mutations = append(out.mutations, mutation{c.Compile(scope, m.ApplyConfiguration.Expression, expression.ObjectType), false})
+		}
+	}
+	return out, nil
+}
+
+func (p *mutatingPolicy) with(bindings []*binding) *mutatingPolicy {
+	c := *p
+	c.bindings = bindings
+	return &c
+}
+
+func compileMutatingBinding(b *admissionv1.MutatingAdmissionPolicyBinding) (*binding, error) {
+	criteria, err := match.New(b.Spec.MatchResources)
+	if err != nil {
+		return nil, err
+	}
+	return &binding{name: b.Name, policy: b.Spec.PolicyName, criteria: criteria, params: b.Spec.ParamRef}, nil
+}
+
+// Mutating changes objects as MutatingAdmissionPolicies say. It is safe for
+// concurrent use.
+type Mutating struct {
+	catalogues[*admissionv1.MutatingAdmissionPolicy, *admissionv1.MutatingAdmissionPolicyBinding, *mutatingPolicy]
+	config Config
+}
+
+// NewMutating returns a plugin that knows no policies yet.
+func NewMutating(c Config) *Mutating {
+	p := &Mutating{config: c}
+	p.init(c.Gate, compileMutating, compileMutatingBinding)
+	c.Metrics.FollowPolicies(metrics.Admit, p.names)
+	return p
+}
+
+// Handles implements admission.Interface: whatever has an object to change, if
+// there is a policy.
+func (p *Mutating) Handles(op admission.Operation) bool {
+	return op != admission.Delete && !p.idle()
+}
+
+// turn is a policy with one of its bindings and params.
+type turn struct {
+	policy  *mutatingPolicy
+	binding *binding
+	param   int
+}
+
+// Admit implements admission.MutatingInterface: the policies change the object one
+// after the other. A policy that may be run again is, once, if the object changed
+// after its turn.
+func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
+	if a.Object == nil || a.Codec == nil {
+		return nil
+	}
+	policies, err := p.seeing(ctx, a)
+	if len(policies) == 0 || err != nil {
+		return err
+	}
+	r := &round{ctx: ctx, config: &p.config, turns: admission.TurnsOf[turn](a, p),
+		judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
+	for _, policy := range policies {
+		if err := r.policy(policy); err != nil {
+			return err
+		}
+	}
+	r.turns.End()
+	return nil
+}
+
+// round is one pass over the policies.
+type round struct {
+	ctx       context.Context //nolint:containedctx // of the request
+	config    *Config
+	turns     *admission.Turns[turn]
+	judgement *expression.Judgement
+}
+
+// refused turns the failure of a policy into a refusal, or into nothing where
+// failures are ignored.
+func (r *round) refused(p *mutatingPolicy, b *binding, err error) error {
+	var status *apierrors.StatusError
+	if errors.As(err, &status) {
+		return status
+	}
+	if p.ignore {
+		klog.V(4).ErrorS(err, "A mutating policy failed and is ignored", "policy", p.name)
+		return nil
+	}
+	message := fmt.Sprintf("policy '%s' denied request: %v", p.name, err)
+	if b != nil {
+		message = fmt.Sprintf("policy '%s' with binding '%s' denied request: %v", p.name, b.name, err)
+	}
+	a := r.judgement.Attributes
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonInvalid, Message: message,
+		Details: &metav1.StatusDetails{
+			Group: a.Resource.Group, Kind: a.Resource.Resource, Name: a.ObjectName(),
+			Causes: []metav1.StatusCause{{Message: message}},
+		},
+	}}
+}
+
+// failed is refused for an evaluation, which is counted.
+func (r *round) failed(p *mutatingPolicy, b *binding, err error, start time.Time) error {
+	refusal := r.refused(p, b, err)
+	action := metrics.PolicyDenied
+	if refusal == nil {
+		action = metrics.PolicyAllowed
+	}
+	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, errorType(err), action, time.Since(start))
+	return refusal
+}
+
+func (r *round) policy(p *mutatingPolicy) error {
+	a := r.judgement.Attributes
+	gv, ok, err := p.criteria.Match(r.ctx, a, r.judgement.Find)
+	if err != nil {
+		return r.refused(p, nil, fmt.Errorf("failed to configure policy: %w", err))
+	}
+	if !ok {
+		return nil
+	}
+	params, err := source(r.config.Params, p.params)
+	if err != nil {
+		return r.refused(p, nil, fmt.Errorf("failed to configure policy: %w", err))
+	}
+	for _, b := range p.bindings {
+		_, ok, err := b.criteria.Match(r.ctx, a, r.judgement.Find)
+		var list []map[string]any
+		if err == nil && ok {
+			list, err = params.collect(r.ctx, r.config.Params, b.params, a.Namespace)
+		}
+		if err != nil {
+			if err := r.refused(p, b, fmt.Errorf("failed to configure binding: %w", err)); err != nil {
+				return err
+			}
+			continue
+		}
+		for i, param := range list {
+			t := turn{p, b, i}
+			if !r.turns.Due(t) {
+				continue
+			}
+			values, err := r.judgement.Values(gv)
+			if err != nil {
+				return apierrors.NewInternalError(err)
+			}
+			if err := r.mutate(p, b, values, param); err != nil {
+				return err
+			}
+			if p.reinvoke {
+				r.turns.Took(t)
+			}
+		}
+	}
+	return nil
+}
+
+// mutate runs the mutations of a policy, each of which has a budget of its own. One that fails
+// leaves the object to the next: the request is refused for all that failed, unless failures are
+// ignored.
+func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values, param map[string]any) error {
+	start := time.Now()
+	ok, err := p.conditionsMatch(r.ctx, metrics.Admit, r.config.Metrics, values, param)
+	if err != nil {
+		return r.failed(p, b, err, start)
+	}
+	if !ok {
+		return nil
+	}
+	changed := false
+	var refusal error
+	for _, m := range p.mutations {
+		e := expression.NewEvaluation(values, param, expression.PolicyBudget).WithVariables(r.ctx, p.variables)
+		did, err := m.apply(r.ctx, e, values)
+		if err != nil {
+			refusal = withCauses(refusal, r.failed(p, b, err, start))
+			continue
+		}
+		if !did {
+			continue
+		}
+		changed = true
+		r.judgement.Changed()
+		if values, err = r.judgement.Values(values.Version); err != nil {
+			return err
+		}
+	}
+	if refusal != nil {
+		return refusal
+	}
+	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, metrics.PolicyNoError, metrics.PolicyAllowed, time.Since(start))
+	if changed {
+		r.turns.Changed()
+	}
+	return nil
+}
+
+// withCauses is a refusal, nil for none, that names what led to another one as well.
+func withCauses(refusal, other error) error {
+	var first, second *apierrors.StatusError
+	if !errors.As(refusal, &first) {
+		return other
+	}
+	if errors.As(other, &second) && first.ErrStatus.Details != nil && second.ErrStatus.Details != nil {
+		first.ErrStatus.Details.Causes = append(first.ErrStatus.Details.Causes, second.ErrStatus.Details.Causes...)
+	}
+	return refusal
+}

@@ -1,0 +1,96 @@
+package policy
+
+import (
+	"context"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/metrics"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/expression"
+	"triplane/generic/guard/admission/match"
+)
+
+// Config is what both plugins need.
+type Config struct {
+	// Namespaces finds a namespace, for selectors and expressions.
+	Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
+	// Authorizer answers expressions that ask for it; nil allows.
+	Authorizer authorizer.Authorizer
+	// Params finds parameters; nil finds none.
+	Params Params
+	// Metrics counts evaluations; nil counts nothing.
+	Metrics *metrics.Admission
+	// Gate opens when the configurations are known.
+	Gate *admission.Gate
+}
+
+// head is what policies of both kinds have, compiled.
+type head struct {
+	name       string
+	criteria   *match.Criteria
+	ignore     bool // failures
+	params     *schema.GroupVersionKind
+	conditions expression.Conditions
+	variables  []expression.Variable
+	bindings   []*binding
+}
+
+// names implements compiled.
+func (h *head) names() (policy string, bindings []string) {
+	for _, b := range h.bindings {
+		bindings = append(bindings, b.name)
+	}
+	return h.name, bindings
+}
+
+// binding puts a policy to use.
+type binding struct {
+	name              string
+	policy            string // the name of the policy
+	criteria          *match.Criteria
+	params            *admissionv1.ParamRef
+	deny, warn, audit bool
+	actions           []admissionv1.ValidationAction // as the binding lists them
+}
+
+func (h *head) compile(c *expression.Compiler, failure *admissionv1.FailurePolicyType, m *admissionv1.MatchResources,
+	params *admissionv1.ParamKind, conditions []admissionv1.MatchCondition) (expression.Scope, error) {
+	var err error
+	if h.criteria, err = match.New(m); err != nil {
+		return expression.Scope{}, err
+	}
+	h.ignore = failure != nil && *failure == admissionv1.Ignore
+	h.params = paramKind(params)
+	s := expression.Scope{Params: params != nil, Authorizer: true}
+	h.conditions = c.Conditions(s, conditions)
+	return s, nil
+}
+
+// declare compiles the variables, for the expressions that follow.
+func (h *head) declare(c *expression.Compiler, s expression.Scope, variables []admissionv1.Variable) {
+	if len(variables) == 0 {
+		return
+	}
+	c.Declare()
+	for i := range variables {
+		h.variables = append(h.variables, expression.Variable{
+			Name: variables[i].Name, Expression: c.Variable(s, variables[i].Name, variables[i].Expression),
+		})
+	}
+}
+
+// conditionsMatch evaluates the match conditions.
+func (h *head) conditionsMatch(ctx context.Context, phase metrics.AdmissionPhase, m *metrics.Admission, v *expression.Values, param map[string]any) (bool, error) {
+	if len(h.conditions) == 0 {
+		return true, nil
+	}
+	start := time.Now()
+	ok, err := h.conditions.Match(ctx, expression.NewEvaluation(v, param, expression.ConditionBudget))
+	m.Conditions(phase, "policy", h.name, string(v.Attributes.Operation), ok, err, time.Since(start))
+	return ok, err
+}

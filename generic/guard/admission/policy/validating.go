@@ -1,0 +1,88 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/expression"
+	"triplane/generic/guard/audit"
+)
+
+// Validating enforces ValidatingAdmissionPolicies. It is safe for concurrent
+// use.
+type Validating struct {
+	catalogues[*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding, *validatingPolicy]
+	config Config
+}
+
+// NewValidating returns a plugin that knows no policies yet.
+func NewValidating(c Config) *Validating {
+	p := &Validating{config: c}
+	p.init(c.Gate, compileValidating, compileValidatingBinding)
+	c.Metrics.FollowPolicies(metrics.Validate, p.names)
+	return p
+}
+
+// Handles implements admission.Interface: any operation, if there is a policy.
+func (p *Validating) Handles(admission.Operation) bool {
+	return !p.idle()
+}
+
+// Validate implements admission.ValidatingInterface. All policies are evaluated;
+// the first that denies is heard.
+func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
+	policies, err := p.seeing(ctx, a)
+	if len(policies) == 0 || err != nil {
+		return err
+	}
+	v := &verdict{ctx: ctx, config: &p.config, judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
+	rec := audit.RecordFrom(ctx)
+	if rec != nil {
+		v.recorded = &recorded{}
+	}
+	for _, policy := range policies {
+		v.policy(policy)
+	}
+	v.recorded.annotate(rec)
+	if v.denied == nil {
+		return nil
+	}
+	return v.denied.status(a)
+}
+
+// denial is a decision against the operation.
+type denial struct {
+	policy, binding string
+	message         string
+	reason          metav1.StatusReason
+}
+
+func (d *denial) status(a *admission.Attributes) error {
+	message := fmt.Sprintf("ValidatingAdmissionPolicy '%s' denied request: %s", d.policy, d.message)
+	if d.binding != "" {
+		message = fmt.Sprintf("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %s", d.policy, d.binding, d.message)
+	}
+	err := admission.Forbidden(a, errors.New(message))
+	err.ErrStatus.Reason, err.ErrStatus.Code = d.reason, code(d.reason)
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Message: message})
+	return err
+}
+
+func code(reason metav1.StatusReason) int32 {
+	switch reason {
+	case metav1.StatusReasonForbidden:
+		return http.StatusForbidden
+	case metav1.StatusReasonUnauthorized:
+		return http.StatusUnauthorized
+	case metav1.StatusReasonRequestEntityTooLarge:
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusUnprocessableEntity
+}

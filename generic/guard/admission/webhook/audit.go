@@ -1,0 +1,72 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"triplane/generic/base/request"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/audit"
+)
+
+// turnKey is the end of an annotation's key: in which round of the plugins, and
+// which of all webhooks of a kind.
+func turnKey(round, index int) string { return fmt.Sprintf("round_%d_index_%d", round, index) }
+
+func round(a *admission.Attributes) int {
+	if a.Reinvocation() {
+		return 1
+	}
+	return 0
+}
+
+// auditFailedOpen records that a webhook failed and the request went on.
+func (c *turn) auditFailedOpen(ctx context.Context) {
+	kind := "validating"
+	if c.mutating {
+		kind = "mutation"
+	}
+	request.Annotate(ctx, "failed-open."+kind+".webhook.admission.k8s.io/"+turnKey(c.round, c.index), c.name)
+}
+
+// auditMutation records that a webhook was called, and whether it changed the object.
+func (c *turn) auditMutation(ctx context.Context, changed bool) {
+	c.annotate(audit.RecordFrom(ctx), "mutation.webhook.admission.k8s.io/", struct {
+		Configuration string `json:"configuration"`
+		Webhook       string `json:"webhook"`
+		Mutated       bool   `json:"mutated"`
+	}{c.configuration, c.name, changed})
+}
+
+// auditPatch records, at the level Request, the JSON patch that was applied, even if it changed
+// nothing.
+func (c *turn) auditPatch(ctx context.Context, patch []byte) {
+	rec := audit.RecordFrom(ctx)
+	if rec == nil || !rec.Records(audit.LevelRequest) {
+		return
+	}
+	c.annotate(rec, "patch.webhook.admission.k8s.io/", struct {
+		Configuration string          `json:"configuration"`
+		Webhook       string          `json:"webhook"`
+		Patch         json.RawMessage `json:"patch,omitempty"`
+		PatchType     string          `json:"patchType,omitempty"`
+	}{c.configuration, c.name, patch, "JSONPatch"})
+}
+
+func (c *turn) annotate(rec *audit.Record, prefix string, v any) {
+	if rec == nil {
+		return
+	}
+	if text, err := json.Marshal(v); err == nil {
+		rec.Annotate(prefix+turnKey(c.round, c.index), string(text))
+	}
+}
+
+// auditAnswer records the annotations that a webhook's answer asks for, below its
+// name.
+func (c *turn) auditAnswer(ctx context.Context, annotations map[string]string) {
+	for k, v := range annotations {
+		admission.Annotate(ctx, c.name, k, v)
+	}
+}

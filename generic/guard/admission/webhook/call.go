@@ -1,0 +1,159 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	admissionapi "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/admission/expression"
+	"triplane/generic/storage/jsonpatch"
+)
+
+// turn is the call of a webhook about an operation.
+type turn struct {
+	*hook
+	mutating bool
+	// round is 1 where the webhook is asked again; index is its place among all
+	// webhooks of its kind.
+	round, index int
+	metrics      *metrics.Admission
+}
+
+// reply is what a webhook said.
+type reply struct {
+	*admissionapi.AdmissionResponse
+	patch jsonpatch.Patch // of a mutating webhook
+}
+
+// ask calls a webhook. The response is nil where it failed and failures are
+// ignored; the error is an API status.
+func (c *turn) ask(ctx context.Context, v *expression.Values) (*reply, error) {
+	if v.Attributes.DryRun && !c.dryRun {
+		c.rejected(v, metrics.WebhookRefused, http.StatusBadRequest)
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q does not support dry run", c.name))
+	}
+	start := time.Now()
+	r, err := c.call(ctx, v)
+	took := time.Since(start)
+	request.Spent(ctx, c.part(), took)
+	if err != nil {
+		return nil, c.failed(ctx, v, err, took)
+	}
+	c.auditAnswer(ctx, r.AuditAnnotations)
+	for _, w := range r.Warnings {
+		request.AddWarning(ctx, w)
+	}
+	if !r.Allowed {
+		refused := refusal(c.name, r.Result)
+		code := int(refused.ErrStatus.Code)
+		c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), true, code, took)
+		c.rejected(v, metrics.WebhookRefused, code)
+		return nil, refused
+	}
+	c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), false, http.StatusOK, took)
+	return r, nil
+}
+
+// failed is the error of a call that failed, nil where failures are ignored.
+func (c *turn) failed(ctx context.Context, v *expression.Values, err error, took time.Duration) error {
+	err = fmt.Errorf("failed calling webhook %q: %w", c.name, err)
+	ignored := c.ignore && ctx.Err() == nil
+	c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), !ignored, codeOf(err), took)
+	if ignored {
+		klog.ErrorS(err, "Failed calling webhook, failing open", "webhook", c.name)
+		c.auditFailedOpen(ctx)
+		c.metrics.WebhookFailedOpen(c.phase(), c.name)
+		return nil
+	}
+	c.rejected(v, metrics.WebhookFailed, 0)
+	return apierrors.NewInternalError(err)
+}
+
+func (c *turn) rejected(v *expression.Values, why string, code int) {
+	c.metrics.WebhookRejection(c.phase(), c.name, string(v.Attributes.Operation), why, code)
+}
+
+// phase is that in which the webhook is called.
+func (c *turn) phase() metrics.AdmissionPhase {
+	if c.mutating {
+		return metrics.Admit
+	}
+	return metrics.Validate
+}
+
+func (c *turn) part() request.Part {
+	if c.mutating {
+		return request.MutatingWebhook
+	}
+	return request.ValidatingWebhook
+}
+
+// codeOf is the HTTP status of a failed call, 0 where there is none.
+func codeOf(err error) int {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return int(status.Status().Code)
+	}
+	return 0
+}
+
+func (c *turn) call(ctx context.Context, v *expression.Values) (*reply, error) {
+	if c.clientErr != nil {
+		return nil, fmt.Errorf("could not get REST client: %w", c.clientErr)
+	}
+	body, uid, err := question(c.hook, v)
+	if err != nil {
+		return nil, fmt.Errorf("could not create admission objects: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	said := newAnswer(c.version)
+	if err := c.client.post(ctx, body, said); err != nil {
+		return nil, fmt.Errorf("failed to call webhook: %w", err)
+	}
+	r, err := answer(said, uid, c.mutating)
+	if err != nil {
+		return nil, fmt.Errorf("received invalid webhook response: %w", err)
+	}
+	if !c.mutating || len(r.Patch) == 0 {
+		return &reply{AdmissionResponse: r}, nil
+	}
+	patch, err := jsonpatch.Decode(r.Patch)
+	if err != nil {
+		return nil, fmt.Errorf("received undecodable patch in webhook response: %w", err)
+	}
+	return &reply{r, patch}, nil
+}
+
+// refusal is a webhook's "no" as an API status.
+func refusal(name string, result *metav1.Status) *apierrors.StatusError {
+	by := fmt.Sprintf("admission webhook %q denied the request", name)
+	s := metav1.Status{}
+	if result != nil {
+		s = *result
+	}
+	if s.Code < http.StatusBadRequest || s.Code > 999 { // which HTTP does not know
+		s.Code = http.StatusBadRequest
+	}
+	if s.Status == "" || s.Status == metav1.StatusSuccess {
+		s.Status = metav1.StatusFailure
+	}
+	switch {
+	case s.Message != "":
+		s.Message = by + ": " + s.Message
+	case s.Reason != "":
+		s.Message = by + ": " + string(s.Reason)
+	default:
+		s.Message = by + " without explanation"
+	}
+	return &apierrors.StatusError{ErrStatus: s}
+}

@@ -1,0 +1,147 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/expression"
+	"triplane/generic/storage/jsonpatch"
+)
+
+var errPanic = errors.New("the call of a webhook failed unexpectedly")
+
+// Mutating lets mutating webhooks change objects. It is safe for concurrent use.
+type Mutating struct{ plugin }
+
+// NewMutating returns a plugin that knows no webhooks yet.
+func NewMutating(c Config) *Mutating {
+	p := &Mutating{plugin{config: c}}
+	c.Metrics.FollowWebhooks(metrics.Admit, p.names)
+	return p
+}
+
+// Set replaces all configurations of the API.
+func (p *Mutating) Set(list []*admissionv1.MutatingWebhookConfiguration) {
+	p.set(mutating(list, &p.config, report))
+}
+
+// SetStatic replaces all configurations of manifests.
+func (p *Mutating) SetStatic(list []*admissionv1.MutatingWebhookConfiguration) {
+	p.setStatic(mutating(list, &p.config, report))
+}
+
+// Admit implements admission.MutatingInterface.
+func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
+	hooks, err := p.load(ctx, a)
+	if len(hooks) == 0 || err != nil {
+		return err
+	}
+	turns := admission.TurnsOf[string](a, p)
+	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
+	for i, h := range hooks {
+		if !turns.Due(h.id) {
+			continue
+		}
+		if err := p.turn(ctx, &turn{hook: h, mutating: true, round: round(a), index: i, metrics: p.config.Metrics}, j, turns); err != nil {
+			return err
+		}
+	}
+	turns.End()
+	return nil
+}
+
+// turn asks one webhook and applies its patch.
+func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, turns *admission.Turns[string]) error {
+	i, err := h.wants(ctx, j)
+	if err != nil || i == nil {
+		return err
+	}
+	changed, err := h.mutate(ctx, i.values)
+	h.auditMutation(ctx, changed)
+	if err != nil {
+		return err
+	}
+	if changed {
+		j.Changed()
+		turns.Changed()
+	}
+	if h.reinvoke {
+		turns.Took(h.id)
+	}
+	return nil
+}
+
+// mutate asks the webhook, and reports whether its patch has changed the object.
+func (c *turn) mutate(ctx context.Context, v *expression.Values) (changed bool, err error) {
+	ends := time.Now().Add(c.timeout)
+	r, err := c.ask(ctx, v)
+	if err != nil || r == nil || r.patch.Len() == 0 {
+		return false, err
+	}
+	// The time of the webhook is also that of its patch.
+	patching, cancel := context.WithDeadline(ctx, ends)
+	defer cancel()
+	if changed, err = apply(patching, c.hook, v, r.patch); err != nil {
+		c.rejected(v, metrics.WebhookInternalError, 0)
+		return false, err
+	}
+	c.auditPatch(ctx, r.Patch)
+	return changed, nil
+}
+
+// apply changes the object as a JSON patch says, and reports whether there was
+// anything to change.
+func apply(ctx context.Context, h *hook, v *expression.Values, patch jsonpatch.Patch) (changed bool, err error) {
+	obj, err := v.Object()
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	if obj == nil || v.Codec == nil {
+		return false, apierrors.NewInternalError(fmt.Errorf(
+			"admission webhook %q attempted to modify the object, which is not supported for this operation", h.name))
+	}
+	before, err := admission.Document(obj, v.Kind())
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	after, err := patch.Apply(ctx, before)
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	codec, err := codecOf(h, v, before, after)
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	if changed, err = v.Attributes.Become(codec, after); err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	return changed, nil
+}
+
+// codecOf reads a patched document: in the version that the webhook was sent, or in another one
+// of the same kind that it says it is. It refuses another kind; what a document leaves out is none.
+func codecOf(h *hook, v *expression.Values, before, after []byte) (admission.Converter, error) {
+	var was, is metav1.TypeMeta
+	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
+		return nil, err
+	}
+	sameKind := is.Kind == "" || is.Kind == was.Kind
+	if sameKind && (is.APIVersion == "" || is.APIVersion == was.APIVersion) {
+		return v.Codec, nil
+	}
+	if gvk := is.GroupVersionKind(); sameKind && v.Attributes.Versions != nil {
+		if codec, err := v.Attributes.Versions.Converter(gvk.GroupVersion()); err == nil && codec.Kind() == gvk {
+			return codec, nil
+		}
+	}
+	return nil, fmt.Errorf("admission webhook %q attempted to change the kind of the object from %s to %s", h.name, was.GroupVersionKind(), is.GroupVersionKind())
+}

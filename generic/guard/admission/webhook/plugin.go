@@ -1,0 +1,239 @@
+package webhook
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/metrics"
+	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/expression"
+	"triplane/generic/guard/admission/match"
+	"triplane/internal/worker"
+)
+
+// Config is what both plugins need.
+type Config struct {
+	// Namespaces finds a namespace, for selectors and expressions.
+	Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
+	// Authorizer answers match conditions that ask for it; nil allows.
+	Authorizer authorizer.Authorizer
+	// Resolver finds Services; nil leaves it to the system's DNS.
+	Resolver Resolver
+	// Credentials authenticate the server to webhooks; nil ones do not.
+	Credentials *Credentials
+	// Metrics counts calls; nil counts nothing.
+	Metrics *metrics.Admission
+	// Gate opens when the configurations are known.
+	Gate *admission.Gate
+}
+
+// plugin holds the compiled webhooks, nil where there are none.
+type plugin struct {
+	config Config
+	hooks  atomic.Pointer[hooks]
+
+	mu             sync.Mutex // for set
+	static, served []*hook
+}
+
+// hooks are the webhooks in force: first as many as static says that manifests define, then
+// those of the API.
+type hooks struct {
+	all    []*hook
+	static int
+}
+
+// names are those of the webhooks in force.
+func (p *plugin) names() (names []string) {
+	if set := p.hooks.Load(); set != nil {
+		for _, h := range set.all {
+			names = append(names, h.name)
+		}
+	}
+	return names
+}
+
+// Handles implements admission.Interface: any operation, if there is a webhook.
+func (p *plugin) Handles(admission.Operation) bool {
+	return p.hooks.Load() != nil || !p.config.Gate.IsOpen()
+}
+
+// set replaces the webhooks of the API, setStatic those of manifests.
+func (p *plugin) set(list []*hook) { p.replace(&p.served, list) }
+
+func (p *plugin) setStatic(list []*hook) {
+	for _, h := range list {
+		h.id = "static/" + h.id // the API may have the same names from before they were reserved
+	}
+	p.replace(&p.static, list)
+}
+
+func (p *plugin) replace(part *[]*hook, list []*hook) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := *part
+	*part = list
+	if len(p.static)+len(p.served) == 0 {
+		p.hooks.Store(nil)
+	} else {
+		p.hooks.Store(&hooks{slices.Concat(p.static, p.served), len(p.static)})
+	}
+	for _, h := range old {
+		if h.client != nil {
+			h.client.close()
+		}
+	}
+}
+
+// load returns the webhooks that are asked about an operation, when they are known. Those of the
+// API are not asked about changes of webhooks and policies.
+func (p *plugin) load(ctx context.Context, a *admission.Attributes) ([]*hook, error) {
+	exempt := match.Exempt(a)
+	if !exempt {
+		if err := p.config.Gate.Wait(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	switch set := p.hooks.Load(); {
+	case set == nil:
+		return nil, nil
+	case exempt:
+		return set.all[:set.static], nil
+	default:
+		return set.all, nil
+	}
+}
+
+func report(err error) { klog.ErrorS(err, "A webhook cannot be used") }
+
+// invocation is a webhook that is about an operation, with what it is sent.
+type invocation struct {
+	*turn
+	values *expression.Values
+}
+
+// conditionsMatch evaluates the match conditions.
+func (c *turn) conditionsMatch(ctx context.Context, v *expression.Values) (bool, error) {
+	start := time.Now()
+	ok, err := c.conditions.Match(ctx, expression.NewEvaluation(v, nil, expression.ConditionBudget))
+	c.metrics.Conditions(c.phase(), "webhook", c.name, string(v.Attributes.Operation), ok, err, time.Since(start))
+	return ok, err
+}
+
+// wants reports whether the webhook is about the operation; nil if not. The error is
+// an API status.
+func (c *turn) wants(ctx context.Context, j *expression.Judgement) (*invocation, error) {
+	h := c.hook
+	gv, ok, err := h.criteria.Match(ctx, j.Attributes, j.Find)
+	if err != nil || !ok {
+		return nil, err
+	}
+	values, err := j.Values(gv)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	if len(h.conditions) > 0 {
+		ok, err := c.conditionsMatch(ctx, values)
+		if err != nil {
+			if h.ignore {
+				klog.ErrorS(err, "Failed evaluating match conditions, failing open", "webhook", h.name)
+				return nil, nil
+			}
+			return nil, admission.NewForbidden(j.Attributes, err)
+		}
+		if !ok {
+			return nil, nil
+		}
+	}
+	return &invocation{c, values}, nil
+}
+
+// Validating asks validating webhooks. It is safe for concurrent use.
+type Validating struct{ plugin }
+
+// NewValidating returns a plugin that knows no webhooks yet.
+func NewValidating(c Config) *Validating {
+	p := &Validating{plugin{config: c}}
+	c.Metrics.FollowWebhooks(metrics.Validate, p.names)
+	return p
+}
+
+// Set replaces all configurations of the API.
+func (p *Validating) Set(list []*admissionv1.ValidatingWebhookConfiguration) {
+	p.set(validating(list, &p.config, report))
+}
+
+// SetStatic replaces all configurations of manifests.
+func (p *Validating) SetStatic(list []*admissionv1.ValidatingWebhookConfiguration) {
+	p.setStatic(validating(list, &p.config, report))
+}
+
+// Validate implements admission.ValidatingInterface: all webhooks are asked at the
+// same time, and the first of those that refuse is heard.
+func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
+	hooks, err := p.load(ctx, a)
+	if len(hooks) == 0 || err != nil {
+		return err
+	}
+	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
+	var calls []*invocation
+	for at, h := range hooks {
+		i, err := (&turn{hook: h, index: at, metrics: p.config.Metrics}).wants(ctx, j)
+		if err != nil {
+			return err
+		}
+		if i != nil {
+			calls = append(calls, i)
+		}
+	}
+	switch len(calls) {
+	case 0:
+		return nil
+	case 1:
+		_, err := calls[0].ask(ctx, calls[0].values)
+		return err
+	}
+	return askAll(ctx, calls)
+}
+
+// askAll asks side by side.
+func askAll(ctx context.Context, calls []*invocation) error {
+	// What is made on demand is made now: the values are shared.
+	for _, c := range calls {
+		if _, err := c.values.Object(); err != nil {
+			return apierrors.NewInternalError(err)
+		}
+		if _, err := c.values.Old(); err != nil {
+			return apierrors.NewInternalError(err)
+		}
+	}
+	errs := make([]error, len(calls))
+	var wg worker.Group
+	for i, c := range calls {
+		wg.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					klog.ErrorS(nil, "A call of a webhook panicked", "webhook", c.name, "panic", r)
+					errs[i] = apierrors.NewInternalError(errPanic)
+				}
+			}()
+			_, errs[i] = c.ask(ctx, c.values)
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package backend
+
+import (
+	"context"
+	"time"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/guard/audit"
+	"triplane/generic/guard/authentication/webhook"
+)
+
+// Webhook posts events, as an EventList, to a service.
+type Webhook struct {
+	caller *webhook.Caller
+	pause  time.Duration
+	failures
+
+	ctx    context.Context //nolint:containedctx // ends with Close
+	cancel context.CancelFunc
+}
+
+// NewWebhook returns a backend that posts to the server of a kubeconfig file.
+// dial connects, nil directly; pause is the time before a failed request is tried for the second time.
+func NewWebhook(kubeconfig string, dial webhook.Dial, pause time.Duration, m *metrics.Audit) (*Webhook, error) {
+	caller, err := webhook.NewCaller(kubeconfig, dial)
+	if err != nil {
+		return nil, err
+	}
+	w := &Webhook{caller: caller, pause: pause, failures: newFailures(pluginWebhook, m)}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	return w, nil
+}
+
+// Process implements audit.Backend. It returns when the service has taken the events,
+// or all attempts have failed.
+func (w *Webhook) Process(events ...*audit.Event) bool {
+	body, err := audit.EncodeList(events)
+	if err == nil {
+		err = w.caller.Send(w.ctx, body, w.pause)
+	}
+	if err != nil {
+		w.failed(err, len(events))
+	}
+	return err == nil
+}
+
+// Close implements audit.Backend. Requests under way are given up.
+func (w *Webhook) Close(context.Context) {
+	w.cancel()
+	w.caller.Close()
+}

@@ -1,0 +1,26 @@
+package authentication
+
+import (
+	"net/http"
+	"slices"
+
+	"triplane/generic/base/user"
+)
+
+// Anonymous accepts everybody as system:anonymous. With paths, only requests
+// for exactly those.
+func Anonymous(paths ...string) Request {
+	response := &Response{User: &user.Info{
+		Name:   user.Anonymous,
+		Groups: []string{user.AllUnauthenticated},
+	}}
+	return RequestFunc(func(r *http.Request) (*Response, error) {
+		if len(paths) > 0 && !slices.Contains(paths, r.URL.Path) {
+			return nil, nil
+		}
+		if audiences, ok := AudiencesFrom(r.Context()); ok {
+			return &Response{User: response.User, Audiences: audiences}, nil
+		}
+		return response, nil
+	})
+}

@@ -1,0 +1,195 @@
+package jwt
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+
+	"triplane/generic/base/egress"
+	"triplane/generic/base/user"
+)
+
+// rules are the compiled part of an Authenticator.
+type rules struct {
+	issuer Issuer
+	roots  *x509.CertPool // nil means the system's
+	dial   egress.Dial    // nil means directly
+	// algorithms that tokens may be signed with; nil means all asymmetric ones of
+	// RFC 7518.
+	algorithms []string
+
+	required   []requiredClaim
+	claimRules []rule
+	username   source
+	groups     source
+	uid        source
+	extra      []extraRule
+	userRules  []rule
+}
+
+type requiredClaim struct{ claim, value string }
+
+// rule is an expression that must be true, and what is said if it is not.
+type rule struct {
+	expression *expression
+	message    string
+}
+
+// source is where a user's attribute comes from; the zero value has none.
+type source struct {
+	claim, prefix string
+	expression    *expression
+}
+
+type extraRule struct {
+	key   string
+	value *expression
+}
+
+// user checks the claims of a token with a good signature and makes a user of them.
+func (r *rules) user(ctx context.Context, claims map[string]any) (*user.Info, error) {
+	if err := r.checkClaims(ctx, claims); err != nil {
+		return nil, err
+	}
+	u := &user.Info{}
+	var err error
+	if u.Name, err = r.userName(ctx, claims); err != nil {
+		return nil, err
+	}
+	if u.Groups, err = r.userGroups(ctx, claims); err != nil {
+		return nil, fmt.Errorf("oidc: groups: %w", err)
+	}
+	if u.UID, err = r.uid.text(ctx, claims); err != nil {
+		return nil, fmt.Errorf("oidc: uid: %w", err)
+	}
+	if u.Extra, err = r.userExtra(ctx, claims); err != nil {
+		return nil, err
+	}
+	return u, r.checkUser(ctx, u)
+}
+
+func (r *rules) checkClaims(ctx context.Context, claims map[string]any) error {
+	for _, c := range r.required {
+		value, ok := claims[c.claim]
+		if !ok {
+			return fmt.Errorf("oidc: required claim %s not present in ID token", c.claim)
+		}
+		if text, ok := value.(string); !ok || text != c.value {
+			return fmt.Errorf("oidc: required claim %s value does not match", c.claim)
+		}
+	}
+	return checkRules(ctx, r.claimRules, claims)
+}
+
+func checkRules(ctx context.Context, list []rule, value any) error {
+	for _, c := range list {
+		ok, err := c.expression.holds(ctx, value)
+		if err != nil {
+			return fmt.Errorf("oidc: validation expression %q failed: %w", c.expression.source, err)
+		}
+		if !ok && c.message != "" {
+			return fmt.Errorf("oidc: validation expression %q failed: %s", c.expression.source, c.message)
+		}
+		if !ok {
+			return fmt.Errorf("oidc: validation expression %q failed", c.expression.source)
+		}
+	}
+	return nil
+}
+
+func (r *rules) userName(ctx context.Context, claims map[string]any) (string, error) {
+	// An address that the issuer has not verified is not the user's.
+	if r.username.claim == "email" {
+		if verified, has := claims["email_verified"]; has && verified != true {
+			return "", errors.New("oidc: email not verified")
+		}
+	}
+	name, err := r.username.text(ctx, claims)
+	if err != nil {
+		return "", fmt.Errorf("oidc: username: %w", err)
+	}
+	if name == r.username.prefix {
+		return "", errors.New("oidc: username is empty")
+	}
+	return name, nil
+}
+
+// text is an attribute that is one string, "" where there is no source.
+func (s *source) text(ctx context.Context, claims map[string]any) (string, error) {
+	switch {
+	case s.expression != nil:
+		return s.expression.text(ctx, claims)
+	case s.claim == "":
+		return "", nil
+	}
+	value, ok := claims[s.claim]
+	if !ok {
+		return "", fmt.Errorf("claim %q is not present", s.claim)
+	}
+	text, ok := value.(string)
+	if !ok {
+		return "", fmt.Errorf("claim %q is not a string", s.claim)
+	}
+	return s.prefix + text, nil
+}
+
+func (r *rules) userGroups(ctx context.Context, claims map[string]any) ([]string, error) {
+	s := &r.groups
+	if s.expression != nil {
+		return s.expression.texts(ctx, claims)
+	}
+	if s.claim == "" || claims[s.claim] == nil {
+		return nil, nil
+	}
+	var groups []string
+	switch value := claims[s.claim].(type) {
+	case string:
+		groups = []string{value}
+	case []any:
+		for _, v := range value {
+			text, ok := v.(string)
+			if !ok {
+				return nil, errNotStrings
+			}
+			groups = append(groups, text)
+		}
+	default:
+		return nil, fmt.Errorf("claim %q is neither a string nor a list of strings", s.claim)
+	}
+	for i := range groups {
+		groups[i] = s.prefix + groups[i]
+	}
+	return groups, nil
+}
+
+func (r *rules) userExtra(ctx context.Context, claims map[string]any) (map[string][]string, error) {
+	var extra map[string][]string
+	set := func(key string, values []string) {
+		if extra == nil {
+			extra = map[string][]string{}
+		}
+		extra[key] = values
+	}
+	for _, e := range r.extra {
+		values, err := e.value.texts(ctx, claims)
+		if err != nil {
+			return nil, fmt.Errorf("oidc: extra %s: %w", e.key, err)
+		}
+		if len(values) > 0 {
+			set(e.key, values)
+		}
+	}
+	if id, ok := claims["jti"].(string); ok && id != "" {
+		set(user.CredentialIDKey, []string{"JTI=" + id})
+	}
+	return extra, nil
+}
+
+func (r *rules) checkUser(ctx context.Context, u *user.Info) error {
+	if len(r.userRules) == 0 {
+		return nil
+	}
+	info := u.UserInfo()
+	return checkRules(ctx, r.userRules, &info)
+}

@@ -1,0 +1,85 @@
+package serviceaccount
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/base/request"
+)
+
+// Labels of Secrets with tokens, by which unused tokens are found and then cleaned
+// up (KEP-2799).
+const (
+	LastUsedLabel     = "kubernetes.io/legacy-token-last-used"
+	InvalidSinceLabel = "kubernetes.io/legacy-token-invalid-since"
+)
+
+// noteUse refuses a token that has been marked invalid, and has the use of others
+// recorded.
+func (a *Authenticator) noteUse(ctx context.Context, secret *corev1.Secret, account *corev1.ServiceAccount) error {
+	automatic := false
+	for _, r := range account.Secrets {
+		automatic = automatic || r.Name == secret.Name
+	}
+	if since := secret.Labels[InvalidSinceLabel]; since != "" {
+		a.config.Metrics.legacyInvalid()
+		klog.InfoS("A service account token that has been marked invalid was used", "secret", klog.KObj(secret), "serviceAccount", klog.KObj(account), "since", since)
+		return fmt.Errorf("the token in secret %s/%s for service account %s/%s has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the '%s' label from the secret to temporarily allow use of this token",
+			secret.Namespace, secret.Name, account.Namespace, account.Name, InvalidSinceLabel)
+	}
+	a.config.Metrics.legacyUsed(automatic)
+	if automatic {
+		request.AddWarning(ctx, "Use tokens from the TokenRequest API or manually created secret-based tokens instead of auto-generated secret-based tokens.")
+	}
+	a.uses.record(ctx, secret, a.now().UTC().Format(time.DateOnly))
+	return nil
+}
+
+// maxRecorded bounds how many Secrets of a day are remembered as recorded.
+const maxRecorded = 4096
+
+// useRecorder records on Secrets on which day their tokens were last used, once a
+// day. The zero value records nothing.
+type useRecorder struct {
+	write func(ctx context.Context, namespace, name, day string) error
+
+	mu  sync.Mutex
+	day string
+	// seen are the UIDs of the day's Secrets that are, or are being, recorded: the
+	// cache that Secrets are read from shows it later.
+	seen map[string]bool
+}
+
+func (r *useRecorder) record(ctx context.Context, secret *corev1.Secret, day string) {
+	if r.write == nil || secret.Labels[LastUsedLabel] == day || !r.claim(string(secret.UID), day) {
+		return
+	}
+	if err := r.write(ctx, secret.Namespace, secret.Name, day); err != nil {
+		klog.ErrorS(err, "The use of a service account token is not recorded", "secret", klog.KObj(secret))
+		r.release(string(secret.UID))
+	}
+}
+
+func (r *useRecorder) claim(uid, day string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.day != day || len(r.seen) >= maxRecorded {
+		r.day, r.seen = day, map[string]bool{}
+	}
+	if r.seen[uid] {
+		return false
+	}
+	r.seen[uid] = true
+	return true
+}
+
+func (r *useRecorder) release(uid string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.seen, uid)
+}

@@ -1,0 +1,60 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/base/user"
+	"triplane/generic/guard/authentication"
+)
+
+// Token asks the service who a token belongs to. version is of TokenReview, v1
+// or v1beta1, which have the same form. audiences are the API server's own. Put
+// a TokenCache around it.
+func Token(c *Caller, version string, audiences []string) (authentication.Token, error) {
+	if version != "v1" && version != "v1beta1" {
+		return nil, fmt.Errorf("unsupported TokenReview version %q", version)
+	}
+	return authentication.TokenFunc(func(ctx context.Context, token string) (*authentication.Response, error) {
+		wanted, ok := authentication.AudiencesFrom(ctx)
+		if !ok || len(wanted) == 0 {
+			wanted = audiences
+		}
+		review := authenticationv1.TokenReview{
+			TypeMeta: metav1.TypeMeta{Kind: "TokenReview", APIVersion: "authentication.k8s.io/" + version},
+			Spec:     authenticationv1.TokenReviewSpec{Token: token, Audiences: wanted},
+		}
+		if err := c.Call(ctx, &review); err != nil {
+			return nil, err
+		}
+		return accept(&review.Status, wanted)
+	}), nil
+}
+
+func accept(s *authenticationv1.TokenReviewStatus, wanted []string) (*authentication.Response, error) {
+	if !s.Authenticated {
+		if s.Error != "" {
+			return nil, errors.New(s.Error)
+		}
+		return nil, nil
+	}
+	audiences := wanted
+	if len(s.Audiences) > 0 {
+		audiences = authentication.Intersect(wanted, s.Audiences)
+		if len(wanted) > 0 && len(audiences) == 0 {
+			return nil, nil
+		}
+	}
+	u := &user.Info{Name: s.User.Username, UID: s.User.UID, Groups: s.User.Groups}
+	if len(s.User.Extra) > 0 {
+		u.Extra = make(map[string][]string, len(s.User.Extra))
+		for k, v := range s.User.Extra {
+			u.Extra[k] = v
+		}
+	}
+	return &authentication.Response{User: u, Audiences: audiences}, nil
+}

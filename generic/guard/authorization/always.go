@@ -1,0 +1,46 @@
+package authorization
+
+import (
+	"context"
+	"errors"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/user"
+)
+
+// AlwaysAllow lets everybody do everything.
+type AlwaysAllow struct{}
+
+// Authorize implements authorizer.Authorizer.
+func (AlwaysAllow) Authorize(context.Context, *authorizer.Attributes) (authorizer.Decision, string, error) {
+	return authorizer.Allow, "", nil
+}
+
+// RulesFor implements authorizer.RuleResolver.
+func (AlwaysAllow) RulesFor(context.Context, *user.Info, string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+	all := []string{"*"}
+	return []authorizer.Rule{{Verbs: all, APIGroups: all, Resources: all}},
+		[]authorizer.Rule{{Verbs: all, NonResourceURLs: all}}, false, nil
+}
+
+// AlwaysDeny has no opinion about anything, which comes to a refusal.
+type AlwaysDeny struct{}
+
+// Authorize implements authorizer.Authorizer.
+func (AlwaysDeny) Authorize(context.Context, *authorizer.Attributes) (authorizer.Decision, string, error) {
+	return authorizer.NoOpinion, "Everything is forbidden.", nil
+}
+
+// RulesFor implements authorizer.RuleResolver.
+func (AlwaysDeny) RulesFor(context.Context, *user.Info, string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+	return nil, nil, false, nil
+}
+
+// NoRules is the rule resolver of an authorizer that cannot list rules: what it
+// lists is incomplete, and it says so in its name ("node", "webhook").
+type NoRules string
+
+// RulesFor implements authorizer.RuleResolver.
+func (n NoRules) RulesFor(context.Context, *user.Info, string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+	return nil, nil, true, errors.New(string(n) + " authorizer does not support user rule resolution")
+}

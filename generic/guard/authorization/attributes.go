@@ -1,0 +1,39 @@
+package authorization
+
+import (
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
+)
+
+// AttributesOf fills in what a request asks to be allowed. Selectors that do
+// not parse are left out: the authorizers then decide about all objects.
+func AttributesOf(info *request.Info, who *user.Info, a *authorizer.Attributes) {
+	*a = authorizer.Attributes{
+		User:            who,
+		Verb:            info.Verb,
+		Namespace:       info.Namespace,
+		APIGroup:        info.APIGroup,
+		APIVersion:      info.APIVersion,
+		Resource:        info.Resource,
+		Subresource:     info.Subresource,
+		Name:            info.Name,
+		ResourceRequest: info.IsResourceRequest,
+		Path:            info.Path,
+	}
+	if info.FieldSelector != "" {
+		if s, err := fields.ParseSelector(info.FieldSelector); err == nil {
+			a.FieldSelector = s.Requirements()
+		}
+	}
+	if info.LabelSelector != "" {
+		if s, err := labels.Parse(info.LabelSelector); err == nil {
+			if reqs, selectable := s.Requirements(); selectable {
+				a.LabelSelector = reqs
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package rbac
+
+import (
+	"context"
+	"sort"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/user"
+)
+
+// PolicyRules returns all rules that a user has in a namespace ("" is the
+// cluster's alone): those of cluster role bindings first, each kind ordered by
+// the bindings' names. The error names bindings whose role is missing; the
+// rules of the others are returned beside it.
+func (a *Authorizer) PolicyRules(u *user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	var rules []rbacv1.PolicyRule
+	var errs []error
+	scopes := []string{""}
+	if namespace != "" {
+		scopes = append(scopes, namespace)
+	}
+	for _, scope := range scopes {
+		for _, b := range a.bindingsOf(u, scope) {
+			more, err := a.rulesOf(b.ref, b.namespace)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			rules = append(rules, more...)
+		}
+	}
+	return rules, utilerrors.NewAggregate(errs)
+}
+
+// bindingsOf lists each binding that names the user or a group of theirs once.
+func (a *Authorizer) bindingsOf(u *user.Info, namespace string) []*binding {
+	seen := map[*binding]bool{}
+	var found []*binding
+	eachSubject(u, namespace, func(key grantKey) *grant {
+		for _, g := range a.grants[key] {
+			if !seen[g.binding] {
+				seen[g.binding] = true
+				found = append(found, g.binding)
+			}
+		}
+		return nil
+	})
+	sort.Slice(found, func(i, j int) bool { return found[i].name.name < found[j].name.name })
+	return found
+}
+
+// RoleRules returns the rules of the role that a binding in namespace refers to,
+// or a not-found error.
+func (a *Authorizer) RoleRules(ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.rulesOf(ref, namespace)
+}
+
+// RulesFor implements authorizer.RuleResolver.
+func (a *Authorizer) RulesFor(_ context.Context, u *user.Info, namespace string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+	rules, err := a.PolicyRules(u, namespace)
+	for _, r := range rules {
+		if len(r.Resources) > 0 {
+			resource = append(resource, authorizer.Rule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames})
+		}
+		if len(r.NonResourceURLs) > 0 {
+			nonResource = append(nonResource, authorizer.Rule{Verbs: r.Verbs, NonResourceURLs: r.NonResourceURLs})
+		}
+	}
+	return resource, nonResource, err != nil, err
+}

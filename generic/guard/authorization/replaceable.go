@@ -1,0 +1,36 @@
+package authorization
+
+import (
+	"context"
+	"sync/atomic"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/user"
+)
+
+// Replaceable is authorizers that are replaced as a whole while requests are
+// authorized: a request is decided by the ones or the others. Call Replace before
+// it is used.
+type Replaceable struct {
+	current atomic.Pointer[generation]
+}
+
+type generation struct {
+	authorizer.Authorizer
+	authorizer.RuleResolver
+}
+
+// Replace puts others into force.
+func (r *Replaceable) Replace(a authorizer.Authorizer, rules authorizer.RuleResolver) {
+	r.current.Store(&generation{a, rules})
+}
+
+// Authorize implements authorizer.Authorizer.
+func (r *Replaceable) Authorize(ctx context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
+	return r.current.Load().Authorize(ctx, a)
+}
+
+// RulesFor implements authorizer.RuleResolver.
+func (r *Replaceable) RulesFor(ctx context.Context, u *user.Info, namespace string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+	return r.current.Load().RulesFor(ctx, u, namespace)
+}

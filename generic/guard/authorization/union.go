@@ -1,0 +1,63 @@
+package authorization
+
+import (
+	"context"
+	"strings"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/user"
+)
+
+type union []authorizer.Authorizer
+
+// Union asks the authorizers in order until one allows or denies. Where none
+// does, their reasons are joined, a line each.
+func Union(authorizers ...authorizer.Authorizer) authorizer.Authorizer {
+	if len(authorizers) == 1 {
+		return authorizers[0]
+	}
+	return union(authorizers)
+}
+
+// Authorize implements authorizer.Authorizer.
+func (u union) Authorize(ctx context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
+	var reasons []string
+	var errs []error
+	for _, each := range u {
+		decision, reason, err := each.Authorize(ctx, a)
+		if decision != authorizer.NoOpinion {
+			return decision, reason, err
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if reason != "" {
+			reasons = append(reasons, reason)
+		}
+	}
+	return authorizer.NoOpinion, strings.Join(reasons, "\n"), utilerrors.NewAggregate(errs)
+}
+
+type ruleUnion []authorizer.RuleResolver
+
+// RuleUnion lists the rules of all resolvers, in order.
+func RuleUnion(resolvers ...authorizer.RuleResolver) authorizer.RuleResolver {
+	return ruleUnion(resolvers)
+}
+
+// RulesFor implements authorizer.RuleResolver.
+func (u ruleUnion) RulesFor(ctx context.Context, who *user.Info, namespace string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
+	var errs []error
+	for _, each := range u {
+		r, n, i, err := each.RulesFor(ctx, who, namespace)
+		resource = append(resource, r...)
+		nonResource = append(nonResource, n...)
+		incomplete = incomplete || i
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return resource, nonResource, incomplete, utilerrors.NewAggregate(errs)
+}

@@ -1,0 +1,45 @@
+package cel
+
+import (
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/ext"
+	"github.com/google/cel-go/interpreter"
+
+	"triplane/generic/guard/cel/library"
+)
+
+// PerCallLimit bounds the cost of one evaluation.
+const PerCallLimit = 1000000
+
+// Base returns the environment that all expressions have in common. It is made
+// once, on first use, and never changes.
+var Base = sync.OnceValues(func() (*cel.Env, error) {
+	return cel.NewEnv(
+		cel.HomogeneousAggregateLiterals(),
+		cel.EagerlyValidateDeclarations(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.CrossTypeNumericComparisons(true),
+		cel.OptionalTypes(),
+		cel.ASTValidators(
+			cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(),
+			cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals(),
+		),
+		ext.Strings(ext.StringsVersion(2)),
+		ext.Sets(),
+		ext.TwoVarComprehensions(),
+		ext.Lists(ext.ListsVersion(3)),
+		library.Kubernetes(),
+	)
+})
+
+// ProgramOptions bound an expression's evaluation: by cost, and by the context
+// that it is evaluated with.
+func ProgramOptions() []cel.ProgramOption {
+	return []cel.ProgramOption{
+		cel.CostLimit(PerCallLimit), cel.InterruptCheckFrequency(100),
+		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostTracking(library.ActualCosts{}),
+		cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
+	}
+}

@@ -1,0 +1,172 @@
+package library
+
+import (
+	"context"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/user"
+)
+
+// The types of the authorizer's steps: who may, on what, and the answer.
+var (
+	AuthorizerType    = types.NewOpaqueType("kubernetes.authorization.Authorizer")
+	ResourceCheckType = types.NewOpaqueType("kubernetes.authorization.ResourceCheck")
+	pathCheckType     = types.NewOpaqueType("kubernetes.authorization.PathCheck")
+	groupCheckType    = types.NewOpaqueType("kubernetes.authorization.GroupCheck")
+	decisionType      = types.NewOpaqueType("kubernetes.authorization.Decision")
+)
+
+// asker is whoever asks, for a user.
+type asker struct {
+	ctx   context.Context //nolint:containedctx // it lives as long as one evaluation
+	authz authorizer.Authorizer
+	user  *user.Info
+}
+
+// check is a question that still lacks its verb.
+type check struct {
+	asker
+	attrs         authorizer.Attributes
+	fieldSelector error
+	labelSelector error
+}
+
+type decision struct {
+	decision authorizer.Decision
+	reason   string
+	err      error
+}
+
+// NewAuthorizer is the value of a variable of AuthorizerType, for expressions
+// that ctx bounds.
+func NewAuthorizer(ctx context.Context, authz authorizer.Authorizer, u *user.Info) ref.Val {
+	return step(AuthorizerType, asker{ctx, authz, u})
+}
+
+// NewResourceCheck is a question about a resource, of ResourceCheckType.
+func NewResourceCheck(ctx context.Context, authz authorizer.Authorizer, u *user.Info, attrs authorizer.Attributes) ref.Val {
+	attrs.ResourceRequest = true
+	return step(ResourceCheckType, check{asker: asker{ctx, authz, u}, attrs: attrs})
+}
+
+func step[T any](t *types.Type, v T) ref.Val {
+	return opaque[T]{t, v, func(T, T) bool { return false }}
+}
+
+// Authorizer returns the functions that ask the server's authorizer.
+func Authorizer() cel.EnvOption {
+	return func(e *cel.Env) (*cel.Env, error) {
+		var err error
+		for _, o := range authz() {
+			if e, err = o(e); err != nil {
+				return nil, err
+			}
+		}
+		return e, nil
+	}
+}
+
+func authz() []cel.EnvOption {
+	// refine sets one part of a question about a resource.
+	refine := func(name string, set func(c *check, v string)) cel.EnvOption {
+		return member(name, "resourcecheck_"+name, ts{ResourceCheckType, str}, ResourceCheckType, func(a ...ref.Val) ref.Val {
+			c := a[0].(opaque[check]).v
+			set(&c, text(a[1]))
+			return step(ResourceCheckType, c)
+		})
+	}
+	return []cel.EnvOption{
+		member("path", "authorizer_path", ts{AuthorizerType, str}, pathCheckType, func(a ...ref.Val) ref.Val {
+			p := text(a[1])
+			if p == "" {
+				return types.NewErr("path must not be empty")
+			}
+			return step(pathCheckType, check{asker: a[0].(opaque[asker]).v, attrs: authorizer.Attributes{Path: p}})
+		}),
+		member("group", "authorizer_group", ts{AuthorizerType, str}, groupCheckType, func(a ...ref.Val) ref.Val {
+			return step(groupCheckType, check{asker: a[0].(opaque[asker]).v, attrs: authorizer.Attributes{APIGroup: text(a[1])}})
+		}),
+		member("serviceAccount", "authorizer_serviceaccount", ts{AuthorizerType, str, str}, AuthorizerType, serviceAccount),
+		member("resource", "groupcheck_resource", ts{groupCheckType, str}, ResourceCheckType, func(a ...ref.Val) ref.Val {
+			c := a[0].(opaque[check]).v
+			c.attrs.Resource, c.attrs.ResourceRequest = text(a[1]), true
+			if c.attrs.Resource == "" {
+				return types.NewErr("resource must not be empty")
+			}
+			return step(ResourceCheckType, c)
+		}),
+		refine("subresource", func(c *check, v string) { c.attrs.Subresource = v }),
+		refine("namespace", func(c *check, v string) { c.attrs.Namespace = v }),
+		refine("name", func(c *check, v string) { c.attrs.Name = v }),
+		refine("fieldSelector", setFields), refine("labelSelector", setLabels),
+		member("check", "pathcheck_check", ts{pathCheckType, str}, decisionType, ask),
+		member("check", "resourcecheck_check", ts{ResourceCheckType, str}, decisionType, ask),
+		answer("allowed", types.BoolType, func(d decision) ref.Val { return types.Bool(d.decision == authorizer.Allow) }),
+		answer("reason", str, func(d decision) ref.Val { return types.String(d.reason) }),
+		answer("errored", types.BoolType, func(d decision) ref.Val { return types.Bool(d.err != nil) }),
+		answer("error", str, func(d decision) ref.Val {
+			if d.err == nil {
+				return types.String("")
+			}
+			return types.String(d.err.Error())
+		}),
+	}
+}
+
+func answer(name string, result *types.Type, f func(decision) ref.Val) cel.EnvOption {
+	return member(name, "decision_"+name, ts{decisionType}, result, func(a ...ref.Val) ref.Val { return f(a[0].(opaque[decision]).v) })
+}
+
+// serviceAccount asks on behalf of a service account.
+func serviceAccount(a ...ref.Val) ref.Val {
+	asks := a[0].(opaque[asker]).v
+	namespace, name := text(a[1]), text(a[2])
+	if msgs := validation.ValidateServiceAccountName(name, false); len(msgs) > 0 {
+		return types.NewErr("Invalid service account name")
+	}
+	if msgs := validation.ValidateNamespaceName(namespace, false); len(msgs) > 0 {
+		return types.NewErr("Invalid service account namespace")
+	}
+	asks.user = &user.Info{Name: user.ServiceAccountName(namespace, name), Groups: []string{
+		user.AllServiceAccounts, user.ServiceAccountGroup + namespace, user.AllAuthenticated,
+	}}
+	return step(AuthorizerType, asks)
+}
+
+func setFields(c *check, v string) {
+	s, err := fields.ParseSelector(v)
+	c.attrs.FieldSelector, c.fieldSelector = nil, err
+	if err == nil {
+		c.attrs.FieldSelector = s.Requirements()
+	}
+}
+
+func setLabels(c *check, v string) {
+	s, err := labels.Parse(v)
+	c.attrs.LabelSelector, c.labelSelector = nil, err
+	if err == nil {
+		c.attrs.LabelSelector, _ = s.Requirements()
+	}
+}
+
+// ask puts the question, now that the verb is known.
+func ask(a ...ref.Val) ref.Val {
+	c := a[0].(opaque[check]).v
+	attrs := c.attrs
+	attrs.User, attrs.Verb, attrs.APIVersion = c.user, text(a[1]), "*"
+	if !attrs.ResourceRequest {
+		attrs.APIVersion = ""
+	}
+	if c.authz == nil {
+		return step(decisionType, decision{decision: authorizer.Allow})
+	}
+	d, reason, err := c.authz.Authorize(c.ctx, &attrs)
+	return step(decisionType, decision{d, reason, err})
+}

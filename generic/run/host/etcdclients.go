@@ -1,0 +1,100 @@
+package host
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"k8s.io/klog/v2"
+
+	"triplane/generic/run/options"
+	"triplane/generic/run/pki"
+	"triplane/generic/storage/embedded"
+)
+
+// EtcdClient returns how etcd's own tools reach the embedded etcd, as arguments of etcdctl; "" where its
+// client API is not served.
+func (s *Store) EtcdClient() string { return s.etcdClient }
+
+// serveEtcdClients serves etcd's client API where the options say so, with keys that are kept in a directory.
+// It returns how clients reach it, as arguments of etcdctl.
+func serveEtcdClients(ctx context.Context, server *embedded.Server, o *options.Etcd, keys string) (string, error) {
+	network, address, err := o.ListenAddress()
+	if network == "" || err != nil {
+		return "", err
+	}
+	if network == "unix" {
+		listener, err := listenUnix(ctx, address)
+		if err != nil {
+			return "", err
+		}
+		server.Serve(listener, nil)
+		return announce("--endpoints unix://" + address), nil
+	}
+	files, err := pki.EnsureStore(keys, pki.Config{Names: []string{"localhost"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}})
+	if err != nil {
+		return "", err
+	}
+	config, err := etcdServerTLS(files)
+	if err != nil {
+		return "", err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, network, address)
+	if err != nil {
+		return "", err
+	}
+	server.Serve(listener, config)
+	return announce(fmt.Sprintf("--endpoints https://%s --cacert %s --cert %s --key %s", listener.Addr(), files.CACert, files.ClientCert, files.ClientKey)), nil
+}
+
+func announce(client string) string {
+	klog.InfoS("The embedded etcd serves its client API: who has it reads and writes everything", "etcdctl", client)
+	return client
+}
+
+// etcdServerTLS is the TLS configuration of the client API: clients need a certificate.
+func etcdServerTLS(files pki.StoreFiles) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(files.ServerCert, files.ServerKey)
+	if err != nil {
+		return nil, err
+	}
+	authority, err := os.ReadFile(files.CACert)
+	if err != nil {
+		return nil, err
+	}
+	clients := x509.NewCertPool()
+	if !clients.AppendCertsFromPEM(authority) {
+		return nil, fmt.Errorf("%s holds no certificate", files.CACert)
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"},
+		Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
+	}, nil
+}
+
+// listenUnix listens on a path that only this user may open. A socket that a killed process left is replaced.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode().Type() != os.ModeSocket {
+			return nil, fmt.Errorf("%s exists and is not a socket", path)
+		}
+		if conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path); err == nil {
+			return nil, errors.Join(fmt.Errorf("another process listens on %s", path), conn.Close())
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return listener, nil
+}

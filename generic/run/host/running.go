@@ -1,0 +1,132 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"triplane/generic/base/tracing"
+	"triplane/generic/serve/server"
+	"triplane/internal/worker"
+)
+
+// Running is a server that runs, with its storage.
+type Running struct {
+	*server.PreparedServer
+
+	stop context.CancelFunc
+	done chan struct{}
+	err  error // of Run; read after done
+}
+
+// Run runs a server until ctx ends, Stop is called, its storage fails, or it fails by itself.
+// undo is run at the end.
+func Run(ctx context.Context, prepared *server.PreparedServer, st *Store, undo Cleanup) *Running {
+	ctx, stop := context.WithCancel(ctx)
+	r := &Running{PreparedServer: prepared, stop: stop, done: make(chan struct{})}
+	worker.Go(func() { r.run(ctx, st, undo) })
+	return r
+}
+
+func (r *Running) run(ctx context.Context, st *Store, undo Cleanup) {
+	defer close(r.done)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	prefilling, enough := context.WithCancel(ctx)
+	defer enough()
+	var prefill worker.Group
+	prefill.Go(func() { r.prefill(prefilling, st) })
+	worker.Go(func() {
+		err := worker.Try(func() error { return r.PreparedServer.Run(ctx) })
+		enough()
+		prefill.Wait()
+		undo.Run() // which stops the storage, if it has not stopped by itself
+		ended <- err
+	})
+	select {
+	case r.err = <-ended:
+		return
+	case <-st.failed:
+	}
+	asked := ctx.Err() != nil
+	cancel()
+	if err := st.why(); err != nil {
+		r.err = fmt.Errorf("the embedded etcd failed: %w", err)
+		select {
+		case err := <-ended:
+			klog.V(2).InfoS("The server has ended after its storage", "err", err)
+		case <-time.After(failureWithin):
+		}
+		return
+	}
+	if r.err = <-ended; r.err == nil && !asked {
+		r.err = errors.New("the embedded etcd stopped")
+	}
+}
+
+// prefillBytes is how much the caches take at most that are filled ahead.
+const prefillBytes = 64 << 20
+
+// prefill fills caches once the server is ready.
+func (r *Running) prefill(ctx context.Context, st *Store) {
+	select {
+	case <-r.HooksDone():
+	case <-ctx.Done():
+		return
+	}
+	hubs := st.Hubs()
+	for _, h := range hubs {
+		if err := h.Prefill(ctx, prefillBytes/int64(len(hubs))); err != nil {
+			klog.V(2).InfoS("Caches are not filled ahead", "err", err)
+		}
+	}
+}
+
+// failureWithin is how long a server may take to end whose storage has failed. Requests that wait for
+// it may wait for ever.
+const failureWithin = 5 * time.Second
+
+// AwaitReady returns when all post-start hooks have returned: from then on /readyz
+// passes, as long as etcd answers.
+func (r *Running) AwaitReady(ctx context.Context) error {
+	select {
+	case <-r.HooksDone():
+		return nil
+	case <-r.done:
+		return errors.Join(errors.New("the server stopped before it was ready"), r.err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Stop shuts the server down gracefully and waits for the end.
+func (r *Running) Stop() error {
+	r.stop()
+	return r.Wait()
+}
+
+// Wait returns when the server has ended: nil after a shutdown that was asked
+// for.
+func (r *Running) Wait() error {
+	<-r.done
+	return r.err
+}
+
+// flushWithin bounds how long the last spans may take, at the end.
+const flushWithin = 5 * time.Second
+
+// FlushTraces exports the last spans; nil has none.
+func FlushTraces(p *tracing.Provider) {
+	if p == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+	defer cancel()
+	if err := p.Shutdown(ctx); err != nil {
+		klog.InfoS("The last spans were not exported", "err", err)
+	}
+}

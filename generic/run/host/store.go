@@ -1,0 +1,269 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"time"
+
+	grpcmetrics "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/guard/flowcontrol"
+	"triplane/generic/run/options"
+	"triplane/generic/run/pki"
+	"triplane/generic/serve/server"
+	"triplane/generic/storage"
+	"triplane/generic/storage/cache"
+	"triplane/generic/storage/embedded"
+	"triplane/generic/storage/encryption"
+	"triplane/generic/storage/etcd"
+	"triplane/generic/storage/memory"
+	"triplane/internal/worker"
+)
+
+// Store is the open storage of a server: an etcd, others of which each keeps some
+// resources, and how values are encrypted in all of them.
+type Store struct {
+	*cluster
+	others    []*cluster
+	resources map[schema.GroupResource]*cluster // kept by others
+	providers *encryption.Providers
+	// failed is closed when the storage stopped by itself; nil where it cannot. why returns the reason then.
+	failed <-chan struct{}
+	why    func() error
+	// collectors are the embedded etcd's metrics, and those of calls to other ones.
+	collectors []prometheus.Collector
+	// etcdClient is how etcd's own tools reach the embedded etcd; "" where they cannot.
+	etcdClient string
+	// snapshots and members serve those of the embedded etcd; nil without one.
+	snapshots *snapshots
+	members   *members
+}
+
+// cluster is an open etcd and the hub of its resources.
+type cluster struct {
+	backend interface {
+		storage.Backend
+		RunCompactor(ctx context.Context, interval time.Duration)
+	}
+	hub *cache.Hub
+	end func() error
+}
+
+// OpenStore starts the embedded etcd below the data directory or a store in memory, or
+// connects to a cluster, and to those that keep resources of their own.
+func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (_ *Store, err error) {
+	calls := grpcmetrics.NewClientMetrics()
+	s := &Store{resources: map[schema.GroupResource]*cluster{}, collectors: []prometheus.Collector{calls}}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	overrides, err := o.ParseOverrides()
+	if err != nil {
+		return nil, err
+	}
+	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload, KMSv1: o.KMSv1, ServerID: serverID})
+	if err != nil {
+		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
+	}
+	switch {
+	case o.Embedded() && o.Memory:
+		backend := memory.New()
+		s.cluster = &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}
+	case o.Embedded():
+		err = s.openEmbedded(ctx, o, dataDir)
+	default:
+		s.cluster, err = dial(ctx, o, o.Servers, calls)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, override := range overrides {
+		c, err := dial(ctx, o, override.Servers, calls)
+		if err != nil {
+			return nil, fmt.Errorf("--etcd-servers-overrides: %w", err)
+		}
+		s.others = append(s.others, c)
+		for _, r := range override.Resources {
+			s.resources[r] = c
+		}
+	}
+	return s, nil
+}
+
+// openEmbedded starts the embedded etcd below the data directory, with what is served of it.
+func (s *Store) openEmbedded(ctx context.Context, o *options.Etcd, dataDir string) error {
+	server, err := startEmbedded(ctx, o, dataDir)
+	if err != nil {
+		return err
+	}
+	s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
+	s.failed, s.why, s.collectors = server.Done(), server.Err, append(s.collectors, server.Collectors()...)
+	s.snapshots = &snapshots{
+		server: server, dir: snapshotDir(o, dataDir), interval: o.SnapshotInterval, keep: o.SnapshotRetention,
+	}
+	s.members = &members{server: server, keys: filepath.Join(dataDir, "pki")}
+	if s.etcdClient, err = serveEtcdClients(ctx, server, o, filepath.Join(dataDir, "pki", "etcd")); err != nil {
+		return fmt.Errorf("--embedded-etcd-listen: %w", err)
+	}
+	return nil
+}
+
+// snapshotDir is where snapshots are kept.
+func snapshotDir(o *options.Etcd, dataDir string) string {
+	return cmp.Or(o.SnapshotDir, filepath.Join(dataDir, "snapshots"))
+}
+
+// startEmbedded starts the embedded etcd below the data directory, with what other members know it by
+// where there may be any.
+func startEmbedded(ctx context.Context, o *options.Etcd, dataDir string) (*embedded.Server, error) {
+	config, err := o.EmbeddedConfig(filepath.Join(dataDir, "etcd"))
+	if err != nil {
+		return nil, err
+	}
+	if o.VerifyStore {
+		config.Verify = &embedded.Verification{Snapshots: snapshotDir(o, dataDir), Value: o.Value}
+	}
+	if peer := config.Peer; peer != nil {
+		files, err := pki.EnsurePeer(filepath.Join(dataDir, "pki", "etcd"), hosts(peer.URL.Hostname()))
+		if err != nil {
+			return nil, err
+		}
+		peer.CertFile, peer.KeyFile, peer.CAFile = files.Cert, files.Key, files.CACert
+	}
+	return embedded.Start(ctx, config)
+}
+
+// hosts has a certificate name hosts, each a name or an address.
+func hosts(names ...string) (c pki.Config) {
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			c.IPs = append(c.IPs, ip)
+		} else {
+			c.Names = append(c.Names, name)
+		}
+	}
+	return c
+}
+
+func dial(ctx context.Context, o *options.Etcd, servers []string, calls *grpcmetrics.ClientMetrics) (*cluster, error) {
+	config := o.ClientConfig(servers)
+	config.Calls = calls
+	backend, err := etcd.Dial(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}, nil
+}
+
+// clusters are the default one and the others.
+func (s *Store) clusters() []*cluster {
+	if s.cluster == nil {
+		return s.others
+	}
+	return append([]*cluster{s.cluster}, s.others...)
+}
+
+// Start follows what is stored and compacts it, until stop is called, which closes the store.
+func (s *Store) Start(compactEvery time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running worker.Group
+	running.Go(func() { s.run(ctx, compactEvery) })
+	return func() {
+		cancel()
+		running.Wait()
+		s.Close()
+	}
+}
+
+func (s *Store) run(ctx context.Context, compactEvery time.Duration) {
+	var running worker.Group
+	for _, c := range s.clusters() {
+		running.Go(func() { _ = c.hub.Run(ctx) }) // recovers by itself: it can run but once
+		running.Keep(ctx, func(ctx context.Context) { c.backend.RunCompactor(ctx, compactEvery) })
+	}
+	running.Keep(ctx, s.providers.Run)
+	if s.snapshots != nil {
+		running.Keep(ctx, s.snapshots.run)
+	}
+	running.Wait()
+}
+
+// Close closes what is open. It is for stores that were not started.
+func (s *Store) Close() {
+	for _, c := range s.clusters() {
+		if err := c.end(); err != nil {
+			klog.ErrorS(err, "Storage did not close cleanly")
+		}
+	}
+	if s.providers != nil {
+		s.providers.Close()
+	}
+}
+
+// Following reports whether the caches follow what is stored: nothing is read
+// before.
+func (s *Store) Following() error {
+	for _, c := range s.clusters() {
+		select {
+		case <-c.hub.Started():
+		default:
+			return errors.New("the caches do not follow storage yet")
+		}
+	}
+	return nil
+}
+
+// Backend is where what has no store of its own is kept.
+func (s *Store) Backend() storage.Backend { return s.backend }
+
+// Hubs are those of all clusters, the default one first.
+func (s *Store) Hubs() []*cache.Hub {
+	var hubs []*cache.Hub
+	for _, c := range s.clusters() {
+		hubs = append(hubs, c.hub)
+	}
+	return hubs
+}
+
+// InstallIn gives a server its storage, the checks of it and its metrics. It returns what
+// flow control estimates the cost of requests by.
+func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Objects, error) {
+	stores := options.Stores{
+		Default:    options.Store{Backend: s.backend, Hub: s.hub},
+		Overrides:  map[schema.GroupResource]options.Store{},
+		Encryption: s.providers,
+		Metrics:    c.Metrics.Storage,
+	}
+	for r, other := range s.resources {
+		stores.Overrides[r] = options.Store{Backend: other.backend, Hub: other.hub}
+	}
+	caches := newObjects(o.RESTOptionsGetter(stores))
+	c.RESTOptionsGetter = caches
+	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.HealthCheck(s.backend)))
+	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.ReadyCheck(s.backend)))
+	for i, other := range s.others {
+		c.HealthChecks = append(c.HealthChecks, server.GroupedCheck("etcd", fmt.Sprintf("etcd-override-%d", i), o.HealthCheck(other.backend)))
+		c.ReadyChecks = append(c.ReadyChecks, server.GroupedCheck("etcd-readiness", fmt.Sprintf("etcd-override-readiness-%d", i), o.ReadyCheck(other.backend)))
+	}
+	for _, check := range s.providers.Checks() {
+		c.ServiceChecks = append(c.ServiceChecks, server.NamedCheck(check.Name, check.Check))
+	}
+	for _, collector := range append(s.collectors, s.providers.Metrics().Collectors()...) {
+		if err := c.Metrics.Register(collector); err != nil {
+			return nil, err
+		}
+	}
+	c.Metrics.FollowResources(s.providers.Metrics().PerResource())
+	return caches, c.Metrics.Register(&storageMetrics{
+		objects: caches, clusters: s.clusters(), countsHold: o.CountPollPeriod, sizesHold: o.SizePollInterval,
+	})
+}

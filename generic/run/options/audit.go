@@ -1,0 +1,285 @@
+package options
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/base/egress"
+	"triplane/generic/base/metrics"
+	"triplane/generic/guard/audit"
+	"triplane/generic/guard/audit/backend"
+	"triplane/generic/serve/server"
+)
+
+// Audit is what is recorded of requests, and where.
+type Audit struct {
+	PolicyFile string
+	Log        AuditLog
+	Webhook    AuditWebhook
+}
+
+// AuditLog writes events to a file.
+type AuditLog struct {
+	auditBackend
+	// Path is "-" for standard output.
+	Path     string
+	Format   string
+	Rotation backend.Rotation
+}
+
+// AuditWebhook posts events to a service.
+type AuditWebhook struct {
+	auditBackend
+	ConfigFile     string
+	InitialBackoff time.Duration
+}
+
+// auditBackend is what the backends have in common.
+type auditBackend struct {
+	prefix, plugin string // of flags and of messages
+
+	Mode     string
+	Version  string
+	Batch    backend.BatchConfig
+	Throttle bool
+
+	Truncate                   bool
+	MaxEventSize, MaxBatchSize int
+}
+
+// The modes of a backend.
+const (
+	auditBatch          = "batch"
+	auditBlocking       = "blocking"
+	auditBlockingStrict = "blocking-strict"
+)
+
+var (
+	auditModes   = []string{auditBatch, auditBlocking, auditBlockingStrict}
+	auditFormats = []string{backend.FormatLegacy, backend.FormatJSON}
+)
+
+// NewAudit returns the defaults.
+func NewAudit() *Audit {
+	common := func(plugin, mode string, c backend.BatchConfig, throttle bool) auditBackend {
+		return auditBackend{prefix: "audit-" + plugin + "-", plugin: plugin, Mode: mode, Version: audit.GroupVersion, Batch: c, Throttle: throttle,
+			MaxEventSize: 100 << 10, MaxBatchSize: 10 << 20}
+	}
+	return &Audit{
+		Log: AuditLog{
+			auditBackend: common("log", auditBlocking, backend.BatchConfig{BufferSize: 10000, MaxSize: 1, Parallel: 1}, false),
+			Format:       backend.FormatJSON,
+			Rotation:     backend.Rotation{MaxMegabytes: 100, MaxBackups: 100, MaxDays: 366},
+		},
+		Webhook: AuditWebhook{
+			auditBackend: common("webhook", auditBatch, backend.BatchConfig{BufferSize: 10000, MaxSize: 400, MaxWait: 30 * time.Second,
+				ThrottleQPS: 10, ThrottleBurst: 15, Parallel: 16}, true),
+			InitialBackoff: 10 * time.Second,
+		},
+	}
+}
+
+// AddFlags binds the flags.
+func (o *Audit) AddFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.PolicyFile, "audit-policy-file", o.PolicyFile,
+		"The file with the audit policy, which says what is recorded of which requests. Without it nothing is.")
+	l, w := &o.Log, &o.Webhook
+	l.addFlags(fs)
+	fs.StringVar(&l.Path, "audit-log-path", l.Path, "The file that audit events are written to; - is standard output.")
+	fs.StringVar(&l.Format, "audit-log-format", l.Format, "json writes an event as a JSON object a line, legacy as a line of text. One of: "+
+		strings.Join(auditFormats, ",")+".")
+	fs.IntVar(&l.Rotation.MaxDays, "audit-log-maxage", l.Rotation.MaxDays,
+		"How many days rotated files are kept, by the time in their names. 0 keeps them however old they are.")
+	fs.IntVar(&l.Rotation.MaxBackups, "audit-log-maxbackup", l.Rotation.MaxBackups, "How many rotated files are kept. 0 keeps all.")
+	fs.IntVar(&l.Rotation.MaxMegabytes, "audit-log-maxsize", l.Rotation.MaxMegabytes,
+		"The size in megabytes at which the file is rotated. 0 never rotates it, which may fill the disk.")
+	fs.BoolVar(&l.Rotation.Compress, "audit-log-compress", l.Rotation.Compress, "Compress rotated files with gzip.")
+	w.addFlags(fs)
+	fs.StringVar(&w.ConfigFile, "audit-webhook-config-file", w.ConfigFile,
+		"A kubeconfig file that says which service audit events are posted to, and with which credentials.")
+	fs.DurationVar(&w.InitialBackoff, "audit-webhook-initial-backoff", w.InitialBackoff,
+		"How long to wait after the first attempt to post events failed; later waits are longer.")
+	fs.DurationVar(&w.InitialBackoff, "audit-webhook-batch-initial-backoff", w.InitialBackoff, "The former name of --audit-webhook-initial-backoff.")
+	_ = fs.MarkDeprecated("audit-webhook-batch-initial-backoff", "Deprecated, use --audit-webhook-initial-backoff instead.")
+}
+
+func (b *auditBackend) addFlags(fs *pflag.FlagSet) {
+	const batchOnly = " Only in batch mode."
+	name := func(n string) string { return b.prefix + n }
+	fs.StringVar(&b.Mode, name("mode"), b.Mode, "How events are sent: batch lets requests go on while their events wait, "+
+		"blocking holds responses until their events are sent, blocking-strict also refuses requests whose first event cannot be. One of: "+
+		strings.Join(auditModes, ",")+".")
+	fs.StringVar(&b.Version, name("version"), b.Version, "The API group and version of the events.")
+	fs.IntVar(&b.Batch.BufferSize, name("batch-buffer-size"), b.Batch.BufferSize, "How many events may wait; more are lost."+batchOnly)
+	fs.IntVar(&b.Batch.MaxSize, name("batch-max-size"), b.Batch.MaxSize, "How many events are sent at once."+batchOnly)
+	fs.DurationVar(&b.Batch.MaxWait, name("batch-max-wait"), b.Batch.MaxWait,
+		"How long after its first event a batch is sent that is not full."+batchOnly)
+	fs.BoolVar(&b.Throttle, name("batch-throttle-enable"), b.Throttle, "Limit how often batches are sent."+batchOnly)
+	fs.Float32Var(&b.Batch.ThrottleQPS, name("batch-throttle-qps"), b.Batch.ThrottleQPS, "How many batches are sent a second on average."+batchOnly)
+	fs.IntVar(&b.Batch.ThrottleBurst, name("batch-throttle-burst"), b.Batch.ThrottleBurst,
+		"How many batches may be sent in a row after a time in which none were."+batchOnly)
+	fs.BoolVar(&b.Truncate, name("truncate-enabled"), b.Truncate, "Bound the sizes of events and batches.")
+	fs.IntVar(&b.MaxEventSize, name("truncate-max-event-size"), b.MaxEventSize,
+		"The most bytes of an event. A larger one loses its request and response objects, and is lost if that does not do.")
+	fs.IntVar(&b.MaxBatchSize, name("truncate-max-batch-size"), b.MaxBatchSize,
+		"The most bytes of a batch, some hundreds more aside. A larger one is sent in several.")
+}
+
+// Validate returns what is wrong. The options of a backend that is not used do not
+// matter.
+func (o *Audit) Validate() []error {
+	var errs []error
+	if o.Log.Path != "" {
+		errs = append(o.Log.validate(), o.Log.auditBackend.validate()...)
+	}
+	if o.Webhook.ConfigFile != "" {
+		errs = append(errs, o.Webhook.auditBackend.validate()...)
+	}
+	return errs
+}
+
+func (o *AuditLog) validate() []error {
+	var errs []error
+	for _, f := range []struct {
+		flag  string
+		value int
+	}{
+		{"maxage", o.Rotation.MaxDays}, {"maxbackup", o.Rotation.MaxBackups}, {"maxsize", o.Rotation.MaxMegabytes},
+	} {
+		if f.value < 0 {
+			errs = append(errs, fmt.Errorf("--audit-log-%s %v can't be a negative number", f.flag, f.value))
+		}
+	}
+	if !slices.Contains(auditFormats, o.Format) {
+		errs = append(errs, fmt.Errorf("invalid audit log format %s, allowed formats are %q", o.Format, strings.Join(auditFormats, ",")))
+	}
+	return errs
+}
+
+func (b *auditBackend) validate() []error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if b.Version != audit.GroupVersion {
+		wrong("--%sversion: invalid group version %q, must be %s", b.prefix, b.Version, audit.GroupVersion)
+	}
+	if b.Truncate {
+		if b.MaxEventSize <= 0 {
+			wrong("invalid audit truncate %s max event size %v, must be a positive number", b.plugin, b.MaxEventSize)
+		}
+		if b.MaxBatchSize < b.MaxEventSize {
+			wrong("invalid audit truncate %s max batch size %v, must be greater than max event size (%v)", b.plugin, b.MaxBatchSize, b.MaxEventSize)
+		}
+	}
+	switch {
+	case !slices.Contains(auditModes, b.Mode):
+		wrong("invalid audit %s mode %s, allowed modes are %q", b.plugin, b.Mode, strings.Join(auditModes, ","))
+	case b.Mode == auditBatch:
+		errs = append(errs, b.validateBatch()...)
+	}
+	return errs
+}
+
+func (b *auditBackend) validateBatch() []error {
+	var errs []error
+	c := &b.Batch
+	wrong := func(what string, value any) {
+		errs = append(errs, fmt.Errorf("invalid audit batch %s %s %v, must be a positive number", b.plugin, what, value))
+	}
+	if c.BufferSize <= 0 {
+		wrong("buffer size", c.BufferSize)
+	}
+	if c.MaxSize <= 0 {
+		wrong("max batch size", c.MaxSize)
+	}
+	if b.Throttle && c.ThrottleQPS <= 0 {
+		wrong("throttle QPS", c.ThrottleQPS)
+	}
+	if b.Throttle && c.ThrottleBurst <= 0 {
+		wrong("throttle burst", c.ThrottleBurst)
+	}
+	return errs
+}
+
+// ApplyTo reads the policy and opens the backends. Without a policy, or a backend,
+// nothing is recorded. A webhook is reached by e, which may be nil; also are further
+// backends.
+func (o *Audit) ApplyTo(c *server.Config, e *egress.Selector, also ...audit.Backend) error {
+	if o.PolicyFile == "" {
+		if o.Log.Path != "" || o.Webhook.ConfigFile != "" {
+			klog.InfoS("No audit policy file provided, no audit events will be recorded")
+		}
+		return nil
+	}
+	policy, err := audit.LoadPolicy(o.PolicyFile)
+	if err != nil {
+		return fmt.Errorf("--audit-policy-file: %w", err)
+	}
+	backends, err := o.open(c.Metrics.Audit, e)
+	if err != nil {
+		return err
+	}
+	backends = append(backends, also...)
+	if len(backends) == 0 {
+		klog.InfoS("There is an audit policy and no --audit-log-path or --audit-webhook-config-file, no audit events will be recorded")
+		return nil
+	}
+	c.Audit = audit.New(policy, backends, c.Metrics.Audit)
+	return nil
+}
+
+func (o *Audit) open(m *metrics.Audit, e *egress.Selector) (backend.Union, error) {
+	var all backend.Union
+	if f := o.Webhook.ConfigFile; f != "" {
+		w, err := backend.NewWebhook(f, e.DialControlPlane, o.Webhook.InitialBackoff, m)
+		if err != nil {
+			return nil, fmt.Errorf("--audit-webhook-config-file: %w", err)
+		}
+		all = append(all, o.Webhook.wrap(w, m))
+	}
+	if o.Log.Path != "" {
+		out, err := o.Log.open()
+		if err != nil {
+			return nil, fmt.Errorf("--audit-log-path: %w", err)
+		}
+		all = append(all, o.Log.wrap(backend.NewLog(out, o.Log.Format, m), m))
+	}
+	return all, nil
+}
+
+func (o *AuditLog) open() (io.WriteCloser, error) {
+	if o.Path == "-" {
+		return keptOpen{os.Stdout}, nil
+	}
+	return backend.OpenFile(o.Path, o.Rotation)
+}
+
+// keptOpen is a writer that others go on using.
+type keptOpen struct{ io.Writer }
+
+func (keptOpen) Close() error { return nil }
+
+// wrap puts what the mode asks for around a backend, and truncation around that, so
+// that what waits is small.
+func (b *auditBackend) wrap(next audit.Backend, m *metrics.Audit) audit.Backend {
+	switch b.Mode {
+	case auditBatch:
+		c := b.Batch
+		if !b.Throttle {
+			c.ThrottleQPS = 0
+		}
+		next = backend.NewBatch(next, c, m)
+	case auditBlocking:
+		next = backend.IgnoreErrors{Backend: next}
+	}
+	if b.Truncate {
+		next = backend.NewTruncate(next, b.MaxEventSize, b.MaxBatchSize, m)
+	}
+	return next
+}

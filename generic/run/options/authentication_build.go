@@ -1,0 +1,208 @@
+package options
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/base/egress"
+	"triplane/generic/guard/authentication"
+	"triplane/generic/guard/authentication/serviceaccount"
+	"triplane/generic/guard/authentication/webhook"
+	"triplane/internal/worker"
+)
+
+// Lookups are the objects that tokens are checked against.
+type Lookups interface {
+	serviceaccount.Getter
+	// RecordTokenUse notes on a Secret that its token was used on a day.
+	RecordTokenUse(ctx context.Context, namespace, name, day string) error
+}
+
+// AuthenticationInputs is what authenticators need beside the options.
+type AuthenticationInputs struct {
+	Lookups Lookups
+	// Metrics may be nil.
+	Metrics prometheus.Registerer
+	// TokenCache counts what the cache of a webhook's answers does; it may be nil.
+	TokenCache authentication.TokenCacheMetrics
+	// ServerID is the identity of this API server.
+	ServerID string
+	// AlwaysAllowed says that users may do everything, so that anonymous requests
+	// are refused unless they are asked for.
+	AlwaysAllowed bool
+	// Features reports whether a feature gate is on.
+	Features func(gate string) bool
+	// Egress connects to webhooks and issuers; it may be nil.
+	Egress *egress.Selector
+}
+
+// Authenticators is what the options come to.
+type Authenticators struct {
+	Request authentication.Request
+	// Token answers TokenReviews.
+	Token authentication.Token
+	// Audiences that tokens must be meant for.
+	Audiences []string
+	// ClientCA and RequestHeaderCA are published for external API servers; nil
+	// where not configured.
+	ClientCA, RequestHeaderCA *authentication.CABundle
+	// Authorities are those of clients and front proxies, as they are now; nil
+	// where there are none.
+	Authorities func() *x509.CertPool
+	// Signer and Keys sign and verify service account tokens.
+	Signer serviceaccount.Signer
+	Keys   serviceaccount.Keys
+	// MaxTokenLifetime is the longest that tokens of TokenRequests may live, 0 for
+	// no limit; ExtendedTokenLifetime is how long those of pods do with
+	// --service-account-extend-token-expiration.
+	MaxTokenLifetime, ExtendedTokenLifetime time.Duration
+
+	background []func(context.Context)
+	closers    []func() error
+}
+
+// Close closes the connections to others, when nobody is authenticated any more.
+func (a *Authenticators) Close() error {
+	var errs []error
+	for _, c := range a.closers {
+		errs = append(errs, c())
+	}
+	return errors.Join(errs...)
+}
+
+// Background returns what has to run while requests are authenticated, until its
+// context ends; nil where there is nothing.
+func (a *Authenticators) Background() func(context.Context) {
+	if len(a.background) == 0 {
+		return nil
+	}
+	return func(ctx context.Context) {
+		var all worker.Group
+		for _, run := range a.background {
+			all.Keep(ctx, run)
+		}
+		all.Wait()
+	}
+}
+
+func (a *Authenticators) bundles() (all []*authentication.CABundle) {
+	for _, b := range []*authentication.CABundle{a.ClientCA, a.RequestHeaderCA} {
+		if b != nil {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// Build reads the files and makes the authenticators, which have to be closed. It waits for an
+// external signer, at most until ctx ends.
+func (o *Authentication) Build(ctx context.Context, in AuthenticationInputs) (_ *Authenticators, err error) {
+	a := &Authenticators{Audiences: o.APIAudiences}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if len(a.Audiences) == 0 {
+		a.Audiences = o.ServiceAccount.Issuers
+	}
+	requests, err := o.certificates(a, in.Features)
+	if err != nil {
+		return nil, err
+	}
+	configured, err := o.configured(a, in)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := o.tokens(ctx, a, in, configured)
+	if err != nil {
+		return nil, err
+	}
+	union := authentication.AuthenticatedTokenGroup(authentication.UnionToken(tokens...))
+	requests = append(requests, authentication.Bearer(union), authentication.WebSocket(union))
+	a.Request = authentication.UnionFailFirst(
+		authentication.AuthenticatedGroup(authentication.Union(requests...)), configured.Anonymous())
+	a.Token = authentication.HeaderToken(a.Request)
+	return a, nil
+}
+
+// certificates makes the authenticators of client certificates.
+func (o *Authentication) certificates(a *Authenticators, features func(gate string) bool) (requests []authentication.Request, err error) {
+	if o.RequestHeader.ClientCAFile != "" {
+		if a.RequestHeaderCA, err = authentication.NewCABundle(o.RequestHeader.ClientCAFile); err != nil {
+			return nil, fmt.Errorf("--requestheader-client-ca-file: %w", err)
+		}
+		config := o.RequestHeader.config()
+		if !features("RemoteRequestHeaderUID") {
+			config.UIDHeaders = nil
+		}
+		requests = append(requests, authentication.RequestHeader(a.RequestHeaderCA, config))
+	}
+	if o.ClientCAFile != "" {
+		if a.ClientCA, err = authentication.NewCABundle(o.ClientCAFile); err != nil {
+			return nil, fmt.Errorf("--client-ca-file: %w", err)
+		}
+		requests = append(requests, authentication.X509(a.ClientCA, features("AllowParsingUserUIDFromCertAuth")))
+	}
+	if bundles := a.bundles(); len(bundles) > 0 {
+		a.Authorities = authentication.UnionPool(bundles...)
+	}
+	return requests, nil
+}
+
+// tokens makes the authenticators of tokens; configured is that of external issuers.
+// The webhook, to which a token is disclosed, is asked last.
+func (o *Authentication) tokens(ctx context.Context, a *Authenticators, in AuthenticationInputs, configured authentication.Token) ([]authentication.Token, error) {
+	var tokens []authentication.Token
+	if o.TokenFile != "" {
+		file, err := authentication.ReadTokenFile(o.TokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("--token-auth-file: %w", err)
+		}
+		tokens = append(tokens, authentication.ForAudiences(a.Audiences, file))
+	}
+	if s := &o.ServiceAccount; s.SigningKeyFile != "" || s.SigningEndpoint != "" {
+		if err := s.keys(ctx, a, in.Metrics); err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, s.authenticator(a, in))
+	}
+	if o.BootstrapToken {
+		get := func(ctx context.Context, name string) (*corev1.Secret, error) {
+			return in.Lookups.GetSecret(ctx, metav1.NamespaceSystem, name)
+		}
+		tokens = append(tokens, authentication.ForAudiences(a.Audiences, authentication.BootstrapToken(get)))
+	}
+	tokens = append(tokens, authentication.ForAudiences(a.Audiences, configured))
+	if o.Webhook.ConfigFile != "" {
+		caller, err := webhook.NewCaller(o.Webhook.ConfigFile, in.Egress.DialControlPlane)
+		if err != nil {
+			return nil, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
+		}
+		token, err := webhook.Token(caller, o.Webhook.Version, a.Audiences)
+		if err != nil {
+			return nil, fmt.Errorf("--authentication-token-webhook-version: %w", err)
+		}
+		cache := authentication.NewTokenCache(token, o.Webhook.CacheTTL)
+		cache.Count(in.TokenCache)
+		tokens = append(tokens, cache)
+	}
+	return tokens, nil
+}
+
+func (h RequestHeader) config() authentication.RequestHeaderConfig {
+	return authentication.RequestHeaderConfig{
+		UsernameHeaders:     h.UsernameHeaders,
+		UIDHeaders:          h.UIDHeaders,
+		GroupHeaders:        h.GroupHeaders,
+		ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
+		AllowedNames:        h.AllowedNames,
+	}
+}

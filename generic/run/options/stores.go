@@ -1,0 +1,73 @@
+package options
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/api/registry"
+	"triplane/generic/base/metrics"
+	"triplane/generic/storage"
+	"triplane/generic/storage/cache"
+	"triplane/generic/storage/encryption"
+	"triplane/generic/storage/observed"
+	"triplane/generic/storage/wire/protojson"
+)
+
+// Store is an open etcd and the hub that feeds the caches of its resources.
+type Store struct {
+	Backend storage.Backend
+	Hub     *cache.Hub
+}
+
+// Stores say where each resource is kept, and how it is encrypted.
+type Stores struct {
+	Default Store
+	// Overrides are the stores of resources that are kept elsewhere.
+	Overrides map[schema.GroupResource]Store
+	// Encryption says how values are encrypted; nil leaves them as they are.
+	Encryption *encryption.Providers
+	// Metrics count the requests of each resource; nil counts nothing.
+	Metrics *metrics.Storage
+}
+
+// RESTOptionsGetter returns the storage options of resources.
+func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
+	return restOptions{stores: stores, common: registry.RESTOptions{
+		Prefix:                  o.AbsolutePrefix(),
+		Budget:                  storage.NewBudget(0),
+		JSON:                    protojson.NewTypes(),
+		DeleteCollectionWorkers: o.DeleteCollectionWorkers,
+		EventTTL:                o.EventTTL,
+		Form:                    storedForms[o.MediaType],
+		Uncached:                !o.WatchCache,
+	}}
+}
+
+// restOptions are what all resources share, and where each one is.
+type restOptions struct {
+	stores Stores
+	common registry.RESTOptions
+}
+
+// GetRESTOptions implements registry.RESTOptionsGetter.
+func (o restOptions) GetRESTOptions(resource schema.GroupResource) (registry.RESTOptions, error) {
+	store, ok := o.stores.Overrides[resource]
+	if !ok {
+		store = o.stores.Default
+	}
+	opts, config := o.common, cache.Config{}
+	opts.Backend = store.Backend
+	if m := o.stores.Metrics; m != nil {
+		opts.Backend = observed.New(store.Backend, m, resource.Group, resource.Resource)
+	}
+	if o.stores.Encryption != nil {
+		config.View = o.stores.Encryption.View(opts.Backend, resource)
+		opts.Backend = config.View
+	}
+	opts.Cache = func(c storage.CacheConfig) storage.Cache {
+		config := config
+		config.CacheConfig = c
+		return store.Hub.Cache(config)
+	}
+	opts.DropCache = store.Hub.Drop
+	return opts, nil
+}

@@ -1,0 +1,116 @@
+package filters
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
+	"triplane/generic/guard/audit"
+	"triplane/generic/guard/authentication"
+)
+
+// AuthenticationOptions is who may be a user.
+type AuthenticationOptions struct {
+	// Authentication determines the user of a request; nil makes everybody
+	// system:anonymous.
+	Authentication authentication.Request
+	// APIAudiences are the audiences of this server: a credential that names
+	// audiences must name one of them. Empty accepts any.
+	APIAudiences []string
+	// KeepAnonymous leaves HTTP/2 connections of anonymous users open
+	// (UnauthenticatedHTTP2DOSMitigation is off).
+	KeepAnonymous bool
+}
+
+// withAuthentication determines the user of a request, or answers 401. Credentials
+// are removed from the request, so that no proxy passes them on. HTTP/2 connections
+// of anonymous users are closed after the request.
+//
+// Options: the authenticators and audiences of generic/run/options.Authentication.
+// Metrics: authentication_attempts, authentication_duration_seconds,
+// authenticated_user_requests. Order: before everything that depends on the user.
+func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
+	auth, audiences := o.Authentication, o.APIAudiences
+	if auth == nil {
+		return withEverybodyAnonymous
+	}
+	var took prometheus.Observer
+	if m != nil {
+		took = m.Requests.Filter("authentication")
+	}
+	unauthorized := apierrors.NewUnauthorized("Unauthorized")
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			start := time.Now()
+			response, err := auth.AuthenticateRequest(r)
+			e.Spent(request.Authentication, time.Since(start))
+			if m != nil {
+				took.Observe(metrics.Took(start))
+				if response != nil && err == nil {
+					m.Auth.Authenticated(response.User.Name, time.Since(start))
+					if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && r.Header["Authorization"] == nil {
+						m.Auth.ByCertificate(time.Until(r.TLS.PeerCertificates[0].NotAfter))
+					}
+				} else {
+					m.Auth.Unauthenticated(err, time.Since(start))
+				}
+			}
+			if err != nil || response == nil || !audienceFits(audiences, response.Audiences) {
+				klog.V(2).InfoS("Request is not authenticated", "err", err, "auditID", e.AuditID)
+				o.endConnection(w, r)
+				e.auditUnauthenticated(r)
+				writeStatus(w, r, unauthorized)
+				return
+			}
+			if response.User.Name == user.Anonymous {
+				o.endConnection(w, r)
+			}
+			for k, v := range response.Annotations {
+				audit.RecordOf(&e.State).Annotate(k, v)
+			}
+			dropCredentials(r.Header)
+			e.User = response.User
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// endConnection closes an HTTP/2 connection after this request, so that streams of
+// one connection do not cost a client too little that need not authenticate. A
+// connection of HTTP/1 is closed where a body is on its way that nobody reads.
+func (o *AuthenticationOptions) endConnection(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 2 && !o.KeepAnonymous || r.ProtoMajor != 2 && r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// dropCredentials removes the headers that authenticate: no handler needs them,
+// and a proxy must not pass them on.
+func dropCredentials(h http.Header) {
+	delete(h, "Authorization")
+	for name := range h {
+		if strings.HasPrefix(name, authentication.RemoteHeaders) {
+			delete(h, name)
+		}
+	}
+}
+
+func audienceFits(ours, theirs []string) bool {
+	return len(ours) == 0 || len(theirs) == 0 || len(authentication.Intersect(ours, theirs)) > 0
+}
+
+func withEverybodyAnonymous(next http.Handler) http.Handler {
+	anonymous := &user.Info{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		exchangeOf(r).User = anonymous
+		next.ServeHTTP(w, r)
+	})
+}

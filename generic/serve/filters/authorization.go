@@ -1,0 +1,77 @@
+package filters
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/audit"
+	"triplane/generic/guard/authorization"
+)
+
+// AuthorizationOptions is who decides what users may do.
+type AuthorizationOptions struct {
+	// Authorization decides; nil allows everything.
+	Authorization authorizer.Authorizer
+	// PlainImpersonation leaves out the constrained ways to impersonate (KEP-5284).
+	PlainImpersonation bool
+}
+
+// The audit annotations of authorization.
+const (
+	auditDecision = "authorization.k8s.io/decision"
+	auditReason   = "authorization.k8s.io/reason"
+)
+
+// withAuthorization passes on what the user may do and answers 403 otherwise; an
+// authorizer that failed without an opinion is answered 500.
+//
+// Options: the authorizers of generic/run/options.Authorization. Metrics:
+// authorization_attempts_total, authorization_duration_seconds. Order: last, so
+// that all that a decision may depend on is known.
+func withAuthorization(o AuthorizationOptions, m *metrics.Registry) filter {
+	authz := o.Authorization
+	if authz == nil {
+		return nil
+	}
+	var took prometheus.Observer
+	if m != nil {
+		took = m.Requests.Filter("authorization")
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			a := &e.attributes
+			authorization.AttributesOf(&e.info, e.User, a)
+			start := time.Now()
+			decision, reason, err := authz.Authorize(e, a)
+			if m != nil {
+				took.Observe(metrics.Took(start))
+				m.Auth.Decided(decision == authorizer.Allow, decision == authorizer.Deny, err, time.Since(start))
+			}
+			e.Spent(request.Authorization, time.Since(start))
+			switch {
+			case decision == authorizer.Allow:
+				audit.RecordOf(&e.State).Annotate(auditDecision, "allow")
+				audit.RecordOf(&e.State).Annotate(auditReason, reason)
+				next.ServeHTTP(w, r)
+			case err != nil:
+				audit.RecordOf(&e.State).Annotate(auditReason, "internal error")
+				internalError(w, r, err)
+			default:
+				audit.RecordOf(&e.State).Annotate(auditDecision, "forbid")
+				audit.RecordOf(&e.State).Annotate(auditReason, reason)
+				forbidden(w, r, a, reason)
+			}
+		})
+	}
+}
+
+func forbidden(w http.ResponseWriter, r *http.Request, a *authorizer.Attributes, reason string) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	writeStatus(w, r, authorization.Forbidden(a, reason))
+}

@@ -1,0 +1,118 @@
+package filters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
+)
+
+const defaultRequestTimeout = time.Minute
+
+// DeadlineOptions is --request-timeout.
+type DeadlineOptions struct {
+	// RequestTimeout is the longest that a request may take that is not
+	// long-running; 0 is no limit.
+	RequestTimeout time.Duration
+	// Bodies are those that have not arrived, so that shutdown need not wait for
+	// them; nil where nobody asks.
+	Bodies *Bodies
+}
+
+// Validate returns an error for a negative duration.
+func (o DeadlineOptions) Validate() []error {
+	if o.RequestTimeout < 0 {
+		return []error{errors.New("--request-timeout cannot be negative")}
+	}
+	return nil
+}
+
+// WriteGrace is how long after a request's deadline its answer may be written.
+const WriteGrace = 2 * time.Second
+
+// withDeadline bounds how long a request may take: the server's limit, or less
+// where ?timeout= says so. Handlers honour the context; where one returned without
+// an answer after the deadline, the answer is 504. Long-running requests have no
+// deadline.
+//
+// The connection gets the deadlines too: a body has to arrive in the request's
+// time, and the answer to be taken in WriteGrace more, or the client could hold
+// the request, and what it occupies, for as long as it likes.
+//
+// Options: --request-timeout. Metrics: apiserver_request_terminations_total with
+// code 504. Order: before everything that may wait (authentication webhooks,
+// queues, admission), so that all of it counts.
+func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
+	limit := o.RequestTimeout
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			if e.longRunning {
+				// The listener bounds the writes of all others.
+				_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // there may be no connection
+				if c := connectionOf(r.Context()); c != nil && !e.mayNotStall() {
+					c.Patient(1)
+					defer c.Patient(-1)
+				}
+				next.ServeHTTP(w, r)
+				return
+			}
+			timeout, err := timeoutOf(r, limit)
+			if err != nil {
+				writeStatus(w, r, apierrors.NewBadRequest(err.Error()))
+				return
+			}
+			if timeout > 0 {
+				e.SetDeadline(e.Received.Add(timeout))
+				if timeout < limit {
+					_ = http.NewResponseController(w).SetWriteDeadline(e.Received.Add(timeout + WriteGrace))
+				}
+				if timeout != limit && time.Since(e.Received) >= timeout {
+					timedOut(w, r, m) // a client's timeout can be too short for anything
+					return
+				}
+			}
+			if r.ContentLength != 0 && timeout > 0 {
+				defer o.Bodies.await(w, r, e.Received.Add(timeout))()
+			}
+			next.ServeHTTP(w, r)
+			if e.status == 0 && !e.hijacked && timeout > 0 && errors.Is(e.Err(), context.DeadlineExceeded) {
+				timedOut(w, r, m)
+			}
+		})
+	}
+}
+
+// timedOut answers a request whose deadline has passed.
+func timedOut(w http.ResponseWriter, r *http.Request, m *metrics.Registry) {
+	if m != nil {
+		m.Requests.Terminated(seriesOf(r, &exchangeOf(r).info), http.StatusGatewayTimeout)
+	}
+	writeStatus(w, r, request.TimedOut())
+}
+
+// timeoutOf returns the shorter of the client's timeout and the limit; 0 means
+// none.
+func timeoutOf(r *http.Request, limit time.Duration) (time.Duration, error) {
+	if r.URL.RawQuery == "" {
+		return limit, nil
+	}
+	text, _ := request.QueryValue(r.URL.RawQuery, "timeout")
+	if text == "" {
+		return limit, nil
+	}
+	wanted, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("invalid timeout specified in the request URL - %w", err)
+	}
+	if wanted > 0 && (limit <= 0 || wanted < limit) {
+		return wanted, nil
+	}
+	return limit, nil
+}

@@ -1,0 +1,61 @@
+package filters
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/request"
+	"triplane/generic/base/turns"
+	"triplane/generic/guard/flowcontrol"
+)
+
+// exchange is all that the chain keeps of a request while it is answered.
+type exchange struct {
+	request.State
+	info request.Info
+	responseWriter
+	// client is the request as it came.
+	client *http.Request
+	stalls *stalls
+	// ticket has the seats of the request; nil where priority and fairness does not control it. It
+	// is first, or another one after the request has waited for its body.
+	ticket *flowcontrol.Ticket
+	// lane counts the request while it executes; nil where nobody does.
+	lane *lane
+	// seated is set while the request occupies what lets it execute; release clears it.
+	seated      atomic.Bool
+	longRunning bool
+	hijacked    bool
+	sandbox     bool // restrict applies to a proxied response
+	// Room for what the filters need once, so that it is not allocated apart.
+	attributes authorizer.Attributes
+	first      flowcontrol.Ticket
+	auditID    [1]string
+}
+
+// exchangeOf finds the exchange behind the chain's own requests.
+func exchangeOf(r *http.Request) *exchange { return r.Context().(*exchange) }
+
+// withExchange makes an exchange for each request, and has it take part in the
+// turns of long answers and in the bounds of those that are not taken.
+//
+// Options: none. Metrics: triplane_stalled_*. Order: before all filters that use it, which are
+// all but withStack.
+func withExchange(all *turns.Turns, stalls *stalls) filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := &exchange{}
+			e.State.Init(r.Context())
+			e.Received = time.Now()
+			e.Turn.Join(all)
+			e.responseWriter.ResponseWriter = w
+			e.responseWriter.exchange = e
+			e.client, e.stalls = r, stalls
+			// Contexts below must not outlive the request.
+			defer e.Finish()
+			next.ServeHTTP(e.responseWriter.shaped(), r.WithContext(e))
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package filters
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"sort"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/user"
+	"triplane/generic/guard/audit"
+	"triplane/generic/guard/authorization"
+)
+
+const (
+	impersonateUser        = "Impersonate-User"
+	impersonateGroup       = "Impersonate-Group"
+	impersonateUID         = "Impersonate-Uid"
+	impersonateExtraPrefix = "Impersonate-Extra-"
+)
+
+// withImpersonation lets users act as others where they may (see
+// impersonationModes and KEP-5284): behind it the request's user is the
+// impersonated one. It answers 403 where they may not, and 400 where no user is
+// named.
+//
+// Options: the authorizers of generic/run/options.Authorization. Metrics:
+// apiserver_impersonation_*. Order: behind authentication; before all that depends on the effective user.
+func withImpersonation(o AuthorizationOptions, m *metrics.Registry) filter {
+	authz := o.Authorization
+	if authz == nil {
+		authz = authorization.AlwaysAllow{}
+	}
+	modes := newImpersonationModes(authz, o.PlainImpersonation, m)
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			wanted := wantedUser(r.Header)
+			if wanted == nil {
+				next.ServeHTTP(w, r)
+				return
+			}
+			if wanted.Name == "" {
+				writeStatus(w, r, apierrors.NewBadRequest(fmt.Sprintf(
+					"requested &user.DefaultInfo{Name:%q, UID:%q, Groups:%#v, Extra:%#v} without impersonating a user name",
+					wanted.Name, wanted.UID, wanted.Groups, wanted.Extra)))
+				return
+			}
+			e := exchangeOf(r)
+			constraint, refusal := modes.check(e, wanted)
+			if refusal != nil {
+				w.Header().Set("X-Content-Type-Options", "nosniff")
+				writeStatus(w, r, refusal)
+				return
+			}
+			e.User, e.Impersonated = completeUser(wanted, constraint), true
+			audit.RecordOf(&e.State).Impersonates(e.User, constraint)
+			dropImpersonation(r.Header)
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// wantedUser reads the headers; nil where nobody is to be impersonated.
+func wantedUser(h http.Header) *user.Info {
+	var extra map[string][]string
+	for name, values := range h {
+		key, is := strings.CutPrefix(name, impersonateExtraPrefix)
+		if !is {
+			continue
+		}
+		if extra == nil {
+			extra = map[string][]string{}
+		}
+		key = strings.ToLower(key)
+		if plain, err := url.PathUnescape(key); err == nil {
+			key = plain
+		}
+		extra[key] = append(extra[key], values...)
+	}
+	name, uid, groups := h.Get(impersonateUser), h.Get(impersonateUID), h[impersonateGroup]
+	if name == "" && uid == "" && len(groups) == 0 && extra == nil {
+		return nil
+	}
+	return &user.Info{Name: name, UID: uid, Groups: groups, Extra: extra}
+}
+
+// completeUser adds the groups that the user would have got by logging in.
+// constraint is the verb that allowed it: the constrained modes for nodes, which
+// allow no groups to be asked for, make a node of the user.
+func completeUser(wanted *user.Info, constraint string) *user.Info {
+	u := *wanted
+	u.Groups = append(make([]string, 0, len(wanted.Groups)+3), wanted.Groups...)
+	if namespace, _, ok := user.ServiceAccount(u.Name); ok && len(u.Groups) == 0 {
+		u.Groups = append(u.Groups, user.AllServiceAccounts, user.ServiceAccountGroup+namespace)
+	}
+	if constraint == constraintOf(associatedNode) || constraint == constraintOf(arbitraryNode) {
+		u.Groups = append(u.Groups, user.NodesGroup)
+	}
+	switch {
+	case u.InGroup(user.AllUnauthenticated):
+	case u.Name == user.Anonymous:
+		u.Groups = append(u.Groups, user.AllUnauthenticated)
+	case !u.InGroup(user.AllAuthenticated):
+		u.Groups = append(u.Groups, user.AllAuthenticated)
+	}
+	return &u
+}
+
+func dropImpersonation(h http.Header) {
+	delete(h, impersonateUser)
+	delete(h, impersonateGroup)
+	delete(h, impersonateUID)
+	for name := range h {
+		if strings.HasPrefix(name, impersonateExtraPrefix) {
+			delete(h, name)
+		}
+	}
+}
+
+// extraKeys in an order that does not change from one request to the next.
+func extraKeys(extra map[string][]string) []string {
+	keys := make([]string, 0, len(extra))
+	for k := range extra {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,149 @@
+package filters
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/request"
+	"triplane/generic/base/user"
+)
+
+// constrained allows all that constrained impersonation asks, and nothing else.
+type constrained struct{ asked []authorizer.Attributes }
+
+func (c *constrained) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
+	c.asked = append(c.asked, *a)
+	if strings.HasPrefix(a.Verb, "impersonate:") || strings.HasPrefix(a.Verb, "impersonate-on:") {
+		return authorizer.Allow, "", nil
+	}
+	return authorizer.NoOpinion, "", nil
+}
+
+// impersonate returns the user that headers lead to, nil where they are refused.
+func impersonate(authz authorizer.Authorizer, requestor *user.Info, h http.Header) (as *user.Info, code int) {
+	e := &exchange{}
+	e.info = request.Info{Verb: "list", Resource: "pods", IsResourceRequest: true}
+	e.User = requestor
+	wanted := wantedUser(h)
+	if wanted == nil {
+		return requestor, 0
+	}
+	if wanted.Name == "" {
+		return nil, http.StatusBadRequest
+	}
+	constraint, refusal := newImpersonationModes(authz, false, nil).check(e, wanted)
+	if refusal != nil {
+		return nil, int(refusal.ErrStatus.Code)
+	}
+	return completeUser(wanted, constraint), 0
+}
+
+func TestConstrainedImpersonation(t *testing.T) {
+	agent := &user.Info{Name: "system:serviceaccount:n:agent", Groups: []string{user.AllAuthenticated}, Extra: map[string][]string{user.NodeNameKey: {"here"}}}
+	for _, c := range []struct {
+		name    string
+		headers []string
+		groups  []string // nil is refused
+		code    int
+	}{
+		{"plain user", []string{impersonateUser, "bob", impersonateGroup, "dev"}, []string{"dev", user.AllAuthenticated}, 0},
+		{"masters", []string{impersonateUser, "bob", impersonateGroup, user.SystemPrivileged}, nil, 403},
+		{"masters among others", []string{impersonateUser, "bob", impersonateGroup, "dev", impersonateGroup, user.SystemPrivileged}, nil, 403},
+		{"own node", []string{impersonateUser, "system:node:here"}, []string{user.NodesGroup, user.AllAuthenticated}, 0},
+		{"another node", []string{impersonateUser, "system:node:there"}, []string{user.NodesGroup, user.AllAuthenticated}, 0},
+		{"node with a group", []string{impersonateUser, "system:node:here", impersonateGroup, "dev"}, nil, 403},
+		{"node without a name", []string{impersonateUser, "system:node:"}, nil, 403},
+		{"service account", []string{impersonateUser, "system:serviceaccount:n:s"}, []string{user.AllServiceAccounts, user.ServiceAccountGroup + "n", user.AllAuthenticated}, 0},
+		{"service account with a group", []string{impersonateUser, "system:serviceaccount:n:s", impersonateGroup, "dev"}, nil, 403},
+		{"empty group", []string{impersonateUser, "bob", impersonateGroup, ""}, nil, 403},
+		{"empty key", []string{impersonateUser, "bob", impersonateExtraPrefix, "v"}, nil, 403},
+		{"no user", []string{impersonateGroup, "dev"}, nil, 400},
+	} {
+		h := http.Header{}
+		for i := 0; i < len(c.headers); i += 2 {
+			h.Add(c.headers[i], c.headers[i+1])
+		}
+		as, code := impersonate(&constrained{}, agent, h)
+		if code != c.code || (as == nil) != (c.groups == nil) || as != nil && !slices.Equal(as.Groups, c.groups) {
+			t.Errorf("%s: %+v, %d", c.name, as, code)
+		}
+	}
+}
+
+// ownNode allows whoever asks to act as the node that they run on.
+type ownNode struct{}
+
+func (ownNode) Authorize(_ context.Context, a *authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.Verb == "impersonate:associated-node" || strings.HasPrefix(a.Verb, "impersonate-on:associated-node:") {
+		return authorizer.Allow, "", nil
+	}
+	return authorizer.NoOpinion, "", nil
+}
+
+// Who may act as the node of its pod is not allowed to act as others.
+func TestAssociatedNode(t *testing.T) {
+	const account, key = "system:serviceaccount:n:agent", user.NodeNameKey
+	for _, c := range []struct {
+		name, as  string
+		requestor *user.Info
+		allowed   bool
+	}{
+		{"its own", "system:node:here", &user.Info{Name: account, Extra: map[string][]string{key: {"here"}}}, true},
+		{"another", "system:node:there", &user.Info{Name: account, Extra: map[string][]string{key: {"here"}}}, false},
+		{"one of two", "system:node:here", &user.Info{Name: account, Extra: map[string][]string{key: {"here", "there"}}}, false},
+		{"without a node", "system:node:here", &user.Info{Name: account}, false},
+		{"of no service account", "system:node:here", &user.Info{Name: "bob", Extra: map[string][]string{key: {"here"}}}, false},
+	} {
+		h := http.Header{impersonateUser: {c.as}}
+		if as, _ := impersonate(ownNode{}, c.requestor, h); (as != nil) != c.allowed {
+			t.Errorf("%s: %+v", c.name, as)
+		}
+	}
+}
+
+// FuzzImpersonation: whatever the headers, constrained permissions lead to nobody
+// who may do everything, and all that the user becomes has been asked about.
+func FuzzImpersonation(f *testing.F) {
+	f.Add("bob", "g", "k", "v", "u")
+	f.Add("system:node:n", "", "", "", "")
+	f.Add("system:serviceaccount:n:s", "", "", "", "")
+	f.Add("bob", user.SystemPrivileged, "a%2Fb", "", "")
+	f.Fuzz(func(t *testing.T, name, group, key, value, uid string) {
+		h := http.Header{}
+		set := func(header, v string) {
+			if v != "" {
+				h[header] = append(h[header], v)
+			}
+		}
+		set(impersonateUser, name)
+		set(impersonateGroup, group)
+		set(impersonateUID, uid)
+		set(impersonateExtraPrefix+key, value)
+		authz := &constrained{}
+		requestor := &user.Info{Name: "requestor"}
+		as, _ := impersonate(authz, requestor, h)
+		if as == nil || as == requestor {
+			return
+		}
+		if as.Name != name || as.InGroup(user.SystemPrivileged) || as.InGroup("") {
+			t.Fatalf("%+v", as)
+		}
+		asked := func(resource, subresource, name string) bool {
+			return slices.ContainsFunc(authz.asked, func(a authorizer.Attributes) bool {
+				return a.Resource == resource && a.Subresource == subresource && a.Name == name
+			})
+		}
+		plain, err := url.PathUnescape(strings.ToLower(key))
+		if err != nil {
+			plain = strings.ToLower(key)
+		}
+		if group != "" && !asked("groups", "", group) || uid != "" && !asked("uids", "", uid) || value != "" && !asked("userextras", plain, value) {
+			t.Fatalf("%+v without having been asked about it: %+v", as, authz.asked)
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package filters
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"triplane/generic/base/authorizer"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/user"
+	"triplane/generic/guard/authorization"
+)
+
+const (
+	authenticationGroup = "authentication.k8s.io"
+	nodeUserPrefix      = "system:node:"
+	// Names of the modes for nodes.
+	associatedNode = "associated-node"
+	arbitraryNode  = "arbitrary-node"
+	// maxRemembered bounds the memory of who impersonates in which mode.
+	maxRemembered = 1024
+)
+
+// impersonationMode is a way of being allowed to impersonate. The constrained
+// ones need two permissions: "impersonate-on:MODE:VERB" for what the request
+// does, and "impersonate:MODE" for whom it is done as. The legacy one needs
+// "impersonate" for whom, whatever is done.
+type impersonationMode struct {
+	name string // "" is legacy
+	// applies reports whether the mode can speak for the wanted user at all.
+	applies func(requestor, wanted *user.Info) bool
+	// subject is what "impersonate:MODE" is asked about; nil means the user,
+	// groups, UID and extras.
+	subject func(wanted *user.Info) authorizer.Attributes
+}
+
+// impersonationModes are tried in order, the one that last worked for the
+// requestor first. Where none works, the first refusal is the answer.
+type impersonationModes struct {
+	authz   authorizer.Authorizer
+	modes   []impersonationMode
+	metrics *metrics.Impersonation // nil counts nothing
+
+	mu       sync.RWMutex
+	lastGood map[string]int
+}
+
+func newImpersonationModes(authz authorizer.Authorizer, plain bool, registry *metrics.Registry) *impersonationModes {
+	var m *metrics.Impersonation
+	if registry != nil {
+		m = registry.Impersonation
+	}
+	all := []impersonationMode{
+		{associatedNode, isAssociatedNode, func(*user.Info) authorizer.Attributes {
+			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "nodes", Name: "*"}
+		}},
+		{arbitraryNode, isNode, func(wanted *user.Info) authorizer.Attributes {
+			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "nodes", Name: strings.TrimPrefix(wanted.Name, nodeUserPrefix)}
+		}},
+		{"serviceaccount", isServiceAccount, func(wanted *user.Info) authorizer.Attributes {
+			namespace, name, _ := user.ServiceAccount(wanted.Name)
+			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "serviceaccounts", Namespace: namespace, Name: name}
+		}},
+		{"user-info", isPlainUser, nil},
+		{"", func(_, _ *user.Info) bool { return true }, nil},
+	}
+	if plain {
+		all = all[len(all)-1:]
+	}
+	return &impersonationModes{authz: authz, metrics: m, lastGood: map[string]int{}, modes: all}
+}
+
+func onlyName(wanted *user.Info) bool {
+	return wanted.UID == "" && len(wanted.Groups) == 0 && len(wanted.Extra) == 0
+}
+
+func isNode(_, wanted *user.Info) bool {
+	return onlyName(wanted) && len(wanted.Name) > len(nodeUserPrefix) && strings.HasPrefix(wanted.Name, nodeUserPrefix)
+}
+
+// isAssociatedNode: a pod's service account may act as the node it runs on.
+func isAssociatedNode(requestor, wanted *user.Info) bool {
+	if _, _, ok := user.ServiceAccount(requestor.Name); !ok || !isNode(requestor, wanted) {
+		return false
+	}
+	nodes := requestor.Extra[user.NodeNameKey]
+	return len(nodes) == 1 && nodeUserPrefix+nodes[0] == wanted.Name
+}
+
+func isServiceAccount(_, wanted *user.Info) bool {
+	_, _, ok := user.ServiceAccount(wanted.Name)
+	return ok && onlyName(wanted)
+}
+
+func isPlainUser(_, wanted *user.Info) bool {
+	_, _, serviceAccount := user.ServiceAccount(wanted.Name)
+	return !serviceAccount && !strings.HasPrefix(wanted.Name, nodeUserPrefix)
+}
+
+// check returns the verb that allows the exchange's user to act as wanted, "" where
+// it is the legacy one, or a refusal.
+func (m *impersonationModes) check(e *exchange, wanted *user.Info) (constraint string, refusal *apierrors.StatusError) {
+	begun, mode := time.Now(), ""
+	defer func() { m.metrics.Attempt(mode, refusal == nil, time.Since(begun)) }()
+	m.mu.RLock()
+	first, remembered := m.lastGood[e.User.Name]
+	m.mu.RUnlock()
+	try := func(i int) bool {
+		if !m.modes[i].applies(e.User, wanted) {
+			return false
+		}
+		asked := time.Now()
+		err := m.permit(e, &m.modes[i], wanted)
+		m.metrics.Authorization(m.modes[i].name, err == nil, time.Since(asked))
+		if err == nil {
+			mode = m.modes[i].name
+			m.remember(e.User.Name, i)
+			return true
+		}
+		if refusal == nil {
+			refusal = err
+		}
+		return false
+	}
+	if remembered && try(first) {
+		return m.modes[first].constraint(), nil
+	}
+	for i := range m.modes {
+		if remembered && i == first {
+			continue
+		}
+		if try(i) {
+			return m.modes[i].constraint(), nil
+		}
+	}
+	return "", refusal
+}
+
+// constraint is the verb that the mode asks for, "" of the legacy one.
+func (m *impersonationMode) constraint() string {
+	if m.name == "" {
+		return ""
+	}
+	return constraintOf(m.name)
+}
+
+func constraintOf(mode string) string { return "impersonate:" + mode }
+
+func (m *impersonationModes) remember(name string, mode int) {
+	m.mu.RLock()
+	known, ok := m.lastGood[name]
+	m.mu.RUnlock()
+	if ok && known == mode {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.lastGood) >= maxRemembered {
+		m.lastGood = map[string]int{}
+	}
+	m.lastGood[name] = mode
+}
+
+// permit asks the authorizer all that a mode needs.
+func (m *impersonationModes) permit(e *exchange, mode *impersonationMode, wanted *user.Info) *apierrors.StatusError {
+	verb, group := "impersonate", ""
+	if mode.name != "" {
+		verb, group = mode.constraint(), authenticationGroup
+		var on authorizer.Attributes
+		authorization.AttributesOf(&e.info, e.User, &on)
+		on.Verb = "impersonate-on:" + mode.name + ":" + on.Verb
+		if err := m.ask(e, &on); err != nil {
+			return err
+		}
+	}
+	for _, a := range subjects(mode, group, wanted) {
+		a.User, a.Verb, a.APIVersion, a.ResourceRequest = e.User, verb, "v1", true
+		if mode.name != "" {
+			if reason := unconstrained(&a); reason != "" {
+				return authorization.Forbidden(&a, reason)
+			}
+		}
+		if err := m.ask(e, &a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unconstrained says why a constrained permission never reaches a subject, "" where it
+// may: nothing bounds what members of system:masters may do, and a permission for
+// all groups or keys is not one for the empty group or key.
+func unconstrained(a *authorizer.Attributes) string {
+	switch {
+	case a.Resource == "groups" && a.Name == user.SystemPrivileged:
+		return "a constrained permission does not allow the group " + user.SystemPrivileged
+	case a.Resource == "groups" && a.Name == "":
+		return "the name of a group cannot be empty"
+	case a.Resource == "userextras" && a.Subresource == "":
+		return "the key of an extra cannot be empty"
+	}
+	return ""
+}
+
+// subjects lists whom the requestor has to be allowed to be.
+func subjects(mode *impersonationMode, group string, wanted *user.Info) []authorizer.Attributes {
+	if mode.subject != nil {
+		return []authorizer.Attributes{mode.subject(wanted)}
+	}
+	var all []authorizer.Attributes
+	if namespace, name, ok := user.ServiceAccount(wanted.Name); ok {
+		all = append(all, authorizer.Attributes{APIGroup: group, Resource: "serviceaccounts", Namespace: namespace, Name: name})
+	} else {
+		all = append(all, authorizer.Attributes{APIGroup: group, Resource: "users", Name: wanted.Name})
+	}
+	for _, g := range wanted.Groups {
+		all = append(all, authorizer.Attributes{APIGroup: group, Resource: "groups", Name: g})
+	}
+	for _, key := range extraKeys(wanted.Extra) {
+		for _, value := range wanted.Extra[key] {
+			all = append(all, authorizer.Attributes{APIGroup: authenticationGroup, Resource: "userextras", Subresource: key, Name: value})
+		}
+	}
+	if wanted.UID != "" {
+		all = append(all, authorizer.Attributes{APIGroup: authenticationGroup, Resource: "uids", Name: wanted.UID})
+	}
+	return all
+}
+
+func (m *impersonationModes) ask(e *exchange, a *authorizer.Attributes) *apierrors.StatusError {
+	decision, reason, err := m.authz.Authorize(e, a)
+	if decision == authorizer.Allow && err == nil {
+		return nil
+	}
+	return authorization.Forbidden(a, reason)
+}

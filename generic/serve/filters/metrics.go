@@ -1,0 +1,151 @@
+package filters
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
+	"triplane/generic/guard/authentication"
+)
+
+// withMetrics counts requests and measures how long they take and how large their
+// responses are.
+//
+// Options: none. Metrics: apiserver_request_total,
+// apiserver_request_duration_seconds, apiserver_request_sli_duration_seconds,
+// apiserver_response_sizes, apiserver_longrunning_requests,
+// triplane_chain_requests_total, triplane_chain_request_duration_seconds,
+// apiserver_selfrequest_total, apiserver_request_body_size_bytes,
+// field_validation_request_duration_seconds, apiserver_requested_deprecated_apis.
+// Order: behind requestInfo, which the labels come
+// from; before all filters that answer.
+func withMetrics(m *metrics.Registry) filter {
+	if m == nil {
+		return nil
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			series := seriesOf(r, &e.info)
+			if authentication.IsLoopback(r.Context()) {
+				m.Requests.Self(series)
+			}
+			client := systemClient(r.UserAgent())
+			panicked := true
+			defer func() {
+				code := e.status
+				switch {
+				case code != 0:
+				case panicked:
+					code = http.StatusInternalServerError // the recovery answers
+				default:
+					code = http.StatusOK // net/http answers
+				}
+				took := time.Since(e.Received)
+				m.Chain.Observe(e.Server, code, took, e.longRunning)
+				m.Requests.Observe(&metrics.Done{
+					Series: series, Known: e.Served(), Code: code, Bytes: e.bytes, Duration: took, Outside: e.Outside(),
+					DryRun: isDryRun(r, &e.info), Client: client, LongRunning: e.longRunning,
+					Body: r.ContentLength, Validation: fieldValidation(r, &e.info), Deprecation: e.Deprecation,
+				})
+			}()
+			if e.longRunning {
+				defer countLongRunning(m, e, series)()
+			}
+			next.ServeHTTP(w, r)
+			panicked = false
+		})
+	}
+}
+
+// countLongRunning counts a request from when it is known to be for something that
+// exists; the returned function ends that.
+func countLongRunning(m *metrics.Registry, e *exchange, series metrics.Series) (done func()) {
+	var running prometheus.Gauge
+	e.OnServed = func() {
+		running = m.Requests.LongRunning(series)
+		running.Inc()
+	}
+	return func() {
+		if running != nil {
+			running.Dec()
+		}
+	}
+}
+
+// seriesOf returns the labels of a request.
+func seriesOf(r *http.Request, info *request.Info) metrics.Series {
+	if !info.IsResourceRequest {
+		return metrics.Series{Verb: methodVerb(r.Method)}
+	}
+	s := metrics.Series{
+		Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
+		Scope: info.Scope(),
+	}
+	switch info.Verb {
+	case "list":
+		s.Verb = "LIST"
+	case "watch":
+		s.Verb = "WATCH"
+	case "deletecollection":
+		s.Verb = "DELETECOLLECTION"
+	case "patch":
+		s.Verb = "PATCH"
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
+			s.Verb = "APPLY"
+		}
+	case "proxy":
+		s.Verb = "CONNECT"
+	default:
+		s.Verb = methodVerb(r.Method)
+	}
+	switch info.Subresource {
+	case "exec", "attach", "portforward", "proxy":
+		s.Verb = "CONNECT"
+	}
+	return s
+}
+
+// methodVerb keeps invented methods out of the labels.
+func methodVerb(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodHead, http.MethodOptions, http.MethodConnect:
+		return method
+	}
+	return "OTHER"
+}
+
+func isDryRun(r *http.Request, info *request.Info) bool {
+	switch info.Verb {
+	case "get", "list", "watch":
+		return false
+	}
+	v, _ := request.QueryValue(r.URL.RawQuery, "dryRun")
+	return v == "All"
+}
+
+// fieldValidation is what a write does with unknown fields; "" for other requests.
+func fieldValidation(r *http.Request, info *request.Info) string {
+	switch info.Verb {
+	case "create", "update", "patch":
+		switch v, _ := request.QueryValue(r.URL.RawQuery, "fieldValidation"); v {
+		case "Strict", "Ignore":
+			return v
+		}
+		return "Warn"
+	}
+	return ""
+}
+
+func systemClient(userAgent string) string {
+	name, _, _ := strings.Cut(userAgent, "/")
+	switch name {
+	case "kube-controller-manager", "kube-scheduler":
+		return name
+	}
+	return ""
+}

@@ -1,0 +1,52 @@
+package filters
+
+import "triplane/generic/base/metrics"
+
+// Options is all that the filters need: each one's own options and what they
+// share.
+type Options struct {
+	Settings
+	RequestInfoOptions
+	WaitGroupOptions
+	CrossSiteOptions
+	PublicFilesOptions
+	TerminationOptions
+	TracingOptions
+	AuthenticationOptions
+	AuditOptions
+	AuthorizationOptions
+	CompressionOptions
+	PriorityAndFairnessOptions
+
+	// Metrics counts requests and decisions; nil counts nothing.
+	Metrics *metrics.Registry
+}
+
+// Settings are the options that flags set.
+type Settings struct {
+	GoawayOptions
+	RetryAfterOptions
+	DeadlineOptions
+	HSTSOptions
+	CORSOptions
+	InFlightOptions
+}
+
+// DefaultSettings returns kube-apiserver's defaults.
+func DefaultSettings() Settings {
+	return Settings{
+		DeadlineOptions: DeadlineOptions{RequestTimeout: defaultRequestTimeout},
+		InFlightOptions: InFlightOptions{MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200},
+	}
+}
+
+// Validate returns an error for each flag with an invalid value.
+func (s *Settings) Validate() []error {
+	var errs []error
+	for _, o := range []interface{ Validate() []error }{
+		s.GoawayOptions, s.DeadlineOptions, s.HSTSOptions, s.CORSOptions, s.InFlightOptions,
+	} {
+		errs = append(errs, o.Validate()...)
+	}
+	return errs
+}

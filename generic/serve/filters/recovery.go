@@ -1,0 +1,53 @@
+package filters
+
+import (
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/base/metrics"
+)
+
+// withPanicRecovery answers a request whose handler panics with 500, and logs the
+// stack. A response that has begun is cut off, so that the client does not take it
+// for complete, as is one whose handler asks for it with http.ErrAbortHandler.
+//
+// Options: none. Metrics: apiserver_request_terminations_total with code 500,
+// apiserver_request_aborts_total. Order: around all filters but the two that it
+// depends on.
+func withPanicRecovery(m *metrics.Registry) filter {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer func() {
+				cause := recover()
+				if cause == nil {
+					return
+				}
+				e := exchangeOf(r)
+				if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares likewise
+					if m != nil {
+						m.Requests.Aborted(seriesOf(r, &e.info))
+					}
+					panic(cause)
+				}
+				klog.ErrorS(fmt.Errorf("panic: %v", cause), "A handler panicked", "method", r.Method, "URI", r.RequestURI,
+					"auditID", e.AuditID, "stack", string(debug.Stack()))
+				if m != nil {
+					m.Requests.Terminated(seriesOf(r, &e.info), http.StatusInternalServerError)
+				}
+				if e.hijacked {
+					return
+				}
+				if e.status != 0 {
+					panic(http.ErrAbortHandler)
+				}
+				err := apierrors.NewInternalError(fmt.Errorf("This request caused apiserver to panic. Look in the logs for details.")) //nolint:staticcheck // the message that clients of kube-apiserver know
+				writeStatus(w, r, err)
+			}()
+			next.ServeHTTP(w, r)
+		})
+	}
+}

@@ -1,0 +1,96 @@
+package filters
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"triplane/generic/base/request"
+	"triplane/generic/base/tracing"
+	"triplane/generic/base/user"
+)
+
+// TracingOptions is --tracing-config-file.
+type TracingOptions struct {
+	// Tracing makes spans; nil makes none.
+	Tracing *tracing.Provider
+}
+
+// withTracing gives requests that are sampled a span. Clients that may see all that
+// goes on decide by themselves whether their requests are sampled; the traces of others
+// are linked with the span.
+//
+// Options: --tracing-config-file. Metrics: none. Order: behind authentication, which
+// determines whose trace is continued; before all that makes spans of its own.
+func withTracing(o TracingOptions) filter {
+	if o.Tracing == nil {
+		return nil
+	}
+	tracer := o.Tracing.Tracer()
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := exchangeOf(r)
+			ctx := e.Parent()
+			options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(e.Received)}
+			if remote := tracing.Remote(r.Header); remote.IsValid() {
+				if continues(e.User) {
+					ctx = trace.ContextWithRemoteSpanContext(ctx, remote)
+				} else {
+					options = append(options, trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: remote}))
+				}
+			}
+			ctx, span := tracer.Start(ctx, spanName(r.Method, &e.info), options...)
+			defer span.End()
+			if span.IsRecording() {
+				span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path),
+					attribute.String("user_agent.original", r.UserAgent()), attribute.String("audit-id", e.AuditID),
+					attribute.String("network.protocol.version", strings.TrimPrefix(r.Proto, "HTTP/")))
+				defer func() {
+					span.SetAttributes(attribute.Int("http.response.status_code", e.status))
+					if e.status >= http.StatusInternalServerError {
+						span.SetStatus(codes.Error, http.StatusText(e.status))
+					}
+				}()
+				e.Values = ctx
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// continues reports whether a user's requests belong to the traces that they name.
+func continues(u *user.Info) bool {
+	return u != nil && (slices.Contains(u.Groups, user.SystemPrivileged) || slices.Contains(u.Groups, "system:monitoring"))
+}
+
+// spanName is the method and the path with names left out, of which there would be too
+// many.
+func spanName(method string, i *request.Info) string {
+	if !i.IsResourceRequest {
+		return method
+	}
+	var b strings.Builder
+	b.WriteString(method + " /" + i.APIPrefix)
+	for _, part := range []string{i.APIGroup, i.APIVersion} {
+		if part != "" {
+			b.WriteString("/" + part)
+		}
+	}
+	if i.Namespace != "" {
+		b.WriteString("/namespaces/{:namespace}")
+	}
+	if i.Resource != "namespaces" || i.Namespace == "" {
+		b.WriteString("/" + i.Resource)
+	}
+	if i.Name != "" && (i.Resource != "namespaces" || i.Namespace == "") {
+		b.WriteString("/{:name}")
+	}
+	if i.Subresource != "" {
+		b.WriteString("/" + i.Subresource)
+	}
+	return b.String()
+}

@@ -1,0 +1,253 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/request"
+	"triplane/generic/serve/filters"
+)
+
+// ChainPath is where the chain is described.
+const ChainPath = "/debug/chain"
+
+// chainView is what ChainPath answers: the servers, or who answers one request.
+type chainView struct {
+	Filters []filters.Acting `json:"filters"`
+	Servers []serverView     `json:"servers,omitempty"`
+
+	Request       *requestView     `json:"request,omitempty"`
+	Server        string           `json:"server,omitempty"`
+	Claim         *Claim           `json:"claim,omitempty"`
+	Walk          []stepView       `json:"walk,omitempty"`
+	Authorization *filters.Verdict `json:"authorization,omitempty"`
+}
+
+type serverView struct {
+	Name     string          `json:"name"`
+	Delegate string          `json:"delegate,omitempty"`
+	Claims   []Claim         `json:"claims"`
+	Traffic  *metrics.Totals `json:"traffic,omitempty"`
+}
+
+type requestView struct {
+	Method      string `json:"method"`
+	Path        string `json:"path"`
+	Verb        string `json:"verb"`
+	Group       string `json:"group,omitempty"`
+	Version     string `json:"version,omitempty"`
+	Namespace   string `json:"namespace,omitempty"`
+	Resource    string `json:"resource,omitempty"`
+	Subresource string `json:"subresource,omitempty"`
+	Name        string `json:"name,omitempty"`
+}
+
+// stepView is a server that a request comes to. Hidden ones are behind the one that
+// answers, and have a claim of their own that is never asked for.
+type stepView struct {
+	Server string `json:"server"`
+	Does   string `json:"does"` // answers, "hands on" or "is hidden"
+	Claim  *Claim `json:"claim,omitempty"`
+}
+
+// installChain serves ChainPath and has requests counted by the servers of the chain.
+func (s *GenericAPIServer) installChain() {
+	for _, each := range s.chain() {
+		s.config.Metrics.Chain.Know(each.Name)
+	}
+	s.Handler.NonGoRestfulMux.UnlistedHandleFunc(ChainPath, s.serveChain)
+}
+
+// serveChain describes the chain; claims=false leaves out what the servers claim, for
+// who only follows the counts. With ?path= (and verb=, which is get unless given) it
+// says who answers that request, by which rule, what the filters do and what
+// authorization says about the user who asks; the request is not sent. The answer is
+// JSON, or text with ?format=text or for clients that accept text/plain alone.
+func (s *GenericAPIServer) serveChain(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "the chain can only be read", http.StatusMethodNotAllowed)
+		return
+	}
+	query := r.URL.Query()
+	view := &chainView{}
+	if path := query.Get("path"); path != "" {
+		var err error
+		if view, err = s.explain(r.Context(), path, query.Get("verb")); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+	} else {
+		view.Filters, view.Servers = s.filters.Acting(), s.serverViews(query.Get("claims") != "false")
+	}
+	if query.Get("format") == "text" || strings.HasPrefix(r.Header.Get("Accept"), "text/plain") {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, _ = w.Write([]byte(view.text()))
+		return
+	}
+	writeJSON(w, view)
+}
+
+func (s *GenericAPIServer) serverViews(claims bool) []serverView {
+	var all []serverView
+	for d := DelegationTarget(s); d.NextDelegate() != nil; d = d.NextDelegate() {
+		v := serverView{Name: d.ServerName(), Delegate: d.NextDelegate().ServerName(), Claims: []Claim{}}
+		if claims {
+			v.Claims = d.Claims()
+		}
+		if t := s.config.Metrics.Chain.Traffic(v.Name); t != nil {
+			totals := t.Totals()
+			v.Traffic = &totals
+		}
+		all = append(all, v)
+	}
+	for _, other := range []string{metrics.ByFilters, metrics.ByExternal, metrics.ByNone} {
+		totals := s.config.Metrics.Chain.Traffic(other).Totals()
+		all = append(all, serverView{Name: other, Claims: []Claim{}, Traffic: &totals})
+	}
+	return all
+}
+
+// methods are those of verbs; other verbs are methods themselves.
+var methods = map[string]string{
+	"": http.MethodGet, "get": http.MethodGet, "list": http.MethodGet, "watch": http.MethodGet,
+	"create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch, "apply": http.MethodPatch,
+	"delete": http.MethodDelete, "deletecollection": http.MethodDelete,
+	"post": http.MethodPost, "put": http.MethodPut, "head": http.MethodHead, "options": http.MethodOptions,
+}
+
+// explain follows a request down the chain. Errors are those of the client.
+func (s *GenericAPIServer) explain(ctx context.Context, target, verb string) (*chainView, error) {
+	method, ok := methods[strings.ToLower(verb)]
+	if !ok {
+		return nil, fmt.Errorf("%q is no verb of the API and no method of HTTP", verb)
+	}
+	u, err := url.ParseRequestURI(target)
+	if err != nil || !strings.HasPrefix(u.Path, "/") || u.Host != "" {
+		return nil, fmt.Errorf("%q is no path", target)
+	}
+	if strings.EqualFold(verb, "watch") {
+		q := u.Query()
+		q.Set("watch", "true")
+		u.RawQuery = q.Encode()
+	}
+	info := &request.Info{}
+	if err := info.Parse(method, u.Path, u.RawQuery); err != nil {
+		return nil, err
+	}
+	view := &chainView{Request: &requestView{
+		Method: method, Path: u.RequestURI(), Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Namespace: info.Namespace,
+		Resource: info.Resource, Subresource: info.Subresource, Name: info.Name,
+	}}
+	view.walk(s, Inquiry{Method: method, Info: info})
+	var verdict filters.Verdict
+	view.Filters, verdict = s.filters.Explain(ctx, &http.Request{Method: method, URL: u, Header: http.Header{}}, info)
+	view.Authorization = &verdict
+	if s.filters.Covers(method, u.Path) {
+		view.Server, view.Claim = metrics.ByFilters, &Claim{Path: u.Path, Rule: "publicFiles"}
+	}
+	return view, nil
+}
+
+// walk asks one server after the other, and those behind the one that answers what
+// they would have answered.
+func (v *chainView) walk(from DelegationTarget, q Inquiry) {
+	for d := from; d != nil; d = d.NextDelegate() {
+		claim, ok := d.ClaimOf(q)
+		switch {
+		case !ok:
+			v.Walk = append(v.Walk, stepView{Server: d.ServerName(), Does: "hands on"})
+		case v.Server == "":
+			v.Server, v.Claim = d.ServerName(), &claim
+			v.Walk = append(v.Walk, stepView{Server: d.ServerName(), Does: "answers", Claim: &claim})
+		case claim.Rule != RuleNone:
+			v.Walk = append(v.Walk, stepView{Server: d.ServerName(), Does: "is hidden", Claim: &claim})
+		}
+	}
+}
+
+// text is the view for people.
+func (v *chainView) text() string {
+	var b strings.Builder
+	if v.Request != nil {
+		v.writeAnswer(&b)
+		return b.String()
+	}
+	names := make([]string, len(v.Filters))
+	for i, f := range v.Filters {
+		names[i] = f.Name
+	}
+	fmt.Fprintf(&b, "filters\n  %s\n", strings.Join(names, " → "))
+	for _, each := range v.Servers {
+		each.write(&b)
+	}
+	return b.String()
+}
+
+func (v *chainView) writeAnswer(b *strings.Builder) {
+	fmt.Fprintf(b, "%s %s\n  %s answers, by %s\n", v.Request.Method, v.Request.Path, v.Server, v.Claim)
+	for _, step := range v.Walk {
+		fmt.Fprintf(b, "    %s %s", step.Server, step.Does)
+		if step.Does != "hands on" && step.Claim != nil {
+			fmt.Fprintf(b, ": %s", step.Claim)
+		}
+		b.WriteByte('\n')
+	}
+	a := v.Authorization
+	fmt.Fprintf(b, "  authorization says %s to %s", a.Decision, a.User)
+	for _, why := range []string{a.Reason, a.Error} {
+		if why != "" {
+			fmt.Fprintf(b, ": %s", why)
+		}
+	}
+	b.WriteString("\n  filters\n")
+	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, f := range v.Filters {
+		_, _ = fmt.Fprintf(tw, "    %s\t%s\n", f.Name, f.Does)
+	}
+	_ = tw.Flush() // into memory
+}
+
+func (v serverView) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%s", v.Name)
+	if v.Delegate != "" {
+		fmt.Fprintf(b, " → %s", v.Delegate)
+	}
+	if v.Traffic != nil {
+		for _, class := range slices.Sorted(maps.Keys(v.Traffic.Requests)) {
+			fmt.Fprintf(b, "  %s %d", class, v.Traffic.Requests[class])
+		}
+	}
+	b.WriteByte('\n')
+	for _, c := range v.Claims {
+		fmt.Fprintf(b, "  %s\n", c)
+	}
+}
+
+// String is the claim for people.
+func (c Claim) String() string {
+	parts := []string{c.Path, "(" + string(c.Rule)}
+	if c.Object != "" {
+		parts = append(parts, c.Object)
+	}
+	if c.Route != "" {
+		parts = append(parts, c.Route)
+	}
+	out := strings.Join(parts, " ") + ")"
+	if e := c.External; e != nil {
+		state := "available"
+		if !e.Available {
+			state = "unavailable: " + e.Reason + ": " + e.Message
+		}
+		out += fmt.Sprintf(" → %s, %s, %d requests, %d failed, %.1f ms", e.Service, state, e.Requests, e.Failed, e.LatencySeconds*1000)
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/emicklei/go-restful/v3"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/guard/flowcontrol"
+)
+
+// installHealth serves /healthz, /livez and /readyz with the checks of the whole
+// chain and its hooks.
+func (p *PreparedServer) installHealth() {
+	checks := p.HealthChecks()
+	healthz, livez, readyz := slices.Clone(checks.Healthz), slices.Clone(checks.Livez), slices.Clone(checks.Readyz)
+	for _, h := range p.PostStartHooks() {
+		c := h.check()
+		healthz = append(healthz, c)
+		livez = append(livez, delayed(c, &p.started, p.config.LivezGracePeriod))
+		readyz = append(readyz, c)
+	}
+	readyz = append(readyz, NamedCheck("shutdown", func() error {
+		if p.stopping.Load() {
+			return errStopping
+		}
+		return nil
+	}))
+	mux, indicators := p.Handler.NonGoRestfulMux, newSLIs()
+	mux.Handle("/metrics/slis", indicators.handler())
+	newHealthEndpoint("healthz", healthz, indicators).install(mux)
+	newHealthEndpoint("livez", livez, indicators).install(mux)
+	newHealthEndpoint("readyz", readyz, indicators).install(mux)
+}
+
+// installIndex lists the paths of the whole chain at "/".
+func (s *GenericAPIServer) installIndex() {
+	index := func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, map[string]any{"paths": s.ListedPaths()})
+	}
+	s.Handler.NonGoRestfulMux.UnlistedHandleFunc("/", index)
+	s.Handler.NonGoRestfulMux.UnlistedHandleFunc("/index.html", index)
+}
+
+func (s *GenericAPIServer) installVersion() {
+	info := s.config.Version
+	ws := new(restful.WebService)
+	ws.Path("/version").Doc("git code version from which this is built")
+	ws.Route(ws.GET("/").To(func(_ *restful.Request, resp *restful.Response) { writeJSON(resp.ResponseWriter, info) }).
+		Doc("get the version information for this server").
+		Operation("getCodeVersion").
+		Produces(restful.MIME_JSON).
+		Consumes(restful.MIME_JSON).
+		Writes(*info))
+	s.Handler.GoRestfulContainer.Add(ws)
+}
+
+// installMetrics serves the registry in the text formats of Prometheus.
+func (s *GenericAPIServer) installMetrics() {
+	if err := s.config.Metrics.RegisterBuildInfo(s.config.Version); err != nil {
+		klog.ErrorS(err, "The build information is not among the metrics")
+	}
+	if err := s.config.Metrics.RegisterVersion(s.config.Version); err != nil {
+		klog.ErrorS(err, "The version is not among the metrics")
+	}
+	s.config.Metrics.RegisterDisabled(len(s.config.DisabledMetrics))
+	gatherer := s.config.AllowedLabels.Restrict(without(s.config.Metrics, s.config.DisabledMetrics))
+	h := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	s.Handler.NonGoRestfulMux.Handle("/metrics", h)
+}
+
+// without leaves families of metrics out, by their names.
+func without(g prometheus.Gatherer, names []string) prometheus.Gatherer {
+	if len(names) == 0 {
+		return g
+	}
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err := g.Gather()
+		return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return slices.Contains(names, f.GetName()) }), err
+	})
+}
+
+// installFlowControl shows the state of priority and fairness.
+func (s *GenericAPIServer) installFlowControl() {
+	c := s.config.FlowControl
+	if c == nil {
+		return
+	}
+	s.config.Metrics.MustRegister(c.Collector())
+	for name, dump := range c.Dumps() {
+		s.Handler.NonGoRestfulMux.UnlistedHandleFunc(flowcontrol.DebugPath+name, dump)
+	}
+}
+
+// installOpenAPI serves the documents of the whole chain.
+func (s *GenericAPIServer) installOpenAPI() {
+	if s.config.OpenAPI == nil {
+		return
+	}
+	mux := s.Handler.NonGoRestfulMux
+	if !mux.Serves("/openapi/v2") {
+		mux.Handle("/openapi/v2", s.config.OpenAPI.V2Handler())
+	}
+	if !mux.Serves("/openapi/v3") {
+		mux.Handle("/openapi/v3", s.config.OpenAPI.V3Handler())
+		mux.HandlePrefix("/openapi/v3/", s.config.OpenAPI.V3Handler())
+	}
+	for _, g := range s.chain() {
+		s.config.OpenAPI.AddWebServices(g.Handler.WebServices)
+	}
+}
+
+// writeJSON answers with an indented document, as people read these.
+func writeJSON(w http.ResponseWriter, v any) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(b)
+}

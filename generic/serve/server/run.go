@@ -1,0 +1,220 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/guard/authentication"
+	"triplane/generic/serve/filters"
+	"triplane/internal/worker"
+)
+
+// RunOptions is how the outermost server starts and stops.
+type RunOptions struct {
+	// LivezGracePeriod (--livez-grace-period) is how long after the start
+	// unfinished hooks do not count against /livez.
+	LivezGracePeriod time.Duration
+	// ShutdownDelayDuration (--shutdown-delay-duration) is how long the server
+	// goes on serving after readiness began to fail.
+	ShutdownDelayDuration time.Duration
+	// ShutdownWatchTerminationGracePeriod
+	// (--shutdown-watch-termination-grace-period) bounds the wait for watches to
+	// end.
+	ShutdownWatchTerminationGracePeriod time.Duration
+}
+
+// Validate returns an error for each negative duration.
+func (o *RunOptions) Validate() []error {
+	var errs []error
+	for _, f := range []struct {
+		flag  string
+		value time.Duration
+	}{
+		{"livez-grace-period", o.LivezGracePeriod},
+		{"shutdown-delay-duration", o.ShutdownDelayDuration},
+		{"shutdown-watch-termination-grace-period", o.ShutdownWatchTerminationGracePeriod},
+	} {
+		if f.value < 0 {
+			errs = append(errs, fmt.Errorf("--%s cannot be negative", f.flag))
+		}
+	}
+	return errs
+}
+
+// PreparedServer is the outermost server of a chain, ready to run.
+type PreparedServer struct {
+	*GenericAPIServer
+
+	inFlight  *filters.WaitGroup
+	bodies    filters.Bodies
+	started   atomic.Int64 // Unix nanoseconds
+	stopping  atomic.Bool
+	hooksDone chan struct{} // closed when the hooks have returned
+}
+
+var errStopping = errors.New("process is shutting down")
+
+// PrepareRun makes the server the outermost of its chain: it installs what is
+// there once (health checks, the index, /version, /metrics, profiles), wraps the
+// Director in the filters and lets loopback requests in. Hooks and checks cannot
+// be added afterwards. It must be called once.
+func (s *GenericAPIServer) PrepareRun() *PreparedServer {
+	s.mu.Lock()
+	if s.prepared {
+		s.mu.Unlock()
+		panic("PrepareRun was called twice")
+	}
+	s.prepared = true
+	s.mu.Unlock()
+
+	p := &PreparedServer{GenericAPIServer: s, inFlight: new(filters.WaitGroup), hooksDone: make(chan struct{})}
+	p.installHealth()
+	s.installIndex()
+	s.installVersion()
+	s.installMetrics()
+	s.installChain()
+	s.installProfiling()
+	s.installLogs()
+	p.installZPages()
+	s.installFlowControl()
+	s.installOpenAPI()
+
+	c := &s.config
+	authn := c.Authentication
+	if authn == nil {
+		authn = authentication.Anonymous()
+	}
+	chain := c.Options
+	chain.Authentication = authentication.UnionFailFirst(authentication.Loopback(string(uuid.NewUUID())), authn)
+	chain.InFlight, chain.Terminating, chain.Bodies = p.inFlight, s.terminating, &p.bodies
+	s.filters = chain
+	s.Handler.FullHandlerChain = filters.Chain(s.Handler.Director, chain)
+	c.loopback.serve(s.Handler.FullHandlerChain, c.Metrics.Clients)
+	return p
+}
+
+// Run serves until ctx ends, then shuts down gracefully, as the package comment
+// says. It returns nil after a shutdown that was asked for, else what went
+// wrong: a listener that broke, a hook that failed. It must be called once.
+func (p *PreparedServer) Run(ctx context.Context) error {
+	p.started.Store(time.Now().UnixNano())
+	failed := make(chan error, 1)
+	fail := func(err error) {
+		select {
+		case failed <- err:
+		default:
+		}
+	}
+
+	if path := p.config.DebugSocketPath; path != "" {
+		stop, err := serveDebugSocket(path)
+		if err != nil {
+			p.end()
+			return err
+		}
+		defer stop()
+	}
+	var listening *httpServer
+	if p.config.Serving != nil {
+		var err error
+		if listening, err = p.config.Serving.serve(p.Handler, p.config.Metrics, p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
+			p.end()
+			return err
+		}
+	}
+	p.startHooks(fail)
+
+	var result error
+	select {
+	case <-ctx.Done():
+	case result = <-failed:
+		klog.ErrorS(result, "The server stops")
+	}
+	return utilerrors.NewAggregate([]error{result, p.shutdown(listening)})
+}
+
+func (p *PreparedServer) shutdown(listening *httpServer) error {
+	p.stopping.Store(true)
+	hooks := p.runPreShutdownHooks()
+	if d := p.config.ShutdownDelayDuration; d > 0 {
+		time.Sleep(d)
+	}
+	err := <-hooks
+
+	for _, s := range p.chain() {
+		s.terminate()
+	}
+	p.bodies.Expire()
+	limit := max(p.config.RequestTimeout, p.config.ShutdownWatchTerminationGracePeriod)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if p.config.ShutdownSendRetryAfter {
+		p.drain(ctx) // while new requests are sent away
+	}
+	if listening != nil {
+		listening.shutdown(ctx)
+	}
+	p.drain(ctx)
+	p.end()
+	return err
+}
+
+// runPreShutdownHooks runs the hooks side by side; their errors come through
+// the channel when all are done.
+func (p *PreparedServer) runPreShutdownHooks() <-chan error {
+	hooks := p.PreShutdownHooks()
+	errs := make([]error, len(hooks))
+	var all worker.Group
+	for i, h := range hooks {
+		all.Go(func() { errs[i] = h.run() })
+	}
+	done := make(chan error, 1)
+	worker.Go(func() {
+		all.Wait()
+		done <- utilerrors.NewAggregate(errs)
+	})
+	return done
+}
+
+// auditFlush bounds how long the last audit events may take, in shutdown.
+const auditFlush = time.Minute
+
+// end stops the goroutines of all servers of the chain, and flushes the audit
+// events of their last requests.
+func (p *PreparedServer) end() {
+	servers := p.chain()
+	for _, s := range servers {
+		s.terminate()
+		s.life.cancel()
+	}
+	for _, s := range servers {
+		s.life.stop()
+	}
+	if p.config.Audit != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), auditFlush)
+		defer cancel()
+		p.config.Audit.Close(ctx)
+	}
+}
+
+func (s *GenericAPIServer) terminate() { s.terminateOnce.Do(func() { close(s.terminating) }) }
+
+// ServeHTTP answers through the filters, without a listener.
+func (p *PreparedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.Handler.ServeHTTP(w, r)
+}
+
+// drain waits for the requests in flight.
+func (p *PreparedServer) drain(ctx context.Context) {
+	if err := p.inFlight.Wait(ctx); err != nil {
+		klog.InfoS("Requests were still in flight when the time for them was over", "err", fmt.Sprint(err))
+	}
+}

@@ -1,0 +1,228 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http2"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/base/metrics"
+	"triplane/generic/serve/filters"
+	"triplane/internal/worker"
+)
+
+// SecureServing is the TLS listener of the outermost server.
+type SecureServing struct {
+	// Listener accepts the connections; Listen makes one.
+	Listener net.Listener
+	// Certificates are offered by server name; see NewCertificates.
+	Certificates *Certificates
+	// ClientCAs are named to clients as those whose certificates are accepted; nil
+	// names none. Certificates are requested, never required: authentication
+	// verifies them.
+	ClientCAs *x509.CertPool
+	// CurrentClientCAs, where set, is asked at each handshake instead.
+	CurrentClientCAs func() *x509.CertPool
+
+	ServingOptions
+
+	stalledLimit time.Duration // tests shorten filters.StalledLimit
+}
+
+// ServingOptions are the settings of TLS and HTTP/2.
+type ServingOptions struct {
+	MinTLSVersion    uint16        // --tls-min-version; 0 means TLS 1.2
+	CipherSuites     []uint16      // --tls-cipher-suites, of TLS 1.2; none means Go's choice
+	CurvePreferences []tls.CurveID // --tls-curve-preferences; none means Go's choice
+
+	// DisableHTTP2 (--disable-http2-serving) leaves HTTP/1.1 only.
+	DisableHTTP2 bool
+	// HTTP2MaxStreamsPerConnection (--http2-max-streams-per-connection) bounds the
+	// requests in flight on a connection; 0 means 1000.
+	HTTP2MaxStreamsPerConnection int
+}
+
+const (
+	// defaultMaxStreams bounds what a connection may cost, as the least that RFC
+	// 9113 recommends; clients with more open another connection.
+	defaultMaxStreams = 100
+	// stalledWrite closes an HTTP/2 connection whose client takes no bytes.
+	stalledWrite = filters.StalledLimit
+	// maxFrame holds most objects in one frame.
+	maxFrame = 128 * 1024
+	// readHeaderTimeout bounds how long a client may take to say what it wants.
+	readHeaderTimeout = 32 * time.Second
+	// idleTimeout closes connections that nobody uses.
+	idleTimeout = 90 * time.Second
+	// maxHeaderBytes bounds the header of a request.
+	maxHeaderBytes = 1 << 20
+)
+
+// Address is where the server listens, as host:port; "" before it does.
+func (s *SecureServing) Address() string {
+	if s == nil || s.Listener == nil {
+		return ""
+	}
+	return s.Listener.Addr().String()
+}
+
+// Port is the port of the listener, 0 without one.
+func (s *SecureServing) Port() int {
+	if s == nil || s.Listener == nil {
+		return 0
+	}
+	if a, ok := s.Listener.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return 0
+}
+
+// httpServer is a running listener.
+type httpServer struct {
+	server   *http.Server
+	listener net.Listener
+	done     chan struct{}
+	http1    http1
+}
+
+// serve accepts connections until shutdown; fail is called for a listener that
+// breaks.
+// Answers have to be taken by the client within limit; handlers of long-running
+// requests lift that.
+func (s *SecureServing) serve(h http.Handler, m *metrics.Registry, limit time.Duration, fail func(error)) (*httpServer, error) {
+	if s.Listener == nil || s.Certificates == nil {
+		return nil, errors.New("secure serving needs a listener and certificates")
+	}
+	run := &httpServer{
+		server: &http.Server{
+			ReadHeaderTimeout: readHeaderTimeout,
+			WriteTimeout:      limit,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			TLSConfig:         s.tlsConfig(),
+			ErrorLog:          log.New(quietLog{m.Requests}, "", 0),
+		},
+		done: make(chan struct{}),
+	}
+	run.http1.follow(run.server, h)
+	if !s.DisableHTTP2 {
+		h2 := s.http2()
+		if err := http2.ConfigureServer(run.server, h2); err != nil {
+			return nil, fmt.Errorf("HTTP/2: %w", err)
+		}
+		gatherWrites(run.server, h2, cmp.Or(s.stalledLimit, filters.StalledLimit), m.Stalls, run.http1.release)
+	}
+	run.listener = tls.NewListener(leaveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
+	worker.Go(func() {
+		defer close(run.done)
+		if err := run.server.Serve(run.listener); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			fail(fmt.Errorf("serving on %s: %w", s.Address(), err))
+		}
+	})
+	return run, nil
+}
+
+func (s *SecureServing) tlsConfig() *tls.Config {
+	c := &tls.Config{
+		MinVersion:       max(s.MinTLSVersion, tls.VersionTLS12),
+		CipherSuites:     s.CipherSuites,
+		CurvePreferences: s.CurvePreferences,
+		ClientAuth:       tls.RequestClientCert,
+		ClientCAs:        s.ClientCAs,
+		GetCertificate:   s.Certificates.get,
+		NextProtos:       []string{"h2", "http/1.1"},
+		// Small records at the beginning of a connection are for slow networks and
+		// browsers; here they make a client's first list take a hundred more system
+		// calls.
+		DynamicRecordSizingDisabled: true,
+	}
+	if s.MinTLSVersion != 0 {
+		c.MinVersion = s.MinTLSVersion
+	}
+	if s.DisableHTTP2 {
+		c.NextProtos = []string{"http/1.1"}
+	}
+	if s.CurrentClientCAs != nil {
+		followClientCAs(c, s.CurrentClientCAs)
+	}
+	return c
+}
+
+func (s *SecureServing) http2() *http2.Server {
+	streams := s.HTTP2MaxStreamsPerConnection
+	if streams <= 0 {
+		streams = defaultMaxStreams
+	}
+	return &http2.Server{
+		IdleTimeout:          idleTimeout,
+		MaxConcurrentStreams: uint32(streams),
+		MaxReadFrameSize:     maxFrame,
+		// Windows for bodies that clients send: most are smaller than a frame, and
+		// a connection carries a few at a time.
+		MaxUploadBufferPerStream:     256 * 1024,
+		MaxUploadBufferPerConnection: 2 * 1024 * 1024,
+	}
+}
+
+// shutdown closes the listener, tells clients to make no further requests on their connections, waits for
+// open requests until ctx ends, then cuts what is left.
+func (h *httpServer) shutdown(ctx context.Context) {
+	_ = h.listener.Close() // an error says that it is closed
+	h.http1.leave(ctx)
+	if err := h.server.Shutdown(ctx); err != nil {
+		klog.InfoS("Connections were cut at shutdown", "err", err)
+		_ = h.server.Close() // the listener is closed already
+	}
+	<-h.done
+}
+
+// Listen opens a TCP listener; port 0 lets the kernel choose one.
+func Listen(ctx context.Context, address string, control ListenControl) (net.Listener, error) {
+	lc := net.ListenConfig{Control: control}
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
+	}
+	return l, nil
+}
+
+// keepAlive has dead peers noticed within minutes.
+type keepAlive struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l keepAlive) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if tc, ok := c.(*net.TCPConn); ok && err == nil {
+		_ = tc.SetKeepAlivePeriod(3 * time.Minute)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// quietLog takes what net/http has to say. Handshakes that fail are the
+// business of who makes them: load balancers probe with bare connections.
+type quietLog struct{ metrics *metrics.Requests }
+
+// Write implements io.Writer.
+func (l quietLog) Write(p []byte) (int, error) {
+	text := strings.TrimSpace(string(p))
+	if strings.Contains(text, "TLS handshake error") {
+		l.metrics.HandshakeFailed()
+		klog.V(5).InfoS(text)
+	} else {
+		klog.V(1).InfoS(text)
+	}
+	return len(p), nil
+}

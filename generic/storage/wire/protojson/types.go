@@ -1,0 +1,308 @@
+package protojson
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"triplane/generic/storage/wire"
+)
+
+// Types are the tables of Go types, which all kinds of a server share. They are safe for
+// concurrent use.
+type Types struct {
+	mu      sync.Mutex
+	known   map[reflect.Type]*message
+	writers sync.Pool
+}
+
+// NewTypes returns tables that are empty yet.
+func NewTypes() *Types {
+	return &Types{known: map[reflect.Type]*message{}, writers: sync.Pool{New: func() any { return &writer{} }}}
+}
+
+// message is the table of a struct.
+type message struct {
+	fields   []field  // in the order of JSON
+	byNumber []uint16 // the place of a field behind one, 0 for none
+	// version is the place of resourceVersion behind one, in ObjectMeta.
+	version int
+	// wrong is why messages of the type cannot be written.
+	wrong error
+}
+
+// field is a field of a struct.
+type field struct {
+	name  []byte // with quotes and colon
+	shape shape
+	wire  wireType
+	// of are the elements of a list, the values of a map, a struct itself.
+	of *element
+	// absent is what is written where the message has no such field; nil is nothing, or
+	// a message without fields where always is set.
+	absent []byte
+	always bool
+	// omitZero leaves out an empty text, a number of 0, and times that are zero.
+	omitZero bool
+}
+
+// shape says how often a field's element is there.
+type shape uint8
+
+const (
+	single shape = iota
+	list
+	dictionary
+	inline // its fields are written as those of what it is in
+	none   // it is not in protobuf
+)
+
+// element is a value that a field has once, or often.
+type element struct {
+	kind    reflect.Kind // of scalars: String, Bool, Int32 ...; Slice for bytes
+	message *message     // of structs
+	leaf    leaf         // of types that write themselves
+	zero    []byte       // what an absent one is as a value of a map
+}
+
+// Table is how the messages of one Go type are written. It is safe for concurrent use.
+type Table struct {
+	types   *Types
+	message *message
+}
+
+// Of returns the table of a struct, making it and those of its fields when they are not
+// known yet.
+func (t *Types) Of(s reflect.Type) *Table {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return &Table{t, t.message(s)}
+}
+
+func (t *Types) message(s reflect.Type) *message {
+	if m := t.known[s]; m != nil {
+		return m
+	}
+	m := &message{}
+	t.known[s] = m // before its fields, which may be of the same type
+	for i := range s.NumField() {
+		if err := t.add(m, s.Field(i)); err != nil {
+			m.wrong = fmt.Errorf("%s.%s: %w", s, s.Field(i).Name, err)
+			return m
+		}
+	}
+	if s == metadataType {
+		m.version = int(m.byNumber[wire.MetaResourceVersion])
+	}
+	m.wrong = m.unambiguous(map[string]bool{})
+	return m
+}
+
+// unambiguous reports a name that a struct and those that it embeds have twice.
+func (m *message) unambiguous(names map[string]bool) error {
+	for i := range m.fields {
+		f := &m.fields[i]
+		if f.shape == inline {
+			if err := cmp.Or(f.of.message.wrong, f.of.message.unambiguous(names)); err != nil {
+				return err
+			}
+			continue
+		}
+		if names[string(f.name)] {
+			return fmt.Errorf("two fields are %s", f.name)
+		}
+		names[string(f.name)] = true
+	}
+	return nil
+}
+
+// add enters a field of a struct.
+func (t *Types) add(m *message, f reflect.StructField) error {
+	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if name == "-" && options == "" || !f.IsExported() {
+		return nil
+	}
+	if strings.Contains(options, "string") {
+		return fmt.Errorf("a number in quotes")
+	}
+	number, err := protobufNumber(f.Tag.Get("protobuf"))
+	if err != nil {
+		return err
+	}
+	if name == "" && f.Anonymous {
+		return t.addInline(m, f.Type, number)
+	}
+	text, err := json.Marshal(cmp.Or(name, f.Name))
+	if err != nil {
+		return err
+	}
+	out := field{name: append(text, ':')}
+	if err := t.describe(&out, f.Type, number == 0); err != nil {
+		return err
+	}
+	if err := out.leaveOut(f.Type, options); err != nil {
+		return err
+	}
+	m.enter(out, number)
+	return nil
+}
+
+// addInline enters an embedded struct. One that protobuf does not have is empty, and all
+// its fields are left out (TypeMeta).
+func (t *Types) addInline(m *message, f reflect.Type, number int) error {
+	if f.Kind() != reflect.Struct || writesItself(f) {
+		return fmt.Errorf("embeds a %s", f)
+	}
+	if number > 0 {
+		m.enter(field{shape: inline, wire: delimited, of: &element{message: t.message(f)}}, number)
+		return nil
+	}
+	if b, err := json.Marshal(reflect.New(f).Interface()); err != nil || string(b) != "{}" {
+		return fmt.Errorf("embeds %s, which is not in protobuf", f)
+	}
+	return nil
+}
+
+func (m *message) enter(f field, number int) {
+	m.fields = append(m.fields, f)
+	if number == 0 {
+		return
+	}
+	for number >= len(m.byNumber) {
+		m.byNumber = append(m.byNumber, 0)
+	}
+	m.byNumber[number] = uint16(len(m.fields))
+}
+
+// describe says what a field is made of.
+func (t *Types) describe(out *field, f reflect.Type, outside bool) (err error) {
+	if outside {
+		out.shape = none
+		return nil
+	}
+	inner := f
+	switch {
+	case f.Kind() == reflect.Map && !writesItself(f):
+		if f.Key().Kind() != reflect.String || writesItself(f.Key()) {
+			return fmt.Errorf("a map of %s", f.Key())
+		}
+		out.shape, inner = dictionary, f.Elem()
+	case f.Kind() == reflect.Slice && f.Elem().Kind() != reflect.Uint8 && !writesItself(f) && !readsItself(f):
+		out.shape, inner = list, f.Elem()
+	}
+	if inner.Kind() == reflect.Pointer {
+		inner = inner.Elem()
+	}
+	if out.of, err = t.element(inner); err != nil {
+		return err
+	}
+	if out.wire = delimited; out.shape != dictionary {
+		out.wire = out.of.wire()
+		return nil
+	}
+	if out.of.zero == nil {
+		out.of.zero, err = json.Marshal(empty(inner).Interface())
+	}
+	return err
+}
+
+// wire is how an element lies in protobuf. What tags say of it is not what generated code
+// does, which goes by the Go type.
+func (e *element) wire() wireType {
+	switch {
+	case e.message != nil || e.leaf != nil || e.kind == reflect.String || e.kind == reflect.Slice:
+		return delimited
+	case e.kind == reflect.Float64:
+		return fixed64
+	}
+	return varint
+}
+
+func (t *Types) element(e reflect.Type) (*element, error) {
+	switch {
+	case writesItself(e) || e.Kind() != reflect.Struct && readsItself(e):
+		l, err := leafOf(e)
+		if err != nil {
+			return nil, err
+		}
+		return &element{leaf: l}, nil
+	case e.Kind() == reflect.Struct:
+		if !readsItself(e) {
+			return nil, fmt.Errorf("%s is not in protobuf", e)
+		}
+		return &element{message: t.message(e)}, nil
+	case e.Kind() == reflect.Slice && e.Elem().Kind() == reflect.Uint8:
+		return &element{kind: reflect.Slice, zero: []byte(`""`)}, nil
+	}
+	switch e.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int32, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float64:
+		return &element{kind: e.Kind()}, nil
+	}
+	return nil, fmt.Errorf("%s is no type of Kubernetes' protobuf", e)
+}
+
+// leaveOut says when JSON leaves out a field.
+func (f *field) leaveOut(t reflect.Type, options string) (err error) {
+	omitEmpty := strings.Contains(options, "omitempty")
+	plain := t.Kind() != reflect.Pointer && t.Kind() != reflect.Struct
+	if omitEmpty && t.Kind() == reflect.Array {
+		return fmt.Errorf("an array")
+	}
+	f.omitZero = omitEmpty && plain
+	if strings.Contains(options, "omitzero") {
+		if !plain && t.Kind() != reflect.Pointer && t != timeType {
+			return fmt.Errorf("omitzero of a %s", t)
+		}
+		omitEmpty = true
+		f.omitZero = f.omitZero || t.Kind() != reflect.Pointer
+	}
+	if omitEmpty && (t.Kind() != reflect.Struct || f.omitZero) {
+		return nil
+	}
+	if f.always = f.shape == single && f.of.message != nil && t.Kind() == reflect.Struct; f.always {
+		return nil
+	}
+	f.absent, err = json.Marshal(reflect.New(t).Interface())
+	return err
+}
+
+// protobufNumber reads the number of a field; 0 where it is not in protobuf.
+func protobufNumber(tag string) (int, error) {
+	if tag == "" {
+		return 0, nil
+	}
+	parts := strings.Split(tag, ",")
+	if len(parts) > 1 {
+		if n, err := strconv.Atoi(parts[1]); err == nil && n > 0 && n < 1<<10 {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("tag %q", tag)
+}
+
+var (
+	metadataType  = reflect.TypeFor[metav1.ObjectMeta]()
+	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// unmarshaler is what has its own message in protobuf.
+type unmarshaler interface{ Unmarshal(data []byte) error }
+
+// readsItself reports whether a type has a message in protobuf.
+func readsItself(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]())
+}
+
+// writesItself reports whether JSON of a type is the type's own matter.
+func writesItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(jsonMarshaler) || p.Implements(textMarshaler)
+}

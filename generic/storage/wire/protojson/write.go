@@ -1,0 +1,271 @@
+package protojson
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+
+	"triplane/generic/storage/wire"
+)
+
+// maxDepth bounds how deep messages nest; decoders take more.
+const maxDepth = 100
+
+// metadataDepth is how deep the metadata of an object is in it.
+const metadataDepth = 2
+
+// writer is what writing a message takes.
+type writer struct {
+	dst   []byte
+	found []span // of the messages that are being written, the innermost last
+	depth int
+	// comma says that a member was written before, so that a comma is due.
+	comma bool
+	// version is the resourceVersion of the object, until it has been written.
+	version string
+	// failed says that only a decoder knows.
+	failed bool
+}
+
+// span is where the fields of a number are in a message, one behind the other.
+type span struct{ start, end int }
+
+// Append writes a message as JSON. head is how the object begins, opening brace and
+// members that are not of the message, with a comma at the end. The version, if there is
+// one, is the resourceVersion of its metadata, whatever the message says. ok is false where
+// the message has to be decoded to be written; dst is then as it was.
+func (t *Table) Append(dst, head, message []byte, version string) (_ []byte, ok bool) {
+	w := t.types.writers.Get().(*writer)
+	defer t.types.writers.Put(w)
+	*w = writer{dst: append(w.dst[:0], head...), found: w.found[:0], version: version}
+	w.members(t.message, message)
+	if w.failed || w.version != "" {
+		return dst, false
+	}
+	if !w.comma && len(w.dst) > 1 {
+		w.dst = w.dst[:len(w.dst)-1] // of the head
+	}
+	w.dst = append(w.dst, '}')
+	return append(dst, w.dst...), true
+}
+
+// members writes the fields of a message, without braces.
+func (w *writer) members(m *message, message []byte) {
+	base := len(w.found)
+	for range m.fields {
+		w.found = append(w.found, span{})
+	}
+	if w.depth++; m.wrong != nil || w.depth > maxDepth {
+		w.failed = true
+	} else {
+		w.find(m, message, w.found[base:])
+	}
+	for i := range m.fields {
+		if w.failed {
+			return
+		}
+		if w.version != "" && i == m.version-1 && w.depth == metadataDepth {
+			w.name(&m.fields[i])
+			w.dst, w.version = appendString(w.dst, []byte(w.version)), ""
+			continue
+		}
+		w.field(&m.fields[i], message, w.found[base+i])
+	}
+	w.found = w.found[:base]
+	w.depth--
+}
+
+// find notes where the fields are. Fields of one number that are apart, or of which there
+// should be one, are merged by decoders.
+func (w *writer) find(m *message, message []byte, found []span) {
+	for i := 0; i < len(message); {
+		number, wire, _, end := next(message, i)
+		if end == 0 {
+			w.failed = true
+			return
+		}
+		if number < uint64(len(m.byNumber)) && m.byNumber[number] > 0 {
+			place := m.byNumber[number] - 1
+			f, s := &m.fields[place], &found[place]
+			if s.end == 0 {
+				s.start = i
+			}
+			if f.wire != wire || s.end != 0 && (s.end != i || f.shape != list && f.shape != dictionary) {
+				w.failed = true
+				return
+			}
+			s.end = end
+		}
+		i = end
+	}
+}
+
+// field writes a member.
+func (w *writer) field(f *field, message []byte, s span) {
+	if f.shape == inline {
+		var inner []byte
+		if s.end > 0 {
+			_, _, v, _ := next(message, s.start)
+			inner = v.data
+		}
+		w.members(f.of.message, inner)
+		return
+	}
+	if s.end == 0 {
+		w.absent(f)
+		return
+	}
+	undo, comma := len(w.dst), w.comma
+	w.name(f)
+	var zero bool
+	switch f.shape {
+	case list:
+		w.list(f.of, message[s.start:s.end])
+	case dictionary:
+		w.dictionary(f.of, message[s.start:s.end])
+	default:
+		_, _, v, _ := next(message, s.start)
+		zero = w.element(f.of, v)
+	}
+	if zero && f.omitZero {
+		w.dst, w.comma = w.dst[:undo], comma
+	}
+}
+
+// absent writes a member that the message does not have, where JSON has one.
+func (w *writer) absent(f *field) {
+	switch {
+	case f.absent != nil:
+		w.name(f)
+		w.dst = append(w.dst, f.absent...)
+	case f.always:
+		w.name(f)
+		w.object(f.of.message, nil)
+	}
+}
+
+func (w *writer) name(f *field) {
+	if w.comma {
+		w.dst = append(w.dst, ',')
+	}
+	w.dst = append(w.dst, f.name...)
+	w.comma = true
+}
+
+// object writes a message with its braces.
+func (w *writer) object(m *message, message []byte) {
+	w.dst, w.comma = append(w.dst, '{'), false
+	w.members(m, message)
+	w.dst, w.comma = append(w.dst, '}'), true
+}
+
+// list writes the fields of one number as a list.
+func (w *writer) list(e *element, fields []byte) {
+	w.dst = append(w.dst, '[')
+	for i := 0; i < len(fields) && !w.failed; {
+		_, _, v, end := next(fields, i)
+		if i > 0 {
+			w.dst = append(w.dst, ',')
+		}
+		w.element(e, v)
+		i = end
+	}
+	w.dst = append(w.dst, ']')
+}
+
+// Fields of the entries of maps.
+const (
+	entryKey   = 1
+	entryValue = 2
+)
+
+// dictionary writes the entries of a map, which have to be in order, as encoders leave them.
+func (w *writer) dictionary(e *element, entries []byte) {
+	w.dst = append(w.dst, '{')
+	var last []byte
+	for i := 0; i < len(entries) && !w.failed; {
+		_, _, entry, end := next(entries, i)
+		key, v, has := w.entry(e, entry.data)
+		if i > 0 {
+			w.dst = append(w.dst, ',')
+			w.failed = w.failed || string(key) <= string(last)
+		}
+		last = key
+		w.dst = append(appendString(w.dst, key), ':')
+		if has {
+			w.element(e, v)
+		} else {
+			w.dst = append(w.dst, e.zero...)
+		}
+		i = end
+	}
+	w.dst = append(w.dst, '}')
+}
+
+func (w *writer) entry(e *element, entry []byte) (key []byte, v value, has bool) {
+	for i := 0; i < len(entry); {
+		number, t, found, end := next(entry, i)
+		switch {
+		case end == 0 || number > entryValue || number == entryKey && (t != delimited || i != 0) || has:
+			w.failed = true
+			return nil, v, false
+		case number == entryKey:
+			key = found.data
+		default:
+			v, has = found, true
+			w.failed = w.failed || t != e.wire()
+		}
+		i = end
+	}
+	return key, v, has
+}
+
+// element writes a value; zero says that it is the zero of its type.
+func (w *writer) element(e *element, v value) (zero bool) {
+	switch {
+	case e.message != nil:
+		w.object(e.message, v.data)
+		return false
+	case e.leaf != nil:
+		var ok bool
+		w.dst, zero, ok = e.leaf(w.dst, v.data)
+		w.failed = w.failed || !ok
+		return zero
+	}
+	switch e.kind {
+	case reflect.String:
+		w.dst = appendString(w.dst, v.data)
+		return len(v.data) == 0
+	case reflect.Slice:
+		w.dst = base64.StdEncoding.AppendEncode(append(w.dst, '"'), v.data)
+		w.dst = append(w.dst, '"')
+		return len(v.data) == 0
+	case reflect.Bool:
+		w.dst = strconv.AppendBool(w.dst, v.number != 0)
+	case reflect.Int32:
+		w.dst = strconv.AppendInt(w.dst, int64(int32(v.number)), 10)
+		return int32(v.number) == 0
+	case reflect.Int64:
+		w.dst = strconv.AppendInt(w.dst, int64(v.number), 10)
+	case reflect.Uint32:
+		w.dst = strconv.AppendUint(w.dst, uint64(uint32(v.number)), 10)
+	case reflect.Uint64:
+		w.dst = strconv.AppendUint(w.dst, v.number, 10)
+	case reflect.Float64:
+		b, err := json.Marshal(math.Float64frombits(v.number))
+		w.dst, w.failed = append(w.dst, b...), w.failed || err != nil
+	}
+	return v.number == 0
+}
+
+// appendString writes a JSON string.
+func appendString(dst, text []byte) []byte {
+	for _, c := range text {
+		if escaped[c] {
+			return wire.AppendString(dst, string(text))
+		}
+	}
+	return append(append(append(dst, '"'), text...), '"')
+}

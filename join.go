@@ -1,0 +1,139 @@
+package triplane
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"triplane/generic/run/host"
+	"triplane/generic/run/pki"
+	"triplane/generic/serve/filters"
+	"triplane/generic/storage/embedded"
+	"triplane/internal/adminclient"
+)
+
+// Join is how a server becomes a member of the embedded cluster that another server belongs to.
+type Join struct {
+	// Server is the URL of the other one; "" joins none.
+	Server string
+	// Kubeconfig is the file with the credentials for it, and its authority.
+	Kubeconfig string
+}
+
+const (
+	// joinAgainAfter is the pause before a request is sent again.
+	joinAgainAfter = time.Second
+	// joinRequest bounds one request.
+	joinRequest = 15 * time.Second
+)
+
+func (j *Join) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&j.Server, "join", j.Server, "The URL of a server with --embedded-etcd-peer-listen, whose cluster this server's embedded etcd joins, with all that is stored there, "+
+		"its authorities and its keys of tokens. It is of no use once the data directory holds a member. Needs --join-kubeconfig and --embedded-etcd-peer-listen.")
+	fs.StringVar(&j.Kubeconfig, "join-kubeconfig", j.Kubeconfig, "File with the credentials for --join, and the authority of that server, such as triplane kubeconfig writes. "+
+		"They have to allow post at "+filters.MembersPath+": only administrators may.")
+}
+
+// validateJoin returns what is wrong.
+func (o *Options) validateJoin() []error {
+	j := o.Join
+	if j.Server == "" && j.Kubeconfig == "" {
+		return nil
+	}
+	u, err := url.Parse(j.Server)
+	switch {
+	case j.Server == "" || j.Kubeconfig == "":
+		return []error{errors.New("--join and --join-kubeconfig must be given together")}
+	case err != nil || u.Scheme != "https" || u.Host == "":
+		return []error{fmt.Errorf("--join: %q is not a URL such as https://10.0.0.1:6443", j.Server)}
+	case !o.Etcd.MayHavePeers():
+		return []error{errors.New("--join needs --embedded-etcd-peer-listen")}
+	case o.Etcd.Member.Initial != "":
+		return []error{errors.New("--join and --embedded-etcd-initial-cluster exclude each other: one joins a cluster, the other begins one")}
+	}
+	return nil
+}
+
+// join adds this server to the cluster of another one and writes the keys that it gets, unless the data
+// directory holds a member already. It may be repeated when it was interrupted.
+func (o *Options) join(ctx context.Context) error {
+	if o.Join.Server == "" {
+		return nil
+	}
+	begun, err := embedded.Begun(filepath.Join(o.DataDir, "etcd"))
+	if err != nil {
+		return err
+	}
+	if begun {
+		klog.V(2).InfoS("The data directory holds a member, which does not join anew", "directory", o.DataDir)
+		return nil
+	}
+	self := host.Joining{}
+	if self.Name, self.URL, err = o.Etcd.Member.Self(); err != nil {
+		return err
+	}
+	joined, err := o.askToJoin(ctx, self)
+	if err != nil {
+		return fmt.Errorf("--join %s: %w", o.Join.Server, err)
+	}
+	if err := pki.WriteShared(filepath.Join(o.DataDir, "pki"), joined.Keys); err != nil {
+		return err
+	}
+	var initial []string
+	for _, m := range joined.Members {
+		name := cmp.Or(m.Name, m.ID)
+		if m.URL == self.URL {
+			name = self.Name
+		}
+		initial = append(initial, name+"="+m.URL)
+	}
+	o.Etcd.Member.Initial, o.Etcd.Member.Joining = strings.Join(initial, ","), true
+	return nil
+}
+
+// askToJoin retries until there is an answer, or the time is over.
+func (o *Options) askToJoin(ctx context.Context, self host.Joining) (joined host.Joined, err error) {
+	config, err := clientcmd.BuildConfigFromFlags(o.Join.Server, o.Join.Kubeconfig)
+	if err != nil {
+		return joined, err
+	}
+	server, err := adminclient.New(config, joinRequest)
+	if err != nil {
+		return joined, err
+	}
+	question, err := json.Marshal(self)
+	if err != nil {
+		return joined, err
+	}
+	within, cancel := context.WithTimeout(ctx, o.Etcd.InitializationTimeout)
+	defer cancel()
+	for {
+		answer, err := server.Send(within, http.MethodPost, filters.MembersPath, bytes.NewReader(question))
+		if err == nil {
+			err = json.NewDecoder(answer).Decode(&joined)
+			return joined, errors.Join(err, answer.Close())
+		}
+		var refused *adminclient.StatusError
+		if errors.As(err, &refused) && !adminclient.HasCode(err, http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusGatewayTimeout) {
+			return joined, err
+		}
+		klog.InfoS("The cluster cannot be joined yet", "server", o.Join.Server, "err", err)
+		select {
+		case <-time.After(joinAgainAfter):
+		case <-within.Done():
+			return joined, err
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package triplane
+
+import (
+	"net"
+	"path/filepath"
+	"strconv"
+
+	"triplane/generic/run/host"
+	"triplane/generic/run/pki"
+)
+
+// needsDataDir reports whether something has to be kept below the data directory:
+// the embedded etcd, or keys that no flag gives. Without a front proxy's authority
+// or certificate none is trusted or shown, as at kube-apiserver.
+func (o *Options) needsDataDir() bool {
+	return o.Etcd.Embedded() || o.SecureServing.CertFile == "" || o.Authentication.ClientCAFile == "" ||
+		o.Authentication.ServiceAccount.SigningKeyFile == "" && o.Authentication.ServiceAccount.SigningEndpoint == ""
+}
+
+// ensureKeys makes what the flags leave out, and sets the options to it.
+func (o *Options) ensureKeys() (pki.Files, error) {
+	if o.servesCertDir() {
+		config := pki.Config{}
+		config.Names, config.IPs = o.servingNames()
+		if err := pki.EnsureServing(o.SecureServing.CertFile, o.SecureServing.KeyFile, config); err != nil {
+			return pki.Files{}, err
+		}
+	}
+	if !o.needsDataDir() {
+		return pki.Files{}, nil
+	}
+	h := &o.Authentication.RequestHeader
+	if h.ClientCAFile == "" && len(h.AllowedNames) == 0 {
+		h.AllowedNames = []string{"front-proxy-client"}
+	}
+	config := pki.Config{FrontProxy: "front-proxy-client"}
+	if len(h.AllowedNames) > 0 {
+		config.FrontProxy = h.AllowedNames[0]
+	}
+	config.Names, config.IPs = o.servingNames()
+	files, err := pki.Ensure(filepath.Join(o.DataDir, "pki"), config)
+	if err != nil {
+		return files, err
+	}
+	authn := o.Authentication
+	if authn.ClientCAFile == "" {
+		authn.ClientCAFile = files.CACert
+	}
+	if authn.ServiceAccount.SigningKeyFile == "" && authn.ServiceAccount.SigningEndpoint == "" {
+		authn.ServiceAccount.SigningKeyFile = files.ServiceAccountKey
+	}
+	if h.ClientCAFile == "" {
+		h.ClientCAFile = files.FrontProxyCACert
+		orElse(&h.UsernameHeaders, "X-Remote-User")
+		orElse(&h.GroupHeaders, "X-Remote-Group")
+		orElse(&h.ExtraHeaderPrefixes, "X-Remote-Extra-")
+	}
+	if o.Kube.ProxyClientCertFile == "" {
+		o.Kube.ProxyClientCertFile, o.Kube.ProxyClientKeyFile = files.FrontProxyClientCert, files.FrontProxyClientKey
+	}
+	return files, nil
+}
+
+// servesCertDir reports whether the serving certificate is that of --cert-dir.
+func (o *Options) servesCertDir() bool {
+	return o.SecureServing.CertDir != "" && o.SecureServing.CertFile == filepath.Join(o.SecureServing.CertDir, "apiserver.crt")
+}
+
+// orElse sets what was left open to what everybody uses.
+func orElse(values *[]string, value string) {
+	if len(*values) == 0 {
+		*values = []string{value}
+	}
+}
+
+// adminKubeconfig writes DATA/admin.kubeconfig for a server on a port, and
+// returns its path; "" where the client authority is the user's own, of which there is no
+// administrator's certificate.
+func (o *Options) adminKubeconfig(files pki.Files, port int) (string, error) {
+	if o.Authentication.ClientCAFile != files.CACert {
+		return "", nil
+	}
+	ca := files.CACert
+	if o.SecureServing.CertFile != "" {
+		ca = o.SecureServing.CertFile
+	}
+	path := filepath.Join(o.DataDir, KubeconfigFile)
+	if o.KeepKubeconfig {
+		return path, nil
+	}
+	url := "https://" + net.JoinHostPort(o.localHost(), strconv.Itoa(port))
+	return path, host.WriteKubeconfig(path, host.Kubeconfig{Name: "triplane", URL: url, CAFile: ca, CertFile: files.AdminCert, KeyFile: files.AdminKey})
+}
+
+// localHost is how clients on this machine reach the server.
+func (o *Options) localHost() string { return host.LocalHost(o.SecureServing.BindAddress) }

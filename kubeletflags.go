@@ -1,0 +1,42 @@
+package triplane
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+)
+
+// addKubeletFlags binds the flags about the way to kubelets, which logs, exec,
+// attach, port-forward and the proxy of nodes take.
+func (k *Kube) addKubeletFlags(fs *pflag.FlagSet) {
+	c := &k.Kubelet
+	fs.StringVar(&c.CertFile, "kubelet-client-certificate", c.CertFile, "File with the client certificate that is shown to kubelets.")
+	fs.StringVar(&c.KeyFile, "kubelet-client-key", c.KeyFile, "File with the key of --kubelet-client-certificate.")
+	fs.StringVar(&c.CAFile, "kubelet-certificate-authority", c.CAFile,
+		"File with the authority of the kubelets' serving certificates. If blank, these are not verified.")
+	fs.StringSliceVar(&c.AddressTypes, "kubelet-preferred-address-types", c.AddressTypes,
+		"The types of a node's addresses to reach its kubelet at, the first that the node has: Hostname, InternalDNS, InternalIP, ExternalDNS, ExternalIP.")
+	fs.DurationVar(&c.Timeout, "kubelet-timeout", c.Timeout, "How long a kubelet may take to accept a connection. 0 is no limit.")
+	fs.Int64Var(&c.MaxBytesPerSecond, "max-connection-bytes-per-sec", c.MaxBytesPerSecond,
+		"The most bytes a second of a connection to a container, such as exec. 0 is no limit.")
+	fs.UintVar(&c.Port, "kubelet-port", c.Port, "The port of kubelets whose nodes do not say theirs.")
+	_ = fs.MarkDeprecated("kubelet-port", "kubelet-port is deprecated and will be removed.")
+}
+
+func (k *Kube) validateKubelet() []error {
+	var errs []error
+	c := k.Kubelet
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		errs = append(errs, errors.New("--kubelet-client-certificate and --kubelet-client-key must be given together"))
+	}
+	if c.Timeout < 0 {
+		errs = append(errs, errors.New("--kubelet-timeout cannot be negative"))
+	}
+	if c.MaxBytesPerSecond < 0 {
+		errs = append(errs, errors.New("--max-connection-bytes-per-sec cannot be negative"))
+	}
+	if c.Port > 65535 {
+		errs = append(errs, errors.New("--kubelet-port must be at most 65535"))
+	}
+	return errs
+}

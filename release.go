@@ -1,0 +1,35 @@
+package triplane
+
+import (
+	"fmt"
+
+	"triplane/kubeapi"
+	"triplane/kubeapi/group"
+)
+
+// release is which release of Kubernetes the built-in kinds are of.
+func (o *Options) release() group.Release {
+	r := group.Release{
+		Emulated: o.Compatibility.Emulated(), MinCompatibility: o.Compatibility.MinCompatibility(), ForwardCompatible: o.Compatibility.ForwardCompatible,
+	}
+	if o.Compatibility.RuntimeConfigForwardCompatible {
+		r.Forced = o.Kube.RuntimeConfig.Names
+	}
+	return r
+}
+
+// servedTooEarly returns an error for each version that --runtime-config asks for and
+// the emulated release does not have.
+func (o *Options) servedTooEarly() []error {
+	if o.Compatibility.RuntimeConfigForwardCompatible {
+		return nil
+	}
+	var errs []error
+	release := o.Compatibility.Emulated()
+	for _, gv := range o.Kube.RuntimeConfig.Named() {
+		if kubeapi.KnowsVersion(gv) && !kubeapi.HasVersion(release, gv) {
+			errs = append(errs, fmt.Errorf("--runtime-config: group version %s was introduced after the emulation version %s; --runtime-config-emulation-forward-compatible serves it", gv, release))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,335 @@
+package triplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"triplane/console"
+	"triplane/generic/base/metrics"
+	"triplane/generic/base/tracing"
+	"triplane/generic/run/host"
+	"triplane/generic/run/pki"
+	"triplane/generic/serve/filters"
+	"triplane/generic/serve/server"
+	"triplane/internal/worker"
+	"triplane/kubeapi"
+)
+
+// Server is a running server.
+type Server struct {
+	options    *Options
+	running    *host.Running
+	store      *host.Store
+	files      pki.Files // generated keys and certificates
+	kubeconfig string
+}
+
+// Start builds a server and returns when it is ready (see HooksDone of
+// server.PreparedServer). The server runs until Stop
+// is called, or ctx ends, or it fails by itself.
+func Start(ctx context.Context, o *Options) (*Server, error) {
+	s, err := start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.running.AwaitReady(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// Run starts a server, prints where it is and notifies systemd, and serves until ctx ends. It
+// returns nil after a shutdown that was asked for.
+func Run(ctx context.Context, o *Options) error {
+	begun := time.Now()
+	s, err := start(ctx, o)
+	if err != nil {
+		return err
+	}
+	worker.Go(func() {
+		if s.running.AwaitReady(ctx) != nil {
+			return
+		}
+		host.NotifyReady(ctx)
+		if o.Out != nil {
+			s.greet(o.Out, time.Since(begun))
+		}
+	})
+	return s.Wait()
+}
+
+// start builds a server and has it serve.
+func start(ctx context.Context, given *Options) (_ *Server, err error) {
+	o, err := given.complete()
+	if err != nil {
+		return nil, err
+	}
+	var undo host.Cleanup
+	defer func() {
+		if err != nil {
+			undo.Run()
+		}
+	}()
+	if o.needsDataDir() {
+		held, err := host.HoldDataDir(o.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		undo.Add(held.Release)
+	}
+	if err := o.join(ctx); err != nil {
+		return nil, err
+	}
+	listener, err := host.Listen(ctx, o.SecureServing)
+	if err != nil {
+		return nil, err
+	}
+	undo.Add(func() { listener.Close() })
+
+	selector, err := o.Egress.Load()
+	if err != nil {
+		return nil, err
+	}
+	undo.Add(selector.Close)
+	o.Etcd.Dial, o.Etcd.KMSv1 = selector.Etcd(), o.Compatibility.Enabled("KMSv1")
+	if o.Etcd.VerifyStore {
+		o.Etcd.Value = kubeapi.NewValueCheck()
+	}
+	st, files, err := openStoreAndKeys(ctx, o, listener)
+	if err != nil {
+		return nil, err
+	}
+	undo.Add(st.Start(o.Etcd.CompactionInterval))
+	traces, err := o.loadTracing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	undo.Add(func() { host.FlushTraces(traces) })
+	p := &parts{options: o, store: st, files: files, egress: selector, undo: &undo}
+	prepared, err := p.assemble(ctx, listener, traces)
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := o.adminKubeconfig(files, host.Port(listener))
+	if err != nil {
+		return nil, err
+	}
+	return &Server{options: o, running: host.Run(ctx, prepared, st, undo), store: st, files: files, kubeconfig: kubeconfig}, nil
+}
+
+// loadTracing is where spans go; nil is nowhere.
+func (o *Options) loadTracing(ctx context.Context) (*tracing.Provider, error) {
+	if !o.Compatibility.Enabled("APIServerTracing") {
+		return nil, nil
+	}
+	return o.Tracing.Load(ctx, o.externalHost())
+}
+
+// storeWithin is after which time requests are answered with 503 while the store is not open: it waits for other
+// members, or for etcd.
+const storeWithin = time.Second
+
+// openStoreAndKeys does the two side by side: neither needs the other.
+func openStoreAndKeys(ctx context.Context, o *Options, listener net.Listener) (*host.Store, pki.Files, error) {
+	type opened struct {
+		store *host.Store
+		err   error
+	}
+	result := make(chan opened, 1)
+	worker.Go(func() {
+		var all opened
+		all.err = worker.Try(func() (err error) {
+			all.store, err = host.OpenStore(ctx, o.Etcd, o.DataDir, o.externalHost())
+			return err
+		})
+		result <- all
+	})
+	files, err := o.ensureKeys()
+	var st opened
+	select {
+	case st = <-result:
+	case <-time.After(storeWithin):
+		stop := o.unavailable(listener, files, err)
+		st = <-result
+		stop()
+	}
+	if err != nil && st.store != nil {
+		st.store.Close()
+	}
+	return st.store, files, errors.Join(err, st.err)
+}
+
+// unavailable has the listener answer with 503 until stop is called; not where there are no keys.
+func (o *Options) unavailable(listener net.Listener, files pki.Files, err error) (stop func()) {
+	if err != nil {
+		return func() {} // which ends the start
+	}
+	serving, err := o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: files.ServingCert, KeyFile: files.ServingKey})
+	if err != nil {
+		return func() {} // the start will end with it
+	}
+	return serving.ServeUnavailable("the server starts, and waits for its storage")
+}
+
+// assemble makes the servers and prepares the outermost one. What it opens, undo closes.
+func (p *parts) assemble(ctx context.Context, listener net.Listener, traces *tracing.Provider) (*server.PreparedServer, error) {
+	if err := p.configure(listener, traces); err != nil {
+		return nil, err
+	}
+	if err := p.makeShared(ctx); err != nil {
+		return nil, err
+	}
+	shown := newConsole(p.options, newLookups(p.stores, p.config.LoopbackClientConfig))
+	if err := p.options.Audit.ApplyTo(p.config, p.egress, shown.auditors()...); err != nil {
+		return nil, err
+	}
+	shown.configure(p.config)
+	prepared, err := p.prepare(shown)
+	if err != nil && p.config.Audit != nil {
+		p.config.Audit.Close(context.Background()) // nothing was recorded
+	}
+	return prepared, err
+}
+
+// configure makes the servers' configuration from options.
+func (p *parts) configure(listener net.Listener, traces *tracing.Provider) error {
+	o, c := p.options, server.NewConfig()
+	if o.Compatibility.Enabled("NativeHistograms") {
+		c.Metrics = metrics.NewNative()
+	}
+	c.Tracing = traces
+	o.ServerRun.ApplyTo(c)
+	if err := o.Features.ApplyTo(c); err != nil {
+		return err
+	}
+	o.Compatibility.ApplyTo(c)
+	o.Ignored.Note()
+	if o.Compatibility.Enabled("ComponentFlagz") {
+		c.Flags = o.line.Values()
+	}
+	var err error
+	if c.Serving, err = o.SecureServing.Serving(listener, server.CertificateFiles{CertFile: p.files.ServingCert, KeyFile: p.files.ServingKey}); err != nil {
+		return err
+	}
+	c.ExternalAddress = net.JoinHostPort(o.externalHost(), strconv.Itoa(host.Port(listener)))
+	stored, err := p.store.InstallIn(c, o.Etcd)
+	if err != nil {
+		return err
+	}
+	if err := c.Metrics.RegisterGates(o.Compatibility.Stages(), o.Compatibility.Enabled); err != nil {
+		return err
+	}
+	c.FlowControl = o.ServerRun.FlowControl(stored)
+	c.Metrics.MustRegister(p.egress.Collectors()...)
+	p.config = c
+	return nil
+}
+
+// prepare stacks the servers, installs what is served beside the API, and prepares the outermost one.
+func (p *parts) prepare(shown *consoleParts) (*server.PreparedServer, error) {
+	outermost, err := p.build()
+	if err != nil {
+		return nil, err
+	}
+	// What follows holds all Secrets and keys: no role but the administrator's has these paths.
+	mux := outermost.Handler.NonGoRestfulMux
+	if handler := p.store.Snapshots(); handler != nil {
+		mux.UnlistedHandle(filters.SnapshotPath, handler)
+	}
+	if handler := p.store.Members(); handler != nil {
+		mux.UnlistedHandle(filters.MembersPath, handler)
+	}
+	shown.install(outermost)
+	var prepared *server.PreparedServer
+	if err := p.makeControllers(outermost, func() <-chan struct{} { return prepared.HooksDone() }); err != nil {
+		return nil, err
+	}
+	prepared = outermost.PrepareRun()
+	return prepared, nil
+}
+
+func (o *Options) externalHost() string {
+	if o.ServerRun.ExternalHost != "" {
+		return o.ServerRun.ExternalHost
+	}
+	return o.ServerRun.AdvertiseAddress.String()
+}
+
+func (s *Server) greet(out io.Writer, took time.Duration) {
+	o := s.options
+	var b strings.Builder
+	defer func() { _, _ = io.WriteString(out, b.String()) }() // who reads it may have gone
+	fmt.Fprintf(&b, "Triplane serves the Kubernetes API on %s (ready after %v)\n", s.url(), took.Round(time.Millisecond))
+	if o.Etcd.Embedded() {
+		fmt.Fprintf(&b, "  data        %s\n", o.DataDir)
+		if peer := s.store.EtcdClient(); peer != "" {
+			fmt.Fprintf(&b, "  etcd        %s\n", peer)
+		}
+	} else {
+		fmt.Fprintf(&b, "  etcd        %v\n", o.Etcd.Servers)
+	}
+	if o.console() {
+		fmt.Fprintf(&b, "  console     %s%s\n", s.url(), console.Path)
+	}
+	if s.kubeconfig == "" {
+		return
+	}
+	fmt.Fprintf(&b, "  kubeconfig  %s\n\nTry it:\n  export KUBECONFIG=%s\n  kubectl get namespaces\n", s.kubeconfig, s.kubeconfig)
+}
+
+// url is where a browser on this machine finds the server: a wildcard address is
+// none that can be connected to.
+func (s *Server) url() string {
+	host := net.JoinHostPort(s.options.localHost(), strconv.Itoa(s.running.Config().Serving.Port()))
+	return "https://" + host
+}
+
+// Address is the host:port that the server listens on.
+func (s *Server) Address() string { return s.running.Config().Serving.Address() }
+
+// Kubeconfig is the path of the administrator's kubeconfig; "" where the client
+// authority was given by a flag.
+func (s *Server) Kubeconfig() string { return s.kubeconfig }
+
+// ClientConfig is a privileged client configuration that calls the server's
+// handlers without a socket. It works in this process only.
+func (s *Server) ClientConfig() *restclient.Config {
+	return restclient.CopyConfig(s.running.LoopbackClientConfig)
+}
+
+// AdminConfig is the client configuration of the administrator's kubeconfig,
+// over TLS.
+func (s *Server) AdminConfig() (*restclient.Config, error) {
+	return clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+}
+
+// UserConfig is the client configuration, over TLS, of a user in groups, who is known by a
+// certificate of the generated authority. There is none where that is not the authority of
+// clients.
+func (s *Server) UserConfig(name string, groups ...string) (*restclient.Config, error) {
+	if s.kubeconfig == "" {
+		return nil, errors.New("clients are not known by certificates of the generated authority")
+	}
+	config, err := s.AdminConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.CertData, config.KeyData, err = pki.NewClient(s.files, name, groups...)
+	return config, err
+}
+
+// Stop shuts the server down gracefully and waits for the end.
+func (s *Server) Stop() error { return s.running.Stop() }
+
+// Wait returns when the server has ended: nil after a shutdown that was asked
+// for.
+func (s *Server) Wait() error { return s.running.Wait() }
