@@ -30,6 +30,7 @@ var ownFlags = map[string]string{
 	"advertise-port": "k3s passes it to its kube-apiserver",
 	"console":        "whether the console is served",
 	// The embedded etcd's.
+	"verify-store":                       "whether its files are verified at start",
 	"embedded-etcd-listen":               "where it serves clients of etcd",
 	"embedded-etcd-quota-bytes":          "how much it holds",
 	"embedded-etcd-snapshot-count":       "when its log is cut",

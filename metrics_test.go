@@ -53,7 +53,8 @@ var absentMetrics = map[string]string{
 // ownMetrics are those that kube-apiserver does not have, or did not show.
 var ownMetrics = []string{"apiserver_authorization_decisions_total", "apiserver_audit_error_total", "triplane_worker_panics_total",
 	"triplane_chain_requests_total", "triplane_chain_request_duration_seconds",
-	"triplane_embedded_etcd_quota_bytes", "triplane_embedded_etcd_used_bytes", "triplane_embedded_etcd_refused_writes_total", "triplane_embedded_etcd_defragmentations_total"}
+	"triplane_embedded_etcd_quota_bytes", "triplane_embedded_etcd_used_bytes", "triplane_embedded_etcd_refused_writes_total", "triplane_embedded_etcd_defragmentations_total",
+	"triplane_stalled_requests", "triplane_stalled_request_bytes"}
 
 // scrape reads /metrics.
 func scrape(t *testing.T, c restclient.Interface) map[string]*dto.MetricFamily {
