@@ -1,0 +1,62 @@
+package embedded
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/types"
+)
+
+// TestEtcdLogsWhatIsRead expects of etcd the messages of its log that keptLog and reach read, in the goroutines and with
+// the fields that they rely on. An etcd that words them in another way would silently keep all entries in memory, and wait
+// for an election timeout where a leader's process has ended: adapt applying, peerActive and peerInactive to it.
+func TestEtcdLogsWhatIsRead(t *testing.T) {
+	c := newTrio(t)
+	leader := slices.IndexFunc(c.members[:], func(m *Server) bool { return m.etcd.Leader() == m.etcd.MemberID() })
+	if leader < 0 {
+		t.Fatal("nobody leads")
+	}
+	left, other := c.members[(leader+1)%3], c.members[(leader+2)%3]
+	id := other.etcd.MemberID()
+	awaitReach(t, left, id, false, peerActive)
+	c.write(t, leader, "/r/small")
+	for deadline := time.Now().Add(10 * time.Second); left.log.bytes.Load() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("what is written is not counted")
+		}
+	}
+	left.log.bytes.Add(2 * followersBytes)
+	for i := range 2 * keptEntries {
+		c.write(t, leader, fmt.Sprintf("/r/%d", i))
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	awaitReach(t, left, id, true, peerInactive)
+	c.start(t, (leader+2)%3, nil)
+	awaitReach(t, left, id, false, peerActive)
+	if err := left.Close(); err != nil { // after which nothing of etcd writes what is read here
+		t.Fatal(err)
+	}
+	if n := left.etcd.Cfg.SnapshotCatchUpEntries; len(left.log.marks) == 0 || n >= followersEntries {
+		t.Errorf("etcd does not log %q before it applies entries: %d are kept, %d ends of the log were noted", applying, n, len(left.log.marks))
+	}
+}
+
+// awaitReach waits until etcd has logged that another member is connected, or is no longer.
+func awaitReach(t *testing.T, s *Server, id types.ID, gone bool, message string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		s.reach.mu.Lock()
+		is, logged := s.reach.gone[id]
+		s.reach.mu.Unlock()
+		if logged && is == gone {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("etcd does not log %q of %s", message, id)
+		}
+	}
+}
