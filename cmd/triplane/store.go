@@ -18,7 +18,7 @@ import (
 
 const storeUsage = `Verifies the files of the embedded store of a data directory that no server uses: the pages of the database, each
 revision of a key, that each value can be decoded, and the sums of the log. Each revision is compared with the
-snapshots of the data directory. The exit code is 1 where something is wrong.
+snapshots of the data directory, whose own sums are verified, too. The exit code is 1 where something is wrong.
 
 Usage:
   triplane store verify [DIR] [flags]
@@ -52,5 +52,8 @@ func store(_ context.Context, args []string, out io.Writer) error {
 	}
 	_, err = fmt.Fprintf(out, "keyspace   %s\nrevision   %d\ncompacted  %d\nkeys       %d\nrevisions  %d\nsnapshots  %s\n",
 		found.Hash, found.Revision, found.Compacted, found.Keys, found.Revisions, strings.Join(found.Compared, " "))
-	return err
+	if err = errors.Join(append([]error{err}, found.Unusable...)...); err != nil {
+		return fmt.Errorf("the store is in order, and snapshots of it are not: %w", err)
+	}
+	return nil
 }

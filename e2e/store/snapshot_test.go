@@ -59,6 +59,7 @@ func TestSnapshots(t *testing.T) {
 	if err := s.Terminate(t); err != nil {
 		t.Fatal(err)
 	}
+	damagesSnapshot(t, s)
 	stopped := filepath.Join(t.TempDir(), "stopped.db")
 	snapshot("save", stopped, "--data-dir", s.DataDir)
 	harness.Expect(t, snapshot("status", stopped), "revision ")
@@ -84,5 +85,40 @@ func TestSnapshots(t *testing.T) {
 	}
 	if atRevision(create("again")) <= atRevision(after) {
 		t.Error("revisions come again")
+	}
+}
+
+// damagesSnapshot flips bits in the last snapshot that a server made by itself: triplane store verify reports it, and
+// the store as it is after that.
+func damagesSnapshot(t *testing.T, s *harness.Server) {
+	t.Helper()
+	verify := func() (string, error) {
+		out, err := exec.CommandContext(t.Context(), s.Programs.Triplane, "store", "verify", s.DataDir).CombinedOutput()
+		return string(out), err
+	}
+	made, err := filepath.Glob(filepath.Join(s.DataDir, "snapshots", "snapshot-*.db"))
+	if err != nil || len(made) == 0 {
+		t.Fatalf("%v, %v", made, err)
+	}
+	last := made[len(made)-1]
+	out, err := verify()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	harness.Expect(t, out, "keyspace ", last)
+	good, err := os.ReadFile(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := append([]byte(nil), good...)
+	bad[len(bad)/2] ^= 1
+	if err := os.WriteFile(last, bad, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := verify(); err == nil || !strings.Contains(out, last+" is damaged: its sum is another") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if err := os.WriteFile(last, good, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

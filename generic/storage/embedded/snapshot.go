@@ -86,14 +86,11 @@ type SnapshotStatus struct {
 
 // InspectSnapshot verifies a snapshot and reads what it holds.
 func InspectSnapshot(path string) (SnapshotStatus, error) {
-	if err := VerifySnapshot(path); err != nil {
+	held, err := readSnapshot(path)
+	if err != nil {
 		return SnapshotStatus{}, err
 	}
 	status, err := snapshot.NewV3(newLogger()).Status(path)
-	if err != nil {
-		return SnapshotStatus{}, fmt.Errorf("%s: %w", path, err)
-	}
-	held, err := readContents(path, nil)
 	if err != nil {
 		return SnapshotStatus{}, fmt.Errorf("%s: %w", path, err)
 	}

@@ -36,6 +36,8 @@ type Contents struct {
 	Hash string
 	// Compared are the snapshots that the store was compared with.
 	Compared []string
+	// Unusable is why other snapshots could not be compared with, and not be restored either.
+	Unusable []error
 
 	sums map[sumKey]storedSum
 	live map[string]liveKey
@@ -120,6 +122,9 @@ func (v *Verification) logged(dir string) error {
 	if err != nil {
 		return fmt.Errorf("the store is damaged: %w", err)
 	}
+	for _, err := range held.Unusable { // of which the store is independent
+		klog.ErrorS(err, "A snapshot of the embedded store cannot be restored: remove it")
+	}
 	klog.InfoS("The embedded store was verified", "revision", held.Revision, "keys", held.Keys, "hash", held.Hash, "snapshots", held.Compared, "took", time.Since(began))
 	return nil
 }
@@ -137,26 +142,42 @@ func (v *Verification) verify(dir string) (*Contents, error) {
 		found.add("the log: %v", err)
 	}
 	if v.Snapshots != "" {
-		names, err := fs.Glob(os.DirFS(v.Snapshots), "*.db")
-		if err != nil {
+		if err := held.compareAll(v.Snapshots, found); err != nil {
 			return held, err
-		}
-		for _, name := range names {
-			path := filepath.Join(v.Snapshots, name)
-			if err := VerifySnapshot(path); err != nil {
-				klog.InfoS("A snapshot cannot be compared with", "err", err)
-				continue
-			}
-			then, err := readContents(path, nil)
-			if err != nil {
-				klog.InfoS("A snapshot cannot be compared with", "err", err)
-				continue
-			}
-			held.compare(then, path, found)
-			held.Compared = append(held.Compared, path)
 		}
 	}
 	return held, found.err()
+}
+
+// compareAll compares with the snapshots of a directory.
+func (c *Contents) compareAll(dir string, found *DamagedError) error {
+	names, err := fs.Glob(os.DirFS(dir), "*.db")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		then, err := readSnapshot(path)
+		if err != nil {
+			c.Unusable = append(c.Unusable, err)
+			continue
+		}
+		c.compare(then, path, found)
+		c.Compared = append(c.Compared, path)
+	}
+	return nil
+}
+
+// readSnapshot verifies a snapshot and reads what it holds.
+func readSnapshot(path string) (*Contents, error) {
+	if err := VerifySnapshot(path); err != nil {
+		return nil, err
+	}
+	held, err := readContents(path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return held, nil
 }
 
 // verifyLog reads the log with its sums. Its end may be missing, as a process leaves it that was killed.

@@ -47,6 +47,7 @@ func TestVerify(t *testing.T) {
 	if status, err := InspectSnapshot(held.Compared[0]); err != nil || status.Keyspace == held.Hash || len(status.Keyspace) != 64 {
 		t.Errorf("%+v, %v", status, err)
 	}
+	damagedSnapshot(t, dir, v)
 	good, err := os.ReadFile(Database(dir))
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +64,33 @@ func TestVerify(t *testing.T) {
 		if s, err := Start(t.Context(), Config{Dir: dir, Verify: &v}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("it starts: %v, %v", s, err)
 		}
+	}
+}
+
+// damagedSnapshot flips a bit in a copy of the snapshot, whose sum tells so; the store is in order, and starts.
+func damagedSnapshot(t *testing.T, dir string, v Verification) {
+	t.Helper()
+	good, err := os.ReadFile(filepath.Join(v.Snapshots, "one.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(v.Snapshots, "two.db")
+	if err := os.WriteFile(path, bytes.ReplaceAll(good, []byte("stored"), []byte("stoned")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := InspectSnapshot(path); err == nil || !strings.Contains(err.Error(), "its sum is another") {
+		t.Errorf("%+v, %v", status, err)
+	}
+	held, err := Verify(dir, v)
+	if err != nil || len(held.Compared) != 1 || len(held.Unusable) != 1 || !strings.Contains(held.Unusable[0].Error(), path+" is damaged: its sum is another") {
+		t.Errorf("%+v, %v", held, err)
+	}
+	s, err := Start(t.Context(), Config{Dir: dir, Verify: &v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
 	}
 }
 
