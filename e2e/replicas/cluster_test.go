@@ -29,9 +29,14 @@ import (
 // TestEmbeddedCluster has three servers with embedded members form a cluster, kills the leader, and puts
 // another server in the place of one.
 func TestEmbeddedCluster(t *testing.T) {
-	c := &embeddedCluster{t: t, servers: map[string]*harness.Server{}}
+	c := &embeddedCluster{t: t, Cluster: harness.Cluster{Args: []string{"--controllers=*"}}}
 	for _, name := range []string{"a", "b", "c"} {
-		c.join(name)
+		c.Join(t, name)
+	}
+	for name, s := range c.Servers { // the first one cannot know whether its store was lost
+		if is := strings.Contains(s.Output(), "This member begins a cluster of its own, with an empty store"); is != (name == "a") {
+			t.Errorf("%s logs that it begins a cluster: %v", name, is)
+		}
 	}
 	c.sharesAll()
 	c.checkReplicas()
@@ -40,46 +45,20 @@ func TestEmbeddedCluster(t *testing.T) {
 }
 
 type embeddedCluster struct {
-	t       *testing.T
-	servers map[string]*harness.Server
-}
-
-// join starts a server, which joins another one if there is one.
-func (c *embeddedCluster) join(name string) {
-	c.t.Helper()
-	args := []string{
-		"--controllers=*", "--embedded-etcd-name=" + name, fmt.Sprintf("--embedded-etcd-peer-listen=https://127.0.0.1:%d", harness.FreePort(c.t)),
-		fmt.Sprintf("--advertise-address=10.1.2.%d", name[0]),
-	}
-	for _, other := range c.servers {
-		args = append(args, "--join="+other.Config.Host, "--join-kubeconfig="+other.Kubeconfig)
-		break
-	}
-	c.servers[name] = harness.Start(c.t, args...)
+	harness.Cluster
+	t *testing.T
 }
 
 func (c *embeddedCluster) client(name string) *kubernetes.Clientset {
-	return kubernetes.NewForConfigOrDie(c.servers[name].Config)
-}
-
-// triplane runs a command of the program against a server.
-func (c *embeddedCluster) triplane(name string, args ...string) string {
-	c.t.Helper()
-	s := c.servers[name]
-	out, err := exec.CommandContext(c.t.Context(), s.Programs.Triplane, append(args, "--data-dir", s.DataDir)...).CombinedOutput()
-	if err != nil {
-		c.t.Fatalf("%v: %v\n%s", args, err, out)
-	}
-	return string(out)
+	return kubernetes.NewForConfigOrDie(c.Servers[name].Config)
 }
 
 // role returns the names of members that have a role, as another one sees them.
-func (c *embeddedCluster) role(through, role string) (names []string) {
+func (c *embeddedCluster) role(through, role string) []string {
 	c.t.Helper()
-	for line := range strings.Lines(c.triplane(through, "member", "list")) {
-		if fields := strings.Fields(line); len(fields) > 3 && fields[3] == role {
-			names = append(names, fields[0])
-		}
+	names, err := c.Members(c.t, through, role)
+	if err != nil {
+		c.t.Fatal(err)
 	}
 	return names
 }
@@ -98,17 +77,17 @@ func (c *embeddedCluster) sharesAll() {
 		},
 	}}
 	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	if _, err := dynamic.NewForConfigOrDie(c.servers["a"].Config).Resource(crds).Create(c.t.Context(), crd, metav1.CreateOptions{}); err != nil {
+	if _, err := dynamic.NewForConfigOrDie(c.Servers["a"].Config).Resource(crds).Create(c.t.Context(), crd, metav1.CreateOptions{}); err != nil {
 		c.t.Fatal(err)
 	}
-	for name, s := range c.servers {
+	for name, s := range c.Servers {
 		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Sprocket", "metadata": map[string]any{"name": name}}}
 		harness.Eventually(c.t, func() error { // the resource is served when its definition was seen
 			_, err := dynamic.NewForConfigOrDie(s.Config).Resource(sprockets).Namespace("default").Create(c.t.Context(), object, metav1.CreateOptions{})
 			return err
 		})
 		c.write(name, "of-"+name)
-		for other, o := range c.servers {
+		for other, o := range c.Servers {
 			if _, err := dynamic.NewForConfigOrDie(o.Config).Resource(sprockets).Namespace("default").Get(c.t.Context(), name, metav1.GetOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				c.t.Errorf("sprocket %s at %s: %v", name, other, err)
 			}
@@ -125,7 +104,7 @@ func (c *embeddedCluster) sharesAll() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	robot := restclient.AnonymousClientConfig(c.servers["b"].Config)
+	robot := restclient.AnonymousClientConfig(c.Servers["b"].Config)
 	robot.BearerToken = token.Status.Token
 	who, err := kubernetes.NewForConfigOrDie(robot).AuthenticationV1().SelfSubjectReviews().Create(c.t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil || who.Status.UserInfo.Username != "system:serviceaccount:default:robot" {
@@ -156,13 +135,13 @@ func (c *embeddedCluster) checkReplicas() {
 	c.t.Helper()
 	harness.Eventually(c.t, func() error {
 		slice, err := c.client("b").DiscoveryV1().EndpointSlices("default").Get(c.t.Context(), "kubernetes", metav1.GetOptions{})
-		if err != nil || len(slice.Endpoints) != len(c.servers) {
+		if err != nil || len(slice.Endpoints) != len(c.Servers) {
 			return fmt.Errorf("endpoints of the Service kubernetes: %v, %w", slice, err)
 		}
 		return nil
 	})
 	running := 0
-	for _, s := range c.servers {
+	for _, s := range c.Servers {
 		running += strings.Count(s.Output(), "Controllers begin")
 	}
 	if running != 1 {
@@ -184,7 +163,7 @@ func (c *embeddedCluster) losesLeader() {
 		c.t.Fatal(err)
 	}
 	defer watch.Stop()
-	c.servers[leader].Kill()
+	c.Servers[leader].Kill()
 	c.write(others[1], "leaderless")
 	deadline := time.After(40 * time.Second)
 	for seen := false; !seen; {
@@ -199,7 +178,7 @@ func (c *embeddedCluster) losesLeader() {
 			c.t.Fatal("the watch through another member reports nothing")
 		}
 	}
-	c.servers[leader].Restart(c.t)
+	c.Servers[leader].Restart(c.t)
 	if _, err := c.client(leader).CoreV1().ConfigMaps("default").Get(c.t.Context(), "leaderless", metav1.GetOptions{}); err != nil {
 		c.t.Errorf("what was written while it was away: %v", err)
 	}
@@ -208,21 +187,17 @@ func (c *embeddedCluster) losesLeader() {
 // replaces removes a member, whose server ends, and has another one join.
 func (c *embeddedCluster) replaces() {
 	c.t.Helper()
-	gone := c.servers["c"]
+	gone := c.Servers["c"]
 	harness.Eventually(c.t, func() error { // not while another member has just come back
-		s := c.servers["a"]
-		out, err := exec.CommandContext(c.t.Context(), s.Programs.Triplane, "member", "remove", "c", "--data-dir", s.DataDir).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
+		_, err := c.Run(c.t, "a", "member", "remove", "c")
+		return err
 	})
 	if err := gone.Wait(c.t, 40*time.Second); err == nil || gone.ExitCode() != 1 {
 		c.t.Errorf("a removed member ends with %v", err)
 	}
 	harness.Expect(c.t, gone.Output(), "triplane: the embedded etcd failed: this member was removed from its cluster")
-	delete(c.servers, "c")
-	c.join("d")
+	delete(c.Servers, "c")
+	c.Join(c.t, "d")
 	c.write("d", "of-d")
 	for _, name := range []string{"leaderless", "of-a", "of-c", "of-d"} {
 		if _, err := c.client("d").CoreV1().ConfigMaps("default").Get(c.t.Context(), name, metav1.GetOptions{}); err != nil {
@@ -233,7 +208,7 @@ func (c *embeddedCluster) replaces() {
 	if slices.Sort(names); !slices.Equal(names, []string{"a", "b", "d"}) {
 		c.t.Errorf("members are %v", names)
 	}
-	s := c.servers["a"]
+	s := c.Servers["a"]
 	out, err := exec.CommandContext(c.t.Context(), s.Programs.Triplane, "--data-dir", c.t.TempDir(), "--secure-port=0", "--embedded-etcd-name=d", "--embedded-etcd-peer-listen=https://127.0.0.1:1",
 		"--join="+s.Config.Host, "--join-kubeconfig="+s.Kubeconfig).CombinedOutput()
 	var exit *exec.ExitError
@@ -244,5 +219,9 @@ func (c *embeddedCluster) replaces() {
 		c.t.Errorf("a stop: %v", err)
 	}
 	saved := filepath.Join(c.t.TempDir(), "member.db")
-	harness.Expect(c.t, c.triplane("a", "snapshot", "save", saved), "revision ")
+	shown, err := c.Run(c.t, "a", "snapshot", "save", saved)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	harness.Expect(c.t, shown, "revision ")
 }
