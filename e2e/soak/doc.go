@@ -11,5 +11,12 @@
 // Bounds of memory are numbers that tests fail above. Nothing takes privileges: disks and clocks are
 // those of package harness.
 //
-// mended_test.go and endings_test.go measure what was worse once.
+// mended_test.go and endings_test.go measure what was worse once. cluster_test.go and restores_test.go are about
+// servers with embedded members, and about restores:
+//
+//	LeaderLost          for how long writes stand still when the leader is killed, or suspended
+//	ClusterOverwrites   what members take in memory while large objects are overwritten
+//	WithoutMajority     what the last member responds with, while it runs and when it starts
+//	KilledRestores      what killed restores of a snapshot leave, and what comes of the next restore
+//	Endings             among others, how a server ends on a database file that is damaged
 package soak
