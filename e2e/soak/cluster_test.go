@@ -24,9 +24,9 @@ import (
 )
 
 // startTrio starts three servers that are one cluster.
-func startTrio(t *testing.T, args ...string) *harness.Cluster {
+func startTrio(t *testing.T) *harness.Cluster {
 	t.Helper()
-	c := &harness.Cluster{Args: args}
+	c := &harness.Cluster{}
 	for _, name := range []string{"a", "b", "c"} {
 		c.Join(t, name)
 	}
