@@ -97,6 +97,11 @@ func TestAttacks(t *testing.T) {
 		{"answers of webhooks without an end", endlessWebhooks},
 		{"the status of claims for devices", statusOfClaims},
 		{"long names in errors", longNames},
+		{"patches of many levels", deepPatches},
+		{"a schema of half a million levels", deepProtobuf},
+		{"expressions that take long", longExpressions},
+		{"a patch of insertions", patchOfInsertions},
+		{"wrong values below a long name", longPaths},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			shared := *s

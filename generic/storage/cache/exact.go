@@ -21,7 +21,10 @@ func (c *Cache) exact(ctx context.Context, opts storage.ListOptions) (storage.Li
 		return storage.List{}, err
 	}
 	if s := c.find(opts.Revision); s != nil {
-		list := c.page(s, opts.Revision, opts)
+		list, err := c.page(ctx, s, opts.Revision, opts)
+		if err != nil {
+			return storage.List{}, err
+		}
 		if list.Last != "" {
 			c.keep(s)
 		}

@@ -21,7 +21,10 @@ func (c *Cache) List(ctx context.Context, opts storage.ListOptions) (storage.Lis
 		var s *snapshot
 		var revision int64
 		if s, revision, err = c.take(); err == nil {
-			list := c.page(s, revision, opts)
+			list, err := c.page(ctx, s, revision, opts)
+			if err != nil {
+				return storage.List{}, err
+			}
 			c.counts.listed.Add(int64(len(list.Records)))
 			if list.Last != "" {
 				c.keep(s)
@@ -35,18 +38,19 @@ func (c *Cache) List(ctx context.Context, opts storage.ListOptions) (storage.Lis
 	return storage.List{}, err
 }
 
-// page picks the records of a list from a snapshot.
-func (c *Cache) page(s *snapshot, revision int64, opts storage.ListOptions) storage.List {
+// page picks the records of a list from a snapshot. The error is that of ctx, if it ends before a selector was compared
+// with all of them.
+func (c *Cache) page(ctx context.Context, s *snapshot, revision int64, opts storage.ListOptions) (storage.List, error) {
 	if opts.Key != "" {
-		return c.single(s, revision, opts)
+		return c.single(s, revision, opts), nil
 	}
-	p := pager{list: storage.List{Revision: revision}, opts: &opts, filter: c.listFilter(&opts)}
+	p := pager{ctx: ctx, list: storage.List{Revision: revision}, opts: &opts, filter: c.listFilter(&opts)}
 	start, behind := opts.Prefix, prefixEnd(opts.Prefix)
 	if opts.After > start {
 		start = opts.After + "\x00"
 	}
 	if start >= behind {
-		return p.list // a client may say that it goes on anywhere
+		return p.list, nil // a client may say that it goes on anywhere
 	}
 	end := 0 // rank behind the last key of the list
 	if opts.Limit > 0 || p.filter == nil {
@@ -62,8 +66,11 @@ func (c *Cache) page(s *snapshot, revision int64, opts storage.ListOptions) stor
 	}
 	p.end = s.from(behind)
 	s.tree.Ascend(start, p.add)
+	if p.err != nil {
+		return storage.List{}, p.err
+	}
 	if p.list.Last == "" {
-		return p.list
+		return p.list, nil
 	}
 	left := end - s.rank(p.list.Last) - 1
 	switch {
@@ -74,11 +81,18 @@ func (c *Cache) page(s *snapshot, revision int64, opts storage.ListOptions) stor
 	default:
 		p.list.Remaining = int64(left)
 	}
-	return p.list
+	return p.list, nil
 }
+
+// patience is how many records are compared with a selector, which may have a hundred thousand requirements, before the
+// context of the list is asked whether it goes on.
+const patience = 64
 
 // pager gathers records in key order until the limit.
 type pager struct {
+	ctx    context.Context //nolint:containedctx // of the list
+	err    error
+	seen   int // records that were compared with the filter
 	list   storage.List
 	opts   *storage.ListOptions
 	filter *filter
@@ -89,8 +103,16 @@ func (p *pager) add(key string, r *storage.Record) bool {
 	if r == p.end {
 		return false
 	}
-	if p.filter != nil && !p.filter.selects(r) {
-		return true
+	if p.filter != nil {
+		if p.seen%patience == 0 {
+			if p.err = p.ctx.Err(); p.err != nil {
+				return false
+			}
+		}
+		p.seen++
+		if !p.filter.selects(r) {
+			return true
+		}
 	}
 	p.list.Records = append(p.list.Records, r)
 	if p.opts.Limit > 0 && int64(len(p.list.Records)) == p.opts.Limit {

@@ -76,6 +76,22 @@ func TestListSelects(t *testing.T) {
 	}
 }
 
+// A selector may have a hundred thousand requirements: nobody waits for the end of the comparison.
+func TestSelectionEndsWithItsContext(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", labelled("x", "y"))
+	w.list(storage.ListOptions{})
+	s, revision, err := w.cache.take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.cache.page(ended, s, revision, storage.ListOptions{Prefix: pods, Labels: selector(t, "x")}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the comparison goes on: %v", err)
+	}
+}
+
 func TestListAtARevision(t *testing.T) {
 	w := newWorld(t)
 	a := w.create("a", thing{})

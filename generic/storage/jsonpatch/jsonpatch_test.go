@@ -82,6 +82,27 @@ func TestLongPatches(t *testing.T) {
 	}
 }
 
+// Operations at the head of a list move all of it.
+func TestMovesAreBounded(t *testing.T) {
+	list := `{"l":[` + strings.Repeat("1,", 400_000) + `1]}`
+	for name, op := range map[string]string{"add": `{"op":"add","path":"/l/0","value":0}`, "remove": `{"op":"remove","path":"/l/0"}`} {
+		p, err := Decode([]byte("[" + strings.Repeat(op+",", 2000) + op + "]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Apply(t.Context(), []byte(list)); !errors.Is(err, errMoves) {
+			t.Errorf("%s is not bounded: %v", name, err)
+		}
+	}
+	p, err := Decode([]byte("[" + strings.Repeat(`{"op":"add","path":"/l/-","value":0},`, 9000) + `{"op":"remove","path":"/l/-1"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := p.Apply(t.Context(), []byte(list)); err != nil || len(got) != len(list)+2*8999 {
+		t.Errorf("additions at the end: %d bytes, %v", len(got), err)
+	}
+}
+
 // Copies may not double a document for ever.
 func TestCopiesAreBounded(t *testing.T) {
 	p, err := Decode([]byte(`[{"op":"add","path":"/x","value":[1]}` + strings.Repeat(`,{"op":"copy","from":"/x","path":"/x/-"}`, 60) + `]`))

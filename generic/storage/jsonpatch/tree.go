@@ -10,14 +10,22 @@ import (
 	library "gopkg.in/evanphx/json-patch.v4"
 )
 
+// maxMoved bounds how many list elements the operations of a patch may move to other indices: a second's work.
+const maxMoved = 300_000_000
+
+var errMoves = fmt.Errorf("the patch moves more than %d list elements: replace the list, or add to its end", maxMoved)
+
 // tree is a decoded document that operations change.
 type tree struct {
 	root   any
 	copied int64
+	// moved is how many list elements have changed their indices.
+	moved int
 }
 
 // place is a member or element, which need not exist, within an object or list.
 type place struct {
+	tree   *tree
 	within any
 	// put replaces the list that the place is in.
 	put func([]any)
@@ -30,20 +38,28 @@ func (t *tree) find(pointer string) (p place, ok bool) {
 	if len(keys) == 0 {
 		return p, false
 	}
-	p = place{within: t.root, put: func(l []any) { t.root = l }, key: keys[0]}
+	p = place{tree: t, within: t.root, put: func(l []any) { t.root = l }, key: keys[0]}
 	for _, next := range keys[1:] {
 		value, err := p.get()
 		if err != nil {
 			return p, false
 		}
 		around := p
-		p = place{within: value, put: func(l []any) { _ = around.set(l) }, key: next}
+		p = place{tree: t, within: value, put: func(l []any) { _ = around.set(l) }, key: next}
 	}
 	switch p.within.(type) {
 	case map[string]any, []any:
 		return p, true
 	}
 	return p, false
+}
+
+// moves counts list elements whose indices change.
+func (t *tree) moves(n int) error {
+	if t.moved += n; t.moved > maxMoved {
+		return errMoves
+	}
+	return nil
 }
 
 // index reads the key as that of one of n elements; negative ones count from the end.
@@ -105,6 +121,9 @@ func (p place) add(value any) error {
 	if err != nil {
 		return err
 	}
+	if err := p.tree.moves(len(list) - i); err != nil {
+		return err
+	}
 	p.put(slices.Insert(list, i, value))
 	return nil
 }
@@ -120,6 +139,9 @@ func (p place) remove() error {
 	case []any:
 		i, err := p.index(len(c))
 		if err != nil {
+			return err
+		}
+		if err := p.tree.moves(len(c) - i); err != nil {
 			return err
 		}
 		p.put(slices.Delete(c, i, i+1))

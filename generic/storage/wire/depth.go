@@ -9,38 +9,96 @@ import (
 // client needs a tenth of it. What the levels of a document cost grows with their square in places.
 const MaxDepth = 1000
 
-// ErrTooDeep refuses a document.
-var ErrTooDeep = fmt.Errorf("the document is nested deeper than %d levels", MaxDepth)
+// MaxPaths bounds the bytes of the paths of all members and elements of a document together. Validation writes the path
+// of each value that is wrong, and libraries that of every value: a long name with thousands of values below it would
+// take gigabytes. Documents of clients have a hundredth of it.
+const MaxPaths = 64 << 20
 
-// CheckDepth returns ErrTooDeep for JSON of more than MaxDepth levels. It need not be valid.
+// What refuses a document.
+var (
+	ErrTooDeep   = fmt.Errorf("the document is nested deeper than %d levels", MaxDepth)
+	ErrLongPaths = fmt.Errorf("the paths of the document's values have more than %d MiB: names of objects that hold many values are too long",
+		MaxPaths>>20)
+)
+
+// CheckDepth returns ErrTooDeep for JSON of more than MaxDepth levels, and ErrLongPaths for more than MaxPaths. It need
+// not be valid.
 func CheckDepth(json []byte) error {
-	if bytes.Count(json, openObject)+bytes.Count(json, openList) <= MaxDepth || Depth(json) <= MaxDepth {
+	levels := bytes.Count(json, openObject) + bytes.Count(json, openList)
+	values := levels + bytes.Count(json, comma)
+	if levels <= MaxDepth && values*len(json) <= MaxPaths {
 		return nil
 	}
-	return ErrTooDeep
+	s := scan(json)
+	switch {
+	case s.deepest > MaxDepth:
+		return ErrTooDeep
+	case s.paths > MaxPaths:
+		return ErrLongPaths
+	}
+	return nil
 }
 
-var openObject, openList = []byte("{"), []byte("[")
+var openObject, openList, comma = []byte("{"), []byte("["), []byte(",")
 
 // Depth returns how many objects and lists are within each other in JSON.
-func Depth(json []byte) (deepest int) {
-	depth := 0
+func Depth(json []byte) int { return scan(json).deepest }
+
+// extent is how far a document goes.
+type extent struct {
+	deepest int
+	// paths is how many bytes the paths of its members and elements have together.
+	paths int
+}
+
+// indexBytes is how long the index of an element is in a path, about.
+const indexBytes = 4
+
+// level is an open object or list, and how long its path is.
+type level struct {
+	list bool
+	path int
+}
+
+// scan reads JSON, which need not be valid. It counts no paths below MaxDepth.
+func scan(json []byte) (e extent) {
+	var levels [MaxDepth + 1]level
+	depth, name, path := 0, 0, 0 // path is as long as that of the value that is next, name as the last string
 	for i := 0; i < len(json); i++ {
+		counts := depth >= 0 && depth <= MaxDepth
 		switch json[i] {
 		case '"':
 			end := skipString(json, i)
 			if end == 0 {
-				return deepest
+				return e
 			}
+			name = end - i
 			i = end - 1
+		case ':':
+			if counts {
+				path = levels[depth].path + name
+				e.paths += path
+			}
+		case ',':
+			if counts && levels[depth].list {
+				path = levels[depth].path + indexBytes
+				e.paths += path
+			}
 		case '{', '[':
 			depth++
-			deepest = max(deepest, depth)
+			e.deepest = max(e.deepest, depth)
+			if depth >= 0 && depth <= MaxDepth {
+				levels[depth] = level{list: json[i] == '[', path: path}
+			}
+			if json[i] == '[' {
+				path += indexBytes
+				e.paths += path
+			}
 		case '}', ']':
 			depth--
 		}
 	}
-	return deepest
+	return e
 }
 
 // CheckProtobufDepth returns ErrTooDeep for a value of which more than MaxDepth messages are within each other. It needs

@@ -24,6 +24,27 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+func TestPaths(t *testing.T) {
+	for text, want := range map[string]int{
+		``: 0, `{}`: 0, `{"a":1}`: 3, `{"a" : {"b":1,"c":","}}`: 3 + 6 + 6, `[1,1]`: 8, `{"a":[{"b":1},{}],"c":2}`: 3 + 7 + 10 + 7 + 3,
+	} {
+		if got := scan([]byte(text)).paths; got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+	long := strings.Repeat("a", 1<<20)
+	for text, want := range map[string]error{
+		`{"` + long + `":{` + strings.Repeat(`"b":1,`, 100) + `"c":1}}`:       ErrLongPaths,
+		`{"` + long + `"  :[` + strings.Repeat(`1,`, 100) + `1]}`:             ErrLongPaths,
+		`{"a":"` + long + `","b":[` + strings.Repeat(`1,`, 100_000) + `1]}`:   nil,
+		`{"` + long + `":1,"b":{` + strings.Repeat(`"b":1,`, 100) + `"c":1}}`: nil,
+	} {
+		if err := CheckDepth([]byte(text)); !errors.Is(err, want) {
+			t.Errorf("%.20s: %v, want %v", text, err, want)
+		}
+	}
+}
+
 // Messages of which half a million are within each other would end the process: the stack of their decoder overflows.
 func TestProtobufDepth(t *testing.T) {
 	nested := func(levels int) []byte {

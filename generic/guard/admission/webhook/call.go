@@ -66,9 +66,16 @@ func (c *turn) ask(ctx context.Context, v *expression.Values) (*reply, error) {
 // failed is the error of a call that failed, nil where failures are ignored.
 func (c *turn) failed(ctx context.Context, v *expression.Values, err error, took time.Duration) error {
 	err = fmt.Errorf("failed calling webhook %q: %w", c.name, err)
-	ignored := c.ignore && ctx.Err() == nil
-	c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), !ignored, codeOf(err), took)
-	if ignored {
+	c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), !c.ignores(ctx), codeOf(err), took)
+	return c.byPolicy(ctx, v, err)
+}
+
+// ignores reports whether failures are ignored. That the request ends is no failure of the webhook.
+func (c *turn) ignores(ctx context.Context) bool { return c.ignore && ctx.Err() == nil }
+
+// byPolicy is what the failure policy makes of a failure: an API status, nil where failures are ignored.
+func (c *turn) byPolicy(ctx context.Context, v *expression.Values, err error) error {
+	if c.ignores(ctx) {
 		klog.ErrorS(err, "Failed calling webhook, failing open", "webhook", c.name)
 		c.auditFailedOpen(ctx)
 		c.metrics.WebhookFailedOpen(c.phase(), c.name)

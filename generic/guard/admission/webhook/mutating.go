@@ -87,10 +87,19 @@ func (c *turn) mutate(ctx context.Context, v *expression.Values) (changed bool, 
 	if err != nil || r == nil || r.patch.Len() == 0 {
 		return false, err
 	}
-	// The time of the webhook is also that of its patch.
+	return c.patch(ctx, ends, v, r)
+}
+
+// patch applies the patch of a webhook, whose time is also that of its patch: a patch that is not applied when it
+// ends is a failed call.
+func (c *turn) patch(ctx context.Context, ends time.Time, v *expression.Values, r *reply) (changed bool, err error) {
 	patching, cancel := context.WithDeadline(ctx, ends)
 	defer cancel()
-	if changed, err = apply(patching, c.hook, v, r.patch); err != nil {
+	changed, err = apply(patching, c.hook, v, r.patch)
+	switch {
+	case err != nil && patching.Err() != nil:
+		return false, c.byPolicy(ctx, v, fmt.Errorf("failed to apply the patch of webhook %q: %w", c.name, patching.Err()))
+	case err != nil:
 		c.rejected(v, metrics.WebhookInternalError, 0)
 		return false, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	admissionapi "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -22,6 +23,8 @@ import (
 
 	"triplane/generic/base/egress"
 	"triplane/generic/guard/admission"
+	"triplane/generic/guard/admission/expression"
+	"triplane/generic/storage/jsonpatch"
 )
 
 // converter is for config maps, which have one version.
@@ -250,6 +253,45 @@ func TestMutation(t *testing.T) {
 			}
 			if a.Reinvocation() != c.changed {
 				t.Errorf("a second round: %v", a.Reinvocation())
+			}
+		})
+	}
+}
+
+// A patch that outlasts the time of its webhook is a failed call, for the failure policy.
+func TestPatchesOutlastTheirWebhooks(t *testing.T) {
+	long, err := jsonpatch.Decode([]byte("[" + strings.Repeat(`{"op":"add","path":"/data/k","value":"w"},`, 2000) + `{"op":"add","path":"/data/l","value":"w"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx    context.Context
+		ignore bool
+		left   time.Duration
+		data   int
+		err    string
+	}{
+		"in time":                           {ctx: t.Context(), left: time.Hour, data: 2},
+		"it fails":                          {ctx: t.Context(), data: 1, err: `failed to apply the patch of webhook "w.example.com": context deadline exceeded`},
+		"it is ignored":                     {ctx: t.Context(), ignore: true, data: 1},
+		"the request ended, and it did not": {ctx: gone, ignore: true, left: time.Hour, data: 1, err: "context canceled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := operation()
+			v, err := expression.NewJudgement(t.Context(), a, nil, nowhere).Values(schema.GroupVersion{Version: "v1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			called := &turn{hook: &hook{name: "w.example.com", ignore: c.ignore}, mutating: true}
+			said := &reply{AdmissionResponse: &admissionapi.AdmissionResponse{}, patch: long}
+			_, err = called.patch(c.ctx, time.Now().Add(c.left), v, said)
+			if (err != nil) != (c.err != "") || err != nil && (!apierrors.IsInternalError(err) || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("%v", err)
+			}
+			if data := a.Object.(*corev1.ConfigMap).Data; len(data) != c.data {
+				t.Errorf("%v", data)
 			}
 		})
 	}
