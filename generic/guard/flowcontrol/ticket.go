@@ -65,8 +65,8 @@ type Ticket struct {
 	hash          uint64
 	width
 
-	left   atomic.Bool
 	waited time.Duration // by Enter
+	left   atomic.Bool
 
 	// Below guarded by the level's mutex.
 	phase            phase
