@@ -36,11 +36,13 @@
 //	  of bounded length                           generic/serve/filters AnswersToAnything
 //	  of a bounded number                         generic/base/metrics SeriesAreBounded
 //	deadlines of writes                           AnswersThatAreNotTaken
+//	documents unpacked as they are taken          ResponsesThatAreNotTaken plain; generic/api/openapi DocumentsAreUnpackedAsTheyAreTaken
 //	seats of what waits for its client            ResponsesThatAreNotTaken; generic/serve/server StalledStreamsHoldNoSeats; generic/serve/filters StalledResponsesGiveSeatsBack, BodiesThatDoNotCome
 //	console files without a slot for who does not take them
 //	                                              FilesThatAreNotTaken; generic/serve/filters StalledFilesDoNotCount
 //	memory of what waits for its client           generic/serve/filters StalledResponsesAreBounded
 //	connections that take nothing                 generic/serve/server StalledConnectionsAreClosed; generic/serve/filters StalledResponsesEnd
+//	proxied responses, and backends, that stall   aggregator ProxiedResponsesThatAreNotTaken, BackendsThatStall
 //	console tokens: their users, impersonation, others' tokens
 //	                                              TokensOfTheConsole; console TokensEndWithTheirUsers, TokensAreNotProlonged, TokensAreBounded
 //	proxied pages have no part in the console     e2e/console PagesOfPodsAreSandboxed; generic/serve/filters ProxiedPagesAreSandboxed

@@ -4,31 +4,118 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha512"
+	"errors"
 	"fmt"
 	"io"
+	"sync"
+
+	"triplane/generic/storage/wire"
 )
 
-// document is a finished document: its JSON, compressed, and its hash.
+// document is a finished document: its JSON and its hash. It is safe for concurrent use.
 type document struct {
+	json    packed
+	hash    string     // upper-case hex of a SHA-512, the entity tag
+	writers *sync.Pool // of compressors
+
+	once  sync.Once // of the fields below
+	proto packed
+	err   error
+}
+
+// packed is a text that is kept compressed.
+type packed struct {
 	compressed []byte
 	size       int
-	hash       string // upper-case hex of a SHA-512, the entity tag
 }
 
-// newDocument returns a document of what is compressed, which is hashed where no hash is given.
-func newDocument(compressed []byte, size int, hash string) *document {
+// newDocument returns a document of the JSON, which is hashed where no hash is given.
+func newDocument(json packed, hash string, writers *sync.Pool) *document {
 	if hash == "" {
-		hash = fmt.Sprintf("%X", sha512.Sum512(compressed))
+		hash = fmt.Sprintf("%X", sha512.Sum512(json.compressed))
 	}
-	return &document{compressed: compressed, size: size, hash: hash}
+	return &document{json: json, hash: hash, writers: writers}
 }
 
-func (d *document) json() ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(d.compressed))
-	if err != nil {
-		return nil, err
+// protobuf returns the document in protobuf. It is converted when it is first requested: that takes
+// a hundred times as long as the JSON.
+func (d *document) protobuf(convert func([]byte) ([]byte, error)) (packed, error) {
+	d.once.Do(func() {
+		text := bytes.NewBuffer(make([]byte, 0, d.json.size))
+		if d.err = d.json.writeTo(text); d.err != nil {
+			return
+		}
+		var proto []byte
+		if proto, d.err = convert(text.Bytes()); d.err == nil {
+			d.proto = pack(proto, d.writers)
+		}
+	})
+	return d.proto, d.err
+}
+
+func pack(text []byte, writers *sync.Pool) packed {
+	var out bytes.Buffer
+	z := compressor(writers, &out)
+	_, _ = z.Write(text) // into memory
+	return packed{finish(writers, z, &out), len(text)}
+}
+
+// compressor returns one of the pool that writes to out.
+func compressor(writers *sync.Pool, out *bytes.Buffer) *gzip.Writer {
+	if z, pooled := writers.Get().(*gzip.Writer); pooled {
+		z.Reset(out)
+		return z
 	}
-	buf := bytes.NewBuffer(make([]byte, 0, d.size))
-	_, err = io.Copy(buf, z)
-	return buf.Bytes(), err
+	z, _ := gzip.NewWriterLevel(out, gzip.BestSpeed) // there is such a level
+	return z
+}
+
+// finish returns the compressor to the pool, and a copy of what it wrote to out.
+func finish(writers *sync.Pool, z *gzip.Writer, out *bytes.Buffer) []byte {
+	_ = z.Close()
+	z.Reset(io.Discard) // it holds on to out otherwise
+	writers.Put(z)
+	return bytes.Clone(out.Bytes())
+}
+
+// unpackerSize is about what an unpacker occupies: its piece, and the window and tables of DEFLATE.
+const unpackerSize = wire.DataFrame + 44<<10
+
+// unpacker decompresses a text piece by piece.
+type unpacker struct {
+	from  bytes.Reader
+	z     gzip.Reader
+	piece [wire.DataFrame]byte
+}
+
+var unpackers = sync.Pool{New: func() any { return new(unpacker) }}
+
+// writeTo writes the text to w in pieces. Each is decompressed when w has taken the one before, so that a writer
+// that blocks costs an unpacker, however long the text is.
+func (p packed) writeTo(w io.Writer) error {
+	u := unpackers.Get().(*unpacker)
+	defer u.free()
+	u.from.Reset(p.compressed)
+	if err := u.z.Reset(&u.from); err != nil {
+		return err
+	}
+	for {
+		n, err := io.ReadFull(&u.z, u.piece[:])
+		if n > 0 {
+			if _, err := w.Write(u.piece[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // of a last piece
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (u *unpacker) free() {
+	u.from.Reset(nil) // it holds on to the text otherwise
+	unpackers.Put(u)
 }

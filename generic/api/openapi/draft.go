@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -62,12 +61,7 @@ func newDraft(v2 bool, writers *sync.Pool) *Draft {
 		V2: v2, writers: writers, known: map[string]bool{}, pathSeen: map[string]bool{}, refs: map[string]bool{},
 		rendered: map[Parameter][]byte{}, shared: map[string][]byte{},
 	}
-	var pooled bool
-	if d.z, pooled = writers.Get().(*gzip.Writer); pooled {
-		d.z.Reset(&d.out)
-	} else {
-		d.z, _ = gzip.NewWriterLevel(&d.out, gzip.BestSpeed) // there is such a level
-	}
+	d.z = compressor(writers, &d.out)
 	if v2 {
 		d.write([]byte(`{"swagger":"2.0"`))
 	} else {
@@ -205,10 +199,7 @@ func (d *Draft) finish(hash string) *document {
 	default:
 		d.rest()
 	}
-	_ = d.z.Close()
-	d.z.Reset(io.Discard) // it holds on to the draft otherwise
-	d.writers.Put(d.z)
-	return newDocument(bytes.Clone(d.out.Bytes()), d.size, hash)
+	return newDocument(packed{finish(d.writers, d.z, &d.out), d.size}, hash, d.writers)
 }
 
 // rest writes what was gathered.

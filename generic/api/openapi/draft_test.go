@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"bytes"
 	"sync"
 	"testing"
 
@@ -30,13 +31,13 @@ func swaggerOf(t *testing.T, f func(*Draft)) *spec.Swagger {
 	}
 	d.settled = true
 	f(d)
-	text, err := d.finish("").json()
-	if err != nil {
+	var text bytes.Buffer
+	if err := d.finish("").json.writeTo(&text); err != nil {
 		t.Fatal(err)
 	}
 	doc := &spec.Swagger{}
-	if err := doc.UnmarshalJSON(text); err != nil {
-		t.Fatalf("%v: %s", err, text)
+	if err := doc.UnmarshalJSON(text.Bytes()); err != nil {
+		t.Fatalf("%v: %s", err, text.Bytes())
 	}
 	return doc
 }

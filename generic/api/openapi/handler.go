@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"triplane/generic/api/negotiation"
+	"triplane/generic/base/request"
 )
 
 const (
@@ -110,24 +111,24 @@ func serve(w http.ResponseWriter, r *http.Request, d *document, protoType string
 	if accepted == "application/json" && negotiation.AcceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		h.Add("Vary", "Accept-Encoding")
-		writeBody(w, r, d.compressed)
+		h.Set("Content-Length", strconv.Itoa(len(d.json.compressed)))
+		if r.Method != http.MethodHead {
+			w.Write(d.json.compressed)
+		}
 		return
 	}
-	data, err := d.json()
-	if err == nil && accepted == protoType {
-		data, err = toProto(data)
+	text := d.json
+	if accepted == protoType {
+		var err error
+		if text, err = d.protobuf(toProto); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
 	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	writeBody(w, r, data)
-}
-
-func writeBody(w http.ResponseWriter, r *http.Request, data []byte) {
-	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	h.Set("Content-Length", strconv.Itoa(text.size))
 	if r.Method != http.MethodHead {
-		w.Write(data)
+		request.Keeps(r.Context(), unpackerSize)
+		_ = text.writeTo(w) // the client has gone
 	}
 }
 

@@ -65,13 +65,13 @@ type Ticket struct {
 	hash          uint64
 	width
 
-	left   atomic.Bool
 	waited time.Duration // by Enter
+	left   atomic.Bool
 
 	// Below guarded by the level's mutex.
 	phase            phase
-	queue            *queue
 	passed           bool // executes before wide ones that came earlier
+	queue            *queue
 	arrived, started time.Time
 	wake             chan struct{} // of a request that has to wait; closed when it may execute
 	before, after    *Ticket       // in the level's list of requests that execute

@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"cmp"
 	"net/http"
 	"runtime"
 
@@ -20,7 +21,7 @@ type link struct {
 func links(o *Options) []link {
 	return []link{
 		{"stack", withStack},
-		{"exchange", withExchange(turns.New(runtime.GOMAXPROCS(0)), newStalls(o.Metrics))},
+		{"exchange", withExchange(turns.New(runtime.GOMAXPROCS(0)), newStalls(o.Metrics, cmp.Or(o.stalledLimit, StalledLimit)))},
 		{"panicRecovery", withPanicRecovery(o.Metrics)},
 		{"auditID", withAuditID},
 		{"goaway", withGoaway(o.GoawayOptions)},

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -472,4 +473,11 @@ func TestTerminationLeavesLoopback(t *testing.T) {
 	}), Options{TerminationOptions: TerminationOptions{terminating}, Settings: within(time.Hour)})
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods?watch=1", nil)
 	h.ServeHTTP(httptest.NewRecorder(), r.WithContext(authentication.WithLoopback(r.Context())))
+}
+
+// An exchange is allocated for each request: a larger one than this would occupy 128 bytes more.
+func TestSizeOfExchange(t *testing.T) {
+	if size := unsafe.Sizeof(exchange{}); size > 1272 {
+		t.Errorf("an exchange has %d bytes, want 1272 at most: with the allocator's header a size class", size)
+	}
 }

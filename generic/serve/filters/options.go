@@ -1,6 +1,10 @@
 package filters
 
-import "triplane/generic/base/metrics"
+import (
+	"time"
+
+	"triplane/generic/base/metrics"
+)
 
 // Options is all that the filters need: each one's own options and what they
 // share.
@@ -20,6 +24,8 @@ type Options struct {
 
 	// Metrics counts requests and decisions; nil counts nothing.
 	Metrics *metrics.Registry
+
+	stalledLimit time.Duration // tests shorten StalledLimit
 }
 
 // Settings are the options that flags set.

@@ -70,12 +70,12 @@ type stall struct {
 	ended bool // was chosen to be ended
 }
 
-func newStalls(m *metrics.Registry) *stalls {
+func newStalls(m *metrics.Registry, limit time.Duration) *stalls {
 	if m == nil {
 		m = metrics.New() // nobody sees it
 	}
 	s := &stalls{
-		metrics: m.Stalls, perUser: stalledPerUser, together: stalledTogether, limit: StalledLimit,
+		metrics: m.Stalls, perUser: stalledPerUser, together: stalledTogether, limit: limit,
 		users: map[string]*stalledUser{},
 	}
 	s.pool.New = func() any {

@@ -114,14 +114,16 @@ func TestStalledFilesDoNotCount(t *testing.T) {
 		_, _ = w.Write(make([]byte, 10_000))
 	})}
 	chain := Chain(http.NotFoundHandler(), o)
-	client := newSlowClient()
+	take := make(chan struct{})
 	var all sync.WaitGroup
 	for range publicAtOnce {
+		client := newSlowClient()
+		client.take = take
 		all.Go(func() { chain.ServeHTTP(client, httptest.NewRequest(http.MethodGet, "/console/", nil)) })
 		<-client.begun
 	}
 	eventually(t, "a file for another client", func() bool { return serve(chain, "GET", "/console/").Code == http.StatusOK })
-	close(client.take)
+	close(take)
 	all.Wait()
 }
 
@@ -159,7 +161,7 @@ func from(name, address string) *exchange {
 
 // What stalled responses keep is bounded, per user and together, and the oldest of a user goes first.
 func TestStalledResponsesAreBounded(t *testing.T) {
-	s := newStalls(metrics.New())
+	s := newStalls(metrics.New(), StalledLimit)
 	s.perUser, s.together = 100, 250
 	type response struct {
 		who    *exchange
@@ -210,7 +212,7 @@ func TestStalledResponsesEnd(t *testing.T) {
 		{"a log", 1, true, "get", false},
 		{"a list over HTTP/2, which the connection ends", 2, false, "list", false},
 	} {
-		s := newStalls(nil)
+		s := newStalls(nil, StalledLimit)
 		s.limit = time.Millisecond
 		e := from("a", "192.0.2.1")
 		e.client.ProtoMajor, e.longRunning = c.version, c.longRunning
@@ -227,7 +229,7 @@ func TestStalledResponsesEnd(t *testing.T) {
 
 // Writes that end while their timers fire leave nothing behind.
 func TestStallsRace(t *testing.T) {
-	s := newStalls(nil)
+	s := newStalls(nil, StalledLimit)
 	s.perUser = 500
 	var all sync.WaitGroup
 	for i := range 8 {

@@ -66,7 +66,7 @@ func run(t *testing.T, p *PreparedServer) (stop func() error) {
 
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !f(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !f(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s did not come true", what)
 		}
