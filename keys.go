@@ -20,7 +20,7 @@ func (o *Options) needsDataDir() bool {
 // ensureKeys makes what the flags leave out, and sets the options to it.
 func (o *Options) ensureKeys() (pki.Files, error) {
 	if o.servesCertDir() {
-		config := pki.Config{}
+		config := pki.Config{ECDSA: o.SecureServing.ECDSA}
 		config.Names, config.IPs = o.servingNames()
 		if err := pki.EnsureServing(o.SecureServing.CertFile, o.SecureServing.KeyFile, config); err != nil {
 			return pki.Files{}, err
@@ -33,7 +33,7 @@ func (o *Options) ensureKeys() (pki.Files, error) {
 	if h.ClientCAFile == "" && len(h.AllowedNames) == 0 {
 		h.AllowedNames = []string{"front-proxy-client"}
 	}
-	config := pki.Config{FrontProxy: "front-proxy-client"}
+	config := pki.Config{FrontProxy: "front-proxy-client", ECDSA: o.SecureServing.ECDSA}
 	if len(h.AllowedNames) > 0 {
 		config.FrontProxy = h.AllowedNames[0]
 	}

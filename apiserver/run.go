@@ -173,7 +173,7 @@ func (b *builder) listen(ctx context.Context) error {
 }
 
 func (b *builder) ensureKeys() (err error) {
-	o, config := b.options, pki.Config{FrontProxy: "front-proxy-client"}
+	o, config := b.options, pki.Config{FrontProxy: "front-proxy-client", ECDSA: b.options.SecureServing.ECDSA}
 	config.Names, config.IPs = o.servingNames()
 	dir := filepath.Join(o.DataDir, "pki")
 	b.serving = server.CertificateFiles{CertFile: o.SecureServing.CertFile, KeyFile: o.SecureServing.KeyFile}

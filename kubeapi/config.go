@@ -89,7 +89,7 @@ func (c *Config) Complete() CompletedConfig {
 		g.Enabled = options.NewCompatibility().Enabled
 	}
 	if m := done.generic.Metrics; m != nil {
-		g.Allocation = m.Allocation
+		g.Allocation, g.CertificateRequests = m.Allocation, m.CertificateRequests
 	}
 	g.Fields = fieldgates.New(g.Enabled)
 	if done.PolicyInForce == nil {

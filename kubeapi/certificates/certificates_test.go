@@ -12,21 +12,21 @@ import (
 )
 
 func TestDeclared(t *testing.T) {
-	kindtest.Declared(t, signingRequestKind(), "certificatesigningrequests certificatesigningrequest CertificateSigningRequest cluster short=csr status")
+	kindtest.Declared(t, signingRequestKind(nil), "certificatesigningrequests certificatesigningrequest CertificateSigningRequest cluster short=csr status")
 }
 
 func TestWhoAsksCannotBeForged(t *testing.T) {
 	r := &csr{}
 	r.Spec.Username, r.Spec.Groups = "admin", []string{"system:masters"}
 	ctx := request.WithUser(context.Background(), &user.Info{Name: "alice", Groups: []string{"devs"}})
-	signingRequestKind().Write.PrepareForCreate(ctx, r)
+	signingRequestKind(nil).Write.PrepareForCreate(ctx, r)
 	if r.Spec.Username != "alice" || len(r.Spec.Groups) != 1 || r.Spec.Groups[0] != "devs" {
 		t.Errorf("got %+v", r.Spec)
 	}
 }
 
 func TestValidation(t *testing.T) {
-	kindtest.Refused(t, signingRequestKind(), "{}",
+	kindtest.Refused(t, signingRequestKind(nil), "{}",
 		"spec.request: Invalid value: null: PEM block type must be CERTIFICATE REQUEST", "spec.usages: Required value", "spec.signerName: Required value")
 }
 

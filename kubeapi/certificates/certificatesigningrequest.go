@@ -14,12 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
+	"triplane/generic/base/metrics"
 	"triplane/generic/base/request"
 	"triplane/kubeapi/show"
 	"triplane/kubeapi/strategy"
 )
 
-func signingRequestKind() registry.Kind[*csr] {
+func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr] {
 	return registry.Kind[*csr]{
 		Hub:            v1.WithKind("CertificateSigningRequest"),
 		Representation: registry.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: registry.MetadataWhole},
@@ -56,6 +57,7 @@ func signingRequestKind() registry.Kind[*csr] {
 		},
 		Status: &registry.StatusSubresource[*csr]{
 			PrepareForUpdate: prepareStatus,
+			BeginUpdate:      countIssued(issued),
 			ValidateUpdate:   validateStatusUpdate,
 			ResetFields:      strategy.Reset(v1, "spec", "status.conditions"),
 		},

@@ -19,7 +19,7 @@ type csr = certificatesv1.CertificateSigningRequest
 // Group builds certificates.k8s.io.
 func Group(d group.Deps) (*server.APIGroupInfo, error) {
 	b := group.New(d, certificatesv1.GroupName, "v1", "v1beta1", "v1alpha1")
-	if store := group.Add(b, signingRequestKind()); store != nil {
+	if store := group.Add(b, signingRequestKind(d.CertificateRequests)); store != nil {
 		b.Resource("certificatesigningrequests/approval", store.Subresource(&registry.StatusSubresource[*csr]{
 			PrepareForUpdate: prepareApproval,
 			ValidateUpdate: func(_ context.Context, r, old *csr) field.ErrorList {

@@ -37,6 +37,8 @@ type Deps struct {
 	Fields *fieldgates.Set
 	// Allocation counts cluster IPs and node ports; nil counts nothing.
 	Allocation *metrics.Allocation
+	// CertificateRequests counts requested durations of certificates; nil counts nothing.
+	CertificateRequests *metrics.CertificateRequests
 	// Stores is where Add leaves the storage of each resource.
 	Stores *Stores
 

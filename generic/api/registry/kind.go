@@ -224,6 +224,8 @@ type SelectableField[T Object] struct {
 type UpdateSubresource[T Object] struct {
 	// PrepareForUpdate puts back what the subresource may not change.
 	PrepareForUpdate func(ctx context.Context, obj, old T)
+	// BeginUpdate is as that of Write.
+	BeginUpdate func(ctx context.Context, obj, old T, dryRun bool) (finish func(ctx context.Context, ok bool), err error)
 	// ValidateUpdate validates the change; metadata is validated beforehand.
 	ValidateUpdate func(ctx context.Context, obj, old T) field.ErrorList
 	// Warnings for the client.

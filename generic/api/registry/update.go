@@ -213,9 +213,9 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 		return nil, err
 	}
 	obj.SetGeneration(old.GetGeneration())
-	prepare, validate, warnings := k.Write.PrepareForUpdate, k.Write.ValidateUpdate, k.Write.Warnings
+	prepare, begin, validate, warnings := k.Write.PrepareForUpdate, k.Write.BeginUpdate, k.Write.ValidateUpdate, k.Write.Warnings
 	if u.sub != nil {
-		prepare, validate, warnings = u.sub.PrepareForUpdate, u.sub.ValidateUpdate, u.sub.Warnings
+		prepare, begin, validate, warnings = u.sub.PrepareForUpdate, u.sub.BeginUpdate, u.sub.ValidateUpdate, u.sub.Warnings
 	}
 	if prepare != nil {
 		if err := s.form.prepare(ctx, obj, old, func(obj, old T) { prepare(ctx, obj, old) }); err != nil {
@@ -225,8 +225,8 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 	keepSystemMetadata(obj, old)
 	errs := s.validateMetadataUpdate(obj, old, u.sub == nil)
 	finish := finishFunc(finishNothing)
-	if u.sub == nil && k.Write.BeginUpdate != nil {
-		begun, err := k.Write.BeginUpdate(ctx, obj, old, u.dryRun)
+	if begin != nil {
+		begun, err := begin(ctx, obj, old, u.dryRun)
 		if err != nil {
 			return nil, err
 		}

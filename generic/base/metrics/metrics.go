@@ -34,10 +34,11 @@ type Registry struct {
 	// controllers.
 	Clients *Clients
 	Queues  *Queues
-	// TokenCache, Allocation and PodSecurity are what their types say.
-	TokenCache  *TokenCache
-	Allocation  *Allocation
-	PodSecurity *PodSecurity
+	// TokenCache, CertificateRequests, Allocation and PodSecurity are what their types say.
+	TokenCache          *TokenCache
+	CertificateRequests *CertificateRequests
+	Allocation          *Allocation
+	PodSecurity         *PodSecurity
 	// Stalls counts requests that wait for their clients.
 	Stalls *Stalls
 	// Peers counts what is passed on to other servers of the same storage.
@@ -105,5 +106,6 @@ func newRegistry(s scale) *Registry {
 	r.TokenCache = newTokenCache(r.Registry)
 	r.Allocation = newAllocation(r.Registry)
 	r.PodSecurity = newPodSecurity(r.Registry)
+	r.CertificateRequests = newCertificateRequests(r.Registry)
 	return r
 }

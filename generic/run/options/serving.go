@@ -25,6 +25,9 @@ type SecureServing struct {
 	// and KeyFile are not given.
 	CertDir string
 	SNI     []cliflag.NamedCertKey
+	// ECDSA generates an ECDSA key where no certificate is given, which is faster than RSA: for tests.
+	// Clients that accept no cipher suites but those of RSA cannot connect then.
+	ECDSA bool
 
 	server.ServingOptions
 	PermitPortSharing    bool

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
@@ -52,8 +53,8 @@ func ensureAuthority(certFile, keyFile, name string) (*authority, error) {
 }
 
 // ensure makes a certificate that is missing, due, not signed by the authority,
-// or not for what the template says.
-func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate) error {
+// or not for what the template says. make generates its key.
+func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate, make keyMaker) error {
 	certs, key, err := readPair(certFile, keyFile)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate)
 	if key != nil && due(certs[0]) == nil && certs[0].CheckSignatureFrom(a.cert) == nil && covers(certs[0], template) {
 		return nil
 	}
-	signer, err := newKey()
+	signer, err := make()
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,23 @@ func covers(have, want *x509.Certificate) bool {
 	return have.Subject.CommonName == want.Subject.CommonName && slices.Equal(have.Subject.Organization, want.Subject.Organization)
 }
 
-func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+// keyMaker generates a private key.
+type keyMaker func() (crypto.Signer, error)
+
+func newKey() (crypto.Signer, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+
+// rsaBits is the size that kube-apiserver generates.
+const rsaBits = 2048
+
+func newRSAKey() (crypto.Signer, error) { return rsa.GenerateKey(rand.Reader, rsaBits) }
+
+// servingKey generates the key of a certificate for HTTPS.
+func (c *Config) servingKey() (crypto.Signer, error) {
+	if c.ECDSA {
+		return newKey()
+	}
+	return newRSAKey()
+}
 
 func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer, life time.Duration) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 126))

@@ -5,6 +5,6 @@
 //
 // Ensure makes what is missing and replaces what is about to expire or does not
 // fit any more; all else stays as it is, so that clients keep trusting the
-// server over restarts. All keys are ECDSA P-256: making them takes less than a
-// millisecond.
+// server over restarts. The key for HTTPS is RSA, as kube-apiserver generates it, so that clients with
+// any cipher suites can connect. All other keys are ECDSA P-256, generated in less than a millisecond.
 package pki

@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,6 +160,27 @@ func TestRulesFor(t *testing.T) {
 	feed(a, bind("n", "9", "Role", "none", alice))
 	if rules, err := a.PolicyRules(who, "n"); len(rules) != 4 || err == nil {
 		t.Errorf("%v %v", rules, err)
+	}
+	for _, c := range []struct {
+		user, namespace string
+		rules           int
+		err             string
+	}{
+		{"alice", "n", 3, `role.rbac.authorization.k8s.io "none" not found`},
+		{"alice", "m", 2, ""},
+		{"bob", "n", 1, `[clusterrole.rbac.authorization.k8s.io "none" not found, role.rbac.authorization.k8s.io "none" not found]`},
+		{"bob", "", 1, `clusterrole.rbac.authorization.k8s.io "none" not found`},
+	} {
+		feed(a, bindCluster("8", "none", rbacv1.Subject{Kind: "User", Name: "bob"}), bind("n", "7", "Role", "none", rbacv1.Subject{Kind: "User", Name: "bob"}),
+			bindCluster("6", "z", rbacv1.Subject{Kind: "User", Name: "bob"}))
+		who := &user.Info{Name: c.user}
+		if c.user == "alice" {
+			who.Groups = []string{"team"}
+		}
+		resource, _, incomplete, err := a.RulesFor(context.Background(), who, c.namespace)
+		if incomplete || len(resource) != c.rules || fmt.Sprint(err) != cmp.Or(c.err, "<nil>") {
+			t.Errorf("%s in %q: %v incomplete=%v %v", c.user, c.namespace, resource, incomplete, err)
+		}
 	}
 	if _, err := a.RoleRules(rbacv1.RoleRef{Kind: "Role", Name: "none"}, "n"); err == nil || err.Error() != `role.rbac.authorization.k8s.io "none" not found` {
 		t.Error(err)

@@ -62,7 +62,8 @@ func (a *Authorizer) RoleRules(ref rbacv1.RoleRef, namespace string) ([]rbacv1.P
 	return a.rulesOf(ref, namespace)
 }
 
-// RulesFor implements authorizer.RuleResolver.
+// RulesFor implements authorizer.RuleResolver. The rules are complete even with an error: a binding whose role
+// does not exist grants nothing.
 func (a *Authorizer) RulesFor(_ context.Context, u *user.Info, namespace string) (resource, nonResource []authorizer.Rule, incomplete bool, err error) {
 	rules, err := a.PolicyRules(u, namespace)
 	for _, r := range rules {
@@ -73,5 +74,5 @@ func (a *Authorizer) RulesFor(_ context.Context, u *user.Info, namespace string)
 			nonResource = append(nonResource, authorizer.Rule{Verbs: r.Verbs, NonResourceURLs: r.NonResourceURLs})
 		}
 	}
-	return resource, nonResource, err != nil, err
+	return resource, nonResource, false, err
 }
