@@ -8,7 +8,6 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -28,8 +27,6 @@ func apiServiceKind() *registry.Kind[*apiregistrationv1.APIService] {
 		Hub:            gv.WithKind("APIService"),
 		Prefix:         gv.Group + "/apiservices",
 		Representation: registry.Typed[*apiregistrationv1.APIService]{JSON: true, AnyFinalizer: true},
-		New:            func() *apiregistrationv1.APIService { return &apiregistrationv1.APIService{} },
-		NewList:        func() runtime.Object { return &apiregistrationv1.APIServiceList{} },
 		Names: registry.Names{
 			Plural:     "apiservices",
 			Singular:   "apiservice",

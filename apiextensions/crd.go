@@ -7,7 +7,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"triplane/apiextensions/controllers"
@@ -29,11 +28,9 @@ func crdKind(kept crdStorage) *registry.Kind[definitionObject] {
 	return &registry.Kind[definitionObject]{
 		Hub:            crdGVK,
 		Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
-		New:            func() definitionObject { return &apiextensionsv1.CustomResourceDefinition{} },
-		NewList:        func() runtime.Object { return &apiextensionsv1.CustomResourceDefinitionList{} },
 		Representation: registry.Typed[definitionObject]{AnyFinalizer: true, MetadataOnUpdate: registry.MetadataChange, Storage: kept},
 		Names: registry.Names{
-			Plural: "customresourcedefinitions", Singular: "customresourcedefinition",
+			Plural:     "customresourcedefinitions",
 			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
 		},
 		Write: registry.Write[definitionObject]{

@@ -37,9 +37,6 @@ func NewResource[V any, T interface {
 		if kind.NewList == nil {
 			kind.NewList = func() runtime.Object { return &List[V]{} }
 		}
-		if kind.Names.Singular == "" {
-			kind.Names.Singular = strings.ToLower(kind.Hub.Kind)
-		}
 		if kind.Prefix == "" {
 			kind.Prefix = b.group.Name + "/" + kind.Names.Plural
 		}

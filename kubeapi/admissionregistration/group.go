@@ -5,7 +5,6 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -35,13 +34,12 @@ func Group(d group.Deps) (*server.APIGroupInfo, error) {
 }
 
 // configuration is what all kinds of the group have in common.
-func configuration[T registry.Object](kind, plural, singular string, newObject func() T, newList func() runtime.Object,
-	content func(T) any, validate func(context.Context, T) field.ErrorList) registry.Kind[T] {
+func configuration[T registry.Object](kind, plural string, content func(T) any,
+	validate func(context.Context, T) field.ErrorList) registry.Kind[T] {
 	return registry.Kind[T]{
-		Hub: v1.WithKind(kind),
-		New: newObject, NewList: newList,
+		Hub:            v1.WithKind(kind),
 		Representation: kept(registry.Typed[T]{}),
-		Names:          registry.Names{Plural: plural, Singular: singular, Categories: []string{"api-extensions"}},
+		Names:          registry.Names{Plural: plural, Categories: []string{"api-extensions"}},
 		Write: registry.Write[T]{
 			PrepareForCreate: func(_ context.Context, o T) { o.SetGeneration(1) },
 			PrepareForUpdate: func(_ context.Context, o, old T) {

@@ -5,7 +5,6 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -21,9 +20,7 @@ const (
 
 func validatingPolicyKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicy] {
 	type policy = *admissionv1.ValidatingAdmissionPolicy
-	k := configuration("ValidatingAdmissionPolicy", "validatingadmissionpolicies", "validatingadmissionpolicy",
-		func() policy { return &admissionv1.ValidatingAdmissionPolicy{} },
-		func() runtime.Object { return &admissionv1.ValidatingAdmissionPolicyList{} },
+	k := configuration("ValidatingAdmissionPolicy", "validatingadmissionpolicies",
 		func(p policy) any { return p.Spec }, validatePolicy)
 	k.Representation = kept(registry.Typed[policy]{
 		Versions: registry.SameFields[policy]("ValidatingAdmissionPolicy", beta1), Former: registry.SameFields[policy]("ValidatingAdmissionPolicy", alpha1),
@@ -71,9 +68,7 @@ func paramKind(k *admissionv1.ParamKind) string {
 
 func mutatingPolicyKind() registry.Kind[*admissionv1.MutatingAdmissionPolicy] {
 	type policy = *admissionv1.MutatingAdmissionPolicy
-	k := configuration("MutatingAdmissionPolicy", "mutatingadmissionpolicies", "mutatingadmissionpolicy",
-		func() policy { return &admissionv1.MutatingAdmissionPolicy{} },
-		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyList{} },
+	k := configuration("MutatingAdmissionPolicy", "mutatingadmissionpolicies",
 		func(p policy) any { return p.Spec }, validateMutatingPolicy)
 	k.Representation = inVersions[policy]("MutatingAdmissionPolicy")
 	k.Write.Default = func(p policy) {

@@ -6,7 +6,6 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -16,9 +15,7 @@ import (
 
 func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.ValidatingAdmissionPolicyBinding
-	k := configuration("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", "validatingadmissionpolicybinding",
-		func() binding { return &admissionv1.ValidatingAdmissionPolicyBinding{} },
-		func() runtime.Object { return &admissionv1.ValidatingAdmissionPolicyBindingList{} },
+	k := configuration("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings",
 		func(b binding) any { return b.Spec },
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
@@ -37,9 +34,7 @@ func validatingBindingKind() registry.Kind[*admissionv1.ValidatingAdmissionPolic
 
 func mutatingBindingKind() registry.Kind[*admissionv1.MutatingAdmissionPolicyBinding] {
 	type binding = *admissionv1.MutatingAdmissionPolicyBinding
-	k := configuration("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", "mutatingadmissionpolicybinding",
-		func() binding { return &admissionv1.MutatingAdmissionPolicyBinding{} },
-		func() runtime.Object { return &admissionv1.MutatingAdmissionPolicyBindingList{} },
+	k := configuration("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings",
 		func(b binding) any { return b.Spec },
 		func(_ context.Context, b binding) field.ErrorList {
 			errs := validateBinding(b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)

@@ -6,7 +6,6 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -17,9 +16,7 @@ import (
 
 func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfiguration] {
 	type conf = admissionv1.ValidatingWebhookConfiguration
-	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "validatingwebhookconfiguration",
-		func() *conf { return &conf{} },
-		func() runtime.Object { return &admissionv1.ValidatingWebhookConfigurationList{} },
+	k := webhookKind("ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
 		func(c *conf) []admissionv1.ValidatingWebhook { return c.Webhooks },
 		fromValidating,
 		func(w *admissionv1.ValidatingWebhook) {
@@ -32,9 +29,7 @@ func validatingWebhookKind() registry.Kind[*admissionv1.ValidatingWebhookConfigu
 
 func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfiguration] {
 	type conf = admissionv1.MutatingWebhookConfiguration
-	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
-		func() *conf { return &conf{} },
-		func() runtime.Object { return &admissionv1.MutatingWebhookConfigurationList{} },
+	k := webhookKind("MutatingWebhookConfiguration", "mutatingwebhookconfigurations",
 		func(c *conf) []admissionv1.MutatingWebhook { return c.Webhooks },
 		fromMutating,
 		func(w *admissionv1.MutatingWebhook) {
@@ -49,9 +44,9 @@ func mutatingWebhookKind() registry.Kind[*admissionv1.MutatingWebhookConfigurati
 // webhookKind is what the configurations of validating and mutating webhooks
 // have in common: hooks returns those of a configuration, view the fields that
 // both sorts have.
-func webhookKind[T registry.Object, W any](kind, plural, singular string, newObject func() T, newList func() runtime.Object,
+func webhookKind[T registry.Object, W any](kind, plural string,
 	hooks func(T) []W, view func(*W) webhook, setDefaults func(*W)) registry.Kind[T] {
-	k := configuration(kind, plural, singular, newObject, newList,
+	k := configuration(kind, plural,
 		func(c T) any { return hooks(c) },
 		func(ctx context.Context, c T) field.ErrorList {
 			views := make([]webhook, len(hooks(c)))

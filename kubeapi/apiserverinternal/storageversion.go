@@ -7,7 +7,6 @@ import (
 
 	internalv1alpha1 "k8s.io/api/apiserverinternal/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -23,10 +22,8 @@ func storageVersionKind() registry.Kind[*internalv1alpha1.StorageVersion] {
 	type version = *internalv1alpha1.StorageVersion
 	gv := internalv1alpha1.SchemeGroupVersion
 	return registry.Kind[version]{
-		Hub:     gv.WithKind("StorageVersion"),
-		New:     func() version { return &internalv1alpha1.StorageVersion{} },
-		NewList: func() runtime.Object { return &internalv1alpha1.StorageVersionList{} },
-		Names:   registry.Names{Plural: "storageversions", Singular: "storageversion"},
+		Hub:   gv.WithKind("StorageVersion"),
+		Names: registry.Names{Plural: "storageversions"},
 		Write: registry.Write[version]{
 			ValidateName:     resourceName,
 			PrepareForCreate: func(_ context.Context, v version) { v.Status = internalv1alpha1.StorageVersionStatus{} },

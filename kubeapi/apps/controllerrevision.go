@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -22,9 +21,7 @@ func controllerRevisionKind() registry.Kind[*appsv1.ControllerRevision] {
 	return registry.Kind[*appsv1.ControllerRevision]{
 		Hub: kind("ControllerRevision"), Namespaced: true,
 		Representation: registry.Typed[*appsv1.ControllerRevision]{Former: registry.SameFields[*appsv1.ControllerRevision]("ControllerRevision", appsBeta2, appsBeta1)},
-		New:            func() *appsv1.ControllerRevision { return &appsv1.ControllerRevision{} },
-		NewList:        func() runtime.Object { return &appsv1.ControllerRevisionList{} },
-		Names:          registry.Names{Plural: "controllerrevisions", Singular: "controllerrevision"},
+		Names:          registry.Names{Plural: "controllerrevisions"},
 		Write: registry.Write[*appsv1.ControllerRevision]{
 			Validate: func(_ context.Context, r *appsv1.ControllerRevision) field.ErrorList { return validateRevision(r) },
 			ValidateUpdate: func(_ context.Context, r, old *appsv1.ControllerRevision) field.ErrorList {

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -27,11 +26,9 @@ import (
 func daemonSetKind(o podspec.Options) registry.Kind[*appsv1.DaemonSet] {
 	return registry.Kind[*appsv1.DaemonSet]{
 		Hub: kind("DaemonSet"), Namespaced: true,
-		New:            func() *appsv1.DaemonSet { return &appsv1.DaemonSet{} },
-		NewList:        func() runtime.Object { return &appsv1.DaemonSetList{} },
 		Representation: registry.Typed[*appsv1.DaemonSet]{Former: formerDaemonSets(), Readable: readableGeneration, MetadataOnUpdate: registry.MetadataChange},
 		Names: registry.Names{
-			Plural: "daemonsets", Singular: "daemonset",
+			Plural:     "daemonsets",
 			ShortNames: []string{"ds"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*appsv1.DaemonSet]{

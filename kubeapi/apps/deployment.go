@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -26,10 +25,8 @@ func deploymentKind(o podspec.Options) registry.Kind[*appsv1.Deployment] {
 	return registry.Kind[*appsv1.Deployment]{
 		Hub: kind("Deployment"), Namespaced: true,
 		Representation: registry.Typed[*appsv1.Deployment]{Former: formerDeployments(), MetadataOnUpdate: registry.MetadataChange, Bookmark: func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) }},
-		New:            func() *appsv1.Deployment { return &appsv1.Deployment{} },
-		NewList:        func() runtime.Object { return &appsv1.DeploymentList{} },
 		Names: registry.Names{
-			Plural: "deployments", Singular: "deployment",
+			Plural:     "deployments",
 			ShortNames: []string{"deploy"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*appsv1.Deployment]{

@@ -5,7 +5,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -22,11 +21,9 @@ import (
 func replicaSetKind(o podspec.Options) registry.Kind[*appsv1.ReplicaSet] {
 	return registry.Kind[*appsv1.ReplicaSet]{
 		Hub: kind("ReplicaSet"), Namespaced: true,
-		New:            func() *appsv1.ReplicaSet { return &appsv1.ReplicaSet{} },
 		Representation: registry.Typed[*appsv1.ReplicaSet]{Former: formerReplicaSets(), MetadataOnUpdate: registry.MetadataChange, Bookmark: func(r *appsv1.ReplicaSet) { r.Spec.Replicas = new(int32) }},
-		NewList:        func() runtime.Object { return &appsv1.ReplicaSetList{} },
 		Names: registry.Names{
-			Plural: "replicasets", Singular: "replicaset",
+			Plural:     "replicasets",
 			ShortNames: []string{"rs"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*appsv1.ReplicaSet]{

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -34,10 +33,8 @@ func statefulSetKind(o podspec.Options, parallel bool) registry.Kind[*appsv1.Sta
 			Bookmark:         func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32) },
 			// Claim templates show their kind, which storage does not keep.
 		},
-		New:     func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} },
-		NewList: func() runtime.Object { return &appsv1.StatefulSetList{} },
 		Names: registry.Names{
-			Plural: "statefulsets", Singular: "statefulset",
+			Plural:     "statefulsets",
 			ShortNames: []string{"sts"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*appsv1.StatefulSet]{

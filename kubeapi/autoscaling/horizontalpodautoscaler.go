@@ -30,14 +30,12 @@ func autoscalerKind(least int32) registry.Kind[*autoscaler] {
 	former.Default, former.OwnDefaults = defaultV1, true
 	return registry.Kind[*autoscaler]{
 		Hub: v2.WithKind("HorizontalPodAutoscaler"), Namespaced: true,
-		New:     func() *autoscaler { return &autoscaler{} },
-		NewList: func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscalerList{} },
 		Representation: registry.Typed[*autoscaler]{
 			MetadataOnUpdate: registry.MetadataChange,
 			Versions:         []registry.Version[*autoscaler]{former},
 		},
 		Names: registry.Names{
-			Plural: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler",
+			Plural:     "horizontalpodautoscalers",
 			ShortNames: []string{"hpa"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*autoscaler]{

@@ -10,7 +10,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -33,10 +32,8 @@ func cronJobKind(o podspec.Options) registry.Kind[*batchv1.CronJob] {
 	return registry.Kind[*batchv1.CronJob]{
 		Hub: kind("CronJob"), Namespaced: true,
 		Representation: registry.Typed[*batchv1.CronJob]{Former: registry.SameFields[*batchv1.CronJob]("CronJob", "batch/v1beta1"), MetadataOnUpdate: registry.MetadataChange, MetadataOnStatus: registry.MetadataOnce},
-		New:            func() *batchv1.CronJob { return &batchv1.CronJob{} },
-		NewList:        func() runtime.Object { return &batchv1.CronJobList{} },
 		Names: registry.Names{
-			Plural: "cronjobs", Singular: "cronjob",
+			Plural:     "cronjobs",
 			ShortNames: []string{"cj"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[*batchv1.CronJob]{

@@ -10,7 +10,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -35,11 +34,9 @@ const (
 func jobKind(o podspec.Options) registry.Kind[*batchv1.Job] {
 	return registry.Kind[*batchv1.Job]{
 		Hub: kind("Job"), Namespaced: true,
-		New:     func() *batchv1.Job { return &batchv1.Job{} },
-		NewList: func() runtime.Object { return &batchv1.JobList{} },
 		// kube-apiserver generates labels of the template after it has set defaults, and stores the job without its own.
 		Representation: registry.Typed[*batchv1.Job]{OnRead: registry.OnRead[*batchv1.Job]{Fields: []string{"metadata.labels"}}},
-		Names:          registry.Names{Plural: "jobs", Singular: "job", Categories: []string{"all"}},
+		Names:          registry.Names{Plural: "jobs", Categories: []string{"all"}},
 		Write: registry.Write[*batchv1.Job]{
 			Default:                  defaultJob,
 			AllowUnconditionalUpdate: true,

@@ -9,7 +9,6 @@ import (
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -24,10 +23,8 @@ func signingRequestKind(issued *metrics.CertificateRequests) registry.Kind[*csr]
 	return registry.Kind[*csr]{
 		Hub:            v1.WithKind("CertificateSigningRequest"),
 		Representation: registry.Typed[*csr]{Former: formerRequests(), MetadataOnStatus: registry.MetadataWhole},
-		New:            func() *csr { return &csr{} },
-		NewList:        func() runtime.Object { return &certificatesv1.CertificateSigningRequestList{} },
 		Names: registry.Names{
-			Plural: "certificatesigningrequests", Singular: "certificatesigningrequest",
+			Plural:     "certificatesigningrequests",
 			ShortNames: []string{"csr"},
 		},
 		Write: registry.Write[*csr]{

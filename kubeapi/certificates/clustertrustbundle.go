@@ -9,7 +9,6 @@ import (
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -26,10 +25,8 @@ func trustBundleKind() registry.Kind[*certificatesv1beta1.ClusterTrustBundle] {
 	type bundle = *certificatesv1beta1.ClusterTrustBundle
 	return registry.Kind[bundle]{
 		Hub:            certificatesv1beta1.SchemeGroupVersion.WithKind("ClusterTrustBundle"),
-		New:            func() bundle { return &certificatesv1beta1.ClusterTrustBundle{} },
-		NewList:        func() runtime.Object { return &certificatesv1beta1.ClusterTrustBundleList{} },
 		Representation: registry.Typed[bundle]{Versions: registry.SameFields[bundle]("ClusterTrustBundle", "certificates.k8s.io/v1alpha1")},
-		Names:          registry.Names{Plural: "clustertrustbundles", Singular: "clustertrustbundle"},
+		Names:          registry.Names{Plural: "clustertrustbundles"},
 		Write: registry.Write[bundle]{
 			ValidateName: bundleName,
 			Validate:     func(_ context.Context, b bundle) field.ErrorList { return validateBundle(b) },

@@ -6,7 +6,6 @@ import (
 
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -30,9 +29,7 @@ func podRequestKind() registry.Kind[*podRequest] {
 	gv := certificatesv1beta1.SchemeGroupVersion
 	return registry.Kind[*podRequest]{
 		Hub: gv.WithKind("PodCertificateRequest"), Namespaced: true,
-		New:     func() *podRequest { return &podRequest{} },
-		NewList: func() runtime.Object { return &certificatesv1beta1.PodCertificateRequestList{} },
-		Names:   registry.Names{Plural: "podcertificaterequests", Singular: "podcertificaterequest"},
+		Names: registry.Names{Plural: "podcertificaterequests"},
 		Write: registry.Write[*podRequest]{
 			Default:          func(r *podRequest) { defaults.Set(&r.Spec.MaxExpirationSeconds, dayOfSeconds) },
 			PrepareForCreate: func(_ context.Context, r *podRequest) { r.Status = certificatesv1beta1.PodCertificateRequestStatus{} },

@@ -6,7 +6,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -19,10 +18,8 @@ func leaseKind() registry.Kind[*coordinationv1.Lease] {
 	type lease = *coordinationv1.Lease
 	return registry.Kind[lease]{
 		Hub: coordinationv1.SchemeGroupVersion.WithKind("Lease"), Namespaced: true,
-		New:            func() lease { return &coordinationv1.Lease{} },
-		NewList:        func() runtime.Object { return &coordinationv1.LeaseList{} },
 		Representation: registry.Typed[lease]{Former: registry.SameFields[lease]("Lease", "coordination.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange, AnyFinalizer: true},
-		Names:          registry.Names{Plural: "leases", Singular: "lease"},
+		Names:          registry.Names{Plural: "leases"},
 		Write: registry.Write[lease]{
 			AllowCreateOnUpdate: true,
 			Validate:            func(_ context.Context, l lease) field.ErrorList { return validateLease(&l.Spec) },

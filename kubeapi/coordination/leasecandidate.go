@@ -8,7 +8,6 @@ import (
 	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -22,10 +21,8 @@ func candidateKind() registry.Kind[*coordinationv1beta1.LeaseCandidate] {
 	doc := func(name string) string { return show.Doc(coordinationv1beta1.LeaseCandidateSpec{}, name) }
 	return registry.Kind[candidate]{
 		Hub: coordinationv1beta1.SchemeGroupVersion.WithKind("LeaseCandidate"), Namespaced: true,
-		New:            func() candidate { return &coordinationv1beta1.LeaseCandidate{} },
-		NewList:        func() runtime.Object { return &coordinationv1beta1.LeaseCandidateList{} },
 		Representation: registry.Typed[candidate]{Versions: registry.SameFields[candidate]("LeaseCandidate", "coordination.k8s.io/v1alpha2")},
-		Names:          registry.Names{Plural: "leasecandidates", Singular: "leasecandidate"},
+		Names:          registry.Names{Plural: "leasecandidates"},
 		Write: registry.Write[candidate]{
 			AllowCreateOnUpdate: true,
 			ValidateName:        func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },

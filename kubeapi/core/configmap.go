@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -19,9 +18,7 @@ import (
 func configMapKind() registry.Kind[*corev1.ConfigMap] {
 	return registry.Kind[*corev1.ConfigMap]{
 		Hub: kind("ConfigMap"), Namespaced: true,
-		New:     func() *corev1.ConfigMap { return &corev1.ConfigMap{} },
-		NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
-		Names:   registry.Names{Plural: "configmaps", Singular: "configmap", ShortNames: []string{"cm"}},
+		Names: registry.Names{Plural: "configmaps", ShortNames: []string{"cm"}},
 		Write: registry.Write[*corev1.ConfigMap]{
 			AllowUnconditionalUpdate: true,
 			Validate:                 func(_ context.Context, c *corev1.ConfigMap) field.ErrorList { return validateConfigMap(c) },

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,10 +20,8 @@ import (
 func endpointsKind() registry.Kind[*corev1.Endpoints] {
 	return registry.Kind[*corev1.Endpoints]{
 		Hub: kind("Endpoints"), Namespaced: true,
-		Prefix:  "services/endpoints",
-		New:     func() *corev1.Endpoints { return &corev1.Endpoints{} },
-		NewList: func() runtime.Object { return &corev1.EndpointsList{} },
-		Names:   registry.Names{Plural: "endpoints", Singular: "endpoints", ShortNames: []string{"ep"}},
+		Prefix: "services/endpoints",
+		Names:  registry.Names{Plural: "endpoints", ShortNames: []string{"ep"}},
 		Write: registry.Write[*corev1.Endpoints]{
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -17,9 +16,7 @@ func limitRangeKind() registry.Kind[*corev1.LimitRange] {
 	return registry.Kind[*corev1.LimitRange]{
 		Hub: kind("LimitRange"), Namespaced: true,
 		Representation: registry.Typed[*corev1.LimitRange]{MetadataOnUpdate: registry.MetadataCreate},
-		New:            func() *corev1.LimitRange { return &corev1.LimitRange{} },
-		NewList:        func() runtime.Object { return &corev1.LimitRangeList{} },
-		Names:          registry.Names{Plural: "limitranges", Singular: "limitrange", ShortNames: []string{"limits"}},
+		Names:          registry.Names{Plural: "limitranges", ShortNames: []string{"limits"}},
 		Write: registry.Write[*corev1.LimitRange]{
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -20,10 +19,8 @@ import (
 // the subresource finalize.
 func namespaceKind() registry.Kind[*corev1.Namespace] {
 	return registry.Kind[*corev1.Namespace]{
-		Hub:     kind("Namespace"),
-		New:     func() *corev1.Namespace { return &corev1.Namespace{} },
-		NewList: func() runtime.Object { return &corev1.NamespaceList{} },
-		Names:   registry.Names{Plural: "namespaces", Singular: "namespace", ShortNames: []string{"ns"}},
+		Hub:   kind("Namespace"),
+		Names: registry.Names{Plural: "namespaces", ShortNames: []string{"ns"}},
 		Write: registry.Write[*corev1.Namespace]{
 			ValidateName:             validation.NameIsDNSLabel,
 			AllowUnconditionalUpdate: true,

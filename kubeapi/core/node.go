@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -20,9 +19,7 @@ func nodeKind() registry.Kind[*corev1.Node] {
 	type node = *corev1.Node
 	return registry.Kind[node]{
 		Hub: kind("Node"), Prefix: "minions",
-		New:     func() node { return &corev1.Node{} },
-		NewList: func() runtime.Object { return &corev1.NodeList{} },
-		Names:   registry.Names{Plural: "nodes", Singular: "node", ShortNames: []string{"no"}},
+		Names: registry.Names{Plural: "nodes", ShortNames: []string{"no"}},
 		Write: registry.Write[node]{
 			AllowUnconditionalUpdate: true,
 			Default: func(n node) {

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -22,9 +21,7 @@ func persistentVolumeKind(movable bool) registry.Kind[*corev1.PersistentVolume] 
 	return registry.Kind[pv]{
 		Hub:            kind("PersistentVolume"),
 		Representation: registry.Typed[pv]{MetadataOnUpdate: registry.MetadataTwice},
-		New:            func() pv { return &corev1.PersistentVolume{} },
-		NewList:        func() runtime.Object { return &corev1.PersistentVolumeList{} },
-		Names:          registry.Names{Plural: "persistentvolumes", Singular: "persistentvolume", ShortNames: []string{"pv"}},
+		Names:          registry.Names{Plural: "persistentvolumes", ShortNames: []string{"pv"}},
 		Write: registry.Write[pv]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultVolume,

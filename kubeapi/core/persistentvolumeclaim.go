@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -23,9 +22,7 @@ func persistentVolumeClaimKind() registry.Kind[*corev1.PersistentVolumeClaim] {
 	return registry.Kind[pvc]{
 		Hub: kind("PersistentVolumeClaim"), Namespaced: true,
 		Representation: registry.Typed[pvc]{OnRead: registry.OnRead[pvc]{Complete: func(c pvc) { copyDataSource(&c.Spec) }}},
-		New:            func() pvc { return &corev1.PersistentVolumeClaim{} },
-		NewList:        func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
-		Names:          registry.Names{Plural: "persistentvolumeclaims", Singular: "persistentvolumeclaim", ShortNames: []string{"pvc"}},
+		Names:          registry.Names{Plural: "persistentvolumeclaims", ShortNames: []string{"pvc"}},
 		Write: registry.Write[pvc]{
 			AllowUnconditionalUpdate: true,
 			Default: func(c pvc) {

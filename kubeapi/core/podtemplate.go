@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -21,9 +20,7 @@ func podTemplateKind(o podspec.Options) registry.Kind[*corev1.PodTemplate] {
 	return registry.Kind[*corev1.PodTemplate]{
 		Hub: kind("PodTemplate"), Namespaced: true,
 		Representation: registry.Typed[*corev1.PodTemplate]{MetadataOnUpdate: registry.MetadataChange},
-		New:            func() *corev1.PodTemplate { return &corev1.PodTemplate{} },
-		NewList:        func() runtime.Object { return &corev1.PodTemplateList{} },
-		Names:          registry.Names{Plural: "podtemplates", Singular: "podtemplate"},
+		Names:          registry.Names{Plural: "podtemplates"},
 		Write: registry.Write[*corev1.PodTemplate]{
 			AllowUnconditionalUpdate: true,
 			Default:                  func(t *corev1.PodTemplate) { podspec.Default(&t.Template) },

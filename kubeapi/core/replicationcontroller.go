@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -27,10 +26,8 @@ func replicationControllerKind(o podspec.Options) registry.Kind[*corev1.Replicat
 	return registry.Kind[rc]{
 		Hub: kind("ReplicationController"), Namespaced: true, Prefix: "controllers",
 		Representation: registry.Typed[rc]{MetadataOnUpdate: registry.MetadataChange},
-		New:            func() rc { return &corev1.ReplicationController{} },
-		NewList:        func() runtime.Object { return &corev1.ReplicationControllerList{} },
 		Names: registry.Names{
-			Plural: "replicationcontrollers", Singular: "replicationcontroller",
+			Plural:     "replicationcontrollers",
 			ShortNames: []string{"rc"}, Categories: []string{"all"},
 		},
 		Write: registry.Write[rc]{

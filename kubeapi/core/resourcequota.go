@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -23,9 +22,7 @@ func resourceQuotaKind() registry.Kind[*corev1.ResourceQuota] {
 	return registry.Kind[*corev1.ResourceQuota]{
 		Hub: kind("ResourceQuota"), Namespaced: true,
 		Representation: registry.Typed[*corev1.ResourceQuota]{MetadataOnUpdate: registry.MetadataChange},
-		New:            func() *corev1.ResourceQuota { return &corev1.ResourceQuota{} },
-		NewList:        func() runtime.Object { return &corev1.ResourceQuotaList{} },
-		Names:          registry.Names{Plural: "resourcequotas", Singular: "resourcequota", ShortNames: []string{"quota"}},
+		Names:          registry.Names{Plural: "resourcequotas", ShortNames: []string{"quota"}},
 		Write: registry.Write[*corev1.ResourceQuota]{
 			AllowUnconditionalUpdate: true,
 			Default: func(q *corev1.ResourceQuota) {

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -19,9 +18,7 @@ import (
 func secretKind() registry.Kind[*corev1.Secret] {
 	return registry.Kind[*corev1.Secret]{
 		Hub: kind("Secret"), Namespaced: true,
-		New:     func() *corev1.Secret { return &corev1.Secret{} },
-		NewList: func() runtime.Object { return &corev1.SecretList{} },
-		Names:   registry.Names{Plural: "secrets", Singular: "secret"},
+		Names: registry.Names{Plural: "secrets"},
 		Write: registry.Write[*corev1.Secret]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSecret,

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"triplane/generic/api/registry"
 	"triplane/kubeapi/show"
@@ -30,9 +29,7 @@ func bareSecretNames(s *corev1.ServiceAccount) {
 func serviceAccountKind() registry.Kind[*corev1.ServiceAccount] {
 	return registry.Kind[*corev1.ServiceAccount]{
 		Hub: kind("ServiceAccount"), Namespaced: true,
-		New:     func() *corev1.ServiceAccount { return &corev1.ServiceAccount{} },
-		NewList: func() runtime.Object { return &corev1.ServiceAccountList{} },
-		Names:   registry.Names{Plural: "serviceaccounts", Singular: "serviceaccount", ShortNames: []string{"sa"}},
+		Names: registry.Names{Plural: "serviceaccounts", ShortNames: []string{"sa"}},
 		Write: registry.Write[*corev1.ServiceAccount]{
 			PrepareForCreate:         func(_ context.Context, s *corev1.ServiceAccount) { bareSecretNames(s) },
 			PrepareForUpdate:         func(_ context.Context, s, _ *corev1.ServiceAccount) { bareSecretNames(s) },

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -31,9 +30,7 @@ func endpointSliceKind(strict bool) registry.Kind[slice] {
 	return registry.Kind[slice]{
 		Hub: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Namespaced: true,
 		Representation: registry.Typed[*discoveryv1.EndpointSlice]{Former: formerSlices(), MetadataOnUpdate: registry.MetadataCreate},
-		New:            func() slice { return &discoveryv1.EndpointSlice{} },
-		NewList:        func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
-		Names:          registry.Names{Plural: "endpointslices", Singular: "endpointslice"},
+		Names:          registry.Names{Plural: "endpointslices"},
 		Write: registry.Write[slice]{
 			AllowUnconditionalUpdate: true,
 			Default:                  defaultSlice,

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -21,11 +20,9 @@ func Kind(ttl time.Duration) registry.Kind[*corev1.Event] {
 	return registry.Kind[event]{
 		Hub: corev1.SchemeGroupVersion.WithKind("Event"), Namespaced: true,
 		Representation: Kept(),
-		New:            func() event { return &corev1.Event{} },
-		NewList:        func() runtime.Object { return &corev1.EventList{} },
 		TTL:            func(event) time.Duration { return ttl },
 		Uncached:       true,
-		Names:          registry.Names{Plural: "events", Singular: "event", ShortNames: []string{"ev"}},
+		Names:          registry.Names{Plural: "events", ShortNames: []string{"ev"}},
 		Write: registry.Write[event]{
 			AllowCreateOnUpdate:      true,
 			AllowUnconditionalUpdate: true,

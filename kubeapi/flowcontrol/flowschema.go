@@ -9,7 +9,6 @@ import (
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -26,9 +25,7 @@ func flowSchemaKind() registry.Kind[*flowv1.FlowSchema] {
 	return registry.Kind[*flowv1.FlowSchema]{
 		Hub:            v1.WithKind("FlowSchema"),
 		Representation: registry.Typed[*flowv1.FlowSchema]{Former: registry.SameFields[*flowv1.FlowSchema]("FlowSchema", "flowcontrol.apiserver.k8s.io/v1beta3", "flowcontrol.apiserver.k8s.io/v1beta2", "flowcontrol.apiserver.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataOnce},
-		New:            func() *flowv1.FlowSchema { return &flowv1.FlowSchema{} },
-		NewList:        func() runtime.Object { return &flowv1.FlowSchemaList{} },
-		Names:          registry.Names{Plural: "flowschemas", Singular: "flowschema"},
+		Names:          registry.Names{Plural: "flowschemas"},
 		Write: registry.Write[*flowv1.FlowSchema]{
 			Default: func(f *flowv1.FlowSchema) {
 				if f.Spec.MatchingPrecedence == 0 {

@@ -7,7 +7,6 @@ import (
 
 	flowv1 "k8s.io/api/flowcontrol/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -30,9 +29,7 @@ func priorityLevelKind() registry.Kind[*flowv1.PriorityLevelConfiguration] {
 	return registry.Kind[*level]{
 		Hub:            v1.WithKind("PriorityLevelConfiguration"),
 		Representation: registry.Typed[*level]{Former: formerLevels(), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataOnce},
-		New:            func() *level { return &level{} },
-		NewList:        func() runtime.Object { return &flowv1.PriorityLevelConfigurationList{} },
-		Names:          registry.Names{Plural: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration"},
+		Names:          registry.Names{Plural: "prioritylevelconfigurations"},
 		Write: registry.Write[*level]{
 			Default: defaultLevel,
 			PrepareForCreate: func(_ context.Context, l *level) {

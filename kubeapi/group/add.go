@@ -2,7 +2,6 @@ package group
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
@@ -33,8 +32,7 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 		b.err = err
 		return nil
 	}
-	keepFor(b, &kind)
-	forgetFor(b, &kind)
+	options.DropDisabled, options.StorageVersion = b.deps.Fields.Drop, b.storageVersionOf
 	allowFor(b, &kind)
 	store, err := registry.NewStore(&kind, b.deps.Scheme, options)
 	if err != nil {
@@ -56,71 +54,17 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 	return store
 }
 
-// keepFor has a kind stored in the version that the releases beside this one read.
-func keepFor[T registry.Object](b *Builder, kind *registry.Kind[T]) {
-	t, ok := kind.Representation.(registry.Typed[T])
-	if !ok || len(t.Versions) == 0 || !slices.Contains(b.versions, kind.Hub.GroupVersion()) {
-		return
-	}
-	kinds := []schema.GroupVersionKind{kind.Hub}
-	for i := range t.Versions {
-		if v := t.Versions[i].Kind; slices.Contains(b.versions, v.GroupVersion()) {
-			kinds = append(kinds, v)
-		}
+// storageVersionOf returns in which version a kind is stored, the hub first among its versions: the preferred
+// one that the releases beside this one read. It returns the empty kind where the group does not have the hub.
+func (b *Builder) storageVersionOf(versions []schema.GroupVersionKind) schema.GroupVersionKind {
+	kinds := slices.DeleteFunc(slices.Clone(versions), func(k schema.GroupVersionKind) bool {
+		return !slices.Contains(b.versions, k.GroupVersion())
+	})
+	if len(kinds) == 0 || kinds[0] != versions[0] {
+		return schema.GroupVersionKind{}
 	}
 	slices.SortStableFunc(kinds, func(x, y schema.GroupVersionKind) int {
 		return cmp.Compare(slices.Index(b.versions, x.GroupVersion()), slices.Index(b.versions, y.GroupVersion()))
 	})
-	t.StorageVersion = b.deps.storageVersion(kinds)
-	kind.Representation = t
-}
-
-// forgetFor has the writes of a kind forget the fields of features that are off. That
-// comes after the keeping of managed fields, like whatever the server decides of an
-// object, and before its generation is.
-func forgetFor[T registry.Object](b *Builder, kind *registry.Kind[T]) {
-	create := kind.Write.PrepareForCreate
-	kind.Write.PrepareForCreate = func(ctx context.Context, obj T) {
-		b.deps.Fields.Drop(obj, nil)
-		if create != nil {
-			create(ctx, obj)
-		}
-	}
-	if kind.Names.Plural == forgetsLast {
-		kind.Write.PrepareForUpdate = forgettingLast(b, kind.Write.PrepareForUpdate)
-	} else {
-		kind.Write.PrepareForUpdate = forgetting(b, kind.Write.PrepareForUpdate)
-	}
-	if kind.Status != nil {
-		status := *kind.Status
-		status.PrepareForUpdate = forgetting(b, status.PrepareForUpdate)
-		kind.Status = &status
-	}
-	subresources := map[string]*registry.UpdateSubresource[T]{}
-	for name, declared := range kind.Subresources {
-		sub := *declared
-		sub.PrepareForUpdate = forgetting(b, sub.PrepareForUpdate)
-		subresources[name] = &sub
-	}
-	kind.Subresources = subresources
-}
-
-func forgetting[T registry.Object](b *Builder, prepare func(ctx context.Context, obj, old T)) func(ctx context.Context, obj, old T) {
-	return func(ctx context.Context, obj, old T) {
-		b.deps.Fields.Drop(obj, old)
-		if prepare != nil {
-			prepare(ctx, obj, old)
-		}
-	}
-}
-
-// forgetsLast is the resource of which everything that is sent counts as a change, even
-// what is forgotten then.
-const forgetsLast = "resourceslices"
-
-func forgettingLast[T registry.Object](b *Builder, prepare func(ctx context.Context, obj, old T)) func(ctx context.Context, obj, old T) {
-	return func(ctx context.Context, obj, old T) {
-		prepare(ctx, obj, old)
-		b.deps.Fields.Drop(obj, old)
-	}
+	return b.deps.storageVersion(kinds)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
@@ -41,8 +42,9 @@ func Describe[T registry.Object](k registry.Kind[T]) string {
 
 // Declared compares a declaration with its line, and its table's columns with
 // the cells of an empty object.
-func Declared[T registry.Object](t *testing.T, k registry.Kind[T], want string) {
+func Declared[T registry.Object](t *testing.T, declared registry.Kind[T], want string) {
 	t.Helper()
+	k := complete(t, declared)
 	if got := Describe(k); got != want {
 		t.Errorf("declared %q, want %q", got, want)
 	}
@@ -55,9 +57,19 @@ func Declared[T registry.Object](t *testing.T, k registry.Kind[T], want string) 
 	}
 }
 
-// New makes an object of YAML and completes it as a creation does.
-func New[T registry.Object](t *testing.T, k registry.Kind[T], text string) T {
+func complete[T registry.Object](t *testing.T, declared registry.Kind[T]) registry.Kind[T] {
 	t.Helper()
+	k, err := declared.Complete(runtime.NewScheme())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *k
+}
+
+// New makes an object of YAML and completes it as a creation does.
+func New[T registry.Object](t *testing.T, declared registry.Kind[T], text string) T {
+	t.Helper()
+	k := complete(t, declared)
 	o := k.New()
 	if err := yaml.UnmarshalStrict([]byte(text), o); err != nil {
 		t.Fatalf("%s: %v", k.Names.Plural, err)

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -28,9 +27,7 @@ func ingressKind() registry.Kind[*networkingv1.Ingress] {
 		Hub:        v1.WithKind("Ingress"),
 		Namespaced: true, Prefix: "ingress",
 		Representation: registry.Typed[*networkingv1.Ingress]{Former: formerIngresses()},
-		New:            func() *networkingv1.Ingress { return &networkingv1.Ingress{} },
-		NewList:        func() runtime.Object { return &networkingv1.IngressList{} },
-		Names:          registry.Names{Plural: "ingresses", Singular: "ingress", ShortNames: []string{"ing"}},
+		Names:          registry.Names{Plural: "ingresses", ShortNames: []string{"ing"}},
 		Write: registry.Write[*networkingv1.Ingress]{
 			PrepareForCreate: func(_ context.Context, i *networkingv1.Ingress) {
 				i.Status = networkingv1.IngressStatus{}

@@ -5,7 +5,6 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -22,9 +21,7 @@ func ingressClassKind() registry.Kind[*networkingv1.IngressClass] {
 	return registry.Kind[*networkingv1.IngressClass]{
 		Hub:            v1.WithKind("IngressClass"),
 		Representation: registry.Typed[*networkingv1.IngressClass]{Former: registry.SameFields[*networkingv1.IngressClass]("IngressClass", "networking.k8s.io/v1beta1")},
-		New:            func() *networkingv1.IngressClass { return &networkingv1.IngressClass{} },
-		NewList:        func() runtime.Object { return &networkingv1.IngressClassList{} },
-		Names:          registry.Names{Plural: "ingressclasses", Singular: "ingressclass"},
+		Names:          registry.Names{Plural: "ingressclasses"},
 		Write: registry.Write[*networkingv1.IngressClass]{
 			Default: func(c *networkingv1.IngressClass) {
 				if p := c.Spec.Parameters; p != nil && p.Scope == nil {

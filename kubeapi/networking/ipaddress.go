@@ -6,7 +6,6 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -19,9 +18,7 @@ func ipAddressKind() registry.Kind[*networkingv1.IPAddress] {
 	return registry.Kind[*networkingv1.IPAddress]{
 		Hub:            v1.WithKind("IPAddress"),
 		Representation: registry.Typed[*networkingv1.IPAddress]{Versions: registry.SameFields[*networkingv1.IPAddress]("IPAddress", "networking.k8s.io/v1beta1")},
-		New:            func() *networkingv1.IPAddress { return &networkingv1.IPAddress{} },
-		NewList:        func() runtime.Object { return &networkingv1.IPAddressList{} },
-		Names:          registry.Names{Plural: "ipaddresses", Singular: "ipaddress", ShortNames: []string{"ip"}},
+		Names:          registry.Names{Plural: "ipaddresses", ShortNames: []string{"ip"}},
 		Write: registry.Write[*networkingv1.IPAddress]{
 			ValidateName: func(name string, _ bool) []string {
 				var msgs []string

@@ -9,7 +9,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -30,9 +29,7 @@ func networkPolicyKind() registry.Kind[*networkingv1.NetworkPolicy] {
 	return registry.Kind[*networkingv1.NetworkPolicy]{
 		Hub: v1.WithKind("NetworkPolicy"), Namespaced: true,
 		Representation: registry.Typed[*networkingv1.NetworkPolicy]{Former: registry.SameFields[*networkingv1.NetworkPolicy]("NetworkPolicy", "extensions/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		New:            func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{} },
-		NewList:        func() runtime.Object { return &networkingv1.NetworkPolicyList{} },
-		Names:          registry.Names{Plural: "networkpolicies", Singular: "networkpolicy", ShortNames: []string{"netpol"}},
+		Names:          registry.Names{Plural: "networkpolicies", ShortNames: []string{"netpol"}},
 		Write: registry.Write[*networkingv1.NetworkPolicy]{
 			Default:          defaultPolicy,
 			PrepareForCreate: func(_ context.Context, p *networkingv1.NetworkPolicy) { p.Generation = 1 },

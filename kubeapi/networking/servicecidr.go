@@ -7,7 +7,6 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
@@ -29,9 +28,7 @@ func serviceCIDRKind(keepsStatus bool) registry.Kind[*networkingv1.ServiceCIDR] 
 	kind := registry.Kind[*networkingv1.ServiceCIDR]{
 		Hub:            v1.WithKind("ServiceCIDR"),
 		Representation: registry.Typed[*networkingv1.ServiceCIDR]{Versions: registry.SameFields[*networkingv1.ServiceCIDR]("ServiceCIDR", "networking.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		New:            func() *networkingv1.ServiceCIDR { return &networkingv1.ServiceCIDR{} },
-		NewList:        func() runtime.Object { return &networkingv1.ServiceCIDRList{} },
-		Names:          registry.Names{Plural: "servicecidrs", Singular: "servicecidr"},
+		Names:          registry.Names{Plural: "servicecidrs"},
 		Write: registry.Write[*networkingv1.ServiceCIDR]{
 			PrepareForCreate: func(_ context.Context, c *networkingv1.ServiceCIDR) { c.Status = networkingv1.ServiceCIDRStatus{} },
 			PrepareForUpdate: func(_ context.Context, c, old *networkingv1.ServiceCIDR) { c.Status = old.Status },

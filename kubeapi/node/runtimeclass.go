@@ -7,7 +7,6 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -24,9 +23,7 @@ func runtimeClassKind(compared bool) registry.Kind[*nodev1.RuntimeClass] {
 	return registry.Kind[*nodev1.RuntimeClass]{
 		Hub:            nodev1.SchemeGroupVersion.WithKind("RuntimeClass"),
 		Representation: registry.Typed[*nodev1.RuntimeClass]{Former: formerClasses(), AnyFinalizer: true},
-		New:            func() *nodev1.RuntimeClass { return &nodev1.RuntimeClass{} },
-		NewList:        func() runtime.Object { return &nodev1.RuntimeClassList{} },
-		Names:          registry.Names{Plural: "runtimeclasses", Singular: "runtimeclass"},
+		Names:          registry.Names{Plural: "runtimeclasses"},
 		Write: registry.Write[*nodev1.RuntimeClass]{
 			Validate: func(_ context.Context, c *nodev1.RuntimeClass) field.ErrorList { return validate(c, compared) },
 			ValidateUpdate: func(_ context.Context, c, old *nodev1.RuntimeClass) field.ErrorList {

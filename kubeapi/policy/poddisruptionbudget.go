@@ -6,7 +6,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -20,10 +19,8 @@ func disruptionBudgetKind() registry.Kind[*policyv1.PodDisruptionBudget] {
 	return registry.Kind[*policyv1.PodDisruptionBudget]{
 		Hub: v1.WithKind("PodDisruptionBudget"), Namespaced: true,
 		Representation: registry.Typed[*policyv1.PodDisruptionBudget]{Former: formerBudgets(), MetadataOnUpdate: registry.MetadataOnce, MetadataOnStatus: registry.MetadataOnce},
-		New:            func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
-		NewList:        func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
 		Names: registry.Names{
-			Plural: "poddisruptionbudgets", Singular: "poddisruptionbudget",
+			Plural:     "poddisruptionbudgets",
 			ShortNames: []string{"pdb"},
 		},
 		Write: registry.Write[*policyv1.PodDisruptionBudget]{

@@ -6,7 +6,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -17,9 +16,7 @@ func clusterRoleKind(g *guard) registry.Kind[*rbacv1.ClusterRole] {
 	return registry.Kind[*rbacv1.ClusterRole]{
 		Hub:            v1.WithKind("ClusterRole"),
 		Representation: registry.Typed[*rbacv1.ClusterRole]{Former: formerClusterRoles()},
-		New:            func() *rbacv1.ClusterRole { return &rbacv1.ClusterRole{} },
-		NewList:        func() runtime.Object { return &rbacv1.ClusterRoleList{} },
-		Names:          registry.Names{Plural: "clusterroles", Singular: "clusterrole"},
+		Names:          registry.Names{Plural: "clusterroles"},
 		Write: registry.Write[*rbacv1.ClusterRole]{
 			ValidateName: check.PathSegmentName,
 			Validate:     func(_ context.Context, r *rbacv1.ClusterRole) field.ErrorList { return validateClusterRole(r) },

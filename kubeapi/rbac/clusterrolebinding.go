@@ -6,7 +6,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -21,9 +20,7 @@ func clusterRoleBindingKind(g *guard) registry.Kind[*rbacv1.ClusterRoleBinding] 
 	return registry.Kind[*rbacv1.ClusterRoleBinding]{
 		Hub:            v1.WithKind("ClusterRoleBinding"),
 		Representation: registry.Typed[*rbacv1.ClusterRoleBinding]{Former: formerClusterBindings()},
-		New:            func() *rbacv1.ClusterRoleBinding { return &rbacv1.ClusterRoleBinding{} },
-		NewList:        func() runtime.Object { return &rbacv1.ClusterRoleBindingList{} },
-		Names:          registry.Names{Plural: "clusterrolebindings", Singular: "clusterrolebinding"},
+		Names:          registry.Names{Plural: "clusterrolebindings"},
 		Write: registry.Write[*rbacv1.ClusterRoleBinding]{
 			ValidateName: check.PathSegmentName,
 			Default:      func(b *rbacv1.ClusterRoleBinding) { defaultBinding(&b.RoleRef, b.Subjects) },

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -15,9 +14,7 @@ func roleKind(g *guard) registry.Kind[*rbacv1.Role] {
 	return registry.Kind[*rbacv1.Role]{
 		Hub: v1.WithKind("Role"), Namespaced: true,
 		Representation: registry.Typed[*rbacv1.Role]{Former: formerRoles()},
-		New:            func() *rbacv1.Role { return &rbacv1.Role{} },
-		NewList:        func() runtime.Object { return &rbacv1.RoleList{} },
-		Names:          registry.Names{Plural: "roles", Singular: "role"},
+		Names:          registry.Names{Plural: "roles"},
 		Write: registry.Write[*rbacv1.Role]{
 			ValidateName: check.PathSegmentName,
 			Validate: func(_ context.Context, r *rbacv1.Role) field.ErrorList {

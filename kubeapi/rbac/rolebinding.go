@@ -6,7 +6,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -22,9 +21,7 @@ func roleBindingKind(g *guard) registry.Kind[*rbacv1.RoleBinding] {
 	return registry.Kind[*rbacv1.RoleBinding]{
 		Hub: v1.WithKind("RoleBinding"), Namespaced: true,
 		Representation: registry.Typed[*rbacv1.RoleBinding]{Former: formerBindings()},
-		New:            func() *rbacv1.RoleBinding { return &rbacv1.RoleBinding{} },
-		NewList:        func() runtime.Object { return &rbacv1.RoleBindingList{} },
-		Names:          registry.Names{Plural: "rolebindings", Singular: "rolebinding"},
+		Names:          registry.Names{Plural: "rolebindings"},
 		Write: registry.Write[*rbacv1.RoleBinding]{
 			ValidateName: check.PathSegmentName,
 			Default:      func(b *rbacv1.RoleBinding) { defaultBinding(&b.RoleRef, b.Subjects) },

@@ -5,7 +5,6 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -19,9 +18,7 @@ func deviceClassKind() registry.Kind[*resourcev1.DeviceClass] {
 	return registry.Kind[class]{
 		Hub:            v1.WithKind("DeviceClass"),
 		Representation: registry.Typed[class]{Versions: registry.SameFields[class]("DeviceClass", beta2, beta1)},
-		New:            func() class { return &resourcev1.DeviceClass{} },
-		NewList:        func() runtime.Object { return &resourcev1.DeviceClassList{} },
-		Names:          registry.Names{Plural: "deviceclasses", Singular: "deviceclass"},
+		Names:          registry.Names{Plural: "deviceclasses"},
 		Write: registry.Write[class]{
 			ValidateName: check.SubdomainName,
 			PrepareForCreate: func(_ context.Context, c class) {

@@ -7,7 +7,6 @@ import (
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -24,10 +23,8 @@ func taintRuleKind() registry.Kind[*resourcev1beta2.DeviceTaintRule] {
 	gv := resourcev1beta2.SchemeGroupVersion
 	return registry.Kind[rule]{
 		Hub:            gv.WithKind("DeviceTaintRule"),
-		New:            func() rule { return &resourcev1beta2.DeviceTaintRule{} },
-		NewList:        func() runtime.Object { return &resourcev1beta2.DeviceTaintRuleList{} },
 		Representation: registry.Typed[rule]{Versions: registry.SameFields[rule]("DeviceTaintRule", alpha3)},
-		Names:          registry.Names{Plural: "devicetaintrules", Singular: "devicetaintrule"},
+		Names:          registry.Names{Plural: "devicetaintrules"},
 		Write: registry.Write[rule]{
 			Default: func(r rule) {
 				if r.Spec.Taint.TimeAdded == nil {

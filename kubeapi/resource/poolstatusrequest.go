@@ -6,7 +6,6 @@ import (
 	resourcev1alpha3 "k8s.io/api/resource/v1alpha3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -22,10 +21,8 @@ func poolRequestKind() registry.Kind[*resourcev1alpha3.ResourcePoolStatusRequest
 	type request = *resourcev1alpha3.ResourcePoolStatusRequest
 	gv := resourcev1alpha3.SchemeGroupVersion
 	return registry.Kind[request]{
-		Hub:     gv.WithKind("ResourcePoolStatusRequest"),
-		New:     func() request { return &resourcev1alpha3.ResourcePoolStatusRequest{} },
-		NewList: func() runtime.Object { return &resourcev1alpha3.ResourcePoolStatusRequestList{} },
-		Names:   registry.Names{Plural: "resourcepoolstatusrequests", Singular: "resourcepoolstatusrequest"},
+		Hub:   gv.WithKind("ResourcePoolStatusRequest"),
+		Names: registry.Names{Plural: "resourcepoolstatusrequests"},
 		Write: registry.Write[request]{
 			Default:          func(r request) { defaults.Set(&r.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault) },
 			PrepareForCreate: func(_ context.Context, r request) { r.Status = nil },

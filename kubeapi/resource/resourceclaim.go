@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -28,9 +27,7 @@ func resourceClaimKind(stores *group.Stores, access *statusAccess) registry.Kind
 	return registry.Kind[claim]{
 		Hub: v1.WithKind("ResourceClaim"), Namespaced: true,
 		Representation: registry.Typed[claim]{Versions: claimVersions()},
-		New:            func() claim { return &resourcev1.ResourceClaim{} },
-		NewList:        func() runtime.Object { return &resourcev1.ResourceClaimList{} },
-		Names:          registry.Names{Plural: "resourceclaims", Singular: "resourceclaim"},
+		Names:          registry.Names{Plural: "resourceclaims"},
 		Write: registry.Write[claim]{
 			Default: func(c claim) { defaultClaim(&c.Spec) },
 			PrepareForCreate: func(_ context.Context, c claim) {

@@ -5,7 +5,6 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -19,9 +18,7 @@ func claimTemplateKind(stores *group.Stores) registry.Kind[*resourcev1.ResourceC
 	return registry.Kind[template]{
 		Hub: v1.WithKind("ResourceClaimTemplate"), Namespaced: true,
 		Representation: registry.Typed[template]{Versions: templateVersions()},
-		New:            func() template { return &resourcev1.ResourceClaimTemplate{} },
-		NewList:        func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
-		Names:          registry.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
+		Names:          registry.Names{Plural: "resourceclaimtemplates"},
 		Write: registry.Write[template]{
 			Default: func(t template) { defaultClaim(&t.Spec.Spec) },
 			Validate: func(ctx context.Context, t template) field.ErrorList {

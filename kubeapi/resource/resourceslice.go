@@ -5,7 +5,6 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -19,10 +18,8 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 	type slice = *resourcev1.ResourceSlice
 	return registry.Kind[slice]{
 		Hub:            v1.WithKind("ResourceSlice"),
-		New:            func() slice { return &resourcev1.ResourceSlice{} },
-		NewList:        func() runtime.Object { return &resourcev1.ResourceSliceList{} },
 		Representation: registry.Typed[slice]{Versions: sliceVersions(), MetadataOnUpdate: registry.MetadataChange},
-		Names:          registry.Names{Plural: "resourceslices", Singular: "resourceslice"},
+		Names:          registry.Names{Plural: "resourceslices"},
 		Write: registry.Write[slice]{
 			Default: defaultSlice,
 			PrepareForCreate: func(_ context.Context, s slice) {
@@ -35,6 +32,7 @@ func resourceSliceKind() registry.Kind[*resourcev1.ResourceSlice] {
 			ValidateUpdate: func(_ context.Context, s, old slice) field.ErrorList {
 				return validateSlice(s, old)
 			},
+			DropDisabledLast:         true,
 			AllowUnconditionalUpdate: true,
 		},
 		Delete: registry.Delete[slice]{ReturnsObject: true},

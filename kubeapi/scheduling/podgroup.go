@@ -6,7 +6,6 @@ import (
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -26,9 +25,7 @@ func podGroupKind(preemption bool) registry.Kind[*schedulingv1alpha2.PodGroup] {
 	gv := schedulingv1alpha2.SchemeGroupVersion
 	return registry.Kind[group]{
 		Hub: gv.WithKind("PodGroup"), Namespaced: true,
-		New:     func() group { return &schedulingv1alpha2.PodGroup{} },
-		NewList: func() runtime.Object { return &schedulingv1alpha2.PodGroupList{} },
-		Names:   registry.Names{Plural: "podgroups", Singular: "podgroup"},
+		Names: registry.Names{Plural: "podgroups"},
 		Write: registry.Write[group]{
 			Default: func(g group) {
 				if preemption {

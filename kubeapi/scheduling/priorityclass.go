@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -44,10 +43,8 @@ func priorityClassKind() registry.Kind[*schedulingv1.PriorityClass] {
 	return registry.Kind[*schedulingv1.PriorityClass]{
 		Hub:            schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"),
 		Representation: registry.Typed[*schedulingv1.PriorityClass]{Former: registry.SameFields[*schedulingv1.PriorityClass]("PriorityClass", "scheduling.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		New:            func() *schedulingv1.PriorityClass { return &schedulingv1.PriorityClass{} },
-		NewList:        func() runtime.Object { return &schedulingv1.PriorityClassList{} },
 		Names: registry.Names{
-			Plural: "priorityclasses", Singular: "priorityclass",
+			Plural:     "priorityclasses",
 			ShortNames: []string{"pc"},
 		},
 		Write: registry.Write[*schedulingv1.PriorityClass]{

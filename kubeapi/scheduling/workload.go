@@ -5,7 +5,6 @@ import (
 
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -20,9 +19,7 @@ func workloadKind() registry.Kind[*schedulingv1alpha2.Workload] {
 	type workload = *schedulingv1alpha2.Workload
 	return registry.Kind[workload]{
 		Hub: schedulingv1alpha2.SchemeGroupVersion.WithKind("Workload"), Namespaced: true,
-		New:     func() workload { return &schedulingv1alpha2.Workload{} },
-		NewList: func() runtime.Object { return &schedulingv1alpha2.WorkloadList{} },
-		Names:   registry.Names{Plural: "workloads", Singular: "workload"},
+		Names: registry.Names{Plural: "workloads"},
 		Write: registry.Write[workload]{
 			PrepareForUpdate: func(_ context.Context, w, old workload) { w.Generation = old.Generation },
 			Validate:         func(_ context.Context, w workload) field.ErrorList { return validateWorkload(&w.Spec) },

@@ -6,7 +6,6 @@ import (
 
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -28,9 +27,7 @@ func csiDriverKind(limits bool) registry.Kind[*storagev1.CSIDriver] {
 	return registry.Kind[*storagev1.CSIDriver]{
 		Hub:            v1.WithKind("CSIDriver"),
 		Representation: registry.Typed[*storagev1.CSIDriver]{Former: registry.SameFields[*storagev1.CSIDriver]("CSIDriver", "storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataChange},
-		New:            func() *storagev1.CSIDriver { return &storagev1.CSIDriver{} },
-		NewList:        func() runtime.Object { return &storagev1.CSIDriverList{} },
-		Names:          registry.Names{Plural: "csidrivers", Singular: "csidriver"},
+		Names:          registry.Names{Plural: "csidrivers"},
 		Write: registry.Write[*storagev1.CSIDriver]{
 			Default: func(d *storagev1.CSIDriver) {
 				defaultCSIDriver(d)

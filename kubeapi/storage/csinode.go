@@ -6,7 +6,6 @@ import (
 
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -21,9 +20,7 @@ func csiNodeKind() registry.Kind[*storagev1.CSINode] {
 	return registry.Kind[*storagev1.CSINode]{
 		Hub:            v1.WithKind("CSINode"),
 		Representation: registry.Typed[*storagev1.CSINode]{Former: registry.SameFields[*storagev1.CSINode]("CSINode", "storage.k8s.io/v1beta1"), MetadataOnUpdate: registry.MetadataCreate},
-		New:            func() *storagev1.CSINode { return &storagev1.CSINode{} },
-		NewList:        func() runtime.Object { return &storagev1.CSINodeList{} },
-		Names:          registry.Names{Plural: "csinodes", Singular: "csinode"},
+		Names:          registry.Names{Plural: "csinodes"},
 		Write: registry.Write[*storagev1.CSINode]{
 			Validate: onCreate(validateCSINode),
 			ValidateUpdate: func(_ context.Context, n, old *storagev1.CSINode) field.ErrorList {

@@ -6,7 +6,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -17,9 +16,7 @@ func csiStorageCapacityKind() registry.Kind[*storagev1.CSIStorageCapacity] {
 	return registry.Kind[*storagev1.CSIStorageCapacity]{
 		Hub: v1.WithKind("CSIStorageCapacity"), Namespaced: true,
 		Representation: registry.Typed[*storagev1.CSIStorageCapacity]{Former: registry.SameFields[*storagev1.CSIStorageCapacity]("CSIStorageCapacity", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1")},
-		New:            func() *storagev1.CSIStorageCapacity { return &storagev1.CSIStorageCapacity{} },
-		NewList:        func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
-		Names:          registry.Names{Plural: "csistoragecapacities", Singular: "csistoragecapacity"},
+		Names:          registry.Names{Plural: "csistoragecapacities"},
 		Write: registry.Write[*storagev1.CSIStorageCapacity]{
 			Validate: onCreate(func(c *storagev1.CSIStorageCapacity) field.ErrorList { return validateCapacity(c, false) }),
 			ValidateUpdate: func(_ context.Context, c, old *storagev1.CSIStorageCapacity) field.ErrorList {

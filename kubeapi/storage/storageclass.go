@@ -9,7 +9,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -23,9 +22,7 @@ func storageClassKind() registry.Kind[*storagev1.StorageClass] {
 	return registry.Kind[*storagev1.StorageClass]{
 		Hub:            v1.WithKind("StorageClass"),
 		Representation: registry.Typed[*storagev1.StorageClass]{Former: registry.SameFields[*storagev1.StorageClass]("StorageClass", "storage.k8s.io/v1beta1")},
-		New:            func() *storagev1.StorageClass { return &storagev1.StorageClass{} },
-		NewList:        func() runtime.Object { return &storagev1.StorageClassList{} },
-		Names:          registry.Names{Plural: "storageclasses", Singular: "storageclass", ShortNames: []string{"sc"}},
+		Names:          registry.Names{Plural: "storageclasses", ShortNames: []string{"sc"}},
 		Write: registry.Write[*storagev1.StorageClass]{
 			Default: func(c *storagev1.StorageClass) {
 				if c.ReclaimPolicy == nil {

@@ -5,7 +5,6 @@ import (
 
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -26,9 +25,7 @@ func volumeAttachmentKind() registry.Kind[*storagev1.VolumeAttachment] {
 	return registry.Kind[*storagev1.VolumeAttachment]{
 		Hub:            v1.WithKind("VolumeAttachment"),
 		Representation: registry.Typed[*storagev1.VolumeAttachment]{Former: registry.SameFields[*storagev1.VolumeAttachment]("VolumeAttachment", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1"), MetadataOnUpdate: registry.MetadataCreate, MetadataOnStatus: registry.MetadataCreate},
-		New:            func() *storagev1.VolumeAttachment { return &storagev1.VolumeAttachment{} },
-		NewList:        func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
-		Names:          registry.Names{Plural: "volumeattachments", Singular: "volumeattachment"},
+		Names:          registry.Names{Plural: "volumeattachments"},
 		Write: registry.Write[*storagev1.VolumeAttachment]{
 			Default:          defaultAttachment,
 			PrepareForCreate: func(_ context.Context, a *storagev1.VolumeAttachment) { a.Status = storagev1.VolumeAttachmentStatus{} },

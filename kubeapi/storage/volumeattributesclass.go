@@ -7,7 +7,6 @@ import (
 
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -19,9 +18,7 @@ func volumeAttributesClassKind() registry.Kind[*storagev1.VolumeAttributesClass]
 	return registry.Kind[*storagev1.VolumeAttributesClass]{
 		Hub:            v1.WithKind("VolumeAttributesClass"),
 		Representation: registry.Typed[*storagev1.VolumeAttributesClass]{Versions: registry.SameFields[*storagev1.VolumeAttributesClass]("VolumeAttributesClass", "storage.k8s.io/v1beta1")},
-		New:            func() *storagev1.VolumeAttributesClass { return &storagev1.VolumeAttributesClass{} },
-		NewList:        func() runtime.Object { return &storagev1.VolumeAttributesClassList{} },
-		Names:          registry.Names{Plural: "volumeattributesclasses", Singular: "volumeattributesclass", ShortNames: []string{"vac"}},
+		Names:          registry.Names{Plural: "volumeattributesclasses", ShortNames: []string{"vac"}},
 		Write: registry.Write[*storagev1.VolumeAttributesClass]{
 			Validate: onCreate(validateAttributesClass),
 			ValidateUpdate: func(_ context.Context, c, old *storagev1.VolumeAttributesClass) field.ErrorList {

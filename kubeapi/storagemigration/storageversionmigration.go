@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -22,10 +21,8 @@ func migrationKind() registry.Kind[*migrationv1beta1.StorageVersionMigration] {
 	type migration = *migrationv1beta1.StorageVersionMigration
 	gv := migrationv1beta1.SchemeGroupVersion
 	return registry.Kind[migration]{
-		Hub:     gv.WithKind("StorageVersionMigration"),
-		New:     func() migration { return &migrationv1beta1.StorageVersionMigration{} },
-		NewList: func() runtime.Object { return &migrationv1beta1.StorageVersionMigrationList{} },
-		Names:   registry.Names{Plural: "storageversionmigrations", Singular: "storageversionmigration"},
+		Hub:   gv.WithKind("StorageVersionMigration"),
+		Names: registry.Names{Plural: "storageversionmigrations"},
 		Write: registry.Write[migration]{
 			PrepareForCreate: func(_ context.Context, m migration) {
 				m.Status = migrationv1beta1.StorageVersionMigrationStatus{}

@@ -149,11 +149,8 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 	if err := s.ensureNamespace(ctx, obj); err != nil {
 		return nil, err
 	}
-	if k.Write.PrepareForCreate != nil {
-		var none T
-		if err := s.form.prepare(ctx, obj, none, func(obj, _ T) { k.Write.PrepareForCreate(ctx, obj) }); err != nil {
-			return nil, err
-		}
+	if err := s.prepareForCreate(ctx, obj); err != nil {
+		return nil, err
 	}
 	var errs field.ErrorList
 	own := s.form.metadataRules().onUpdate != MetadataOnce
@@ -195,6 +192,23 @@ func (s *Store[T]) prepareCreate(ctx context.Context, obj T, validate rest.Valid
 		}
 	}
 	return finish, nil
+}
+
+// prepareForCreate resets what a client may not set at creation.
+func (s *Store[T]) prepareForCreate(ctx context.Context, obj T) error {
+	drop, prepare := s.options.DropDisabled, s.kind.Write.PrepareForCreate
+	if drop == nil && prepare == nil {
+		return nil
+	}
+	var none T
+	return s.form.prepare(ctx, obj, none, func(obj, _ T) {
+		if drop != nil {
+			drop(obj, nil)
+		}
+		if prepare != nil {
+			prepare(ctx, obj)
+		}
+	})
 }
 
 // invalid is the error of a write in which validation found something.

@@ -2,12 +2,16 @@ package registry
 
 import (
 	"context"
+	"fmt"
+	"reflect"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	runtimeutil "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/rest"
@@ -41,8 +45,10 @@ type Kind[T Object] struct {
 	// Uncached is RESTOptions.Uncached of this kind, whatever the server's (events).
 	Uncached bool
 
+	// New returns an empty object, NewList an empty typed list of the hub version. Nil means those of T, and of the
+	// Go type that the scheme has for the hub's kind with "List" behind its name.
 	New     func() T
-	NewList func() runtime.Object // typed list of the hub version
+	NewList func() runtime.Object
 
 	// Representation is how the objects lie in storage and travel: Typed, which
 	// nil means, or *Unstructured.
@@ -71,7 +77,7 @@ type Kind[T Object] struct {
 // Names are what discovery calls a resource.
 type Names struct {
 	Plural     string // "deployments"
-	Singular   string // "deployment"
+	Singular   string // "deployment"; "" means the hub's kind in lower case
 	ShortNames []string
 	Categories []string
 }
@@ -95,6 +101,9 @@ type Write[T Object] struct {
 	// not change (status) and raises the generation when the spec changed.
 	PrepareForCreate func(ctx context.Context, obj T)
 	PrepareForUpdate func(ctx context.Context, obj, old T)
+	// DropDisabledLast drops the fields of disabled features after PrepareForUpdate rather than before: what is
+	// dropped counts as a change of the object (ResourceSlices).
+	DropDisabledLast bool
 	// Validate validates a new object, ValidateUpdate a change (it calls Validate
 	// itself where the whole object is validated again). Metadata is validated by
 	// Store beforehand.
@@ -259,4 +268,28 @@ type Scale struct {
 	Replicas       int32
 	StatusReplicas int32
 	Selector       string
+}
+
+// Complete returns a copy of the declaration with the constructors and the name that it leaves open. The list is of the
+// scheme; there is none where the scheme does not have it. NewStore completes its kind itself.
+func (k *Kind[T]) Complete(scheme *runtime.Scheme) (*Kind[T], error) {
+	c := *k
+	object := reflect.TypeFor[T]()
+	if c.New == nil && object.Kind() != reflect.Pointer || c.Names.Plural == "" {
+		return nil, fmt.Errorf("registry: kind %s needs New and Names.Plural", c.Hub)
+	}
+	if c.New == nil {
+		c.New = func() T { return reflect.New(object.Elem()).Interface().(T) }
+	}
+	if list := c.Hub.GroupVersion().WithKind(c.Hub.Kind + "List"); c.NewList == nil && scheme.Recognizes(list) {
+		c.NewList = func() runtime.Object {
+			obj, err := scheme.New(list)
+			runtimeutil.Must(err) // the scheme recognizes it
+			return obj
+		}
+	}
+	if c.Names.Singular == "" {
+		c.Names.Singular = strings.ToLower(c.Hub.Kind)
+	}
+	return &c, nil
 }

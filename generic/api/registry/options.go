@@ -37,6 +37,12 @@ type RESTOptions struct {
 	Uncached bool
 	// EventTTL is how long events are kept.
 	EventTTL time.Duration
+	// DropDisabled, where set, drops the fields of disabled features from an object that a request writes, before the
+	// kind's PrepareFor… functions. old is the stored object, nil at creation.
+	DropDisabled func(obj, old any)
+	// StorageVersion, where set, returns in which of a typed kind's versions, the hub first, objects are stored. The
+	// empty kind leaves that to the declaration.
+	StorageVersion func(versions []schema.GroupVersionKind) schema.GroupVersionKind
 }
 
 // RESTOptionsGetter hands out the storage of a resource.

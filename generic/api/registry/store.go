@@ -35,8 +35,9 @@ type Store[T Object] struct {
 // NewStore makes the storage of a kind. The scheme has to know the Go types of
 // typed kinds, in all their versions.
 func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (*Store[T], error) {
-	if kind.New == nil || kind.Names.Plural == "" {
-		return nil, fmt.Errorf("registry: kind %s needs New and Names.Plural", kind.Hub)
+	kind, err := kind.Complete(scheme)
+	if err != nil {
+		return nil, err
 	}
 	if kind.Show.Columns != nil && kind.Show.Cells == nil {
 		return nil, fmt.Errorf("registry: kind %s has columns without cells", kind.Hub)
@@ -52,7 +53,6 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 	if r == nil {
 		r = Typed[T]{}
 	}
-	var err error
 	if s.form, err = r.open(kind, scheme, opts); err != nil {
 		return nil, err
 	}

@@ -97,9 +97,7 @@ func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (fo
 	if f.form = opts.Form; f.JSON {
 		f.form = wire.StoredJSON
 	}
-	if f.StorageVersion.Empty() {
-		f.StorageVersion = k.Hub
-	}
+	f.StorageVersion = f.chooseStorageVersion(opts)
 	if err := f.makeCodecs(scheme); err != nil {
 		return nil, err
 	}
@@ -123,6 +121,23 @@ func (t Typed[T]) open(k *Kind[T], scheme *runtime.Scheme, opts RESTOptions) (fo
 		f.empties = emptiesOf(reflect.TypeFor[T]())
 	}
 	return f, nil
+}
+
+// chooseStorageVersion returns the version of the server's options, of the declaration, or the hub.
+func (f *structs[T]) chooseStorageVersion(opts RESTOptions) schema.GroupVersionKind {
+	if opts.StorageVersion != nil && len(f.Versions) > 0 {
+		kinds := []schema.GroupVersionKind{f.kind.Hub}
+		for i := range f.Versions {
+			kinds = append(kinds, f.Versions[i].Kind)
+		}
+		if chosen := opts.StorageVersion(kinds); !chosen.Empty() {
+			return chosen
+		}
+	}
+	if f.StorageVersion.Empty() {
+		return f.kind.Hub
+	}
+	return f.StorageVersion
 }
 
 // makeCodecs makes the codecs of all versions, hub first.

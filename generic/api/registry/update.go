@@ -213,14 +213,12 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 		return nil, err
 	}
 	obj.SetGeneration(old.GetGeneration())
-	prepare, begin, validate, warnings := k.Write.PrepareForUpdate, k.Write.BeginUpdate, k.Write.ValidateUpdate, k.Write.Warnings
+	begin, validate, warnings := k.Write.BeginUpdate, k.Write.ValidateUpdate, k.Write.Warnings
 	if u.sub != nil {
-		prepare, begin, validate, warnings = u.sub.PrepareForUpdate, u.sub.BeginUpdate, u.sub.ValidateUpdate, u.sub.Warnings
+		begin, validate, warnings = u.sub.BeginUpdate, u.sub.ValidateUpdate, u.sub.Warnings
 	}
-	if prepare != nil {
-		if err := s.form.prepare(ctx, obj, old, func(obj, old T) { prepare(ctx, obj, old) }); err != nil {
-			return nil, err
-		}
+	if err := u.prepareForUpdate(ctx, obj, old); err != nil {
+		return nil, err
 	}
 	keepSystemMetadata(obj, old)
 	errs := s.validateMetadataUpdate(obj, old, u.sub == nil)
@@ -255,6 +253,29 @@ func (u *update[T]) prepare(ctx context.Context, obj, old T) (finishFunc, error)
 		}
 	}
 	return finish, nil
+}
+
+// prepareForUpdate resets what the request may not write.
+func (u *update[T]) prepareForUpdate(ctx context.Context, obj, old T) error {
+	write := &u.store.kind.Write
+	drop, prepare, dropLast := u.store.options.DropDisabled, write.PrepareForUpdate, write.DropDisabledLast
+	if u.sub != nil {
+		prepare, dropLast = u.sub.PrepareForUpdate, false
+	}
+	if drop == nil && prepare == nil {
+		return nil
+	}
+	return u.store.form.prepare(ctx, obj, old, func(obj, old T) {
+		if drop != nil && !dropLast {
+			drop(obj, old)
+		}
+		if prepare != nil {
+			prepare(ctx, obj, old)
+		}
+		if drop != nil && dropLast {
+			drop(obj, old)
+		}
+	})
 }
 
 // calledKind is the kind as errors name it: an object without a Go type is what it says.

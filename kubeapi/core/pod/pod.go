@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"triplane/generic/api/registry"
@@ -19,9 +18,7 @@ type pod = *corev1.Pod
 func Kind(o podspec.Options) registry.Kind[pod] {
 	return registry.Kind[pod]{
 		Hub: corev1.SchemeGroupVersion.WithKind("Pod"), Namespaced: true,
-		New:     func() pod { return &corev1.Pod{} },
-		NewList: func() runtime.Object { return &corev1.PodList{} },
-		Names:   registry.Names{Plural: "pods", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}},
+		Names: registry.Names{Plural: "pods", ShortNames: []string{"po"}, Categories: []string{"all"}},
 		Write: registry.Write[pod]{
 			AllowUnconditionalUpdate: true,
 			Default: func(p pod) {

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -36,9 +35,7 @@ func Kind(a *Allocation) registry.Kind[service] {
 		Hub:            corev1.SchemeGroupVersion.WithKind("Service"),
 		Representation: registry.Typed[service]{MetadataOnUpdate: registry.MetadataChange, OnRead: a.onRead()},
 		Namespaced:     true, Prefix: "services/specs",
-		New:     func() service { return &corev1.Service{} },
-		NewList: func() runtime.Object { return &corev1.ServiceList{} },
-		Names:   registry.Names{Plural: "services", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}},
+		Names: registry.Names{Plural: "services", ShortNames: []string{"svc"}, Categories: []string{"all"}},
 		Write: registry.Write[service]{
 			ValidateName:             a.options.name(),
 			AllowCreateOnUpdate:      true,
