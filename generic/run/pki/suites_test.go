@@ -77,6 +77,8 @@ func handshake(t *testing.T, f Files, suite uint16) error {
 	}()
 	err = tls.Client(near, &tls.Config{ServerName: "localhost", RootCAs: roots, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite}}).Handshake()
 	near.Close()
-	<-served
+	if failed := <-served; err == nil {
+		err = failed
+	}
 	return err
 }

@@ -109,6 +109,7 @@ func TestSlowClientsAreServed(t *testing.T) {
 				end(conn)
 				time.Sleep(c.waits)
 			})
+			defer resp.Body.Close()
 			got, piece := 0, make([]byte, 64<<10)
 			var err error
 			for err == nil {
@@ -134,6 +135,7 @@ func TestSlowUploads(t *testing.T) {
 			_, _ = io.WriteString(conn, "x")
 		}
 	})
+	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if want := fmt.Sprintf("%d bytes, <nil>", size); err != nil || string(body) != want {
 		t.Errorf("%s, %v; want %s", body, err, want)
@@ -147,10 +149,11 @@ func TestIdleUpgrades(t *testing.T) {
 		t.Run(subresource, func(t *testing.T) {
 			t.Parallel()
 			var conn net.Conn
-			_, from := exchangeSlowly(t, address, "POST /api/v1/namespaces/a/pods/b/"+subresource+" HTTP/1.1", func(c net.Conn) {
+			resp, from := exchangeSlowly(t, address, "POST /api/v1/namespaces/a/pods/b/"+subresource+" HTTP/1.1", func(c net.Conn) {
 				conn = c
 				_, _ = io.WriteString(c, "Connection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 			})
+			defer resp.Body.Close() // of an upgrade, without content
 			time.Sleep(idleFor)
 			if _, err := io.WriteString(conn, "still there\n"); err != nil {
 				t.Fatal(err)
