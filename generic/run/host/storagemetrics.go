@@ -119,8 +119,9 @@ func collectCache(ch chan<- prometheus.Metric, r schema.GroupResource, c cacheBe
 	if stats.Behind > 0 {
 		ch <- prometheus.MustNewConstMetric(consistentReads, prometheus.CounterValue, float64(stats.Behind), r.Group, r.Resource, "true", "true")
 	}
-	reads, upTo := stats.Waits.Histogram()
-	ch <- prometheus.MustNewConstHistogram(readWaits, reads, stats.Waits.Total.Seconds(), upTo, r.Group, r.Resource)
+	if reads, upTo := stats.Waits.Histogram(); reads > 0 {
+		ch <- prometheus.MustNewConstHistogram(readWaits, reads, stats.Waits.Total.Seconds(), upTo, r.Group, r.Resource)
+	}
 	for _, c := range cacheMetrics {
 		ch <- prometheus.MustNewConstMetric(c.desc, c.kind, c.value(stats), r.Group, r.Resource)
 	}

@@ -1,0 +1,68 @@
+package kubeapi_test
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"triplane/generic/run/options"
+	"triplane/generic/serve/server"
+	"triplane/generic/storage/cache"
+	"triplane/generic/storage/embedded"
+	"triplane/kubeapi"
+)
+
+// TestPreviousReleaseReadsWhatIsStored: going back a version finds only versions that it knows. Kinds that it does
+// not have in any version are stored as they are.
+func TestPreviousReleaseReadsWhatIsStored(t *testing.T) {
+	etcd, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer etcd.Close()
+	config := server.NewConfig()
+	hub := cache.NewHub(etcd.Backend(), "/registry")
+	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Hub: hub}})
+	core, err := coreConfig(t, config, enabled).Complete().New(server.EmptyDelegate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := map[string]schema.GroupVersionKind{}
+	for gr, st := range core.Stores.All() {
+		v, ok := st.(interface {
+			StorageVersion() schema.GroupVersionKind
+			DecodableVersions() []schema.GroupVersion
+		})
+		if !ok {
+			continue
+		}
+		stored := v.StorageVersion()
+		checked[gr.String()] = stored
+		knows := func(gv schema.GroupVersion) bool { return inPreviousRelease(t, gv.WithKind(stored.Kind)) }
+		if !knows(stored.GroupVersion()) && slices.ContainsFunc(v.DecodableVersions(), knows) {
+			t.Errorf("%s is stored as %s, which the previous release cannot read", gr, stored)
+		}
+	}
+	if len(checked) < 60 {
+		t.Errorf("only %d resources say how they are stored", len(checked))
+	}
+	if got := checked["mutatingadmissionpolicies.admissionregistration.k8s.io"].Version; got != "v1beta1" {
+		t.Errorf("mutating admission policies are stored in %q", got)
+	}
+}
+
+// inPreviousRelease reports whether the release before 1.36 had a kind, by what its Go type says of itself.
+func inPreviousRelease(t *testing.T, kind schema.GroupVersionKind) bool {
+	t.Helper()
+	obj, err := kubeapi.NewScheme().New(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dated, ok := obj.(interface{ APILifecycleIntroduced() (major, minor int) })
+	if !ok {
+		return true
+	}
+	major, minor := dated.APILifecycleIntroduced()
+	return major < 1 || major == 1 && minor <= 35
+}

@@ -1,0 +1,108 @@
+package triplane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	restclient "k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+)
+
+// TestMetricsOfDeletedObjectsAreRemoved creates objects whose names are labels, and expects none of them when they
+// were deleted.
+func TestMetricsOfDeletedObjectsAreRemoved(t *testing.T) {
+	s := startServer(t, t.TempDir())
+	config, err := s.AdminConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, s)
+	for i := range 3 {
+		nameInMetrics(t, config, c, fmt.Sprintf("grown-%d", i))
+	}
+	awaitSeries(t, c, func(n int) bool { return n >= 3 })
+	for i := range 3 {
+		name := fmt.Sprintf("grown-%d", i)
+		ctx, gone := context.Background(), metav1.DeleteOptions{}
+		for _, err := range []error{
+			c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(ctx, name, gone),
+			c.FlowcontrolV1().FlowSchemas().Delete(ctx, name, gone),
+			c.FlowcontrolV1().PriorityLevelConfigurations().Delete(ctx, name, gone),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	awaitSeries(t, c, func(n int) bool { return n == 0 })
+}
+
+// nameInMetrics creates objects of a name, and a request that uses all of them.
+func nameInMetrics(t *testing.T, config *restclient.Config, c kubernetes.Interface, name string) {
+	t.Helper()
+	ctx, meta := context.Background(), metav1.ObjectMeta{Name: name}
+	hooks := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: meta,
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name: name + ".example.com", FailurePolicy: ptr.To(admissionv1.Ignore), SideEffects: ptr.To(admissionv1.SideEffectClassNone),
+			ClientConfig:            admissionv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
+			AdmissionReviewVersions: []string{"v1"},
+			Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{"CREATE"},
+				Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}}}},
+		}}}
+	_, err := c.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, hooks, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.FlowcontrolV1().PriorityLevelConfigurations().Create(ctx, &flowcontrolv1.PriorityLevelConfiguration{ObjectMeta: meta,
+		Spec: flowcontrolv1.PriorityLevelConfigurationSpec{Type: flowcontrolv1.PriorityLevelEnablementLimited,
+			Limited: &flowcontrolv1.LimitedPriorityLevelConfiguration{LimitResponse: flowcontrolv1.LimitResponse{Type: flowcontrolv1.LimitResponseTypeReject}}}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.FlowcontrolV1().FlowSchemas().Create(ctx, &flowcontrolv1.FlowSchema{ObjectMeta: meta, Spec: flowcontrolv1.FlowSchemaSpec{
+		MatchingPrecedence: 100, PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: name},
+		Rules: []flowcontrolv1.PolicyRulesWithSubjects{{
+			Subjects:         []flowcontrolv1.Subject{{Kind: flowcontrolv1.SubjectKindUser, User: &flowcontrolv1.UserSubject{Name: name}}},
+			NonResourceRules: []flowcontrolv1.NonResourcePolicyRule{{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}}},
+		}}}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := restclient.CopyConfig(config)
+	as.Impersonate.UserName = name
+	user, err := kubernetes.NewForConfig(as)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := user.Discovery().ServerVersion(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func awaitSeries(t *testing.T, c kubernetes.Interface, enough func(int) bool) {
+	t.Helper()
+	var named []string
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		b, err := c.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		named = slices.DeleteFunc(strings.Split(string(b), "\n"), func(line string) bool { return !strings.Contains(line, `"grown-`) })
+		if enough(len(named)) {
+			return
+		}
+	}
+	t.Errorf("%d series name the objects: %.2000v", len(named), named)
+}
