@@ -123,13 +123,10 @@ func downRules() *autoscalingv2.HPAScalingRules {
 }
 
 // withDefaults completes rules; those that come through annotations must bring
-// policies of their own, and are nil where the annotation has none.
+// policies of their own.
 func withDefaults(r, defaults *autoscalingv2.HPAScalingRules, policies bool) *autoscalingv2.HPAScalingRules {
-	switch {
-	case r == nil && policies:
+	if r == nil {
 		return defaults
-	case r == nil:
-		return nil
 	}
 	if r.StabilizationWindowSeconds == nil {
 		r.StabilizationWindowSeconds = defaults.StabilizationWindowSeconds
