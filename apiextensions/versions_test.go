@@ -253,7 +253,7 @@ func TestBodyOfUnknownVersion(t *testing.T) {
 	}
 }
 
-// TestTidyDefaults stores defaults of embedded resources without metadata that nobody knows.
+// TestTidyDefaults stores defaults of embedded resources without unknown metadata.
 func TestTidyDefaults(t *testing.T) {
 	do := serve(t, nil, `{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{"embedded":{
 "type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true,"default":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x","bogus":1},"spec":{"kept":1}}}}}}}}}}`)

@@ -219,7 +219,7 @@ func (i *importer) write(ctx context.Context, o *unstructured.Unstructured) (*un
 	return made, nil
 }
 
-// setStatus writes the status of an object, again where the server has written the object meanwhile.
+// setStatus writes the status of an object, and retries where the server has written the object in between.
 func setStatus(ctx context.Context, client dynamic.ResourceInterface, made *unstructured.Unstructured, status any) error {
 	for there := made; ; {
 		there.Object["status"] = status
