@@ -6,7 +6,7 @@
 //	kubectl/      kubectl and Helm, and the commands of the README
 //	clients/      client-go and controller-runtime
 //	store/        durability, consistency, snapshots, transfers, encryption; etcd
-//	kine/         kine in the place of etcd (make test-others)
+//	kine/         kine instead of etcd (make test-others)
 //	replicas/     several servers on one store
 //	extensions/   external API servers, conversion webhooks
 //	admission/    webhooks and policies

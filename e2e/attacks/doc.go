@@ -97,7 +97,7 @@
 //	                                              secrets by envFrom, secrets in ephemeral containers, one each
 //	anonymous requests off with AlwaysAllow       AlwaysAllow
 //	panics of goroutines                          internal/worker
-//	a data directory of everybody                 main package DataDirOfEverybody
+//	a data directory of everybody                 generic/run/host DataDirOfEverybody
 //	headers and audit ids of external servers     headers of an external API server, one each
 //	redirects of external servers, of webhooks    a redirecting API server, a redirecting webhook
 //	upgrades that failed end the connection       an upgrade that failed, a redirected upgrade, ProxiedPods, with a proxy that only copies

@@ -104,7 +104,7 @@ func varint(to []byte, n uint64) []byte {
 
 // Rules and policies whose expressions are as long as the parser reads them. The
 // attacker, who may write policies, would have the server compile for minutes, and
-// go on when nobody waits any more.
+// continue after the client has left.
 func longExpressions(_ *testing.T, s *target) {
 	const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"

@@ -15,7 +15,7 @@ import (
 	"triplane/generic/base/egress/egresstest"
 )
 
-// evilPod is a pod whose pages everybody may open.
+// evilPod is a pod whose pages any user may open.
 const evilPod = `
 apiVersion: v1
 kind: ServiceAccount

@@ -1,4 +1,4 @@
-// kine with SQLite in the place of etcd, under two replicas.
+// kine with SQLite instead of etcd, under two replicas.
 
 package kine
 

@@ -193,7 +193,7 @@ func checkOwners(obj runtime.Object) error {
 }
 
 // checkDepth refuses what is nested so deep that decoding it could end the process, and working with it takes long.
-// The decoder of CBOR has a bound of its own.
+// The CBOR decoder bounds the depth itself.
 func checkDepth(body []byte, mt wire.MediaType) error {
 	switch mt {
 	case wire.Protobuf:

@@ -56,7 +56,7 @@ func (a *Admission) followOwners() {
 	}
 }
 
-// nameSet are the names that exist; nil where nobody says which, which has all.
+// nameSet holds the names that exist; a nil set contains all names.
 type nameSet map[[2]string]bool
 
 // has reports whether a name exists or, with a second one, a pair of names.
