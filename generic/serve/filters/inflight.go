@@ -1,9 +1,11 @@
 package filters
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -42,6 +44,8 @@ type lane struct {
 	limit   int64 // 0 is no limit
 	current atomic.Int64
 	gauge   prometheus.Gauge // nil where nobody sees it
+	// left, where set, has an element after a request left the lane. Its capacity is 1.
+	left chan struct{}
 }
 
 func (l *lane) enter() bool {
@@ -59,6 +63,15 @@ func (l *lane) leave() {
 	l.current.Add(-1)
 	if l.gauge != nil {
 		l.gauge.Dec()
+	}
+	l.signal()
+}
+
+// signal wakes one request that waits in occupyWithin.
+func (l *lane) signal() {
+	select {
+	case l.left <- struct{}{}:
+	default:
 	}
 }
 
@@ -101,6 +114,28 @@ func (e *exchange) occupy(l *lane) bool {
 	e.lane = l
 	e.seated.Store(true)
 	return true
+}
+
+// occupyWithin is occupy, but waits for room until the time is over or the context is done. The lane has left set.
+func (e *exchange) occupyWithin(ctx context.Context, l *lane, d time.Duration) bool {
+	if e.occupy(l) {
+		return true
+	}
+	expired := time.NewTimer(d)
+	defer expired.Stop()
+	for {
+		select {
+		case <-l.left:
+		case <-expired.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+		if e.occupy(l) {
+			l.signal() // several requests may have left for one signal
+			return true
+		}
+	}
 }
 
 // lanes are those of requests that read, and of those that write.

@@ -3,6 +3,7 @@ package filters
 import (
 	"net/http"
 	"strings"
+	"time"
 )
 
 // PublicFilesOptions is which files need no user.
@@ -13,9 +14,13 @@ type PublicFilesOptions struct {
 	PublicPrefixes []string
 }
 
-// publicAtOnce bounds how many public files are served at the same time, without those
-// that wait for their clients: who need not say who he is may not occupy more of the server.
-const publicAtOnce = 64
+const (
+	// publicAtOnce bounds how many public files are served at the same time, without those
+	// whose responses wait for their clients: unauthenticated clients may not occupy more of the server.
+	publicAtOnce = 64
+	// publicWaits is how long a request for a public file waits for one of these places before it is rejected with 429.
+	publicWaits = time.Second
+)
 
 // withPublicFiles answers with files that everybody may have: a browser that opens a
 // page has no way to send a token with it, and what the page shows it asks for as its
@@ -28,7 +33,7 @@ func withPublicFiles(o PublicFilesOptions) filter {
 	if o.PublicFiles == nil {
 		return nil
 	}
-	files := &lane{limit: publicAtOnce}
+	files := &lane{limit: publicAtOnce, left: make(chan struct{}, 1)}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !o.Covers(r.Method, r.URL.Path) {
@@ -37,7 +42,7 @@ func withPublicFiles(o PublicFilesOptions) filter {
 			}
 			e := exchangeOf(r)
 			e.auditUnauthenticated(r)
-			if !e.occupy(files) {
+			if !e.occupyWithin(r.Context(), files, publicWaits) {
 				w.Header().Set("Retry-After", "1")
 				http.Error(w, "too many requests, please try again later", http.StatusTooManyRequests)
 				return

@@ -127,6 +127,36 @@ func TestStalledFilesDoNotCount(t *testing.T) {
 	all.Wait()
 }
 
+// A request for a file waits for a place rather than being rejected at once, and is rejected while there is none.
+func TestFilesWaitForAPlace(t *testing.T) {
+	files := &lane{limit: 1, left: make(chan struct{}, 1)}
+	var first exchange
+	if !first.occupyWithin(t.Context(), files, 0) {
+		t.Fatal("an empty lane has no room")
+	}
+	if new(exchange).occupyWithin(t.Context(), files, time.Millisecond) {
+		t.Fatal("a full lane has room")
+	}
+	const waiting = 10
+	entered := make(chan bool)
+	for range waiting {
+		go func() {
+			var e exchange
+			ok := e.occupyWithin(t.Context(), files, time.Minute)
+			if ok {
+				e.release()
+			}
+			entered <- ok
+		}()
+	}
+	first.release()
+	for range waiting {
+		if !<-entered {
+			t.Error("a request did not get the place that another left")
+		}
+	}
+}
+
 // waits begins a write that is not taken, and returns when it counts.
 func (s *stalls) waits(t *testing.T, e *exchange, bytes int64) (*stall, *slowClient) {
 	t.Helper()
