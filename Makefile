@@ -41,13 +41,12 @@ programs: build ## Build the programs that the end-to-end tests run, into e2e/.b
 # The tests of test-others alone.
 OTHERS := triplane/e2e/kine
 
-# go vet is part of lint. Of the packages with tests of the whole program two run at a time: their
-# limit is for what they do, as all that they run is built.
-test: build programs lint ## Check the source and run all tests but test-others.
-	$(call say,test the packages)
-	@$(GO) test -vet=off -timeout 10m $(PACKAGES) ./hack/...
-	$(call say,test the program)
-	@E2E_PROGRAMS=built $(GO) test -vet=off -timeout 15m $$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS)))
+# go vet is part of lint. One package more than processors runs at a time, since tests of the whole program wait
+# often. The time limit is for the tests alone: all that they run is built before.
+test: build programs ## Run all tests but test-others.
+	$(call say,test)
+	@E2E_PROGRAMS=built $(GO) test -vet=off -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 15m $(PACKAGES) ./hack/... \
+		$$($(GO) list ./e2e/... | grep -vxF $(addprefix -e ,$(OTHERS)))
 	$(call say,all tests have passed)
 
 test-others: programs ## Run the tests that compile much that no other does: kine, and the newest controller-runtime.

@@ -75,9 +75,9 @@ func (e *Endpoint) Renew(ctx context.Context) error {
 	return e.reconcile(ctx)
 }
 
-// Keep renews until the context ends.
-func (e *Endpoint) Keep(ctx context.Context) {
-	every(ctx, masterLeaseRenew, func() {
+// Keep renews until the context is done: at the given interval, and before the lease expires.
+func (e *Endpoint) Keep(ctx context.Context, interval time.Duration) {
+	every(ctx, min(interval, masterLeaseRenew), func() {
 		if err := e.Renew(ctx); err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "Renewing the endpoint of the kubernetes service failed")
 		}
