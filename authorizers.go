@@ -3,12 +3,15 @@ package triplane
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -29,8 +32,8 @@ type authorizers struct {
 	node *nodeAuthorizer
 }
 
-func newAuthorizers(enabled func(gate string) bool) *authorizers {
-	return &authorizers{rbac.New(), newNodeAuthorizer(nodeauthorizer.Features{
+func newAuthorizers(serves func(schema.GroupVersion, string) bool, enabled func(gate string) bool) *authorizers {
+	return &authorizers{rbac.New(), newNodeAuthorizer(serves, nodeauthorizer.Features{
 		TrustBundles: enabled("ClusterTrustBundle"), PodCertificates: enabled("PodCertificateRequest"),
 	})}
 }
@@ -43,15 +46,18 @@ func (a *authorizers) modes() map[string]options.Mode {
 	}
 }
 
-// startHook follows the objects for as long as the server runs, and returns when
-// RBAC knows the roles and bindings that exist.
-func (a *authorizers) startHook() server.PostStartHook {
+// startHook follows the objects for as long as the server runs. With RBAC it returns when
+// the authorizer has all roles and bindings that exist.
+func (a *authorizers) startHook(rbac bool) server.PostStartHook {
 	return server.PostStartHook{Name: "generic-apiserver-start-informers", Func: func(hook server.HookContext) error {
 		client, err := kubernetes.NewForConfig(server.SkippingUnreadable(hook.LoopbackClientConfig))
 		if err != nil {
 			return err
 		}
 		hook.Go(func(ctx context.Context) { a.node.run(ctx, client) })
+		if !rbac {
+			return nil
+		}
 		synced := make(chan struct{})
 		hook.Go(func(ctx context.Context) { follow(ctx, client, a.rbac.Handler(), rbacKinds, synced) })
 		select {
@@ -93,6 +99,7 @@ const firstSync = 10 * time.Second
 // request of a node on: a server without nodes does not hold its pods twice.
 type nodeAuthorizer struct {
 	*nodeauthorizer.Authorizer
+	serves   func(version schema.GroupVersion, resource string) bool
 	features nodeauthorizer.Features
 
 	first  sync.Once
@@ -100,8 +107,8 @@ type nodeAuthorizer struct {
 	synced chan struct{} // closed when the objects that exist are known
 }
 
-func newNodeAuthorizer(f nodeauthorizer.Features) *nodeAuthorizer {
-	return &nodeAuthorizer{Authorizer: nodeauthorizer.New(f), features: f, asked: make(chan struct{}), synced: make(chan struct{})}
+func newNodeAuthorizer(serves func(schema.GroupVersion, string) bool, f nodeauthorizer.Features) *nodeAuthorizer {
+	return &nodeAuthorizer{Authorizer: nodeauthorizer.New(f), serves: serves, features: f, asked: make(chan struct{}), synced: make(chan struct{})}
 }
 
 // Authorize implements authorizer.Authorizer.
@@ -132,36 +139,34 @@ func (n *nodeAuthorizer) await(ctx context.Context) {
 func (n *nodeAuthorizer) run(ctx context.Context, client kubernetes.Interface) {
 	select {
 	case <-n.asked:
-		kinds := nodeKinds
-		if n.features.PodCertificates && servesPodCertificates(client) {
-			kinds = nodeKindsWithCertificates
-		}
-		follow(ctx, client, n.Handler(), kinds, n.synced)
+		follow(ctx, client, n.Handler(), n.kinds, n.synced)
 	case <-ctx.Done():
 	}
 }
 
-func nodeKinds(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
-	pods := factory.Core().V1().Pods().Informer()
-	if err := pods.SetTransform(nodeauthorizer.Trim); err != nil {
-		klog.ErrorS(err, "Pods are held whole for the node authorizer")
+// kinds returns the informers of the objects that the decision depends on, of those that are served.
+func (n *nodeAuthorizer) kinds(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
+	var kinds []cache.SharedIndexInformer
+	if n.serves(corev1.SchemeGroupVersion, "pods") {
+		pods := factory.Core().V1().Pods().Informer()
+		if err := pods.SetTransform(nodeauthorizer.Trim); err != nil {
+			klog.ErrorS(err, "Failed to trim the pods of the node authorizer")
+		}
+		kinds = append(kinds, pods)
 	}
-	return []cache.SharedIndexInformer{
-		pods, factory.Core().V1().PersistentVolumes().Informer(),
-		factory.Storage().V1().VolumeAttachments().Informer(),
-		factory.Resource().V1().ResourceSlices().Informer(),
+	if n.serves(corev1.SchemeGroupVersion, "persistentvolumes") {
+		kinds = append(kinds, factory.Core().V1().PersistentVolumes().Informer())
 	}
-}
-
-func nodeKindsWithCertificates(factory informers.SharedInformerFactory) []cache.SharedIndexInformer {
-	return append(nodeKinds(factory), factory.Certificates().V1beta1().PodCertificateRequests().Informer())
-}
-
-// servesPodCertificates reports whether there are requests of certificates for pods, whose version is not served
-// unless asked for.
-func servesPodCertificates(client kubernetes.Interface) bool {
-	list, err := client.Discovery().ServerResourcesForGroupVersion(certificatesv1beta1.SchemeGroupVersion.String())
-	return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "podcertificaterequests" })
+	if n.serves(storagev1.SchemeGroupVersion, "volumeattachments") {
+		kinds = append(kinds, factory.Storage().V1().VolumeAttachments().Informer())
+	}
+	if n.serves(resourcev1.SchemeGroupVersion, "resourceslices") {
+		kinds = append(kinds, factory.Resource().V1().ResourceSlices().Informer())
+	}
+	if n.features.PodCertificates && n.serves(certificatesv1beta1.SchemeGroupVersion, "podcertificaterequests") {
+		kinds = append(kinds, factory.Certificates().V1beta1().PodCertificateRequests().Informer())
+	}
+	return kinds
 }
 
 // follow passes the objects of informers and their changes to the handler until

@@ -25,6 +25,7 @@ import (
 	"triplane/generic/guard/admission/configuration"
 	"triplane/generic/guard/admission/configured"
 	"triplane/generic/guard/authentication/serviceaccount"
+	authzconfig "triplane/generic/guard/authorization/configuration"
 	"triplane/generic/run/host"
 	"triplane/generic/run/options"
 	"triplane/generic/run/pki"
@@ -58,8 +59,8 @@ type parts struct {
 	// come.
 	stores *group.Stores
 	authn  *options.Authenticators
-	// alwaysAllowed says that authenticated users may do everything.
-	alwaysAllowed bool
+	// authorizers are the types of the authorizers that are no webhooks.
+	authorizers []string
 	// policyInForce returns when RBAC decides by the roles and bindings.
 	policyInForce func(context.Context, []metav1.Object) error
 	// services finds external API servers and webhooks.
@@ -81,7 +82,7 @@ func (p *parts) makeShared(ctx context.Context) error {
 		return openapi.NewTypeConverter(p.schemas, p.scheme), nil
 	})
 	c.OpenAPI = openapi.NewService(openapi.NewBuilder(p.schemas, p.scheme, c.Version.Major+"."+c.Version.Minor))
-	for _, make := range []func() error{p.makeAuthorization, func() error { return p.makeAuthentication(ctx) }, p.makeServices, p.makeAdmission} {
+	for _, make := range []func() error{p.makeAuthorization, p.checkServed, func() error { return p.makeAuthentication(ctx) }, p.makeServices, p.makeAdmission} {
 		if err := make(); err != nil {
 			return err
 		}
@@ -90,13 +91,13 @@ func (p *parts) makeShared(ctx context.Context) error {
 }
 
 func (p *parts) makeAuthorization() error {
-	c, own := p.config, newAuthorizers(p.options.Compatibility.Enabled)
-	c.PostStartHooks = append(c.PostStartHooks, own.startHook())
+	c, own := p.config, newAuthorizers(p.options.Kube.RuntimeConfig.Serves, p.options.Compatibility.Enabled)
 	authz, err := p.options.Authorization.Build(options.AuthorizationInputs{Given: own.modes(), Metrics: c.Metrics, ServerID: p.serverID(), Egress: p.egress})
 	if err != nil {
 		return err
 	}
-	c.Authorization, c.RuleResolver, p.alwaysAllowed = authz.Authorizer, authz.RuleResolver, authz.AlwaysAllowed
+	c.Authorization, c.RuleResolver, p.authorizers = authz.Authorizer, authz.RuleResolver, authz.Types
+	c.PostStartHooks = append(c.PostStartHooks, own.startHook(slices.Contains(p.authorizers, authzconfig.RBAC)))
 	p.policyInForce = own.policyInForce
 	c.RunInBackground("start-authorization-config-reload", authz.Background)
 	return nil
@@ -105,7 +106,7 @@ func (p *parts) makeAuthorization() error {
 func (p *parts) makeAuthentication(ctx context.Context) (err error) {
 	c := p.config
 	if p.authn, err = p.options.Authentication.Build(ctx, options.AuthenticationInputs{
-		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, TokenCache: c.Metrics.TokenCache, ServerID: p.serverID(), AlwaysAllowed: p.alwaysAllowed, Egress: p.egress,
+		Lookups: newLookups(p.stores, c.LoopbackClientConfig), Metrics: c.Metrics, TokenCache: c.Metrics.TokenCache, ServerID: p.serverID(), AlwaysAllowed: slices.Contains(p.authorizers, authzconfig.AlwaysAllow), Egress: p.egress,
 		Features: p.options.Compatibility.Enabled,
 	}); err != nil {
 		return err

@@ -189,8 +189,9 @@ func (k *Kube) addFlags(fs *pflag.FlagSet) {
 		"How the endpoints of the Service kubernetes are kept: lease, none, or master-count, which is deprecated: without leases, as many as --apiserver-count.")
 	fs.IntVar(&k.APIServerCount, "apiserver-count", k.APIServerCount, "How many API servers there are, with --endpoint-reconciler-type=master-count.")
 	_ = fs.MarkDeprecated("apiserver-count", "apiserver-count is deprecated and will be removed in a future version.")
-	fs.Var(&k.RuntimeConfig, "runtime-config", "Which API versions are served: group/version=true|false, v1 for the core group, "+
-		"group/version/resource, or api/all, api/ga, api/beta and api/alpha, comma separated.")
+	fs.Var(&k.RuntimeConfig, "runtime-config", "API versions to serve or not: group/version=true|false, v1 for the core group, "+
+		"group/version/resource or v1/resource, or api/all, api/ga, api/beta and api/alpha, comma separated. "+
+		"A version or resource that a part of the server reads cannot be turned off without that part.")
 	fs.Int64Var(&k.Tolerations.NotReadySeconds, "default-not-ready-toleration-seconds", k.Tolerations.NotReadySeconds,
 		"How many seconds pods stay on a node that is not ready, unless they say otherwise.")
 	fs.Int64Var(&k.Tolerations.UnreachableSeconds, "default-unreachable-toleration-seconds", k.Tolerations.UnreachableSeconds,

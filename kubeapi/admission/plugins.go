@@ -118,13 +118,13 @@ func Table() []Plugin {
 		{firstDynamic, on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
 			return d.configured.MutatingPolicies(raw)
 		}},
-		{"MutatingAdmissionWebhook", on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
+		{configured.MutatingWebhook, on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
 			return d.configured.MutatingWebhooks(raw)
 		}},
-		{"ValidatingAdmissionPolicy", on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
+		{configured.ValidatingPolicy, on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
 			return d.configured.ValidatingPolicies(raw)
 		}},
-		{"ValidatingAdmissionWebhook", on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
+		{configured.ValidatingWebhook, on, nil, func(d *Dependencies, raw []byte) (admission.Interface, error) {
 			return d.configured.ValidatingWebhooks(raw)
 		}},
 		{"ResourceQuota", on, nil, newResourceQuota},
@@ -134,7 +134,7 @@ func Table() []Plugin {
 
 // firstDynamic is the first of the plugins that are configured through the API, which see what
 // all others have changed.
-const firstDynamic = "MutatingAdmissionPolicy"
+const firstDynamic = configured.MutatingPolicy
 
 // WithOwn is the table with the plugins of a program that embeds the server, in their order, before
 // those that are configured through the API.

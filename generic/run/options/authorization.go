@@ -144,8 +144,8 @@ type AuthorizationInputs struct {
 type Authorizers struct {
 	Authorizer   authorizer.Authorizer
 	RuleResolver authorizer.RuleResolver
-	// AlwaysAllowed says that users may do everything.
-	AlwaysAllowed bool
+	// Types are the types of the authorizers that are no webhooks, sorted.
+	Types []string
 	// Background has to run while requests are authorized, until its context ends;
 	// nil where there is nothing.
 	Background func(context.Context)
@@ -161,7 +161,7 @@ func (o *Authorization) Build(in AuthorizationInputs) (*Authorizers, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Authorizers{AlwaysAllowed: slices.Contains(typesOf(config), configuration.AlwaysAllow)}
+	a := &Authorizers{Types: typesOf(config)}
 	if a.Authorizer, a.RuleResolver, err = b.build(config); err != nil || o.ConfigFile == "" {
 		return a, err
 	}
@@ -169,7 +169,7 @@ func (o *Authorization) Build(in AuthorizationInputs) (*Authorizers, error) {
 	current.Replace(a.Authorizer, a.RuleResolver)
 	a.Authorizer, a.RuleResolver = current, current
 	r := configfile.Reloader{Path: o.ConfigFile, Load: func(_ context.Context, raw []byte) error {
-		return b.reload(current, typesOf(config), raw)
+		return b.reload(current, a.Types, raw)
 	}}
 	if in.Metrics != nil {
 		r.Metrics = configfile.NewMetrics(in.Metrics, "authorization", in.ServerID)

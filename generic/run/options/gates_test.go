@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
@@ -87,53 +86,6 @@ func TestGateTable(t *testing.T) {
 	}
 	if _, err := newGates(version.MustParse(servedVersion)); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestRuntimeConfig(t *testing.T) {
-	apps, beta := schema.GroupVersion{Group: "apps", Version: "v1"}, schema.GroupVersion{Group: "apps", Version: "v1beta1"}
-	known := func(group string) bool { return group == "apps" || group == "batch" }
-	for _, c := range []struct {
-		value                  string
-		stable, beta           bool
-		wrong                  string
-		noDeploys, onlyDeploys bool
-	}{
-		{value: "", stable: true},
-		{value: "apps/v1=false"},
-		{value: "apps/v1beta1", stable: true, beta: true},
-		{value: "api/all=false,apps/v1=true", stable: true},
-		{value: "api/beta=true,api/ga=false", beta: true},
-		{value: "api/all=true", stable: true, beta: true},
-		{value: "v1=false,batch/v1=false", stable: true},
-		{value: "apps/v1/deployments=false", stable: true, noDeploys: true},
-		{value: "apps/v1=false,apps/v1/deployments", onlyDeploys: true},
-		{value: "api/all=false", wrong: "invalid key with only api/all=false"},
-		{value: "nosuch/v1=true", wrong: "unknown api groups nosuch"},
-		{value: "apps/v9=true", wrong: "group version apps/v9 that has not been registered"},
-		{value: "v9=true", wrong: "group version v9 that has not been registered"},
-	} {
-		var r RuntimeConfig
-		if err := r.Set(c.value); err != nil {
-			t.Errorf("%q: %v", c.value, err)
-			continue
-		}
-		errs := r.Validate(known, func(gv schema.GroupVersion) bool { return gv.Version != "v9" })
-		if c.wrong != "" {
-			if len(errs) != 1 || !strings.Contains(errs[0].Error(), c.wrong) {
-				t.Errorf("%q: %v, want %q", c.value, errs, c.wrong)
-			}
-			continue
-		}
-		stable, unstable, deployments := r.Serves(apps, "daemonsets"), r.Serves(beta, "daemonsets"), r.Serves(apps, "deployments/status")
-		if len(errs) > 0 || stable != c.stable || unstable != c.beta || deployments != (c.stable && !c.noDeploys || c.onlyDeploys) {
-			t.Errorf("%q: %v, apps/v1 %v, apps/v1beta1 %v, deployments %v", c.value, errs, stable, unstable, deployments)
-		}
-	}
-	for _, wrong := range []string{"apps/v1=maybe", "a/b/c/d=true"} {
-		if err := new(RuntimeConfig).Set(wrong); err == nil {
-			t.Errorf("%q is taken", wrong)
-		}
 	}
 }
 

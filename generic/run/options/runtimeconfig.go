@@ -74,28 +74,22 @@ func (c *RuntimeConfig) Validate(groups func(string) bool, versions func(schema.
 	}
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(c.set)) {
-		group, _, found := strings.Cut(key, "/")
-		if !found || group == "api" {
-			group = ""
-		}
-		if group != "" && !groups(group) {
-			errs = append(errs, fmt.Errorf("unknown api groups %s", group))
-			continue
-		}
 		if strings.HasPrefix(key, "api/") {
 			continue
 		}
-		if gv := versionOf(key); !versions(gv) {
+		if gv := versionOf(key); gv.Group != "" && !groups(gv.Group) {
+			errs = append(errs, fmt.Errorf("unknown api groups %s", gv.Group))
+		} else if !versions(gv) {
 			errs = append(errs, fmt.Errorf("group version %s that has not been registered", gv))
 		}
 	}
 	return errs
 }
 
-// versionOf is the version in a key: v1, group/version or group/version/resource.
+// versionOf returns the version in a key: v1, v1/resource, group/version or group/version/resource.
 func versionOf(key string) schema.GroupVersion {
 	parts := strings.SplitN(key, "/", 3)
-	if len(parts) == 1 {
+	if len(parts) == 1 || parts[0] == "v1" {
 		return schema.GroupVersion{Version: parts[0]}
 	}
 	return schema.GroupVersion{Group: parts[0], Version: parts[1]}

@@ -3,6 +3,7 @@ package configured
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +41,14 @@ type Config struct {
 	Manifests *Manifests
 }
 
+// Names of the four plugins.
+const (
+	MutatingPolicy    = "MutatingAdmissionPolicy"
+	MutatingWebhook   = "MutatingAdmissionWebhook"
+	ValidatingPolicy  = "ValidatingAdmissionPolicy"
+	ValidatingWebhook = "ValidatingAdmissionWebhook"
+)
+
 // Plugins are the four plugins.
 //
 // Options: the configurations of the webhook plugins (apiserver.config.k8s.io/v1, kind
@@ -52,6 +61,7 @@ type Config struct {
 type Plugins struct {
 	gate               *admission.Gate
 	manifests          *Manifests
+	enabled            []string // names of plugins
 	sources            []*manifest.Source
 	webhooks           webhook.Config
 	mutatingPolicies   *policy.Mutating
@@ -83,7 +93,7 @@ func (c *Plugins) MutatingPolicies(raw []byte) (admission.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.mutatingPolicies, c.static("MutatingAdmissionPolicy", dir, func(o *manifest.Objects) {
+	return c.mutatingPolicies, c.static(MutatingPolicy, dir, func(o *manifest.Objects) {
 		c.mutatingPolicies.SetStatic(o.MutatingPolicies, o.MutatingBindings)
 	})
 }
@@ -95,7 +105,7 @@ func (c *Plugins) ValidatingPolicies(raw []byte) (admission.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.validatingPolicies, c.static("ValidatingAdmissionPolicy", dir, func(o *manifest.Objects) {
+	return c.validatingPolicies, c.static(ValidatingPolicy, dir, func(o *manifest.Objects) {
 		c.validatingPolicies.SetStatic(o.ValidatingPolicies, o.ValidatingBindings)
 	})
 }
@@ -108,7 +118,7 @@ func (c *Plugins) MutatingWebhooks(raw []byte) (admission.Interface, error) {
 		return nil, err
 	}
 	c.mutatingWebhooks = webhook.NewMutating(config)
-	return c.mutatingWebhooks, c.static("MutatingAdmissionWebhook", dir, func(o *manifest.Objects) { c.mutatingWebhooks.SetStatic(o.MutatingWebhooks) })
+	return c.mutatingWebhooks, c.static(MutatingWebhook, dir, func(o *manifest.Objects) { c.mutatingWebhooks.SetStatic(o.MutatingWebhooks) })
 }
 
 // ValidatingWebhooks is the plugin ValidatingAdmissionWebhook, with its configuration, nil where
@@ -119,7 +129,7 @@ func (c *Plugins) ValidatingWebhooks(raw []byte) (admission.Interface, error) {
 		return nil, err
 	}
 	c.validatingWebhooks = webhook.NewValidating(config)
-	return c.validatingWebhooks, c.static("ValidatingAdmissionWebhook", dir, func(o *manifest.Objects) { c.validatingWebhooks.SetStatic(o.ValidatingWebhooks) })
+	return c.validatingWebhooks, c.static(ValidatingWebhook, dir, func(o *manifest.Objects) { c.validatingWebhooks.SetStatic(o.ValidatingWebhooks) })
 }
 
 // authenticated is what webhook plugins need, with the credentials of a configuration, and the
@@ -142,8 +152,9 @@ func (c *Plugins) Following() error {
 // error that writes are refused with until then.
 func (c *Plugins) Await(ctx context.Context) error { return c.gate.Wait(ctx, &admission.Attributes{}) }
 
-// informed is who follows a kind.
+// informed is the informer of a kind that a plugin reads.
 type informed struct {
+	plugin   string
 	informer cache.SharedIndexInformer
 	changed  func()
 }
@@ -151,10 +162,10 @@ type informed struct {
 // Follow puts the configurations into force until ctx ends; mutating is the version in which
 // there are mutating policies, "" where there are none.
 func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutating string) {
-	var manifests worker.Group
-	defer manifests.Wait()
+	var work worker.Group
+	defer work.Wait()
 	for _, s := range c.sources {
-		manifests.Keep(ctx, s.Run)
+		work.Keep(ctx, s.Run)
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	kinds := factory.Admissionregistration().V1()
@@ -163,18 +174,22 @@ func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutat
 		vap: kinds.ValidatingAdmissionPolicies().Lister(), vapBindings: kinds.ValidatingAdmissionPolicyBindings().Lister(),
 	}
 	followers := []informed{
-		{kinds.ValidatingWebhookConfigurations().Informer(), f.setValidating},
-		{kinds.MutatingWebhookConfigurations().Informer(), f.setMutating},
-		{kinds.ValidatingAdmissionPolicies().Informer(), f.setValidatingPolicies},
-		{kinds.ValidatingAdmissionPolicyBindings().Informer(), f.setValidatingPolicies},
+		{ValidatingWebhook, kinds.ValidatingWebhookConfigurations().Informer(), f.setValidating},
+		{MutatingWebhook, kinds.MutatingWebhookConfigurations().Informer(), f.setMutating},
+		{ValidatingPolicy, kinds.ValidatingAdmissionPolicies().Informer(), f.setValidatingPolicies},
+		{ValidatingPolicy, kinds.ValidatingAdmissionPolicyBindings().Informer(), f.setValidatingPolicies},
 	}
 	if policies, bindings := mutatingInformers(factory.Admissionregistration(), mutating); policies != nil {
 		f.mapl = admissionlisters.NewMutatingAdmissionPolicyLister(policies.GetIndexer())
 		f.mapBindings = admissionlisters.NewMutatingAdmissionPolicyBindingLister(bindings.GetIndexer())
-		followers = append(followers, informed{policies, f.setMutatingPolicies}, informed{bindings, f.setMutatingPolicies})
+		followers = append(followers, informed{MutatingPolicy, policies, f.setMutatingPolicies},
+			informed{MutatingPolicy, bindings, f.setMutatingPolicies})
 	}
 	var synced []cache.DoneChecker
 	for _, i := range followers {
+		if !slices.Contains(c.enabled, i.plugin) {
+			continue
+		}
 		if err := i.informer.SetTransform(trimmed); err != nil {
 			return // it runs already, which cannot be
 		}
@@ -183,13 +198,12 @@ func (c *Plugins) Follow(ctx context.Context, client kubernetes.Interface, mutat
 			return
 		}
 		synced = append(synced, registration.HasSyncedChecker())
+		work.Go(func() { i.informer.RunWithContext(ctx) })
 	}
-	factory.StartWithContext(ctx)
 	if cache.WaitFor(ctx, "", synced...) {
 		c.gate.Open()
 	}
 	<-ctx.Done()
-	factory.Shutdown()
 }
 
 func withoutManagedFields(obj any) (any, error) {

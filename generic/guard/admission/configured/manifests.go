@@ -31,8 +31,9 @@ func policyManifests(raw []byte, kind string) (dir string, err error) {
 	return c.StaticManifestsDir, err
 }
 
-// static puts the manifests of a folder into force, and those that it has later once Follow runs.
+// static enables a plugin, whose objects Follow follows, with the manifests of a folder.
 func (c *Plugins) static(plugin, dir string, use func(*manifest.Objects)) error {
+	c.enabled = append(c.enabled, plugin)
 	if dir == "" {
 		return nil
 	}
