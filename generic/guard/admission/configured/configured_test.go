@@ -31,7 +31,15 @@ func TestFollowsThePolicies(t *testing.T) {
 		}},
 	)
 	d := New(Config{})
-	chain := admission.NewChain(nil, admission.Named{Plugin: d.mutatingPolicies}, admission.Named{Plugin: d.mutatingWebhooks}, admission.Named{Plugin: d.validatingPolicies}, admission.Named{Plugin: d.validatingWebhooks})
+	var plugins []admission.Named
+	for _, enable := range []func([]byte) (admission.Interface, error){d.MutatingPolicies, d.MutatingWebhooks, d.ValidatingPolicies, d.ValidatingWebhooks} {
+		plugin, err := enable(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plugins = append(plugins, admission.Named{Plugin: plugin})
+	}
+	chain := admission.NewChain(nil, plugins...)
 	if !chain.Handles(admission.Create) {
 		t.Error("requests pass before the policies are known")
 	}
