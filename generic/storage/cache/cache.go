@@ -57,7 +57,7 @@ type Stats struct {
 }
 
 func newCache(m *Multiplexer, cfg Config) *Cache {
-	now := h.progress.load()
+	now := m.progress.load()
 	c := &Cache{mux: m, cfg: cfg, backend: m.backend, tree: newTree(), last: now, history: history{from: now}}
 	if cfg.View != nil {
 		c.backend = cfg.View
