@@ -55,7 +55,7 @@ func (s *Server) Restore(ctx context.Context, c *Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	return s.store.Hubs()[0].Await(ctx, revision)
+	return s.store.Multiplexers()[0].Await(ctx, revision)
 }
 
 // stored is all that is, in the order of keys.

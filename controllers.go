@@ -104,7 +104,7 @@ func (p *parts) makeControllers(outermost *server.GenericAPIServer, ready func()
 	}
 	m, err := controllers.New(controllers.Config{
 		Options: given,
-		Stores:  p.stores, Storages: p.config.RESTOptionsGetter, Hubs: p.store.Hubs(),
+		Stores:  p.stores, Storages: p.config.RESTOptionsGetter, Multiplexers: p.store.Multiplexers(),
 		Public: outermost.Config().Discovery, Local: localIn(p.config.Discovery), Scheme: p.scheme,
 		Loopback: p.config.LoopbackClientConfig, Elect: !o.Etcd.Embedded() || o.Etcd.MayHavePeers(), ID: controllersID(),
 		Queues: p.config.Metrics.Queues,

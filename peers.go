@@ -79,7 +79,7 @@ func (p *parts) peers() (*aggregator.Peers, error) {
 	if !authorities.AppendCertsFromPEM(pem) {
 		return nil, errors.New("--peer-ca-file: " + file + " has no certificate in PEM")
 	}
-	others := &bootstrap.PeerFollower{Backend: p.store.Backend(), Hub: p.store.Hubs()[0], Prefix: p.options.Etcd.AbsolutePrefix(), Self: p.serverID()}
+	others := &bootstrap.PeerFollower{Backend: p.store.Backend(), Multiplexer: p.store.Multiplexers()[0], Prefix: p.options.Etcd.AbsolutePrefix(), Self: p.serverID()}
 	return &aggregator.Peers{Follow: others.Run, Authorities: authorities}, nil
 }
 

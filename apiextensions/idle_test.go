@@ -27,7 +27,7 @@ func ask(ctx context.Context, h http.Handler, method, path, body string) *httpte
 // serveWidgets starts a server that has the CRD.
 func serveWidgets(t *testing.T) (*Server, http.Handler, func() int) {
 	t.Helper()
-	s, hub := startWhole(t)
+	s, mux := startWhole(t)
 	h := s.GenericAPIServer.Handler.FullHandlerChain
 	ask(t.Context(), h, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgets)
 	for deadline := time.Now().Add(5 * time.Second); ask(t.Context(), h, "GET", "/apis/example.com/v1/widgets", "").Code != 200; time.Sleep(time.Millisecond) {
@@ -36,7 +36,7 @@ func serveWidgets(t *testing.T) (*Server, http.Handler, func() int) {
 		}
 	}
 	return s, h, func() (n int) {
-		hub.Each(func(*cache.Cache) { n++ })
+		mux.Each(func(*cache.Cache) { n++ })
 		return n
 	}
 }

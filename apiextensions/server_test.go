@@ -20,9 +20,9 @@ import (
 	"triplane/generic/storage/embedded"
 )
 
-// testOptions keeps everything in one hub.
+// testOptions keeps everything in one multiplexer.
 type testOptions struct {
-	hub     *cache.Hub
+	mux     *cache.Multiplexer
 	backend storage.Backend
 }
 
@@ -30,9 +30,9 @@ func (o testOptions) GetRESTOptions(utilschema.GroupResource) (registry.RESTOpti
 	return registry.RESTOptions{
 		Backend: o.backend, Prefix: "/registry", Budget: storage.NewBudget(1 << 20), DeleteCollectionWorkers: 1,
 		Cache: func(c storage.CacheConfig) storage.Cache {
-			return o.hub.Cache(cache.Config{CacheConfig: c})
+			return o.mux.Cache(cache.Config{CacheConfig: c})
 		},
-		DropCache: o.hub.Drop,
+		DropCache: o.mux.Drop,
 	}, nil
 }
 
@@ -44,20 +44,20 @@ func startServer(t *testing.T) http.Handler {
 	return s.GenericAPIServer.Handler.FullHandlerChain
 }
 
-// startWhole returns the server itself, and the hub of its caches.
-func startWhole(t *testing.T) (*Server, *cache.Hub) {
+// startWhole returns the server itself, and the multiplexer of its caches.
+func startWhole(t *testing.T) (*Server, *cache.Multiplexer) {
 	t.Helper()
-	s, hub, _ := startOn(t, nil)
+	s, mux, _ := startOn(t, nil)
 	select {
 	case <-s.CRDsKnown():
 	case <-time.After(10 * time.Second):
 		t.Fatal("the server does not become ready")
 	}
-	return s, hub
+	return s, mux
 }
 
 // startOn runs the server on an etcd that holds values, by the names of CRDs.
-func startOn(t *testing.T, stored map[string]string) (*Server, *cache.Hub, storage.Backend) {
+func startOn(t *testing.T, stored map[string]string) (*Server, *cache.Multiplexer, storage.Backend) {
 	t.Helper()
 	etcd, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir()})
 	if err != nil {
@@ -68,15 +68,15 @@ func startOn(t *testing.T, stored map[string]string) (*Server, *cache.Hub, stora
 			t.Fatal(err)
 		}
 	}
-	hub := cache.NewHub(etcd.Backend(), "/registry")
+	mux := cache.NewMultiplexer(etcd.Backend(), "/registry")
 	ctx, cancel := context.WithCancel(context.Background())
-	hubDone := make(chan struct{})
-	go func() { defer close(hubDone); _ = hub.Run(ctx) }()
+	muxDone := make(chan struct{})
+	go func() { defer close(muxDone); _ = mux.Run(ctx) }()
 
 	config := server.NewConfig()
 	config.EnableDiscovery = true
 	config.OpenAPI = openapi.NewService(openapi.NewBuilder(&models.Source{}, runtime.NewScheme(), "v1"))
-	config.RESTOptionsGetter = testOptions{hub: hub, backend: etcd.Backend()}
+	config.RESTOptionsGetter = testOptions{mux: mux, backend: etcd.Backend()}
 	s, err := (&Config{Generic: config}).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		t.Fatal(err)
@@ -89,10 +89,10 @@ func startOn(t *testing.T, stored map[string]string) (*Server, *cache.Hub, stora
 		if err := <-runDone; err != nil {
 			t.Error(err)
 		}
-		<-hubDone
+		<-muxDone
 		etcd.Close()
 	})
-	return s, hub, etcd.Backend()
+	return s, mux, etcd.Backend()
 }
 
 const definitionKey = "/registry/apiextensions.k8s.io/customresourcedefinitions/"

@@ -22,8 +22,8 @@ func TestPreviousReleaseReadsWhatIsStored(t *testing.T) {
 	}
 	defer etcd.Close()
 	config := server.NewConfig()
-	hub := cache.NewHub(etcd.Backend(), "/registry")
-	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Hub: hub}})
+	mux := cache.NewMultiplexer(etcd.Backend(), "/registry")
+	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Multiplexer: mux}})
 	core, err := coreConfig(t, config, enabled).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		t.Fatal(err)

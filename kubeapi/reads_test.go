@@ -45,7 +45,7 @@ func stored(t *testing.T) *group.Stores {
 	t.Helper()
 	backend := memory.New()
 	config := server.NewConfig()
-	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: backend, Hub: cache.NewHub(backend, "/registry")}})
+	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: backend, Multiplexer: cache.NewMultiplexer(backend, "/registry")}})
 	core := coreConfig(t, config, enabled)
 	if _, err := core.Complete().New(server.EmptyDelegate()); err != nil {
 		t.Fatal(err)

@@ -58,10 +58,10 @@ func startServerOver(t *testing.T, enabled func(gate string) bool, fill func(sto
 		t.Fatal(err)
 	}
 	fill(etcd.Backend())
-	hub := cache.NewHub(etcd.Backend(), "/registry")
+	mux := cache.NewMultiplexer(etcd.Backend(), "/registry")
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { _ = hub.Run(ctx) })
+	running.Go(func() { _ = mux.Run(ctx) })
 	t.Cleanup(func() {
 		cancel()
 		running.Wait()
@@ -71,7 +71,7 @@ func startServerOver(t *testing.T, enabled func(gate string) bool, fill func(sto
 	})
 
 	config := server.NewConfig()
-	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Hub: hub}})
+	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Multiplexer: mux}})
 	core, err := coreConfig(t, config, enabled).Complete().New(server.EmptyDelegate())
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@
 //     it over a client, package embedded runs the etcd server in this process.
 //   - Cache answers the reads of one resource from memory: gets, lists at any
 //     resourceVersion semantics, and watches. Package cache implements it; one
-//     Hub feeds all caches of a server from one etcd watch.
+//     Multiplexer feeds all caches of a server from one etcd watch.
 //
 // A Record is one revision of one object. It is immutable but for what is
 // derived from its bytes on first demand (labels and fields for selectors, wire forms),

@@ -20,17 +20,17 @@ const peerLeases = "/peerserverleases/"
 // PeerFollower follows the keys by which other servers of the same storage announce
 // themselves (see Peer).
 type PeerFollower struct {
-	Backend storage.Backend
-	Hub     *cache.Hub
-	Prefix  string // of all keys
-	Self    string // the identity of this server
+	Backend     storage.Backend
+	Multiplexer *cache.Multiplexer
+	Prefix      string // of all keys
+	Self        string // the identity of this server
 }
 
 // Run calls seen with the identity and the host:port of each other server, again whenever
 // it renews its key, and with "" when its key is gone, until ctx ends. It calls listed
 // after all that there are at first.
 func (f *PeerFollower) Run(ctx context.Context, seen func(identity, address string), listed func()) {
-	tap := f.Hub.Tap()
+	tap := f.Multiplexer.Tap()
 	defer tap.Stop()
 	known := map[string]bool{}
 	note := func(identity, address string) {

@@ -46,9 +46,9 @@ type Options struct {
 type Config struct {
 	Options
 	// Stores, and the storage of all resources, are the server's.
-	Stores   *group.Stores
-	Storages registry.RESTOptionsGetter
-	Hubs     []*cache.Hub
+	Stores       *group.Stores
+	Storages     registry.RESTOptionsGetter
+	Multiplexers []*cache.Multiplexer
 	// Public lists what the server serves; Local reports which versions of it this
 	// process keeps, rather than a server behind an APIService.
 	Public *discovery.Groups
@@ -180,5 +180,5 @@ func (m *Manager) work(ctx context.Context) {
 
 func (m *Manager) environment() *control.Env {
 	c := &m.config
-	return control.NewEnv(c.Stores, control.NewFeed(c.Hubs, m.resources), m.resources, m.metrics, c.Scheme, c.Loopback)
+	return control.NewEnv(c.Stores, control.NewFeed(c.Multiplexers, m.resources), m.resources, m.metrics, c.Scheme, c.Loopback)
 }

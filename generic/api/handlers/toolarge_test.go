@@ -28,9 +28,9 @@ func onEtcd(t *testing.T) *registry.Store[*corev1.ConfigMap] {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hub := cache.NewHub(server.Backend(), "/registry")
+	mux := cache.NewMultiplexer(server.Backend(), "/registry")
 	done := make(chan error, 1)
-	go func() { done <- hub.Run(ctx) }()
+	go func() { done <- mux.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		<-done //nolint:errcheck // it is the error of a context that has ended
@@ -44,7 +44,7 @@ func onEtcd(t *testing.T) *registry.Store[*corev1.ConfigMap] {
 		Write:   registry.Write[*corev1.ConfigMap]{AllowUnconditionalUpdate: true},
 	}, clientscheme.Scheme, registry.RESTOptions{
 		Backend: server.Backend(),
-		Cache:   func(c storage.CacheConfig) storage.Cache { return hub.Cache(cache.Config{CacheConfig: c}) },
+		Cache:   func(c storage.CacheConfig) storage.Cache { return mux.Cache(cache.Config{CacheConfig: c}) },
 		Prefix:  "/registry", Budget: storage.NewBudget(0),
 	})
 	if err != nil {

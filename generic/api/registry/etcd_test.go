@@ -30,9 +30,9 @@ func onEtcd(tb testing.TB) RESTOptions {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	hub := cache.NewHub(server.Backend(), "/registry")
+	mux := cache.NewMultiplexer(server.Backend(), "/registry")
 	done := make(chan error, 1)
-	go func() { done <- hub.Run(ctx) }()
+	go func() { done <- mux.Run(ctx) }()
 	tb.Cleanup(func() {
 		cancel()
 		<-done //nolint:errcheck // it is the error of a context that has ended
@@ -41,7 +41,7 @@ func onEtcd(tb testing.TB) RESTOptions {
 	return RESTOptions{
 		Backend: server.Backend(),
 		Cache: func(c storage.CacheConfig) storage.Cache {
-			return hub.Cache(cache.Config{CacheConfig: c})
+			return mux.Cache(cache.Config{CacheConfig: c})
 		},
 		Prefix: "/registry", Budget: storage.NewBudget(0), DeleteCollectionWorkers: 4,
 	}

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"triplane/generic/base/turns"
+	"triplane/generic/base/timeslice"
 	"triplane/generic/base/user"
 )
 
@@ -55,8 +55,8 @@ type State struct {
 	// Values, where set, has further values, as the span of a request that is traced.
 	Values context.Context //nolint:containedctx // it lasts as long as the request
 
-	// Turn is the request's part in the sharing of the processors.
-	Turn turns.Turn
+	// Timeslice schedules the request among those that use the processors for long.
+	Timeslice timeslice.Task
 
 	deadline time.Time
 
@@ -101,10 +101,10 @@ func MarkServer(ctx context.Context, name string) {
 }
 
 // Yield lets other requests go first where the one of ctx has worked for long. What
-// may last longer than turns.Quantum calls it between pieces of its work.
+// may last longer than timeslice.Quantum calls it between pieces of its work.
 func Yield(ctx context.Context) {
 	if s := StateFrom(ctx); s != nil {
-		s.Turn.Yield(s)
+		s.Timeslice.Yield(s)
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *State) bound() time.Time {
 // Finish releases the timer, if one was armed, and the request's turn; contexts
 // below end.
 func (s *State) Finish() {
-	s.Turn.End()
+	s.Timeslice.End()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cancel != nil {

@@ -10,10 +10,10 @@ import (
 	"triplane/generic/base/user"
 )
 
-// Operation is what is done to the object.
+// Operation is what a request does to the object.
 type Operation string
 
-// The operations, as webhooks and policies name them.
+// Operations, with their names in the API of webhooks and policies.
 const (
 	Create  Operation = "CREATE"
 	Update  Operation = "UPDATE"
@@ -21,9 +21,8 @@ const (
 	Connect Operation = "CONNECT"
 )
 
-// Attributes is one operation. Object is in the hub version and
-// may be changed by mutating plugins; it is nil for Delete. OldObject is nil
-// for Create and Connect.
+// Attributes describes one operation on one object. Object and OldObject have the hub version. Object is nil
+// for Delete; OldObject is nil for Create and Connect. Only mutating plugins may change Object.
 type Attributes struct {
 	Operation   Operation
 	Kind        schema.GroupVersionKind     // as requested
@@ -37,19 +36,19 @@ type Attributes struct {
 	DryRun      bool
 	User        *user.Info
 
-	// Codec converts objects of the requested version, Versions those of the
-	// others that the resource is served in. Both are nil where nobody can.
+	// Codec converts objects of the requested version, Versions those of the other served versions. Both are
+	// nil if the object cannot be converted.
 	Codec    Converter
 	Versions Versions
-	// Types knows the structure of the objects, for merging; nil, or a nil
-	// result, where nobody does.
+	// Types returns the schema that server-side apply merges objects by. The function and its result may be
+	// nil.
 	Types func() (managedfields.TypeConverter, error)
 
 	// rounds is shared by the mutating plugins of a request.
 	rounds rounds
 }
 
-// Converter brings objects from the hub version to another one, and back.
+// Converter converts objects between the hub version and one other version.
 type Converter interface {
 	Kind() schema.GroupVersionKind
 	New() runtime.Object
@@ -64,23 +63,21 @@ type Versions interface {
 	Converter(gv schema.GroupVersion) (Converter, error)
 }
 
-// rounds is whether mutating plugins are to run once more, because one
-// changed what another had seen already.
+// rounds is the state of the reinvocation: whether a plugin requested it, whether it runs, and the values of
+// Remember.
 type rounds struct {
 	again   bool
 	running bool
 	memory  map[any]any
 }
 
-// Reinvoke asks for a second round of the mutating plugins. There is one at
-// most.
+// Reinvoke requests a second round of the mutating plugins. There is never a third.
 func (a *Attributes) Reinvoke() { a.rounds.again = true }
 
 // Reinvocation reports whether this is the second round.
 func (a *Attributes) Reinvocation() bool { return a.rounds.running }
 
-// Remember keeps what a plugin wants to know in the second round, under a key of
-// its own; Recall returns it, or nil.
+// Remember stores a value of a plugin for the second round. Recall returns it.
 func (a *Attributes) Remember(key, value any) {
 	if a.rounds.memory == nil {
 		a.rounds.memory = map[any]any{}
@@ -88,13 +85,12 @@ func (a *Attributes) Remember(key, value any) {
 	a.rounds.memory[key] = value
 }
 
-// Recall returns what Remember was given.
+// Recall returns the value that Remember stored under key, or nil.
 func (a *Attributes) Recall(key any) any { return a.rounds.memory[key] }
 
-// Interface is an admission plugin. A refusal is an
-// API status error.
+// Interface is an admission plugin. It denies a request with an API status error.
 type Interface interface {
-	// Handles reports whether the plugin has to see an operation at all.
+	// Handles reports whether to call the plugin for an operation.
 	Handles(op Operation) bool
 }
 

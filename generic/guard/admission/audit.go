@@ -9,12 +9,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Annotate adds what a remote service says of a request to its audit events, below a prefix. A
-// name that makes no qualified name with the prefix is left out.
+// Annotate adds an annotation of a webhook or a similar service to the audit events of a request. The key is
+// prefix/name; an annotation whose key is not a qualified name is skipped.
 func Annotate(ctx context.Context, prefix, name, value string) {
 	key, ok := annotationKey(prefix, name)
 	if !ok {
-		klog.InfoS("An audit annotation is not set: its key is no qualified name", "key", key)
+		klog.InfoS("Skipped audit annotation, its key is not a qualified name", "key", key)
 		return
 	}
 	request.Annotate(ctx, key, value)

@@ -9,21 +9,21 @@ import (
 	"triplane/generic/base/request"
 )
 
-// Named is a plugin with the name that flags, configurations and metrics call it by.
+// Named is a plugin with its name in flags, configurations and metrics.
 type Named struct {
 	Name   string
 	Plugin Interface
 }
 
-// Chain runs plugins in order: every mutating one, later every validating one. The
-// zero value has none. It is immutable and safe for concurrent use.
+// Chain runs plugins in order: Admit the mutating ones, Validate the validating ones. The zero Chain has no
+// plugins. It is immutable and safe for concurrent use.
 type Chain struct {
 	plugins []member
 	metrics *metrics.Admission
 }
 
-// member is a plugin as the chain calls it; mutating or validating is nil where the
-// plugin is not.
+// member is a plugin with its two interfaces; mutating or validating is nil where the plugin does not implement
+// it.
 type member struct {
 	Interface
 	name       string
@@ -32,7 +32,7 @@ type member struct {
 	metrics    *metrics.AdmissionPlugin
 }
 
-// NewChain returns a chain of plugins in their order; nil metrics count nothing.
+// NewChain returns a chain of plugins in the given order. With nil metrics nothing is counted.
 func NewChain(m *metrics.Admission, plugins ...Named) Chain {
 	c := Chain{metrics: m}
 	for _, p := range plugins {
@@ -44,7 +44,7 @@ func NewChain(m *metrics.Admission, plugins ...Named) Chain {
 	return c
 }
 
-// Names are the names of the plugins, in their order.
+// Names returns the names of the plugins in their order.
 func (c Chain) Names() []string {
 	names := make([]string, len(c.plugins))
 	for i := range c.plugins {
@@ -53,7 +53,7 @@ func (c Chain) Names() []string {
 	return names
 }
 
-// Handles reports whether any plugin does.
+// Handles reports whether any plugin handles the operation.
 func (c Chain) Handles(op Operation) bool {
 	for i := range c.plugins {
 		if c.plugins[i].Handles(op) {
@@ -63,8 +63,8 @@ func (c Chain) Handles(op Operation) bool {
 	return false
 }
 
-// Admit runs the mutating plugins until one refuses, and once more where one of
-// them asks for it.
+// Admit runs the mutating plugins until one denies the request. If a plugin called Reinvoke, it runs them a
+// second time.
 func (c Chain) Admit(ctx context.Context, a *Attributes) error {
 	start := time.Now()
 	err := c.round(ctx, a, metrics.Admit)
@@ -76,7 +76,7 @@ func (c Chain) Admit(ctx context.Context, a *Attributes) error {
 	return err
 }
 
-// Validate runs the validating plugins until one refuses.
+// Validate runs the validating plugins until one denies the request.
 func (c Chain) Validate(ctx context.Context, a *Attributes) error {
 	start := time.Now()
 	err := c.round(ctx, a, metrics.Validate)
@@ -84,8 +84,7 @@ func (c Chain) Validate(ctx context.Context, a *Attributes) error {
 	return err
 }
 
-// round calls the plugins of a phase. The time when one returns is that when the
-// next is called.
+// round calls the plugins of a phase and measures them. The end of one call is the start of the next.
 func (c Chain) round(ctx context.Context, a *Attributes, phase metrics.AdmissionPhase) error {
 	start, last := time.Now(), time.Duration(0)
 	for i := range c.plugins {
@@ -99,7 +98,7 @@ func (c Chain) round(ctx context.Context, a *Attributes, phase metrics.Admission
 		default:
 			continue
 		}
-		now := time.Since(start) // which is cheaper than the time of day
+		now := time.Since(start) // cheaper than time.Now for each plugin
 		p.metrics.Took(phase, string(a.Operation), err != nil, now-last)
 		if last = now; err != nil {
 			return inTime(ctx, err)
@@ -108,8 +107,7 @@ func (c Chain) round(ctx context.Context, a *Attributes, phase metrics.Admission
 	return nil
 }
 
-// inTime is a plugin's refusal, or that the request took too long, whatever became of
-// the plugin then.
+// inTime returns err, or a timeout if the request's deadline has passed: then the deadline may have caused err.
 func inTime(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return request.TimedOut()

@@ -13,7 +13,7 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// Document is an object as JSON that says its kind.
+// Document encodes an object as JSON with apiVersion and kind.
 func Document(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
 	text, err := json.Marshal(obj)
 	if err != nil || kind.Empty() || !obj.GetObjectKind().GroupVersionKind().Empty() {
@@ -35,8 +35,8 @@ func Document(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) 
 	return append(append(head[:len(head)-1], ','), text[1:]...), nil
 }
 
-// FromDocument reads an object of the codec's version from JSON, and fills in
-// defaults. Its kind is set if that of like is.
+// FromDocument decodes JSON of the codec's version and applies its defaults. The result has a kind only if like
+// has one.
 func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Object, error) {
 	if err := wire.CheckDepth(text); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func FromDocument(codec Converter, text []byte, like runtime.Object) (runtime.Ob
 	return obj, nil
 }
 
-// Become gives the object the content of a document of the
-// codec's version, and reports whether that is another one than before.
+// Become replaces the object's content by a JSON document of the codec's version, and reports whether this
+// changed the object.
 func (a *Attributes) Become(codec Converter, text []byte) (changed bool, err error) {
 	obj, err := FromDocument(codec, text, a.Object)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// gateWait is how long a request waits for the objects that plugins validate it by.
+// gateWait is how long a request waits for the objects that plugins depend on.
 const gateWait = 10 * time.Second
 
-// Gate holds requests back until plugins know the objects by which they validate. A
-// nil Gate is open. It is safe for concurrent use.
+// Gate blocks requests until the objects that a plugin depends on are synced. A nil Gate is open. It is safe
+// for concurrent use.
 type Gate struct {
 	open   atomic.Bool
 	once   sync.Once
@@ -22,7 +22,7 @@ type Gate struct {
 // NewGate returns a closed gate.
 func NewGate() *Gate { return &Gate{opened: make(chan struct{})} }
 
-// Open lets everybody through, from now on.
+// Open opens the gate for good.
 func (g *Gate) Open() {
 	g.once.Do(func() {
 		g.open.Store(true)
@@ -33,7 +33,7 @@ func (g *Gate) Open() {
 // IsOpen reports whether Wait returns at once.
 func (g *Gate) IsOpen() bool { return g == nil || g.open.Load() }
 
-// Wait waits for the gate to open. The error refuses the operation.
+// Wait waits until the gate opens, at most 10 seconds. Its error is the status that denies the request.
 func (g *Gate) Wait(ctx context.Context, a *Attributes) error {
 	if g.IsOpen() {
 		return nil

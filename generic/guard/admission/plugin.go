@@ -10,31 +10,32 @@ import (
 	"triplane/generic/base/authorizer"
 )
 
-// Plugin declares a plugin of a program that embeds the server. It is switched on and off by
-// its name, as those of the server are, and configured by --admission-control-config-file.
+// Plugin declares an admission plugin of a program that embeds the server. It is enabled and disabled by name
+// with the same flags as built-in plugins, and configured by --admission-control-config-file.
 type Plugin struct {
-	// Name is different from those of all other plugins.
+	// Name is unique among all plugins.
 	Name string
-	// OnByDefault is whether the plugin runs unless it is disabled.
+	// OnByDefault enables the plugin unless a flag disables it.
 	OnByDefault bool
-	// New makes the plugin, before the server starts. An error keeps the server from starting.
+	// New creates the plugin before the server starts. The server does not start if it returns an error.
 	New func(Needs) (Interface, error)
 }
 
-// Needs is what the server has for a plugin. Clients and informers act as the server itself,
-// and can be used once it runs: requests come only then. Those of an extension API server's plugin
-// are of the core API server, and nil where it is standalone; Loopback is for its own kinds.
+// Needs is what the server passes to New of a plugin. Clients and informers have the server's own identity and
+// work once the server runs, which is before the first request. In an extension API server, Client and
+// Informers belong to the core API server and are nil without one; Loopback belongs to the extension API server
+// itself.
 type Needs struct {
 	Client kubernetes.Interface
-	// Loopback is for clients of the server that the plugin runs in.
+	// Loopback configures clients of the server that the plugin runs in.
 	Loopback *restclient.Config
-	// Go has work run from the server's start to its end.
+	// Go runs work in the background from the server's start until its end.
 	Go func(work func(context.Context))
-	// Informers are started with the server, those that New has asked for; lists
-	// are complete when HasSynced says so.
+	// Informers are started with the server if New has requested them. Their lists are complete once HasSynced
+	// returns true.
 	Informers informers.SharedInformerFactory
-	// Authorizer decides what users may do; nil allows everything.
+	// Authorizer authorizes requests of users; nil allows all.
 	Authorizer authorizer.Authorizer
-	// Configuration is the document that configures the plugin, nil where there is none.
+	// Configuration is the plugin's configuration document, or nil.
 	Configuration []byte
 }

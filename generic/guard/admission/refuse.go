@@ -5,8 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// NewForbidden is the 403 status that refuses an operation because of err. A
-// status stays what it is.
+// NewForbidden returns a 403 status with the reason err. An err that is an API status is returned unchanged.
 func NewForbidden(a *Attributes, err error) error {
 	if _, ok := err.(apierrors.APIStatus); ok {
 		return err
@@ -14,12 +13,12 @@ func NewForbidden(a *Attributes, err error) error {
 	return Forbidden(a, err)
 }
 
-// Forbidden is NewForbidden as a status that can be changed further.
+// Forbidden is NewForbidden with a result that callers can modify.
 func Forbidden(a *Attributes, err error) *apierrors.StatusError {
 	return apierrors.NewForbidden(a.Resource.GroupResource(), a.ObjectName(), err)
 }
 
-// ObjectName is the object's name, or what its name will begin with.
+// ObjectName returns the object's name, or its generateName while it has no name.
 func (a *Attributes) ObjectName() string {
 	if a.Object == nil {
 		return a.Name

@@ -7,8 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Replace gives the object the content of obj, which is of the
-// hub version. Whoever holds the object sees the change.
+// Replace replaces the content of the object, in place, by that of obj, which has the hub version.
 func (a *Attributes) Replace(obj runtime.Object) error {
 	if a.Object == obj {
 		return nil

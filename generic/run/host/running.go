@@ -78,9 +78,9 @@ func (r *Running) prefill(ctx context.Context, st *Store) {
 	case <-ctx.Done():
 		return
 	}
-	hubs := st.Hubs()
-	for _, h := range hubs {
-		if err := h.Prefill(ctx, prefillBytes/int64(len(hubs))); err != nil {
+	multiplexers := st.Multiplexers()
+	for _, m := range multiplexers {
+		if err := m.Prefill(ctx, prefillBytes/int64(len(multiplexers))); err != nil {
 			klog.V(2).InfoS("Caches are not filled ahead", "err", err)
 		}
 	}

@@ -46,13 +46,13 @@ type Store struct {
 	members   *members
 }
 
-// cluster is an open etcd and the hub of its resources.
+// cluster is an open etcd and the multiplexer of its resources.
 type cluster struct {
 	backend interface {
 		storage.Backend
 		RunCompactor(ctx context.Context, interval time.Duration)
 	}
-	hub *cache.Hub
+	mux *cache.Multiplexer
 	end func() error
 }
 
@@ -77,7 +77,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 	switch {
 	case o.Embedded() && o.Memory:
 		backend := memory.New()
-		s.cluster = &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}
+		s.cluster = &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()), end: backend.Close}
 	case o.Embedded():
 		err = s.openEmbedded(ctx, o, dataDir)
 	default:
@@ -105,7 +105,7 @@ func (s *Store) openEmbedded(ctx context.Context, o *options.Etcd, dataDir strin
 	if err != nil {
 		return err
 	}
-	s.cluster = &cluster{backend: server.Backend(), hub: cache.NewHub(server.Backend(), o.AbsolutePrefix()), end: server.Close}
+	s.cluster = &cluster{backend: server.Backend(), mux: cache.NewMultiplexer(server.Backend(), o.AbsolutePrefix()), end: server.Close}
 	s.failed, s.why, s.collectors = server.Done(), server.Err, append(s.collectors, server.Collectors()...)
 	s.snapshots = &snapshots{
 		server: server, dir: snapshotDir(o, dataDir), interval: o.SnapshotInterval, keep: o.SnapshotRetention,
@@ -161,7 +161,7 @@ func dial(ctx context.Context, o *options.Etcd, servers []string, calls *grpcmet
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{backend: backend, hub: cache.NewHub(backend, o.AbsolutePrefix()), end: backend.Close}, nil
+	return &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()), end: backend.Close}, nil
 }
 
 // clusters are the default one and the others.
@@ -187,7 +187,7 @@ func (s *Store) Start(compactEvery time.Duration) (stop func()) {
 func (s *Store) run(ctx context.Context, compactEvery time.Duration) {
 	var running worker.Group
 	for _, c := range s.clusters() {
-		running.Go(func() { _ = c.hub.Run(ctx) }) // recovers by itself: it can run but once
+		running.Go(func() { _ = c.mux.Run(ctx) }) // recovers by itself: it can run but once
 		running.Keep(ctx, func(ctx context.Context) { c.backend.RunCompactor(ctx, compactEvery) })
 	}
 	running.Keep(ctx, s.providers.Run)
@@ -214,7 +214,7 @@ func (s *Store) Close() {
 func (s *Store) Following() error {
 	for _, c := range s.clusters() {
 		select {
-		case <-c.hub.Started():
+		case <-c.mux.Started():
 		default:
 			return errors.New("the caches do not follow storage yet")
 		}
@@ -225,26 +225,26 @@ func (s *Store) Following() error {
 // Backend is where what has no store of its own is kept.
 func (s *Store) Backend() storage.Backend { return s.backend }
 
-// Hubs are those of all clusters, the default one first.
-func (s *Store) Hubs() []*cache.Hub {
-	var hubs []*cache.Hub
+// Multiplexers are those of all clusters, the default one first.
+func (s *Store) Multiplexers() []*cache.Multiplexer {
+	var multiplexers []*cache.Multiplexer
 	for _, c := range s.clusters() {
-		hubs = append(hubs, c.hub)
+		multiplexers = append(multiplexers, c.mux)
 	}
-	return hubs
+	return multiplexers
 }
 
 // InstallIn gives a server its storage, the checks of it and its metrics. It returns what
 // flow control estimates the cost of requests by.
 func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Objects, error) {
 	stores := options.Stores{
-		Default:    options.Store{Backend: s.backend, Hub: s.hub},
+		Default:    options.Store{Backend: s.backend, Multiplexer: s.mux},
 		Overrides:  map[schema.GroupResource]options.Store{},
 		Encryption: s.providers,
 		Metrics:    c.Metrics.Storage,
 	}
 	for r, other := range s.resources {
-		stores.Overrides[r] = options.Store{Backend: other.backend, Hub: other.hub}
+		stores.Overrides[r] = options.Store{Backend: other.backend, Multiplexer: other.mux}
 	}
 	caches := newObjects(o.RESTOptionsGetter(stores))
 	c.RESTOptionsGetter = caches

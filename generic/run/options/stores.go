@@ -12,10 +12,10 @@ import (
 	"triplane/generic/storage/wire/protojson"
 )
 
-// Store is an open etcd and the hub that feeds the caches of its resources.
+// Store is an open etcd and the multiplexer that feeds the caches of its resources.
 type Store struct {
-	Backend storage.Backend
-	Hub     *cache.Hub
+	Backend     storage.Backend
+	Multiplexer *cache.Multiplexer
 }
 
 // Stores say where each resource is kept, and how it is encrypted.
@@ -66,8 +66,8 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource) (registry.RES
 	opts.Cache = func(c storage.CacheConfig) storage.Cache {
 		config := config
 		config.CacheConfig = c
-		return store.Hub.Cache(config)
+		return store.Multiplexer.Cache(config)
 	}
-	opts.DropCache = store.Hub.Drop
+	opts.DropCache = store.Multiplexer.Drop
 	return opts, nil
 }

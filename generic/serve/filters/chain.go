@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"runtime"
 
-	"triplane/generic/base/turns"
+	"triplane/generic/base/timeslice"
 )
 
 // filter wraps a handler.
@@ -21,7 +21,7 @@ type link struct {
 func links(o *Options) []link {
 	return []link{
 		{"stack", withStack},
-		{"exchange", withExchange(turns.New(runtime.GOMAXPROCS(0)), newStalls(o.Metrics, cmp.Or(o.stalledLimit, StalledLimit)))},
+		{"exchange", withExchange(timeslice.New(runtime.GOMAXPROCS(0)), newStalls(o.Metrics, cmp.Or(o.stalledLimit, StalledLimit)))},
 		{"panicRecovery", withPanicRecovery(o.Metrics)},
 		{"auditID", withAuditID},
 		{"goaway", withGoaway(o.GoawayOptions)},

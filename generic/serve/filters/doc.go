@@ -7,7 +7,7 @@
 //
 //	stack                the goroutine's stack gets the size that a request needs
 //	exchange             one allocation holds all that is known of the request;
-//	                     long answers go on in turns (package turns), and
+//	                     long responses share the processors (package timeslice), and
 //	                     those that are not taken occupy bounded memory
 //	panicRecovery        a handler that panics answers 500
 //	auditID              the request gets an id, which the response names

@@ -7,7 +7,7 @@ import (
 
 	"triplane/generic/base/authorizer"
 	"triplane/generic/base/request"
-	"triplane/generic/base/turns"
+	"triplane/generic/base/timeslice"
 	"triplane/generic/guard/flowcontrol"
 )
 
@@ -38,18 +38,18 @@ type exchange struct {
 // exchangeOf finds the exchange behind the chain's own requests.
 func exchangeOf(r *http.Request) *exchange { return r.Context().(*exchange) }
 
-// withExchange makes an exchange for each request, and has it take part in the
-// turns of long answers and in the bounds of those that are not taken.
+// withExchange makes an exchange for each request. It schedules long responses in time slices, and
+// limits the memory of those that their clients do not read.
 //
 // Options: none. Metrics: triplane_stalled_*. Order: before all filters that use it, which are
 // all but withStack.
-func withExchange(all *turns.Turns, stalls *stalls) filter {
+func withExchange(slots *timeslice.Scheduler, stalls *stalls) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := &exchange{}
 			e.State.Init(r.Context())
 			e.Received = time.Now()
-			e.Turn.Join(all)
+			e.Timeslice.Join(slots)
 			e.responseWriter.ResponseWriter = w
 			e.responseWriter.exchange = e
 			e.client, e.stalls = r, stalls

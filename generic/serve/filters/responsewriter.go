@@ -86,7 +86,7 @@ func (w *responseWriter) piece(p []byte, keeps int64) (int, error) {
 	n, err := w.ResponseWriter.Write(p)
 	stall.end()
 	if len(p) >= longWrite/4 {
-		w.exchange.Turn.Yield(w.exchange)
+		w.exchange.Timeslice.Yield(w.exchange)
 	}
 	return n, err
 }

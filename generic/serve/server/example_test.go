@@ -82,12 +82,12 @@ func Example() {
 
 	etcd, err := embedded.Start(ctx, embedded.Config{Dir: dir})
 	check(err)
-	hub := cache.NewHub(etcd.Backend(), "/registry")
+	mux := cache.NewMultiplexer(etcd.Backend(), "/registry")
 	followed := make(chan error, 1)
-	go func() { followed <- hub.Run(ctx) }()
+	go func() { followed <- mux.Run(ctx) }()
 
 	config := server.NewConfig()
-	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Hub: hub}})
+	config.RESTOptionsGetter = options.NewEtcd().RESTOptionsGetter(options.Stores{Default: options.Store{Backend: etcd.Backend(), Multiplexer: mux}})
 	forester, err := config.Complete().New("forester", server.EmptyDelegate())
 	check(err)
 

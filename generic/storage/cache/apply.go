@@ -38,7 +38,7 @@ func (c *Cache) apply(changes []storage.Change) bool {
 // anybody could have seen.
 func (c *Cache) event(change *storage.Change) *event {
 	previous := c.previous(change)
-	e := &event{Event: storage.Event{Revision: change.Revision}, at: c.hub.clock.now(), previous: previous}
+	e := &event{Event: storage.Event{Revision: change.Revision}, at: c.mux.clock.now(), previous: previous}
 	switch {
 	case !change.Deleted():
 		e.Type, e.Record = storage.Modified, c.record(change)
@@ -121,7 +121,7 @@ func (c *Cache) value(r *storage.Record) string {
 	return fields.Get(c.cfg.IndexField)
 }
 
-// wake signals the watches that got events in the batch. Only the hub's goroutine
+// wake signals the watches that got events in the batch. Only the multiplexer's goroutine
 // calls it.
 func (c *Cache) wake() {
 	c.mu.Lock()

@@ -112,7 +112,7 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-// What the hub does with an event that concerns one of many watches.
+// What the multiplexer does with an event that concerns one of many watches.
 func BenchmarkApplyIndexed(b *testing.B) {
 	w := newWorld(b)
 	now := w.create("ns/a", thing{})

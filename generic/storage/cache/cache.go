@@ -10,11 +10,11 @@ import (
 	"triplane/generic/storage"
 )
 
-// Cache is the cache of one resource; a Hub makes it.
+// Cache is the cache of one resource; a Multiplexer makes it.
 type Cache struct {
-	hub     *Hub
+	mux     *Multiplexer
 	cfg     Config
-	backend storage.Backend // the hub's, or the view of it
+	backend storage.Backend // the multiplexer's, or the view of it
 
 	filled atomic.Bool // the tree holds everything; written under mu
 	counts cacheCounts
@@ -56,9 +56,9 @@ type Stats struct {
 	Revision           int64 // of the latest event, or up to which there is none
 }
 
-func newCache(h *Hub, cfg Config) *Cache {
-	now := h.progress.load()
-	c := &Cache{hub: h, cfg: cfg, backend: h.backend, tree: newTree(), last: now, history: history{from: now}}
+func newCache(m *Multiplexer, cfg Config) *Cache {
+	now := m.progress.load()
+	c := &Cache{mux: m, cfg: cfg, backend: m.backend, tree: newTree(), last: now, history: history{from: now}}
 	if cfg.View != nil {
 		c.backend = cfg.View
 	}

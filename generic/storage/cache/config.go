@@ -2,10 +2,10 @@ package cache
 
 import "triplane/generic/storage"
 
-// Config describes a cache of a Hub.
+// Config describes a cache of a Multiplexer.
 type Config struct {
 	storage.CacheConfig
-	// View, where set, reads what the hub's backend holds of the resource.
+	// View, where set, reads what the multiplexer's backend holds of the resource.
 	View View
 }
 

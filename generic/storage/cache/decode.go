@@ -19,7 +19,7 @@ type lost struct {
 	// changes is set when a change could not be read: those that follow are not
 	// looked at, which may take long, before somebody fills the cache.
 	changes bool
-	// err is why the last fill failed, and until the hub's time to which it is
+	// err is why the last fill failed, and until the multiplexer's time to which it is
 	// not repeated.
 	err   error
 	until int64

@@ -1,6 +1,6 @@
 // Package cache answers reads from memory: it implements storage.Cache.
 //
-// One Hub a server holds one watch of the backend for everything below the
+// One Multiplexer a server holds one watch of the backend for everything below the
 // server's prefix. It hands each change, in order, to the Cache of the resource
 // that the key belongs to, and then moves its progress: the revision up to which
 // every cache has seen everything. A consistent read is therefore one question to
@@ -24,7 +24,7 @@
 // Selectors are applied by each watch in its own goroutine; records are decoded
 // for them once, and never if nobody uses a selector.
 //
-// Locks are taken in the order Hub.mu, Cache.mu, watch.mu. The hub's goroutine
+// Locks are taken in the order Multiplexer.mu, Cache.mu, watch.mu. The multiplexer's goroutine
 // takes Cache.mu for writing while it applies a batch; reads of many records
 // copy the tree under the lock, which is cheap, and walk the copy without it.
 package cache

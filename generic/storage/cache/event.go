@@ -9,7 +9,7 @@ import (
 // event is one change of a record, shared by the history and all watches.
 type event struct {
 	storage.Event       // as seen without a selector
-	at            int64 // when it was received, in nanoseconds of the hub's clock
+	at            int64 // when it was received, in nanoseconds of the multiplexer's clock
 	// previous is the state before, nil for a creation.
 	previous *storage.Record
 	// left is previous at the event's revision: what a watch receives whose

@@ -36,10 +36,10 @@ func (c *Cache) exact(ctx context.Context, opts storage.ListOptions) (storage.Li
 // happened waits for a revision that the backend has, and refuses one that it
 // has not.
 func (c *Cache) happened(ctx context.Context, revision int64) error {
-	if c.hub.progress.load() >= revision {
+	if c.mux.progress.load() >= revision {
 		return nil
 	}
-	now, err := c.hub.backend.Revision(ctx)
+	now, err := c.mux.backend.Revision(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (c *Cache) singleFromBackend(ctx context.Context, opts storage.ListOptions,
 func (c *Cache) readRange(ctx context.Context, opts storage.RangeOptions) (storage.RangeResult, error) {
 	page, err := c.backend.Range(ctx, opts)
 	if errors.Is(err, storage.ErrFutureRevision) {
-		err = &storage.TooLargeError{Requested: opts.Revision, Current: c.hub.progress.load()}
+		err = &storage.TooLargeError{Requested: opts.Revision, Current: c.mux.progress.load()}
 	}
 	return page, err
 }

@@ -26,8 +26,8 @@ func TestAnExactListOfTheFuture(t *testing.T) {
 	w.create("ns/a", thing{})
 	cfg := podConfig
 	cfg.View = sealed{w.backend}
-	w.hub.Drop(pods)
-	w.cache = w.hub.Cache(cfg)
+	w.mux.Drop(pods)
+	w.cache = w.mux.Cache(cfg)
 	for _, key := range []string{"", pods + "ns/a"} {
 		_, err := w.cache.List(t.Context(), storage.ListOptions{Key: key, Freshness: storage.Freshness{Match: storage.Exact, Revision: 1000}})
 		if !errors.As(err, new(*storage.TooLargeError)) {

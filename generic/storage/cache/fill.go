@@ -16,7 +16,7 @@ const (
 	// fillPage is how many keys are read at once when a cache is filled. Each
 	// page costs etcd a walk over the keys that are left.
 	fillPage = 10_000
-	// fillAttempts bounds how often a fill begins anew because the hub did.
+	// fillAttempts bounds how often a fill begins anew because the multiplexer did.
 	fillAttempts = 5
 )
 
@@ -32,7 +32,7 @@ func (c *Cache) fill(ctx context.Context) error {
 	if c.filled.Load() {
 		return nil
 	}
-	if err := c.hub.begun(ctx); err != nil {
+	if err := c.mux.begun(ctx); err != nil {
 		return err
 	}
 	f, err := c.joinFill()
@@ -50,28 +50,28 @@ func (c *Cache) fill(ctx context.Context) error {
 // joinFill returns the fill under way, beginning one if there is none; nil if
 // there is nothing to wait for.
 func (c *Cache) joinFill() (*filling, error) {
-	c.hub.mu.RLock() // no fill begins once the hub has ended
-	defer c.hub.mu.RUnlock()
+	c.mux.mu.RLock() // no fill begins once the multiplexer has ended
+	defer c.mux.mu.RUnlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.stopped || c.hub.ended:
+	case c.stopped || c.mux.ended:
 		return nil, storage.ErrStopped
 	case c.filled.Load():
 		return nil, nil
 	case c.filling != nil:
 		return c.filling, nil
-	case c.lost.err != nil && c.hub.clock.now() < c.lost.until:
+	case c.lost.err != nil && c.mux.clock.now() < c.lost.until:
 		return nil, c.lost.err
 	}
 	c.lost.changes = false
 	f := &filling{done: make(chan struct{})}
 	c.filling = f
-	c.hub.fills.Go(func() {
-		f.err = worker.Try(func() error { return c.runFill(c.hub.ctx) })
+	c.mux.fills.Go(func() {
+		f.err = worker.Try(func() error { return c.runFill(c.mux.ctx) })
 		c.mu.Lock()
 		c.filling = nil
-		c.lost.failed(f.err, c.hub.clock.now())
+		c.lost.failed(f.err, c.mux.clock.now())
 		c.history.pinned = false
 		c.mu.Unlock()
 		close(f.done)
@@ -106,7 +106,7 @@ func (c *Cache) isStopped() bool {
 	return c.stopped
 }
 
-// tryFill lists everything, waits until the hub has come to the list's revision,
+// tryFill lists everything, waits until the multiplexer has come to the list's revision,
 // and puts the events behind it on top.
 func (c *Cache) tryFill(ctx context.Context) (bool, error) {
 	c.mu.RLock()
@@ -116,7 +116,7 @@ func (c *Cache) tryFill(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := c.hub.progress.wait(ctx, revision); err != nil {
+	if err := c.mux.progress.wait(ctx, revision); err != nil {
 		return false, err
 	}
 	c.mu.Lock()

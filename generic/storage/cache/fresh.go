@@ -43,21 +43,21 @@ func (c *Cache) freshen(ctx context.Context, fresh storage.Freshness) error {
 func (c *Cache) revision(ctx context.Context) (int64, error) {
 	ctx, span := tracing.Start(ctx, "etcd revision")
 	defer span.End()
-	return c.hub.backend.Revision(ctx)
+	return c.mux.backend.Revision(ctx)
 }
 
 // await waits for a revision for a while, and then returns late, or a
 // *storage.TooLargeError if that is nil.
 func (c *Cache) await(ctx context.Context, revision int64, late error) error {
-	if c.hub.progress.load() >= revision {
+	if c.mux.progress.load() >= revision {
 		c.counts.waits.none()
 		return nil
 	}
 	begun := time.Now()
 	defer func() { c.counts.waits.add(time.Since(begun)) }()
-	bounded, cancel := context.WithTimeout(ctx, c.hub.patience)
+	bounded, cancel := context.WithTimeout(ctx, c.mux.patience)
 	defer cancel()
-	if err := c.hub.progress.wait(bounded, revision); err == nil {
+	if err := c.mux.progress.wait(bounded, revision); err == nil {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -66,5 +66,5 @@ func (c *Cache) await(ctx context.Context, revision int64, late error) error {
 	if late != nil {
 		return late
 	}
-	return &storage.TooLargeError{Requested: revision, Current: c.hub.progress.load()}
+	return &storage.TooLargeError{Requested: revision, Current: c.mux.progress.load()}
 }

@@ -19,11 +19,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a hub on an etcd of its own.
+// world is a multiplexer on an etcd of its own.
 type world struct {
 	testing.TB
 	backend *embedded.Backend
-	hub     *Hub
+	mux     *Multiplexer
 	cache   *Cache
 }
 
@@ -68,19 +68,19 @@ func newWorld(t testing.TB) *world {
 }
 
 func (w *world) run() {
-	w.hub = NewHub(w.backend, "/registry")
-	w.cache = w.hub.Cache(podConfig)
-	runHub(w, w.hub)
+	w.mux = NewMultiplexer(w.backend, "/registry")
+	w.cache = w.mux.Cache(podConfig)
+	runMultiplexer(w, w.mux)
 }
 
-func runHub(t testing.TB, h *Hub) {
+func runMultiplexer(t testing.TB, h *Multiplexer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- h.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("the hub ended with %v", err)
+			t.Errorf("the multiplexer ended with %v", err)
 		}
 	})
 	<-h.Started()

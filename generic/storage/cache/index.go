@@ -9,7 +9,7 @@ type index struct {
 	byKey       map[string][]*watch
 	byValue     map[string][]*watch // by value of the index field
 	// dirty are the watches that got events in the batch under way; spare is
-	// their slice of the batch before, which only the hub's goroutine touches.
+	// their slice of the batch before, which only the multiplexer's goroutine touches.
 	dirty, spare []*watch
 }
 

@@ -141,11 +141,11 @@ func TestSnapshotsAreForgotten(t *testing.T) {
 	if n := len(w.cache.kept); n != keptMax {
 		t.Errorf("%d snapshots are kept", n)
 	}
-	w.cache.trim(w.hub.clock.now() + int64(keptFor)/2)
+	w.cache.trim(w.mux.clock.now() + int64(keptFor)/2)
 	if n := len(w.cache.kept); n != keptMax {
 		t.Errorf("%d snapshots are left after a while", n)
 	}
-	w.cache.trim(w.hub.clock.now() + 2*int64(keptFor))
+	w.cache.trim(w.mux.clock.now() + 2*int64(keptFor))
 	if n := len(w.cache.kept); n != 0 {
 		t.Errorf("%d snapshots are left after long", n)
 	}

@@ -25,13 +25,13 @@ type forecast struct {
 // Prefill fills the caches of resources with many objects, one after the other and the smallest
 // first, so that no client waits for it. It takes at most about so many bytes, and leaves the others,
 // and those that cannot be read now, to their first readers. It returns when that is done, ctx has
-// ended or the hub has.
-func (h *Hub) Prefill(ctx context.Context, most int64) error {
-	if err := h.begun(ctx); err != nil {
+// ended or the multiplexer has.
+func (m *Multiplexer) Prefill(ctx context.Context, most int64) error {
+	if err := m.begun(ctx); err != nil {
 		return err
 	}
 	var large []forecast
-	h.Each(func(c *Cache) {
+	m.Each(func(c *Cache) {
 		if bytes := c.forecast(ctx); bytes > 0 {
 			large = append(large, forecast{c, bytes})
 		}

@@ -18,8 +18,8 @@ func TestPrefill(t *testing.T) {
 			}
 		}
 	}
-	hub := NewHub(backend, "/registry")
-	runHub(t, hub)
+	mux := NewMultiplexer(backend, "/registry")
+	runMultiplexer(t, mux)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	for _, step := range []struct {
@@ -34,9 +34,9 @@ func TestPrefill(t *testing.T) {
 	} {
 		caches := map[string]*Cache{}
 		for _, resource := range []string{"none", "few", "many", "more"} {
-			caches[resource] = hub.Cache(Config{CacheConfig: storage.CacheConfig{Prefix: "/registry/" + resource + "/"}})
+			caches[resource] = mux.Cache(Config{CacheConfig: storage.CacheConfig{Prefix: "/registry/" + resource + "/"}})
 		}
-		if err := hub.Prefill(step.ctx, step.most); !errors.Is(err, step.ctx.Err()) {
+		if err := mux.Prefill(step.ctx, step.most); !errors.Is(err, step.ctx.Err()) {
 			t.Errorf("with %d bytes: %v", step.most, err)
 		}
 		for resource, want := range map[string]int{"none": 0, "few": 0, "many": step.many, "more": step.more} {

@@ -9,7 +9,7 @@ import (
 // progress is a revision that only grows, and those who wait for it.
 type progress struct {
 	revision atomic.Int64
-	nudge    chan struct{} // informs the hub that somebody waits; one slot
+	nudge    chan struct{} // informs the multiplexer that somebody waits; one slot
 	quiet    bool          // nobody waits to be informed
 
 	mu      sync.Mutex

@@ -24,32 +24,32 @@ const (
 // Run holds the watch until ctx ends, opening it again when it breaks. When the
 // history in between is gone all caches begin anew, and their watches end. It may
 // be called once. On return all caches are stopped.
-func (h *Hub) Run(ctx context.Context) error {
+func (m *Multiplexer) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	h.ctx = ctx
+	m.ctx = ctx
 	var helpers worker.Group
-	helpers.Keep(ctx, h.askForProgress)
-	helpers.Keep(ctx, h.keepTime)
+	helpers.Keep(ctx, m.askForProgress)
+	helpers.Keep(ctx, m.keepTime)
 	defer func() {
 		cancel()
-		h.end()
+		m.end()
 		helpers.Wait()
-		h.fills.Wait()
-		close(h.stopped)
+		m.fills.Wait()
+		close(m.stopped)
 	}()
 
 	retry := firstRetry
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := worker.Try(func() error { return h.watch(ctx) })
+		err := worker.Try(func() error { return m.watch(ctx) })
 		if ctx.Err() != nil {
 			break
 		}
 		if time.Since(began) > longestRetry {
 			retry = firstRetry
 		}
-		klog.ErrorS(err, "The watch of the storage ended, it is opened again", "progress", h.progress.load(), "in", retry)
-		h.counts.reconnects.Add(1)
+		klog.ErrorS(err, "The watch of the storage ended, it is opened again", "progress", m.progress.load(), "in", retry)
+		m.counts.reconnects.Add(1)
 		select {
 		case <-time.After(retry):
 			retry = min(2*retry, longestRetry)
@@ -60,12 +60,12 @@ func (h *Hub) Run(ctx context.Context) error {
 }
 
 // watch opens the watch where the last one ended and follows it until it breaks.
-func (h *Hub) watch(ctx context.Context) error {
-	from, err := h.resume(ctx)
+func (m *Multiplexer) watch(ctx context.Context) error {
+	from, err := m.resume(ctx)
 	if err != nil {
 		return err
 	}
-	stream, err := h.backend.Watch(ctx, h.prefix, from, h.needPrevious)
+	stream, err := m.backend.Watch(ctx, m.prefix, from, m.needPrevious)
 	if err != nil {
 		return err
 	}
@@ -73,78 +73,78 @@ func (h *Hub) watch(ctx context.Context) error {
 	for {
 		changes, revision, err := stream.Next(ctx)
 		if errors.Is(err, storage.ErrCompacted) {
-			h.rebuild(0)
+			m.rebuild(0)
 			return err
 		}
 		if err != nil {
 			return err
 		}
-		h.apply(changes, revision)
+		m.apply(changes, revision)
 	}
 }
 
 // needPrevious reports whether the cache of a key would not know what the key was.
-func (h *Hub) needPrevious(key string) bool {
-	h.mu.RLock()
-	c := h.route(key)
-	h.mu.RUnlock()
+func (m *Multiplexer) needPrevious(key string) bool {
+	m.mu.RLock()
+	c := m.route(key)
+	m.mu.RUnlock()
 	return c != nil && !c.filled.Load()
 }
 
 // resume returns where to watch from, and begins anew where there is nothing to go
 // on from: at the start, after compaction, or when the backend went back in time
 // (it was restored from a backup).
-func (h *Hub) resume(ctx context.Context) (int64, error) {
-	now, err := h.backend.Revision(ctx)
+func (m *Multiplexer) resume(ctx context.Context) (int64, error) {
+	now, err := m.backend.Revision(ctx)
 	if err != nil {
 		return 0, err
 	}
-	at := h.progress.load()
+	at := m.progress.load()
 	if at != 0 && at <= now {
 		return at, nil
 	}
-	h.rebuild(now)
+	m.rebuild(now)
 	select {
-	case <-h.started:
+	case <-m.started:
 	default:
-		close(h.started)
+		close(m.started)
 	}
 	return now, nil
 }
 
 // rebuild makes all caches begin anew at a revision; at 0 it is not known yet,
 // and resume will find it.
-func (h *Hub) rebuild(revision int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (m *Multiplexer) rebuild(revision int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	select {
-	case <-h.started:
+	case <-m.started:
 		if revision != 0 {
-			h.counts.rebuilds.Add(1)
+			m.counts.rebuilds.Add(1)
 		}
 	default:
 	}
-	for _, c := range h.caches {
+	for _, c := range m.caches {
 		c.reset(revision)
 	}
-	for _, t := range h.taps {
+	for _, t := range m.taps {
 		t.lose()
 	}
-	h.progress.set(revision)
+	m.progress.set(revision)
 }
 
 // apply hands a batch out and then moves the progress.
-func (h *Hub) apply(changes []storage.Change, revision int64) {
-	h.mu.RLock()
+func (m *Multiplexer) apply(changes []storage.Change, revision int64) {
+	m.mu.RLock()
 	var touched []*Cache
-	taps, tapped := h.taps, changes
+	taps, tapped := m.taps, changes
 	if len(taps) > 0 {
 		tapped = slices.Clone(changes) // a cache's view decodes in place
 	}
 	for len(changes) > 0 {
-		c := h.route(changes[0].Key)
+		c := m.route(changes[0].Key)
 		n := 1
-		for n < len(changes) && h.route(changes[n].Key) == c {
+		for n < len(changes) && m.route(changes[n].Key) == c {
 			n++
 		}
 		if c != nil && c.apply(changes[:n]) {
@@ -152,8 +152,8 @@ func (h *Hub) apply(changes []storage.Change, revision int64) {
 		}
 		changes = changes[n:]
 	}
-	h.progress.set(max(revision, h.progress.load()))
-	h.mu.RUnlock()
+	m.progress.set(max(revision, m.progress.load()))
+	m.mu.RUnlock()
 	for _, t := range taps {
 		t.add(tapped)
 	}
@@ -163,17 +163,17 @@ func (h *Hub) apply(changes []storage.Change, revision int64) {
 }
 
 // end stops all caches.
-func (h *Hub) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ended = true
-	for _, c := range h.caches {
+func (m *Multiplexer) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = true
+	for _, c := range m.caches {
 		c.stop()
 	}
 }
 
 // askForProgress asks the backend how far the watch is while readers wait.
-func (h *Hub) askForProgress(ctx context.Context) {
+func (m *Multiplexer) askForProgress(ctx context.Context) {
 	timer := time.NewTimer(askFirst)
 	timer.Stop()
 	defer timer.Stop()
@@ -181,11 +181,11 @@ func (h *Hub) askForProgress(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-h.progress.nudge:
+		case <-m.progress.nudge:
 		}
 		// Whoever is not served by the next change nudges again.
 		for pause := askFirst; ; pause = askAgain {
-			changed := h.progress.change()
+			changed := m.progress.change()
 			if changed == nil {
 				break // nobody waits
 			}
@@ -195,7 +195,7 @@ func (h *Hub) askForProgress(ctx context.Context) {
 				return
 			case <-changed:
 			case <-timer.C:
-				h.requestProgress(ctx)
+				m.requestProgress(ctx)
 				continue
 			}
 			break
@@ -203,8 +203,8 @@ func (h *Hub) askForProgress(ctx context.Context) {
 	}
 }
 
-func (h *Hub) requestProgress(ctx context.Context) {
-	if err := h.backend.RequestProgress(ctx); err != nil && ctx.Err() == nil {
+func (m *Multiplexer) requestProgress(ctx context.Context) {
+	if err := m.backend.RequestProgress(ctx); err != nil && ctx.Err() == nil {
 		klog.V(2).InfoS("Asking for the progress of the watch failed", "err", err)
 	}
 }

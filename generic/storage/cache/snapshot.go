@@ -24,7 +24,7 @@ type snapshot struct {
 	tree  *btree.Map[string, *storage.Record]
 	since int64
 	next  int64
-	used  int64 // when it was kept or found last, by the hub's clock
+	used  int64 // when it was kept or found last, by the multiplexer's clock
 }
 
 // take returns the present state and the revision that it may be called by. All
@@ -32,7 +32,7 @@ type snapshot struct {
 func (c *Cache) take() (*snapshot, int64, error) {
 	// The progress is read first: the tree then holds all of it, and perhaps
 	// more, up to the cache's latest event.
-	revision := c.hub.progress.load()
+	revision := c.mux.progress.load()
 	c.mu.RLock()
 	s, last, err := c.snapshot, c.last, c.readable()
 	c.mu.RUnlock()
@@ -70,7 +70,7 @@ func (c *Cache) share() *snapshot {
 func (c *Cache) keep(s *snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.used = c.hub.clock.now()
+	s.used = c.mux.clock.now()
 	for _, k := range c.kept {
 		if k == s {
 			return
@@ -83,7 +83,7 @@ func (c *Cache) keep(s *snapshot) {
 	c.kept = append(c.kept, s)
 }
 
-// find returns a snapshot of the state at a revision that the hub has come to;
+// find returns a snapshot of the state at a revision that the multiplexer has come to;
 // nil if there is none.
 func (c *Cache) find(revision int64) *snapshot {
 	c.mu.Lock()
@@ -96,7 +96,7 @@ func (c *Cache) find(revision int64) *snapshot {
 	}
 	for _, k := range c.kept {
 		if k.since <= revision && revision < k.next {
-			k.used = c.hub.clock.now()
+			k.used = c.mux.clock.now()
 			return k
 		}
 	}

@@ -15,12 +15,12 @@ const (
 	tapOverhead = 128
 )
 
-// Tap is the stream of all changes below a hub's prefix, for those that follow
+// Tap is the stream of all changes below a multiplexer's prefix, for those that follow
 // every resource, whether or not it has a cache. Values are as the backend holds
 // them, and Previous is left out. Caches have a change before the tap does. It
 // belongs to one goroutine.
 type Tap struct {
-	hub  *Hub
+	mux  *Multiplexer
 	wake chan struct{}
 
 	mu      sync.Mutex
@@ -30,16 +30,16 @@ type Tap struct {
 }
 
 // Tap begins with the next change.
-func (h *Hub) Tap() *Tap {
-	t := &Tap{hub: h, wake: make(chan struct{}, 1)}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.taps = append(slices.Clone(h.taps), t)
+func (m *Multiplexer) Tap() *Tap {
+	t := &Tap{mux: m, wake: make(chan struct{}, 1)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.taps = append(slices.Clone(m.taps), t)
 	return t
 }
 
 // Next blocks until there are changes and returns them in order. lost reports that
-// changes are missing before these: the reader was too slow, or the hub began
+// changes are missing before these: the reader was too slow, or the multiplexer began
 // anew, and whoever follows the keys has to read them again.
 func (t *Tap) Next(ctx context.Context) (changes []storage.Change, lost bool, err error) {
 	for {
@@ -60,9 +60,9 @@ func (t *Tap) Next(ctx context.Context) (changes []storage.Change, lost bool, er
 
 // Stop ends the tap; it is safe to call twice.
 func (t *Tap) Stop() {
-	t.hub.mu.Lock()
-	defer t.hub.mu.Unlock()
-	t.hub.taps = slices.DeleteFunc(slices.Clone(t.hub.taps), func(other *Tap) bool { return other == t })
+	t.mux.mu.Lock()
+	defer t.mux.mu.Unlock()
+	t.mux.taps = slices.DeleteFunc(slices.Clone(t.mux.taps), func(other *Tap) bool { return other == t })
 }
 
 // add takes the changes of a batch.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTapHandsOutAllChanges(t *testing.T) {
-	h := &Hub{}
+	h := &Multiplexer{}
 	tap := h.Tap()
 	for i := range 3 {
 		for _, each := range h.taps {
@@ -35,7 +35,7 @@ func TestTapHandsOutAllChanges(t *testing.T) {
 }
 
 func TestTapIsBounded(t *testing.T) {
-	tap := (&Hub{}).Tap()
+	tap := (&Multiplexer{}).Tap()
 	big := []storage.Change{{Key: "k", Value: make([]byte, 1<<20)}}
 	for range 2 * tapLimit >> 20 {
 		tap.add(big)

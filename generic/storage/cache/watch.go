@@ -33,7 +33,7 @@ func (c *Cache) Watch(ctx context.Context, opts storage.WatchOptions) (storage.W
 	}
 	if opts.Bookmarks {
 		if at, ok := nextBookmark(time.Now(), opts.Deadline); ok {
-			c.hub.clock.add(at, w)
+			c.mux.clock.add(at, w)
 		}
 	}
 	return w, nil
@@ -58,7 +58,7 @@ func (c *Cache) scope(opts *storage.WatchOptions) scope {
 // startFromHistory begins behind a revision: with the events that are kept, then
 // with those to come.
 func (c *Cache) startFromHistory(ctx context.Context, w *watch) error {
-	if err := c.hub.begun(ctx); err != nil {
+	if err := c.mux.begun(ctx); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -88,12 +88,12 @@ func (c *Cache) startFromState(ctx context.Context, w *watch) error {
 		fresh = w.opts.Freshness
 	}
 	if err := c.freshen(ctx, fresh); errors.Is(err, errBehind) {
-		now := c.hub.progress.load()
+		now := c.mux.progress.load()
 		return &storage.TooLargeError{Requested: now + 1, Current: now}
 	} else if err != nil {
 		return err
 	}
-	revision := c.hub.progress.load()
+	revision := c.mux.progress.load()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.readable(); err != nil {

@@ -18,7 +18,7 @@ func TestWatchFromARevision(t *testing.T) {
 	for _, fill := range []bool{false, true} {
 		t.Run(fmt.Sprintf("filled=%v", fill), func(t *testing.T) {
 			w := newWorld(t)
-			start := w.hub.Progress()
+			start := w.mux.Progress()
 			if fill {
 				w.list(storage.ListOptions{})
 			}
@@ -221,15 +221,15 @@ func TestSlowWatchIsCut(t *testing.T) {
 func TestDropEndsWatches(t *testing.T) {
 	w := newWorld(t)
 	s := w.watch(storage.WatchOptions{})
-	w.hub.Drop(pods)
+	w.mux.Drop(pods)
 	if _, err := s.Next(context.Background()); !errors.Is(err, storage.ErrStopped) {
 		t.Errorf("the watch ended with %v", err)
 	}
 	if _, err := w.cache.List(context.Background(), storage.ListOptions{}); !errors.Is(err, storage.ErrStopped) {
 		t.Errorf("a list of a dropped cache: %v", err)
 	}
-	again := w.hub.Cache(podConfig)
-	if again == w.cache || again != w.hub.Cache(podConfig) {
+	again := w.mux.Cache(podConfig)
+	if again == w.cache || again != w.mux.Cache(podConfig) {
 		t.Error("the cache after a drop is not a new one, or not always the same")
 	}
 }

@@ -102,7 +102,7 @@ func (w *watch) bookmarkDue(now time.Time) {
 	}
 	w.signal()
 	if at, ok := nextBookmark(now, w.opts.Deadline); ok {
-		w.cache.hub.clock.add(at, w)
+		w.cache.mux.clock.add(at, w)
 	}
 }
 
@@ -138,7 +138,7 @@ func (w *watch) Next(ctx context.Context) ([]storage.Event, error) {
 			}
 		}
 		// The progress is read before the queue: the queue then holds all of it.
-		progress := w.cache.hub.progress.load()
+		progress := w.cache.mux.progress.load()
 		bookmark, err := w.take()
 		for i, e := range w.taken {
 			w.add(e)

@@ -61,7 +61,7 @@ const (
 )
 
 // keepTime wakes watches whose bookmarks are due and trims the histories.
-func (h *Hub) keepTime(ctx context.Context) {
+func (m *Multiplexer) keepTime(ctx context.Context) {
 	trim := time.NewTicker(trimEvery)
 	defer trim.Stop()
 	second := time.NewTicker(time.Second)
@@ -72,17 +72,17 @@ func (h *Hub) keepTime(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-trim.C:
-			h.Each(func(c *Cache) { c.trim(h.clock.now()) })
-		case <-h.clock.added:
+			m.Each(func(c *Cache) { c.trim(m.clock.now()) })
+		case <-m.clock.added:
 			second.Reset(time.Second)
 		case now := <-second.C:
-			watches, empty := h.clock.due(now)
+			watches, empty := m.clock.due(now)
 			for _, w := range watches {
 				w.bookmarkDue(now)
 			}
 			if empty {
 				second.Stop()
-				h.clock.resume()
+				m.clock.resume()
 			}
 		}
 	}

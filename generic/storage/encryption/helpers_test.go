@@ -107,15 +107,15 @@ func (w *world) wantStored(name, begins string) {
 	}
 }
 
-// cache runs a hub, and returns the cache of secrets.
+// cache runs a multiplexer, and returns the cache of secrets.
 func (w *world) cache() *cache.Cache {
 	w.Helper()
-	hub := cache.NewHub(w.raw, "/registry")
-	c := hub.Cache(cache.Config{CacheConfig: storage.CacheConfig{Prefix: prefix, Namespaced: true}, View: w.view})
+	mux := cache.NewMultiplexer(w.raw, "/registry")
+	c := mux.Cache(cache.Config{CacheConfig: storage.CacheConfig{Prefix: prefix, Namespaced: true}, View: w.view})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); _ = hub.Run(ctx) }()
+	go func() { defer close(done); _ = mux.Run(ctx) }()
 	w.Cleanup(func() { cancel(); <-done })
-	<-hub.Started()
+	<-mux.Started()
 	return c
 }

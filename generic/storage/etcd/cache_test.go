@@ -14,11 +14,11 @@ import (
 // when the revision moves by keys that its watch does not see.
 func TestCacheReadsConsistently(t *testing.T) {
 	each(t, func(t *testing.T, ctx context.Context, b storage.Backend) {
-		hub := cache.NewHub(b, "/registry")
-		c := hub.Cache(cache.Config{CacheConfig: storage.CacheConfig{Prefix: "/registry/pods/", Namespaced: true}})
+		mux := cache.NewMultiplexer(b, "/registry")
+		c := mux.Cache(cache.Config{CacheConfig: storage.CacheConfig{Prefix: "/registry/pods/", Namespaced: true}})
 		running, stop := context.WithCancel(ctx)
 		done := make(chan struct{})
-		go func() { defer close(done); _ = hub.Run(running) }()
+		go func() { defer close(done); _ = mux.Run(running) }()
 		defer func() { stop(); <-done }()
 
 		var slowest time.Duration

@@ -1,6 +1,6 @@
 // Package control is what the controllers of kubeapi/controllers share.
 //
-//   - Feed follows the stored objects of all resources, with one tap on each hub. It
+//   - Feed follows the stored objects of all resources, with one tap on each multiplexer. It
 //     keeps nothing: handlers get an object's stored bytes and note what they need,
 //     mostly a key for their queue. Other objects are read from the server's watch
 //     caches, through Stores.

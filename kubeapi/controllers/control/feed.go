@@ -57,13 +57,13 @@ type Feed struct {
 	seen map[schema.GroupResource]int64
 }
 
-// NewFeed follows the hubs' changes. resources says what there is to follow.
-func NewFeed(hubs []*cache.Hub, resources *Resources) *Feed {
+// NewFeed follows the multiplexers' changes. resources says what there is to follow.
+func NewFeed(multiplexers []*cache.Multiplexer, resources *Resources) *Feed {
 	return &Feed{
 		taps: func() []*cache.Tap {
-			taps := make([]*cache.Tap, len(hubs))
-			for i, h := range hubs {
-				taps[i] = h.Tap()
+			taps := make([]*cache.Tap, len(multiplexers))
+			for i, m := range multiplexers {
+				taps[i] = m.Tap()
 			}
 			return taps
 		},
@@ -104,7 +104,7 @@ func (f *Feed) Run(ctx context.Context) {
 	f.followResources(ctx)
 }
 
-// follow calls handlers for the changes of a hub.
+// follow calls handlers for the changes of a multiplexer.
 func (f *Feed) follow(ctx context.Context, tap *cache.Tap) {
 	for {
 		changes, lost, err := tap.Next(ctx)

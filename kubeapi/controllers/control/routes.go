@@ -73,7 +73,7 @@ func (r *routes) keep(served map[schema.GroupResource]bool) {
 	}
 }
 
-// decode turns a change of the hub's backend into the resource's own.
+// decode turns a change of the multiplexer's backend into the resource's own.
 func (r *routes) decode(resource schema.GroupResource, c *storage.Change) error {
 	backend, _ := r.storage(resource)
 	if view, ok := backend.(cache.View); ok {

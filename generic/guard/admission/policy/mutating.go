@@ -88,8 +88,8 @@ func (p *Mutating) Handles(op admission.Operation) bool {
 	return op != admission.Delete && !p.idle()
 }
 
-// turn is a policy with one of its bindings and params.
-type turn struct {
+// invocation is a policy with one of its bindings and params.
+type invocation struct {
 	policy  *mutatingPolicy
 	binding *binding
 	param   int
@@ -97,7 +97,7 @@ type turn struct {
 
 // Admit implements admission.MutatingInterface: the policies change the object one
 // after the other. A policy that may be run again is, once, if the object changed
-// after its turn.
+// after its call.
 func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	if a.Object == nil || a.Codec == nil {
 		return nil
@@ -106,23 +106,23 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	if len(policies) == 0 || err != nil {
 		return err
 	}
-	r := &round{ctx: ctx, config: &p.config, turns: admission.TurnsOf[turn](a, p),
+	r := &round{ctx: ctx, config: &p.config, reinvocation: admission.ReinvocationOf[invocation](a, p),
 		judgement: expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)}
 	for _, policy := range policies {
 		if err := r.policy(policy); err != nil {
 			return err
 		}
 	}
-	r.turns.End()
+	r.reinvocation.End()
 	return nil
 }
 
 // round is one pass over the policies.
 type round struct {
-	ctx       context.Context //nolint:containedctx // of the request
-	config    *Config
-	turns     *admission.Turns[turn]
-	judgement *expression.Judgement
+	ctx          context.Context //nolint:containedctx // of the request
+	config       *Config
+	reinvocation *admission.Reinvocation[invocation]
+	judgement    *expression.Judgement
 }
 
 // refused turns the failure of a policy into a refusal, or into nothing where
@@ -187,8 +187,8 @@ func (r *round) policy(p *mutatingPolicy) error {
 			continue
 		}
 		for i, param := range list {
-			t := turn{p, b, i}
-			if !r.turns.Due(t) {
+			t := invocation{p, b, i}
+			if !r.reinvocation.Due(t) {
 				continue
 			}
 			values, err := r.judgement.Values(gv)
@@ -199,7 +199,7 @@ func (r *round) policy(p *mutatingPolicy) error {
 				return err
 			}
 			if p.reinvoke {
-				r.turns.Took(t)
+				r.reinvocation.Called(t)
 			}
 		}
 	}
@@ -241,7 +241,7 @@ func (r *round) mutate(p *mutatingPolicy, b *binding, values *expression.Values,
 	}
 	r.config.Metrics.Policy(metrics.Admit, p.name, b.name, metrics.PolicyNoError, metrics.PolicyAllowed, time.Since(start))
 	if changed {
-		r.turns.Changed()
+		r.reinvocation.Changed()
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func round(a *admission.Attributes) int {
 }
 
 // auditFailedOpen records that a webhook failed and the request went on.
-func (c *turn) auditFailedOpen(ctx context.Context) {
+func (c *webhookCall) auditFailedOpen(ctx context.Context) {
 	kind := "validating"
 	if c.mutating {
 		kind = "mutation"
@@ -31,7 +31,7 @@ func (c *turn) auditFailedOpen(ctx context.Context) {
 }
 
 // auditMutation records that a webhook was called, and whether it changed the object.
-func (c *turn) auditMutation(ctx context.Context, changed bool) {
+func (c *webhookCall) auditMutation(ctx context.Context, changed bool) {
 	c.annotate(audit.RecordFrom(ctx), "mutation.webhook.admission.k8s.io/", struct {
 		Configuration string `json:"configuration"`
 		Webhook       string `json:"webhook"`
@@ -41,7 +41,7 @@ func (c *turn) auditMutation(ctx context.Context, changed bool) {
 
 // auditPatch records, at the level Request, the JSON patch that was applied, even if it changed
 // nothing.
-func (c *turn) auditPatch(ctx context.Context, patch []byte) {
+func (c *webhookCall) auditPatch(ctx context.Context, patch []byte) {
 	rec := audit.RecordFrom(ctx)
 	if rec == nil || !rec.Records(audit.LevelRequest) {
 		return
@@ -54,7 +54,7 @@ func (c *turn) auditPatch(ctx context.Context, patch []byte) {
 	}{c.configuration, c.name, patch, "JSONPatch"})
 }
 
-func (c *turn) annotate(rec *audit.Record, prefix string, v any) {
+func (c *webhookCall) annotate(rec *audit.Record, prefix string, v any) {
 	if rec == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (c *turn) annotate(rec *audit.Record, prefix string, v any) {
 
 // auditAnswer records the annotations that a webhook's answer asks for, below its
 // name.
-func (c *turn) auditAnswer(ctx context.Context, annotations map[string]string) {
+func (c *webhookCall) auditAnswer(ctx context.Context, annotations map[string]string) {
 	for k, v := range annotations {
 		admission.Annotate(ctx, c.name, k, v)
 	}

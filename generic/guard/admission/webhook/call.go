@@ -18,8 +18,8 @@ import (
 	"triplane/generic/storage/jsonpatch"
 )
 
-// turn is the call of a webhook about an operation.
-type turn struct {
+// webhookCall is the call of a webhook for a request.
+type webhookCall struct {
 	*hook
 	mutating bool
 	// round is 1 where the webhook is asked again; index is its place among all
@@ -36,7 +36,7 @@ type reply struct {
 
 // ask calls a webhook. The response is nil where it failed and failures are
 // ignored; the error is an API status.
-func (c *turn) ask(ctx context.Context, v *expression.Values) (*reply, error) {
+func (c *webhookCall) ask(ctx context.Context, v *expression.Values) (*reply, error) {
 	if v.Attributes.DryRun && !c.dryRun {
 		c.rejected(v, metrics.WebhookRefused, http.StatusBadRequest)
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q does not support dry run", c.name))
@@ -64,17 +64,17 @@ func (c *turn) ask(ctx context.Context, v *expression.Values) (*reply, error) {
 }
 
 // failed is the error of a call that failed, nil where failures are ignored.
-func (c *turn) failed(ctx context.Context, v *expression.Values, err error, took time.Duration) error {
+func (c *webhookCall) failed(ctx context.Context, v *expression.Values, err error, took time.Duration) error {
 	err = fmt.Errorf("failed calling webhook %q: %w", c.name, err)
 	c.metrics.Webhook(c.phase(), c.name, string(v.Attributes.Operation), !c.ignores(ctx), codeOf(err), took)
 	return c.byPolicy(ctx, v, err)
 }
 
 // ignores reports whether failures are ignored. That the request ends is no failure of the webhook.
-func (c *turn) ignores(ctx context.Context) bool { return c.ignore && ctx.Err() == nil }
+func (c *webhookCall) ignores(ctx context.Context) bool { return c.ignore && ctx.Err() == nil }
 
 // byPolicy is what the failure policy makes of a failure: an API status, nil where failures are ignored.
-func (c *turn) byPolicy(ctx context.Context, v *expression.Values, err error) error {
+func (c *webhookCall) byPolicy(ctx context.Context, v *expression.Values, err error) error {
 	if c.ignores(ctx) {
 		klog.ErrorS(err, "Failed calling webhook, failing open", "webhook", c.name)
 		c.auditFailedOpen(ctx)
@@ -85,19 +85,19 @@ func (c *turn) byPolicy(ctx context.Context, v *expression.Values, err error) er
 	return apierrors.NewInternalError(err)
 }
 
-func (c *turn) rejected(v *expression.Values, why string, code int) {
+func (c *webhookCall) rejected(v *expression.Values, why string, code int) {
 	c.metrics.WebhookRejection(c.phase(), c.name, string(v.Attributes.Operation), why, code)
 }
 
 // phase is that in which the webhook is called.
-func (c *turn) phase() metrics.AdmissionPhase {
+func (c *webhookCall) phase() metrics.AdmissionPhase {
 	if c.mutating {
 		return metrics.Admit
 	}
 	return metrics.Validate
 }
 
-func (c *turn) part() request.Part {
+func (c *webhookCall) part() request.Part {
 	if c.mutating {
 		return request.MutatingWebhook
 	}
@@ -113,7 +113,7 @@ func codeOf(err error) int {
 	return 0
 }
 
-func (c *turn) call(ctx context.Context, v *expression.Values) (*reply, error) {
+func (c *webhookCall) call(ctx context.Context, v *expression.Values) (*reply, error) {
 	if c.clientErr != nil {
 		return nil, fmt.Errorf("could not get REST client: %w", c.clientErr)
 	}

@@ -45,22 +45,22 @@ func (p *Mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	if len(hooks) == 0 || err != nil {
 		return err
 	}
-	turns := admission.TurnsOf[string](a, p)
+	reinvocation := admission.ReinvocationOf[string](a, p)
 	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
 	for i, h := range hooks {
-		if !turns.Due(h.id) {
+		if !reinvocation.Due(h.id) {
 			continue
 		}
-		if err := p.turn(ctx, &turn{hook: h, mutating: true, round: round(a), index: i, metrics: p.config.Metrics}, j, turns); err != nil {
+		if err := p.call(ctx, &webhookCall{hook: h, mutating: true, round: round(a), index: i, metrics: p.config.Metrics}, j, reinvocation); err != nil {
 			return err
 		}
 	}
-	turns.End()
+	reinvocation.End()
 	return nil
 }
 
 // turn asks one webhook and applies its patch.
-func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, turns *admission.Turns[string]) error {
+func (p *Mutating) call(ctx context.Context, h *webhookCall, j *expression.Judgement, reinvocation *admission.Reinvocation[string]) error {
 	i, err := h.wants(ctx, j)
 	if err != nil || i == nil {
 		return err
@@ -72,16 +72,16 @@ func (p *Mutating) turn(ctx context.Context, h *turn, j *expression.Judgement, t
 	}
 	if changed {
 		j.Changed()
-		turns.Changed()
+		reinvocation.Changed()
 	}
 	if h.reinvoke {
-		turns.Took(h.id)
+		reinvocation.Called(h.id)
 	}
 	return nil
 }
 
 // mutate asks the webhook, and reports whether its patch has changed the object.
-func (c *turn) mutate(ctx context.Context, v *expression.Values) (changed bool, err error) {
+func (c *webhookCall) mutate(ctx context.Context, v *expression.Values) (changed bool, err error) {
 	ends := time.Now().Add(c.timeout)
 	r, err := c.ask(ctx, v)
 	if err != nil || r == nil || r.patch.Len() == 0 {
@@ -92,7 +92,7 @@ func (c *turn) mutate(ctx context.Context, v *expression.Values) (changed bool, 
 
 // patch applies the patch of a webhook, whose time is also that of its patch: a patch that is not applied when it
 // ends is a failed call.
-func (c *turn) patch(ctx context.Context, ends time.Time, v *expression.Values, r *reply) (changed bool, err error) {
+func (c *webhookCall) patch(ctx context.Context, ends time.Time, v *expression.Values, r *reply) (changed bool, err error) {
 	patching, cancel := context.WithDeadline(ctx, ends)
 	defer cancel()
 	changed, err = apply(patching, c.hook, v, r.patch)

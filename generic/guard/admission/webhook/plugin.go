@@ -117,12 +117,12 @@ func report(err error) { klog.ErrorS(err, "A webhook cannot be used") }
 
 // invocation is a webhook that is about an operation, with what it is sent.
 type invocation struct {
-	*turn
+	*webhookCall
 	values *expression.Values
 }
 
 // conditionsMatch evaluates the match conditions.
-func (c *turn) conditionsMatch(ctx context.Context, v *expression.Values) (bool, error) {
+func (c *webhookCall) conditionsMatch(ctx context.Context, v *expression.Values) (bool, error) {
 	start := time.Now()
 	ok, err := c.conditions.Match(ctx, expression.NewEvaluation(v, nil, expression.ConditionBudget))
 	c.metrics.Conditions(c.phase(), "webhook", c.name, string(v.Attributes.Operation), ok, err, time.Since(start))
@@ -131,7 +131,7 @@ func (c *turn) conditionsMatch(ctx context.Context, v *expression.Values) (bool,
 
 // wants reports whether the webhook is about the operation; nil if not. The error is
 // an API status.
-func (c *turn) wants(ctx context.Context, j *expression.Judgement) (*invocation, error) {
+func (c *webhookCall) wants(ctx context.Context, j *expression.Judgement) (*invocation, error) {
 	h := c.hook
 	gv, ok, err := h.criteria.Match(ctx, j.Attributes, j.Find)
 	if err != nil || !ok {
@@ -187,7 +187,7 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	j := expression.NewJudgement(ctx, a, p.config.Authorizer, p.config.Namespaces)
 	var calls []*invocation
 	for at, h := range hooks {
-		i, err := (&turn{hook: h, index: at, metrics: p.config.Metrics}).wants(ctx, j)
+		i, err := (&webhookCall{hook: h, index: at, metrics: p.config.Metrics}).wants(ctx, j)
 		if err != nil {
 			return err
 		}

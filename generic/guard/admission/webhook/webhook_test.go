@@ -284,7 +284,7 @@ func TestPatchesOutlastTheirWebhooks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			called := &turn{hook: &hook{name: "w.example.com", ignore: c.ignore}, mutating: true}
+			called := &webhookCall{hook: &hook{name: "w.example.com", ignore: c.ignore}, mutating: true}
 			said := &reply{AdmissionResponse: &admissionapi.AdmissionResponse{}, patch: long}
 			_, err = called.patch(c.ctx, time.Now().Add(c.left), v, said)
 			if (err != nil) != (c.err != "") || err != nil && (!apierrors.IsInternalError(err) || !strings.Contains(err.Error(), c.err)) {

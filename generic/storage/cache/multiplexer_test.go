@@ -75,9 +75,9 @@ func (s *breakingStream) Next(ctx context.Context) ([]storage.Change, int64, err
 func breakingWorld(t *testing.T) (*world, *breaking) {
 	w := &world{TB: t, backend: newBackend(t)}
 	b := newBreaking(w.backend)
-	w.hub = NewHub(b, "/registry/")
-	w.cache = w.hub.Cache(podConfig)
-	runHub(t, w.hub)
+	w.mux = NewMultiplexer(b, "/registry/")
+	w.cache = w.mux.Cache(podConfig)
+	runMultiplexer(t, w.mux)
 	return w, b
 }
 
@@ -92,7 +92,7 @@ func TestBrokenWatchGoesOn(t *testing.T) {
 	if got := names(w.list(storage.ListOptions{})); got != "a c" {
 		t.Errorf("listed %q", got)
 	}
-	if st := &w.hub.counts; st.reconnects.Load() != 1 || st.rebuilds.Load() != 0 {
+	if st := &w.mux.counts; st.reconnects.Load() != 1 || st.rebuilds.Load() != 0 {
 		t.Errorf("got %+v", st)
 	}
 }
@@ -110,7 +110,7 @@ func TestLostHistoryBeginsAnew(t *testing.T) {
 	if got := names(w.list(storage.ListOptions{})); got != "a b" {
 		t.Errorf("listed %q", got)
 	}
-	if w.hub.counts.rebuilds.Load() == 0 {
+	if w.mux.counts.rebuilds.Load() == 0 {
 		t.Error("the caches did not begin anew")
 	}
 }
@@ -119,7 +119,7 @@ func TestLostHistoryBeginsAnew(t *testing.T) {
 func TestReadsWhileTheWatchIsBehind(t *testing.T) {
 	w, b := breakingWorld(t)
 	w.list(storage.ListOptions{})
-	w.hub.patience = 20 * time.Millisecond
+	w.mux.patience = 20 * time.Millisecond
 	b.down.Store(true)
 	b.fail(errors.New("broken for long"))
 	rev := w.create("a", thing{})
@@ -202,7 +202,7 @@ func TestFillDuringWrites(t *testing.T) {
 		}
 	}()
 	for i := range 40 {
-		c := w.hub.Cache(podConfig)
+		c := w.mux.Cache(podConfig)
 		l, err := c.List(context.Background(), storage.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -214,14 +214,14 @@ func TestFillDuringWrites(t *testing.T) {
 		if len(page.Items) != len(l.Records) {
 			t.Fatalf("round %d: listed %d records at %d, there are %d", i, len(l.Records), l.Revision, len(page.Items))
 		}
-		w.hub.Drop(pods)
+		w.mux.Drop(pods)
 	}
 	<-done
 }
 
 // Tools delete by prefix: all deletions then have one revision.
 func TestManyKeysInOneRevision(t *testing.T) {
-	h := NewHub(newBackend(t), "/registry") // driven by the test, not by Run
+	h := NewMultiplexer(newBackend(t), "/registry") // driven by the test, not by Run
 	c := h.Cache(podConfig)
 	h.rebuild(7)
 	close(h.started)

@@ -11,9 +11,9 @@ import (
 	"triplane/internal/worker"
 )
 
-// Hub feeds the caches of a server from one watch of its backend. Its methods
+// Multiplexer feeds the caches of a server from one watch of its backend. Its methods
 // are safe for concurrent use.
-type Hub struct {
+type Multiplexer struct {
 	backend  storage.Backend
 	prefix   string // with a trailing slash
 	progress *progress
@@ -29,7 +29,7 @@ type Hub struct {
 	// mu is held for reading while a batch is applied, so that a cache is
 	// registered between two batches.
 	mu     sync.RWMutex
-	caches map[string]*Cache // by the prefix below the hub's own
+	caches map[string]*Cache // by the prefix below the multiplexer's own
 	taps   []*Tap            // replaced as a whole
 	ended  bool
 }
@@ -38,10 +38,10 @@ type Hub struct {
 // lost.
 type hubCounts struct{ reconnects, rebuilds atomic.Int64 }
 
-// NewHub returns a Hub for the keys below prefix ("/registry"). Caches can be
+// NewMultiplexer returns a Multiplexer for the keys below prefix ("/registry"). Caches can be
 // registered at once; their reads wait until Run has begun.
-func NewHub(backend storage.Backend, prefix string) *Hub {
-	h := &Hub{
+func NewMultiplexer(backend storage.Backend, prefix string) *Multiplexer {
+	m := &Multiplexer{
 		backend:  backend,
 		prefix:   strings.TrimSuffix(prefix, "/") + "/",
 		progress: newProgress(),
@@ -51,36 +51,36 @@ func NewHub(backend storage.Backend, prefix string) *Hub {
 		stopped:  make(chan struct{}),
 		caches:   map[string]*Cache{},
 	}
-	h.progress.quiet = backend.AlwaysCurrent()
-	return h
+	m.progress.quiet = backend.AlwaysCurrent()
+	return m
 }
 
 // Cache returns the cache of the keys below cfg.Prefix, making it on first use.
 // When there is one already, the rest of cfg is not looked at.
-func (h *Hub) Cache(cfg Config) *Cache {
-	route := strings.TrimPrefix(cfg.Prefix, h.prefix)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if c := h.caches[route]; c != nil {
+func (m *Multiplexer) Cache(cfg Config) *Cache {
+	route := strings.TrimPrefix(cfg.Prefix, m.prefix)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.caches[route]; c != nil {
 		return c
 	}
-	c := newCache(h, cfg)
-	if h.ended {
+	c := newCache(m, cfg)
+	if m.ended {
 		c.stop()
 		return c
 	}
-	h.caches[route] = c
+	m.caches[route] = c
 	return c
 }
 
 // Drop ends the cache of prefix, if there is one: its watches and reads end with
 // storage.ErrStopped. A later Cache with the prefix makes a new one.
-func (h *Hub) Drop(prefix string) {
-	route := strings.TrimPrefix(prefix, h.prefix)
-	h.mu.Lock()
-	c := h.caches[route]
-	delete(h.caches, route)
-	h.mu.Unlock()
+func (m *Multiplexer) Drop(prefix string) {
+	route := strings.TrimPrefix(prefix, m.prefix)
+	m.mu.Lock()
+	c := m.caches[route]
+	delete(m.caches, route)
+	m.mu.Unlock()
 	if c != nil {
 		c.stop()
 	}
@@ -88,20 +88,22 @@ func (h *Hub) Drop(prefix string) {
 
 // Progress is the revision up to which all caches are current; 0 before Run has
 // begun.
-func (h *Hub) Progress() int64 { return h.progress.load() }
+func (m *Multiplexer) Progress() int64 { return m.progress.load() }
 
 // Await returns when all caches are current up to a revision, or ctx ends.
-func (h *Hub) Await(ctx context.Context, revision int64) error { return h.progress.wait(ctx, revision) }
+func (m *Multiplexer) Await(ctx context.Context, revision int64) error {
+	return m.progress.wait(ctx, revision)
+}
 
-// Started is closed when the hub has begun and reads are answered.
-func (h *Hub) Started() <-chan struct{} { return h.started }
+// Started is closed when the multiplexer has begun and reads are answered.
+func (m *Multiplexer) Started() <-chan struct{} { return m.started }
 
-// begun returns when the hub has begun, or why it will not.
-func (h *Hub) begun(ctx context.Context) error {
+// begun returns when the multiplexer has begun, or why it will not.
+func (m *Multiplexer) begun(ctx context.Context) error {
 	select {
-	case <-h.started:
+	case <-m.started:
 		return nil
-	case <-h.stopped:
+	case <-m.stopped:
 		return storage.ErrStopped
 	case <-ctx.Done():
 		return ctx.Err()
@@ -109,35 +111,35 @@ func (h *Hub) begun(ctx context.Context) error {
 }
 
 // Each calls f with every registered cache, in no particular order.
-func (h *Hub) Each(f func(*Cache)) {
-	h.mu.RLock()
-	all := make([]*Cache, 0, len(h.caches))
-	for _, c := range h.caches {
+func (m *Multiplexer) Each(f func(*Cache)) {
+	m.mu.RLock()
+	all := make([]*Cache, 0, len(m.caches))
+	for _, c := range m.caches {
 		all = append(all, c)
 	}
-	h.mu.RUnlock()
+	m.mu.RUnlock()
 	for _, c := range all {
 		f(c)
 	}
 }
 
 // route finds the cache of a key. A resource's keys are below its plural, or its
-// group and plural: one or two segments below the hub's prefix. h.mu is held.
-func (h *Hub) route(key string) *Cache {
-	if len(key) <= len(h.prefix) {
+// group and plural: one or two segments below the multiplexer's prefix. m.mu is held.
+func (m *Multiplexer) route(key string) *Cache {
+	if len(key) <= len(m.prefix) {
 		return nil
 	}
-	below := key[len(h.prefix):]
+	below := key[len(m.prefix):]
 	first := strings.IndexByte(below, '/') + 1
 	if first == 0 {
 		return nil
 	}
-	if c := h.caches[below[:first]]; c != nil {
+	if c := m.caches[below[:first]]; c != nil {
 		return c
 	}
 	second := strings.IndexByte(below[first:], '/') + 1
 	if second == 0 {
 		return nil
 	}
-	return h.caches[below[:first+second]]
+	return m.caches[below[:first+second]]
 }
