@@ -188,7 +188,7 @@ func (res *resource) resource() schema.GroupResource { return named(res.crd.Name
 
 func (h *crHandler) dropCache(res *resource, s *serving) {
 	if opts, err := h.options.GetRESTOptions(res.resource()); err == nil && opts.DropCache != nil {
-		opts.DropCache(opts.Prefix + "/" + s.store.Kind().Prefix + "/")
+		opts.DropCache(s.store.Prefix())
 	}
 }
 

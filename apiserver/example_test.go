@@ -82,13 +82,14 @@ func forester() apiserver.Server {
 		Name: "forester",
 		Groups: []apiserver.Group{{
 			Name: forest.Group, Versions: []string{forest.Version},
-			Resources: []apiserver.Resource{apiserver.NewResource(trees())},
+			Resources:      []apiserver.Resource{apiserver.NewResource(trees())},
+			PostStartHooks: []server.PostStartHook{{Name: "plant-the-first-tree", Func: plant}},
 		}},
 		Install: func(s *server.GenericAPIServer) error {
 			s.Handler.NonGoRestfulMux.Handle("/greeting", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				fmt.Fprintln(w, "hello from the forest")
 			}))
-			return s.AddPostStartHook("plant-the-first-tree", plant)
+			return nil
 		},
 	}
 }

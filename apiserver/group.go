@@ -24,6 +24,8 @@ type Group struct {
 	Versions []string
 	// Resources are those of all versions.
 	Resources []Resource
+	// PostStartHooks run after the server has started, which is ready when they have returned.
+	PostStartHooks []server.PostStartHook
 }
 
 func (g *Group) serves(gv schema.GroupVersion) bool {
@@ -98,7 +100,8 @@ func (a *api) install(name string, s *server.GenericAPIServer) error {
 	converter := openapi.NewTypeConverter(a.schemas, a.scheme)
 	for _, b := range a.groups {
 		b.storages = s.Config().RESTOptionsGetter
-		info := &server.APIGroupInfo{VersionedResourcesStorageMap: b.storage, Scheme: a.scheme, SchemeName: name, TypeConverter: always(converter)}
+		info := &server.APIGroupInfo{VersionedResourcesStorageMap: b.storage, Scheme: a.scheme, SchemeName: name, TypeConverter: always(converter),
+			PostStartHooks: b.group.PostStartHooks}
 		for _, r := range b.group.Resources {
 			if err := r.build(b); err != nil {
 				return fmt.Errorf("resource %q of API group %q: %w", r.name, b.group.Name, err)

@@ -32,7 +32,10 @@ func Add[T registry.Object](b *Builder, kind registry.Kind[T]) *registry.Store[T
 		b.err = err
 		return nil
 	}
-	options.DropDisabled, options.StorageVersion = b.deps.Fields.Drop, b.storageVersionOf
+	options.DropDisabled = b.deps.Fields.Drop
+	if options.StorageVersion == nil {
+		options.StorageVersion = b.storageVersionOf
+	}
 	allowFor(b, &kind)
 	store, err := registry.NewStore(&kind, b.deps.Scheme, options)
 	if err != nil {

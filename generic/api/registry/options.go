@@ -21,6 +21,8 @@ type RESTOptions struct {
 	DropCache func(prefix string)
 	// Prefix is the absolute key prefix of the server, "/registry".
 	Prefix string
+	// ResourcePrefix is the key of the resource below Prefix in place of the kind's Prefix; "" is that.
+	ResourcePrefix string
 	// Budget bounds encoded forms.
 	Budget *storage.Budget
 	// JSON has the tables by which what lies in protobuf is written as JSON, which all

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -44,11 +45,7 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 	}
 	opts.Uncached = opts.Uncached || kind.Uncached
 	s := &Store[T]{kind: kind, options: opts, shared: lru.New(sharedObjects)}
-	path := kind.Prefix
-	if path == "" {
-		path = kind.Names.Plural
-	}
-	s.prefix = opts.Prefix + "/" + path + "/"
+	s.prefix = opts.Prefix + "/" + cmp.Or(opts.ResourcePrefix, kind.Prefix, kind.Names.Plural) + "/"
 	r := kind.Representation
 	if r == nil {
 		r = Typed[T]{}
@@ -69,6 +66,9 @@ func NewStore[T Object](kind *Kind[T], scheme *runtime.Scheme, opts RESTOptions)
 	})
 	return s, nil
 }
+
+// Prefix returns the prefix of the keys of the objects: "/registry/pods/".
+func (s *Store[T]) Prefix() string { return s.prefix }
 
 // resource names the kind.
 func (s *Store[T]) resource() schema.GroupResource {

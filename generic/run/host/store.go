@@ -48,12 +48,14 @@ type Store struct {
 
 // cluster is an open etcd and the multiplexer of its resources.
 type cluster struct {
-	backend interface {
-		storage.Backend
-		RunCompactor(ctx context.Context, interval time.Duration)
-	}
-	mux *cache.Multiplexer
-	end func() error
+	backend storage.Backend
+	mux     *cache.Multiplexer
+	end     func() error
+}
+
+// compactor is a backend that compacts its history. One without it, of a program that embeds the server, has other means.
+type compactor interface {
+	RunCompactor(ctx context.Context, interval time.Duration)
 }
 
 // OpenStore starts the embedded etcd below the data directory or a store in memory, or
@@ -75,6 +77,8 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
 	}
 	switch {
+	case o.Backend != nil:
+		s.cluster = given(o, o.Backend)
 	case o.Embedded() && o.Memory:
 		backend := memory.New()
 		s.cluster = &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()), end: backend.Close}
@@ -96,7 +100,29 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 			s.resources[r] = c
 		}
 	}
+	s.addGiven(o)
 	return s, nil
+}
+
+// addGiven adds the backends of single resources that the program has, each once.
+func (s *Store) addGiven(o *options.Etcd) {
+	clusters := map[storage.Backend]*cluster{}
+	for r, override := range o.Storage {
+		if override.Backend == nil {
+			continue
+		}
+		c, ok := clusters[override.Backend]
+		if !ok {
+			c = given(o, override.Backend)
+			clusters[override.Backend], s.others = c, append(s.others, c)
+		}
+		s.resources[r] = c
+	}
+}
+
+// given is a backend that the program opened, and closes.
+func given(o *options.Etcd, backend storage.Backend) *cluster {
+	return &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()), end: func() error { return nil }}
 }
 
 // openEmbedded starts the embedded etcd below the data directory, with what is served of it.
@@ -188,7 +214,9 @@ func (s *Store) run(ctx context.Context, compactEvery time.Duration) {
 	var running worker.Group
 	for _, c := range s.clusters() {
 		running.Go(func() { _ = c.mux.Run(ctx) }) // recovers by itself: it can run but once
-		running.Keep(ctx, func(ctx context.Context) { c.backend.RunCompactor(ctx, compactEvery) })
+		if b, ok := c.backend.(compactor); ok {
+			running.Keep(ctx, func(ctx context.Context) { b.RunCompactor(ctx, compactEvery) })
+		}
 	}
 	running.Keep(ctx, s.providers.Run)
 	if s.snapshots != nil {

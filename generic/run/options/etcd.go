@@ -3,6 +3,7 @@ package options
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"triplane/generic/base/egress"
 	"triplane/generic/storage"
@@ -28,6 +30,11 @@ type Etcd struct {
 	Memory                    bool
 	CAFile, CertFile, KeyFile string
 	Prefix                    string
+	// Backend, where set, is the storage of a program that embeds the server, in place of an etcd. Servers is empty then.
+	// The program closes it after the server has stopped.
+	Backend storage.Backend
+	// Storage are the resources that are stored in a way of their own.
+	Storage map[schema.GroupResource]StorageOverride
 	// Overrides are the servers of resources that are kept elsewhere:
 	// GROUP/RESOURCE#URL;URL, with /RESOURCE for the core group.
 	Overrides []string
@@ -200,6 +207,10 @@ func (o *Etcd) Validate() []error {
 	if o.CompactionInterval < 0 || o.HealthCheckTimeout < 0 || o.ReadyCheckTimeout < 0 || o.InitializationTimeout < 0 || o.LeaseReuseSeconds < 0 || o.CountPollPeriod < 0 || o.SizePollInterval < 0 {
 		errs = append(errs, fmt.Errorf("the times of the etcd flags cannot be negative"))
 	}
+	if o.Backend != nil && (len(o.Servers) > 0 || o.Memory) {
+		errs = append(errs, errors.New("a storage backend and --etcd-servers or a store in memory exclude each other"))
+	}
+	errs = append(errs, o.validateStorage()...)
 	return append(errs, o.validateEmbedded()...)
 }
 
@@ -267,7 +278,7 @@ func (o *Etcd) Complete() {
 }
 
 // Embedded reports whether etcd runs inside this process.
-func (o *Etcd) Embedded() bool { return len(o.Servers) == 0 }
+func (o *Etcd) Embedded() bool { return len(o.Servers) == 0 && o.Backend == nil }
 
 // AbsolutePrefix is Prefix as keys have it, "/registry".
 func (o *Etcd) AbsolutePrefix() string { return "/" + strings.Trim(o.Prefix, "/") }

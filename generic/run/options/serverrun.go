@@ -26,6 +26,8 @@ type ServerRun struct {
 	server.RunOptions
 	MinRequestTimeout         time.Duration
 	EnablePriorityAndFairness bool
+	// BuildHandlerChain changes the filters of requests; see filters.Options. It has no flag.
+	BuildHandlerChain func(defaults []filters.Filter) []filters.Filter
 }
 
 // NewServerRun returns the defaults.
@@ -80,7 +82,7 @@ func (o *ServerRun) Validate() []error {
 // ApplyTo sets what the options say.
 func (o *ServerRun) ApplyTo(c *server.Config) {
 	c.Settings, c.RunOptions = o.Settings, o.RunOptions
-	c.MinRequestTimeout = o.MinRequestTimeout
+	c.MinRequestTimeout, c.BuildHandlerChain = o.MinRequestTimeout, o.BuildHandlerChain
 }
 
 // seconds is a duration as a flag that is a whole number of seconds.

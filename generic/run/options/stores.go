@@ -31,7 +31,7 @@ type Stores struct {
 
 // RESTOptionsGetter returns the storage options of resources.
 func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
-	return restOptions{stores: stores, common: registry.RESTOptions{
+	return restOptions{stores: stores, overrides: o.Storage, common: registry.RESTOptions{
 		Prefix:                  o.AbsolutePrefix(),
 		Budget:                  storage.NewBudget(0),
 		JSON:                    protojson.NewTypes(),
@@ -44,8 +44,9 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 
 // restOptions are what all resources share, and where each one is.
 type restOptions struct {
-	stores Stores
-	common registry.RESTOptions
+	stores    Stores
+	common    registry.RESTOptions
+	overrides map[schema.GroupResource]StorageOverride
 }
 
 // GetRESTOptions implements registry.RESTOptionsGetter.
@@ -55,6 +56,7 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource) (registry.RES
 		store = o.stores.Default
 	}
 	opts, config := o.common, cache.Config{}
+	o.overrides[resource].apply(&opts)
 	opts.Backend = store.Backend
 	if m := o.stores.Metrics; m != nil {
 		opts.Backend = observed.New(store.Backend, m, resource.Group, resource.Resource)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"runtime"
+	"slices"
 
 	"triplane/generic/base/timeslice"
 )
@@ -11,15 +12,25 @@ import (
 // filter wraps a handler.
 type filter = func(http.Handler) http.Handler
 
-// link is a filter of the chain under its name; a nil one is left out.
-type link struct {
-	name string
-	filter
+// Filter is a filter of the handler chain.
+type Filter struct {
+	// Name is unique in a chain: "authentication".
+	Name string
+	// Wrap returns the handler that calls the next one. A filter with a nil Wrap is skipped.
+	Wrap func(next http.Handler) http.Handler
 }
 
-// links are the filters, outermost first.
-func links(o *Options) []link {
-	return []link{
+// filters returns the filters of the chain, outermost first.
+func (o *Options) filters() []Filter {
+	if o.BuildHandlerChain == nil {
+		return defaultFilters(o)
+	}
+	return o.BuildHandlerChain(defaultFilters(o))
+}
+
+// defaultFilters returns the filters of this package, outermost first.
+func defaultFilters(o *Options) []Filter {
+	return []Filter{
 		{"stack", withStack},
 		{"exchange", withExchange(timeslice.New(runtime.GOMAXPROCS(0)), newStalls(o.Metrics, cmp.Or(o.stalledLimit, StalledLimit)))},
 		{"panicRecovery", withPanicRecovery(o.Metrics)},
@@ -48,14 +59,13 @@ func links(o *Options) []link {
 	}
 }
 
-// Chain wraps the director in all filters, outermost first as links lists them.
-// Settings must be valid.
+// Chain wraps the director in the filters of BuildHandlerChain or, by default, in all of this package. Settings must be
+// valid.
 func Chain(director http.Handler, o Options) http.Handler {
-	all := links(&o)
 	handler := director
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].filter != nil {
-			handler = all[i].filter(handler)
+	for _, f := range slices.Backward(o.filters()) {
+		if f.Wrap != nil {
+			handler = f.Wrap(handler)
 		}
 	}
 	return handler

@@ -30,9 +30,9 @@ type Verdict struct {
 // Acting lists the filters that are in the chain, outermost first.
 func (o Options) Acting() []Acting {
 	var all []Acting
-	for _, l := range links(&o) {
-		if l.filter != nil {
-			all = append(all, Acting{Name: l.name})
+	for _, f := range o.filters() {
+		if f.Wrap != nil {
+			all = append(all, Acting{Name: f.Name})
 		}
 	}
 	return all

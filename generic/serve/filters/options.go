@@ -25,6 +25,11 @@ type Options struct {
 	// Metrics counts requests and decisions; nil counts nothing.
 	Metrics *metrics.Registry
 
+	// BuildHandlerChain, where set, returns the filters of the chain, outermost first, from the default ones, which it may
+	// extend, reorder or drop. Filters that others depend on say so under Order in their comments. It is called for each
+	// chain that is built, and for descriptions of it.
+	BuildHandlerChain func(defaults []Filter) []Filter
+
 	stalledLimit time.Duration // tests shorten StalledLimit
 }
 

@@ -18,4 +18,6 @@ type APIGroupInfo struct {
 	SchemeName string
 	// TypeConverter: see endpoints.APIGroupVersion.
 	TypeConverter func() (managedfields.TypeConverter, error)
+	// PostStartHooks run after the server has started, if the group is installed.
+	PostStartHooks []PostStartHook
 }

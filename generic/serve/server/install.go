@@ -77,6 +77,11 @@ func (s *GenericAPIServer) InstallAPIGroups(infos ...*APIGroupInfo) error {
 }
 
 func (s *GenericAPIServer) installVersions(root string, info *APIGroupInfo) error {
+	for _, hook := range info.PostStartHooks {
+		if err := s.AddPostStartHook(hook.Name, hook.Func); err != nil {
+			return err
+		}
+	}
 	for _, gv := range info.PrioritizedVersions {
 		storage := info.VersionedResourcesStorageMap[gv.Version]
 		if len(storage) == 0 {
