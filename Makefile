@@ -13,7 +13,7 @@ SOURCES := $(wildcard *.go) $(SERVER) e2e hack
 export CGO_ENABLED ?= 0
 export GOFLAGS += -trimpath -buildvcs=false
 
-.PHONY: run build sample-apiserver programs test test-others envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint fmt clean
+.PHONY: run build sample-apiserver programs test test-others envtest-assets envtest-suites published race fuzz soak bench microbench allocations lint release-diff fmt clean
 
 # say prints a phase, and how long make has run.
 BEGAN := $(shell date +%s)
@@ -101,6 +101,13 @@ lint: ## Check formatting, and the source with hack/lint, which has go vet and s
 	@$(GO) build -C hack/lint -o $(CURDIR)/bin/lint .
 	@bin/lint ./...
 	@$(GO) test -vet=off ./internal/imports
+
+# The releases of the public modules that release-diff compares; ARGS has further flags of hack/releasediff.
+FROM ?= v0.36.2
+TO ?= v0.37.2
+
+release-diff: ## Print what differs between two releases of Kubernetes, FROM and TO, and what of it the project lacks.
+	@$(GO) run ./hack/releasediff -from $(FROM) -to $(TO) $(ARGS)
 
 fmt: ## Format all files.
 	gofmt -w $(SOURCES)
