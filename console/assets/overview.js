@@ -117,7 +117,7 @@ function form(answer, picture) {
       const a = await get(`/debug/chain?${new URLSearchParams({ path: path.value, verb: verb.value })}`);
       for (const n of picture.querySelectorAll('.node')) {
         const step = a.walk.find(w => w.server === n.dataset.server);
-        n.classList.toggle('passed', step?.does === 'hands on' || n.dataset.server === 'filters');
+        n.classList.toggle('passed', step?.does === 'delegates' || n.dataset.server === 'filters');
         n.classList.toggle('answers', n.dataset.server === (a.claim.external ? 'external' : a.server));
       }
       fill(answer, explained(a));

@@ -7,14 +7,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// accessLogLevel is the verbosity (-v) from which on requests are logged.
+// accessLogLevel is the lowest verbosity (-v) at which requests are logged.
 const accessLogLevel = 3
 
-// withAccessLog logs each request when it is done: who asked for what, how long it
-// took, and the status of the answer, in kube-apiserver's format.
+// withAccessLog logs each completed request in kube-apiserver's format: user agent, verb, URI, latency and status.
 //
-// Options: -v=3. Metrics: none. Order: behind requestInfo, which the verb comes from;
-// before all filters that answer.
+// Options: -v=3. Metrics: none. Order: after requestInfo, which provides the verb; before all filters that
+// respond.
 func withAccessLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !klog.V(accessLogLevel).Enabled() {
@@ -28,14 +27,15 @@ func withAccessLog(next http.Handler) http.Handler {
 	})
 }
 
-// accessLog is the line of a request that is done, as keys and values.
+// accessLog returns the log line of a completed request as keys and values.
 func (e *exchange) accessLog(r *http.Request, verb string) []any {
 	line := []any{
 		"verb", verb, "URI", r.RequestURI, "latency", time.Since(e.Received), "userAgent", r.UserAgent(),
 		"audit-ID", e.AuditID, "srcIP", r.RemoteAddr,
 	}
 	if flow, ok := e.first.Account(); ok {
-		line = append(line, "apf_pl", flow.Level, "apf_fs", flow.Schema, "apf_iseats", flow.Seats, "apf_fseats", flow.FinalSeats,
+		line = append(line, "apf_pl", flow.Level, "apf_fs", flow.Schema,
+			"apf_iseats", flow.Seats, "apf_fseats", flow.FinalSeats,
 			"apf_additionalLatency", flow.Waited)
 		if !flow.Started.IsZero() {
 			line = append(line, "apf_execution_time", time.Since(flow.Started))

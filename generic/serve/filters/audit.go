@@ -10,17 +10,16 @@ import (
 	"triplane/generic/guard/authorization"
 )
 
-// AuditOptions is how requests are recorded.
+// AuditOptions configures audit logging.
 type AuditOptions struct {
-	// Audit records requests; nil records none.
+	// Audit records requests; nil disables audit logging.
 	Audit *audit.Auditor
 }
 
-// withAuditRecord gives the request a record, to which authentication adds what it
-// finds out.
+// withAuditRecord creates the audit record of the request. Authentication adds annotations to it.
 //
-// Options: generic/run/options.Audit. Metrics: none. Order: before authentication, and before
-// what responds to requests without a user.
+// Options: generic/run/options.Audit. Metrics: none. Order: before authentication, and before the filters that
+// respond to unauthenticated requests.
 func withAuditRecord(o AuditOptions) filter {
 	if o.Audit == nil {
 		return nil
@@ -33,15 +32,12 @@ func withAuditRecord(o AuditOptions) filter {
 	}
 }
 
-// withAudit records the request as the policy says, and answers 500 where the
-// backend refuses requests that it cannot record. A handler that panics is
-// recorded and goes on panicking.
+// withAudit records the request according to the audit policy. It responds 500 if the backend fails to store an
+// event in blocking-strict mode. It records a panic of the handler and propagates it.
 //
-// Options: generic/run/options.Audit. Metrics: apiserver_audit_level_total,
-// apiserver_audit_event_total, apiserver_audit_requests_rejected_total. Order:
-// behind authentication, as the policy depends on the user; before impersonation,
-// as the user is the one who authenticated, and before all that may refuse the
-// request.
+// Options: generic/run/options.Audit. Metrics: apiserver_audit_level_total, apiserver_audit_event_total,
+// apiserver_audit_requests_rejected_total. Order: after authentication, because the policy selects by user; before
+// impersonation, because events name the authenticated user; before all filters that may reject the request.
 func withAudit(o AuditOptions) filter {
 	if o.Audit == nil {
 		return nil
@@ -65,20 +61,22 @@ func withAudit(o AuditOptions) filter {
 	}
 }
 
-// auditRequest describes the request to its record.
+// auditRequest returns the description of the request that the audit policy and the events need.
 func (e *exchange) auditRequest(r *http.Request) *audit.Request {
 	authorization.AttributesOf(&e.info, e.User, &e.attributes)
-	return &audit.Request{ID: e.AuditID, HTTP: r, Received: e.Received, Attributes: &e.attributes, LongRunning: e.longRunning}
+	return &audit.Request{
+		ID: e.AuditID, HTTP: r, Received: e.Received, Attributes: &e.attributes, LongRunning: e.longRunning,
+	}
 }
 
-// completeAudit is deferred: it ends the record with how the handler ended.
+// completeAudit is deferred around the handler: it completes the record with the handler's outcome.
 func (e *exchange) completeAudit() {
 	if cause := recover(); cause != nil {
 		audit.RecordOf(&e.State).Panicked(cause)
 		panic(cause)
 	}
 	if e.status == 0 && !e.hijacked && errors.Is(e.Err(), context.DeadlineExceeded) {
-		audit.RecordOf(&e.State).Responds(http.StatusGatewayTimeout) // which withDeadline answers
+		audit.RecordOf(&e.State).Responds(http.StatusGatewayTimeout) // withDeadline responds so
 	}
 	if !e.longRunning {
 		e.auditSlow()
@@ -89,13 +87,13 @@ func (e *exchange) completeAudit() {
 	audit.RecordOf(&e.State).Complete()
 }
 
-// latencyPrefix begins the annotations with the times of slow requests.
+// latencyPrefix is the prefix of the annotations with the latencies of a slow request.
 const latencyPrefix = "apiserver.latency.k8s.io/"
 
-// auditServer is the annotation with the server of the chain that answered.
+// auditServer is the annotation with the server of the chain that responded.
 const auditServer = "triplane/server"
 
-// auditSlow annotates a request that took long with where the time went.
+// auditSlow annotates a slow request with the duration of each of its parts.
 func (e *exchange) auditSlow() {
 	total := time.Since(e.Received)
 	if total < slowRequest {
@@ -107,8 +105,8 @@ func (e *exchange) auditSlow() {
 	}
 }
 
-// auditUnauthenticated opens the record of a request that is about to be answered
-// without a user: 401, files that everybody may have, what pages of other sites ask for.
+// auditUnauthenticated opens the record of a request that is about to be responded to without a user: a 401, a
+// public file, a rejected cross-site request.
 func (e *exchange) auditUnauthenticated(r *http.Request) {
 	if e.Audit != nil && !audit.RecordOf(&e.State).OpenUnauthenticated(e.auditRequest(r)) {
 		e.Audit = nil

@@ -91,7 +91,7 @@ func TestAuditOfTheChain(t *testing.T) {
 // What is answered before anybody is authenticated is recorded, too.
 func TestAuditOfWhatNeedsNoUser(t *testing.T) {
 	h, k := audited(audit.LevelMetadata, func(http.ResponseWriter, *http.Request) {}, func(o *Options) {
-		o.CrossSiteOptions = CrossSiteOptions{RefuseCrossSite: true}
+		o.CrossSiteOptions = CrossSiteOptions{RejectCrossSite: true}
 		o.PublicFilesOptions = PublicFilesOptions{PublicPrefixes: []string{"/console/"}, PublicFiles: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("file"))
 		})}

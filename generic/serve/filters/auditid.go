@@ -11,10 +11,10 @@ const (
 	maxAuditID    = 64
 )
 
-// withAuditID gives each request an id, the client's own where the request has an
-// Audit-Id header, and repeats it in the response, cut to 64 bytes.
+// withAuditID sets the audit ID of the request: the Audit-Id header if present, otherwise a new UUID. The response
+// repeats it, truncated to 64 bytes.
 //
-// Options: none. Metrics: none. Order: before all that logs or answers.
+// Options: none. Metrics: none. Order: before all filters that log or respond.
 func withAuditID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(auditIDHeader)
@@ -32,7 +32,7 @@ func withAuditID(next http.Handler) http.Handler {
 	})
 }
 
-// newID returns a random UUID. It has to be unique, not secret.
+// newID returns a random UUID. It is unique, but not secret.
 func newID() string {
 	var raw [16]byte
 	hi, lo := rand.Uint64(), rand.Uint64()

@@ -16,30 +16,28 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// AuthenticationOptions is who may be a user.
+// AuthenticationOptions configures authentication.
 type AuthenticationOptions struct {
-	// Authentication determines the user of a request; nil makes everybody
-	// system:anonymous.
+	// Authentication determines the user of a request; nil authenticates every request as system:anonymous.
 	Authentication authentication.Request
-	// APIAudiences are the audiences of this server: a credential that names
-	// audiences must name one of them. Empty accepts any.
+	// APIAudiences are the audiences of this server. A credential with audiences must contain one of them. Empty
+	// accepts any.
 	APIAudiences []string
-	// KeepAnonymous leaves HTTP/2 connections of anonymous users open
-	// (UnauthenticatedHTTP2DOSMitigation is off).
+	// KeepAnonymous keeps the HTTP/2 connections of anonymous users open (UnauthenticatedHTTP2DOSMitigation is
+	// off).
 	KeepAnonymous bool
 }
 
-// withAuthentication determines the user of a request, or answers 401. Credentials
-// are removed from the request, so that no proxy passes them on. HTTP/2 connections
-// of anonymous users are closed after the request.
+// withAuthentication determines the user of a request, or responds 401. It removes credentials from the request,
+// so that no proxy forwards them. HTTP/2 connections of anonymous users are closed after the request.
 //
-// Options: the authenticators and audiences of generic/run/options.Authentication.
-// Metrics: authentication_attempts, authentication_duration_seconds,
-// authenticated_user_requests. Order: before everything that depends on the user.
+// Options: the authenticators and audiences of generic/run/options.Authentication. Metrics:
+// authentication_attempts, authentication_duration_seconds, authenticated_user_requests. Order: before everything
+// that depends on the user.
 func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 	auth, audiences := o.Authentication, o.APIAudiences
 	if auth == nil {
-		return withEverybodyAnonymous
+		return withAnonymous
 	}
 	var took prometheus.Observer
 	if m != nil {
@@ -63,8 +61,8 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 					m.Auth.Unauthenticated(err, time.Since(start))
 				}
 			}
-			if err != nil || response == nil || !audienceFits(audiences, response.Audiences) {
-				klog.V(2).InfoS("Request is not authenticated", "err", err, "auditID", e.AuditID)
+			if err != nil || response == nil || !audiencesMatch(audiences, response.Audiences) {
+				klog.V(2).InfoS("Failed to authenticate request", "err", err, "auditID", e.AuditID)
 				o.endConnection(w, r)
 				e.auditUnauthenticated(r)
 				writeStatus(w, r, unauthorized)
@@ -83,17 +81,17 @@ func withAuthentication(o AuthenticationOptions, m *metrics.Registry) filter {
 	}
 }
 
-// endConnection closes an HTTP/2 connection after this request, so that streams of
-// one connection do not cost a client too little that need not authenticate. A
-// connection of HTTP/1 is closed where a body is on its way that nobody reads.
+// endConnection closes the connection of an unauthenticated request after the response. On HTTP/2 this raises the
+// cost of many cheap streams (CVE-2023-44487). On HTTP/1 it applies if the request has a body that no handler
+// reads.
 func (o *AuthenticationOptions) endConnection(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 2 && !o.KeepAnonymous || r.ProtoMajor != 2 && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// dropCredentials removes the headers that authenticate: no handler needs them,
-// and a proxy must not pass them on.
+// dropCredentials removes the headers that authenticate. Handlers do not need them, and proxies must not forward
+// them.
 func dropCredentials(h http.Header) {
 	delete(h, "Authorization")
 	for name := range h {
@@ -103,11 +101,11 @@ func dropCredentials(h http.Header) {
 	}
 }
 
-func audienceFits(ours, theirs []string) bool {
+func audiencesMatch(ours, theirs []string) bool {
 	return len(ours) == 0 || len(theirs) == 0 || len(authentication.Intersect(ours, theirs)) > 0
 }
 
-func withEverybodyAnonymous(next http.Handler) http.Handler {
+func withAnonymous(next http.Handler) http.Handler {
 	anonymous := &user.Info{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		exchangeOf(r).User = anonymous

@@ -13,26 +13,26 @@ import (
 	"triplane/generic/guard/authorization"
 )
 
-// AuthorizationOptions is who decides what users may do.
+// AuthorizationOptions configures authorization.
 type AuthorizationOptions struct {
-	// Authorization decides; nil allows everything.
+	// Authorization authorizes requests; nil allows everything.
 	Authorization authorizer.Authorizer
-	// PlainImpersonation leaves out the constrained ways to impersonate (KEP-5284).
+	// PlainImpersonation disables the constrained modes of impersonation (KEP-5284).
 	PlainImpersonation bool
 }
 
-// The audit annotations of authorization.
+// Audit annotations of authorization.
 const (
 	auditDecision = "authorization.k8s.io/decision"
 	auditReason   = "authorization.k8s.io/reason"
 )
 
-// withAuthorization passes on what the user may do and answers 403 otherwise; an
-// authorizer that failed without an opinion is answered 500.
+// withAuthorization passes authorized requests to the next handler, and responds 403 to all others. It responds
+// 500 if an authorizer failed and none has decided.
 //
-// Options: the authorizers of generic/run/options.Authorization. Metrics:
-// authorization_attempts_total, authorization_duration_seconds. Order: last, so
-// that all that a decision may depend on is known.
+// Options: the authorizers of generic/run/options.Authorization. Metrics: authorization_attempts_total,
+// authorization_duration_seconds. Order: last, because a decision may depend on everything that the other filters
+// determine.
 func withAuthorization(o AuthorizationOptions, m *metrics.Registry) filter {
 	authz := o.Authorization
 	if authz == nil {

@@ -32,7 +32,9 @@ func (o *Options) filters() []Filter {
 func defaultFilters(o *Options) []Filter {
 	return []Filter{
 		{"stack", withStack},
-		{"exchange", withExchange(timeslice.New(runtime.GOMAXPROCS(0)), newStalls(o.Metrics, cmp.Or(o.stalledLimit, StalledLimit)))},
+		{"exchange", withExchange(
+			timeslice.New(runtime.GOMAXPROCS(0)), newStalls(o.Metrics, cmp.Or(o.stalledLimit, StalledLimit)),
+		)},
 		{"panicRecovery", withPanicRecovery(o.Metrics)},
 		{"auditID", withAuditID},
 		{"goaway", withGoaway(o.GoawayOptions)},
@@ -55,7 +57,7 @@ func defaultFilters(o *Options) []Filter {
 		{"impersonation", withImpersonation(o.AuthorizationOptions, o.Metrics)},
 		{"priorityAndFairness", withPriorityAndFairness(o.PriorityAndFairnessOptions, o.InFlightOptions, o.Metrics)},
 		{"authorization", withAuthorization(o.AuthorizationOptions, o.Metrics)},
-		{"plainAnswers", withPlainAnswers(o.CompressionOptions)},
+		{"uncompressed", withUncompressed(o.CompressionOptions)},
 	}
 }
 

@@ -2,17 +2,16 @@ package filters
 
 import "net/http"
 
-// CompressionOptions are those of withPlainAnswers.
+// CompressionOptions configures the compression of responses.
 type CompressionOptions struct {
-	// Uncompressed answers nothing compressed, whatever clients take.
+	// Uncompressed disables compression of responses, whatever clients accept.
 	Uncompressed bool
 }
 
-// withPlainAnswers hides from the handlers that a client takes compressed answers.
+// withUncompressed removes Accept-Encoding from requests, so that handlers do not compress responses.
 //
-// Options: Uncompressed (the feature gate APIResponseCompression is off). Metrics: none.
-// Order: any.
-func withPlainAnswers(o CompressionOptions) filter {
+// Options: Uncompressed (the feature gate APIResponseCompression is off). Metrics: none. Order: any.
+func withUncompressed(o CompressionOptions) filter {
 	if !o.Uncompressed {
 		return nil
 	}

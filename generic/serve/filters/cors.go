@@ -11,12 +11,12 @@ import (
 
 // CORSOptions is --cors-allowed-origins.
 type CORSOptions struct {
-	// CORSAllowedOrigins are regular expressions, not anchored, one of which has
-	// to match the Origin header; none leaves the filter out.
+	// CORSAllowedOrigins are unanchored regular expressions. The Origin header must match one of them. If empty,
+	// the filter is disabled.
 	CORSAllowedOrigins []string
 }
 
-// Validate returns an error for the first pattern that does not compile.
+// Validate returns an error if a pattern does not compile.
 func (o CORSOptions) Validate() []error {
 	if _, err := compileOrigins(o.CORSAllowedOrigins); err != nil {
 		return []error{fmt.Errorf("--cors-allowed-origins: %w", err)}
@@ -36,19 +36,18 @@ func compileOrigins(patterns []string) ([]*regexp.Regexp, error) {
 	return compiled, nil
 }
 
-// withCORS lets browsers use the API from pages of other origins: it adds the
-// Access-Control headers for allowed origins and answers their preflight requests.
-// With an invalid pattern no origin is allowed.
+// withCORS allows browsers to use the API from pages of other origins. It adds the Access-Control headers for
+// allowed origins and responds to preflight requests. If a pattern is invalid, no origin is allowed.
 //
-// Options: --cors-allowed-origins. Metrics: none. Order: before authentication, as
-// preflight requests carry no credentials.
+// Options: --cors-allowed-origins. Metrics: none. Order: before authentication, because preflight requests carry
+// no credentials.
 func withCORS(o CORSOptions) filter {
 	if len(o.CORSAllowedOrigins) == 0 {
 		return nil
 	}
 	allowed, err := compileOrigins(o.CORSAllowedOrigins)
 	if err != nil {
-		klog.ErrorS(err, "CORS stays off")
+		klog.ErrorS(err, "Disabled CORS")
 		return nil
 	}
 	return func(next http.Handler) http.Handler {
@@ -61,7 +60,9 @@ func withCORS(o CORSOptions) filter {
 			h := w.Header()
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Allow-Methods", "POST, GET, OPTIONS, PUT, DELETE, PATCH")
-			h.Set("Access-Control-Allow-Headers", "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since")
+			h.Set("Access-Control-Allow-Headers",
+				"Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, "+
+					"If-Modified-Since")
 			h.Set("Access-Control-Expose-Headers", "Date")
 			h.Set("Access-Control-Allow-Credentials", "true")
 			if r.Method == http.MethodOptions {

@@ -12,40 +12,40 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// CrossSiteOptions is what pages of other sites may do.
+// CrossSiteOptions protects against cross-site requests.
 type CrossSiteOptions struct {
-	// RefuseCrossSite refuses what a page of another site asks a browser to change
-	// with the certificate that the browser sends by itself.
-	RefuseCrossSite bool
-	// SandboxProxied gives pages of pods, services, nodes and external API servers an origin
-	// of their own in browsers: this server's is that of the console.
+	// RejectCrossSite rejects mutating requests from pages of other sites. Browsers attach client certificates to
+	// them.
+	RejectCrossSite bool
+	// SandboxProxied sandboxes proxied pages of pods, services, nodes and aggregated API servers in browsers.
+	// Otherwise they share the origin of the console.
 	SandboxProxied bool
 }
 
-// withCrossSite refuses requests that a page of another origin has made by a
-// browser, and that may change something: other methods than GET, HEAD and OPTIONS,
-// and upgrades, to which no rule of browsers applies. A browser shows its certificate
-// whoever asks, and a server with a console invites to import one. Browsers say where
-// a request comes from in Sec-Fetch-Site (Fetch Metadata), which no page can set, and
-// other clients do not send. A request that carries a token was made by somebody who
-// knows it, and origins that CORS allows are trusted.
+// withCrossSite rejects mutating requests from pages of other origins in a browser: methods other than GET, HEAD
+// and OPTIONS, and upgrades, to which CORS does not apply. A browser attaches its client certificate to such
+// requests, and users of the console import one.
 //
-// What is proxied responds with restrict's headers.
+// Browsers send the origin in Sec-Fetch-Site (Fetch Metadata), which pages cannot set and other clients do not
+// send. Requests with a token are allowed, because the page must have the token. Origins that CORS allows are
+// trusted.
+//
+// Proxied responses get the headers of restrict.
 //
 // Options: --console. Metrics: none. Order: before authentication, which it protects.
 func withCrossSite(o CrossSiteOptions, cors CORSOptions) filter {
-	if !o.RefuseCrossSite && !o.SandboxProxied {
+	if !o.RejectCrossSite && !o.SandboxProxied {
 		return nil
 	}
 	allowed, err := compileOrigins(cors.CORSAllowedOrigins)
 	if err != nil {
-		klog.ErrorS(err, "No origin is trusted")
+		klog.ErrorS(err, "Trusting no origin: invalid --cors-allowed-origins")
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
 			e.sandbox = o.SandboxProxied
-			if o.RefuseCrossSite && fromElsewhere(r, allowed) && changes(r) {
+			if o.RejectCrossSite && crossOrigin(r, allowed) && changes(r) {
 				e.auditUnauthenticated(r)
 				writeStatus(w, r, apierrors.NewForbidden(schema.GroupResource{}, "", errCrossSite))
 				return
@@ -57,7 +57,7 @@ func withCrossSite(o CrossSiteOptions, cors CORSOptions) filter {
 
 var errCrossSite = errors.New("the request was made by a page of another site")
 
-func fromElsewhere(r *http.Request, allowed []*regexp.Regexp) bool {
+func crossOrigin(r *http.Request, allowed []*regexp.Regexp) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 		return false
@@ -73,24 +73,24 @@ func changes(r *http.Request) bool {
 	return true
 }
 
-// sandboxed is the policy of proxied pages: scripts run, with an origin that nothing else has. Cookies, storage,
-// service workers and responses of the API are those of other origins to them.
+// sandboxed is the Content-Security-Policy of proxied pages. Scripts run in an opaque origin, without access to
+// cookies, storage, service workers and API responses of this server.
 const sandboxed = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
 
-// restrict changes the headers of a response that others have made: it must not act as this server's in a browser.
-// A client that is none gets what was sent, but for what concerns browsers alone.
+// restrict changes the headers of a proxied response, so that it does not act with this server's origin in a
+// browser. Responses to other clients keep all headers that do not concern browsers alone.
 func restrict(h http.Header, r *http.Request) {
 	h.Del("Service-Worker-Allowed")
 	h.Del("Clear-Site-Data")
-	if ofBrowser(r) {
+	if fromBrowser(r) {
 		h.Del("Set-Cookie")
 		h.Add("Content-Security-Policy", sandboxed)
 	}
 }
 
-// ofBrowser reports whether a browser has sent the request: by Fetch Metadata, which browsers send to
-// trustworthy origins, or because it prefers pages.
-func ofBrowser(r *http.Request) bool {
+// fromBrowser reports whether a browser sent the request: one with Fetch Metadata headers, which browsers send to
+// trustworthy origins, or one that accepts HTML.
+func fromBrowser(r *http.Request) bool {
 	for _, name := range []string{"Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Service-Worker"} {
 		if r.Header.Get(name) != "" {
 			return true

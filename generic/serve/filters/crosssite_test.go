@@ -14,7 +14,7 @@ func TestCrossSite(t *testing.T) {
 	if withCrossSite(CrossSiteOptions{}, CORSOptions{}) != nil {
 		t.Error("the filter is in the chain without a console")
 	}
-	h := withCrossSite(CrossSiteOptions{RefuseCrossSite: true}, CORSOptions{CORSAllowedOrigins: []string{"//friend\\.example$"}})(ok)
+	h := withCrossSite(CrossSiteOptions{RejectCrossSite: true}, CORSOptions{CORSAllowedOrigins: []string{"//friend\\.example$"}})(ok)
 	h = withExchange(nil, newStalls(nil, StalledLimit))(h)
 	for _, c := range []struct {
 		name, method string
@@ -79,7 +79,7 @@ func TestProxiedPagesAreSandboxed(t *testing.T) {
 	} {
 		o := testOptions()
 		o.Authorization = nil
-		o.CrossSiteOptions = CrossSiteOptions{RefuseCrossSite: true, SandboxProxied: c.on}
+		o.CrossSiteOptions = CrossSiteOptions{RejectCrossSite: true, SandboxProxied: c.on}
 		chain := Chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if c.proxied {
 				request.MarkProxied(r.Context())

@@ -17,11 +17,9 @@ const defaultRequestTimeout = time.Minute
 
 // DeadlineOptions is --request-timeout.
 type DeadlineOptions struct {
-	// RequestTimeout is the longest that a request may take that is not
-	// long-running; 0 is no limit.
+	// RequestTimeout bounds the duration of requests that are not long-running; 0 means no limit.
 	RequestTimeout time.Duration
-	// Bodies are those that have not arrived, so that shutdown need not wait for
-	// them; nil where nobody asks.
+	// Bodies tracks bodies that have not arrived, so that shutdown can bound their time; nil tracks none.
 	Bodies *Bodies
 }
 
@@ -33,32 +31,29 @@ func (o DeadlineOptions) Validate() []error {
 	return nil
 }
 
-// WriteGrace is how long after a request's deadline its answer may be written.
+// WriteGrace is the time after a request's deadline in which the response may be written.
 const WriteGrace = 2 * time.Second
 
-// withDeadline bounds how long a request may take: the server's limit, or less
-// where ?timeout= says so. Handlers honour the context; where one returned without
-// an answer after the deadline, the answer is 504. Long-running requests have no
-// deadline.
+// withDeadline bounds the duration of a request by the server's limit, or by ?timeout= if it is shorter. Handlers
+// honour the context. If a handler returns without a response after the deadline, the response is 504.
+// Long-running requests have no deadline.
 //
-// The connection gets the deadlines too: a body has to arrive in the request's
-// time, and the answer to be taken in WriteGrace more, or the client could hold
-// the request, and what it occupies, for as long as it likes.
+// The connection has the deadlines too, so that slow clients cannot occupy a request forever. A body must arrive
+// before the request's deadline, and the client must read the response at most WriteGrace later.
 //
-// Options: --request-timeout. Metrics: apiserver_request_terminations_total with
-// code 504. Order: before everything that may wait (authentication webhooks,
-// queues, admission), so that all of it counts.
+// Options: --request-timeout. Metrics: apiserver_request_terminations_total with code 504. Order: before
+// everything that may wait (authentication webhooks, queues, admission), so that the deadline includes it.
 func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
 	limit := o.RequestTimeout
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
 			if e.longRunning {
-				// The listener bounds the writes of all others.
+				// The listener bounds the writes of all other requests.
 				_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // there may be no connection
-				if c := connectionOf(r.Context()); c != nil && !e.mayNotStall() {
-					c.Patient(1)
-					defer c.Patient(-1)
+				if c := connectionOf(r.Context()); c != nil && !e.boundsStalls() {
+					c.AddPatient(1)
+					defer c.AddPatient(-1)
 				}
 				next.ServeHTTP(w, r)
 				return
@@ -74,7 +69,7 @@ func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
 					_ = http.NewResponseController(w).SetWriteDeadline(e.Received.Add(timeout + WriteGrace))
 				}
 				if timeout != limit && time.Since(e.Received) >= timeout {
-					timedOut(w, r, m) // a client's timeout can be too short for anything
+					timedOut(w, r, m) // the client's timeout may have passed already
 					return
 				}
 			}
@@ -89,7 +84,7 @@ func withDeadline(o DeadlineOptions, m *metrics.Registry) filter {
 	}
 }
 
-// timedOut answers a request whose deadline has passed.
+// timedOut responds to a request whose deadline has passed.
 func timedOut(w http.ResponseWriter, r *http.Request, m *metrics.Registry) {
 	if m != nil {
 		m.Requests.Terminated(seriesOf(r, &exchangeOf(r).info), http.StatusGatewayTimeout)
@@ -97,8 +92,7 @@ func timedOut(w http.ResponseWriter, r *http.Request, m *metrics.Registry) {
 	writeStatus(w, r, request.TimedOut())
 }
 
-// timeoutOf returns the shorter of the client's timeout and the limit; 0 means
-// none.
+// timeoutOf returns the shorter of the client's timeout and the limit; 0 means none.
 func timeoutOf(r *http.Request, limit time.Duration) (time.Duration, error) {
 	if r.URL.RawQuery == "" {
 		return limit, nil

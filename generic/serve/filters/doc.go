@@ -1,53 +1,50 @@
-// Package filters is the HTTP filter chain: what every request passes before the
-// Director of the outermost server sees it, one file a filter.
+// Package filters is the HTTP filter chain. Every request passes it before it reaches the Director of the
+// outermost server. Each file has one filter.
 //
 // # The chain
 //
-// links lists the filters, outermost first:
+// defaultFilters lists the filters, outermost first:
 //
-//	stack                the goroutine's stack gets the size that a request needs
-//	exchange             one allocation holds all that is known of the request;
-//	                     long responses share the processors (package timeslice), and
-//	                     those that are not taken occupy bounded memory
-//	panicRecovery        a handler that panics answers 500
-//	auditID              the request gets an id, which the response names
-//	goaway               a fraction of HTTP/2 clients is asked to reconnect
-//	requestInfo          path and query become a RequestInfo
-//	metrics              the request is counted and timed
-//	accessLog            with -v=3, the request is logged
-//	slowRequestLog       requests that take long are logged with what took the time
-//	retryAfter           429 while the server drains
-//	waitGroup            shutdown waits for the request
-//	termination          long-running requests end with the server
-//	deadline             other requests end after --request-timeout
-//	hsts                 Strict-Transport-Security
-//	auditRecord          the request gets a record for the audit log
-//	crossSite            with the console, other sites' pages change nothing; 403
-//	cors                 cross-origin requests of browsers
-//	publicFiles          the files of the console, which need no user
-//	authentication       who asks; 401
-//	tracing              the request gets a span, where spans are exported
-//	audit                what is recorded of the request
-//	impersonation        as whom; 403
-//	priorityAndFairness  seats and queues by flow, or limits in flight; 429
-//	authorization        may they; 403
-//	plainAnswers         answers are not compressed
+//	stack                grows the goroutine's stack to the size that a request needs
+//	exchange             allocates the state of the request, shares processors
+//	                     between long responses and others (package timeslice),
+//	                     and bounds the memory of stalled responses
+//	panicRecovery        responds 500 if a handler panics
+//	auditID              gives the request an ID, which the response repeats
+//	goaway               asks a fraction of HTTP/2 clients to reconnect
+//	requestInfo          parses path and query into a RequestInfo
+//	metrics              counts and times the request
+//	accessLog            logs the request (-v=3)
+//	slowRequestLog       logs slow requests with the duration of each step
+//	retryAfter           responds 429 while the server drains
+//	waitGroup            makes shutdown wait for the request
+//	termination          ends long-running requests at shutdown
+//	deadline             ends other requests after --request-timeout
+//	hsts                 adds Strict-Transport-Security
+//	auditRecord          creates the record for the audit log
+//	crossSite            rejects mutating requests of other sites' pages; 403
+//	cors                 allows cross-origin requests of browsers
+//	publicFiles          serves the console's files without authentication
+//	authentication       determines the user; 401
+//	tracing              creates a span, if spans are exported
+//	audit                records the request according to the policy
+//	impersonation        determines the impersonated user; 403
+//	priorityAndFairness  queues requests by flow, or limits those in flight; 429
+//	authorization        authorizes the request; 403
+//	uncompressed         disables compression of responses
 //
-// Each filter's file says what it does, which options it has, which metrics it
-// feeds, and why it stands where it does. A filter that does not apply, because
-// its option is not set, is left out of the chain.
+// The comment of each filter names its options, its metrics and the reason for its place. A filter whose option is
+// not set is not part of the chain.
 //
 // # Options
 //
-// A filter declares its options in its own file, as a struct that Options embeds
-// and that server.Config embeds in turn. Those that command-line flags set are in
-// Settings; generic/run/options binds the flags to the fields directly. So a new flag
-// of a filter is a field in the filter's file and a line in generic/run/options.
+// A filter declares its options as a struct in its own file. Options embeds these structs, and server.Config
+// embeds Options. Settings has those that command-line flags set; generic/run/options binds flags directly to the
+// fields. A new flag of a filter needs a field in the filter's file and a line in generic/run/options.
 //
 // # The exchange
 //
-// All that the filters find out about a request is in one exchange, which is also
-// the request's context (request.State) and observes the response; it is the only
-// allocation that every request pays for. Filters get it with exchangeOf; handlers
-// behind the chain use the functions of package request.
+// The exchange has all state of a request. It is the request's context (request.State) and observes the response.
+// It is the only allocation that every request needs. Filters get it with exchangeOf. Handlers after the chain use
+// the functions of package request.
 package filters

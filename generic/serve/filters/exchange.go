@@ -11,38 +11,37 @@ import (
 	"triplane/generic/guard/flowcontrol"
 )
 
-// exchange is all that the chain keeps of a request while it is answered.
+// exchange is the state of a request in the chain.
 type exchange struct {
 	request.State
 	info request.Info
 	responseWriter
-	// client is the request as it came.
+	// client is the request as received.
 	client *http.Request
 	stalls *stalls
-	// ticket has the seats of the request; nil where priority and fairness does not control it. It
-	// is first, or another one after the request has waited for its body.
+	// ticket holds the seats of the request. It is nil if priority and fairness does not control the request. It
+	// points to first, or to another ticket after the request has waited for its body.
 	ticket *flowcontrol.Ticket
-	// lane counts the request while it executes; nil where nobody does.
-	lane *lane
-	// seated is set while the request occupies what lets it execute; release clears it.
+	// limiter counts the request while it executes; nil if no limit applies.
+	limiter *limiter
+	// seated is set while the request holds seats or a place in a limiter; release clears it.
 	seated      atomic.Bool
 	longRunning bool
 	hijacked    bool
 	sandbox     bool // restrict applies to a proxied response
-	// Room for what the filters need once, so that it is not allocated apart.
+	// Values that filters need once per request, embedded to save allocations.
 	attributes authorizer.Attributes
 	first      flowcontrol.Ticket
 	auditID    [1]string
 }
 
-// exchangeOf finds the exchange behind the chain's own requests.
+// exchangeOf returns the exchange of a request inside the chain.
 func exchangeOf(r *http.Request) *exchange { return r.Context().(*exchange) }
 
-// withExchange makes an exchange for each request. It schedules long responses in time slices, and
-// limits the memory of those that their clients do not read.
+// withExchange creates the exchange of each request. It schedules long responses in time slices, and bounds the
+// memory of stalled responses.
 //
-// Options: none. Metrics: triplane_stalled_*. Order: before all filters that use it, which are
-// all but withStack.
+// Options: none. Metrics: triplane_stalled_*. Order: before all filters that use the exchange: all but withStack.
 func withExchange(slots *timeslice.Scheduler, stalls *stalls) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +52,7 @@ func withExchange(slots *timeslice.Scheduler, stalls *stalls) filter {
 			e.responseWriter.ResponseWriter = w
 			e.responseWriter.exchange = e
 			e.client, e.stalls = r, stalls
-			// Contexts below must not outlive the request.
+			// Contexts derived from the exchange must not outlive the request.
 			defer e.Finish()
 			next.ServeHTTP(e.responseWriter.shaped(), r.WithContext(e))
 		})

@@ -12,22 +12,22 @@ import (
 	"triplane/generic/guard/flowcontrol"
 )
 
-// Acting is a filter of the chain, and what it would do with a request.
+// Acting describes a filter of the chain and its effect on a request.
 type Acting struct {
 	Name string `json:"name"`
 	Does string `json:"does,omitempty"`
 }
 
-// Verdict is what authorization would say.
+// Verdict is the result of authorization.
 type Verdict struct {
 	User     string   `json:"user"`
 	Groups   []string `json:"groups,omitempty"`
-	Decision string   `json:"decision"` // allow, deny or "no opinion", which refuses, too
+	Decision string   `json:"decision"` // allow, deny or "no opinion", which also rejects the request
 	Reason   string   `json:"reason,omitempty"`
 	Error    string   `json:"error,omitempty"`
 }
 
-// Acting lists the filters that are in the chain, outermost first.
+// Acting returns the filters that are in the chain, outermost first.
 func (o Options) Acting() []Acting {
 	var all []Acting
 	for _, f := range o.filters() {
@@ -38,8 +38,8 @@ func (o Options) Acting() []Acting {
 	return all
 }
 
-// Explain says what the filters would do with a request of the user of ctx, which is
-// not sent. r needs a method and a URL.
+// Explain returns the effect of the filters on a request of the user of ctx, without sending it. r needs a method
+// and a URL.
 func (o Options) Explain(ctx context.Context, r *http.Request, info *request.Info) ([]Acting, Verdict) {
 	var a authorizer.Attributes
 	authorization.AttributesOf(info, request.UserFrom(ctx), &a)
@@ -103,7 +103,8 @@ func explainAudit(auditor *audit.Auditor, a *authorizer.Attributes) string {
 
 func (o Options) explainFlow(r *http.Request, info *request.Info, a *authorizer.Attributes) string {
 	if o.FlowControl == nil {
-		return fmt.Sprintf("lets %d reads and %d writes execute", o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight)
+		return fmt.Sprintf("executes up to %d reads and %d writes", o.MaxRequestsInFlight,
+			o.MaxMutatingRequestsInFlight)
 	}
 	if a.User == nil {
 		return ""

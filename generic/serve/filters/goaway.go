@@ -8,8 +8,8 @@ import (
 
 // GoawayOptions is --goaway-chance.
 type GoawayOptions struct {
-	// GoawayChance is the probability that a request ends its HTTP/2 connection,
-	// at most 0.02; 0 leaves the filter out.
+	// GoawayChance is the probability that a request closes its HTTP/2 connection, at most 0.02; 0 disables the
+	// filter.
 	GoawayChance float64
 }
 
@@ -21,12 +21,11 @@ func (o GoawayOptions) Validate() []error {
 	return nil
 }
 
-// withGoaway asks a fraction of HTTP/2 clients to reconnect, so that they spread
-// over the servers behind a load balancer: net/http sends GOAWAY after a response
-// with "Connection: close".
+// withGoaway makes a fraction of HTTP/2 clients reconnect, so that load balancers distribute them across servers.
+// net/http sends GOAWAY after a response with "Connection: close".
 //
-// Options: --goaway-chance. Metrics: none. Order: before anything can answer, so
-// that refused requests count like others.
+// Options: --goaway-chance. Metrics: none. Order: before all filters that respond, so that it includes rejected
+// requests.
 func withGoaway(o GoawayOptions) filter {
 	chance := o.GoawayChance
 	if chance <= 0 {

@@ -9,29 +9,29 @@ import (
 
 // HSTSOptions is --strict-transport-security-directives.
 type HSTSOptions struct {
-	// HSTSDirectives are the directives of the Strict-Transport-Security header
-	// (RFC 6797); none leaves the filter out.
+	// HSTSDirectives are the directives of the Strict-Transport-Security header (RFC 6797). If empty, the filter
+	// is disabled.
 	HSTSDirectives []string
 }
 
 var hstsDirective = regexp.MustCompile(`^(max-age=[0-9]+|includeSubDomains|preload)$`)
 
-// Validate returns an error for each directive that RFC 6797 does not know.
+// Validate returns an error for each directive that RFC 6797 does not define.
 func (o HSTSOptions) Validate() []error {
 	var errs []error
 	for _, d := range o.HSTSDirectives {
 		if !hstsDirective.MatchString(d) {
-			errs = append(errs, fmt.Errorf("--strict-transport-security-directives: %q is not max-age=SECONDS, includeSubDomains or preload", d))
+			errs = append(errs, fmt.Errorf(
+				"--strict-transport-security-directives: %q is not max-age=SECONDS, includeSubDomains or preload", d))
 		}
 	}
 	return errs
 }
 
-// withHSTS adds the header by which browsers use TLS only for this host from now
-// on.
+// withHSTS adds the header that makes browsers use only TLS for this host.
 //
-// Options: --strict-transport-security-directives. Metrics: none. Order: before
-// authentication, so that a 401 has the header too.
+// Options: --strict-transport-security-directives. Metrics: none. Order: before authentication, so that 401
+// responses have the header, too.
 func withHSTS(o HSTSOptions) filter {
 	if len(o.HSTSDirectives) == 0 {
 		return nil

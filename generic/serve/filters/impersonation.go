@@ -22,13 +22,12 @@ const (
 	impersonateExtraPrefix = "Impersonate-Extra-"
 )
 
-// withImpersonation lets users act as others where they may (see
-// impersonationModes and KEP-5284): behind it the request's user is the
-// impersonated one. It answers 403 where they may not, and 400 where no user is
-// named.
+// withImpersonation replaces the request's user by the impersonated user, if the authorizer allows it (see
+// impersonationModes and KEP-5284). It responds 403 if impersonation is denied, and 400 if the headers name no
+// user.
 //
-// Options: the authorizers of generic/run/options.Authorization. Metrics:
-// apiserver_impersonation_*. Order: behind authentication; before all that depends on the effective user.
+// Options: the authorizers of generic/run/options.Authorization. Metrics: apiserver_impersonation_*. Order: after
+// authentication; before all filters that depend on the effective user.
 func withImpersonation(o AuthorizationOptions, m *metrics.Registry) filter {
 	authz := o.Authorization
 	if authz == nil {
@@ -44,7 +43,8 @@ func withImpersonation(o AuthorizationOptions, m *metrics.Registry) filter {
 			}
 			if wanted.Name == "" {
 				writeStatus(w, r, apierrors.NewBadRequest(fmt.Sprintf(
-					"requested &user.DefaultInfo{Name:%q, UID:%q, Groups:%#v, Extra:%#v} without impersonating a user name",
+					"requested &user.DefaultInfo{Name:%q, UID:%q, Groups:%#v, Extra:%#v} without impersonating a "+
+						"user name",
 					wanted.Name, wanted.UID, wanted.Groups, wanted.Extra)))
 				return
 			}
@@ -63,7 +63,7 @@ func withImpersonation(o AuthorizationOptions, m *metrics.Registry) filter {
 	}
 }
 
-// wantedUser reads the headers; nil where nobody is to be impersonated.
+// wantedUser returns the user that the headers name; nil if they request no impersonation.
 func wantedUser(h http.Header) *user.Info {
 	var extra map[string][]string
 	for name, values := range h {
@@ -87,9 +87,9 @@ func wantedUser(h http.Header) *user.Info {
 	return &user.Info{Name: name, UID: uid, Groups: groups, Extra: extra}
 }
 
-// completeUser adds the groups that the user would have got by logging in.
-// constraint is the verb that allowed it: the constrained modes for nodes, which
-// allow no groups to be asked for, make a node of the user.
+// completeUser adds the groups that authentication would have added to the user. constraint is the verb that
+// allowed the impersonation. The constrained modes for nodes accept no requested groups, so completeUser adds the
+// group of nodes.
 func completeUser(wanted *user.Info, constraint string) *user.Info {
 	u := *wanted
 	u.Groups = append(make([]string, 0, len(wanted.Groups)+3), wanted.Groups...)
@@ -120,7 +120,7 @@ func dropImpersonation(h http.Header) {
 	}
 }
 
-// extraKeys in an order that does not change from one request to the next.
+// extraKeys returns the sorted keys, so that the order of checks is stable.
 func extraKeys(extra map[string][]string) []string {
 	keys := make([]string, 0, len(extra))
 	for k := range extra {

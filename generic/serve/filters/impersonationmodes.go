@@ -19,25 +19,24 @@ const (
 	// Names of the modes for nodes.
 	associatedNode = "associated-node"
 	arbitraryNode  = "arbitrary-node"
-	// maxRemembered bounds the memory of who impersonates in which mode.
-	maxRemembered = 1024
+	// maxCachedModes bounds the cache of successful modes by requestor.
+	maxCachedModes = 1024
 )
 
-// impersonationMode is a way of being allowed to impersonate. The constrained
-// ones need two permissions: "impersonate-on:MODE:VERB" for what the request
-// does, and "impersonate:MODE" for whom it is done as. The legacy one needs
-// "impersonate" for whom, whatever is done.
+// impersonationMode is a mode of authorization for impersonation. A constrained mode requires two permissions:
+// "impersonate-on:MODE:VERB" on the requested resource, and "impersonate:MODE" on the impersonated subjects. The
+// legacy mode requires only "impersonate" on the subjects.
 type impersonationMode struct {
-	name string // "" is legacy
-	// applies reports whether the mode can speak for the wanted user at all.
+	name string // "" is the legacy mode
+	// applies reports whether the mode covers the wanted user.
 	applies func(requestor, wanted *user.Info) bool
-	// subject is what "impersonate:MODE" is asked about; nil means the user,
-	// groups, UID and extras.
+	// subject returns the attributes to which "impersonate:MODE" applies; nil means the user, groups, UID and
+	// extras.
 	subject func(wanted *user.Info) authorizer.Attributes
 }
 
-// impersonationModes are tried in order, the one that last worked for the
-// requestor first. Where none works, the first refusal is the answer.
+// impersonationModes are tried in order, starting with the last successful mode of the requestor. If none
+// succeeds, the response is the first rejection.
 type impersonationModes struct {
 	authz   authorizer.Authorizer
 	modes   []impersonationMode
@@ -57,11 +56,13 @@ func newImpersonationModes(authz authorizer.Authorizer, plain bool, registry *me
 			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "nodes", Name: "*"}
 		}},
 		{arbitraryNode, isNode, func(wanted *user.Info) authorizer.Attributes {
-			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "nodes", Name: strings.TrimPrefix(wanted.Name, nodeUserPrefix)}
+			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "nodes",
+				Name: strings.TrimPrefix(wanted.Name, nodeUserPrefix)}
 		}},
 		{"serviceaccount", isServiceAccount, func(wanted *user.Info) authorizer.Attributes {
 			namespace, name, _ := user.ServiceAccount(wanted.Name)
-			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "serviceaccounts", Namespace: namespace, Name: name}
+			return authorizer.Attributes{APIGroup: authenticationGroup, Resource: "serviceaccounts",
+				Namespace: namespace, Name: name}
 		}},
 		{"user-info", isPlainUser, nil},
 		{"", func(_, _ *user.Info) bool { return true }, nil},
@@ -80,7 +81,7 @@ func isNode(_, wanted *user.Info) bool {
 	return onlyName(wanted) && len(wanted.Name) > len(nodeUserPrefix) && strings.HasPrefix(wanted.Name, nodeUserPrefix)
 }
 
-// isAssociatedNode: a pod's service account may act as the node it runs on.
+// isAssociatedNode reports whether a pod's service account impersonates the node that the pod runs on.
 func isAssociatedNode(requestor, wanted *user.Info) bool {
 	if _, _, ok := user.ServiceAccount(requestor.Name); !ok || !isNode(requestor, wanted) {
 		return false
@@ -99,8 +100,8 @@ func isPlainUser(_, wanted *user.Info) bool {
 	return !serviceAccount && !strings.HasPrefix(wanted.Name, nodeUserPrefix)
 }
 
-// check returns the verb that allows the exchange's user to act as wanted, "" where
-// it is the legacy one, or a refusal.
+// check authorizes the exchange's user to impersonate wanted. It returns the verb of the constrained mode that
+// allowed it ("" for the legacy mode), or the error to respond with.
 func (m *impersonationModes) check(e *exchange, wanted *user.Info) (constraint string, refusal *apierrors.StatusError) {
 	begun, mode := time.Now(), ""
 	defer func() { m.metrics.Attempt(mode, refusal == nil, time.Since(begun)) }()
@@ -138,7 +139,7 @@ func (m *impersonationModes) check(e *exchange, wanted *user.Info) (constraint s
 	return "", refusal
 }
 
-// constraint is the verb that the mode asks for, "" of the legacy one.
+// constraint returns the verb of a constrained mode, "" for the legacy mode.
 func (m *impersonationMode) constraint() string {
 	if m.name == "" {
 		return ""
@@ -157,13 +158,13 @@ func (m *impersonationModes) remember(name string, mode int) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.lastGood) >= maxRemembered {
+	if len(m.lastGood) >= maxCachedModes {
 		m.lastGood = map[string]int{}
 	}
 	m.lastGood[name] = mode
 }
 
-// permit asks the authorizer all that a mode needs.
+// permit authorizes everything that a mode requires.
 func (m *impersonationModes) permit(e *exchange, mode *impersonationMode, wanted *user.Info) *apierrors.StatusError {
 	verb, group := "impersonate", ""
 	if mode.name != "" {
@@ -189,9 +190,8 @@ func (m *impersonationModes) permit(e *exchange, mode *impersonationMode, wanted
 	return nil
 }
 
-// unconstrained says why a constrained permission never reaches a subject, "" where it
-// may: nothing bounds what members of system:masters may do, and a permission for
-// all groups or keys is not one for the empty group or key.
+// unconstrained returns why a constrained permission never covers a subject, "" if it may cover it. Members of
+// system:masters have no constraints, and a permission for all groups or keys excludes the empty one.
 func unconstrained(a *authorizer.Attributes) string {
 	switch {
 	case a.Resource == "groups" && a.Name == user.SystemPrivileged:
@@ -204,14 +204,16 @@ func unconstrained(a *authorizer.Attributes) string {
 	return ""
 }
 
-// subjects lists whom the requestor has to be allowed to be.
+// subjects returns the attributes of all subjects that the requestor must be allowed to impersonate.
 func subjects(mode *impersonationMode, group string, wanted *user.Info) []authorizer.Attributes {
 	if mode.subject != nil {
 		return []authorizer.Attributes{mode.subject(wanted)}
 	}
 	var all []authorizer.Attributes
 	if namespace, name, ok := user.ServiceAccount(wanted.Name); ok {
-		all = append(all, authorizer.Attributes{APIGroup: group, Resource: "serviceaccounts", Namespace: namespace, Name: name})
+		all = append(all, authorizer.Attributes{
+			APIGroup: group, Resource: "serviceaccounts", Namespace: namespace, Name: name,
+		})
 	} else {
 		all = append(all, authorizer.Attributes{APIGroup: group, Resource: "users", Name: wanted.Name})
 	}
@@ -220,7 +222,8 @@ func subjects(mode *impersonationMode, group string, wanted *user.Info) []author
 	}
 	for _, key := range extraKeys(wanted.Extra) {
 		for _, value := range wanted.Extra[key] {
-			all = append(all, authorizer.Attributes{APIGroup: authenticationGroup, Resource: "userextras", Subresource: key, Name: value})
+			all = append(all, authorizer.Attributes{APIGroup: authenticationGroup, Resource: "userextras",
+				Subresource: key, Name: value})
 		}
 	}
 	if wanted.UID != "" {

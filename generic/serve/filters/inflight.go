@@ -17,14 +17,13 @@ import (
 // InFlightOptions is --max-requests-inflight and
 // --max-mutating-requests-inflight.
 type InFlightOptions struct {
-	// MaxRequestsInFlight bounds the requests that read, and
-	// MaxMutatingRequestsInFlight those that write, which are answered at the same
-	// time; 0 is no limit. Responses that wait for their clients do not count.
+	// MaxRequestsInFlight bounds the read requests, and MaxMutatingRequestsInFlight the write requests, that
+	// execute concurrently; 0 means no limit. Responses that wait for slow clients do not count.
 	MaxRequestsInFlight         int
 	MaxMutatingRequestsInFlight int
 }
 
-// Validate returns an error for negative limits and where both are 0.
+// Validate returns an error for each negative limit, and if both limits are 0.
 func (o InFlightOptions) Validate() []error {
 	var errs []error
 	if o.MaxRequestsInFlight < 0 {
@@ -34,21 +33,22 @@ func (o InFlightOptions) Validate() []error {
 		errs = append(errs, errors.New("--max-mutating-requests-inflight cannot be negative"))
 	}
 	if o.MaxRequestsInFlight+o.MaxMutatingRequestsInFlight <= 0 {
-		errs = append(errs, errors.New("--max-requests-inflight and --max-mutating-requests-inflight cannot both be zero"))
+		errs = append(errs, errors.New(
+			"--max-requests-inflight and --max-mutating-requests-inflight cannot both be zero"))
 	}
 	return errs
 }
 
-// lane is the requests of one kind that may be answered at the same time.
-type lane struct {
-	limit   int64 // 0 is no limit
+// limiter bounds the requests of one class that execute concurrently.
+type limiter struct {
+	limit   int64 // 0 means no limit
 	current atomic.Int64
-	gauge   prometheus.Gauge // nil where nobody sees it
-	// left, where set, has an element after a request left the lane. Its capacity is 1.
-	left chan struct{}
+	gauge   prometheus.Gauge // nil reports nothing
+	// freed, if set, receives an element after a request has left the limiter. Its capacity is 1.
+	freed chan struct{}
 }
 
-func (l *lane) enter() bool {
+func (l *limiter) enter() bool {
 	if n := l.current.Add(1); l.limit > 0 && n > l.limit {
 		l.current.Add(-1)
 		return false
@@ -59,7 +59,7 @@ func (l *lane) enter() bool {
 	return true
 }
 
-func (l *lane) leave() {
+func (l *limiter) leave() {
 	l.current.Add(-1)
 	if l.gauge != nil {
 		l.gauge.Dec()
@@ -68,34 +68,32 @@ func (l *lane) leave() {
 }
 
 // signal wakes one request that waits in occupyWithin.
-func (l *lane) signal() {
+func (l *limiter) signal() {
 	select {
-	case l.left <- struct{}{}:
+	case l.freed <- struct{}{}:
 	default:
 	}
 }
 
-// withInFlightLimits answers 429 when too many requests that read, or too many
-// that write, are being answered. Long-running requests and health probes do not
-// count, and members of system:masters are never refused.
+// withInFlightLimits responds 429 when too many read or write requests execute. Long-running requests and health
+// probes do not count, and members of system:masters are never rejected.
 //
 // Options: --max-requests-inflight, --max-mutating-requests-inflight. Metrics:
-// apiserver_current_inflight_requests, apiserver_request_terminations_total with
-// code 429. Order: behind authentication and impersonation, which determine the
-// user; before authorization, which may be costly.
+// apiserver_current_inflight_requests, apiserver_request_terminations_total with code 429. Order: after
+// authentication and impersonation, which determine the user; before authorization, which may be costly.
 func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
-	lanes := newLanes(o, m)
+	limiters := newLimiters(o, m)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
-			if e.longRunning || aboutHealth(e.info.Path) {
+			if e.longRunning || isHealthCheck(e.info.Path) {
 				next.ServeHTTP(w, r)
 				return
 			}
-			if l := lanes.of(&e.info); e.occupy(l) {
+			if l := limiters.of(&e.info); e.occupy(l) {
 				defer e.release()
 				if e.hasBody(r) {
-					defer e.giveBackWhileReading(r, func() bool { return e.occupy(l) })()
+					defer e.releaseWhileReading(r, func() bool { return e.occupy(l) })()
 				}
 			} else if e.User == nil || !e.User.InGroup(user.SystemPrivileged) {
 				tooManyRequests(w, r, m)
@@ -106,18 +104,19 @@ func withInFlightLimits(o InFlightOptions, m *metrics.Registry) filter {
 	}
 }
 
-// occupy enters a lane, which the request leaves when it is released, and reports whether there was room.
-func (e *exchange) occupy(l *lane) bool {
+// occupy enters a limiter, and reports whether it had room. release leaves the limiter.
+func (e *exchange) occupy(l *limiter) bool {
 	if !l.enter() {
 		return false
 	}
-	e.lane = l
+	e.limiter = l
 	e.seated.Store(true)
 	return true
 }
 
-// occupyWithin is occupy, but waits for room until the time is over or the context is done. The lane has left set.
-func (e *exchange) occupyWithin(ctx context.Context, l *lane, d time.Duration) bool {
+// occupyWithin is like occupy, but waits for room until d has passed or ctx is done. The limiter must have freed
+// set.
+func (e *exchange) occupyWithin(ctx context.Context, l *limiter, d time.Duration) bool {
 	if e.occupy(l) {
 		return true
 	}
@@ -125,7 +124,7 @@ func (e *exchange) occupyWithin(ctx context.Context, l *lane, d time.Duration) b
 	defer expired.Stop()
 	for {
 		select {
-		case <-l.left:
+		case <-l.freed:
 		case <-expired.C:
 			return false
 		case <-ctx.Done():
@@ -138,20 +137,20 @@ func (e *exchange) occupyWithin(ctx context.Context, l *lane, d time.Duration) b
 	}
 }
 
-// lanes are those of requests that read, and of those that write.
-type lanes struct{ reads, writes *lane }
+// limiters has one limiter for read requests and one for write requests.
+type limiters struct{ reads, writes *limiter }
 
-func newLanes(o InFlightOptions, m *metrics.Registry) lanes {
+func newLimiters(o InFlightOptions, m *metrics.Registry) limiters {
 	if m == nil {
-		m = metrics.New() // nobody sees it
+		m = metrics.New() // not exported
 	}
-	return lanes{
-		reads:  &lane{limit: int64(o.MaxRequestsInFlight), gauge: m.Requests.InFlight("readOnly")},
-		writes: &lane{limit: int64(o.MaxMutatingRequestsInFlight), gauge: m.Requests.InFlight("mutating")},
+	return limiters{
+		reads:  &limiter{limit: int64(o.MaxRequestsInFlight), gauge: m.Requests.InFlight("readOnly")},
+		writes: &limiter{limit: int64(o.MaxMutatingRequestsInFlight), gauge: m.Requests.InFlight("mutating")},
 	}
 }
 
-func (l lanes) of(info *request.Info) *lane {
+func (l limiters) of(info *request.Info) *limiter {
 	if readOnly(info) {
 		return l.reads
 	}

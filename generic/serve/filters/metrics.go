@@ -12,17 +12,14 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// withMetrics counts requests and measures how long they take and how large their
-// responses are.
+// withMetrics counts requests and measures their durations and the sizes of their responses.
 //
-// Options: none. Metrics: apiserver_request_total,
-// apiserver_request_duration_seconds, apiserver_request_sli_duration_seconds,
-// apiserver_response_sizes, apiserver_longrunning_requests,
-// triplane_chain_requests_total, triplane_chain_request_duration_seconds,
-// apiserver_selfrequest_total, apiserver_request_body_size_bytes,
-// field_validation_request_duration_seconds, apiserver_requested_deprecated_apis.
-// Order: behind requestInfo, which the labels come
-// from; before all filters that answer.
+// Options: none. Metrics: apiserver_request_total, apiserver_request_duration_seconds,
+// apiserver_request_sli_duration_seconds, apiserver_response_sizes, apiserver_longrunning_requests,
+// triplane_chain_requests_total, triplane_chain_request_duration_seconds, apiserver_selfrequest_total,
+// apiserver_request_body_size_bytes, field_validation_request_duration_seconds,
+// apiserver_requested_deprecated_apis. Order: after requestInfo, which provides the labels; before all filters
+// that respond.
 func withMetrics(m *metrics.Registry) filter {
 	if m == nil {
 		return nil
@@ -41,9 +38,9 @@ func withMetrics(m *metrics.Registry) filter {
 				switch {
 				case code != 0:
 				case panicked:
-					code = http.StatusInternalServerError // the recovery answers
+					code = http.StatusInternalServerError // withPanicRecovery responds so
 				default:
-					code = http.StatusOK // net/http answers
+					code = http.StatusOK // net/http responds so
 				}
 				took := time.Since(e.Received)
 				m.Chain.Observe(e.Server, code, took, e.longRunning)
@@ -62,8 +59,8 @@ func withMetrics(m *metrics.Registry) filter {
 	}
 }
 
-// countLongRunning counts a request from when it is known to be for something that
-// exists; the returned function ends that.
+// countLongRunning counts a request as soon as its resource is known to exist. The returned function stops
+// counting it.
 func countLongRunning(m *metrics.Registry, e *exchange, series metrics.Series) (done func()) {
 	var running prometheus.Gauge
 	e.OnServed = func() {
@@ -110,10 +107,11 @@ func seriesOf(r *http.Request, info *request.Info) metrics.Series {
 	return s
 }
 
-// methodVerb keeps invented methods out of the labels.
+// methodVerb maps unknown methods to OTHER, so that clients cannot create label values.
 func methodVerb(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodHead, http.MethodOptions, http.MethodConnect:
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodHead,
+		http.MethodOptions, http.MethodConnect:
 		return method
 	}
 	return "OTHER"
@@ -128,7 +126,7 @@ func isDryRun(r *http.Request, info *request.Info) bool {
 	return v == "All"
 }
 
-// fieldValidation is what a write does with unknown fields; "" for other requests.
+// fieldValidation returns the fieldValidation mode of a write; "" for other requests.
 func fieldValidation(r *http.Request, info *request.Info) string {
 	switch info.Verb {
 	case "create", "update", "patch":

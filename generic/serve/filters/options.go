@@ -6,8 +6,7 @@ import (
 	"triplane/generic/base/metrics"
 )
 
-// Options is all that the filters need: each one's own options and what they
-// share.
+// Options are the options of all filters, and what they share.
 type Options struct {
 	Settings
 	RequestInfoOptions
@@ -33,7 +32,7 @@ type Options struct {
 	stalledLimit time.Duration // tests shorten StalledLimit
 }
 
-// Settings are the options that flags set.
+// Settings are the options that command-line flags set.
 type Settings struct {
 	GoawayOptions
 	RetryAfterOptions

@@ -9,29 +9,27 @@ import (
 	"triplane/generic/guard/flowcontrol"
 )
 
-// PriorityAndFairnessOptions is what API priority and fairness needs.
+// PriorityAndFairnessOptions configures API priority and fairness.
 type PriorityAndFairnessOptions struct {
-	// FlowControl decides when requests execute; nil leaves that to the limits of
-	// requests in flight.
+	// FlowControl queues requests; nil applies the limits of InFlightOptions instead.
 	FlowControl *flowcontrol.Controller
 }
 
-// withPriorityAndFairness lets a request execute when its priority level has
-// seats for it, and answers 429 where it cannot wait for that. Watches are
-// controlled while they initialize, other long-running requests not at all. A
-// request that waits for its client, to take the response or to send the body, gives
-// the seats back (stalls); with its body there it waits for others.
+// withPriorityAndFairness executes a request when its priority level has seats for it. It responds 429 if the
+// queue rejects the request. Watches occupy seats while they initialize, other long-running requests do not.
 //
-// Options: --enable-priority-and-fairness. Metrics: apiserver_flowcontrol_*,
-// apiserver_current_inflight_requests, apiserver_request_terminations_total with
-// code 429. Order: behind authentication and impersonation, which determine the
-// user; before authorization, which may be costly.
+// A request that waits for its client, to read the response or to send the body, releases its seats (see stalls).
+// After its body has arrived it queues again.
+//
+// Options: --enable-priority-and-fairness. Metrics: apiserver_flowcontrol_*, apiserver_current_inflight_requests,
+// apiserver_request_terminations_total with code 429. Order: after authentication and impersonation, which
+// determine the user; before authorization, which may be costly.
 func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOptions, m *metrics.Registry) filter {
 	control := o.FlowControl
 	if control == nil {
 		return withInFlightLimits(limits, m)
 	}
-	lanes := newLanes(InFlightOptions{}, m)
+	limiters := newLimiters(InFlightOptions{}, m)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
@@ -39,14 +37,14 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 				next.ServeHTTP(w, r)
 				return
 			}
-			if !e.enter(control, lanes, &e.first, r.URL.RawQuery, w.Header()) {
+			if !e.enter(control, limiters, &e.first, r.URL.RawQuery, w.Header()) {
 				tooManyRequests(w, r, m)
 				return
 			}
 			defer e.release()
 			if e.hasBody(r) {
-				defer e.giveBackWhileReading(r, func() bool {
-					return e.enter(control, lanes, new(flowcontrol.Ticket), r.URL.RawQuery, http.Header{})
+				defer e.releaseWhileReading(r, func() bool {
+					return e.enter(control, limiters, new(flowcontrol.Ticket), r.URL.RawQuery, http.Header{})
 				})()
 			}
 			next.ServeHTTP(w, r)
@@ -54,13 +52,13 @@ func withPriorityAndFairness(o PriorityAndFairnessOptions, limits InFlightOption
 	}
 }
 
-// enter waits for seats, and reports whether the request has them.
+// enter waits for seats, and reports whether the request got them.
 func (e *exchange) enter(
-	control *flowcontrol.Controller, lanes lanes, t *flowcontrol.Ticket, query string, header http.Header,
+	control *flowcontrol.Controller, limiters limiters, t *flowcontrol.Ticket, query string, header http.Header,
 ) bool {
 	control.Classify(flowcontrol.Request{User: e.User, Info: &e.info, Query: query}, t)
 	setFlowHeaders(header, t)
-	rejection := t.Enter(e, e.patience())
+	rejection := t.Enter(e, e.queueTimeout())
 	e.Spent(request.QueueWait, t.Waited())
 	if rejection != "" {
 		return false
@@ -69,8 +67,8 @@ func (e *exchange) enter(
 	if e.longRunning {
 		e.Initialized = t.Leave
 	} else {
-		e.lane = lanes.of(&e.info)
-		e.lane.enter()
+		e.limiter = limiters.of(&e.info)
+		e.limiter.enter()
 	}
 	e.seated.Store(true)
 	return true
@@ -78,16 +76,16 @@ func (e *exchange) enter(
 
 func (e *exchange) isWatch() bool { return e.info.IsResourceRequest && e.info.Verb == "watch" }
 
-// patience is how long the request may wait in a queue: a quarter of its time, so
-// that enough of it is left to execute.
-func (e *exchange) patience() time.Duration {
+// queueTimeout returns how long the request may wait in a queue: a quarter of its timeout, so that enough time
+// remains to execute.
+func (e *exchange) queueTimeout() time.Duration {
 	if d, ok := e.Deadline(); ok {
 		return d.Sub(e.Received) / 4
 	}
 	return defaultRequestTimeout / 4
 }
 
-// setFlowHeaders names the schema and the level by which the request was handled.
+// setFlowHeaders sets the headers with the flow schema and the priority level of the request.
 func setFlowHeaders(h http.Header, t *flowcontrol.Ticket) {
 	if uid := t.FlowSchemaUID(); uid != nil {
 		h["X-Kubernetes-Pf-Flowschema-Uid"] = uid

@@ -6,34 +6,32 @@ import (
 	"time"
 )
 
-// PublicFilesOptions is which files need no user.
+// PublicFilesOptions configures the files that need no authentication.
 type PublicFilesOptions struct {
-	// PublicFiles answers GET and HEAD below PublicPrefixes, each of which ends in "/",
-	// to whoever asks. It must hold nothing but files of the program. Nil has none.
+	// PublicFiles responds to GET and HEAD below PublicPrefixes without authentication. Each prefix ends in "/".
+	// It must serve nothing but files of the program. Nil serves none.
 	PublicFiles    http.Handler
 	PublicPrefixes []string
 }
 
 const (
-	// publicAtOnce bounds how many public files are served at the same time, without those
-	// whose responses wait for their clients: unauthenticated clients may not occupy more of the server.
+	// publicAtOnce bounds the public files that are served concurrently, without responses that wait for slow
+	// clients. It limits what unauthenticated clients can occupy.
 	publicAtOnce = 64
-	// publicWaits is how long a request for a public file waits for one of these places before it is rejected with 429.
+	// publicWaits bounds the time that a request waits for one of these places before it is rejected with 429.
 	publicWaits = time.Second
 )
 
-// withPublicFiles answers with files that everybody may have: a browser that opens a
-// page has no way to send a token with it, and what the page shows it asks for as its
-// user. Files are answered without waiting for what identifies users, which may be
-// far away or broken.
+// withPublicFiles serves files without authentication. A browser that opens a page cannot send a token; the page's
+// own requests are authenticated. Files do not wait for authenticators, which may be slow or unavailable.
 //
-// Options: --console. Metrics: those of withMetrics. Order: before authentication;
-// behind deadline, hsts, waitGroup and auditRecord, which hold for files as well.
+// Options: --console. Metrics: those of withMetrics. Order: before authentication; after deadline, hsts, waitGroup
+// and auditRecord, which apply to files as well.
 func withPublicFiles(o PublicFilesOptions) filter {
 	if o.PublicFiles == nil {
 		return nil
 	}
-	files := &lane{limit: publicAtOnce, left: make(chan struct{}, 1)}
+	files := &limiter{limit: publicAtOnce, freed: make(chan struct{}, 1)}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !o.Covers(r.Method, r.URL.Path) {
@@ -53,7 +51,7 @@ func withPublicFiles(o PublicFilesOptions) filter {
 	}
 }
 
-// Covers reports whether a path is that of public files.
+// Covers reports whether a request is for a public file.
 func (o *PublicFilesOptions) Covers(method, path string) bool {
 	if o.PublicFiles == nil || method != http.MethodGet && method != http.MethodHead {
 		return false

@@ -11,13 +11,12 @@ import (
 	"triplane/generic/base/metrics"
 )
 
-// withPanicRecovery answers a request whose handler panics with 500, and logs the
-// stack. A response that has begun is cut off, so that the client does not take it
-// for complete, as is one whose handler asks for it with http.ErrAbortHandler.
+// withPanicRecovery responds 500 if the handler panics, and logs the stack. If the response has started, it aborts
+// the connection, so that the client does not take the response for complete. Handlers abort responses with
+// http.ErrAbortHandler.
 //
-// Options: none. Metrics: apiserver_request_terminations_total with code 500,
-// apiserver_request_aborts_total. Order: around all filters but the two that it
-// depends on.
+// Options: none. Metrics: apiserver_request_terminations_total with code 500, apiserver_request_aborts_total.
+// Order: around all filters but the two that it depends on.
 func withPanicRecovery(m *metrics.Registry) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +32,7 @@ func withPanicRecovery(m *metrics.Registry) filter {
 					}
 					panic(cause)
 				}
-				klog.ErrorS(fmt.Errorf("panic: %v", cause), "A handler panicked", "method", r.Method, "URI", r.RequestURI,
+				klog.ErrorS(fmt.Errorf("panic: %v", cause), "Handler panicked", "method", r.Method, "URI", r.RequestURI,
 					"auditID", e.AuditID, "stack", string(debug.Stack()))
 				if m != nil {
 					m.Requests.Terminated(seriesOf(r, &e.info), http.StatusInternalServerError)

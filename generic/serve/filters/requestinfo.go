@@ -8,19 +8,17 @@ import (
 	"triplane/generic/base/request"
 )
 
-// RequestInfoOptions is how requests are classified.
+// RequestInfoOptions configures the classification of requests.
 type RequestInfoOptions struct {
-	// LongRunning reports whether a request has no deadline, as watches, proxies
-	// and exec have none; nil means LongRunning of this package.
+	// LongRunning reports whether a request has no deadline, for example a watch, a proxy or an exec. Nil means
+	// LongRunning of this package.
 	LongRunning func(r *http.Request, info *request.Info) bool
 }
 
-// withRequestInfo parses method, path and query into the RequestInfo by which all
-// later filters and the handlers decide, and classifies the request as long-running
-// or not. A path that cannot be parsed is answered 500, as kube-apiserver does.
+// withRequestInfo parses method, path and query into the RequestInfo, and determines whether the request is
+// long-running. It responds 500 if the path cannot be parsed, like kube-apiserver.
 //
-// Options: none. Metrics: none. Order: before all filters that depend on what is
-// requested.
+// Options: none. Metrics: none. Order: before all filters that use the RequestInfo.
 func withRequestInfo(o RequestInfoOptions) filter {
 	longRunning := o.LongRunning
 	if longRunning == nil {
@@ -40,15 +38,14 @@ func withRequestInfo(o RequestInfoOptions) filter {
 	}
 }
 
-// SnapshotPath is where a server hands out snapshots of its embedded store.
+// SnapshotPath is the path of snapshots of the embedded etcd.
 const SnapshotPath = "/etcd/snapshot"
 
-// MembersPath is where a server has the members of the cluster of its embedded store.
+// MembersPath is the path of the members of the embedded etcd's cluster.
 const MembersPath = "/etcd/members"
 
-// LongRunning reports whether a request has no deadline and is not waited for at
-// shutdown: watches, proxies, connections to containers, profiles, and snapshots
-// of the store.
+// LongRunning reports whether a request has no deadline, and shutdown does not wait for it: watches, proxies,
+// connections to containers, profiles, and snapshots of the storage.
 func LongRunning(_ *http.Request, info *request.Info) bool {
 	if !info.IsResourceRequest {
 		return strings.HasPrefix(info.Path, "/debug/pprof/") || info.Path == SnapshotPath

@@ -11,8 +11,7 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// responseWriter watches a response go by and writes the headers that are only
-// known when the response begins.
+// responseWriter observes the response and adds the headers that are known only when the response starts.
 type responseWriter struct {
 	http.ResponseWriter
 	exchange *exchange
@@ -43,7 +42,7 @@ func (w *responseWriter) begin(status int) {
 	}
 }
 
-// cacheControl keeps what depends on who asks out of shared caches.
+// cacheControl prevents shared caches from storing responses that depend on the user.
 var cacheControl = []string{"no-cache, private"}
 
 // Write implements http.ResponseWriter.
@@ -58,8 +57,8 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// longWrite is how many bytes of an answer are written at a time: others have
-// their turn between the pieces.
+// longWrite is the size in bytes of the pieces in which a long response is written. Other requests may run between
+// the pieces.
 const longWrite = 2 * wire.DataFrame
 
 func (w *responseWriter) write(p []byte) (written int, err error) {
@@ -80,7 +79,7 @@ func (w *responseWriter) write(p []byte) (written int, err error) {
 	return written + n, err
 }
 
-// piece writes what may have to wait for the client, which keeps so many bytes.
+// piece writes p, which may have to wait for the client. The request retains keeps bytes meanwhile.
 func (w *responseWriter) piece(p []byte, keeps int64) (int, error) {
 	stall := w.exchange.stalls.begin(w.exchange, keeps, false)
 	n, err := w.ResponseWriter.Write(p)
@@ -91,21 +90,21 @@ func (w *responseWriter) piece(p []byte, keeps int64) (int, error) {
 	return n, err
 }
 
-// keeps estimates how many bytes a response keeps in memory while it writes some.
+// keeps estimates the bytes of memory that a response retains while it writes so many bytes.
 func (w *responseWriter) keeps(writes int) int64 {
 	keeps := max(writes, int(w.exchange.Kept)) + stalledLeast
 	h := w.Header()
 	if len(h["Content-Encoding"]) > 0 && len(h["Content-Length"]) == 0 {
-		keeps += stalledGzip // it is compressed while it is written
+		keeps += stalledGzip // compressed while it is written
 	}
 	return int64(keeps)
 }
 
-// Unwrap lets http.ResponseController find what the connection can do.
+// Unwrap gives http.ResponseController access to the connection's writer.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// shaped returns w as a writer that has Flush and Hijack exactly where the
-// connection's writer has them: handlers ask for them.
+// shaped returns w as a writer that implements http.Flusher and http.Hijacker if the connection's writer does.
+// Handlers test for these interfaces.
 func (w *responseWriter) shaped() http.ResponseWriter {
 	_, flushes := w.ResponseWriter.(http.Flusher)
 	_, hijacks := w.ResponseWriter.(http.Hijacker)
@@ -145,8 +144,8 @@ func (w hijackFlushWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return c, rw, err
 }
 
-// maxWarnings bounds the bytes of warnings in a response's headers; when they
-// are more, each is cut short, and the one that reaches the bound is the last.
+// maxWarnings bounds the total bytes of warnings in a response's headers. If they exceed it, each warning is
+// truncated to maxWarningText, and those after the bound are omitted.
 const (
 	maxWarnings    = 4 * 1024
 	maxWarningText = 256
@@ -169,8 +168,8 @@ func addWarnings(h http.Header, texts []string) {
 	}
 }
 
-// quoteWarning makes an RFC 7230 quoted string of a text; control characters
-// would end the header and are left out.
+// quoteWarning encodes a text as an RFC 7230 quoted string. It drops control characters, which would end the
+// header.
 func quoteWarning(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r == '"' || r == '\\' || r < ' ' || r == 0x7f }) {
 		return `"` + text + `"`

@@ -8,16 +8,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// slowBody is the body of a request that executes. While it does not arrive, what lets the request execute is others':
-// the request gets it again, or an error, when the body is there.
+// slowBody is the body of an executing request. While the client does not send it, the request releases its seats.
+// It acquires them again when the body has arrived, or fails.
 type slowBody struct {
 	io.ReadCloser
 	e     *exchange
-	enter func() bool // what the request did to execute
+	enter func() bool // acquires seats or a place in a limiter
 	read  int64
 
-	mu    sync.Mutex // a proxy may read while, and after, the handler ends
-	stall *stall     // of the read that goes on
+	mu    sync.Mutex // a proxy may read while the handler ends, and afterwards
+	stall *stall     // of the read in progress
 	over  bool       // the handler has returned
 }
 
@@ -26,9 +26,9 @@ func (e *exchange) hasBody(r *http.Request) bool {
 	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0 && !e.longRunning
 }
 
-// giveBackWhileReading has a request wait for its body without what lets it execute; enter gets that again. The
-// returned function has to be called when the handler has returned.
-func (e *exchange) giveBackWhileReading(r *http.Request, enter func() bool) (done func()) {
+// releaseWhileReading makes a request release its seats while it waits for its body; enter acquires them again.
+// The caller must call the returned function when the handler has returned.
+func (e *exchange) releaseWhileReading(r *http.Request, enter func() bool) (done func()) {
 	b := &slowBody{ReadCloser: r.Body, e: e, enter: enter}
 	r.Body = b
 	return b.done
@@ -58,7 +58,7 @@ func (b *slowBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// again enters, unless there is no handler any more.
+// again acquires the seats again. If the handler has returned, it releases them at once.
 func (b *slowBody) again() bool {
 	entered := b.enter()
 	b.mu.Lock()
@@ -69,7 +69,7 @@ func (b *slowBody) again() bool {
 	return entered
 }
 
-// done is called when the handler has returned.
+// done marks that the handler has returned.
 func (b *slowBody) done() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// slowRequest is how long a request may take without being logged.
+// slowRequest is the duration above which a request is logged.
 const slowRequest = 500 * time.Millisecond
 
-// withSlowRequestLog logs requests that take long, with the steps on which the time
-// went, in the format of k8s.io/utils/trace, which kube-apiserver uses.
+// withSlowRequestLog logs slow requests with the duration of each step. It uses the format of k8s.io/utils/trace,
+// like kube-apiserver.
 //
-// Options: none. Metrics: none. Order: behind requestInfo, which the fields come from;
-// before all filters that may wait.
+// Options: none. Metrics: none. Order: after requestInfo, which provides the fields; before all filters that may
+// wait.
 func withSlowRequestLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r)
@@ -32,19 +32,20 @@ func withSlowRequestLog(next http.Handler) http.Handler {
 	})
 }
 
-// maxField bounds what a client says of itself in the log.
+// maxField bounds the length of client-provided values in the log.
 const maxField = 256
 
-// trace is the text of a request that took until end.
+// trace returns the log text of a request that ended at end.
 func (e *exchange) trace(r *http.Request, end time.Time) string {
 	var b strings.Builder
 	i, id := &e.info, rand.Int32()
 	series := seriesOf(r, i)
-	name := cmp.Or(i.Verb, strings.ToLower(series.Verb)) // OPTIONS is no verb of the API
+	name := cmp.Or(i.Verb, strings.ToLower(series.Verb)) // OPTIONS is not an API verb
 	name = strings.ToUpper(name[:1]) + name[1:]
 	fmt.Fprintf(&b, "Trace[%d]: %q ", id, name)
 	for n, f := range [][2]string{
-		{"accept", r.Header.Get("Accept")}, {"audit-id", e.AuditID}, {"client", r.RemoteAddr}, {"api-group", i.APIGroup},
+		{"accept", r.Header.Get("Accept")}, {"audit-id", e.AuditID},
+		{"client", r.RemoteAddr}, {"api-group", i.APIGroup},
 		{"api-version", i.APIVersion}, {"name", i.Name}, {"subresource", i.Subresource}, {"namespace", i.Namespace},
 		{"protocol", r.Proto}, {"resource", i.Resource}, {"scope", series.Scope}, {"url", r.URL.Path},
 		{"user-agent", r.UserAgent()}, {"verb", series.Verb},
@@ -58,14 +59,15 @@ func (e *exchange) trace(r *http.Request, end time.Time) string {
 	fmt.Fprintf(&b, " (%s) (total time: %dms):", e.Received.Format("02-Jan-2006 15:04:05.000"), total.Milliseconds())
 	last := e.Received
 	for _, s := range e.Steps() {
-		fmt.Fprintf(&b, "\nTrace[%d]: ---%q %dms (%s)", id, oneLine(s.What), s.At.Sub(last).Milliseconds(), s.At.Format("15:04:05.000"))
+		fmt.Fprintf(&b, "\nTrace[%d]: ---%q %dms (%s)",
+			id, oneLine(s.What), s.At.Sub(last).Milliseconds(), s.At.Format("15:04:05.000"))
 		last = s.At
 	}
 	fmt.Fprintf(&b, "\nTrace[%d]: [%v] [%v] END", id, total, end.Sub(last))
 	return b.String()
 }
 
-// oneLine keeps what a client sent from looking like further lines.
+// oneLine truncates a client-provided value and replaces control characters, so that it cannot forge log lines.
 func oneLine(text string) string {
 	if len(text) > maxField {
 		text = text[:maxField]

@@ -13,31 +13,32 @@ import (
 )
 
 const (
-	// stalledAfter is how long a write, or the read of a body, may take before the request counts as one that
-	// waits for its client.
+	// stalledAfter is the duration of a write, or of a read of a body, after which the request counts as stalled:
+	// it waits for its client.
 	stalledAfter = 10 * time.Millisecond
-	// StalledLimit is how long a client with something to read may take nothing of it: no piece of a response
-	// over HTTP/1.1, no wire.DataFrame bytes of all responses over an HTTP/2 connection.
+	// StalledLimit is how long a client may read nothing while there is data for it: no piece of a response over
+	// HTTP/1.1, no wire.DataFrame bytes of all responses over an HTTP/2 connection.
 	StalledLimit = 10 * time.Second
 
-	// stalledPerUser and stalledTogether bound the bytes that stalled requests keep.
+	// stalledPerUser and stalledTogether bound the bytes that stalled requests retain.
 	stalledPerUser  = 64 << 20
 	stalledTogether = 256 << 20
-	// stalledLeast is what any of them keeps: goroutine, stream, request. stalledGzip is a compressor.
+	// stalledLeast is the least that a stalled request retains: goroutine, stream, request. stalledGzip is the
+	// size of a compressor.
 	stalledLeast = 32 << 10
 	stalledGzip  = 1 << 20
 
-	// unbuffered is how many bytes of a response net/http keeps before it waits for the connection.
+	// unbuffered is how many bytes of a response net/http buffers before it waits for the connection.
 	unbuffered = 2 << 10
 )
 
-// stalls are the requests that wait for their clients, in the order in which they stalled: to take a response, or
-// to send a body. Such a request has given its seats back, so that all it occupies is memory, and that is
-// bounded: over the bound the one that waits longest is ended. All methods are safe for concurrent use.
+// stalls tracks the requests that wait for their clients, to read a response or to send a body, in the order in
+// which they stalled. Such a request has released its seats, so it occupies only memory. The memory is bounded:
+// above the bound the request that has waited longest is aborted. All methods are safe for concurrent use.
 type stalls struct {
 	pool    sync.Pool // of *stall
 	metrics *metrics.Stalls
-	// perUser and together are the bounds, limit that of time.
+	// perUser and together are the bounds in bytes, limit is the bound in time.
 	perUser, together int64
 	limit             time.Duration
 
@@ -46,33 +47,33 @@ type stalls struct {
 	users map[string]*stalledUser
 }
 
-// stalledUser is the stalled requests of one user.
+// stalledUser has the stalled requests of one user.
 type stalledUser struct {
 	name  string
 	bytes int64
 	all   list.List // of *stall, the oldest first
 }
 
-// stall is a write of a response, or a read of a body, for as long as it lasts.
+// stall is a write of a response, or a read of a body, in progress.
 type stall struct {
 	owner *stalls
 	timer *time.Timer
 
 	mu    sync.Mutex // locked before owner.mu
-	e     *exchange  // nil once the write or read has returned
+	e     *exchange  // nil after the write or read has returned
 	reads bool
 	bytes int64
 	late  bool // the timer has fired once
 
-	// Below guarded by owner.mu.
+	// The fields below are guarded by owner.mu.
 	user  *stalledUser // nil unless counted
 	place *list.Element
-	ended bool // was chosen to be ended
+	ended bool // was chosen to be aborted
 }
 
 func newStalls(m *metrics.Registry, limit time.Duration) *stalls {
 	if m == nil {
-		m = metrics.New() // nobody sees it
+		m = metrics.New() // not exported
 	}
 	s := &stalls{
 		metrics: m.Stalls, perUser: stalledPerUser, together: stalledTogether, limit: limit,
@@ -87,7 +88,7 @@ func newStalls(m *metrics.Registry, limit time.Duration) *stalls {
 	return s
 }
 
-// begin is called before a write, or a read, that may wait for the client, while the request keeps so many bytes.
+// begin is called before a write or read that may wait for the client. The request retains bytes meanwhile.
 func (s *stalls) begin(e *exchange, bytes int64, reads bool) *stall {
 	x := s.pool.Get().(*stall)
 	x.mu.Lock()
@@ -102,14 +103,14 @@ func (x *stall) end() {
 	idle := x.timer.Stop()
 	late := x.detach()
 	if late && x.owner.remove(x) {
-		return // somebody else still has it, to end it
+		return // another goroutine still uses it, to abort it
 	}
 	if idle {
 		x.owner.pool.Put(x)
 	}
 }
 
-// detach has nothing more happen to the request, and reports whether the timer has fired.
+// detach detaches the stall from its request, and reports whether the timer has fired.
 func (x *stall) detach() (late bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -117,7 +118,7 @@ func (x *stall) detach() (late bool) {
 	return x.late
 }
 
-// fired is called when the write or read has taken stalledAfter, and a write once more after the limit.
+// fired is called when the write or read has taken stalledAfter, and for a write again after the limit.
 func (x *stall) fired() {
 	x.mu.Lock()
 	e := x.e
@@ -126,7 +127,7 @@ func (x *stall) fired() {
 		return
 	}
 	if x.late {
-		// HTTP/2 has the same limit for the connection as a whole, in the server.
+		// On HTTP/2 the server applies the same limit to the connection as a whole.
 		if e.client.ProtoMajor == 1 {
 			x.owner.metrics.Ended("time")
 			e.cut(false)
@@ -140,9 +141,9 @@ func (x *stall) fired() {
 	}
 	e.release()
 	var over []*stall
-	if e.mayNotStall() {
-		over = x.owner.add(x, e.whoWaits())
-		if !x.reads { // bodies have the request's deadline
+	if e.boundsStalls() {
+		over = x.owner.add(x, e.stalledUserName())
+		if !x.reads { // the request's deadline bounds bodies
 			x.timer.Reset(x.owner.limit)
 		}
 	}
@@ -152,7 +153,7 @@ func (x *stall) fired() {
 	}
 }
 
-// add counts a request, and returns those that have to end for it.
+// add counts a request, and returns the requests to abort because of it.
 func (s *stalls) add(x *stall, who string) (over []*stall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +181,7 @@ func (s *stalls) add(x *stall, who string) (over []*stall) {
 	return over
 }
 
-// choose takes the oldest of a user, to be ended. The caller holds the mutex.
+// choose removes and returns the oldest request of a user, to be aborted. The caller holds the mutex.
 func (s *stalls) choose(u *stalledUser) *stall {
 	x := u.all.Front().Value.(*stall)
 	x.ended = true
@@ -188,7 +189,8 @@ func (s *stalls) choose(u *stalledUser) *stall {
 	return x
 }
 
-// remove takes a request out that goes on, or was never counted, and reports whether it was chosen to be ended.
+// remove removes a request, and reports whether it was chosen to be aborted. The request may never have been
+// counted.
 func (s *stalls) remove(x *stall) (ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +200,7 @@ func (s *stalls) remove(x *stall) (ended bool) {
 	return x.ended
 }
 
-// drop ends the account of a request. The caller holds the mutex.
+// drop stops counting a request. The caller holds the mutex.
 func (s *stalls) drop(x *stall) {
 	u := x.user
 	u.all.Remove(x.place)
@@ -215,7 +217,7 @@ func (s *stalls) count(u *stalledUser, bytes int64, requests int) {
 	s.metrics.Add(requests, bytes)
 }
 
-// cut ends the request, unless its write or read has returned meanwhile.
+// cut aborts the request, unless its write or read has returned already.
 func (x *stall) cut() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -224,22 +226,23 @@ func (x *stall) cut() {
 	}
 }
 
-// cut has the write or read that goes on fail. It is called while there is one.
+// cut makes the write or read in progress fail. It must be called only while there is one.
 func (e *exchange) cut(reads bool) {
 	past := time.Unix(1, 0)
 	c := http.NewResponseController(e.ResponseWriter)
 	if reads {
-		_ = c.SetReadDeadline(past) // the client has gone, or not
+		_ = c.SetReadDeadline(past) // fails only on closed connections
 	} else {
 		_ = c.SetWriteDeadline(past)
 	}
 }
 
-// mayNotStall is false for what people may look at slowly, as logs.
-func (e *exchange) mayNotStall() bool { return !e.longRunning || e.isWatch() }
+// boundsStalls reports whether StalledLimit applies. It does not apply to long-running responses other than
+// watches, for example logs, which people may read slowly.
+func (e *exchange) boundsStalls() bool { return !e.longRunning || e.isWatch() }
 
-// whoWaits is the user, or the address of one that is not known.
-func (e *exchange) whoWaits() string {
+// stalledUserName returns the name of the authenticated user, otherwise the client's address.
+func (e *exchange) stalledUserName() string {
 	if e.User != nil && e.User.Name != user.Anonymous {
 		return "user " + e.User.Name
 	}
@@ -250,25 +253,25 @@ func (e *exchange) whoWaits() string {
 	return "address " + host
 }
 
-// release gives back what lets the request execute: the rest of it waits for its client, or there is none.
-// It may be called more than once, and by others than the request's goroutine.
+// release releases the seats or the place in the limiter: the request has completed, or waits for its client. It
+// may be called several times and concurrently.
 func (e *exchange) release() {
 	if !e.seated.CompareAndSwap(true, false) {
 		return
 	}
-	if e.lane != nil {
-		e.lane.leave()
+	if e.limiter != nil {
+		e.limiter.leave()
 	}
 	if e.ticket != nil {
 		e.ticket.Leave()
 	}
 }
 
-// Connection is what requests can change about the connection that they came on.
+// Connection changes properties of the connection of a request.
 type Connection interface {
-	// Patient adds to the number of requests for whose sake the client may take nothing
-	// for longer than StalledLimit.
-	Patient(requests int)
+	// AddPatient adds to the number of requests during which the client may read nothing for longer than
+	// StalledLimit.
+	AddPatient(requests int)
 }
 
 type connectionKey struct{}
@@ -278,7 +281,7 @@ func WithConnection(ctx context.Context, c Connection) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// connectionOf is nil where the listener has nothing to say.
+// connectionOf returns the connection of a request's context; nil if the listener sets none.
 func connectionOf(ctx context.Context) Connection {
 	c, _ := ctx.Value(connectionKey{}).(Connection)
 	return c

@@ -129,13 +129,13 @@ func TestStalledFilesDoNotCount(t *testing.T) {
 
 // A request for a file waits for a place rather than being rejected at once, and is rejected while there is none.
 func TestFilesWaitForAPlace(t *testing.T) {
-	files := &lane{limit: 1, left: make(chan struct{}, 1)}
+	files := &limiter{limit: 1, freed: make(chan struct{}, 1)}
 	var first exchange
 	if !first.occupyWithin(t.Context(), files, 0) {
-		t.Fatal("an empty lane has no room")
+		t.Fatal("an empty limiter has no room")
 	}
 	if new(exchange).occupyWithin(t.Context(), files, time.Millisecond) {
-		t.Fatal("a full lane has room")
+		t.Fatal("a full limiter has room")
 	}
 	const waiting = 10
 	entered := make(chan bool)

@@ -13,7 +13,7 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// statusError is what apimachinery's errors are.
+// statusError is implemented by the errors of k8s.io/apimachinery.
 type statusError interface{ Status() metav1.Status }
 
 const (
@@ -22,8 +22,8 @@ const (
 	mediaProtobuf = "application/vnd.kubernetes.protobuf"
 )
 
-// writeStatus answers with an error in the form that the client accepts, JSON
-// where it accepts none of ours.
+// writeStatus responds with an error in a media type that the client accepts, and in JSON if it accepts none of
+// those supported.
 func writeStatus(w http.ResponseWriter, r *http.Request, err statusError) {
 	status := err.Status()
 	audit.RecordFrom(r.Context()).ResponseStatus(&status)
@@ -40,7 +40,7 @@ func writeStatus(w http.ResponseWriter, r *http.Request, err statusError) {
 	}
 	w.Header().Set("Content-Type", media)
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // the client is gone, or not
+	_, _ = w.Write(body) // fails only on closed connections
 }
 
 func encodeStatus(s *metav1.Status, media string, pretty bool) ([]byte, error) {
@@ -58,7 +58,7 @@ func encodeStatus(s *metav1.Status, media string, pretty bool) ([]byte, error) {
 	return append(body, '\n'), err
 }
 
-// acceptedMedia picks the first media type of an Accept header that we have.
+// acceptedMedia returns the first supported media type of an Accept header.
 func acceptedMedia(accept string) string {
 	for accept != "" {
 		var clause string
@@ -75,22 +75,22 @@ func acceptedMedia(accept string) string {
 	return mediaJSON
 }
 
-// wantsPretty reports whether a person reads the answer: that of a browser, curl or
-// wget, unless the query says otherwise.
+// wantsPretty reports whether the response is for a person: the client is a browser, curl or wget, unless the
+// query overrides it.
 func wantsPretty(r *http.Request) bool {
 	if v, ok := request.QueryValue(r.URL.RawQuery, "pretty"); ok {
 		return v != "0" && !strings.EqualFold(v, "false")
 	}
 	agent := r.UserAgent()
-	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
+	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") ||
+		strings.HasPrefix(agent, "Mozilla/5.0")
 }
 
-// internalError answers 500 in plain text, for what happens before a request
-// can be understood.
+// internalError responds 500 in plain text, for errors before the request is understood.
 func internalError(w http.ResponseWriter, r *http.Request, err error) {
 	text := fmt.Sprintf("Internal Server Error: %q: %v", request.Shortened(r.RequestURI), err)
 	http.Error(w, noMarkup.Replace(text), http.StatusInternalServerError)
 }
 
-// noMarkup keeps browsers from taking a client's own words for HTML.
+// noMarkup escapes HTML in client-provided text.
 var noMarkup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

@@ -9,8 +9,8 @@ import (
 	"triplane/internal/worker"
 )
 
-// termination ends long-running requests when the server shuts down. One
-// goroutine waits for that as long as there are such requests, and none else.
+// termination cancels long-running requests when the server shuts down. One goroutine waits for shutdown while
+// there are such requests.
 type termination struct {
 	terminating <-chan struct{}
 
@@ -20,19 +20,16 @@ type termination struct {
 	idle    chan struct{} // closed when the last request left
 }
 
-// TerminationOptions is the event that ends long-running requests.
+// TerminationOptions configures the end of long-running requests.
 type TerminationOptions struct {
-	// Terminating is closed when the server has begun to shut down; nil leaves the
-	// filter out.
+	// Terminating is closed when the server has started to shut down; nil disables the filter.
 	Terminating <-chan struct{}
 }
 
-// withTermination gives long-running requests a context that ends when the server
-// shuts down. The server's own requests are left alone: its clients end them when
-// they are stopped, and would take the end of a watch for a failure.
+// withTermination cancels the context of long-running requests when the server shuts down. It skips loopback
+// requests: the server's own clients end them when they stop, and would report the end of a watch as a failure.
 //
-// Options: none. Metrics: none. Order: behind requestInfo, which determines what is
-// long-running.
+// Options: none. Metrics: none. Order: after requestInfo, which determines which requests are long-running.
 func withTermination(o TerminationOptions) filter {
 	if o.Terminating == nil {
 		return nil
@@ -52,7 +49,7 @@ func withTermination(o TerminationOptions) filter {
 	}
 }
 
-// enter has cancel called at termination; the returned function ends that.
+// enter registers cancel to be called at termination. The returned function unregisters it.
 func (t *termination) enter(cancel context.CancelFunc) (leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +58,7 @@ func (t *termination) enter(cancel context.CancelFunc) (leave func()) {
 	t.cancels[id] = cancel
 	select {
 	case <-t.terminating:
-		cancel() // watch may have ended before those that it has cancelled leave
+		cancel() // watch may have returned before those that it has cancelled leave
 	default:
 	}
 	if len(t.cancels) == 1 {

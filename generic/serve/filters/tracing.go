@@ -16,16 +16,15 @@ import (
 
 // TracingOptions is --tracing-config-file.
 type TracingOptions struct {
-	// Tracing makes spans; nil makes none.
+	// Tracing creates spans; nil disables tracing.
 	Tracing *tracing.Provider
 }
 
-// withTracing gives requests that are sampled a span. Clients that may see all that
-// goes on decide by themselves whether their requests are sampled; the traces of others
-// are linked with the span.
+// withTracing creates a span for sampled requests. The sampling decision of trusted clients is respected; the
+// traces of other clients are linked to the span.
 //
-// Options: --tracing-config-file. Metrics: none. Order: behind authentication, which
-// determines whose trace is continued; before all that makes spans of its own.
+// Options: --tracing-config-file. Metrics: none. Order: after authentication, which determines whether the client
+// is trusted; before all filters that create spans.
 func withTracing(o TracingOptions) filter {
 	if o.Tracing == nil {
 		return nil
@@ -35,9 +34,10 @@ func withTracing(o TracingOptions) filter {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			e := exchangeOf(r)
 			ctx := e.Parent()
-			options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(e.Received)}
+			options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer),
+				trace.WithTimestamp(e.Received)}
 			if remote := tracing.Remote(r.Header); remote.IsValid() {
-				if continues(e.User) {
+				if continuesTrace(e.User) {
 					ctx = trace.ContextWithRemoteSpanContext(ctx, remote)
 				} else {
 					options = append(options, trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: remote}))
@@ -46,7 +46,8 @@ func withTracing(o TracingOptions) filter {
 			ctx, span := tracer.Start(ctx, spanName(r.Method, &e.info), options...)
 			defer span.End()
 			if span.IsRecording() {
-				span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path),
+				span.SetAttributes(attribute.String("http.request.method", r.Method),
+					attribute.String("url.path", r.URL.Path),
 					attribute.String("user_agent.original", r.UserAgent()), attribute.String("audit-id", e.AuditID),
 					attribute.String("network.protocol.version", strings.TrimPrefix(r.Proto, "HTTP/")))
 				defer func() {
@@ -62,13 +63,13 @@ func withTracing(o TracingOptions) filter {
 	}
 }
 
-// continues reports whether a user's requests belong to the traces that they name.
-func continues(u *user.Info) bool {
-	return u != nil && (slices.Contains(u.Groups, user.SystemPrivileged) || slices.Contains(u.Groups, "system:monitoring"))
+// continuesTrace reports whether requests of a user continue the traces that they carry.
+func continuesTrace(u *user.Info) bool {
+	return u != nil &&
+		(slices.Contains(u.Groups, user.SystemPrivileged) || slices.Contains(u.Groups, "system:monitoring"))
 }
 
-// spanName is the method and the path with names left out, of which there would be too
-// many.
+// spanName returns the method and the path without names of objects, whose number is unbounded.
 func spanName(method string, i *request.Info) string {
 	if !i.IsResourceRequest {
 		return method

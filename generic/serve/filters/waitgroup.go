@@ -12,11 +12,10 @@ import (
 	"triplane/generic/guard/authentication"
 )
 
-// waiting is the bit of WaitGroup's state that refuses new requests.
+// waiting is the bit of WaitGroup's state that rejects new requests.
 const waiting = 1 << 62
 
-// WaitGroup counts requests in flight and refuses new ones once waiting began.
-// The zero value is ready.
+// WaitGroup counts requests in flight, and rejects new ones after Wait was called. The zero value is ready to use.
 type WaitGroup struct {
 	state atomic.Int64
 	once  sync.Once
@@ -24,7 +23,7 @@ type WaitGroup struct {
 	drain sync.Once
 }
 
-// Enter counts a request; it returns false where waiting has begun.
+// Enter counts a request; it returns false after Wait was called.
 func (g *WaitGroup) Enter() bool {
 	if g.state.Add(1)&waiting != 0 {
 		g.Leave()
@@ -33,18 +32,17 @@ func (g *WaitGroup) Enter() bool {
 	return true
 }
 
-// Leave ends what a successful Enter began.
+// Leave ends a successful Enter.
 func (g *WaitGroup) Leave() {
 	if g.state.Add(-1) == waiting {
 		g.drained()
 	}
 }
 
-// Count is how many requests are in flight.
+// Count returns the number of requests in flight.
 func (g *WaitGroup) Count() int { return int(g.state.Load() &^ waiting) }
 
-// Wait refuses new requests from now on and returns when none is left, or with
-// the context's error.
+// Wait rejects new requests from now on. It returns when no request is left, or with the context's error.
 func (g *WaitGroup) Wait(ctx context.Context) error {
 	idle := g.channel()
 	if g.state.Or(waiting)&^waiting == 0 {
@@ -65,22 +63,21 @@ func (g *WaitGroup) channel() chan struct{} {
 
 func (g *WaitGroup) drained() { g.drain.Do(func() { close(g.channel()) }) }
 
-// refusing reports whether new requests are refused.
-func (g *WaitGroup) refusing() bool { return g.state.Load()&waiting != 0 }
+// draining reports whether new requests are rejected.
+func (g *WaitGroup) draining() bool { return g.state.Load()&waiting != 0 }
 
 // RetryAfterOptions is --shutdown-send-retry-after.
 type RetryAfterOptions struct {
-	// ShutdownSendRetryAfter keeps the listener open while requests in flight
-	// finish, and answers new ones 429.
+	// ShutdownSendRetryAfter keeps the listener open while requests in flight complete, and responds 429 to new
+	// ones.
 	ShutdownSendRetryAfter bool
 }
 
-// withRetryAfter answers 429 once the server waits for its last requests, and
-// closes the connection, so that clients reconnect to another server. The server's
-// own requests and those for its health checks pass.
+// withRetryAfter responds 429 while the server drains, and closes the connection, so that clients reconnect to
+// another server. Loopback requests and health checks pass.
 //
-// Options: --shutdown-send-retry-after. Metrics: none. Order: before waitGroup,
-// which answers 503 where this filter is off.
+// Options: --shutdown-send-retry-after. Metrics: none. Order: before waitGroup, which responds 503 if this filter
+// is disabled.
 func withRetryAfter(o RetryAfterOptions, group WaitGroupOptions) filter {
 	g := group.InFlight
 	if g == nil || !o.ShutdownSendRetryAfter {
@@ -88,7 +85,7 @@ func withRetryAfter(o RetryAfterOptions, group WaitGroupOptions) filter {
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !g.refusing() || authentication.IsLoopback(r.Context()) || aboutHealth(r.URL.Path) {
+			if !g.draining() || authentication.IsLoopback(r.Context()) || isHealthCheck(r.URL.Path) {
 				next.ServeHTTP(w, r)
 				return
 			}
@@ -99,7 +96,7 @@ func withRetryAfter(o RetryAfterOptions, group WaitGroupOptions) filter {
 	}
 }
 
-func aboutHealth(path string) bool {
+func isHealthCheck(path string) bool {
 	for _, check := range []string{"/healthz", "/livez", "/readyz"} {
 		if rest, ok := strings.CutPrefix(path, check); ok && (rest == "" || rest[0] == '/') {
 			return true
@@ -108,18 +105,17 @@ func aboutHealth(path string) bool {
 	return false
 }
 
-// WaitGroupOptions is the counter of requests, which the server waits for.
+// WaitGroupOptions configures the counter of requests for which shutdown waits.
 type WaitGroupOptions struct {
-	// InFlight counts requests so that shutdown can wait for them; nil counts
-	// nothing.
+	// InFlight counts requests, so that shutdown can wait for them; nil counts nothing.
 	InFlight *WaitGroup
 }
 
-// withWaitGroup counts the requests that shutdown waits for: all but the
-// long-running ones. It answers 503 to those that come too late.
+// withWaitGroup counts the requests for which shutdown waits: all but the long-running ones. It responds 503 to
+// requests that arrive later.
 //
-// Options: none. Metrics: none. Order: behind requestInfo, which determines what
-// is long-running; before everything that works on the request.
+// Options: none. Metrics: none. Order: after requestInfo, which determines which requests are long-running; before
+// everything that works on the request.
 func withWaitGroup(o WaitGroupOptions) filter {
 	g := o.InFlight
 	if g == nil {

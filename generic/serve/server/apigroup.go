@@ -8,15 +8,15 @@ import (
 	"triplane/generic/api/rest"
 )
 
-// APIGroupInfo is an API group to install: its versions, preferred first, and
-// what answers each resource ("pods") and subresource ("pods/status") in them.
+// APIGroupInfo describes an API group to install: its versions, preferred first, and in each version the storage
+// of each resource ("pods") and subresource ("pods/status").
 type APIGroupInfo struct {
 	PrioritizedVersions          []schema.GroupVersion
 	VersionedResourcesStorageMap map[string]map[string]rest.Storage
 	Scheme                       *runtime.Scheme
-	// SchemeName: see endpoints.APIGroupVersion.
+	// SchemeName is documented at endpoints.APIGroupVersion.
 	SchemeName string
-	// TypeConverter: see endpoints.APIGroupVersion.
+	// TypeConverter is documented at endpoints.APIGroupVersion.
 	TypeConverter func() (managedfields.TypeConverter, error)
 	// PostStartHooks run after the server has started, if the group is installed.
 	PostStartHooks []PostStartHook

@@ -13,23 +13,21 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// CertificateFiles names a certificate chain and its key, in PEM. Names are the
-// server names that it is for, "*.example.com" among them; none means those in
-// the certificate.
+// CertificateFiles names the PEM files of a certificate chain and its key. Names are the server names (SNI) that
+// it serves, including wildcards such as "*.example.com"; empty means those in the certificate.
 type CertificateFiles struct {
 	CertFile, KeyFile string
 	Names             []string
 }
 
-// Certificates offers the server's certificates by the name that a client asks
-// for. The files are looked at again, at most once a second and only when
-// somebody connects, and read again when they changed; files that cannot be read
-// leave the former certificate in place.
+// Certificates serves the server's certificates by the server name (SNI) of the client. It checks the files for
+// changes at most once a second, during handshakes, and reloads them if they changed. If files cannot be read, it
+// keeps the previous certificate.
 type Certificates struct {
 	files    []*certificate // the first is the default
 	interval time.Duration
 	checked  atomic.Int64 // Unix nanoseconds
-	mu       sync.Mutex   // of who checks
+	mu       sync.Mutex   // held during a check
 	names    atomic.Pointer[map[string]*certificate]
 }
 
@@ -44,8 +42,8 @@ type fileStamp struct {
 	size     int64
 }
 
-// NewCertificates reads the default certificate and those for server names. It
-// fails where one of them cannot be used.
+// NewCertificates reads the default certificate and those for server names. It returns an error if one of them is
+// invalid.
 func NewCertificates(def CertificateFiles, sni ...CertificateFiles) (*Certificates, error) {
 	c := &Certificates{interval: time.Second}
 	for _, f := range append([]CertificateFiles{def}, sni...) {
@@ -60,7 +58,7 @@ func NewCertificates(def CertificateFiles, sni ...CertificateFiles) (*Certificat
 	return c, nil
 }
 
-// load reads the files if they changed since the last time.
+// load reads the files if they have changed since the last call.
 func (c *certificate) load() (changed bool, err error) {
 	var stamp [2]fileStamp
 	for i, name := range []string{c.CertFile, c.KeyFile} {
@@ -87,7 +85,7 @@ func (c *certificate) load() (changed bool, err error) {
 	return true, nil
 }
 
-// index finds out which names each certificate is for; earlier ones win.
+// index maps server names to certificates; earlier certificates take precedence.
 func (c *Certificates) index() {
 	names := map[string]*certificate{}
 	for i, cert := range c.files {
@@ -100,7 +98,7 @@ func (c *Certificates) index() {
 	c.names.Store(&names)
 }
 
-// names of the default certificate are not indexed: it is for all others.
+// names returns the server names of a certificate. The default certificate needs none: it serves all other names.
 func (c *certificate) names(def bool) []string {
 	if len(c.Names) > 0 || def {
 		return c.Names
@@ -137,14 +135,13 @@ func (c *Certificates) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 	return c.files[0].loaded.Load(), nil
 }
 
-// Default returns the default certificate as its files are now, for showing it
-// as a client.
+// Default returns the current default certificate, for use as a client certificate.
 func (c *Certificates) Default() (*tls.Certificate, error) {
 	c.refresh()
 	return c.files[0].loaded.Load(), nil
 }
 
-// refresh reads changed files, when the last look is long enough ago.
+// refresh reloads changed files, if the last check was more than the interval ago.
 func (c *Certificates) refresh() {
 	if time.Since(time.Unix(0, c.checked.Load())) < c.interval || !c.mu.TryLock() {
 		return
@@ -155,12 +152,12 @@ func (c *Certificates) refresh() {
 	for _, cert := range c.files {
 		changed, err := cert.load()
 		if err != nil {
-			klog.ErrorS(err, "A serving certificate could not be read again; the former one stays")
+			klog.ErrorS(err, "Failed to reload serving certificate, keeping the previous one")
 			continue
 		}
 		reindex = reindex || changed
 		if changed {
-			klog.InfoS("Read a serving certificate again", "file", cert.CertFile)
+			klog.InfoS("Reloaded serving certificate", "file", cert.CertFile)
 		}
 	}
 	if reindex {

@@ -11,62 +11,61 @@ import (
 	"triplane/generic/base/request"
 )
 
-// Rule is what makes a server answer a path.
+// Rule is the kind of registration by which a server claims a path.
 type Rule string
 
-// The rules of the generic server; handlers that are Claimants have their own.
+// Rules of the generic server; handlers that are Claimants define more.
 const (
-	// RuleRoutes is a service of the go-restful container: it answers everything below
-	// its root, also where none of its routes fits.
+	// RuleRoutes is a service of the go-restful container. It claims everything below its root, even if none of
+	// its routes matches.
 	RuleRoutes Rule = "routes"
-	// RulePath is a path of the PathRecorderMux, RulePrefix all below one.
+	// RulePath is a path of the PathRecorderMux, RulePrefix is a prefix.
 	RulePath   Rule = "path"
 	RulePrefix Rule = "prefix"
-	// RuleNone is nothing: the end of the chain answers 404.
+	// RuleNone means no claim: the end of the chain responds 404.
 	RuleNone Rule = "none"
 )
 
-// Claim is what a server answers itself rather than its delegate.
+// Claim is a path that a server serves itself instead of delegating it.
 type Claim struct {
-	// Path is exact for RulePath; all below it is claimed, too, for all other rules.
+	// Path is exact for RulePath; all other rules claim everything below it, too.
 	Path string `json:"path"`
 	Rule Rule   `json:"rule"`
-	// Object stands for the claim, as an APIService or a CustomResourceDefinition.
+	// Object is the object behind the claim, for example an APIService or a CustomResourceDefinition.
 	Object string `json:"object,omitempty"`
-	// Route is the route that a request takes; "" where none fits, or nobody asked.
+	// Route is the matching route; "" if none matches or the claim is not for one request.
 	Route string `json:"route,omitempty"`
-	// External is who answers where the claim is that of a server behind this one.
+	// External is the server to which the claimed requests are proxied; nil if they are served locally.
 	External *External `json:"external,omitempty"`
 }
 
-// External is a server that requests are proxied to.
+// External is a server to which requests are proxied.
 type External struct {
 	Service   string `json:"service"` // NAMESPACE/NAME:PORT
 	Available bool   `json:"available"`
 	Reason    string `json:"reason,omitempty"`
 	Message   string `json:"message,omitempty"`
-	// Requests is how many were sent there, Failed how many of them had no answer or
-	// one of 500 or more.
+	// Requests counts the proxied requests, Failed those without a response or with a status of 500 or more.
 	Requests uint64 `json:"requests"`
 	Failed   uint64 `json:"failed"`
-	// LatencySeconds is the moving average of the time until answers began, those to
-	// checks of availability included; 0 where there was none.
+	// LatencySeconds is the moving average of the time to response headers, including those of availability
+	// checks; 0 if there was none.
 	LatencySeconds float64 `json:"latencySeconds"`
 }
 
-// Inquiry is a request that is not sent.
+// Inquiry describes a request for ClaimOf, without sending it.
 type Inquiry struct {
 	Method string
 	Info   *request.Info
 }
 
-// Claimant is a handler of a PathRecorderMux that answers some of the requests below
-// its prefix, and hands the others on to the delegate of its server.
+// Claimant is a handler of a PathRecorderMux that serves some of the requests below its prefix, and passes the
+// others to the delegate of its server.
 type Claimant interface {
 	http.Handler
-	// Claims lists what it answers now.
+	// Claims returns the current claims.
 	Claims() []Claim
-	// ClaimOf returns the claim that covers a request; false hands it on.
+	// ClaimOf returns the claim that covers a request; false if the handler delegates it.
 	ClaimOf(Inquiry) (Claim, bool)
 }
 
@@ -85,7 +84,7 @@ func (s *GenericAPIServer) Claims() []Claim {
 	return outline(claims)
 }
 
-// outline leaves out the paths below another path, as single health checks are.
+// outline drops paths below another path, for example single health checks.
 func outline(claims []Claim) []Claim {
 	paths := map[string]bool{}
 	for _, c := range claims {
@@ -155,7 +154,7 @@ func (m *PathRecorderMux) claimOf(q Inquiry) (Claim, bool) {
 	return Claim{Path: path, Rule: rule}, path != ""
 }
 
-// claimOf returns the service that is rooted at the path or above it, with the route.
+// claimOf returns the service whose root is the path or an ancestor of it, with the matching route.
 func (r *router) claimOf(c *restful.Container, q Inquiry) (Claim, bool) {
 	svc, root := findService(*r.services(c), q.Info.Path)
 	if root == "" {

@@ -6,9 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// followClientCAs has each handshake name the authorities that there are now:
-// clients choose their certificate by them, and would show none that a renewed
-// authority signed.
+// followClientCAs sends the current client CAs in each handshake. Clients choose their certificate by them, and
+// would not send one that a renewed CA signed.
 func followClientCAs(base *tls.Config, now func() *x509.CertPool) {
 	type made struct {
 		pool   *x509.CertPool

@@ -16,72 +16,66 @@ import (
 	"triplane/generic/serve/filters"
 )
 
-// Config is what a generic server is made of. The three servers of a chain share
-// most of it; cmd/triplane copies it for each. Make one with NewConfig.
+// Config is the configuration of a generic server. The three servers of a chain share most of it; the module's
+// root package copies it for each. Create it with NewConfig.
 type Config struct {
-	// Options are those of the filters, of which PrepareRun sets InFlight and
-	// Terminating.
+	// Options configures the filters. PrepareRun sets InFlight and Terminating.
 	filters.Options
 	RunOptions
 	EndpointOptions
 	ProfilingOptions
 
-	// RuleResolver lists a user's rules; nil where no authorizer can.
+	// RuleResolver lists a user's rules; nil if no authorizer supports it.
 	RuleResolver authorizer.RuleResolver
-	// Admission mutates and validates what is written.
+	// Admission mutates and validates writes.
 	Admission admission.Chain
-	// RESTOptionsGetter gives resources their storage.
+	// RESTOptionsGetter provides the storage of resources.
 	RESTOptionsGetter registry.RESTOptionsGetter
 
-	// Serving is how the outermost server listens; nil where it is only called
-	// through its handler, as in tests.
+	// Serving is the listener of the outermost server; nil if the server is called only through its handler, for
+	// example in tests.
 	Serving *SecureServing
-	// LoopbackClientConfig is for clients inside this process: it is privileged
-	// and its transport calls the outermost server's handler chain. NewConfig
-	// sets it; it answers from the time PrepareRun has been called, requests
-	// before that wait.
+	// LoopbackClientConfig configures clients inside this process. It is privileged, and its transport calls the
+	// handler chain of the outermost server. NewConfig sets it. Requests wait until PrepareRun was called.
 	LoopbackClientConfig *restclient.Config
-	// ExternalAddress is the host:port in what clients are answered.
+	// ExternalAddress is the host:port that responses contain.
 	ExternalAddress string
 
-	// NoStatus serves no /statusz.
+	// NoStatus disables /statusz.
 	NoStatus bool
 	// Version is served at /version.
 	Version *version.Info
 
-	// Flags returns the command line's flags with their values, for /flagz; nil
-	// serves none.
+	// Flags returns the command-line flags with their values, for /flagz; nil disables it.
 	Flags func() map[string]string
-	// DisabledMetrics are the names of metrics that /metrics leaves out.
+	// DisabledMetrics are the names of metrics that /metrics omits.
 	DisabledMetrics []string
 	// AllowedLabels restricts the labels of metrics at /metrics.
 	AllowedLabels metrics.AllowedLabels
 	// EnableLogs serves the files below /var/log at /logs.
 	EnableLogs bool
 
-	// HealthChecks are further checks for /healthz, /livez and /readyz;
-	// ServiceChecks, of what a restart does not mend, are not for /livez;
-	// ReadyChecks are for /readyz alone.
+	// HealthChecks are additional checks of /healthz, /livez and /readyz. ServiceChecks are failures that a
+	// restart does not fix, so /livez omits them. ReadyChecks are checks of /readyz only.
 	HealthChecks  []HealthChecker
 	ServiceChecks []HealthChecker
 	ReadyChecks   []HealthChecker
-	// PostStartHooks are hooks of what the configuration is made of, such as
-	// authorizers and admission plugins. The innermost server of a chain has them.
+	// PostStartHooks are hooks of the components of the configuration, such as authorizers and admission plugins.
+	// The innermost server of a chain runs them.
 	PostStartHooks []PostStartHook
-	// Discovery makes the documents at /api and /apis. The servers of a chain
-	// share it, so that it lists all groups served in this process.
+	// Discovery serves the documents at /api and /apis. The servers of a chain share it, so that it lists all
+	// groups of this process.
 	Discovery *discovery.Groups
-	// EnableDiscovery serves Discovery at /apis. A server that makes a document
-	// of its own there, as the aggregator does, turns it off.
+	// EnableDiscovery serves Discovery at /apis. A server that serves another document there, as the aggregator
+	// does, disables it.
 	EnableDiscovery bool
-	// OpenAPI answers /openapi/v2 and /openapi/v3; nil where they are not served.
+	// OpenAPI serves /openapi/v2 and /openapi/v3; nil disables them.
 	OpenAPI *openapi.Service
 
 	loopback *loopbackTransport
 }
 
-// NewConfig returns a configuration with kube-apiserver's defaults and the
-// loopback client.
+// NewConfig returns a configuration with kube-apiserver's defaults and a loopback client.
 func NewConfig() *Config {
 	lb := newLoopbackTransport()
 	return &Config{
@@ -96,7 +90,7 @@ func NewConfig() *Config {
 	}
 }
 
-// RunInBackground adds a hook that has work run from the server's start to its end; nil adds none.
+// RunInBackground adds a post-start hook that runs work until the server stops. If work is nil it does nothing.
 func (c *Config) RunInBackground(name string, work func(context.Context)) {
 	if work == nil {
 		return
@@ -107,12 +101,12 @@ func (c *Config) RunInBackground(name string, work func(context.Context)) {
 	}})
 }
 
-// CompletedConfig is a configuration that New accepts.
+// CompletedConfig is a configuration with all defaults.
 type CompletedConfig struct{ *completedConfig }
 
 type completedConfig struct{ Config }
 
-// Complete fills in what was left open, on a copy.
+// Complete returns a copy with defaults for unset fields.
 func (c *Config) Complete() CompletedConfig {
 	done := &completedConfig{Config: *c}
 	if done.loopback == nil {
@@ -137,7 +131,7 @@ func (c *Config) Complete() CompletedConfig {
 	return CompletedConfig{done}
 }
 
-// New makes a server in front of a delegate.
+// New returns a server in front of a delegate.
 func (c CompletedConfig) New(name string, delegate DelegationTarget) (*GenericAPIServer, error) {
 	if delegate == nil {
 		return nil, errors.New("a server needs a delegate; EmptyDelegate() ends the chain")

@@ -17,23 +17,23 @@ import (
 	"triplane/internal/worker"
 )
 
-// ProfilingOptions is which profiles are served, and where.
+// ProfilingOptions configures profiling.
 type ProfilingOptions struct {
-	// EnableProfiling (--profiling) serves profiles below /debug/pprof/ and the log's
-	// verbosity at /debug/flags/v; EnableContentionProfiling (--contention-profiling)
-	// samples blocking too, if they are served.
+	// EnableProfiling (--profiling) serves profiles below /debug/pprof/ and the log verbosity at /debug/flags/v.
+	// EnableContentionProfiling (--contention-profiling) also samples blocking, if profiles are served.
 	EnableProfiling           bool
 	EnableContentionProfiling bool
-	// DebugSocketPath (--debug-socket-path) is a Unix socket that serves them
-	// without authentication; "" serves none.
+	// DebugSocketPath (--debug-socket-path) is a Unix socket that serves them without authentication; "" disables
+	// it.
 	DebugSocketPath string
 }
 
-// debugHandlers are the handlers of what helps to find faults, by path; those that
-// end in a slash are for all below them.
+// debugHandlers returns the debug handlers by path. Paths with a trailing slash are prefixes.
 func debugHandlers() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"/debug/pprof":         func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/debug/pprof/", http.StatusFound) },
+		"/debug/pprof": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/debug/pprof/", http.StatusFound)
+		},
 		"/debug/pprof/":        pprof.Index,
 		"/debug/pprof/cmdline": pprof.Cmdline,
 		"/debug/pprof/profile": pprof.Profile,
@@ -62,8 +62,8 @@ func (s *GenericAPIServer) installProfiling() {
 // maxVerbosity bounds the body of a request that sets the verbosity.
 const maxVerbosity = 64
 
-// putVerbosity sets the log's verbosity to the number in the body. klog has one log and one
-// verbosity for a process: servers that run side by side in one share it, as they share its output.
+// putVerbosity sets the log verbosity to the number in the body. klog has one verbosity per process, so servers in
+// the same process share it.
 func putVerbosity(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPut {
 		w.Header().Set("Allow", http.MethodPut)
@@ -83,10 +83,10 @@ func putVerbosity(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "successfully set klog.logging.verbosity to %s", strings.TrimSpace(string(body)))
 }
 
-// logsDir is what /logs serves.
+// logsDir is the directory that /logs serves.
 const logsDir = "/var/log"
 
-// installLogs serves the host's logs, where that is enabled.
+// installLogs serves the host's logs, if enabled.
 func (s *GenericAPIServer) installLogs() {
 	if !s.config.EnableLogs {
 		return
@@ -96,8 +96,8 @@ func (s *GenericAPIServer) installLogs() {
 	mux.HandlePrefix("/logs/", http.StripPrefix("/logs/", http.FileServer(http.Dir(logsDir))))
 }
 
-// serveDebugSocket serves profiles at a Unix socket until the returned function is
-// called. A socket that a former process left is replaced.
+// serveDebugSocket serves profiles at a Unix socket until the returned function is called. It replaces the socket
+// of a previous process.
 func serveDebugSocket(path string) (stop func(), err error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		if err := os.Remove(path); err != nil {
@@ -119,7 +119,7 @@ func serveDebugSocket(path string) (stop func(), err error) {
 		_ = srv.Serve(listener)
 	})
 	return func() {
-		_ = srv.Close() // the listener is closed, whatever it says
+		_ = srv.Close() // the listener is closed in any case
 		<-done
 	}, nil
 }

@@ -15,10 +15,10 @@ import (
 	"triplane/generic/serve/filters"
 )
 
-// ChainPath is where the chain is described.
+// ChainPath is the path of the description of the chain.
 const ChainPath = "/debug/chain"
 
-// chainView is what ChainPath answers: the servers, or who answers one request.
+// chainView is the response of ChainPath: the servers, or the server that responds to one request.
 type chainView struct {
 	Filters []filters.Acting `json:"filters"`
 	Servers []serverView     `json:"servers,omitempty"`
@@ -49,15 +49,15 @@ type requestView struct {
 	Name        string `json:"name,omitempty"`
 }
 
-// stepView is a server that a request comes to. Hidden ones are behind the one that
-// answers, and have a claim of their own that is never asked for.
+// stepView is a server that a request reaches. A hidden server comes after the one that responds; its own claim
+// has no effect.
 type stepView struct {
 	Server string `json:"server"`
-	Does   string `json:"does"` // answers, "hands on" or "is hidden"
+	Does   string `json:"does"` // "responds", "delegates" or "is hidden"
 	Claim  *Claim `json:"claim,omitempty"`
 }
 
-// installChain serves ChainPath and has requests counted by the servers of the chain.
+// installChain serves ChainPath, and creates the metrics of the servers of the chain.
 func (s *GenericAPIServer) installChain() {
 	for _, each := range s.chain() {
 		s.config.Metrics.Chain.Know(each.Name)
@@ -65,15 +65,16 @@ func (s *GenericAPIServer) installChain() {
 	s.Handler.NonGoRestfulMux.UnlistedHandleFunc(ChainPath, s.serveChain)
 }
 
-// serveChain describes the chain; claims=false leaves out what the servers claim, for
-// who only follows the counts. With ?path= (and verb=, which is get unless given) it
-// says who answers that request, by which rule, what the filters do and what
-// authorization says about the user who asks; the request is not sent. The answer is
-// JSON, or text with ?format=text or for clients that accept text/plain alone.
+// serveChain describes the chain. claims=false omits the claims, for clients that only need the counts.
+//
+// With ?path= (and verb=, default get) it describes how the chain would respond to that request, without sending
+// it: the server, the claim, the effect of each filter, and the authorization of the calling user.
+//
+// The response is JSON, or text with ?format=text or if the client accepts only text/plain.
 func (s *GenericAPIServer) serveChain(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "the chain can only be read", http.StatusMethodNotAllowed)
+		http.Error(w, "the chain is read-only", http.StatusMethodNotAllowed)
 		return
 	}
 	query := r.URL.Query()
@@ -116,7 +117,7 @@ func (s *GenericAPIServer) serverViews(claims bool) []serverView {
 	return all
 }
 
-// methods are those of verbs; other verbs are methods themselves.
+// methods maps verbs to methods; other verbs are methods themselves.
 var methods = map[string]string{
 	"": http.MethodGet, "get": http.MethodGet, "list": http.MethodGet, "watch": http.MethodGet,
 	"create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch, "apply": http.MethodPatch,
@@ -124,15 +125,15 @@ var methods = map[string]string{
 	"post": http.MethodPost, "put": http.MethodPut, "head": http.MethodHead, "options": http.MethodOptions,
 }
 
-// explain follows a request down the chain. Errors are those of the client.
+// explain describes how the chain would respond to a request. Errors are client errors.
 func (s *GenericAPIServer) explain(ctx context.Context, target, verb string) (*chainView, error) {
 	method, ok := methods[strings.ToLower(verb)]
 	if !ok {
-		return nil, fmt.Errorf("%q is no verb of the API and no method of HTTP", verb)
+		return nil, fmt.Errorf("%q is neither an API verb nor an HTTP method", verb)
 	}
 	u, err := url.ParseRequestURI(target)
 	if err != nil || !strings.HasPrefix(u.Path, "/") || u.Host != "" {
-		return nil, fmt.Errorf("%q is no path", target)
+		return nil, fmt.Errorf("%q is not a path", target)
 	}
 	if strings.EqualFold(verb, "watch") {
 		q := u.Query()
@@ -144,8 +145,9 @@ func (s *GenericAPIServer) explain(ctx context.Context, target, verb string) (*c
 		return nil, err
 	}
 	view := &chainView{Request: &requestView{
-		Method: method, Path: u.RequestURI(), Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Namespace: info.Namespace,
-		Resource: info.Resource, Subresource: info.Subresource, Name: info.Name,
+		Method: method, Path: u.RequestURI(), Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion,
+		Namespace: info.Namespace,
+		Resource:  info.Resource, Subresource: info.Subresource, Name: info.Name,
 	}}
 	view.walk(s, Inquiry{Method: method, Info: info})
 	var verdict filters.Verdict
@@ -157,28 +159,27 @@ func (s *GenericAPIServer) explain(ctx context.Context, target, verb string) (*c
 	return view, nil
 }
 
-// walk asks one server after the other, and those behind the one that answers what
-// they would have answered.
+// walk records the decision of each server of the chain. It includes the servers after the one that responds.
 func (v *chainView) walk(from DelegationTarget, q Inquiry) {
 	for d := from; d != nil; d = d.NextDelegate() {
 		claim, ok := d.ClaimOf(q)
 		switch {
 		case !ok:
-			v.Walk = append(v.Walk, stepView{Server: d.ServerName(), Does: "hands on"})
+			v.Walk = append(v.Walk, stepView{Server: d.ServerName(), Does: "delegates"})
 		case v.Server == "":
 			v.Server, v.Claim = d.ServerName(), &claim
-			v.Walk = append(v.Walk, stepView{Server: d.ServerName(), Does: "answers", Claim: &claim})
+			v.Walk = append(v.Walk, stepView{Server: d.ServerName(), Does: "responds", Claim: &claim})
 		case claim.Rule != RuleNone:
 			v.Walk = append(v.Walk, stepView{Server: d.ServerName(), Does: "is hidden", Claim: &claim})
 		}
 	}
 }
 
-// text is the view for people.
+// text returns the view as text for people.
 func (v *chainView) text() string {
 	var b strings.Builder
 	if v.Request != nil {
-		v.writeAnswer(&b)
+		v.writeRequest(&b)
 		return b.String()
 	}
 	names := make([]string, len(v.Filters))
@@ -192,11 +193,11 @@ func (v *chainView) text() string {
 	return b.String()
 }
 
-func (v *chainView) writeAnswer(b *strings.Builder) {
-	fmt.Fprintf(b, "%s %s\n  %s answers, by %s\n", v.Request.Method, v.Request.Path, v.Server, v.Claim)
+func (v *chainView) writeRequest(b *strings.Builder) {
+	fmt.Fprintf(b, "%s %s\n  %s responds, by %s\n", v.Request.Method, v.Request.Path, v.Server, v.Claim)
 	for _, step := range v.Walk {
 		fmt.Fprintf(b, "    %s %s", step.Server, step.Does)
-		if step.Does != "hands on" && step.Claim != nil {
+		if step.Does != "delegates" && step.Claim != nil {
 			fmt.Fprintf(b, ": %s", step.Claim)
 		}
 		b.WriteByte('\n')
@@ -213,7 +214,7 @@ func (v *chainView) writeAnswer(b *strings.Builder) {
 	for _, f := range v.Filters {
 		_, _ = fmt.Fprintf(tw, "    %s\t%s\n", f.Name, f.Does)
 	}
-	_ = tw.Flush() // into memory
+	_ = tw.Flush() // writes to memory
 }
 
 func (v serverView) write(b *strings.Builder) {
@@ -232,7 +233,7 @@ func (v serverView) write(b *strings.Builder) {
 	}
 }
 
-// String is the claim for people.
+// String returns the claim as text for people.
 func (c Claim) String() string {
 	parts := []string{c.Path, "(" + string(c.Rule)}
 	if c.Object != "" {
@@ -247,7 +248,8 @@ func (c Claim) String() string {
 		if !e.Available {
 			state = "unavailable: " + e.Reason + ": " + e.Message
 		}
-		out += fmt.Sprintf(" → %s, %s, %d requests, %d failed, %.1f ms", e.Service, state, e.Requests, e.Failed, e.LatencySeconds*1000)
+		out += fmt.Sprintf(" → %s, %s, %d requests, %d failed, %.1f ms", e.Service, state, e.Requests, e.Failed,
+			e.LatencySeconds*1000)
 	}
 	return out
 }

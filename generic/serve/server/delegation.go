@@ -7,30 +7,28 @@ import (
 	"triplane/generic/base/request"
 )
 
-// DelegationTarget is the next server in the chain: what a server does not
-// claim goes to its target. Hooks, health checks and listed paths of the whole
-// chain are collected and run by the outermost server.
+// DelegationTarget is the next server in the chain. A server delegates all requests that it does not claim. The
+// outermost server collects and runs the hooks, health checks and listed paths of the whole chain.
 type DelegationTarget interface {
-	// UnprotectedHandler answers requests without authentication and
-	// authorization, which the outermost server has done.
+	// UnprotectedHandler serves requests without authentication and authorization, which the outermost server has
+	// done.
 	UnprotectedHandler() http.Handler
-	// PostStartHooks, PreShutdownHooks, HealthChecks and ListedPaths include
-	// those of the targets behind, which come first.
+	// PostStartHooks, PreShutdownHooks, HealthChecks and ListedPaths include those of the next targets, which come
+	// first.
 	PostStartHooks() []PostStartHook
 	PreShutdownHooks() []PreShutdownHook
 	HealthChecks() HealthChecks
 	ListedPaths() []string
-	// ServerName names the server; Claims lists what it answers itself, without those
-	// behind it, and ClaimOf returns the claim that covers a request, false where that
-	// goes to the delegate.
+	// ServerName names the server. Claims returns its own claims, without those of the next targets. ClaimOf
+	// returns the claim that covers a request, or false if the server delegates the request.
 	ServerName() string
 	Claims() []Claim
 	ClaimOf(Inquiry) (Claim, bool)
-	// NextDelegate is the target behind this one, nil at the end.
+	// NextDelegate returns the next target, nil at the end of the chain.
 	NextDelegate() DelegationTarget
 }
 
-// EmptyDelegate ends the chain: it answers 404 to everything.
+// EmptyDelegate ends the chain: it responds 404 to all requests.
 func EmptyDelegate() DelegationTarget { return emptyDelegate{} }
 
 type emptyDelegate struct{}

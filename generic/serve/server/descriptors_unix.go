@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connectionsShare is the part of the file descriptors that connections of clients may have.
+// connectionsShare is the fraction of the file descriptors that client connections may use.
 const connectionsShare = 0.75
 
-// leaveDescriptors has a listener accept no more connections while those that are open have their
-// share of the process's file descriptors. The rest is for the store, whose log needs new files, and
-// for connections to others: whoever can reach the server can open connections.
-func leaveDescriptors(l net.Listener) net.Listener {
+// reserveDescriptors makes a listener stop accepting connections while the open ones use their share of the
+// process's file descriptors. The rest is for storage, whose log needs new files, and for outgoing connections.
+// Every client that reaches the server can open connections.
+func reserveDescriptors(l net.Listener) net.Listener {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {
-		return l // there is no limit to speak of
+		return l // no relevant limit
 	}
 	return netutil.LimitListener(l, max(1, int(float64(limit.Cur)*connectionsShare)))
 }

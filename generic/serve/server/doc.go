@@ -1,25 +1,25 @@
-// Package server is the generic API server, of which Triplane stacks three.
+// Package server is the generic API server. Triplane chains three of them.
 //
 //	Config → Complete → New(name, delegate) → InstallAPIGroups, AddPostStartHook… → PrepareRun → Run(ctx)
 //
-// A GenericAPIServer answers what its Director finds in its go-restful container
-// or its PathRecorderMux; all else goes to its delegate, and at the end of the
-// chain to the EmptyDelegate, which answers 404. Only the outermost server is
-// prepared and run: it wraps the chain in the filters, serves it over TLS, and
-// runs the hooks and health checks of all.
+// The Director of a GenericAPIServer looks up a request in the go-restful container and then in the
+// PathRecorderMux. It delegates requests that match neither. The chain ends in the EmptyDelegate, which responds
+// 404. Only the outermost server is prepared and run: it wraps the chain in the filters, serves it over TLS, and
+// runs all hooks and health checks.
 //
-// # Starting
+// # Startup
 //
-// Run opens the listener's gate, then starts every PostStartHook in a goroutine
-// of its own. The server is ready (/readyz) when all of them have returned and
-// every health check passes. A hook that fails ends Run with its error.
+// Run starts the listener, then starts every PostStartHook in a separate goroutine. The server is ready (/readyz)
+// when all hooks have returned and every health check passes. If a hook fails, Run returns its error.
 //
-// # Stopping
+// # Shutdown
 //
-// When Run's context ends, /readyz fails at once and the PreShutdownHooks run,
-// while the server goes on answering for ShutdownDelayDuration. Then it stops
-// accepting connections, cancels long-running requests, waits for requests
-// in flight (at most RequestTimeout, and ten seconds for their bodies), ends the context of hooks and of Go's
-// goroutines and waits for those. When Run has returned nothing of the server
-// runs any more, so its storage may be closed.
+// When Run's context is done:
+//
+//  1. /readyz fails, and the PreShutdownHooks run. The server still serves for ShutdownDelayDuration.
+//  2. The server stops accepting connections and cancels long-running requests.
+//  3. It waits for requests in flight, at most RequestTimeout, and ten seconds for their bodies.
+//  4. It cancels the context of hooks and of Go's goroutines, and waits for them.
+//
+// After Run has returned, no goroutine of the server runs, so its storage may be closed.
 package server

@@ -8,12 +8,11 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// frameScheduler chooses which stream of a connection writes next: in turn, one
-// frame each. Unlike the library's own it looks only at streams that have
-// something to write, so that a connection with thousands of idle watches costs
-// no more than one with few. It belongs to its connection's goroutine.
+// frameScheduler selects which stream of a connection writes next: round-robin, one frame each. Unlike the
+// library's scheduler it visits only streams with pending frames, so idle watches of a connection cost nothing. It
+// is not safe for concurrent use: only its connection's goroutine uses it.
 type frameScheduler struct {
-	control frameQueue // frames of no stream; they go first
+	control frameQueue // frames of no stream; they have precedence
 	streams map[uint32]*streamFrames
 	ready   []*streamFrames // a ring
 	first   int
@@ -21,14 +20,14 @@ type frameScheduler struct {
 	stalled *stalledConnection
 }
 
-// streamFrames is what waits to be written on a stream.
+// streamFrames are the pending frames of a stream.
 type streamFrames struct {
 	frameQueue
 	queued bool // in the ring
 	closed bool
 }
 
-// frameQueue is a queue that reuses its room.
+// frameQueue is a queue that reuses its memory.
 type frameQueue struct {
 	frames []http2.FrameWriteRequest
 	first  int
@@ -58,8 +57,8 @@ func (s *frameScheduler) OpenStream(id uint32, _ http2.OpenStreamOptions) {
 	s.streams[id] = &streamFrames{}
 }
 
-// CloseStream implements http2.WriteScheduler: what waits is dropped, but for the
-// reset, which informs the client.
+// CloseStream implements http2.WriteScheduler. It drops pending frames, except for a reset, which informs the
+// client.
 func (s *frameScheduler) CloseStream(id uint32) {
 	f := s.streams[id]
 	if f == nil {
@@ -77,7 +76,7 @@ func (s *frameScheduler) CloseStream(id uint32) {
 	}
 }
 
-// pending reports whether a stream has something to write.
+// pending reports whether a stream has frames to write.
 func (s *frameScheduler) pending() bool {
 	for i := range s.count {
 		if f := s.ready[(s.first+i)%len(s.ready)]; !f.closed && !f.empty() {
@@ -87,19 +86,19 @@ func (s *frameScheduler) pending() bool {
 	return false
 }
 
-// isReset reports whether a frame resets its stream; only its text says so.
+// isReset reports whether a frame resets its stream; the type is visible only in its text.
 func isReset(f *http2.FrameWriteRequest) bool {
 	return strings.Contains(f.String(), "writer=http2.StreamError")
 }
 
-// AdjustStream implements http2.WriteScheduler: priorities are not heeded.
+// AdjustStream implements http2.WriteScheduler. It ignores priorities.
 func (s *frameScheduler) AdjustStream(uint32, http2.PriorityParam) {}
 
 // Push implements http2.WriteScheduler.
 func (s *frameScheduler) Push(f http2.FrameWriteRequest) {
 	stream := s.streams[f.StreamID()]
-	// A reset must not wait for data that the client has no room for. (Handlers
-	// wait for their data, so that few other frames ever come behind some.)
+	// A reset must not wait for data that exceeds the client's window. Handlers wait for their data, so few other
+	// frames follow data.
 	if stream == nil || (f.DataSize() == 0 && !stream.empty() && isReset(&f)) {
 		s.control.push(f)
 		return
@@ -110,8 +109,7 @@ func (s *frameScheduler) Push(f http2.FrameWriteRequest) {
 	}
 }
 
-// Pop implements http2.WriteScheduler. Streams whose client has no room for more
-// keep their turn.
+// Pop implements http2.WriteScheduler. Streams whose client's window is full keep their position.
 func (s *frameScheduler) Pop() (http2.FrameWriteRequest, bool) {
 	if !s.control.empty() {
 		return s.control.shift(), true

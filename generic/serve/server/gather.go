@@ -19,17 +19,17 @@ import (
 const (
 	// gatherMax is how many bytes of a connection wait to be written: a TLS record.
 	gatherMax = 16 << 10
-	// lastWrite is how long a connection that is closed may take for what waits.
+	// lastWrite bounds the time to write the buffered bytes of a connection that is closed.
 	lastWrite = time.Second
 )
 
-// gatherWrites has HTTP/2 write to gathered connections, each with a frameScheduler. It is
-// called after http2.ConfigureServer. begun is called with each connection that speaks HTTP/2.
+// gatherWrites makes HTTP/2 write to gathered connections, each with a frameScheduler. It must be called after
+// http2.ConfigureServer. It calls begun with each HTTP/2 connection.
 func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *metrics.Stalls, begun func(net.Conn)) {
 	s.TLSNextProto[http2.NextProtoTLS] = func(s *http.Server, c *tls.Conn, h http.Handler) {
 		begun(c)
 		ctx := context.Background()
-		// net/http passes the connection's context in this way, to whoever serves a protocol.
+		// net/http passes the connection's context to handlers of TLSNextProto in this way.
 		if of, ok := h.(interface{ BaseContext() context.Context }); ok {
 			ctx = of.BaseContext()
 		}
@@ -41,36 +41,35 @@ func gatherWrites(s *http.Server, h2 *http2.Server, limit time.Duration, m *metr
 	}
 }
 
-// gathered is a connection whose small writes return at once and go out together,
-// when others have had their turn: an event reaches many watches of a connection,
-// and each would have a TLS record and a system call of its own. The end of an answer
-// goes out at once, with what waits: its client would wait for all others' turns, which
-// are milliseconds each where the processors are busy. While a client takes nothing,
-// gatherMax bytes wait, and further writes with them.
+// gathered is a connection that buffers small writes and writes them together, after other goroutines have run.
+// Otherwise an event that reaches many watches of a connection costs each a TLS record and a system call.
 //
-// It is safe for concurrent use; bytes go out in the order of the writes. A write that fails
-// after it has returned fails those behind it and closes the connection.
+// The end of a response is written at once, with all buffered bytes: under load the delay would be milliseconds.
+// If the client reads nothing, gatherMax bytes are buffered, and further writes block.
+//
+// All methods are safe for concurrent use; bytes are written in the order of the writes. If a buffered write
+// fails, later writes fail and the connection is closed.
 type gathered struct {
 	*tls.Conn
-	later func() // flushLater; a method value is an allocation
+	later func() // flushLater; a stored method value saves allocations
 
 	out sync.Mutex // held while writing to Conn; locked before mu
 
-	mu      sync.Mutex // guards what follows
-	waiting *[]byte    // from gatherBuffers; nil if nothing waits
+	mu      sync.Mutex // guards the fields below
+	waiting *[]byte    // from gatherBuffers; nil if nothing is buffered
 	due     bool       // a goroutine is going to flush
-	frames  frames     // of what was written
+	frames  frames     // of the written bytes
 	err     error
 }
 
-// gatherBuffers are lent to connections while something waits.
+// gatherBuffers are used by connections while they buffer bytes.
 var gatherBuffers = sync.Pool{New: func() any {
 	b := make([]byte, 0, gatherMax)
 	return &b
 }}
 
 func gather(c *tls.Conn) *gathered {
-	_ = c.SetWriteDeadline(time.Time{}) // net/http's, of the handshake
+	_ = c.SetWriteDeadline(time.Time{}) // resets net/http's deadline of the handshake
 	g := &gathered{Conn: c}
 	g.later = g.flushLater
 	return g
@@ -94,8 +93,7 @@ func (c *gathered) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// keep puts p behind what waits, if it may wait and there is room, and reports whether
-// somebody has to be found who flushes it.
+// keep buffers p, if it may be delayed and there is room. It reports whether the caller must start a flush.
 func (c *gathered) keep(p []byte) (kept, flush bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +116,7 @@ func (c *gathered) keep(p []byte) (kept, flush bool, err error) {
 	return true, flush, nil
 }
 
-// flushLater flushes when the goroutines that are ready have had their turn.
+// flushLater flushes after the runnable goroutines have run.
 func (c *gathered) flushLater() {
 	runtime.Gosched()
 	c.out.Lock()
@@ -127,12 +125,12 @@ func (c *gathered) flushLater() {
 	c.due = false
 	c.mu.Unlock()
 	if c.flush(nil, stalledWrite) != nil {
-		_ = c.Conn.Close() // HTTP/2 learns of it by its next read
+		_ = c.Conn.Close() // HTTP/2 notices by its next read
 	}
 }
 
-// flush writes what waits, and then p. A client that takes nothing for limit has lost
-// the connection. The caller holds out.
+// flush writes the buffered bytes, and then p. It fails if the client reads nothing for limit. The caller holds
+// out.
 func (c *gathered) flush(p []byte, limit time.Duration) error {
 	c.mu.Lock()
 	waiting, err := c.waiting, c.err
@@ -157,7 +155,7 @@ func (c *gathered) flush(p []byte, limit time.Duration) error {
 func (c *gathered) send(p []byte, limit time.Duration) error {
 	_ = c.Conn.SetWriteDeadline(time.Now().Add(limit))
 	_, err := c.Conn.Write(p)
-	// TLS writes by itself, too, as when a client wants new keys.
+	// TLS writes by itself, too, for example for key updates.
 	_ = c.Conn.SetWriteDeadline(time.Time{})
 	if err != nil {
 		c.mu.Lock()
@@ -167,29 +165,27 @@ func (c *gathered) send(p []byte, limit time.Duration) error {
 	return err
 }
 
-// SetWriteDeadline implements net.Conn. It does nothing: a write has its deadline when it
-// goes out.
+// SetWriteDeadline implements net.Conn. It does nothing: flush sets the deadline of each write.
 func (c *gathered) SetWriteDeadline(time.Time) error { return nil }
 
-// Close implements net.Conn. What waits is written, unless the client takes nothing.
+// Close implements net.Conn. It writes the buffered bytes, unless a write is blocked.
 func (c *gathered) Close() error {
 	if c.out.TryLock() {
-		_ = c.flush(nil, lastWrite) // there is nobody to report it to
+		_ = c.flush(nil, lastWrite) // the error cannot be reported
 		c.out.Unlock()
 	}
 	return c.Conn.Close()
 }
 
-// frames follows the frames of HTTP/2 through the writes of a connection, which may end
-// within one.
+// frames tracks HTTP/2 frames across the writes of a connection. A frame may end within a write.
 type frames struct {
 	header [9]byte
-	have   int  // bytes of the header that are known
-	left   int  // bytes of the payload that are to come
-	last   bool // the frame is the last one of its stream
+	have   int  // bytes of the header received so far
+	left   int  // remaining bytes of the payload
+	last   bool // the frame ends its stream
 }
 
-// follow takes what is written next, and reports whether an answer ends in it.
+// follow processes the next written bytes, and reports whether they contain the end of a response.
 func (f *frames) follow(p []byte) (ends bool) {
 	for len(p) > 0 {
 		if f.have < len(f.header) {

@@ -15,19 +15,17 @@ import (
 	"triplane/generic/base/request"
 )
 
-// APIServerHandler is what a server answers with.
+// APIServerHandler serves the requests of a server.
 type APIServerHandler struct {
-	// FullHandlerChain is the Director behind all filters. It is set by
-	// PrepareRun on the outermost server and is the Director before.
+	// FullHandlerChain is the filter chain with the Director. Before PrepareRun, and on all but the outermost
+	// server, it is the Director.
 	FullHandlerChain http.Handler
-	// GoRestfulContainer holds the routes of API resources. Its router finds the
-	// WebService by the path, so that routes cost nothing to those who do not ask
-	// for them.
+	// GoRestfulContainer has the routes of API resources. Its router finds the WebService by path, so that the
+	// number of routes does not slow down other requests.
 	GoRestfulContainer *restful.Container
-	// NonGoRestfulMux holds all other paths; its not-found handler is the
-	// delegate.
+	// NonGoRestfulMux has all other paths; its not-found handler is the delegate.
 	NonGoRestfulMux *PathRecorderMux
-	// Director offers a request to the container, else to the mux.
+	// Director dispatches a request to the container, otherwise to the mux.
 	Director http.Handler
 
 	router *router
@@ -55,8 +53,7 @@ func newAPIServerHandler(name string, notFound http.Handler) *APIServerHandler {
 	}
 }
 
-// ListedPaths returns the roots of the container's services and the listed
-// paths of the mux.
+// ListedPaths returns the root paths of the container's services and the listed paths of the mux.
 func (h *APIServerHandler) ListedPaths() []string {
 	var paths []string
 	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
@@ -65,7 +62,7 @@ func (h *APIServerHandler) ListedPaths() []string {
 	return append(paths, h.NonGoRestfulMux.ListedPaths()...)
 }
 
-// ServeHTTP answers through the filters.
+// ServeHTTP serves a request through the filters.
 func (h *APIServerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.FullHandlerChain.ServeHTTP(w, r)
 }
@@ -86,22 +83,23 @@ func (d *director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mux.ServeHTTP(w, r)
 }
 
-// recovered answers for a handler that panicked inside a route.
+// recovered responds for a handler that panicked inside a route.
 func recovered(reason any, w http.ResponseWriter) {
-	if reason == http.ErrAbortHandler { //nolint:errorlint // what was panicked with, by identity as net/http compares it
+	if reason == http.ErrAbortHandler { //nolint:errorlint // panics are compared by identity, as in net/http
 		panic(reason)
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%v\n%s", reason, debug.Stack())
-	klog.ErrorS(nil, "A handler panicked", "stack", b.String())
-	// Whatever was asked for, the client did nothing that explains this.
+	klog.ErrorS(nil, "Handler panicked", "stack", b.String())
+	// The request is not the client's fault, whatever it was.
 	http.Error(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
-		`"message":"This request caused apiserver to panic. Look in the logs for details.","reason":"InternalError","code":500}`,
+		`"message":"This request caused apiserver to panic. Look in the logs for details.",`+
+		`"reason":"InternalError","code":500}`,
 		http.StatusInternalServerError)
 }
 
-// serviceError answers where no route of a service fits: unknown resources,
-// methods that are not allowed, media types that are not served.
+// serviceError responds if no route of a service matches: unknown resources, methods that are not allowed, media
+// types that are not supported.
 func serviceError(e restful.ServiceError, req *restful.Request, resp *restful.Response) {
 	for name, values := range e.Header {
 		for _, v := range values {

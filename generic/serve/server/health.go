@@ -17,16 +17,16 @@ import (
 // HealthChecker is a named check of /healthz, /livez and /readyz.
 type HealthChecker interface {
 	Name() string
-	// Check returns what is wrong, nil if nothing. The text is for the log.
+	// Check returns the failure, nil if healthy. The text is logged only.
 	Check(*http.Request) error
 }
 
-// NamedCheck makes a HealthChecker of a function.
+// NamedCheck returns a HealthChecker that calls a function.
 func NamedCheck(name string, check func() error) HealthChecker {
 	return namedCheck{name: name, check: check}
 }
 
-// GroupedCheck is a NamedCheck that ?exclude= of its group excludes too; the group is the name of another check.
+// GroupedCheck returns a NamedCheck that ?exclude=GROUP also excludes. The group is the name of another check.
 func GroupedCheck(group, name string, check func() error) HealthChecker {
 	return namedCheck{group: group, name: name, check: check}
 }
@@ -39,8 +39,7 @@ type namedCheck struct {
 func (c namedCheck) Name() string              { return c.name }
 func (c namedCheck) Check(*http.Request) error { return c.check() }
 
-// HealthChecks are the checks of each endpoint, in the order in which they are
-// listed.
+// HealthChecks are the checks of each endpoint, in listing order.
 type HealthChecks struct{ Healthz, Livez, Readyz []HealthChecker }
 
 // AddHealthChecks adds checks to all three endpoints.
@@ -52,14 +51,14 @@ func (s *GenericAPIServer) AddHealthChecks(checks ...HealthChecker) {
 	s.checks.Readyz = append(s.checks.Readyz, checks...)
 }
 
-// AddReadyzChecks adds checks to /readyz alone.
+// AddReadyzChecks adds checks to /readyz only.
 func (s *GenericAPIServer) AddReadyzChecks(checks ...HealthChecker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.checks.Readyz = append(s.checks.Readyz, checks...)
 }
 
-// pingHealth always passes: whoever asks was answered.
+// pingHealth always passes.
 var pingHealth = NamedCheck("ping", func() error { return nil })
 
 // logHealth passes while the log can be written.
@@ -68,8 +67,7 @@ var logHealth = NamedCheck("log", func() error {
 	return nil
 })
 
-// delayed gives a check a grace period from the start of the server, in which
-// its failure does not count.
+// delayed ignores failures of a check for a grace period after the server's start.
 func delayed(c HealthChecker, until *atomic.Int64, grace time.Duration) HealthChecker {
 	return NamedCheck(c.Name(), func() error {
 		started := until.Load()
@@ -80,12 +78,12 @@ func delayed(c HealthChecker, until *atomic.Int64, grace time.Duration) HealthCh
 	})
 }
 
-// healthEndpoint answers at /NAME and /NAME/CHECK.
+// healthEndpoint serves /NAME and /NAME/CHECK.
 type healthEndpoint struct {
 	name   string
 	checks []HealthChecker
 	slis   *slis
-	// log keeps the failures of a check from being logged at every probe.
+	// failed has the last error of each check, so that repeated failures are not logged at every probe.
 	mu     sync.Mutex
 	failed map[string]string
 }
@@ -103,7 +101,9 @@ func newHealthEndpoint(name string, checks []HealthChecker, slis *slis) *healthE
 func (e *healthEndpoint) install(mux *PathRecorderMux) {
 	mux.Handle("/"+e.name, http.HandlerFunc(e.serveAll))
 	for _, c := range e.checks {
-		mux.Handle("/"+e.name+"/"+c.Name(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { e.serveOne(w, r, c) }))
+		mux.Handle("/"+e.name+"/"+c.Name(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e.serveOne(w, r, c)
+		}))
 	}
 }
 
@@ -115,8 +115,7 @@ func (e *healthEndpoint) serveOne(w http.ResponseWriter, r *http.Request, c Heal
 	writeText(w, "ok")
 }
 
-// serveAll runs all checks but the excluded ones. Why a check failed is for the
-// log, not for whoever asks.
+// serveAll runs all checks but the excluded ones. The reason of a failure is logged, but not part of the response.
 func (e *healthEndpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	excluded := sets.New(query["exclude"]...)
@@ -145,7 +144,8 @@ func (e *healthEndpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(&out, "[+]%s ok\n", c.Name())
 	}
 	if unknown.Len() > 0 {
-		fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %s\n", quoted(sets.List(unknown)))
+		fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %s\n",
+			quoted(sets.List(unknown)))
 	}
 	if len(failed) > 0 {
 		http.Error(w, fmt.Sprintf("%s%s check failed", out.String(), e.name), http.StatusInternalServerError)
@@ -159,7 +159,7 @@ func (e *healthEndpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 	writeText(w, out.String())
 }
 
-// note logs a check's failure when it begins, changes or ends.
+// note logs a check's failure when it starts, changes or ends.
 func (e *healthEndpoint) note(name string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -167,7 +167,7 @@ func (e *healthEndpoint) note(name string, err error) {
 	switch {
 	case err == nil && before != "":
 		delete(e.failed, name)
-		klog.V(2).InfoS("Health check passes again", "endpoint", e.name, "check", name)
+		klog.V(2).InfoS("Health check recovered", "endpoint", e.name, "check", name)
 	case err != nil && before != err.Error():
 		e.failed[name] = err.Error()
 		klog.V(2).InfoS("Health check failed", "endpoint", e.name, "check", name, "err", err)

@@ -12,29 +12,25 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// HookContext is what a hook gets.
+// HookContext is the argument of a post-start hook.
 type HookContext struct {
-	// Context ends when the server has answered its last request.
+	// Context is done when the server has completed its last request.
 	context.Context
-	// LoopbackClientConfig is privileged and calls the handler chain without a
-	// socket.
+	// LoopbackClientConfig is privileged and calls the handler chain without a socket.
 	LoopbackClientConfig *restclient.Config
-	// Go runs work that goes on after the hook has returned in a goroutine that
-	// shutdown waits for; it is GenericAPIServer.Go of the outermost server.
+	// Go runs work in a goroutine that may outlive the hook; shutdown waits for it. It is GenericAPIServer.Go of
+	// the outermost server.
 	Go func(work func(context.Context))
 }
 
-// PostStartHookFunc starts work when the server listens, and returns when what the
-// hook's name promises is done. Each hook runs in a goroutine of its own; the
-// server is ready when all have returned, and an error ends Run.
+// PostStartHookFunc runs when the server listens, and returns when the work of the hook is done. Each hook runs in
+// a separate goroutine. The server is ready when all hooks have returned; an error makes Run return it.
 type PostStartHookFunc func(HookContext) error
 
-// PreShutdownHookFunc runs at the beginning of a shutdown, while the server
-// still answers.
+// PreShutdownHookFunc runs at the start of a shutdown, while the server still serves.
 type PreShutdownHookFunc func() error
 
-// PostStartHook is a hook with its name; the health check "poststarthook/NAME"
-// passes once it has returned.
+// PostStartHook is a named hook. The health check "poststarthook/NAME" passes after it has returned.
 type PostStartHook struct {
 	Name string
 	Func PostStartHookFunc
@@ -42,13 +38,13 @@ type PostStartHook struct {
 	done *atomic.Bool // set by AddPostStartHook
 }
 
-// PreShutdownHook is a hook with its name.
+// PreShutdownHook is a named hook.
 type PreShutdownHook struct {
 	Name string
 	Func PreShutdownHookFunc
 }
 
-// AddPostStartHook adds a hook. The name must be new in the chain.
+// AddPostStartHook adds a hook. The name must be unique in the chain.
 func (s *GenericAPIServer) AddPostStartHook(name string, hook PostStartHookFunc) error {
 	if name == "" || hook == nil {
 		return errors.New("a post-start hook needs a name and a function")
@@ -56,24 +52,23 @@ func (s *GenericAPIServer) AddPostStartHook(name string, hook PostStartHookFunc)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.prepared {
-		return fmt.Errorf("post-start hook %q comes after the server was prepared", name)
+		return fmt.Errorf("post-start hook %q was added after PrepareRun", name)
 	}
 	if slices.ContainsFunc(s.postStartHooks, func(h PostStartHook) bool { return h.Name == name }) {
-		return fmt.Errorf("post-start hook %q is there already", name)
+		return fmt.Errorf("post-start hook %q exists already", name)
 	}
 	s.postStartHooks = append(s.postStartHooks, PostStartHook{Name: name, Func: hook, done: new(atomic.Bool)})
 	return nil
 }
 
-// AddPostStartHookOrDie is AddPostStartHook for names that are written in the
-// source; it panics where one is taken.
+// AddPostStartHookOrDie is like AddPostStartHook, but panics on an error. It is for constant names.
 func (s *GenericAPIServer) AddPostStartHookOrDie(name string, hook PostStartHookFunc) {
 	if err := s.AddPostStartHook(name, hook); err != nil {
 		panic(err)
 	}
 }
 
-// AddPreShutdownHook adds a hook. The name must be new in the chain.
+// AddPreShutdownHook adds a hook. The name must be unique in the chain.
 func (s *GenericAPIServer) AddPreShutdownHook(name string, hook PreShutdownHookFunc) error {
 	if name == "" || hook == nil {
 		return errors.New("a pre-shutdown hook needs a name and a function")
@@ -81,13 +76,13 @@ func (s *GenericAPIServer) AddPreShutdownHook(name string, hook PreShutdownHookF
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.ContainsFunc(s.preShutdownHooks, func(h PreShutdownHook) bool { return h.Name == name }) {
-		return fmt.Errorf("pre-shutdown hook %q is there already", name)
+		return fmt.Errorf("pre-shutdown hook %q exists already", name)
 	}
 	s.preShutdownHooks = append(s.preShutdownHooks, PreShutdownHook{Name: name, Func: hook})
 	return nil
 }
 
-// HooksDone is closed when all post-start hooks have returned without an error.
+// HooksDone returns a channel that is closed when all post-start hooks have succeeded.
 func (p *PreparedServer) HooksDone() <-chan struct{} { return p.hooksDone }
 
 func (p *PreparedServer) startHooks(fail func(error)) {
@@ -110,7 +105,7 @@ func (p *PreparedServer) startHooks(fail func(error)) {
 	}
 }
 
-// check is the health check of the hook.
+// check returns the health check of the hook.
 func (h PostStartHook) check() HealthChecker {
 	return NamedCheck("poststarthook/"+h.Name, func() error {
 		if h.done.Load() {
@@ -120,12 +115,12 @@ func (h PostStartHook) check() HealthChecker {
 	})
 }
 
-// run calls the hook; a panic in it is an error of it.
+// run calls the hook, and returns a panic as an error.
 func (h PostStartHook) run(ctx HookContext) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("post-start hook %q panicked: %v", h.Name, p)
-			klog.ErrorS(err, "A hook panicked", "stack", string(debug.Stack()))
+			klog.ErrorS(err, "Hook panicked", "stack", string(debug.Stack()))
 		}
 	}()
 	if err := h.Func(ctx); err != nil {
@@ -139,7 +134,7 @@ func (h PreShutdownHook) run() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("pre-shutdown hook %q panicked: %v", h.Name, p)
-			klog.ErrorS(err, "A hook panicked", "stack", string(debug.Stack()))
+			klog.ErrorS(err, "Hook panicked", "stack", string(debug.Stack()))
 		}
 	}()
 	if err := h.Func(); err != nil {

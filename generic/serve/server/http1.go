@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// http1 has the requests answered that clients of HTTP/1.1 send while the server shuts down. Once http.Server.Shutdown
-// is called, a request that has been read is dropped, and connections without one are closed: a request that is on its
-// way then is lost, and its client cannot know whether it was executed. (HTTP/2 tells a client which of its requests
-// are not answered.) So before that, responses end their connections.
+// http1 completes the requests of HTTP/1.1 clients during shutdown. http.Server.Shutdown drops a request that was
+// read after it was called, and closes idle connections. A request in transit is then lost, and its client cannot
+// know whether it was executed. (HTTP/2 reports which requests were not processed.) Therefore responses close
+// their connections before Shutdown is called.
 type http1 struct {
 	leaving atomic.Bool
 
 	mu   sync.Mutex
-	open map[net.Conn]bool // which do not speak HTTP/2, or not yet
-	none chan struct{}     // closed when there are none, once leaving
+	open map[net.Conn]bool // connections that do not speak HTTP/2, or not yet
+	none chan struct{}     // closed when no connection is left, after leave was called
 }
 
-// http1Grace is how long a shutdown waits for clients that have a connection open to send another request. One that
-// sends none meanwhile has most likely none on its way when the connection is closed.
+// http1Grace is how long a shutdown waits for the next request on idle connections. A client that sends none
+// within it most likely has none in transit when the connection is closed.
 const http1Grace = time.Second
 
-// follow has a server serve h, and its connections known.
+// follow makes a server serve h, and tracks its connections.
 func (c *http1) follow(server *http.Server, h http.Handler) {
 	c.open, c.none = map[net.Conn]bool{}, make(chan struct{})
 	server.ConnState = func(conn net.Conn, state http.ConnState) {
@@ -46,7 +46,7 @@ func (c *http1) follow(server *http.Server, h http.Handler) {
 	})
 }
 
-// release no longer waits for a connection: it is closed, or does not speak HTTP/1.1.
+// release stops tracking a connection: it is closed, or does not speak HTTP/1.1.
 func (c *http1) release(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *http1) release(conn net.Conn) {
 	c.noteNone()
 }
 
-// noteNone closes none when there are no connections, once. The caller holds the mutex.
+// noteNone closes none once, when no connection is left. The caller holds the mutex.
 func (c *http1) noteNone() {
 	if c.leaving.Load() && len(c.open) == 0 && c.none != nil {
 		close(c.none)
@@ -62,7 +62,8 @@ func (c *http1) noteNone() {
 	}
 }
 
-// leave has all further responses end their connections, and returns when there are none, or the grace or ctx has ended.
+// leave makes further responses close their connections. It returns when no connection is left, or when the grace
+// period or ctx has ended.
 func (c *http1) leave(ctx context.Context) {
 	c.mu.Lock()
 	c.leaving.Store(true)

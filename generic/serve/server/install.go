@@ -138,7 +138,8 @@ func (s *GenericAPIServer) announce(gv schema.GroupVersion, resources []metav1.A
 func (h *APIServerHandler) WebServices() (all []openapi.WebService) {
 	for _, ws := range h.GoRestfulContainer.RegisteredWebServices() {
 		all = append(all, openapi.WebService{
-			Path: ws.RootPath(), Parameters: ws.PathParameters(), Routes: func() []restful.Route { return h.router.routesOf(ws, true) },
+			Path: ws.RootPath(), Parameters: ws.PathParameters(),
+			Routes: func() []restful.Route { return h.router.routesOf(ws, true) },
 		})
 	}
 	return all
@@ -146,4 +147,4 @@ func (h *APIServerHandler) WebServices() (all []openapi.WebService) {
 
 // Refresh makes the Director see services that were added to, or removed from,
 // the container after it began to answer.
-func (h *APIServerHandler) Refresh() { h.router.forget() }
+func (h *APIServerHandler) Refresh() { h.router.invalidate() }

@@ -7,7 +7,7 @@ import (
 	"triplane/internal/worker"
 )
 
-// lifecycle counts the goroutines of a chain of servers and ends them.
+// lifecycle starts and stops the goroutines of a chain of servers.
 type lifecycle struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -22,8 +22,8 @@ func newLifecycle() *lifecycle {
 	return &lifecycle{ctx: ctx, cancel: cancel}
 }
 
-// start runs f in a goroutine that stop waits for, again when it panics; it does
-// nothing once stop was called.
+// start runs f in a goroutine that stop waits for, and restarts it after a panic. After stop was called it does
+// nothing.
 func (l *lifecycle) start(f func(context.Context)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *lifecycle) start(f func(context.Context)) {
 	l.running.Keep(l.ctx, f)
 }
 
-// stop ends the context and waits for all goroutines.
+// stop cancels the context and waits for all goroutines.
 func (l *lifecycle) stop() {
 	l.mu.Lock()
 	l.stopped = true

@@ -12,8 +12,8 @@ import (
 // ListenControl sets options on a socket before it is bound.
 type ListenControl func(network, address string, c syscall.RawConn) error
 
-// ReusePort lets several processes listen on a port, and ReuseAddress binds
-// while connections of a former process linger, or beside a wildcard address.
+// ReusePort allows several processes to listen on a port (port), or to bind while connections of a previous
+// process linger, or in addition to a wildcard address (address).
 func ReusePort(port, address bool) ListenControl {
 	if !port && !address {
 		return nil

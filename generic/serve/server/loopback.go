@@ -21,9 +21,8 @@ import (
 	"triplane/internal/worker"
 )
 
-// loopbackTransport sends requests of this process's own clients to the handler
-// chain: no socket, no TLS. The handler runs in a goroutine of its own and its
-// answer streams through a pipe, so that watches work as they do over HTTP.
+// loopbackTransport sends requests of clients in this process to the handler chain, without a socket and TLS. The
+// handler runs in a separate goroutine and streams its response through a pipe, so that watches work as over HTTP.
 type loopbackTransport struct {
 	ready   chan struct{}
 	once    sync.Once
@@ -35,7 +34,7 @@ func newLoopbackTransport() *loopbackTransport {
 	return &loopbackTransport{ready: make(chan struct{})}
 }
 
-// serve lets requests go to the handler, those that wait for it first, and counts them.
+// serve sets the handler, releases waiting requests, and counts requests.
 func (t *loopbackTransport) serve(h http.Handler, m *metrics.Clients) {
 	t.once.Do(func() {
 		t.handler, t.metrics = h, m
@@ -43,8 +42,7 @@ func (t *loopbackTransport) serve(h http.Handler, m *metrics.Clients) {
 	})
 }
 
-// clientConfig is a client configuration with no limit on its rate: there is no
-// network to protect, and the server's own limits hold.
+// clientConfig returns a client configuration without a rate limit, because the server's own limits apply.
 func (t *loopbackTransport) clientConfig() *restclient.Config {
 	return &restclient.Config{
 		Host:      "http://loopback.invalid",
@@ -58,8 +56,8 @@ func (t *loopbackTransport) clientConfig() *restclient.Config {
 	}
 }
 
-// SkippingUnreadable returns a loopback configuration whose lists and watches leave out
-// objects that storage holds and nobody can read.
+// SkippingUnreadable returns a loopback configuration whose lists and watches omit stored objects that cannot be
+// decoded.
 func SkippingUnreadable(c *restclient.Config) *restclient.Config {
 	c = restclient.CopyConfig(c)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return skipping{next} })
@@ -68,8 +66,7 @@ func SkippingUnreadable(c *restclient.Config) *restclient.Config {
 
 type skipping struct{ next http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper. The values of the context arrive at the
-// handlers.
+// RoundTrip implements http.RoundTripper. Handlers receive the values of the context.
 func (s skipping) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.next.RoundTrip(r.WithContext(request.SkippingUnreadable(r.Context())))
 }
@@ -85,7 +82,7 @@ func (t *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error)
 			code = resp.StatusCode
 		}
 		t.metrics.Done(req.Method, req.URL.Host, max(req.ContentLength, 0), code, time.Since(begun))
-	default: // the server did not begin
+	default: // the server did not start
 	}
 	return resp, err
 }
@@ -124,7 +121,7 @@ func (t *loopbackTransport) call(req *http.Request) (*http.Response, error) {
 	case <-w.wrote:
 	case <-ctx.Done():
 		select {
-		case <-w.wrote: // the handler was done before its context ended
+		case <-w.wrote: // the handler returned before its context was done
 		default:
 			cancel()
 			return nil, context.Cause(ctx)
@@ -142,11 +139,11 @@ func (t *loopbackTransport) call(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// pipeResponse is the ResponseWriter of a loopback request. Header and status
-// belong to the handler's goroutine until wrote is closed.
+// pipeResponse is the ResponseWriter of a loopback request. The handler's goroutine owns header and status until
+// wrote is closed.
 type pipeResponse struct {
 	header http.Header
-	sent   http.Header // what header held when the status was written
+	sent   http.Header // copy of header when the status was written
 	status int
 	body   *io.PipeWriter
 	wrote  chan struct{}
@@ -171,25 +168,25 @@ func (w *pipeResponse) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// Flush sends the header; the body is never buffered.
+// Flush writes the header; the body is never buffered.
 func (w *pipeResponse) Flush() { w.WriteHeader(http.StatusOK) }
 
-// finish ends the answer after the handler returned or panicked.
+// finish completes the response after the handler returned or panicked.
 func (w *pipeResponse) finish() {
 	p := recover()
 	if p == nil {
 		w.WriteHeader(http.StatusOK)
-		_ = w.body.Close() // a pipe's end always closes
+		_ = w.body.Close() // closing a pipe never fails
 		return
 	}
-	if p != http.ErrAbortHandler { //nolint:errorlint // what was panicked with, by identity as net/http compares it
-		klog.ErrorS(fmt.Errorf("%v", p), "A handler panicked on a loopback request", "stack", string(debug.Stack()))
+	if p != http.ErrAbortHandler { //nolint:errorlint // panics are compared by identity, as in net/http
+		klog.ErrorS(fmt.Errorf("%v", p), "Handler of a loopback request panicked", "stack", string(debug.Stack()))
 	}
 	w.WriteHeader(http.StatusInternalServerError)
-	w.body.CloseWithError(errors.New("the handler aborted the answer"))
+	w.body.CloseWithError(errors.New("the handler aborted the response"))
 }
 
-// received returns what counts the bytes of an answer; those of watches are not counted.
+// received returns a function that counts the bytes of a response. It does not count watches.
 func (t *loopbackTransport) received(req *http.Request) func(bytes int64) {
 	if strings.Contains(req.URL.RawQuery, "watch=") {
 		return func(int64) {}
@@ -197,8 +194,7 @@ func (t *loopbackTransport) received(req *http.Request) func(bytes int64) {
 	return func(bytes int64) { t.metrics.Received(req.Method, req.URL.Host, bytes) }
 }
 
-// pipeBody ends the handler's context when the client closes it, as closing a
-// connection does.
+// pipeBody cancels the handler's context when the client closes it, like the end of a connection.
 type pipeBody struct {
 	*io.PipeReader
 	cancel context.CancelFunc

@@ -11,21 +11,19 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// PathRecorderMux serves paths that are no API resources: exact ones, and
-// everything below a prefix. Paths come and go while it serves; a lookup takes
-// no lock, and costs the depth of the path however many there are. It remembers
-// the paths to list at the index. A path that is registered twice panics: it is
-// a mistake in the program.
+// PathRecorderMux serves paths that are not API resources: exact paths and prefixes. Paths can be added and
+// removed while it serves. A lookup takes no lock; its cost depends on the depth of the path, not on the number of
+// paths. The mux also records the paths that the index lists. Registering a path twice panics: it is a programming
+// error.
 type PathRecorderMux struct {
 	name string
 
-	mu    sync.Mutex // of writers
+	mu    sync.Mutex // serializes writers
 	table atomic.Pointer[pathTable]
 }
 
-// pathTable is never changed once it is published. Its maps are copy-on-write
-// trees: a change copies a few nodes, so that thousands of paths can come one by
-// one.
+// pathTable is immutable once it is published. Its maps are copy-on-write trees: a change copies a few nodes, so
+// that adding thousands of paths one by one is cheap.
 type pathTable struct {
 	exact    *btree.Map[string, route]
 	prefixes *btree.Map[string, route] // keys end in "/"
@@ -37,7 +35,7 @@ type route struct {
 	listed  bool
 }
 
-// NewPathRecorderMux returns a mux without paths that answers 404.
+// NewPathRecorderMux returns a mux without paths, which responds 404.
 func NewPathRecorderMux(name string) *PathRecorderMux {
 	m := &PathRecorderMux{name: name}
 	m.table.Store(&pathTable{
@@ -48,36 +46,35 @@ func NewPathRecorderMux(name string) *PathRecorderMux {
 	return m
 }
 
-// Handle serves exactly this path and lists it.
+// Handle serves exactly this path, and the index lists it.
 func (m *PathRecorderMux) Handle(path string, h http.Handler) { m.add(path, h, false, true) }
 
-// HandleFunc is Handle for a function.
+// HandleFunc is like Handle for a function.
 func (m *PathRecorderMux) HandleFunc(path string, h http.HandlerFunc) { m.Handle(path, h) }
 
-// UnlistedHandle serves exactly this path.
+// UnlistedHandle serves exactly this path; the index omits it.
 func (m *PathRecorderMux) UnlistedHandle(path string, h http.Handler) { m.add(path, h, false, false) }
 
-// UnlistedHandleFunc is UnlistedHandle for a function.
+// UnlistedHandleFunc is like UnlistedHandle for a function.
 func (m *PathRecorderMux) UnlistedHandleFunc(path string, h http.HandlerFunc) {
 	m.UnlistedHandle(path, h)
 }
 
-// HandlePrefix serves everything below the path, which ends in "/", and lists
-// it. The longest prefix wins, and exact paths win over prefixes.
+// HandlePrefix serves everything below the path, which ends in "/", and the index lists it. The longest prefix
+// takes precedence, and exact paths take precedence over prefixes.
 func (m *PathRecorderMux) HandlePrefix(path string, h http.Handler) { m.add(path, h, true, true) }
 
-// UnlistedHandlePrefix is HandlePrefix without the listing.
+// UnlistedHandlePrefix is like HandlePrefix, but the index omits the path.
 func (m *PathRecorderMux) UnlistedHandlePrefix(path string, h http.Handler) {
 	m.add(path, h, true, false)
 }
 
-// NotFoundHandler answers what no path matches.
+// NotFoundHandler sets the handler of requests that match no path.
 func (m *PathRecorderMux) NotFoundHandler(h http.Handler) {
 	m.change(func(t *pathTable) { t.notFound = h })
 }
 
-// Unregister removes an exact path and a prefix of that name; it does nothing
-// where there is none. Requests that are being served are not disturbed.
+// Unregister removes the exact path and the prefix, if they exist. It does not affect requests in flight.
 func (m *PathRecorderMux) Unregister(path string) {
 	m.change(func(t *pathTable) {
 		t.exact.Delete(path)
@@ -101,7 +98,7 @@ func (m *PathRecorderMux) ListedPaths() []string {
 	return slices.Compact(paths)
 }
 
-// Serves reports whether a path, exact or prefix, is registered.
+// Serves reports whether a path is registered, exact or as a prefix.
 func (m *PathRecorderMux) Serves(path string) bool {
 	t := m.table.Load()
 	if _, ok := t.exact.Get(path); ok {
@@ -111,8 +108,7 @@ func (m *PathRecorderMux) Serves(path string) bool {
 	return ok
 }
 
-// ServeHTTP dispatches to the exact path, else the longest prefix, else the
-// not-found handler.
+// ServeHTTP dispatches to the exact path, else the longest prefix, else the not-found handler.
 func (m *PathRecorderMux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.table.Load().find(r.URL.Path).ServeHTTP(w, r)
 }
@@ -122,8 +118,7 @@ func (t *pathTable) find(path string) http.Handler {
 	return h
 }
 
-// match returns the path or prefix that answers a path, "" where none does, with the
-// handler.
+// match returns the registered path or prefix that matches a path, "" if none does, with its handler.
 func (t *pathTable) match(path string) (found string, exact bool, h http.Handler) {
 	if r, ok := t.exact.Get(path); ok {
 		return path, true, r.handler

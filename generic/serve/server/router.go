@@ -10,28 +10,25 @@ import (
 	"github.com/emicklei/go-restful/v3"
 )
 
-// router selects the route of a request for the go-restful container. It finds
-// the service by its root path and the route by walking the path's elements, so
-// that the cost of a request does not grow with the number of resources. What
-// it does not find right away, the library's own router decides: it knows which
-// status a wrong method or media type has.
+// router selects the route of a request for the go-restful container. It finds the service by its root path and
+// the route by the path's elements, so that the cost does not depend on the number of resources. If it finds no
+// route, the library's own router decides, because it determines the status of a wrong method or media type.
 //
-// Services are looked up in a snapshot of the container, taken at the first
-// request and after each forget.
+// It finds services in a snapshot of the container, which is taken at the first request and after each invalidate.
 type router struct {
-	mu       sync.Mutex // of those who take the snapshot
+	mu       sync.Mutex // held while a snapshot is taken
 	snapshot atomic.Pointer[map[string]*service]
 	deferred sync.Map // *restful.WebService: *deferredRoutes
 }
 
-// deferredRoutes are those of a service that has none yet.
+// deferredRoutes are routes that have not been added to their service yet.
 type deferredRoutes struct {
 	routes func(described bool) []restful.Route
-	add    sync.Once // to the service
+	add    sync.Once // adds them to the service
 }
 
-// deferRoutes takes note of routes that are added to a service when the library's router
-// looks for them there: it has a regular expression compiled of each path.
+// deferRoutes registers routes that are added to a service only when the library's router needs them, because it
+// compiles a regular expression for each path.
 func (r *router) deferRoutes(ws *restful.WebService, routes func(described bool) []restful.Route) {
 	r.deferred.Store(ws, &deferredRoutes{routes: routes})
 }
@@ -42,7 +39,7 @@ func (r *router) deferredOf(ws *restful.WebService) *deferredRoutes {
 	return of
 }
 
-// routesOf returns the routes of a service, described for documents or as requests need them.
+// routesOf returns the routes of a service, with descriptions for documents (described) or without.
 func (r *router) routesOf(ws *restful.WebService, described bool) []restful.Route {
 	if d := r.deferredOf(ws); d != nil {
 		return d.routes(described)
@@ -67,19 +64,20 @@ func (r *router) complete(ws *restful.WebService) {
 	d.add.Do(func() {
 		for _, route := range d.routes(false) {
 			path := strings.TrimPrefix(route.Path, ws.RootPath())
-			ws.Route(ws.Method(route.Method).Path(path).To(route.Function).Produces(route.Produces...).Consumes(route.Consumes...))
+			ws.Route(ws.Method(route.Method).Path(path).To(route.Function).
+				Produces(route.Produces...).Consumes(route.Consumes...))
 		}
 	})
 }
 
-// service is a WebService with its routes by path, indexed on first use.
+// service is a WebService with an index of its routes by path, built on first use.
 type service struct {
 	ws    *restful.WebService
 	index func() *node
 }
 
-// node is a path element below a service's root. Its children are literal
-// elements, a parameter, or a parameter that takes the rest of the path.
+// node is a path element below a service's root. Its children are literal elements, a parameter, or a parameter
+// that matches the rest of the path.
 type node struct {
 	literal map[string]*node
 	param   *node
@@ -89,11 +87,10 @@ type node struct {
 
 func newRouter() *router { return &router{} }
 
-// forget makes the next request look at the container anew.
-func (r *router) forget() { r.snapshot.Store(nil) }
+// invalidate drops the snapshot of the container.
+func (r *router) invalidate() { r.snapshot.Store(nil) }
 
-// claims reports whether a service of the container is rooted at the path or
-// above it.
+// claims reports whether the root of a service of the container is the path or an ancestor of it.
 func (r *router) claims(c *restful.Container, path string) bool {
 	_, root := findService(*r.services(c), path)
 	return root != ""
@@ -107,7 +104,7 @@ func (r *router) services(c *restful.Container) *map[string]*service {
 	return r.look(c)
 }
 
-// below is what of a path is below the root of its service.
+// below returns the part of a path below the root of its service.
 func below(path, root string) string {
 	return strings.TrimPrefix(strings.TrimRight(path[len(root):], "/"), "/")
 }
@@ -128,10 +125,9 @@ func (r *router) look(c *restful.Container) *map[string]*service {
 	return &services
 }
 
-// findService returns the service with the longest root that the path is at or
-// below. Roots have at most three elements, as "/apis/GROUP/VERSION" has. The
-// list of groups at "/apis" claims nothing below it: groups that are not here
-// may be served behind.
+// findService returns the service with the longest root that is the path or an ancestor of it. Roots have at most
+// three elements, like "/apis/GROUP/VERSION". The list of groups at "/apis" claims nothing below it, because
+// another server of the chain may serve further groups.
 func findService(services map[string]*service, path string) (*service, string) {
 	var found *service
 	var root string
@@ -150,8 +146,10 @@ func findService(services map[string]*service, path string) (*service, string) {
 	return found, root
 }
 
-// SelectRoute is asked by the container, which holds its lock.
-func (r *router) SelectRoute(all []*restful.WebService, req *http.Request) (*restful.WebService, *restful.Route, error) {
+// SelectRoute implements restful.RouteSelector. The container calls it and holds its lock.
+func (r *router) SelectRoute(
+	all []*restful.WebService, req *http.Request,
+) (*restful.WebService, *restful.Route, error) {
 	s := r.snapshot.Load()
 	if s == nil {
 		r.addAll()
@@ -168,8 +166,7 @@ func (r *router) SelectRoute(all []*restful.WebService, req *http.Request) (*res
 	return restful.CurlyRouter{}.SelectRoute([]*restful.WebService{svc.ws}, req)
 }
 
-// ExtractParameters names nothing: handlers take what a path says from
-// request.Info, which was parsed once.
+// ExtractParameters returns no parameters: handlers use request.Info, which was parsed once.
 func (r *router) ExtractParameters(*restful.Route, *restful.WebService, string) map[string]string {
 	return nil
 }
@@ -178,7 +175,8 @@ func indexRoutes(of string, routes []restful.Route) *node {
 	root := &node{}
 	for i := range routes {
 		n := root
-		for _, element := range strings.Split(strings.Trim(strings.TrimPrefix(routes[i].Path, strings.TrimSuffix(of, "/")), "/"), "/") {
+		below := strings.TrimPrefix(routes[i].Path, strings.TrimSuffix(of, "/"))
+		for _, element := range strings.Split(strings.Trim(below, "/"), "/") {
 			if element != "" {
 				n = n.child(element)
 			}
@@ -215,8 +213,8 @@ func (n *node) child(element string) *node {
 	return *into
 }
 
-// find returns the route of the method at the path, literal elements before
-// parameters; nil where there is none.
+// find returns the route of the method at the path; nil if none matches. Literal elements take precedence over
+// parameters.
 func (n *node) find(path, method string) *restful.Route {
 	if path == "" {
 		return n.routes[method]
@@ -238,7 +236,7 @@ func (n *node) find(path, method string) *restful.Route {
 	return nil
 }
 
-// accepts reports whether the request plainly fits the media types of a route.
+// accepts reports whether the request's media types match the route in the simple cases.
 func accepts(route *restful.Route, req *http.Request) bool {
 	if len(route.If) > 0 {
 		return false

@@ -14,8 +14,7 @@ import (
 	"triplane/generic/guard/flowcontrol"
 )
 
-// installHealth serves /healthz, /livez and /readyz with the checks of the whole
-// chain and its hooks.
+// installHealth serves /healthz, /livez and /readyz with the checks and hooks of the whole chain.
 func (p *PreparedServer) installHealth() {
 	checks := p.HealthChecks()
 	healthz, livez, readyz := slices.Clone(checks.Healthz), slices.Clone(checks.Livez), slices.Clone(checks.Readyz)
@@ -60,13 +59,13 @@ func (s *GenericAPIServer) installVersion() {
 	s.Handler.GoRestfulContainer.Add(ws)
 }
 
-// installMetrics serves the registry in the text formats of Prometheus.
+// installMetrics serves the metrics registry in the Prometheus text formats.
 func (s *GenericAPIServer) installMetrics() {
 	if err := s.config.Metrics.RegisterBuildInfo(s.config.Version); err != nil {
-		klog.ErrorS(err, "The build information is not among the metrics")
+		klog.ErrorS(err, "Failed to register build information as a metric")
 	}
 	if err := s.config.Metrics.RegisterVersion(s.config.Version); err != nil {
-		klog.ErrorS(err, "The version is not among the metrics")
+		klog.ErrorS(err, "Failed to register the version as a metric")
 	}
 	s.config.Metrics.RegisterDisabled(len(s.config.DisabledMetrics))
 	gatherer := s.config.AllowedLabels.Restrict(without(s.config.Metrics, s.config.DisabledMetrics))
@@ -74,18 +73,20 @@ func (s *GenericAPIServer) installMetrics() {
 	s.Handler.NonGoRestfulMux.Handle("/metrics", h)
 }
 
-// without leaves families of metrics out, by their names.
+// without drops metric families by name.
 func without(g prometheus.Gatherer, names []string) prometheus.Gatherer {
 	if len(names) == 0 {
 		return g
 	}
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := g.Gather()
-		return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return slices.Contains(names, f.GetName()) }), err
+		return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool {
+			return slices.Contains(names, f.GetName())
+		}), err
 	})
 }
 
-// installFlowControl shows the state of priority and fairness.
+// installFlowControl serves the state of priority and fairness.
 func (s *GenericAPIServer) installFlowControl() {
 	c := s.config.FlowControl
 	if c == nil {
@@ -97,7 +98,7 @@ func (s *GenericAPIServer) installFlowControl() {
 	}
 }
 
-// installOpenAPI serves the documents of the whole chain.
+// installOpenAPI serves the OpenAPI documents of the whole chain.
 func (s *GenericAPIServer) installOpenAPI() {
 	if s.config.OpenAPI == nil {
 		return
@@ -115,7 +116,7 @@ func (s *GenericAPIServer) installOpenAPI() {
 	}
 }
 
-// writeJSON answers with an indented document, as people read these.
+// writeJSON responds with an indented document.
 func writeJSON(w http.ResponseWriter, v any) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

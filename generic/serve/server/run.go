@@ -17,17 +17,15 @@ import (
 	"triplane/internal/worker"
 )
 
-// RunOptions is how the outermost server starts and stops.
+// RunOptions configures start and shutdown of the outermost server.
 type RunOptions struct {
-	// LivezGracePeriod (--livez-grace-period) is how long after the start
-	// unfinished hooks do not count against /livez.
+	// LivezGracePeriod (--livez-grace-period) is how long after the start unfinished hooks do not fail /livez.
 	LivezGracePeriod time.Duration
-	// ShutdownDelayDuration (--shutdown-delay-duration) is how long the server
-	// goes on serving after readiness began to fail.
+	// ShutdownDelayDuration (--shutdown-delay-duration) is how long the server still serves after readiness
+	// started to fail.
 	ShutdownDelayDuration time.Duration
-	// ShutdownWatchTerminationGracePeriod
-	// (--shutdown-watch-termination-grace-period) bounds the wait for watches to
-	// end.
+	// ShutdownWatchTerminationGracePeriod (--shutdown-watch-termination-grace-period) bounds the wait for watches
+	// to end.
 	ShutdownWatchTerminationGracePeriod time.Duration
 }
 
@@ -62,10 +60,9 @@ type PreparedServer struct {
 
 var errStopping = errors.New("process is shutting down")
 
-// PrepareRun makes the server the outermost of its chain: it installs what is
-// there once (health checks, the index, /version, /metrics, profiles), wraps the
-// Director in the filters and lets loopback requests in. Hooks and checks cannot
-// be added afterwards. It must be called once.
+// PrepareRun makes the server the outermost of its chain. It installs the shared endpoints (health checks, the
+// index, /version, /metrics, profiles), wraps the Director in the filters and releases loopback requests. Hooks
+// and checks cannot be added afterwards. It panics if it is called twice.
 func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	s.mu.Lock()
 	if s.prepared {
@@ -101,9 +98,8 @@ func (s *GenericAPIServer) PrepareRun() *PreparedServer {
 	return p
 }
 
-// Run serves until ctx ends, then shuts down gracefully, as the package comment
-// says. It returns nil after a shutdown that was asked for, else what went
-// wrong: a listener that broke, a hook that failed. It must be called once.
+// Run serves until ctx is done, then shuts down gracefully (see the package comment). It returns nil after a
+// regular shutdown, otherwise the failure of a listener or a hook. It must be called once.
 func (p *PreparedServer) Run(ctx context.Context) error {
 	p.started.Store(time.Now().UnixNano())
 	failed := make(chan error, 1)
@@ -125,7 +121,8 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 	var listening *httpServer
 	if p.config.Serving != nil {
 		var err error
-		if listening, err = p.config.Serving.serve(p.Handler, p.config.Metrics, p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
+		if listening, err = p.config.Serving.serve(p.Handler, p.config.Metrics,
+			p.config.RequestTimeout+filters.WriteGrace, fail); err != nil {
 			p.end()
 			return err
 		}
@@ -136,7 +133,7 @@ func (p *PreparedServer) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case result = <-failed:
-		klog.ErrorS(result, "The server stops")
+		klog.ErrorS(result, "Stopping server after a failure")
 	}
 	return utilerrors.NewAggregate([]error{result, p.shutdown(listening)})
 }
@@ -157,7 +154,7 @@ func (p *PreparedServer) shutdown(listening *httpServer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if p.config.ShutdownSendRetryAfter {
-		p.drain(ctx) // while new requests are sent away
+		p.drain(ctx) // while new requests get 429
 	}
 	if listening != nil {
 		listening.shutdown(ctx)
@@ -167,8 +164,7 @@ func (p *PreparedServer) shutdown(listening *httpServer) error {
 	return err
 }
 
-// runPreShutdownHooks runs the hooks side by side; their errors come through
-// the channel when all are done.
+// runPreShutdownHooks runs the hooks concurrently. The channel receives their errors when all have returned.
 func (p *PreparedServer) runPreShutdownHooks() <-chan error {
 	hooks := p.PreShutdownHooks()
 	errs := make([]error, len(hooks))
@@ -184,11 +180,10 @@ func (p *PreparedServer) runPreShutdownHooks() <-chan error {
 	return done
 }
 
-// auditFlush bounds how long the last audit events may take, in shutdown.
+// auditFlush bounds the flush of the last audit events during shutdown.
 const auditFlush = time.Minute
 
-// end stops the goroutines of all servers of the chain, and flushes the audit
-// events of their last requests.
+// end stops the goroutines of all servers of the chain, and flushes the audit events of their last requests.
 func (p *PreparedServer) end() {
 	servers := p.chain()
 	for _, s := range servers {
@@ -207,7 +202,7 @@ func (p *PreparedServer) end() {
 
 func (s *GenericAPIServer) terminate() { s.terminateOnce.Do(func() { close(s.terminating) }) }
 
-// ServeHTTP answers through the filters, without a listener.
+// ServeHTTP serves a request through the filters, without a listener.
 func (p *PreparedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.Handler.ServeHTTP(w, r)
 }
@@ -215,6 +210,6 @@ func (p *PreparedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // drain waits for the requests in flight.
 func (p *PreparedServer) drain(ctx context.Context) {
 	if err := p.inFlight.Wait(ctx); err != nil {
-		klog.InfoS("Requests were still in flight when the time for them was over", "err", fmt.Sprint(err))
+		klog.InfoS("Stopped waiting for requests in flight", "err", fmt.Sprint(err))
 	}
 }

@@ -11,20 +11,19 @@ import (
 	"triplane/generic/serve/filters"
 )
 
-// GenericAPIServer answers the requests of one of the servers of a chain.
-// Groups, paths, hooks and checks are added to it before PrepareRun of the
-// outermost server; paths of NonGoRestfulMux may come and go later.
+// GenericAPIServer is one of the servers of a chain. Groups, paths, hooks and checks are added before PrepareRun
+// of the outermost server. Paths of NonGoRestfulMux can be added and removed later.
 type GenericAPIServer struct {
 	Name    string
 	Handler *APIServerHandler
-	// LoopbackClientConfig is for clients inside this process; see Config.
+	// LoopbackClientConfig configures clients inside this process; see Config.
 	LoopbackClientConfig *restclient.Config
 
 	config   CompletedConfig
 	delegate DelegationTarget
-	filters  filters.Options // of the outermost server, from PrepareRun on
+	filters  filters.Options // of the outermost server, set by PrepareRun
 
-	// terminating is closed when long-running requests have to end.
+	// terminating is closed when long-running requests must end.
 	terminating   chan struct{}
 	terminateOnce sync.Once
 	life          *lifecycle
@@ -35,7 +34,7 @@ type GenericAPIServer struct {
 	preShutdownHooks []PreShutdownHook
 	checks           HealthChecks
 
-	// listed are paths of the index that come and go; nil has none.
+	// listed returns additional paths of the index, which change; nil adds none.
 	listed func() []string
 }
 
@@ -75,18 +74,17 @@ func newServer(name string, c CompletedConfig, delegate DelegationTarget) (*Gene
 	return s, nil
 }
 
-// Config is what the server was made of.
+// Config returns the configuration of the server.
 func (s *GenericAPIServer) Config() *Config { return &s.config.Config }
 
-// Terminating is closed when the server begins to shut down and long-running
-// requests have to end.
+// Terminating returns a channel that is closed when the server starts to shut down and long-running requests must
+// end.
 func (s *GenericAPIServer) Terminating() <-chan struct{} { return s.terminating }
 
-// Go runs f in a goroutine that shutdown waits for; f's context ends when the
-// last request has been answered.
+// Go runs f in a goroutine that shutdown waits for. f's context is done when the last request has completed.
 func (s *GenericAPIServer) Go(f func(ctx context.Context)) { s.life.start(f) }
 
-// chain is the server with those behind it.
+// chain returns the server and the next servers of the chain.
 func (s *GenericAPIServer) chain() []*GenericAPIServer {
 	servers := []*GenericAPIServer{s}
 	for d := s.delegate; d != nil; d = d.NextDelegate() {
@@ -131,7 +129,7 @@ func (s *GenericAPIServer) ListedPaths() []string {
 	return slices.Compact(paths)
 }
 
-// ListPaths has the index list paths that come and go. It is called before the server runs.
+// ListPaths adds paths to the index that change while the server runs. It must be called before the server runs.
 func (s *GenericAPIServer) ListPaths(current func() []string) { s.listed = current }
 
 // NextDelegate implements DelegationTarget.

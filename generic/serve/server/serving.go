@@ -23,15 +23,14 @@ import (
 
 // SecureServing is the TLS listener of the outermost server.
 type SecureServing struct {
-	// Listener accepts the connections; Listen makes one.
+	// Listener accepts the connections; Listen creates one.
 	Listener net.Listener
-	// Certificates are offered by server name; see NewCertificates.
+	// Certificates are served by server name; see NewCertificates.
 	Certificates *Certificates
-	// ClientCAs are named to clients as those whose certificates are accepted; nil
-	// names none. Certificates are requested, never required: authentication
-	// verifies them.
+	// ClientCAs are sent to clients as the accepted issuers of client certificates; nil sends none. Client
+	// certificates are requested, but not required: authentication verifies them.
 	ClientCAs *x509.CertPool
-	// CurrentClientCAs, where set, is asked at each handshake instead.
+	// CurrentClientCAs, if set, replaces ClientCAs; it is called at each handshake.
 	CurrentClientCAs func() *x509.CertPool
 
 	ServingOptions
@@ -45,30 +44,30 @@ type ServingOptions struct {
 	CipherSuites     []uint16      // --tls-cipher-suites, of TLS 1.2; none means Go's choice
 	CurvePreferences []tls.CurveID // --tls-curve-preferences; none means Go's choice
 
-	// DisableHTTP2 (--disable-http2-serving) leaves HTTP/1.1 only.
+	// DisableHTTP2 (--disable-http2-serving) serves only HTTP/1.1.
 	DisableHTTP2 bool
-	// HTTP2MaxStreamsPerConnection (--http2-max-streams-per-connection) bounds the
-	// requests in flight on a connection; 0 means 1000.
+	// HTTP2MaxStreamsPerConnection (--http2-max-streams-per-connection) bounds the concurrent requests of a
+	// connection; 0 means 100.
 	HTTP2MaxStreamsPerConnection int
 }
 
 const (
-	// defaultMaxStreams bounds what a connection may cost, as the least that RFC
-	// 9113 recommends; clients with more open another connection.
+	// defaultMaxStreams is the minimum that RFC 9113 recommends. It bounds the resources of a connection; clients
+	// with more requests open another one.
 	defaultMaxStreams = 100
-	// stalledWrite closes an HTTP/2 connection whose client takes no bytes.
+	// stalledWrite is the write timeout of HTTP/2 connections.
 	stalledWrite = filters.StalledLimit
-	// maxFrame holds most objects in one frame.
+	// maxFrame is the HTTP/2 frame size; most objects fit into one frame.
 	maxFrame = 128 * 1024
-	// readHeaderTimeout bounds how long a client may take to say what it wants.
+	// readHeaderTimeout bounds the time to receive the header of a request.
 	readHeaderTimeout = 32 * time.Second
-	// idleTimeout closes connections that nobody uses.
+	// idleTimeout is the time after which idle connections are closed.
 	idleTimeout = 90 * time.Second
 	// maxHeaderBytes bounds the header of a request.
 	maxHeaderBytes = 1 << 20
 )
 
-// Address is where the server listens, as host:port; "" before it does.
+// Address returns the address of the listener as host:port; "" without one.
 func (s *SecureServing) Address() string {
 	if s == nil || s.Listener == nil {
 		return ""
@@ -76,7 +75,7 @@ func (s *SecureServing) Address() string {
 	return s.Listener.Addr().String()
 }
 
-// Port is the port of the listener, 0 without one.
+// Port returns the port of the listener; 0 without one.
 func (s *SecureServing) Port() int {
 	if s == nil || s.Listener == nil {
 		return 0
@@ -95,11 +94,11 @@ type httpServer struct {
 	http1    http1
 }
 
-// serve accepts connections until shutdown; fail is called for a listener that
-// breaks.
-// Answers have to be taken by the client within limit; handlers of long-running
-// requests lift that.
-func (s *SecureServing) serve(h http.Handler, m *metrics.Registry, limit time.Duration, fail func(error)) (*httpServer, error) {
+// serve accepts connections until shutdown, and calls fail if the listener breaks. Clients must read responses
+// within limit; handlers of long-running requests disable the limit.
+func (s *SecureServing) serve(
+	h http.Handler, m *metrics.Registry, limit time.Duration, fail func(error),
+) (*httpServer, error) {
 	if s.Listener == nil || s.Certificates == nil {
 		return nil, errors.New("secure serving needs a listener and certificates")
 	}
@@ -122,10 +121,11 @@ func (s *SecureServing) serve(h http.Handler, m *metrics.Registry, limit time.Du
 		}
 		gatherWrites(run.server, h2, cmp.Or(s.stalledLimit, filters.StalledLimit), m.Stalls, run.http1.release)
 	}
-	run.listener = tls.NewListener(leaveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
+	run.listener = tls.NewListener(reserveDescriptors(keepAlive{s.Listener}), run.server.TLSConfig)
 	worker.Go(func() {
 		defer close(run.done)
-		if err := run.server.Serve(run.listener); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+		if err := run.server.Serve(run.listener); err != nil && !errors.Is(err, http.ErrServerClosed) &&
+			!errors.Is(err, net.ErrClosed) {
 			fail(fmt.Errorf("serving on %s: %w", s.Address(), err))
 		}
 	})
@@ -141,9 +141,8 @@ func (s *SecureServing) tlsConfig() *tls.Config {
 		ClientCAs:        s.ClientCAs,
 		GetCertificate:   s.Certificates.get,
 		NextProtos:       []string{"h2", "http/1.1"},
-		// Small records at the beginning of a connection are for slow networks and
-		// browsers; here they make a client's first list take a hundred more system
-		// calls.
+		// Small records at the start of a connection help browsers on slow networks. Here they cost a client's
+		// first list a hundred more system calls.
 		DynamicRecordSizingDisabled: true,
 	}
 	if s.MinTLSVersion != 0 {
@@ -167,26 +166,26 @@ func (s *SecureServing) http2() *http2.Server {
 		IdleTimeout:          idleTimeout,
 		MaxConcurrentStreams: uint32(streams),
 		MaxReadFrameSize:     maxFrame,
-		// Windows for bodies that clients send: most are smaller than a frame, and
-		// a connection carries a few at a time.
+		// Windows for request bodies: most bodies are smaller than a frame, and a connection carries a few at a
+		// time.
 		MaxUploadBufferPerStream:     256 * 1024,
 		MaxUploadBufferPerConnection: 2 * 1024 * 1024,
 	}
 }
 
-// shutdown closes the listener, tells clients to make no further requests on their connections, waits for
-// open requests until ctx ends, then cuts what is left.
+// shutdown closes the listener, stops further requests on open connections, waits for open requests until ctx is
+// done, then closes the remaining connections.
 func (h *httpServer) shutdown(ctx context.Context) {
-	_ = h.listener.Close() // an error says that it is closed
+	_ = h.listener.Close() // fails only if it is closed already
 	h.http1.leave(ctx)
 	if err := h.server.Shutdown(ctx); err != nil {
-		klog.InfoS("Connections were cut at shutdown", "err", err)
+		klog.InfoS("Closed connections with requests in flight at shutdown", "err", err)
 		_ = h.server.Close() // the listener is closed already
 	}
 	<-h.done
 }
 
-// Listen opens a TCP listener; port 0 lets the kernel choose one.
+// Listen opens a TCP listener; with port 0 the kernel chooses the port.
 func Listen(ctx context.Context, address string, control ListenControl) (net.Listener, error) {
 	lc := net.ListenConfig{Control: control}
 	l, err := lc.Listen(ctx, "tcp", address)
@@ -196,7 +195,7 @@ func Listen(ctx context.Context, address string, control ListenControl) (net.Lis
 	return l, nil
 }
 
-// keepAlive has dead peers noticed within minutes.
+// keepAlive enables TCP keep-alives, so that dead peers are detected within minutes.
 type keepAlive struct{ net.Listener }
 
 // Accept implements net.Listener.
@@ -211,8 +210,8 @@ func (l keepAlive) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// quietLog takes what net/http has to say. Handshakes that fail are the
-// business of who makes them: load balancers probe with bare connections.
+// quietLog receives the log of net/http. Failed handshakes are logged at a high verbosity only, because load
+// balancers probe with bare connections.
 type quietLog struct{ metrics *metrics.Requests }
 
 // Write implements io.Writer.

@@ -8,11 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// slis are the service level indicators of /metrics/slis (KEP 3466): how health
-// checks went when probes asked.
+// slis are the service level indicators of /metrics/slis (KEP 3466): the results of health checks.
 type slis struct {
 	registry *prometheus.Registry
-	last     *prometheus.GaugeVec   // 1 where the check passed the last time
+	last     *prometheus.GaugeVec   // 1 if the check passed the last time
 	results  *prometheus.CounterVec // by status
 }
 

@@ -9,16 +9,16 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// stalledConnection closes an HTTP/2 connection whose client takes less than a frame of what waits for it in
-// filters.StalledLimit: by keeping its flow-control windows shut it would keep the streams. One that reads no
-// bytes at all is closed by the writes' deadline (gathered).
+// stalledConnection closes an HTTP/2 connection whose client reads less than a frame of the pending data in
+// filters.StalledLimit. A client could otherwise occupy streams by keeping its flow-control windows closed.
+// Connections whose client reads no bytes at all are closed by the write deadline (gathered).
 //
-// wait, took and idle belong to the connection's goroutine, Patient to everybody.
+// Only the connection's goroutine may call wait, took and idle. AddPatient is safe for concurrent use.
 type stalledConnection struct {
 	limit time.Duration
 	end   func()
 
-	waiting bool // as the connection's goroutine knows it
+	waiting bool // used by the connection's goroutine only
 	taken   int
 
 	mu      sync.Mutex
@@ -36,7 +36,7 @@ func newStalledConnection(limit time.Duration, m *metrics.Stalls, end func()) *s
 	}}
 }
 
-// wait notes that something waits, and nothing of it can be sent.
+// wait records that frames are pending and none can be sent.
 func (c *stalledConnection) wait() {
 	if c.waiting {
 		return
@@ -45,7 +45,7 @@ func (c *stalledConnection) wait() {
 	c.restart()
 }
 
-// took notes that the client takes so many bytes.
+// took records that the client has read so many bytes.
 func (c *stalledConnection) took(bytes int) {
 	if !c.waiting {
 		return
@@ -56,7 +56,7 @@ func (c *stalledConnection) took(bytes int) {
 	}
 }
 
-// idle notes that nothing waits.
+// idle records that no frames are pending.
 func (c *stalledConnection) idle() {
 	if !c.waiting {
 		return
@@ -79,7 +79,7 @@ func (c *stalledConnection) restart() {
 	c.timer.Reset(c.limit)
 }
 
-// over is called when the client has taken too little for the limit.
+// over is called when the client has read too little within the limit.
 func (c *stalledConnection) over() {
 	c.mu.Lock()
 	if !c.running {
@@ -96,8 +96,8 @@ func (c *stalledConnection) over() {
 	c.end()
 }
 
-// Patient implements filters.Connection.
-func (c *stalledConnection) Patient(requests int) {
+// AddPatient implements filters.Connection.
+func (c *stalledConnection) AddPatient(requests int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.patient += requests

@@ -16,23 +16,23 @@ import (
 	"triplane/internal/worker"
 )
 
-// deadlineListener is a listener whose Accept can be ended without closing it.
+// deadlineListener is a listener whose Accept can be interrupted without closing it.
 type deadlineListener interface {
 	net.Listener
 	SetDeadline(t time.Time) error
 }
 
-// unclosed ends Accept instead of closing the listener.
+// unclosed interrupts Accept instead of closing the listener.
 type unclosed struct{ deadlineListener }
 
 // Close implements net.Listener.
 func (l unclosed) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
-// lastUnavailable bounds how long ServeUnavailable's last requests may take.
+// lastUnavailable bounds the duration of ServeUnavailable's last requests.
 const lastUnavailable = time.Second
 
-// ServeUnavailable responds to all requests with 503 and a Status with a message, until stop is called. The listener is
-// as before then. It does nothing with a listener that has no deadlines.
+// ServeUnavailable responds to all requests with 503 and a Status with the message, until stop is called.
+// Afterwards the listener is usable as before. If the listener does not support deadlines, it does nothing.
 func (s *SecureServing) ServeUnavailable(message string) (stop func()) {
 	listener, ok := s.Listener.(deadlineListener)
 	if !ok {
@@ -43,7 +43,7 @@ func (s *SecureServing) ServeUnavailable(message string) (stop func()) {
 	status.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 	body, err := json.Marshal(status)
 	if err != nil {
-		return func() {} // a Status is JSON
+		return func() {} // a Status is always valid JSON
 	}
 	config := s.tlsConfig()
 	config.NextProtos = []string{"http/1.1"}
@@ -55,21 +55,21 @@ func (s *SecureServing) ServeUnavailable(message string) (stop func()) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = w.Write(body) // or the client has left
+			_, _ = w.Write(body) // fails only on closed connections
 		}),
 	}
 	done := make(chan struct{})
 	worker.Go(func() {
 		defer close(done)
-		_ = serving.Serve(tls.NewListener(unclosed{listener}, config)) // it ends by Shutdown
+		_ = serving.Serve(tls.NewListener(unclosed{listener}, config)) // returns after Shutdown
 	})
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), lastUnavailable)
 		defer cancel()
 		if serving.Shutdown(ctx) != nil {
-			_ = serving.Close() // the connections that are left
+			_ = serving.Close() // closes the remaining connections
 		}
 		<-done
-		_ = listener.SetDeadline(time.Time{}) // as it was
+		_ = listener.SetDeadline(time.Time{}) // resets the deadline
 	}
 }

@@ -9,20 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// CompatibleVersion is the kube-apiserver that the server answers as. Clients
-// parse it and compare it with their own version, so it is no version of Triplane.
+// CompatibleVersion is the version of kube-apiserver that the server reports. Clients parse it and compare it with
+// their own version, so it is not Triplane's version.
 const CompatibleVersion = "v1.36.2"
 
 // commit and date (RFC 3339) are set by the linker:
 //
 //	-ldflags "-X triplane/generic/serve/server.commit=… -X triplane/generic/serve/server.date=…"
 //
-// Where they are not, DefaultVersion takes what the Go command recorded of the
-// repository.
+// If they are empty, DefaultVersion uses the VCS information that the Go command recorded.
 var commit, date string
 
-// DefaultVersion is the answer of /version. Its Git fields are those of Triplane's
-// source, which GitCommit says: "triplane-" and the commit.
+// DefaultVersion returns the response of /version. Its Git fields describe Triplane's source; GitCommit is
+// "triplane-" and the commit.
 func DefaultVersion() *version.Info {
 	v := &version.Info{
 		Major:                 "1",
@@ -46,7 +45,7 @@ func DefaultVersion() *version.Info {
 	return v
 }
 
-// recordedSource is what the Go command noted in the binary.
+// recordedSource returns the build settings that the Go command recorded in the binary.
 func recordedSource() map[string]string {
 	settings := map[string]string{}
 	if build, ok := debug.ReadBuildInfo(); ok {

@@ -18,13 +18,13 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// zpage is a page for operators at /NAME (KEPs 4828 and 4827): text for people, or
-// an object of config.k8s.io where a client accepts that.
+// zpage is a page for operators at /NAME (KEPs 4828 and 4827): text for people, or an object of config.k8s.io if
+// the client accepts it.
 type zpage struct {
 	name, kind string
 	text       func() string
 	object     func() map[string]any
-	cbor       bool // whether objects travel as CBOR too
+	cbor       bool // whether CBOR is supported
 }
 
 const zpageWarning = `
@@ -44,7 +44,8 @@ func (p *zpage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, p.text())
 	default:
 		if form.version != "v1beta1" {
-			request.AddWarning(r.Context(), "This version of the "+p.name+" endpoint is deprecated. Please use a newer version.")
+			request.AddWarning(r.Context(),
+				"This version of the "+p.name+" endpoint is deprecated. Please use a newer version.")
 		}
 		p.write(w, form)
 	}
@@ -59,7 +60,8 @@ func (p *zpage) write(w http.ResponseWriter, f zform) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", fmt.Sprintf("%s;g=%s;v=%s;as=%s", negotiation.Name(f.media), zpageGroup, f.version, p.kind))
+	w.Header().Set("Content-Type", fmt.Sprintf("%s;g=%s;v=%s;as=%s", negotiation.Name(f.media), zpageGroup, f.version,
+		p.kind))
 	_, _ = w.Write(b)
 }
 
@@ -73,10 +75,10 @@ func marshalZPage(object map[string]any, media wire.MediaType) ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// rules are the media types of objects.
+// rules returns the negotiation rules of objects.
 func (p *zpage) rules() negotiation.Rules { return negotiation.Rules{CBOR: p.cbor} }
 
-// mediaTypes are all that a page is served in, in the order of error messages.
+// mediaTypes returns all media types of a page, in the order of error messages.
 func (p *zpage) mediaTypes() []string {
 	return slices.Insert(p.rules().MediaTypes(), 2, "text/plain")
 }
@@ -89,7 +91,7 @@ type zform struct {
 	version string
 }
 
-// accepted returns the form that an Accept header prefers, in its order.
+// accepted returns the first supported form in an Accept header.
 func (p *zpage) accepted(accept string) (zform, bool) {
 	if accept == "" {
 		return zform{}, true
@@ -104,15 +106,15 @@ func (p *zpage) accepted(accept string) (zform, bool) {
 			return zform{}, true
 		}
 		v := params["v"]
-		if mt, ok := p.rules().Parse(media); ok && params["g"] == zpageGroup && params["as"] == p.kind && (v == "v1alpha1" || v == "v1beta1") {
+		if mt, ok := p.rules().Parse(media); ok && params["g"] == zpageGroup && params["as"] == p.kind &&
+			(v == "v1alpha1" || v == "v1beta1") {
 			return zform{mt, v}, true
 		}
 	}
 	return zform{}, false
 }
 
-// installZPages serves /flagz, where the flags are known, and /statusz, where it is
-// wanted.
+// installZPages serves /flagz, if the flags are known, and /statusz, unless disabled.
 func (p *PreparedServer) installZPages() {
 	mux := p.Handler.NonGoRestfulMux
 	if flags := p.config.Flags; flags != nil {
@@ -132,10 +134,11 @@ func (p *PreparedServer) installZPages() {
 	if p.config.NoStatus {
 		return
 	}
-	mux.Handle("/statusz", &zpage{name: "statusz", kind: "Statusz", text: p.statusText, object: p.status, cbor: p.config.CBOR})
+	mux.Handle("/statusz", &zpage{name: "statusz", kind: "Statusz", text: p.statusText, object: p.status,
+		cbor: p.config.CBOR})
 }
 
-// statusPaths are the paths that operators look at.
+// statusPaths are the paths that /statusz lists.
 var statusPaths = []string{"/flagz", "/healthz", "/livez", "/metrics", "/readyz", "/statusz", "/version"}
 
 func (p *PreparedServer) status() map[string]any {
@@ -153,7 +156,8 @@ func (p *PreparedServer) status() map[string]any {
 func (p *PreparedServer) statusText() string {
 	v, started := p.config.Version, time.Unix(0, p.started.Load()).UTC()
 	up := int64(time.Since(started).Seconds())
-	return fmt.Sprintf("\nStarted  %s\nUp  %d hr %02d min %02d sec\nGo version  %s\nBinary version  %s\nEmulation version  %s.%s\nPaths  %s\n",
+	return fmt.Sprintf("\nStarted  %s\nUp  %d hr %02d min %02d sec\nGo version  %s\n"+
+		"Binary version  %s\nEmulation version  %s.%s\nPaths  %s\n",
 		started.Format(time.UnixDate), up/3600, up/60%60, up%60, v.GoVersion,
 		strings.TrimPrefix(v.GitVersion, "v"), v.EmulationMajor, v.EmulationMinor, strings.Join(statusPaths, " "))
 }
