@@ -177,14 +177,14 @@ func TestParse(t *testing.T) {
 		{"--service-cluster-ip-range=10.0.0.1/16", "do you mean 10.0.0.0/16?"},
 		{"--service-cluster-ip-range=10.0.0.0/16,10.1.0.0/16", "one of IPv4 and one of IPv6"},
 		{"--authorization-mode=Maybe", `"Maybe" is not one of`},
-		{"--authorization-mode=ABAC", "--authorization-policy-file need each other"},
+		{"--authorization-mode=ABAC", "--authorization-policy-file require each other"},
 		{"--tls-cert-file=a", "must be given together"},
 		{"--etcd-servers=127.0.0.1:2379", "is not a URL such as"},
 		{"--etcd-cafile=a", "need --etcd-servers"},
 		{"--requestheader-client-ca-file=a", "needs --requestheader-username-headers"},
 		{"--enable-admission-plugins=Nobody", `there is no plugin "Nobody"`},
 		{"--goaway-chance=1 --max-requests-inflight=-1", "; "},
-		{"serve", "is no flag and no command"},
+		{"serve", "is neither a flag nor a command"},
 	} {
 		_, err := Parse("", strings.Fields(c.args), nil)
 		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {

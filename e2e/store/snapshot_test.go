@@ -51,7 +51,7 @@ func TestSnapshots(t *testing.T) {
 	}
 	harness.Eventually(t, func() error {
 		made, err := filepath.Glob(filepath.Join(s.DataDir, "snapshots", "snapshot-*.db"))
-		if err != nil || len(made) != 2 || strings.Count(s.Output(), "A snapshot was made") < 3 {
+		if err != nil || len(made) != 2 || strings.Count(s.Output(), "Created snapshot") < 3 {
 			return fmt.Errorf("there are %v, %w", made, err)
 		}
 		return nil

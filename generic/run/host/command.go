@@ -17,30 +17,29 @@ import (
 	"k8s.io/component-base/logs/json"
 )
 
-// Command describes a program's command line.
+// Command describes the command line of a program.
 type Command struct {
-	// Name of the program in errors, Usage what --help says above the flags.
+	// Name is the program's name in errors; Usage is the text of --help above the flags.
 	Name, Usage string
-	// Title and Version are what --version says.
+	// Title and Version are the output of --version.
 	Title   string
 	Version *version.Info
-	// Flags are those of the program; Parse adds the ones that all have.
+	// Flags are the flags of the program; Parse adds those that all programs have.
 	Flags cliflag.NamedFlagSets
 }
 
-// Line is a command line that was read. A nil one has neither flags nor settings of the log.
+// Line is a parsed command line. A nil Line has neither flags nor log settings.
 type Line struct {
 	flags   *pflag.FlagSet
 	logging *logsapi.LoggingConfiguration
 }
 
-// helpColumns is where lines of the help are wrapped.
+// helpColumns is the width to which the help is wrapped.
 const helpColumns = 140
 
-// Parse reads a command line. It returns a nil Line where the command line asked for help or
-// the version, which has been written to out.
+// Parse parses a command line. For --help and --version it writes to out and returns a nil Line.
 func (c *Command) Parse(args []string, out io.Writer) (*Line, error) {
-	if err := knowJSON(); err != nil {
+	if err := registerJSON(); err != nil {
 		return nil, err
 	}
 	logging := logsapi.NewLoggingConfiguration()
@@ -52,7 +51,7 @@ func (c *Command) Parse(args []string, out io.Writer) (*Line, error) {
 
 	all := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
 	all.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
-	all.SetOutput(os.Stderr) // deprecations
+	all.SetOutput(os.Stderr) // for deprecation warnings
 	all.Usage = func() {}
 	for _, fs := range c.Flags.FlagSets {
 		all.AddFlagSet(fs)
@@ -69,19 +68,19 @@ func (c *Command) Parse(args []string, out io.Writer) (*Line, error) {
 		cliflag.PrintSections(out, c.Flags, helpColumns)
 		return nil, err
 	case all.NArg() > 0:
-		return nil, fmt.Errorf("%q is no flag and no command, see %s --help", strings.Join(all.Args(), " "), c.Name)
+		return nil, fmt.Errorf("%q is neither a flag nor a command, see %s --help", strings.Join(all.Args(), " "),
+			c.Name)
 	}
 	return &Line{all, logging}, nil
 }
 
-// knowJSON registers the format json to those of --logging-format. Formats are the
-// process's, as its log is.
-var knowJSON = sync.OnceValue(func() error {
+// registerJSON registers the log format json. Log formats, like the log, are global to the process.
+var registerJSON = sync.OnceValue(func() error {
 	return logsapi.RegisterLogFormat("json", json.Factory{}, logsapi.LoggingBetaOptions)
 })
 
-// ApplyLogging sets the log up as the flags say. It is for the whole process,
-// which has one log, and may be called once. enabled reports whether a feature is on.
+// ApplyLogging configures the log according to the flags. The log is global to the process, so ApplyLogging may be
+// called only once. enabled reports whether a feature gate is on.
 func (l *Line) ApplyLogging(enabled func(gate string) bool) error {
 	logs.InitLogs()
 	if l == nil {
@@ -104,7 +103,7 @@ func (l *Line) ApplyLogging(enabled func(gate string) bool) error {
 	return nil
 }
 
-// Values are the flags with their values, for /flagz; nil where there was no command line.
+// Values returns a function that returns the flags with their values, for /flagz; nil without a command line.
 func (l *Line) Values() func() map[string]string {
 	if l == nil {
 		return nil

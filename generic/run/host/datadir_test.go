@@ -24,7 +24,7 @@ func triesModes(t *testing.T, dir, part string) {
 		if err := os.Chmod(part, mode); err != nil {
 			t.Fatal(err)
 		}
-		d, err := HoldDataDir(dir)
+		d, err := LockDataDir(dir)
 		if err == nil {
 			d.Release()
 		}

@@ -16,12 +16,11 @@ import (
 	"triplane/generic/storage/embedded"
 )
 
-// EtcdClient returns how etcd's own tools reach the embedded etcd, as arguments of etcdctl; "" where its
-// client API is not served.
+// EtcdClient returns the etcdctl arguments to connect to the embedded etcd; "" if its client API is not served.
 func (s *Store) EtcdClient() string { return s.etcdClient }
 
-// serveEtcdClients serves etcd's client API where the options say so, with keys that are kept in a directory.
-// It returns how clients reach it, as arguments of etcdctl.
+// serveEtcdClients serves etcd's client API, if enabled, with the keys in a directory. It returns the etcdctl
+// arguments to connect to it.
 func serveEtcdClients(ctx context.Context, server *embedded.Server, o *options.Etcd, keys string) (string, error) {
 	network, address, err := o.ListenAddress()
 	if network == "" || err != nil {
@@ -35,7 +34,8 @@ func serveEtcdClients(ctx context.Context, server *embedded.Server, o *options.E
 		server.Serve(listener, nil)
 		return announce("--endpoints unix://" + address), nil
 	}
-	files, err := pki.EnsureStore(keys, pki.Config{Names: []string{"localhost"}, IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}})
+	files, err := pki.EnsureStore(keys, pki.Config{Names: []string{"localhost"},
+		IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}})
 	if err != nil {
 		return "", err
 	}
@@ -48,15 +48,16 @@ func serveEtcdClients(ctx context.Context, server *embedded.Server, o *options.E
 		return "", err
 	}
 	server.Serve(listener, config)
-	return announce(fmt.Sprintf("--endpoints https://%s --cacert %s --cert %s --key %s", listener.Addr(), files.CACert, files.ClientCert, files.ClientKey)), nil
+	return announce(fmt.Sprintf("--endpoints https://%s --cacert %s --cert %s --key %s", listener.Addr(), files.CACert,
+		files.ClientCert, files.ClientKey)), nil
 }
 
 func announce(client string) string {
-	klog.InfoS("The embedded etcd serves its client API: who has it reads and writes everything", "etcdctl", client)
+	klog.InfoS("Serving the client API of the embedded etcd, which bypasses authorization", "etcdctl", client)
 	return client
 }
 
-// etcdServerTLS is the TLS configuration of the client API: clients need a certificate.
+// etcdServerTLS returns the TLS configuration of the client API, which requires client certificates.
 func etcdServerTLS(files pki.StoreFiles) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(files.ServerCert, files.ServerKey)
 	if err != nil {
@@ -68,7 +69,7 @@ func etcdServerTLS(files pki.StoreFiles) (*tls.Config, error) {
 	}
 	clients := x509.NewCertPool()
 	if !clients.AppendCertsFromPEM(authority) {
-		return nil, fmt.Errorf("%s holds no certificate", files.CACert)
+		return nil, fmt.Errorf("%s contains no certificate", files.CACert)
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"},
@@ -76,7 +77,7 @@ func etcdServerTLS(files pki.StoreFiles) (*tls.Config, error) {
 	}, nil
 }
 
-// listenUnix listens on a path that only this user may open. A socket that a killed process left is replaced.
+// listenUnix listens on a socket that only this user may open. It replaces the socket of a killed process.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil {
 		if info.Mode().Type() != os.ModeSocket {

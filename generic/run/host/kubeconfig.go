@@ -10,16 +10,15 @@ import (
 	"triplane/internal/durable"
 )
 
-// Kubeconfig is an administrator's way to a server.
+// Kubeconfig describes an administrator's kubeconfig.
 type Kubeconfig struct {
-	// Name of the cluster and the context.
+	// Name is the name of the cluster and of the context.
 	Name, URL string
-	// CAFile verifies the server, CertFile and KeyFile are who the administrator is.
+	// CAFile verifies the server; CertFile and KeyFile are the administrator's client certificate.
 	CAFile, CertFile, KeyFile string
 }
 
-// WriteKubeconfig writes a kubeconfig with the content of the files. It is left alone where it says the
-// same already.
+// WriteKubeconfig writes a kubeconfig that embeds the files. It does not touch a file with the same content.
 func WriteKubeconfig(path string, k Kubeconfig) error {
 	ca, err := os.ReadFile(k.CAFile)
 	if err != nil {

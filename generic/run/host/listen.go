@@ -10,22 +10,24 @@ import (
 	"triplane/generic/run/options"
 )
 
-// Listen opens the listener of a server, whose address has to be set. The error says what to
-// do about it.
+// Listen opens the listener of a server, whose address must be set. Errors name the flag to change.
 func Listen(ctx context.Context, o *options.SecureServing) (net.Listener, error) {
 	l, err := o.Listen(ctx)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("port %d of %s is in use by another process; stop that one, or choose another with --secure-port (0 takes a free one)", o.BindPort, o.BindAddress)
+		return nil,
+			fmt.Errorf("port %d of %s is in use by another process; stop it, or choose another port with "+
+				"--secure-port (0 chooses a free one)", o.BindPort, o.BindAddress)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("port %d may not be used by this user; choose one above 1023 with --secure-port", o.BindPort)
+		return nil, fmt.Errorf("port %d is not permitted for this user; choose one above 1023 with --secure-port",
+			o.BindPort)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("this machine has no address %s; choose another with --bind-address", o.BindAddress)
 	}
 	return l, err
 }
 
-// Port is the port of a TCP listener, 0 of others.
+// Port returns the port of a TCP listener, 0 for others.
 func Port(l net.Listener) int {
 	if a, ok := l.Addr().(*net.TCPAddr); ok {
 		return a.Port
@@ -33,7 +35,7 @@ func Port(l net.Listener) int {
 	return 0
 }
 
-// LocalHost is how clients on this machine reach a server that is bound to an address.
+// LocalHost returns the host by which local clients reach a server that is bound to an address.
 func LocalHost(bind net.IP) string {
 	switch {
 	case bind.IsUnspecified() && bind.To4() == nil:

@@ -17,28 +17,24 @@ import (
 )
 
 const (
-	// gcPercent is how much garbage the heap may hold, in percent of what is
-	// alive. Objects are kept as bytes, which the collector need not look into, so
-	// that collecting a little more often than Go's 100 costs next to nothing.
+	// gcPercent is the garbage collector's target (GOGC). Objects are stored as bytes, which the collector does
+	// not scan. Collecting a little more often than with Go's 100 is therefore cheap.
 	gcPercent = 75
-	// memoryShare is the part of a container's memory that Go may fill before it
-	// collects more eagerly; etcd's file is mapped into the rest.
+	// memoryShare is the fraction of a container's memory that is Go's soft limit; the rest is for the mapped file
+	// of etcd.
 	memoryShare = 0.85
 
-	// settleEvery is how often it is looked whether there is memory to give back.
-	settleEvery = 2 * time.Second
-	// quietBytes is how much is allocated between two looks at most while the
-	// server counts as quiet.
-	quietBytes = 1 << 20
-	// unsettledBytes is how much must have been allocated since memory was given
-	// back last to make it worth a collection.
-	unsettledBytes = 16 << 20
+	// idleCheckInterval is the interval at which TuneMemory checks whether the server is idle.
+	idleCheckInterval = 2 * time.Second
+	// idleBytes is the most that an idle server allocates between two checks.
+	idleBytes = 1 << 20
+	// minAllocated is how much must have been allocated since the last release to make another one worthwhile.
+	minAllocated = 16 << 20
 )
 
-// TuneMemory sets when garbage is collected, unless GOGC and GOMEMLIMIT in the
-// environment say so, and gives memory back to the system each time the server
-// has become quiet, the first time after its start: what is free of the heap, and the pages of
-// the program, of which it needs few from then on. It returns when ctx ends.
+// TuneMemory sets the garbage collector's targets, unless GOGC or GOMEMLIMIT are set. It returns memory to the
+// system each time the server becomes idle: free pages of the heap, and pages of the executable, most of which are
+// used only at start. It returns when ctx is done.
 func TuneMemory(ctx context.Context) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -46,10 +42,10 @@ func TuneMemory(ctx context.Context) {
 	if limit := containerMemory(); limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(float64(limit) * memoryShare))
 	}
-	tick := time.NewTicker(settleEvery)
+	tick := time.NewTicker(idleCheckInterval)
 	defer tick.Stop()
-	program, _ := os.Executable() // without a name there is nothing to release
-	var s settler
+	program, _ := os.Executable() // without a path, no pages are released
+	var s idleDetector
 	for {
 		select {
 		case <-ctx.Done():
@@ -58,25 +54,24 @@ func TuneMemory(ctx context.Context) {
 			if s.due(allocated()) {
 				debug.FreeOSMemory()
 				if err := resident.Unmap(program); err != nil {
-					klog.FromContext(ctx).V(2).Info("Pages of the program stay mapped", "err", err)
+					klog.FromContext(ctx).V(2).Info("Failed to release pages of the executable", "err", err)
 				}
-				s.settled = allocated()
+				s.released = allocated()
 			}
 		}
 	}
 }
 
-// settler finds the moments at which a server has become quiet, in bytes that
-// have been allocated since the process began.
-type settler struct{ seen, settled uint64 }
+// idleDetector detects that a server has become idle, by the bytes allocated since the process started.
+type idleDetector struct{ seen, released uint64 }
 
-func (s *settler) due(allocated uint64) bool {
-	quiet := allocated-s.seen < quietBytes
+func (s *idleDetector) due(allocated uint64) bool {
+	quiet := allocated-s.seen < idleBytes
 	s.seen = allocated
-	return quiet && allocated-s.settled > unsettledBytes
+	return quiet && allocated-s.released > minAllocated
 }
 
-// allocated is how many bytes the process has allocated so far.
+// allocated returns the bytes that the process has allocated so far.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
@@ -86,12 +81,11 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// containerMemory is the limit in bytes of the process's control groups, 0 where there is none.
+// containerMemory returns the memory limit of the process's control groups in bytes, 0 if there is none.
 func containerMemory() int64 { return memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup") }
 
-// memoryLimit is the smallest limit of the groups that a file names (cgroups(7)), and of those above
-// them. In a container the file may name groups that are not mounted there: the limit is that of
-// the uppermost one then.
+// memoryLimit returns the smallest limit of the control groups in a file (cgroups(7)) and their ancestors. In a
+// container the file may name groups that are not mounted; then the limit is that of the topmost group.
 func memoryLimit(groups, root string) int64 {
 	b, err := os.ReadFile(groups)
 	if err != nil {
@@ -121,10 +115,10 @@ func memoryLimit(groups, root string) int64 {
 	return limit
 }
 
-// unlimited is from where on a limit of version 1 is none.
+// unlimited is the value from which a limit of version 1 means no limit.
 const unlimited = 1 << 60
 
-// readLimit is the limit in a file, 0 where there is none.
+// readLimit returns the limit in a file, 0 if there is none.
 func readLimit(path string) int64 {
 	b, err := os.ReadFile(path)
 	if err != nil {

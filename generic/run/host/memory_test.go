@@ -41,7 +41,7 @@ func TestMemoryLimit(t *testing.T) {
 }
 
 func TestSettlerWaitsForQuietAfterWork(t *testing.T) {
-	var s settler
+	var s idleDetector
 	steps := []struct {
 		allocated uint64
 		due       bool
@@ -61,7 +61,7 @@ func TestSettlerWaitsForQuietAfterWork(t *testing.T) {
 			t.Fatalf("step %d at %d: due %v", i, step.allocated, due)
 		}
 		if due {
-			s.settled = step.allocated
+			s.released = step.allocated
 		}
 	}
 }

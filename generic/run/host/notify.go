@@ -7,8 +7,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// NotifyReady says to systemd (a unit of Type=notify) that the server is ready, and, when ctx
-// ends, that it stops. Without NOTIFY_SOCKET in the environment it does nothing.
+// NotifyReady reports to systemd (Type=notify) that the server is ready, and, when ctx is done, that it stops.
+// Without NOTIFY_SOCKET it does nothing.
 func NotifyReady(ctx context.Context) {
 	notify(daemon.SdNotifyReady)
 	context.AfterFunc(ctx, func() { notify(daemon.SdNotifyStopping) })
@@ -16,6 +16,6 @@ func NotifyReady(ctx context.Context) {
 
 func notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		klog.InfoS("systemd could not be notified", "state", state, "err", err)
+		klog.InfoS("Failed to notify systemd", "state", state, "err", err)
 	}
 }

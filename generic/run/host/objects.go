@@ -9,8 +9,8 @@ import (
 	"triplane/generic/storage"
 )
 
-// objects finds the caches by resource, for the estimates of flow control. It is
-// the RESTOptionsGetter of all servers, so that it sees the caches that they make.
+// objects finds caches by resource, for the estimates of flow control. It wraps the RESTOptionsGetter of all
+// servers to record the caches that they create.
 type objects struct {
 	registry.RESTOptionsGetter
 

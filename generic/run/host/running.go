@@ -13,17 +13,17 @@ import (
 	"triplane/internal/worker"
 )
 
-// Running is a server that runs, with its storage.
+// Running is a running server with its storage.
 type Running struct {
 	*server.PreparedServer
 
 	stop context.CancelFunc
 	done chan struct{}
-	err  error // of Run; read after done
+	err  error // of Run; valid after done is closed
 }
 
-// Run runs a server until ctx ends, Stop is called, its storage fails, or it fails by itself.
-// undo is run at the end.
+// Run runs a server until ctx is done, Stop is called, or the server or its storage fails. It runs undo at the
+// end.
 func Run(ctx context.Context, prepared *server.PreparedServer, st *Store, undo Cleanup) *Running {
 	ctx, stop := context.WithCancel(ctx)
 	r := &Running{PreparedServer: prepared, stop: stop, done: make(chan struct{})}
@@ -44,7 +44,7 @@ func (r *Running) run(ctx context.Context, st *Store, undo Cleanup) {
 		err := worker.Try(func() error { return r.PreparedServer.Run(ctx) })
 		enough()
 		prefill.Wait()
-		undo.Run() // which stops the storage, if it has not stopped by itself
+		undo.Run() // stops the storage, if it has not stopped already
 		ended <- err
 	})
 	select {
@@ -58,7 +58,7 @@ func (r *Running) run(ctx context.Context, st *Store, undo Cleanup) {
 		r.err = fmt.Errorf("the embedded etcd failed: %w", err)
 		select {
 		case err := <-ended:
-			klog.V(2).InfoS("The server has ended after its storage", "err", err)
+			klog.V(2).InfoS("Server stopped after its storage failed", "err", err)
 		case <-time.After(failureWithin):
 		}
 		return
@@ -68,10 +68,10 @@ func (r *Running) run(ctx context.Context, st *Store, undo Cleanup) {
 	}
 }
 
-// prefillBytes is how much the caches take at most that are filled ahead.
+// prefillBytes bounds the size of the caches that are filled in advance.
 const prefillBytes = 64 << 20
 
-// prefill fills caches once the server is ready.
+// prefill fills caches after the server has become ready.
 func (r *Running) prefill(ctx context.Context, st *Store) {
 	select {
 	case <-r.HooksDone():
@@ -81,17 +81,15 @@ func (r *Running) prefill(ctx context.Context, st *Store) {
 	multiplexers := st.Multiplexers()
 	for _, m := range multiplexers {
 		if err := m.Prefill(ctx, prefillBytes/int64(len(multiplexers))); err != nil {
-			klog.V(2).InfoS("Caches are not filled ahead", "err", err)
+			klog.V(2).InfoS("Failed to fill caches in advance", "err", err)
 		}
 	}
 }
 
-// failureWithin is how long a server may take to end whose storage has failed. Requests that wait for
-// it may wait for ever.
+// failureWithin bounds the shutdown after storage has failed. Requests that wait for storage may never complete.
 const failureWithin = 5 * time.Second
 
-// AwaitReady returns when all post-start hooks have returned: from then on /readyz
-// passes, as long as etcd answers.
+// AwaitReady returns when all post-start hooks have returned: then /readyz passes while etcd is healthy.
 func (r *Running) AwaitReady(ctx context.Context) error {
 	select {
 	case <-r.HooksDone():
@@ -103,23 +101,22 @@ func (r *Running) AwaitReady(ctx context.Context) error {
 	}
 }
 
-// Stop shuts the server down gracefully and waits for the end.
+// Stop shuts the server down gracefully and waits until it has stopped.
 func (r *Running) Stop() error {
 	r.stop()
 	return r.Wait()
 }
 
-// Wait returns when the server has ended: nil after a shutdown that was asked
-// for.
+// Wait returns when the server has stopped: nil after a regular shutdown.
 func (r *Running) Wait() error {
 	<-r.done
 	return r.err
 }
 
-// flushWithin bounds how long the last spans may take, at the end.
+// flushWithin bounds the export of the last spans at shutdown.
 const flushWithin = 5 * time.Second
 
-// FlushTraces exports the last spans; nil has none.
+// FlushTraces exports the last spans; p may be nil.
 func FlushTraces(p *tracing.Provider) {
 	if p == nil {
 		return
@@ -127,6 +124,6 @@ func FlushTraces(p *tracing.Provider) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
 	defer cancel()
 	if err := p.Shutdown(ctx); err != nil {
-		klog.InfoS("The last spans were not exported", "err", err)
+		klog.InfoS("Failed to export the last spans", "err", err)
 	}
 }

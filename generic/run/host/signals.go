@@ -9,8 +9,8 @@ import (
 	"triplane/internal/worker"
 )
 
-// UntilSignal runs a program whose context ends with the first signal to terminate, and tunes
-// the memory of the process meanwhile. The second signal ends the process at once.
+// UntilSignal runs a program until the first termination signal, which cancels its context, and tunes the memory
+// of the process. The second signal exits at once.
 func UntilSignal(run func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

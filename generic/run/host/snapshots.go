@@ -19,19 +19,19 @@ import (
 	"triplane/internal/durable"
 )
 
-// snapshots makes those of the embedded store of a running server.
+// snapshots creates and serves snapshots of the embedded etcd.
 type snapshots struct {
 	server *embedded.Server
-	// dir is where they are kept; made when the first one is.
+	// dir is the directory of snapshots; it is created with the first one.
 	dir string
-	// interval is how often one is made; 0 is never. keep is how many of these stay.
+	// interval is the time between periodic snapshots; 0 disables them. keep is the number of those to keep.
 	interval time.Duration
 	keep     int
 
-	handing sync.Mutex // of one at a time, since each takes room on the disk
+	serving sync.Mutex // held while one is served, because each needs disk space
 }
 
-// Snapshots serves snapshots of the embedded etcd; nil where there is none.
+// Snapshots returns the handler of snapshots of the embedded etcd; nil without an embedded etcd.
 func (s *Store) Snapshots() http.Handler {
 	if s.snapshots == nil {
 		return nil
@@ -39,7 +39,7 @@ func (s *Store) Snapshots() http.Handler {
 	return s.snapshots
 }
 
-// run makes snapshots until ctx ends, the first one an interval after the last that is there.
+// run creates periodic snapshots until ctx is done, the first one an interval after the latest.
 func (s *snapshots) run(ctx context.Context) {
 	if s.interval == 0 {
 		return
@@ -53,7 +53,7 @@ func (s *snapshots) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		if err := s.make(); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "The snapshot failed, it will be tried again", "directory", s.dir)
+			klog.ErrorS(err, "Failed to create snapshot, will retry", "directory", s.dir)
 			select {
 			case <-ctx.Done():
 				return
@@ -63,13 +63,13 @@ func (s *snapshots) run(ctx context.Context) {
 	}
 }
 
-// names are the snapshots that there are, the oldest first.
+// names returns the snapshots, the oldest first.
 func (s *snapshots) names() []string {
-	names, _ := fs.Glob(os.DirFS(s.dir), "snapshot-*.db") // the pattern is valid; in lexical order
+	names, _ := fs.Glob(os.DirFS(s.dir), "snapshot-*.db") // the pattern is valid; sorted lexically
 	return names
 }
 
-// latest is when the last one was made.
+// latest returns the time of the latest snapshot, zero without one.
 func (s *snapshots) latest() time.Time {
 	names := s.names()
 	if len(names) == 0 {
@@ -82,14 +82,14 @@ func (s *snapshots) latest() time.Time {
 	return info.ModTime()
 }
 
-// make makes one, and removes those that are too many.
+// make creates a periodic snapshot, and deletes those that exceed the retention.
 func (s *snapshots) make() error {
 	began := time.Now()
 	path, err := s.write("snapshot-" + began.UTC().Format("20060102T150405.000Z") + ".db")
 	if err != nil {
 		return err
 	}
-	klog.InfoS("A snapshot was made", "file", path, "took", time.Since(began))
+	klog.InfoS("Created snapshot", "file", path, "took", time.Since(began))
 	names := s.names()
 	for _, old := range names[:max(0, len(names)-s.keep)] {
 		if err := os.Remove(filepath.Join(s.dir, old)); err != nil {
@@ -99,7 +99,7 @@ func (s *snapshots) make() error {
 	return nil
 }
 
-// write writes what is stored to a file in the directory, and returns its path.
+// write writes a snapshot to a file in the directory, and returns its path.
 func (s *snapshots) write(name string) (path string, err error) {
 	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
 		return "", err
@@ -109,10 +109,10 @@ func (s *snapshots) write(name string) (path string, err error) {
 	return path, s.server.Snapshot(path)
 }
 
-// unfinishedFor is after how long nobody is writing a file any more that has no name yet.
+// unfinishedFor is the age after which a temporary file is a leftover.
 const unfinishedFor = time.Hour
 
-// removeUnfinished removes what processes have left that were killed while they wrote a snapshot.
+// removeUnfinished deletes the temporary files of killed processes.
 func (s *snapshots) removeUnfinished() {
 	files, _ := fs.Glob(os.DirFS(s.dir), ".*.db.*") // as durable.Write names them; the pattern is valid
 	for _, name := range files {
@@ -121,48 +121,48 @@ func (s *snapshots) removeUnfinished() {
 			continue
 		}
 		if err := os.Remove(path); err != nil {
-			klog.ErrorS(err, "A part of a snapshot is left over", "file", path)
+			klog.ErrorS(err, "Failed to delete the temporary file of a snapshot", "file", path)
 		}
 	}
 }
 
-// ServeHTTP answers with a snapshot. It is written to the disk first: the client may be slow,
-// and must not keep the store from closing, or from using its pages again.
+// ServeHTTP responds with a snapshot. It writes the snapshot to disk first, because a slow client must not keep
+// etcd from closing or from reusing pages.
 func (s *snapshots) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		w.Header().Set("Allow", http.MethodGet)
-		http.Error(w, "a snapshot can only be read", http.StatusMethodNotAllowed)
+		http.Error(w, "snapshots support only GET", http.StatusMethodNotAllowed)
 		return
 	}
-	if !s.handing.TryLock() {
+	if !s.serving.TryLock() {
 		w.Header().Set("Retry-After", "5")
-		http.Error(w, "another snapshot is being taken", http.StatusTooManyRequests)
+		http.Error(w, "another snapshot is in progress", http.StatusTooManyRequests)
 		return
 	}
-	defer s.handing.Unlock()
+	defer s.serving.Unlock()
 	f, err := s.unnamed()
 	if errors.Is(err, unix.ENOSPC) {
-		http.Error(w, "there is no room for a snapshot", http.StatusInsufficientStorage)
+		http.Error(w, "not enough disk space for a snapshot", http.StatusInsufficientStorage)
 		return
 	}
 	if err != nil {
-		klog.ErrorS(err, "The snapshot failed")
+		klog.ErrorS(err, "Failed to create snapshot")
 		http.Error(w, "the snapshot failed, see the server's log", http.StatusInternalServerError)
 		return
 	}
-	defer func() { _ = f.Close() }() // it is read only
+	defer func() { _ = f.Close() }() // opened for reading only
 	if info, err := f.Stat(); err == nil {
 		w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	if _, err := f.WriteTo(w); err != nil {
-		klog.V(2).InfoS("A snapshot was not taken whole", "err", err)
+		klog.V(2).InfoS("Failed to send snapshot", "err", err)
 	}
 }
 
-// unnamed makes a snapshot that nothing is left of when it is closed. One at a time may be made.
+// unnamed creates a snapshot in an unlinked file, which is deleted when it is closed. Calls must not overlap.
 func (s *snapshots) unnamed() (*os.File, error) {
-	path, err := s.write("handed-out.db")
+	path, err := s.write("served.db")
 	if err != nil {
 		return nil, err
 	}

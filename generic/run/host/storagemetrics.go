@@ -14,25 +14,24 @@ import (
 	"triplane/generic/storage/cache"
 )
 
-// storageMetrics says how many objects there are, what the caches do, and how large the
-// databases are. It is read when /metrics is; what has to be asked of etcd for that is
-// kept for a while.
+// storageMetrics collects object counts, cache statistics and database sizes when /metrics is read. It caches the
+// responses of etcd.
 type storageMetrics struct {
 	objects  *objects
 	clusters []*cluster
-	// countsHold and sizesHold are how long an answer of etcd is shown; 0 asks nothing.
+	// countsHold and sizesHold are how long responses of etcd are cached; 0 disables these metrics.
 	countsHold, sizesHold time.Duration
 
-	mu              sync.Mutex // of one collection at a time
+	mu              sync.Mutex // serializes collections
 	counts          map[schema.GroupResource]int64
 	sizes           []int64
 	counted, sizeAt time.Time
 }
 
-// askEtcd bounds all questions of a collection.
-const askEtcd = 2 * time.Second
+// collectTimeout bounds all etcd requests of a collection.
+const collectTimeout = 2 * time.Second
 
-// cacheMetric is a metric of each resource that has a cache.
+// cacheMetric is a metric of each resource with a cache.
 type cacheMetric struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
@@ -44,27 +43,37 @@ func newCacheMetric(name, help string, kind prometheus.ValueType, value func(cac
 }
 
 var (
-	resourceObjects = prometheus.NewDesc("apiserver_resource_objects", "Objects that are stored, by resource.", []string{"group", "resource"}, nil)
-	storageObjects  = prometheus.NewDesc("apiserver_storage_objects", "Objects that are stored, by resource and group in one label.", []string{"resource"}, nil)
-	storageSize     = prometheus.NewDesc("apiserver_storage_size_bytes", "Bytes of etcd's database file.", []string{"storage_cluster_id"}, nil)
-	cacheLists      = prometheus.NewDesc("apiserver_cache_list_total", "Lists that the cache answered, by resource.", []string{"group", "resource", "index"}, nil)
+	resourceObjects = prometheus.NewDesc("apiserver_resource_objects", "Objects that are stored, by resource.",
+		[]string{"group", "resource"}, nil)
+	storageObjects = prometheus.NewDesc("apiserver_storage_objects",
+		"Objects that are stored, by resource and group in one label.", []string{"resource"}, nil)
+	storageSize = prometheus.NewDesc("apiserver_storage_size_bytes", "Bytes of etcd's database file.",
+		[]string{"storage_cluster_id"}, nil)
+	cacheLists = prometheus.NewDesc("apiserver_cache_list_total", "Lists that the cache answered, by resource.",
+		[]string{"group", "resource", "index"}, nil)
 
-	consistentReads = prometheus.NewDesc("apiserver_watch_cache_consistent_read_total", "Consistent reads, of the cache or, where that did not become as new in time, of etcd (fallback).",
+	consistentReads = prometheus.NewDesc("apiserver_watch_cache_consistent_read_total",
+		"Consistent reads, of the cache or, where that did not become as new in time, of etcd (fallback).",
 		[]string{"group", "resource", "success", "fallback"}, nil)
-	readWaits = prometheus.NewDesc("apiserver_watch_cache_read_wait_seconds", "Seconds that reads waited until the cache was as new as they asked for.", []string{"group", "resource"}, nil)
+	readWaits = prometheus.NewDesc("apiserver_watch_cache_read_wait_seconds",
+		"Seconds that reads waited until the cache was as new as they asked for.", []string{"group", "resource"}, nil)
 
 	cacheMetrics = []cacheMetric{
-		newCacheMetric("apiserver_cache_list_returned_objects_total", "Objects in lists that the cache answered.", prometheus.CounterValue,
+		newCacheMetric("apiserver_cache_list_returned_objects_total", "Objects in lists that the cache answered.",
+			prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Listed) }),
-		newCacheMetric("apiserver_watch_cache_events_received_total", "Events that the cache has received.", prometheus.CounterValue,
+		newCacheMetric("apiserver_watch_cache_events_received_total", "Events that the cache has received.",
+			prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Events) }),
-		newCacheMetric("apiserver_watch_cache_events_dispatched_total", "Events that the cache has handed to watches, if any wait for them.", prometheus.CounterValue,
+		newCacheMetric("apiserver_watch_cache_events_dispatched_total",
+			"Events that the cache has handed to watches, if any wait for them.", prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Events) }),
 		newCacheMetric("apiserver_init_events_total", "Events that watches began with.", prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Initial) }),
 		newCacheMetric("apiserver_storage_events_received_total", "Events that etcd has sent.", prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Events) }),
-		newCacheMetric("apiserver_watch_cache_initializations_total", "Times that the cache was filled.", prometheus.CounterValue,
+		newCacheMetric("apiserver_watch_cache_initializations_total", "Times that the cache was filled.",
+			prometheus.CounterValue,
 			func(s cache.Stats) float64 { return float64(s.Fills) }),
 		newCacheMetric("apiserver_watch_cache_resource_version", "Revision of the latest event.", prometheus.GaugeValue,
 			func(s cache.Stats) float64 { return float64(s.Revision) }),
@@ -75,7 +84,8 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *storageMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{resourceObjects, storageObjects, storageSize, cacheLists, consistentReads, readWaits} {
+	for _, d := range []*prometheus.Desc{resourceObjects, storageObjects, storageSize, cacheLists, consistentReads,
+		readWaits} {
 		ch <- d
 	}
 	for _, c := range cacheMetrics {
@@ -87,7 +97,7 @@ func (m *storageMetrics) Describe(ch chan<- *prometheus.Desc) {
 func (m *storageMetrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), askEtcd)
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	caches := m.objects.all()
 	m.refresh(ctx, caches)
@@ -104,7 +114,8 @@ func (m *storageMetrics) Collect(ch chan<- prometheus.Metric) {
 		collectCache(ch, r, c)
 	}
 	for i, size := range m.sizes {
-		ch <- prometheus.MustNewConstMetric(storageSize, prometheus.GaugeValue, float64(size), fmt.Sprintf("etcd-%d", i))
+		ch <- prometheus.MustNewConstMetric(storageSize, prometheus.GaugeValue, float64(size),
+			fmt.Sprintf("etcd-%d", i))
 	}
 }
 
@@ -114,10 +125,13 @@ func collectCache(ch chan<- prometheus.Metric, r schema.GroupResource, c cacheBe
 		return
 	}
 	stats := known.Stats()
-	ch <- prometheus.MustNewConstMetric(cacheLists, prometheus.CounterValue, float64(stats.Lists), r.Group, r.Resource, "")
-	ch <- prometheus.MustNewConstMetric(consistentReads, prometheus.CounterValue, float64(stats.Consistent), r.Group, r.Resource, "true", "false")
+	ch <- prometheus.MustNewConstMetric(cacheLists, prometheus.CounterValue, float64(stats.Lists), r.Group, r.Resource,
+		"")
+	ch <- prometheus.MustNewConstMetric(consistentReads, prometheus.CounterValue, float64(stats.Consistent), r.Group,
+		r.Resource, "true", "false")
 	if stats.Behind > 0 {
-		ch <- prometheus.MustNewConstMetric(consistentReads, prometheus.CounterValue, float64(stats.Behind), r.Group, r.Resource, "true", "true")
+		ch <- prometheus.MustNewConstMetric(consistentReads, prometheus.CounterValue, float64(stats.Behind), r.Group,
+			r.Resource, "true", "true")
 	}
 	if reads, upTo := stats.Waits.Histogram(); reads > 0 {
 		ch <- prometheus.MustNewConstHistogram(readWaits, reads, stats.Waits.Total.Seconds(), upTo, r.Group, r.Resource)
@@ -127,8 +141,7 @@ func collectCache(ch chan<- prometheus.Metric, r schema.GroupResource, c cacheBe
 	}
 }
 
-// refresh asks etcd for what is not known, or has been known for too long. What it does
-// not answer is left out.
+// refresh requests missing and expired values from etcd. It omits values whose requests fail.
 func (m *storageMetrics) refresh(ctx context.Context, caches map[schema.GroupResource]cacheBelow) {
 	now := time.Now()
 	if m.countsHold > 0 && now.Sub(m.counted) >= m.countsHold {
@@ -137,7 +150,8 @@ func (m *storageMetrics) refresh(ctx context.Context, caches map[schema.GroupRes
 			if _, filled := c.Count(); filled {
 				continue
 			}
-			if result, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: c.prefix, CountOnly: true}); err == nil {
+			if result, err := c.backend.Range(ctx, storage.RangeOptions{Prefix: c.prefix,
+				CountOnly: true}); err == nil {
 				m.counts[r] = result.Count
 			}
 		}
@@ -154,7 +168,7 @@ func (m *storageMetrics) refresh(ctx context.Context, caches map[schema.GroupRes
 	}
 }
 
-// all returns the caches that there are now.
+// all returns the current caches.
 func (o *objects) all() map[schema.GroupResource]cacheBelow {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

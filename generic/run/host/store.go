@@ -27,21 +27,21 @@ import (
 	"triplane/internal/worker"
 )
 
-// Store is the open storage of a server: an etcd, others of which each keeps some
-// resources, and how values are encrypted in all of them.
+// Store is the open storage of a server: the default etcd, the etcds of individual resources, and the encryption
+// of values.
 type Store struct {
 	*cluster
 	others    []*cluster
-	resources map[schema.GroupResource]*cluster // kept by others
+	resources map[schema.GroupResource]*cluster // those of individual resources
 	providers *encryption.Providers
-	// failed is closed when the storage stopped by itself; nil where it cannot. why returns the reason then.
+	// failed is closed when the storage has stopped unexpectedly; nil if it cannot. why then returns the reason.
 	failed <-chan struct{}
 	why    func() error
-	// collectors are the embedded etcd's metrics, and those of calls to other ones.
+	// collectors are the metrics of the embedded etcd, and those of requests to external etcds.
 	collectors []prometheus.Collector
-	// etcdClient is how etcd's own tools reach the embedded etcd; "" where they cannot.
+	// etcdClient are the etcdctl arguments for the embedded etcd; "" if its client API is not served.
 	etcdClient string
-	// snapshots and members serve those of the embedded etcd; nil without one.
+	// snapshots and members are the handlers of the embedded etcd; nil without one.
 	snapshots *snapshots
 	members   *members
 }
@@ -53,13 +53,13 @@ type cluster struct {
 	end     func() error
 }
 
-// compactor is a backend that compacts its history. One without it, of a program that embeds the server, has other means.
+// compactor is a backend that compacts its history. Backends of an embedding program may do so in other ways.
 type compactor interface {
 	RunCompactor(ctx context.Context, interval time.Duration)
 }
 
-// OpenStore starts the embedded etcd below the data directory or a store in memory, or
-// connects to a cluster, and to those that keep resources of their own.
+// OpenStore starts the embedded etcd below the data directory or an in-memory store, or connects to a cluster. It
+// also connects to the clusters of individual resources.
 func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (_ *Store, err error) {
 	calls := grpcmetrics.NewClientMetrics()
 	s := &Store{resources: map[schema.GroupResource]*cluster{}, collectors: []prometheus.Collector{calls}}
@@ -72,7 +72,8 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 	if err != nil {
 		return nil, err
 	}
-	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload, KMSv1: o.KMSv1, ServerID: serverID})
+	s.providers, err = encryption.New(encryption.Options{File: o.EncryptionConfig, Reload: o.EncryptionReload,
+		KMSv1: o.KMSv1, ServerID: serverID})
 	if err != nil {
 		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
 	}
@@ -81,7 +82,8 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 		s.cluster = given(o, o.Backend)
 	case o.Embedded() && o.Memory:
 		backend := memory.New()
-		s.cluster = &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()), end: backend.Close}
+		s.cluster = &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()),
+			end: backend.Close}
 	case o.Embedded():
 		err = s.openEmbedded(ctx, o, dataDir)
 	default:
@@ -104,7 +106,7 @@ func OpenStore(ctx context.Context, o *options.Etcd, dataDir, serverID string) (
 	return s, nil
 }
 
-// addGiven adds the backends of single resources that the program has, each once.
+// addGiven adds the embedding program's backends of individual resources, each once.
 func (s *Store) addGiven(o *options.Etcd) {
 	clusters := map[storage.Backend]*cluster{}
 	for r, override := range o.Storage {
@@ -120,18 +122,20 @@ func (s *Store) addGiven(o *options.Etcd) {
 	}
 }
 
-// given is a backend that the program opened, and closes.
+// given returns a backend that the embedding program opens and closes.
 func given(o *options.Etcd, backend storage.Backend) *cluster {
-	return &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()), end: func() error { return nil }}
+	return &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()),
+		end: func() error { return nil }}
 }
 
-// openEmbedded starts the embedded etcd below the data directory, with what is served of it.
+// openEmbedded starts the embedded etcd below the data directory, with its endpoints.
 func (s *Store) openEmbedded(ctx context.Context, o *options.Etcd, dataDir string) error {
 	server, err := startEmbedded(ctx, o, dataDir)
 	if err != nil {
 		return err
 	}
-	s.cluster = &cluster{backend: server.Backend(), mux: cache.NewMultiplexer(server.Backend(), o.AbsolutePrefix()), end: server.Close}
+	s.cluster = &cluster{backend: server.Backend(), mux: cache.NewMultiplexer(server.Backend(), o.AbsolutePrefix()),
+		end: server.Close}
 	s.failed, s.why, s.collectors = server.Done(), server.Err, append(s.collectors, server.Collectors()...)
 	s.snapshots = &snapshots{
 		server: server, dir: snapshotDir(o, dataDir), interval: o.SnapshotInterval, keep: o.SnapshotRetention,
@@ -143,13 +147,12 @@ func (s *Store) openEmbedded(ctx context.Context, o *options.Etcd, dataDir strin
 	return nil
 }
 
-// snapshotDir is where snapshots are kept.
+// snapshotDir returns the directory of snapshots.
 func snapshotDir(o *options.Etcd, dataDir string) string {
 	return cmp.Or(o.SnapshotDir, filepath.Join(dataDir, "snapshots"))
 }
 
-// startEmbedded starts the embedded etcd below the data directory, with what other members know it by
-// where there may be any.
+// startEmbedded starts the embedded etcd below the data directory, with peer certificates if it may have peers.
 func startEmbedded(ctx context.Context, o *options.Etcd, dataDir string) (*embedded.Server, error) {
 	config, err := o.EmbeddedConfig(filepath.Join(dataDir, "etcd"))
 	if err != nil {
@@ -168,7 +171,7 @@ func startEmbedded(ctx context.Context, o *options.Etcd, dataDir string) (*embed
 	return embedded.Start(ctx, config)
 }
 
-// hosts has a certificate name hosts, each a name or an address.
+// hosts returns a certificate configuration for hosts, each a name or an IP address.
 func hosts(names ...string) (c pki.Config) {
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
@@ -190,7 +193,7 @@ func dial(ctx context.Context, o *options.Etcd, servers []string, calls *grpcmet
 	return &cluster{backend: backend, mux: cache.NewMultiplexer(backend, o.AbsolutePrefix()), end: backend.Close}, nil
 }
 
-// clusters are the default one and the others.
+// clusters returns the default cluster and the others.
 func (s *Store) clusters() []*cluster {
 	if s.cluster == nil {
 		return s.others
@@ -198,7 +201,7 @@ func (s *Store) clusters() []*cluster {
 	return append([]*cluster{s.cluster}, s.others...)
 }
 
-// Start follows what is stored and compacts it, until stop is called, which closes the store.
+// Start starts watching and compacting storage until stop is called, which also closes the store.
 func (s *Store) Start(compactEvery time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running worker.Group
@@ -213,7 +216,7 @@ func (s *Store) Start(compactEvery time.Duration) (stop func()) {
 func (s *Store) run(ctx context.Context, compactEvery time.Duration) {
 	var running worker.Group
 	for _, c := range s.clusters() {
-		running.Go(func() { _ = c.mux.Run(ctx) }) // recovers by itself: it can run but once
+		running.Go(func() { _ = c.mux.Run(ctx) }) // recovers from panics; it can run only once
 		if b, ok := c.backend.(compactor); ok {
 			running.Keep(ctx, func(ctx context.Context) { b.RunCompactor(ctx, compactEvery) })
 		}
@@ -225,11 +228,11 @@ func (s *Store) run(ctx context.Context, compactEvery time.Duration) {
 	running.Wait()
 }
 
-// Close closes what is open. It is for stores that were not started.
+// Close closes a store that was not started.
 func (s *Store) Close() {
 	for _, c := range s.clusters() {
 		if err := c.end(); err != nil {
-			klog.ErrorS(err, "Storage did not close cleanly")
+			klog.ErrorS(err, "Failed to close storage")
 		}
 	}
 	if s.providers != nil {
@@ -237,23 +240,22 @@ func (s *Store) Close() {
 	}
 }
 
-// Following reports whether the caches follow what is stored: nothing is read
-// before.
+// Following returns an error until all caches watch storage; nothing can be read before.
 func (s *Store) Following() error {
 	for _, c := range s.clusters() {
 		select {
 		case <-c.mux.Started():
 		default:
-			return errors.New("the caches do not follow storage yet")
+			return errors.New("the caches do not watch storage yet")
 		}
 	}
 	return nil
 }
 
-// Backend is where what has no store of its own is kept.
+// Backend returns the default cluster's backend.
 func (s *Store) Backend() storage.Backend { return s.backend }
 
-// Multiplexers are those of all clusters, the default one first.
+// Multiplexers returns the multiplexers of all clusters, the default one first.
 func (s *Store) Multiplexers() []*cache.Multiplexer {
 	var multiplexers []*cache.Multiplexer
 	for _, c := range s.clusters() {
@@ -262,8 +264,8 @@ func (s *Store) Multiplexers() []*cache.Multiplexer {
 	return multiplexers
 }
 
-// InstallIn gives a server its storage, the checks of it and its metrics. It returns what
-// flow control estimates the cost of requests by.
+// InstallIn configures a server's storage, with health checks and metrics. It returns the object counts for the
+// estimates of flow control.
 func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Objects, error) {
 	stores := options.Stores{
 		Default:    options.Store{Backend: s.backend, Multiplexer: s.mux},
@@ -279,8 +281,10 @@ func (s *Store) InstallIn(c *server.Config, o *options.Etcd) (flowcontrol.Object
 	c.HealthChecks = append(c.HealthChecks, server.NamedCheck("etcd", o.HealthCheck(s.backend)))
 	c.ReadyChecks = append(c.ReadyChecks, server.NamedCheck("etcd-readiness", o.ReadyCheck(s.backend)))
 	for i, other := range s.others {
-		c.HealthChecks = append(c.HealthChecks, server.GroupedCheck("etcd", fmt.Sprintf("etcd-override-%d", i), o.HealthCheck(other.backend)))
-		c.ReadyChecks = append(c.ReadyChecks, server.GroupedCheck("etcd-readiness", fmt.Sprintf("etcd-override-readiness-%d", i), o.ReadyCheck(other.backend)))
+		c.HealthChecks = append(c.HealthChecks, server.GroupedCheck("etcd", fmt.Sprintf("etcd-override-%d", i),
+			o.HealthCheck(other.backend)))
+		c.ReadyChecks = append(c.ReadyChecks, server.GroupedCheck("etcd-readiness",
+			fmt.Sprintf("etcd-override-readiness-%d", i), o.ReadyCheck(other.backend)))
 	}
 	for _, check := range s.providers.Checks() {
 		c.ServiceChecks = append(c.ServiceChecks, server.NamedCheck(check.Name, check.Check))

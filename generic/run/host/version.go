@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// printVersion writes what --version asks for: true is a line, raw all that is
-// known. It reports whether anything was asked for.
+// printVersion writes the output of --version: a line for true, all fields for raw. It reports whether it wrote
+// something.
 func printVersion(out io.Writer, title string, v *version.Info, asked string) (bool, error) {
 	if asked == "raw" {
 		_, err := fmt.Fprintf(out, "%#v\n", *v)
@@ -20,7 +20,8 @@ func printVersion(out io.Writer, title string, v *version.Info, asked string) (b
 		return false, fmt.Errorf("--version: %q is neither true, false nor raw", asked)
 	}
 	if yes {
-		_, err = fmt.Fprintf(out, "%s %s (%s, %s, %s, %s)\n", title, v.GitVersion, v.GitCommit, v.BuildDate, v.GoVersion, v.Platform)
+		_, err = fmt.Fprintf(out, "%s %s (%s, %s, %s, %s)\n", title, v.GitVersion, v.GitCommit, v.BuildDate,
+			v.GoVersion, v.Platform)
 	}
 	return yes, err
 }

@@ -18,30 +18,30 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// Audit is what is recorded of requests, and where.
+// Audit configures audit logging.
 type Audit struct {
 	PolicyFile string
 	Log        AuditLog
 	Webhook    AuditWebhook
 }
 
-// AuditLog writes events to a file.
+// AuditLog configures the audit log file.
 type AuditLog struct {
 	auditBackend
-	// Path is "-" for standard output.
+	// Path is the log file; "-" is standard output.
 	Path     string
 	Format   string
 	Rotation backend.Rotation
 }
 
-// AuditWebhook posts events to a service.
+// AuditWebhook configures the audit webhook.
 type AuditWebhook struct {
 	auditBackend
 	ConfigFile     string
 	InitialBackoff time.Duration
 }
 
-// auditBackend is what the backends have in common.
+// auditBackend has the options that both backends share.
 type auditBackend struct {
 	prefix, plugin string // of flags and of messages
 
@@ -54,7 +54,7 @@ type auditBackend struct {
 	MaxEventSize, MaxBatchSize int
 }
 
-// The modes of a backend.
+// Modes of a backend.
 const (
 	auditBatch          = "batch"
 	auditBlocking       = "blocking"
@@ -69,17 +69,20 @@ var (
 // NewAudit returns the defaults.
 func NewAudit() *Audit {
 	common := func(plugin, mode string, c backend.BatchConfig, throttle bool) auditBackend {
-		return auditBackend{prefix: "audit-" + plugin + "-", plugin: plugin, Mode: mode, Version: audit.GroupVersion, Batch: c, Throttle: throttle,
+		return auditBackend{prefix: "audit-" + plugin + "-", plugin: plugin, Mode: mode, Version: audit.GroupVersion,
+			Batch: c, Throttle: throttle,
 			MaxEventSize: 100 << 10, MaxBatchSize: 10 << 20}
 	}
 	return &Audit{
 		Log: AuditLog{
-			auditBackend: common("log", auditBlocking, backend.BatchConfig{BufferSize: 10000, MaxSize: 1, Parallel: 1}, false),
-			Format:       backend.FormatJSON,
-			Rotation:     backend.Rotation{MaxMegabytes: 100, MaxBackups: 100, MaxDays: 366},
+			auditBackend: common("log", auditBlocking, backend.BatchConfig{BufferSize: 10000, MaxSize: 1, Parallel: 1},
+				false),
+			Format:   backend.FormatJSON,
+			Rotation: backend.Rotation{MaxMegabytes: 100, MaxBackups: 100, MaxDays: 366},
 		},
 		Webhook: AuditWebhook{
-			auditBackend: common("webhook", auditBatch, backend.BatchConfig{BufferSize: 10000, MaxSize: 400, MaxWait: 30 * time.Second,
+			auditBackend: common("webhook", auditBatch, backend.BatchConfig{BufferSize: 10000, MaxSize: 400,
+				MaxWait:     30 * time.Second,
 				ThrottleQPS: 10, ThrottleBurst: 15, Parallel: 16}, true),
 			InitialBackoff: 10 * time.Second,
 		},
@@ -89,51 +92,62 @@ func NewAudit() *Audit {
 // AddFlags binds the flags.
 func (o *Audit) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.PolicyFile, "audit-policy-file", o.PolicyFile,
-		"The file with the audit policy, which says what is recorded of which requests. Without it nothing is.")
+		"File with the audit policy, which selects the requests to record. If blank, audit logging is disabled.")
 	l, w := &o.Log, &o.Webhook
 	l.addFlags(fs)
-	fs.StringVar(&l.Path, "audit-log-path", l.Path, "The file that audit events are written to; - is standard output.")
-	fs.StringVar(&l.Format, "audit-log-format", l.Format, "json writes an event as a JSON object a line, legacy as a line of text. One of: "+
-		strings.Join(auditFormats, ",")+".")
+	fs.StringVar(&l.Path, "audit-log-path", l.Path,
+		"File to which audit events are written; - is standard output.")
+	fs.StringVar(&l.Format, "audit-log-format", l.Format,
+		"The format of audit events: json writes one JSON object per line, legacy one line of text per event. "+
+			"One of: "+strings.Join(auditFormats, ",")+".")
 	fs.IntVar(&l.Rotation.MaxDays, "audit-log-maxage", l.Rotation.MaxDays,
-		"How many days rotated files are kept, by the time in their names. 0 keeps them however old they are.")
-	fs.IntVar(&l.Rotation.MaxBackups, "audit-log-maxbackup", l.Rotation.MaxBackups, "How many rotated files are kept. 0 keeps all.")
+		"How many days to keep rotated files, by the time in their names. 0 means no limit.")
+	fs.IntVar(&l.Rotation.MaxBackups, "audit-log-maxbackup", l.Rotation.MaxBackups,
+		"How many rotated files to keep. 0 means no limit.")
 	fs.IntVar(&l.Rotation.MaxMegabytes, "audit-log-maxsize", l.Rotation.MaxMegabytes,
-		"The size in megabytes at which the file is rotated. 0 never rotates it, which may fill the disk.")
+		"The size in megabytes at which the file is rotated. 0 disables rotation, so that the file may fill the "+
+			"disk.")
 	fs.BoolVar(&l.Rotation.Compress, "audit-log-compress", l.Rotation.Compress, "Compress rotated files with gzip.")
 	w.addFlags(fs)
 	fs.StringVar(&w.ConfigFile, "audit-webhook-config-file", w.ConfigFile,
-		"A kubeconfig file that says which service audit events are posted to, and with which credentials.")
+		"Kubeconfig of the service to which audit events are posted.")
 	fs.DurationVar(&w.InitialBackoff, "audit-webhook-initial-backoff", w.InitialBackoff,
-		"How long to wait after the first attempt to post events failed; later waits are longer.")
-	fs.DurationVar(&w.InitialBackoff, "audit-webhook-batch-initial-backoff", w.InitialBackoff, "The former name of --audit-webhook-initial-backoff.")
-	_ = fs.MarkDeprecated("audit-webhook-batch-initial-backoff", "Deprecated, use --audit-webhook-initial-backoff instead.")
+		"How long to wait after the first failed attempt to post events; later waits are longer.")
+	fs.DurationVar(&w.InitialBackoff, "audit-webhook-batch-initial-backoff", w.InitialBackoff,
+		"Previous name of --audit-webhook-initial-backoff.")
+	_ = fs.MarkDeprecated("audit-webhook-batch-initial-backoff",
+		"Deprecated, use --audit-webhook-initial-backoff instead.")
 }
 
 func (b *auditBackend) addFlags(fs *pflag.FlagSet) {
 	const batchOnly = " Only in batch mode."
 	name := func(n string) string { return b.prefix + n }
-	fs.StringVar(&b.Mode, name("mode"), b.Mode, "How events are sent: batch lets requests go on while their events wait, "+
-		"blocking holds responses until their events are sent, blocking-strict also refuses requests whose first event cannot be. One of: "+
-		strings.Join(auditModes, ",")+".")
+	fs.StringVar(&b.Mode, name("mode"), b.Mode,
+		"How events are sent: batch queues them, blocking delays responses until they are sent, blocking-strict "+
+			"also rejects requests whose RequestReceived event cannot be sent. One of: "+
+			strings.Join(auditModes, ",")+".")
 	fs.StringVar(&b.Version, name("version"), b.Version, "The API group and version of the events.")
-	fs.IntVar(&b.Batch.BufferSize, name("batch-buffer-size"), b.Batch.BufferSize, "How many events may wait; more are lost."+batchOnly)
-	fs.IntVar(&b.Batch.MaxSize, name("batch-max-size"), b.Batch.MaxSize, "How many events are sent at once."+batchOnly)
+	fs.IntVar(&b.Batch.BufferSize, name("batch-buffer-size"), b.Batch.BufferSize,
+		"How many events are queued; further events are dropped."+batchOnly)
+	fs.IntVar(&b.Batch.MaxSize, name("batch-max-size"), b.Batch.MaxSize,
+		"How many events a batch contains at most."+batchOnly)
 	fs.DurationVar(&b.Batch.MaxWait, name("batch-max-wait"), b.Batch.MaxWait,
-		"How long after its first event a batch is sent that is not full."+batchOnly)
-	fs.BoolVar(&b.Throttle, name("batch-throttle-enable"), b.Throttle, "Limit how often batches are sent."+batchOnly)
-	fs.Float32Var(&b.Batch.ThrottleQPS, name("batch-throttle-qps"), b.Batch.ThrottleQPS, "How many batches are sent a second on average."+batchOnly)
+		"How long after its first event a partial batch is sent."+batchOnly)
+	fs.BoolVar(&b.Throttle, name("batch-throttle-enable"), b.Throttle,
+		"Limit the rate of batches."+batchOnly)
+	fs.Float32Var(&b.Batch.ThrottleQPS, name("batch-throttle-qps"), b.Batch.ThrottleQPS,
+		"How many batches are sent per second on average."+batchOnly)
 	fs.IntVar(&b.Batch.ThrottleBurst, name("batch-throttle-burst"), b.Batch.ThrottleBurst,
-		"How many batches may be sent in a row after a time in which none were."+batchOnly)
+		"How many batches may be sent at once after an idle period."+batchOnly)
 	fs.BoolVar(&b.Truncate, name("truncate-enabled"), b.Truncate, "Bound the sizes of events and batches.")
 	fs.IntVar(&b.MaxEventSize, name("truncate-max-event-size"), b.MaxEventSize,
-		"The most bytes of an event. A larger one loses its request and response objects, and is lost if that does not do.")
+		"The maximum size of an event in bytes. Larger events lose their request and response objects; events "+
+			"that are still larger are dropped.")
 	fs.IntVar(&b.MaxBatchSize, name("truncate-max-batch-size"), b.MaxBatchSize,
 		"The most bytes of a batch, some hundreds more aside. A larger one is sent in several.")
 }
 
-// Validate returns what is wrong. The options of a backend that is not used do not
-// matter.
+// Validate returns an error for each invalid value. It ignores the options of disabled backends.
 func (o *Audit) Validate() []error {
 	var errs []error
 	if o.Log.Path != "" {
@@ -158,7 +172,8 @@ func (o *AuditLog) validate() []error {
 		}
 	}
 	if !slices.Contains(auditFormats, o.Format) {
-		errs = append(errs, fmt.Errorf("invalid audit log format %s, allowed formats are %q", o.Format, strings.Join(auditFormats, ",")))
+		errs = append(errs, fmt.Errorf("invalid audit log format %s, allowed formats are %q", o.Format,
+			strings.Join(auditFormats, ",")))
 	}
 	return errs
 }
@@ -174,7 +189,8 @@ func (b *auditBackend) validate() []error {
 			wrong("invalid audit truncate %s max event size %v, must be a positive number", b.plugin, b.MaxEventSize)
 		}
 		if b.MaxBatchSize < b.MaxEventSize {
-			wrong("invalid audit truncate %s max batch size %v, must be greater than max event size (%v)", b.plugin, b.MaxBatchSize, b.MaxEventSize)
+			wrong("invalid audit truncate %s max batch size %v, must be greater than max event size (%v)", b.plugin,
+				b.MaxBatchSize, b.MaxEventSize)
 		}
 	}
 	switch {
@@ -190,7 +206,8 @@ func (b *auditBackend) validateBatch() []error {
 	var errs []error
 	c := &b.Batch
 	wrong := func(what string, value any) {
-		errs = append(errs, fmt.Errorf("invalid audit batch %s %s %v, must be a positive number", b.plugin, what, value))
+		errs = append(errs, fmt.Errorf("invalid audit batch %s %s %v, must be a positive number", b.plugin, what,
+			value))
 	}
 	if c.BufferSize <= 0 {
 		wrong("buffer size", c.BufferSize)
@@ -207,13 +224,12 @@ func (b *auditBackend) validateBatch() []error {
 	return errs
 }
 
-// ApplyTo reads the policy and opens the backends. Without a policy, or a backend,
-// nothing is recorded. A webhook is reached by e, which may be nil; also are further
-// backends.
+// ApplyTo reads the policy and opens the backends. Without a policy or a backend, audit logging is disabled. e
+// connects to the webhook; it may be nil. also are additional backends.
 func (o *Audit) ApplyTo(c *server.Config, e *egress.Selector, also ...audit.Backend) error {
 	if o.PolicyFile == "" {
 		if o.Log.Path != "" || o.Webhook.ConfigFile != "" {
-			klog.InfoS("No audit policy file provided, no audit events will be recorded")
+			klog.InfoS("Disabled audit logging: no --audit-policy-file")
 		}
 		return nil
 	}
@@ -227,7 +243,8 @@ func (o *Audit) ApplyTo(c *server.Config, e *egress.Selector, also ...audit.Back
 	}
 	backends = append(backends, also...)
 	if len(backends) == 0 {
-		klog.InfoS("There is an audit policy and no --audit-log-path or --audit-webhook-config-file, no audit events will be recorded")
+		klog.InfoS("Disabled audit logging: --audit-policy-file is set without --audit-log-path or " +
+			"--audit-webhook-config-file")
 		return nil
 	}
 	c.Audit = audit.New(policy, backends, c.Metrics.Audit)
@@ -255,18 +272,17 @@ func (o *Audit) open(m *metrics.Audit, e *egress.Selector) (backend.Union, error
 
 func (o *AuditLog) open() (io.WriteCloser, error) {
 	if o.Path == "-" {
-		return keptOpen{os.Stdout}, nil
+		return nopCloser{os.Stdout}, nil
 	}
 	return backend.OpenFile(o.Path, o.Rotation)
 }
 
-// keptOpen is a writer that others go on using.
-type keptOpen struct{ io.Writer }
+// nopCloser is a writer that must stay open.
+type nopCloser struct{ io.Writer }
 
-func (keptOpen) Close() error { return nil }
+func (nopCloser) Close() error { return nil }
 
-// wrap puts what the mode asks for around a backend, and truncation around that, so
-// that what waits is small.
+// wrap wraps a backend according to the mode, and that in truncation, so that queued events are small.
 func (b *auditBackend) wrap(next audit.Backend, m *metrics.Audit) audit.Backend {
 	switch b.Mode {
 	case auditBatch:

@@ -18,24 +18,23 @@ import (
 	"triplane/internal/worker"
 )
 
-// Lookups are the objects that tokens are checked against.
+// Lookups reads the objects to which tokens refer.
 type Lookups interface {
 	serviceaccount.Getter
-	// RecordTokenUse notes on a Secret that its token was used on a day.
+	// RecordTokenUse records on a Secret that its token was used on a day.
 	RecordTokenUse(ctx context.Context, namespace, name, day string) error
 }
 
-// AuthenticationInputs is what authenticators need beside the options.
+// AuthenticationInputs are the dependencies of authenticators.
 type AuthenticationInputs struct {
 	Lookups Lookups
 	// Metrics may be nil.
 	Metrics prometheus.Registerer
-	// TokenCache counts what the cache of a webhook's answers does; it may be nil.
+	// TokenCache has the metrics of the webhook's cache; it may be nil.
 	TokenCache authentication.TokenCacheMetrics
 	// ServerID is the identity of this API server.
 	ServerID string
-	// AlwaysAllowed says that users may do everything, so that anonymous requests
-	// are refused unless they are asked for.
+	// AlwaysAllowed means that the authorizer allows everything. Anonymous requests are then disabled by default.
 	AlwaysAllowed bool
 	// Features reports whether a feature gate is on.
 	Features func(gate string) bool
@@ -43,32 +42,29 @@ type AuthenticationInputs struct {
 	Egress *egress.Selector
 }
 
-// Authenticators is what the options come to.
+// Authenticators are the authenticators that the options describe.
 type Authenticators struct {
 	Request authentication.Request
-	// Token answers TokenReviews.
+	// Token authenticates tokens of TokenReviews.
 	Token authentication.Token
-	// Audiences that tokens must be meant for.
+	// Audiences are the accepted audiences of tokens.
 	Audiences []string
-	// ClientCA and RequestHeaderCA are published for external API servers; nil
-	// where not configured.
+	// ClientCA and RequestHeaderCA are published for aggregated API servers; nil if not configured.
 	ClientCA, RequestHeaderCA *authentication.CABundle
-	// Authorities are those of clients and front proxies, as they are now; nil
-	// where there are none.
+	// Authorities returns the current CAs of clients and front proxies; nil if none is configured.
 	Authorities func() *x509.CertPool
 	// Signer and Keys sign and verify service account tokens.
 	Signer serviceaccount.Signer
 	Keys   serviceaccount.Keys
-	// MaxTokenLifetime is the longest that tokens of TokenRequests may live, 0 for
-	// no limit; ExtendedTokenLifetime is how long those of pods do with
-	// --service-account-extend-token-expiration.
+	// MaxTokenLifetime bounds the lifetime of requested tokens, 0 means no limit. ExtendedTokenLifetime is the
+	// lifetime of pods' tokens with --service-account-extend-token-expiration.
 	MaxTokenLifetime, ExtendedTokenLifetime time.Duration
 
 	background []func(context.Context)
 	closers    []func() error
 }
 
-// Close closes the connections to others, when nobody is authenticated any more.
+// Close closes connections. It must be called after the last request.
 func (a *Authenticators) Close() error {
 	var errs []error
 	for _, c := range a.closers {
@@ -77,8 +73,8 @@ func (a *Authenticators) Close() error {
 	return errors.Join(errs...)
 }
 
-// Background returns what has to run while requests are authenticated, until its
-// context ends; nil where there is nothing.
+// Background returns a function that must run while requests are authenticated, until its context is done; nil if
+// not needed.
 func (a *Authenticators) Background() func(context.Context) {
 	if len(a.background) == 0 {
 		return nil
@@ -101,8 +97,8 @@ func (a *Authenticators) bundles() (all []*authentication.CABundle) {
 	return all
 }
 
-// Build reads the files and makes the authenticators, which have to be closed. It waits for an
-// external signer, at most until ctx ends.
+// Build reads the files and creates the authenticators, which the caller must close. It waits for an external
+// signer until ctx is done.
 func (o *Authentication) Build(ctx context.Context, in AuthenticationInputs) (_ *Authenticators, err error) {
 	a := &Authenticators{Audiences: o.APIAudiences}
 	defer func() {
@@ -133,8 +129,10 @@ func (o *Authentication) Build(ctx context.Context, in AuthenticationInputs) (_ 
 	return a, nil
 }
 
-// certificates makes the authenticators of client certificates.
-func (o *Authentication) certificates(a *Authenticators, features func(gate string) bool) (requests []authentication.Request, err error) {
+// certificates returns the authenticators of client certificates.
+func (o *Authentication) certificates(
+	a *Authenticators, features func(gate string) bool,
+) (requests []authentication.Request, err error) {
 	if o.RequestHeader.ClientCAFile != "" {
 		if a.RequestHeaderCA, err = authentication.NewCABundle(o.RequestHeader.ClientCAFile); err != nil {
 			return nil, fmt.Errorf("--requestheader-client-ca-file: %w", err)
@@ -157,9 +155,11 @@ func (o *Authentication) certificates(a *Authenticators, features func(gate stri
 	return requests, nil
 }
 
-// tokens makes the authenticators of tokens; configured is that of external issuers.
-// The webhook, to which a token is disclosed, is asked last.
-func (o *Authentication) tokens(ctx context.Context, a *Authenticators, in AuthenticationInputs, configured authentication.Token) ([]authentication.Token, error) {
+// tokens returns the authenticators of tokens; configured is that of external issuers. The webhook comes last,
+// because it receives the token.
+func (o *Authentication) tokens(
+	ctx context.Context, a *Authenticators, in AuthenticationInputs, configured authentication.Token,
+) ([]authentication.Token, error) {
 	var tokens []authentication.Token
 	if o.TokenFile != "" {
 		file, err := authentication.ReadTokenFile(o.TokenFile)

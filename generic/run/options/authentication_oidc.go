@@ -18,7 +18,7 @@ import (
 	"triplane/generic/guard/authentication/jwt"
 )
 
-// OIDC is one issuer of JSON Web Tokens, by flags.
+// OIDC configures one issuer of JSON Web Tokens by flags.
 type OIDC struct {
 	IssuerURL, ClientID, CAFile   string
 	UsernameClaim, UsernamePrefix string
@@ -30,27 +30,30 @@ type OIDC struct {
 const defaultUsernameClaim = "sub"
 
 func newOIDC() OIDC {
-	return OIDC{UsernameClaim: defaultUsernameClaim, RequiredClaims: map[string]string{}, SigningAlgorithms: []string{"RS256"}}
+	return OIDC{UsernameClaim: defaultUsernameClaim, RequiredClaims: map[string]string{},
+		SigningAlgorithms: []string{"RS256"}}
 }
 
 func (o *OIDC) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.IssuerURL, "oidc-issuer-url", o.IssuerURL,
-		"The https URL of an OpenID Connect issuer, whose ID tokens are accepted.")
+		"The https URL of an OpenID Connect issuer whose ID tokens are accepted.")
 	fs.StringVar(&o.ClientID, "oidc-client-id", o.ClientID,
-		"The audience that ID tokens must have. Needed with --oidc-issuer-url.")
+		"The required audience of ID tokens. Needed with --oidc-issuer-url.")
 	fs.StringVar(&o.CAFile, "oidc-ca-file", o.CAFile,
-		"File with the authorities of the issuer's certificate; those of the system if blank.")
+		"File with the CAs of the issuer's certificate. If blank, the system's CAs.")
 	fs.StringVar(&o.UsernameClaim, "oidc-username-claim", o.UsernameClaim,
-		"The claim that is the user's name.")
+		"The claim with the user name.")
 	fs.StringVar(&o.UsernamePrefix, "oidc-username-prefix", o.UsernamePrefix,
-		"What goes before user names. If blank, the issuer's URL and \"#\", and nothing where the claim is email; \"-\" is no prefix.")
+		"The prefix of user names. If blank, the issuer's URL and \"#\", or no prefix if the claim is email. "+
+			"\"-\" disables the prefix.")
 	fs.StringVar(&o.GroupsClaim, "oidc-groups-claim", o.GroupsClaim,
-		"The claim that is the user's groups: a string or a list of strings.")
-	fs.StringVar(&o.GroupsPrefix, "oidc-groups-prefix", o.GroupsPrefix, "What goes before groups.")
+		"The claim with the user's groups: a string or a list of strings.")
+	fs.StringVar(&o.GroupsPrefix, "oidc-groups-prefix", o.GroupsPrefix,
+		"The prefix of groups.")
 	fs.Var(cliflag.NewMapStringStringNoSplit(&o.RequiredClaims), "oidc-required-claim",
-		"A claim=value that ID tokens must have. May be given several times.")
+		"A claim=value that ID tokens must have. May be repeated.")
 	fs.StringSliceVar(&o.SigningAlgorithms, "oidc-signing-algs", o.SigningAlgorithms,
-		"The algorithms that ID tokens may be signed with: "+strings.Join(jwt.Algorithms(), ", ")+".")
+		"The accepted signature algorithms of ID tokens, of: "+strings.Join(jwt.Algorithms(), ", ")+".")
 }
 
 func (o *OIDC) validate() []error {
@@ -60,19 +63,21 @@ func (o *OIDC) validate() []error {
 	}
 	for _, a := range o.SigningAlgorithms {
 		if !slices.Contains(jwt.Algorithms(), a) {
-			errs = append(errs, fmt.Errorf("--oidc-signing-algs: %q is none of %s", a, strings.Join(jwt.Algorithms(), ", ")))
+			errs = append(errs, fmt.Errorf("--oidc-signing-algs: %q is not one of %s", a,
+				strings.Join(jwt.Algorithms(), ", ")))
 		}
 	}
 	return errs
 }
 
-// given reports whether there are flags that the configuration file replaces.
+// given reports whether a flag is set that conflicts with the configuration file.
 func (o *OIDC) given() bool {
-	return o.IssuerURL != "" || o.ClientID != "" || o.CAFile != "" || o.UsernamePrefix != "" || o.GroupsClaim != "" || o.GroupsPrefix != "" ||
+	return o.IssuerURL != "" || o.ClientID != "" || o.CAFile != "" || o.UsernamePrefix != "" || o.GroupsClaim != "" ||
+		o.GroupsPrefix != "" ||
 		len(o.RequiredClaims) > 0 || o.UsernameClaim != defaultUsernameClaim
 }
 
-// configuration is what the flags mean as a configuration.
+// configuration returns the flags as a configuration.
 func (o *OIDC) configuration() (*jwt.Configuration, error) {
 	if o.IssuerURL == "" {
 		return &jwt.Configuration{}, nil
@@ -100,13 +105,14 @@ func (o *OIDC) configuration() (*jwt.Configuration, error) {
 		a.ClaimMappings.Groups = jwt.PrefixedClaimOrExpression{Claim: o.GroupsClaim, Prefix: &o.GroupsPrefix}
 	}
 	for claim, value := range o.RequiredClaims {
-		a.ClaimValidationRules = append(a.ClaimValidationRules, jwt.ClaimValidationRule{Claim: claim, RequiredValue: value})
+		a.ClaimValidationRules = append(a.ClaimValidationRules,
+			jwt.ClaimValidationRule{Claim: claim, RequiredValue: value})
 	}
 	return &jwt.Configuration{JWT: []jwt.Authenticator{a}}, nil
 }
 
-// configured makes the authenticators of external issuers, and what decides whether
-// anonymous requests are served, from the flags or the file.
+// configured returns the authenticators of external issuers and the policy of anonymous requests, from the flags
+// or the file.
 func (o *Authentication) configured(a *Authenticators, in AuthenticationInputs) (*jwt.Configured, error) {
 	first, raw, err := o.firstConfiguration(in.issuerEgress())
 	if err != nil {
@@ -131,13 +137,13 @@ func (o *Authentication) configured(a *Authenticators, in AuthenticationInputs) 
 	return configured, nil
 }
 
-// issuerEgress is how issuers may say that they are reached.
+// issuerEgress returns the egress settings that issuers may select.
 func (in *AuthenticationInputs) issuerEgress() jwt.Egress {
 	off := in.Features != nil && !in.Features("StructuredAuthenticationConfigurationEgressSelector")
 	return jwt.Egress{Selector: in.Egress, Off: off}
 }
 
-// firstConfiguration is that of the flags or, with its content, of the file.
+// firstConfiguration compiles the flags, or the file, whose content it returns as well.
 func (o *Authentication) firstConfiguration(e jwt.Egress) (*jwt.Compiled, []byte, error) {
 	if o.ConfigFile == "" {
 		c, err := o.compileFlags(e)
@@ -167,8 +173,7 @@ func (o *Authentication) compileFlags(e jwt.Egress) (*jwt.Compiled, error) {
 	return compiled, nil
 }
 
-// compileFile reads a content of the configuration file. Where it has no issuers,
-// that of the flags counts.
+// compileFile compiles the content of the configuration file. If it has no issuers, those of the flags apply.
 func (o *Authentication) compileFile(raw []byte, e jwt.Egress) (*jwt.Compiled, error) {
 	c, err := jwt.Decode(raw)
 	if err != nil {
@@ -176,7 +181,7 @@ func (o *Authentication) compileFile(raw []byte, e jwt.Egress) (*jwt.Compiled, e
 	}
 	compiled, errs := jwt.Compile(c, o.ServiceAccount.Issuers, e)
 	if c.Anonymous != nil && o.Anonymous != nil {
-		errs = append(errs, field.Forbidden(field.NewPath("anonymous"), "--anonymous-auth is given, which says the same"))
+		errs = append(errs, field.Forbidden(field.NewPath("anonymous"), "conflicts with --anonymous-auth"))
 	}
 	if len(c.JWT) > 0 && o.OIDC.given() {
 		errs = append(errs, field.Forbidden(field.NewPath("jwt"), "--oidc-* flags are given, which say the same"))
@@ -193,7 +198,7 @@ func (o *Authentication) compileFile(raw []byte, e jwt.Egress) (*jwt.Compiled, e
 	return compiled, nil
 }
 
-// follow returns what puts changes of the configuration file into force.
+// follow returns a function that reloads the configuration file when it changes.
 func (o *Authentication) follow(configured *jwt.Configured, raw []byte, in AuthenticationInputs) func(context.Context) {
 	r := configfile.Reloader{Path: o.ConfigFile, Load: func(ctx context.Context, raw []byte) error {
 		c, err := o.compileFile(raw, in.issuerEgress())
@@ -208,7 +213,7 @@ func (o *Authentication) follow(configured *jwt.Configured, raw []byte, in Authe
 	return func(ctx context.Context) { r.Run(ctx, raw) }
 }
 
-// optionalBool is a flag that may be left open.
+// optionalBool is a flag that may be unset.
 type optionalBool struct{ value **bool }
 
 // Set implements pflag.Value.

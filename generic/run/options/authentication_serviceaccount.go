@@ -16,7 +16,7 @@ import (
 	"triplane/generic/guard/authentication/serviceaccount/external"
 )
 
-// ServiceAccount is how tokens of service accounts are made and verified.
+// ServiceAccount configures how service account tokens are issued and verified.
 type ServiceAccount struct {
 	Issuers               []string
 	KeyFiles              []string
@@ -25,39 +25,45 @@ type ServiceAccount struct {
 	Lookup                bool
 	MaxExpiration         time.Duration
 	ExtendTokenExpiration bool
-	// SigningEndpoint is the socket of an external signer, instead of keys.
+	// SigningEndpoint is the socket of an external signer, which replaces keys.
 	SigningEndpoint string
 }
 
-// extendedExpiration is how long the tokens of pods live with ExtendTokenExpiration.
+// extendedExpiration is the lifetime of pods' tokens with ExtendTokenExpiration.
 const extendedExpiration = 365 * 24 * time.Hour
 
 func (s *ServiceAccount) addFlags(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&s.Issuers, "service-account-issuer", s.Issuers,
-		"The issuer (\"iss\") of service account tokens, a URL. May be given several times: the first signs, all are accepted. If blank, https://kubernetes.default.svc.cluster.local.")
+		"The issuer (\"iss\") of service account tokens, a URL. May be repeated: new tokens have the first, all "+
+			"are accepted. If blank, https://kubernetes.default.svc.cluster.local.")
 	fs.StringArrayVar(&s.KeyFiles, "service-account-key-file", s.KeyFiles,
-		"File with keys that verify service account tokens. May be given several times. If blank, the key of --service-account-signing-key-file.")
+		"File with keys that verify service account tokens. May be repeated. If blank, the key of "+
+			"--service-account-signing-key-file.")
 	fs.StringVar(&s.SigningKeyFile, "service-account-signing-key-file", s.SigningKeyFile,
 		"File with the key that signs service account tokens. If blank, a generated key.")
 	fs.StringVar(&s.JWKSURI, "service-account-jwks-uri", s.JWKSURI,
-		"Where relying parties find the keys, if not at this server.")
+		"The URL of the keys (JWKS) for relying parties. If blank, this server's.")
 	fs.BoolVar(&s.Lookup, "service-account-lookup", s.Lookup,
-		"Check that service accounts of tokens exist.")
+		"Reject tokens of deleted service accounts.")
 	fs.DurationVar(&s.MaxExpiration, "service-account-max-token-expiration", s.MaxExpiration,
-		"The longest that a token may be valid; longer ones are shortened. 0 is no limit.")
+		"The maximum lifetime of tokens; longer requests are shortened. 0 means no limit.")
 	fs.BoolVar(&s.ExtendTokenExpiration, "service-account-extend-token-expiration", s.ExtendTokenExpiration,
-		"Let tokens that are mounted into pods live for a year, with a warning when they are used after the time asked for.")
+		"Extend the lifetime of tokens that are projected into pods to a year, and warn if they are used after "+
+			"the requested lifetime.")
 	fs.StringVar(&s.SigningEndpoint, "service-account-signing-endpoint", s.SigningEndpoint,
-		"Path of the socket of an external signer of service account tokens (k8s.io/externaljwt); \"@\" begins an abstract one. A start waits for the signer for a minute. It excludes --service-account-signing-key-file and --service-account-key-file.")
+		"Path of the socket of an external signer of service account tokens (k8s.io/externaljwt); a leading "+
+			"\"@\" means an abstract socket. At start the server waits up to a minute for the signer. It excludes "+
+			"--service-account-signing-key-file and --service-account-key-file.")
 }
 
-// validate returns what is wrong.
+// validate returns an error for each invalid value.
 func (s *ServiceAccount) validate() []error {
 	var errs []error
 	for _, issuer := range s.Issuers {
 		if strings.Contains(issuer, ":") {
 			if _, err := url.Parse(issuer); err != nil {
-				errs = append(errs, fmt.Errorf("--service-account-issuer %q holds a colon and is no URL: %w", issuer, err))
+				errs = append(errs, fmt.Errorf("--service-account-issuer %q contains a colon, but is not a URL: %w",
+					issuer, err))
 			}
 		}
 		if issuer == "" {
@@ -65,18 +71,23 @@ func (s *ServiceAccount) validate() []error {
 		}
 	}
 	if len(s.KeyFiles) > 0 && s.SigningKeyFile == "" {
-		errs = append(errs, fmt.Errorf("--service-account-key-file needs --service-account-signing-key-file: with a generated key no token would be verified"))
+		errs = append(errs,
+			fmt.Errorf("--service-account-key-file needs --service-account-signing-key-file: otherwise tokens are "+
+				"signed with a generated key that is not among the verification keys"))
 	}
 	if m := s.MaxExpiration; m != 0 && (m < time.Hour || m > (1<<32)*time.Second) {
-		errs = append(errs, fmt.Errorf("--service-account-max-token-expiration must be between 1 hour and 2^32 seconds"))
+		errs = append(errs,
+			fmt.Errorf("--service-account-max-token-expiration must be between 1 hour and 2^32 seconds"))
 	}
 	if s.SigningEndpoint != "" && (s.SigningKeyFile != "" || len(s.KeyFiles) > 0) {
-		errs = append(errs, errors.New("--service-account-signing-endpoint excludes --service-account-signing-key-file and --service-account-key-file"))
+		errs = append(errs,
+			errors.New("--service-account-signing-endpoint excludes --service-account-signing-key-file and "+
+				"--service-account-key-file"))
 	}
 	return errs
 }
 
-// keys makes what signs and verifies tokens.
+// keys creates the signer and the verification keys of tokens.
 func (s *ServiceAccount) keys(ctx context.Context, a *Authenticators, registry prometheus.Registerer) error {
 	a.MaxTokenLifetime, a.ExtendedTokenLifetime = s.MaxExpiration, extendedExpiration
 	if s.SigningEndpoint != "" {
@@ -101,7 +112,7 @@ func (s *ServiceAccount) keys(ctx context.Context, a *Authenticators, registry p
 	return nil
 }
 
-// externalKeys connects to the external signer, which bounds how long tokens live.
+// externalKeys connects to the external signer, which bounds the lifetime of tokens.
 func (s *ServiceAccount) externalKeys(ctx context.Context, a *Authenticators, registry prometheus.Registerer) error {
 	var metrics *external.Metrics
 	if registry != nil {
@@ -113,7 +124,8 @@ func (s *ServiceAccount) externalKeys(ctx context.Context, a *Authenticators, re
 	}
 	a.closers = append(a.closers, signer.Close)
 	if s.MaxExpiration > signer.MaxLifetime {
-		return fmt.Errorf("--service-account-max-token-expiration %v is more than the %v that the external signer allows", s.MaxExpiration, signer.MaxLifetime)
+		return fmt.Errorf("--service-account-max-token-expiration %v is more than the %v that the external signer "+
+			"allows", s.MaxExpiration, signer.MaxLifetime)
 	}
 	if s.MaxExpiration == 0 {
 		a.MaxTokenLifetime = signer.MaxLifetime
@@ -124,7 +136,7 @@ func (s *ServiceAccount) externalKeys(ctx context.Context, a *Authenticators, re
 	return nil
 }
 
-// authenticator returns what authenticates the tokens.
+// authenticator returns the authenticator of service account tokens.
 func (s *ServiceAccount) authenticator(a *Authenticators, in AuthenticationInputs) authentication.Token {
 	var metrics *serviceaccount.Metrics
 	if in.Metrics != nil {

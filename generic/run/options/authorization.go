@@ -23,14 +23,13 @@ import (
 	"triplane/generic/guard/authorization/webhook"
 )
 
-// Authorization is who decides what clients may do.
+// Authorization configures the authorizers.
 type Authorization struct {
-	// ConfigFile is an AuthorizationConfiguration, instead of Modes and the
-	// webhook's options.
+	// ConfigFile is an AuthorizationConfiguration, which replaces Modes and the webhook's options.
 	ConfigFile string
-	// Modes are types of package configuration; Node and RBAC if nil.
+	// Modes are types of package configuration; nil means Node and RBAC.
 	Modes []string
-	// PolicyFile is for ABAC, the others for Webhook.
+	// PolicyFile is for ABAC, the options after it for Webhook.
 	PolicyFile           string
 	WebhookConfigFile    string
 	WebhookVersion       string
@@ -58,22 +57,24 @@ func NewAuthorization() *Authorization {
 // AddFlags binds the flags.
 func (o *Authorization) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ConfigFile, "authorization-config", o.ConfigFile,
-		"File with an AuthorizationConfiguration: who decides what clients may do, in order, with any number of webhooks. It is read again when it changes. It excludes --authorization-mode and --authorization-webhook-* flags.")
+		"File with an AuthorizationConfiguration: the authorizers in order, including any number of webhooks. It "+
+			"is reloaded when it changes. It excludes --authorization-mode and the --authorization-webhook-* flags.")
 	fs.StringSliceVar(&o.Modes, "authorization-mode", o.Modes,
-		"Who decides what clients may do, asked in this order: "+strings.Join(configuration.Types(), ", ")+". Node,RBAC if blank. Members of system:masters may do everything.")
+		"The authorizers, in order: "+strings.Join(configuration.Types(), ", ")+
+			". If blank, Node,RBAC. Members of system:masters are always allowed.")
 	fs.StringVar(&o.PolicyFile, "authorization-policy-file", o.PolicyFile,
-		"File with policies for --authorization-mode=ABAC, a JSON object a line.")
+		"File with policies for --authorization-mode=ABAC, one JSON object per line.")
 	fs.StringVar(&o.WebhookConfigFile, "authorization-webhook-config-file", o.WebhookConfigFile,
-		"File in kubeconfig format that says which service to ask for --authorization-mode=Webhook.")
+		"Kubeconfig of the webhook of --authorization-mode=Webhook.")
 	fs.StringVar(&o.WebhookVersion, "authorization-webhook-version", o.WebhookVersion,
-		"The version of SubjectAccessReview to send to the service: v1 or v1beta1.")
+		"The version of SubjectAccessReview that the webhook expects: v1 or v1beta1.")
 	fs.DurationVar(&o.WebhookAuthorizedTTL, "authorization-webhook-cache-authorized-ttl", o.WebhookAuthorizedTTL,
-		"How long to keep the service's permissions; 0 keeps none.")
+		"How long to cache the webhook's allow decisions. 0 disables caching.")
 	fs.DurationVar(&o.WebhookDeniedTTL, "authorization-webhook-cache-unauthorized-ttl", o.WebhookDeniedTTL,
-		"How long to keep the service's refusals; 0 keeps none.")
+		"How long to cache the webhook's deny decisions. 0 disables caching.")
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (o *Authorization) Validate() []error {
 	if o.ConfigFile != "" {
 		return o.validateBesideFile()
@@ -81,7 +82,8 @@ func (o *Authorization) Validate() []error {
 	var errs []error
 	for i, m := range o.modes() {
 		if !slices.Contains(configuration.Types(), m) {
-			errs = append(errs, fmt.Errorf("--authorization-mode: %q is not one of %s", m, strings.Join(configuration.Types(), ", ")))
+			errs = append(errs, fmt.Errorf("--authorization-mode: %q is not one of %s", m,
+				strings.Join(configuration.Types(), ", ")))
 		}
 		if slices.Index(o.modes(), m) < i && !slices.Contains(o.modes()[i+1:], m) {
 			errs = append(errs, fmt.Errorf("--authorization-mode names %q twice", m))
@@ -89,7 +91,7 @@ func (o *Authorization) Validate() []error {
 	}
 	needs := func(mode, flag, value string) {
 		if has := slices.Contains(o.modes(), mode); has != (value != "") {
-			errs = append(errs, fmt.Errorf("--authorization-mode=%s and --%s need each other", mode, flag))
+			errs = append(errs, fmt.Errorf("--authorization-mode=%s and --%s require each other", mode, flag))
 		}
 	}
 	needs(configuration.ABAC, "authorization-policy-file", o.PolicyFile)
@@ -122,15 +124,15 @@ func (o *Authorization) modes() []string {
 	return o.Modes
 }
 
-// Mode is an authorizer that can also list rules; RuleResolver may be nil.
+// Mode is an authorizer with a rule resolver, which may be nil.
 type Mode struct {
 	authorizer.Authorizer
 	authorizer.RuleResolver
 }
 
-// AuthorizationInputs is what authorizers need beside the options.
+// AuthorizationInputs are the dependencies of authorizers.
 type AuthorizationInputs struct {
-	// Given are the authorizers that need objects, by type.
+	// Given are the authorizers that read objects, by type.
 	Given map[string]Mode
 	// Metrics may be nil.
 	Metrics prometheus.Registerer
@@ -140,18 +142,17 @@ type AuthorizationInputs struct {
 	Egress *egress.Selector
 }
 
-// Authorizers is what the options come to.
+// Authorizers are the authorizers that the options describe, combined.
 type Authorizers struct {
 	Authorizer   authorizer.Authorizer
 	RuleResolver authorizer.RuleResolver
-	// Types are the types of the authorizers that are no webhooks, sorted.
+	// Types are the sorted types of the authorizers other than webhooks.
 	Types []string
-	// Background has to run while requests are authorized, until its context ends;
-	// nil where there is nothing.
+	// Background must run while requests are authorized, until its context is done; nil if not needed.
 	Background func(context.Context)
 }
 
-// Build joins the authorizers in their order.
+// Build combines the authorizers in their order.
 func (o *Authorization) Build(in AuthorizationInputs) (*Authorizers, error) {
 	b := &authorizationBuilder{options: o, given: in.Given, egress: in.Egress, fixed: map[string]Mode{}}
 	if in.Metrics != nil {
@@ -178,7 +179,7 @@ func (o *Authorization) Build(in AuthorizationInputs) (*Authorizers, error) {
 	return a, nil
 }
 
-// configuration is that of the file, with its content, or of the flags.
+// configuration returns the configuration of the file, with its content, or that of the flags.
 func (o *Authorization) configuration() (*configuration.Configuration, []byte, error) {
 	if o.ConfigFile == "" {
 		return o.flags(), nil, nil
@@ -194,7 +195,7 @@ func (o *Authorization) configuration() (*configuration.Configuration, []byte, e
 	return c, raw, nil
 }
 
-// flags is what the flags mean as a configuration.
+// flags returns the flags as a configuration.
 func (o *Authorization) flags() *configuration.Configuration {
 	c := &configuration.Configuration{}
 	for _, mode := range o.modes() {
@@ -211,7 +212,8 @@ func (o *Authorization) flags() *configuration.Configuration {
 				Timeout:                    metav1.Duration{Duration: webhookTimeout},
 				SubjectAccessReviewVersion: o.WebhookVersion,
 				FailurePolicy:              configuration.NoOpinion,
-				ConnectionInfo:             configuration.ConnectionInfo{Type: configuration.KubeConfigFile, KubeConfigFile: &file},
+				ConnectionInfo: configuration.ConnectionInfo{Type: configuration.KubeConfigFile,
+					KubeConfigFile: &file},
 			}
 		}
 		c.Authorizers = append(c.Authorizers, a)
@@ -219,7 +221,7 @@ func (o *Authorization) flags() *configuration.Configuration {
 	return c
 }
 
-// typesOf lists the types of authorizers that are no webhooks, sorted.
+// typesOf returns the sorted types of authorizers other than webhooks.
 func typesOf(c *configuration.Configuration) (types []string) {
 	for _, a := range c.Authorizers {
 		if a.Type != configuration.Webhook {
@@ -230,7 +232,7 @@ func typesOf(c *configuration.Configuration) (types []string) {
 	return types
 }
 
-// authorizationBuilder makes authorizers of configurations.
+// authorizationBuilder builds authorizers from configurations.
 type authorizationBuilder struct {
 	options   *Authorization
 	given     map[string]Mode
@@ -240,15 +242,16 @@ type authorizationBuilder struct {
 	webhooks  *webhook.Metrics
 }
 
-// reload puts a changed file into force. Authorizers other than webhooks may be
-// put into another order, but none may come or go: they start with the server.
+// reload applies a changed file. It may reorder authorizers other than webhooks, but not add or remove them,
+// because they start with the server.
 func (b *authorizationBuilder) reload(current *authorization.Replaceable, types []string, raw []byte) error {
 	config, err := configuration.Decode(raw)
 	if err != nil {
 		return err
 	}
 	if now := typesOf(config); !slices.Equal(now, types) {
-		return fmt.Errorf("authorizers other than webhooks cannot be added or removed without a restart: they were %v, and are %v", types, now)
+		return fmt.Errorf("authorizers other than webhooks cannot be added or removed without a restart: they were "+
+			"%v, and are %v", types, now)
 	}
 	a, rules, err := b.build(config)
 	if err == nil {
@@ -257,9 +260,10 @@ func (b *authorizationBuilder) reload(current *authorization.Replaceable, types 
 	return err
 }
 
-// build joins the authorizers of a configuration. A type that needs objects and is
-// not given is left out.
-func (b *authorizationBuilder) build(config *configuration.Configuration) (authorizer.Authorizer, authorizer.RuleResolver, error) {
+// build combines the authorizers of a configuration. It omits types that read objects and are not given.
+func (b *authorizationBuilder) build(
+	config *configuration.Configuration,
+) (authorizer.Authorizer, authorizer.RuleResolver, error) {
 	conditions, errs := configuration.Compile(config)
 	if len(errs) > 0 && b.options.ConfigFile != "" {
 		return nil, nil, fmt.Errorf("--authorization-config: %s: %w", b.options.ConfigFile, errs.ToAggregate())
@@ -299,7 +303,7 @@ func (b *authorizationBuilder) mode(c *configuration.Authorizer, conditions []*w
 	return b.given[c.Type], nil
 }
 
-// abac reads the policies, once.
+// abac reads the policies on the first call.
 func (b *authorizationBuilder) abac() (Mode, error) {
 	if m, ok := b.fixed[configuration.ABAC]; ok {
 		return m, nil
@@ -334,7 +338,8 @@ func (b *authorizationBuilder) webhook(c *configuration.Authorizer, conditions [
 	}
 	a, err := webhook.New(webhook.Config{
 		Name: c.Name, Caller: caller, Version: w.SubjectAccessReviewVersion, Conditions: conditions,
-		AllowedTTL: ttl(w.AuthorizedTTL, w.CacheAuthorizedRequests), DeniedTTL: ttl(w.UnauthorizedTTL, w.CacheUnauthorizedRequests),
+		AllowedTTL:  ttl(w.AuthorizedTTL, w.CacheAuthorizedRequests),
+		DeniedTTL:   ttl(w.UnauthorizedTTL, w.CacheUnauthorizedRequests),
 		DenyOnError: w.FailurePolicy == configuration.Deny, Metrics: b.webhooks,
 	})
 	return Mode{a, a}, err

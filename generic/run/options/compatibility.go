@@ -15,33 +15,31 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// The releases that the server can be like: its own, and three before.
+// The emulated releases: the server's own release, and three before it.
 const (
 	servedVersion = "1.36"
 	oldestVersion = "1.33"
 )
 
-// Compatibility is which release of Kubernetes the server is like, and which
-// features of it are on. Get one from NewCompatibility. Its flags mean nothing
-// until all are set: the first question settles them.
+// Compatibility configures the emulated release of Kubernetes and its feature gates. Create it with
+// NewCompatibility. All flags must be set before the first use, which resolves them.
 type Compatibility struct {
-	// ForwardCompatible serves versions of an API that came after the emulated
-	// release beside those that it had.
+	// ForwardCompatible also serves versions of an API that were introduced after the emulated release.
 	ForwardCompatible bool
-	// RuntimeConfigForwardCompatible serves what --runtime-config names though it
-	// came after the emulated release, rather than refuse it.
+	// RuntimeConfigForwardCompatible serves versions in --runtime-config that were introduced after the emulated
+	// release, instead of rejecting them.
 	RuntimeConfigForwardCompatible bool
 
 	registry compatibility.ComponentGlobalsRegistry
 	version  compatibility.MutableEffectiveVersion
 	gates    featuregate.MutableVersionedFeatureGate
 	flags    *pflag.FlagSet // the registry's
-	removed  []string       // gates that were set, and only former releases know
-	settle   func() error
-	validate func() []error // once: what is not supported is said in the log
+	removed  []string       // gates that were set, but have been removed from Kubernetes
+	resolve  func() error
+	validate func() []error // called once, because it logs warnings
 }
 
-// NewCompatibility returns the defaults: the present release, with its features.
+// NewCompatibility returns the defaults: the server's own release with its default feature gates.
 func NewCompatibility() *Compatibility {
 	c := &Compatibility{
 		registry: compatibility.NewComponentGlobalsRegistry(),
@@ -57,7 +55,7 @@ func NewCompatibility() *Compatibility {
 	}
 	c.gates = gates
 	c.registry.AddFlags(c.flags)
-	c.settle = sync.OnceValue(c.registry.Set)
+	c.resolve = sync.OnceValue(c.registry.Set)
 	c.validate = sync.OnceValue(c.registry.Validate)
 	return c
 }
@@ -67,27 +65,35 @@ func (c *Compatibility) AddFlags(fs *pflag.FlagSet) {
 	for _, name := range []string{"emulated-version", "min-compatibility-version"} {
 		fs.AddFlag(c.flags.Lookup(name))
 	}
-	fs.Var(gatesValue{c}, "feature-gates", "Features to switch on or off, name=true|false, comma separated, with the names of kube-apiserver's. "+
-		"Of those, "+strings.Join(FollowedGates(), ", ")+" change something here; generic/run/options/featuregates.md says what, and lists all.")
+	fs.Var(gatesValue{c}, "feature-gates",
+		"Feature gates to set, name=true|false, comma separated, with kube-apiserver's names. These have an "+
+			"effect here: "+strings.Join(FollowedGates(), ", ")+
+			". generic/run/options/featuregates.md lists all gates.")
 	fs.BoolVar(&c.ForwardCompatible, "emulation-forward-compatible", c.ForwardCompatible,
-		"With an --emulated-version before "+servedVersion+", also serve the later stable versions of those beta or stable APIs that are served.")
-	fs.BoolVar(&c.RuntimeConfigForwardCompatible, "runtime-config-emulation-forward-compatible", c.RuntimeConfigForwardCompatible,
-		"With an --emulated-version before "+servedVersion+", serve what --runtime-config names even if it came later. Otherwise that is an error.")
+		"With an --emulated-version before "+servedVersion+
+			", also serve the later stable versions of enabled beta and stable APIs.")
+	fs.BoolVar(&c.RuntimeConfigForwardCompatible, "runtime-config-emulation-forward-compatible",
+		c.RuntimeConfigForwardCompatible,
+		"With an --emulated-version before "+servedVersion+
+			", serve the versions in --runtime-config even if they were introduced later. Otherwise they are an "+
+			"error.")
 }
 
-// SetGates switches features on and off, as --feature-gates does.
+// SetGates sets feature gates, like --feature-gates.
 func (c *Compatibility) SetGates(list string) error { return gatesValue{c}.Set(list) }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (c *Compatibility) Validate() []error {
-	if err := c.settle(); err != nil {
+	if err := c.resolve(); err != nil {
 		return []error{err}
 	}
 	errs := slices.Clone(c.validate())
 	if !c.version.EmulationVersion().LessThan(c.version.BinaryVersion()) {
 		refuse := func(flag string, on bool) {
 			if on {
-				errs = append(errs, errors.New("--"+flag+" cannot be set to true if the emulation version is the same as the binary version"))
+				errs = append(errs,
+					errors.New("--"+flag+" cannot be set to true if the emulation version is the same as the binary "+
+						"version"))
 			}
 		}
 		refuse("emulation-forward-compatible", c.ForwardCompatible)
@@ -96,30 +102,28 @@ func (c *Compatibility) Validate() []error {
 	return errs
 }
 
-// Enabled reports whether a feature is on: as set itself, or all of its stage, or by
-// default. What Validate reports counts as not set. It panics where there is no such
-// feature.
+// Enabled reports whether a feature gate is on: as set, otherwise by its stage (AllAlpha, AllBeta), otherwise by
+// default. Invalid settings are ignored. It panics if the gate does not exist.
 func (c *Compatibility) Enabled(gate string) bool {
-	_ = c.settle()
+	_ = c.resolve()
 	return c.gates.Enabled(featuregate.Feature(gate))
 }
 
-// Emulated is the release whose API is served.
+// Emulated returns the emulated release.
 func (c *Compatibility) Emulated() *version.Version {
-	_ = c.settle()
+	_ = c.resolve()
 	return c.version.EmulationVersion()
 }
 
-// MinCompatibility is the oldest release that is to read what is stored.
+// MinCompatibility returns the oldest release that must be able to read stored objects.
 func (c *Compatibility) MinCompatibility() *version.Version {
-	_ = c.settle()
+	_ = c.resolve()
 	return c.version.MinCompatibilityVersion()
 }
 
-// Stages are the stages of all features that there are in the emulated release, in
-// kube-apiserver's names for them: "" is GA.
+// Stages returns the stages of all feature gates of the emulated release, with kube-apiserver's names; "" is GA.
 func (c *Compatibility) Stages() map[string]string {
-	_ = c.settle()
+	_ = c.resolve()
 	stages := map[string]string{}
 	for name, spec := range c.gates.GetAll() {
 		stages[string(name)] = string(spec.PreRelease)
@@ -127,7 +131,7 @@ func (c *Compatibility) Stages() map[string]string {
 	return stages
 }
 
-// ApplyTo sets what the options say.
+// ApplyTo applies the options.
 func (c *Compatibility) ApplyTo(s *server.Config) {
 	c.warn()
 	s.CBOR, s.NoInitialEvents = c.Enabled(GateCBOR), !c.Enabled("WatchList")
@@ -141,24 +145,26 @@ func (c *Compatibility) ApplyTo(s *server.Config) {
 	}
 	emulated, least := c.Emulated(), c.MinCompatibility()
 	s.Version.EmulationMajor, s.Version.EmulationMinor = version.Itoa(emulated.Major()), version.Itoa(emulated.Minor())
-	s.Version.MinCompatibilityMajor, s.Version.MinCompatibilityMinor = version.Itoa(least.Major()), version.Itoa(least.Minor())
+	s.Version.MinCompatibilityMajor, s.Version.MinCompatibilityMinor = version.Itoa(least.Major()),
+		version.Itoa(least.Minor())
 }
 
-// warn logs gates that were set and change nothing.
+// warn logs feature gates that were set without effect.
 func (c *Compatibility) warn() {
 	for _, name := range c.removed {
-		klog.InfoS("A feature gate was removed from Kubernetes; setting it changes nothing", "gate", name)
+		klog.InfoS("Ignored feature gate that was removed from Kubernetes", "gate", name)
 	}
 	specs := c.gates.GetAll()
 	for _, g := range gates() {
-		if on := specs[g.name].Default; g.here == fixed && c.gates.ExplicitlySet(g.name) && c.gates.Enabled(g.name) != on {
-			klog.InfoS("A feature gate is not followed", "gate", g.name, "stays", on)
+		if on := specs[g.name].Default; g.here == fixed && c.gates.ExplicitlySet(g.name) &&
+			c.gates.Enabled(g.name) != on {
+			klog.InfoS("Ignored feature gate that is not supported", "gate", g.name, "enabled", on)
 		}
 	}
 }
 
-// gatesValue is the value of --feature-gates: [kube:]name=true|false, comma
-// separated. What former releases knew is noted, all else is the registry's.
+// gatesValue is the value of --feature-gates: [kube:]name=true|false, comma separated. It records removed gates,
+// and passes all others to the registry.
 type gatesValue struct{ c *Compatibility }
 
 var _ pflag.Value = gatesValue{}

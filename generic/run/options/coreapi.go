@@ -9,23 +9,24 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// CoreAPI is how an extension API server reaches the API server that is in front of it.
+// CoreAPI configures the connection of an extension API server to the core API server.
 type CoreAPI struct {
-	// KubeconfigFile is "" in a pod, whose service account is used.
+	// KubeconfigFile is a kubeconfig; "" uses the pod's service account.
 	KubeconfigFile string
 }
 
 // AddFlags binds the flags.
 func (o *CoreAPI) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.KubeconfigFile, "kubeconfig", o.KubeconfigFile,
-		"File that says how to reach the core API server, whose namespaces, admission webhooks and policies and flow schemas are followed. If blank, the service account of the pod that the server runs in.")
+		"Kubeconfig of the core API server, whose namespaces, admission webhooks and policies, and flow schemas "+
+			"apply. If blank, the service account of the server's pod.")
 }
 
-// Config is the client configuration.
+// Config returns the client configuration.
 func (o *CoreAPI) Config() (*rest.Config, error) { return coreConfig(o.KubeconfigFile, "kubeconfig") }
 
-// coreConfig is how the core API server is reached: by a file that a flag gives, or else by
-// the service account of the pod.
+// coreConfig returns the client configuration for the core API server: the kubeconfig of a flag, otherwise the
+// pod's service account.
 func coreConfig(file, flag string) (*rest.Config, error) {
 	if file == "" {
 		config, err := rest.InClusterConfig()
@@ -41,7 +42,7 @@ func coreConfig(file, flag string) (*rest.Config, error) {
 	return config, nil
 }
 
-// reviewer is a configuration to post reviews to a resource, for a webhook's Caller.
+// reviewer returns a client configuration for reviews of a resource, for a webhook's Caller.
 func reviewer(config *rest.Config, resource string) (*rest.Config, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {

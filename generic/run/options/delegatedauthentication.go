@@ -16,27 +16,24 @@ import (
 	"triplane/generic/guard/authentication/webhook"
 )
 
-// DelegatedAuthentication is how an extension API server knows its clients: it trusts the
-// front proxy and the client certificates that the core API server does, and asks that one
-// about tokens.
+// DelegatedAuthentication configures the authentication of an extension API server. It trusts the same front
+// proxies and client CAs as the core API server, and delegates bearer tokens to it (TokenReview).
 type DelegatedAuthentication struct {
-	// KubeconfigFile is "" in a pod, whose service account is used.
+	// KubeconfigFile is a kubeconfig; "" uses the pod's service account.
 	KubeconfigFile string
-	// CacheTTL is how long the answers about tokens are kept.
+	// CacheTTL is how long TokenReviews are cached.
 	CacheTTL time.Duration
-	// ClientCAFile and RequestHeader are what is trusted beside, or instead of, what the cluster
-	// says.
+	// ClientCAFile and RequestHeader add to, or replace, the settings of the cluster.
 	ClientCAFile  string
 	RequestHeader RequestHeader
-	// SkipLookup leaves the cluster's config map alone; TolerateLookupFailure starts without it
-	// where it cannot be read.
+	// SkipLookup ignores the cluster's config map; TolerateLookupFailure starts without it if it cannot be read.
 	SkipLookup, TolerateLookupFailure bool
 }
 
-// delegatedTTL is how long the core API server's answers are kept unless flags say otherwise.
+// delegatedTTL is how long reviews are cached by default.
 const delegatedTTL = 10 * time.Second
 
-// lookupTimeout bounds the reading of the config map at the start.
+// lookupTimeout bounds reading the config map at start.
 const lookupTimeout = 30 * time.Second
 
 // NewDelegatedAuthentication returns the defaults.
@@ -50,19 +47,23 @@ func NewDelegatedAuthentication() *DelegatedAuthentication {
 // AddFlags binds the flags.
 func (o *DelegatedAuthentication) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.KubeconfigFile, "authentication-kubeconfig", o.KubeconfigFile,
-		"File that says how to reach the core API server, which is asked about bearer tokens (TokenReview) and has the config map extension-apiserver-authentication. If blank, the service account of the pod that the server runs in.")
+		"Kubeconfig of the core API server, which authenticates bearer tokens (TokenReview) and has the config "+
+			"map extension-apiserver-authentication. If blank, the service account of the server's pod.")
 	fs.DurationVar(&o.CacheTTL, "authentication-token-webhook-cache-ttl", o.CacheTTL,
-		"How long to keep the core API server's answers about tokens.")
+		"How long to cache the core API server's TokenReviews.")
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile,
-		"File with authorities whose client certificates are accepted, beside those that the cluster says: the common name is the user, organizations are groups.")
+		"File with CAs of client certificates, in addition to those of the cluster: the common name is the user, "+
+			"organizations are groups.")
 	o.RequestHeader.addFlags(fs, "If blank, what the cluster says.")
 	fs.BoolVar(&o.SkipLookup, "authentication-skip-lookup", o.SkipLookup,
-		"Do not read the config map extension-apiserver-authentication: only the flags say which client certificates and front proxies are trusted.")
+		"Do not read the config map extension-apiserver-authentication: only flags configure the trusted client "+
+			"certificates and front proxies.")
 	fs.BoolVar(&o.TolerateLookupFailure, "authentication-tolerate-lookup-failure", o.TolerateLookupFailure,
-		"Start even if the config map extension-apiserver-authentication cannot be read. Nobody is known by a certificate, or through the front proxy, until it can be.")
+		"Start even if the config map extension-apiserver-authentication cannot be read. Until it can be read, "+
+			"client certificates and front proxies are not accepted.")
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (o *DelegatedAuthentication) Validate() []error {
 	errs := validateRequestHeader(o.RequestHeader, o.ClientCAFile)
 	if o.CacheTTL < 0 {
@@ -71,8 +72,7 @@ func (o *DelegatedAuthentication) Validate() []error {
 	return errs
 }
 
-// Build reads files and the cluster's config map, and makes the authenticators, which have to be
-// closed.
+// Build reads files and the cluster's config map, and creates the authenticators, which the caller must close.
 func (o *DelegatedAuthentication) Build(ctx context.Context) (_ *Authenticators, err error) {
 	config, err := coreConfig(o.KubeconfigFile, "authentication-kubeconfig")
 	if err != nil {
@@ -104,8 +104,10 @@ func (o *DelegatedAuthentication) Build(ctx context.Context) (_ *Authenticators,
 	return a, nil
 }
 
-// given makes the authenticators of the files that flags name.
-func (o *DelegatedAuthentication) given(a *Authenticators) (requests []authentication.Request, bundles []*authentication.CABundle, err error) {
+// given returns the authenticators of the files that flags name.
+func (o *DelegatedAuthentication) given(
+	a *Authenticators,
+) (requests []authentication.Request, bundles []*authentication.CABundle, err error) {
 	if file := o.RequestHeader.ClientCAFile; file != "" {
 		if a.RequestHeaderCA, err = authentication.NewCABundle(file); err != nil {
 			return nil, nil, fmt.Errorf("--requestheader-client-ca-file: %w", err)
@@ -121,8 +123,10 @@ func (o *DelegatedAuthentication) given(a *Authenticators) (requests []authentic
 	return requests, a.bundles(), nil
 }
 
-// lookUp reads the cluster's config map, and has it followed.
-func (o *DelegatedAuthentication) lookUp(ctx context.Context, config *rest.Config, a *Authenticators) (*clusterinfo.Info, error) {
+// lookUp reads the cluster's config map, and starts watching it.
+func (o *DelegatedAuthentication) lookUp(
+	ctx context.Context, config *rest.Config, a *Authenticators,
+) (*clusterinfo.Info, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -132,16 +136,21 @@ func (o *DelegatedAuthentication) lookUp(ctx context.Context, config *rest.Confi
 	defer cancel()
 	switch err := info.Read(ctx, client); {
 	case err != nil && !o.TolerateLookupFailure:
-		return nil, fmt.Errorf("%w; it says which front proxy is trusted, and is read with the role extension-apiserver-authentication-reader in kube-system. "+
-			"--authentication-tolerate-lookup-failure starts without it, --authentication-skip-lookup uses flags instead", err)
+		return nil,
+			fmt.Errorf("%w; it configures the trusted front proxies and requires the role "+
+				"extension-apiserver-authentication-reader in kube-system. "+
+				"--authentication-tolerate-lookup-failure starts without it, --authentication-skip-lookup uses flags "+
+				"instead", err)
 	case err != nil:
-		klog.ErrorS(err, "Nobody is known by a certificate, or through a front proxy, until this can be read")
+		klog.ErrorS(err,
+			"Failed to read extension-apiserver-authentication, rejecting client certificates and front proxies "+
+				"until it can be read")
 	}
 	a.background = append(a.background, func(ctx context.Context) { info.Follow(ctx, client) })
 	return info, nil
 }
 
-// tokens asks the core API server about tokens.
+// tokens returns the authenticator that creates TokenReviews.
 func (o *DelegatedAuthentication) tokens(config *rest.Config, a *Authenticators) (authentication.Token, error) {
 	config, err := reviewer(config, "authentication.k8s.io/v1/tokenreviews")
 	if err != nil {
@@ -162,5 +171,5 @@ func (o *DelegatedAuthentication) tokens(config *rest.Config, a *Authenticators)
 	return authentication.AuthenticatedTokenGroup(authentication.NewTokenCache(token, o.CacheTTL)), nil
 }
 
-// delegatedTimeout bounds each question to the core API server.
+// delegatedTimeout bounds each review.
 const delegatedTimeout = 10 * time.Second

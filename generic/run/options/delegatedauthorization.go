@@ -15,49 +15,54 @@ import (
 	"triplane/generic/guard/authorization/webhook"
 )
 
-// DelegatedAuthorization has the core API server decide what clients of an extension API server
-// may do. Members of system:masters may do everything.
+// DelegatedAuthorization configures the authorization of an extension API server: the core API server authorizes
+// (SubjectAccessReview). Members of system:masters are always allowed.
 type DelegatedAuthorization struct {
-	// KubeconfigFile is "" in a pod, whose service account is used.
+	// KubeconfigFile is a kubeconfig; "" uses the pod's service account.
 	KubeconfigFile string
-	// AllowedTTL and DeniedTTL are how long the answers are kept.
+	// AllowedTTL and DeniedTTL are how long decisions are cached.
 	AllowedTTL, DeniedTTL time.Duration
-	// AlwaysAllowPaths are paths for everybody, with * at the end for all below.
+	// AlwaysAllowPaths are paths that need no authorization; a trailing * matches everything below.
 	AlwaysAllowPaths []string
 }
 
 // NewDelegatedAuthorization returns the defaults.
 func NewDelegatedAuthorization() *DelegatedAuthorization {
-	return &DelegatedAuthorization{AllowedTTL: delegatedTTL, DeniedTTL: delegatedTTL, AlwaysAllowPaths: []string{"/healthz", "/readyz", "/livez"}}
+	return &DelegatedAuthorization{AllowedTTL: delegatedTTL, DeniedTTL: delegatedTTL,
+		AlwaysAllowPaths: []string{"/healthz", "/readyz", "/livez"}}
 }
 
 // AddFlags binds the flags.
 func (o *DelegatedAuthorization) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.KubeconfigFile, "authorization-kubeconfig", o.KubeconfigFile,
-		"File that says how to reach the core API server, which decides what clients may do (SubjectAccessReview). If blank, the service account of the pod that the server runs in.")
+		"Kubeconfig of the core API server, which authorizes requests (SubjectAccessReview). If blank, the "+
+			"service account of the server's pod.")
 	fs.DurationVar(&o.AllowedTTL, "authorization-webhook-cache-authorized-ttl", o.AllowedTTL,
-		"How long to keep the core API server's permissions.")
+		"How long to cache the core API server's allow decisions.")
 	fs.DurationVar(&o.DeniedTTL, "authorization-webhook-cache-unauthorized-ttl", o.DeniedTTL,
-		"How long to keep the core API server's refusals.")
+		"How long to cache the core API server's deny decisions.")
 	fs.StringSliceVar(&o.AlwaysAllowPaths, "authorization-always-allow-paths", o.AlwaysAllowPaths,
-		"Paths that are served to everybody, without asking the core API server.")
+		"Paths that need no authorization.")
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (o *DelegatedAuthorization) Validate() []error {
 	var errs []error
 	if o.AllowedTTL < 0 || o.DeniedTTL < 0 {
-		errs = append(errs, errors.New("--authorization-webhook-cache-authorized-ttl and --authorization-webhook-cache-unauthorized-ttl cannot be negative"))
+		errs = append(errs,
+			errors.New("--authorization-webhook-cache-authorized-ttl and "+
+				"--authorization-webhook-cache-unauthorized-ttl cannot be negative"))
 	}
 	for _, p := range o.AlwaysAllowPaths {
 		if star := strings.Index(p, "*"); !strings.HasPrefix(p, "/") || star >= 0 && star < len(p)-1 {
-			errs = append(errs, fmt.Errorf("--authorization-always-allow-paths: %q is no path such as /healthz or /healthz/*", p))
+			errs = append(errs,
+				fmt.Errorf("--authorization-always-allow-paths: %q is not a path such as /healthz or /healthz/*", p))
 		}
 	}
 	return errs
 }
 
-// Build makes the authorizer; nil metrics count nothing.
+// Build returns the authorizer; m may be nil.
 func (o *DelegatedAuthorization) Build(m *metrics.Registry) (authorizer.Authorizer, error) {
 	config, err := coreConfig(o.KubeconfigFile, "authorization-kubeconfig")
 	if err != nil {
@@ -70,7 +75,8 @@ func (o *DelegatedAuthorization) Build(m *metrics.Registry) (authorizer.Authoriz
 	if err != nil {
 		return nil, err
 	}
-	asked := webhook.Config{Name: "delegated", Caller: caller, Version: "v1", AllowedTTL: o.AllowedTTL, DeniedTTL: o.DeniedTTL}
+	asked := webhook.Config{Name: "delegated", Caller: caller, Version: "v1", AllowedTTL: o.AllowedTTL,
+		DeniedTTL: o.DeniedTTL}
 	if m != nil {
 		asked.Metrics = webhook.NewMetrics(m)
 	}

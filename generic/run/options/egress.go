@@ -8,7 +8,7 @@ import (
 	"triplane/generic/base/egress"
 )
 
-// Egress is how the server connects to others.
+// Egress configures outgoing connections.
 type Egress struct {
 	// ConfigFile is an EgressSelectorConfiguration; "" connects directly.
 	ConfigFile string
@@ -17,10 +17,11 @@ type Egress struct {
 // AddFlags binds the flags.
 func (o *Egress) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ConfigFile, "egress-selector-config-file", o.ConfigFile,
-		"File with an EgressSelectorConfiguration: through which proxies nodes and webhooks (cluster, controlplane) and etcd are reached. If blank, directly.")
+		"File with an EgressSelectorConfiguration: the proxies for connections to nodes and webhooks (cluster, "+
+			"controlplane) and to etcd. If blank, connections are direct.")
 }
 
-// Load reads the file; nil where there is none.
+// Load reads the file; it returns nil without one.
 func (o *Egress) Load() (*egress.Selector, error) {
 	s, err := egress.Load(o.ConfigFile)
 	if err != nil {

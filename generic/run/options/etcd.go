@@ -21,28 +21,26 @@ import (
 	"triplane/generic/storage/wire"
 )
 
-// Etcd is where objects are kept.
+// Etcd configures storage.
 type Etcd struct {
-	// Servers of 0 length means the embedded etcd.
+	// Servers are the URLs of the etcd cluster; empty means the embedded etcd.
 	Servers []string
-	// Memory, without Servers, keeps objects in the memory of this process rather than in
-	// an etcd; they are gone when it ends. It is for tests, and has no flag.
+	// Memory, without Servers, stores objects in memory only. It is for tests, and has no flag.
 	Memory                    bool
 	CAFile, CertFile, KeyFile string
 	Prefix                    string
-	// Backend, where set, is the storage of a program that embeds the server, in place of an etcd. Servers is empty then.
-	// The program closes it after the server has stopped.
+	// Backend, if set, is the storage of an embedding program, which replaces etcd. Servers must be empty. The program
+	// closes it after the server has stopped.
 	Backend storage.Backend
-	// Storage are the resources that are stored in a way of their own.
+	// Storage has the storage of individual resources.
 	Storage map[schema.GroupResource]StorageOverride
-	// Overrides are the servers of resources that are kept elsewhere:
-	// GROUP/RESOURCE#URL;URL, with /RESOURCE for the core group.
+	// Overrides are the etcd servers of individual resources: GROUP/RESOURCE#URL;URL, with /RESOURCE for the core
+	// group.
 	Overrides []string
-	// EncryptionConfig is the file that says which resources are encrypted, and
-	// EncryptionReload whether its changes are used while serving.
+	// EncryptionConfig is the EncryptionConfiguration; EncryptionReload reloads it when it changes.
 	EncryptionConfig string
 	EncryptionReload bool
-	// KMSv1 allows it the deprecated version of KMS plugins; the gate of that name is its flag.
+	// KMSv1 allows the deprecated version of KMS plugins (the feature gate KMSv1).
 	KMSv1 bool
 
 	CompactionInterval      time.Duration
@@ -52,46 +50,46 @@ type Etcd struct {
 	DeleteCollectionWorkers int
 	InitializationTimeout   time.Duration
 	EventTTL                time.Duration
-	// WatchCache lets lists of any version (resourceVersion=0) be whole, whatever limit they
-	// have; what else depends on it at kube-apiserver is always on.
+	// WatchCache ignores the limit of lists with resourceVersion=0, as kube-apiserver's watch cache does. The
+	// cache itself is always enabled.
 	WatchCache bool
-	// MediaType is how built-in kinds are stored, one of storedForms.
+	// MediaType is the storage encoding of built-in kinds, one of storedForms.
 	MediaType string
-	// CountPollPeriod and SizePollInterval are how long /metrics shows the same count of
-	// objects that are in no cache, and the same sizes of databases; 0 shows none.
+	// CountPollPeriod and SizePollInterval are how long /metrics caches the counts of uncached objects and the
+	// sizes of databases; 0 disables these metrics.
 	CountPollPeriod, SizePollInterval time.Duration
 
-	// EmbeddedQuotaBytes, EmbeddedSnapshotCount and EmbeddedAutoDefragmentation are settings of
-	// the embedded etcd: how much it may hold, after how many writes its log is cut, and whether
-	// a database file of which more than half is free is written anew.
+	// EmbeddedQuotaBytes bounds the size of the embedded etcd. EmbeddedSnapshotCount is the number of writes after
+	// which its log is truncated. EmbeddedAutoDefragmentation defragments the database file when more than half of
+	// it is free.
 	EmbeddedQuotaBytes          int64
 	EmbeddedSnapshotCount       uint64
 	EmbeddedAutoDefragmentation bool
-	// EmbeddedListen is where the embedded etcd serves its client API: https:// and a loopback
-	// address, or unix:// and a path; "" is nowhere.
+	// EmbeddedListen is the address of the embedded etcd's client API: https:// and a loopback address, or unix://
+	// and a path; "" disables it.
 	EmbeddedListen string
-	// Member is the embedded etcd as one of several.
+	// Member configures the embedded etcd as a member of a cluster.
 	Member Member
-	// SnapshotInterval is how often a snapshot of the embedded etcd is made, 0 never;
-	// SnapshotRetention how many are kept, and SnapshotDir where: "" is below the data directory.
+	// SnapshotInterval is the time between snapshots of the embedded etcd, 0 disables them. SnapshotRetention is
+	// how many are kept. SnapshotDir is their directory; "" is below the data directory.
 	SnapshotInterval  time.Duration
 	SnapshotRetention int
 	SnapshotDir       string
 
-	// VerifyStore has the files of the embedded etcd verified before it opens them, values by Value.
+	// VerifyStore verifies the files of the embedded etcd before it opens them. Value verifies each value.
 	VerifyStore bool
 	Value       func(key string, value []byte) error
 
-	// Dial connects to etcd; nil is directly.
+	// Dial connects to etcd; nil connects directly.
 	Dial egress.Dial
 }
 
-// defaultCheckTimeout bounds health checks where no other time is given.
+// defaultCheckTimeout bounds health checks by default.
 const defaultCheckTimeout = 2 * time.Second
 
 const mediaProtobuf = "application/vnd.kubernetes.protobuf"
 
-// storedForms are the media types of storage.
+// storedForms maps media types to storage encodings.
 var storedForms = map[string]wire.StoredForm{
 	mediaProtobuf:      wire.StoredProtobuf,
 	"application/json": wire.StoredJSON,
@@ -99,9 +97,9 @@ var storedForms = map[string]wire.StoredForm{
 }
 
 const (
-	// minQuota is somewhat more than an empty store takes.
+	// minQuota is slightly more than an empty database needs.
 	minQuota = 4 << 20
-	// A log that is cut all the time, or read for minutes, is a mistake.
+	// Smaller counts truncate the log constantly; larger ones make starts take minutes.
 	minSnapshotCount, maxSnapshotCount = 100, 1_000_000
 )
 
@@ -131,69 +129,90 @@ func NewEtcd() *Etcd {
 // AddFlags binds the flags.
 func (o *Etcd) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Servers, "etcd-servers", o.Servers,
-		"The etcd cluster to use (scheme://host:port, comma separated). If blank, etcd runs inside this process and keeps its data below --data-dir.")
-	fs.StringVar(&o.CAFile, "etcd-cafile", o.CAFile, "File with the certificate authority of the etcd servers.")
+		"The etcd cluster to use (scheme://host:port, comma separated). If blank, etcd runs inside this process "+
+			"and stores its data below --data-dir.")
+	fs.StringVar(&o.CAFile, "etcd-cafile", o.CAFile,
+		"File with the CA of the etcd servers.")
 	fs.StringVar(&o.CertFile, "etcd-certfile", o.CertFile, "File with the client certificate for etcd.")
 	fs.StringVar(&o.KeyFile, "etcd-keyfile", o.KeyFile, "File with the key of --etcd-certfile.")
-	fs.StringVar(&o.Prefix, "etcd-prefix", o.Prefix, "What all keys in etcd begin with.")
+	fs.StringVar(&o.Prefix, "etcd-prefix", o.Prefix,
+		"The prefix of all keys in etcd.")
 	fs.StringSliceVar(&o.Overrides, "etcd-servers-overrides", o.Overrides,
-		"Resources that are kept in other etcd clusters, comma separated: group/resource#servers, where servers are URLs, semicolon separated. "+
-			"All clusters share the files of certificates and keys. Only for resources that are compiled into this server.")
+		"Resources that are stored in other etcd clusters, comma separated: group/resource#servers, where "+
+			"servers are URLs separated by semicolons. All clusters use the same certificate and key files. Only for "+
+			"built-in resources.")
 	fs.StringVar(&o.EncryptionConfig, "encryption-provider-config", o.EncryptionConfig,
-		"File with an EncryptionConfiguration, which says how resources are encrypted in etcd.")
+		"File with an EncryptionConfiguration, which configures the encryption of resources in etcd.")
 	fs.BoolVar(&o.EncryptionReload, "encryption-provider-config-automatic-reload", o.EncryptionReload,
-		"Use changes of --encryption-provider-config while serving. There is one health check for all KMS plugins then.")
+		"Reload --encryption-provider-config when it changes. All KMS plugins then share one health check.")
 	fs.BoolVar(&o.WatchCache, "watch-cache", o.WatchCache,
-		"Answer lists of resourceVersion=0 whole, whatever limit they have. If false they have pages, which are consistent. Reads are from caches either way, and as fresh as they ask for.")
+		"Ignore the limit of lists with resourceVersion=0, as kube-apiserver's watch cache does. If false, they "+
+			"are paginated and consistent. Reads use caches either way, and are as fresh as requested.")
 	fs.Var(&oneOf{allowed: slices.Sorted(maps.Keys(storedForms)), text: &o.MediaType}, "storage-media-type",
-		"How built-in kinds are stored from now on: application/vnd.kubernetes.protobuf, application/json or application/yaml. Custom resources, their definitions and APIServices are JSON. What is stored otherwise is read, and written anew when it changes.")
+		"The storage encoding of built-in kinds: application/vnd.kubernetes.protobuf, application/json or "+
+			"application/yaml. CustomResourceDefinitions, custom resources and APIServices are stored as JSON. "+
+			"Objects in other encodings remain readable, and are re-encoded when they change.")
 	fs.DurationVar(&o.CompactionInterval, "etcd-compaction-interval", o.CompactionInterval,
-		"How often old revisions are dropped; one to two intervals of history are kept. 0 never drops any.")
-	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout, "How long etcd may take to answer for its health check. 0 is the default.")
-	fs.DurationVar(&o.ReadyCheckTimeout, "etcd-readycheck-timeout", o.ReadyCheckTimeout, "How long etcd may take to answer for the readiness check. 0 is the default.")
+		"How often old revisions are compacted; one to two intervals of history remain. 0 disables compaction.")
+	fs.DurationVar(&o.HealthCheckTimeout, "etcd-healthcheck-timeout", o.HealthCheckTimeout,
+		"The timeout of health checks of etcd. 0 means the default.")
+	fs.DurationVar(&o.ReadyCheckTimeout, "etcd-readycheck-timeout", o.ReadyCheckTimeout,
+		"The timeout of readiness checks of etcd. 0 means the default.")
 	fs.Int64Var(&o.LeaseReuseSeconds, "lease-reuse-duration-seconds", o.LeaseReuseSeconds,
-		"For how many seconds objects that expire share a lease.")
+		"For how many seconds new objects with a TTL share a lease.")
 	fs.IntVar(&o.DeleteCollectionWorkers, "delete-collection-workers", o.DeleteCollectionWorkers,
-		"How many objects a deletion of a collection deletes at once.")
+		"How many objects a deletion of a collection deletes concurrently.")
 	fs.DurationVar(&o.CountPollPeriod, "etcd-count-metric-poll-period", o.CountPollPeriod,
-		"How long /metrics shows the same number of objects of resources that are not in memory. 0 shows no such numbers.")
+		"How long /metrics caches the object counts of resources that are not cached. 0 omits these counts.")
 	fs.DurationVar(&o.SizePollInterval, "etcd-db-metric-poll-interval", o.SizePollInterval,
-		"How long /metrics shows the same sizes of etcd's databases. 0 shows none.")
+		"How long /metrics caches the sizes of etcd's databases. 0 omits them.")
 	fs.DurationVar(&o.InitializationTimeout, "storage-initialization-timeout", o.InitializationTimeout,
-		"How long to try to reach etcd at the start before giving up.")
+		"How long to retry the connection to etcd at start.")
 	fs.Int64Var(&o.EmbeddedQuotaBytes, "embedded-etcd-quota-bytes", o.EmbeddedQuotaBytes,
-		"How many bytes the embedded etcd may have in use. Writes that do not fit are refused; before, old revisions are dropped.")
+		"How many bytes the embedded etcd may use. Near the limit it compacts old revisions, and at the limit it "+
+			"rejects writes.")
 	fs.Uint64Var(&o.EmbeddedSnapshotCount, "embedded-etcd-snapshot-count", o.EmbeddedSnapshotCount,
-		"After how many writes the embedded etcd cuts its log: a start reads again what is in it.")
+		"The number of writes after which the embedded etcd truncates its log. A start replays the log.")
 	fs.BoolVar(&o.EmbeddedAutoDefragmentation, "embedded-etcd-auto-defragmentation", o.EmbeddedAutoDefragmentation,
-		"Write the database file of the embedded etcd anew when more than half of it, and of 64 MiB, is free. Requests wait meanwhile.")
+		"Defragment the embedded etcd's database when more than half of it (and at least 64 MiB) is free. "+
+			"Requests wait until it is done.")
 	fs.BoolVar(&o.VerifyStore, "verify-store", o.VerifyStore,
-		"Read all of the embedded etcd's files before the start, as triplane store verify does, and end where they are damaged. It takes about a second for 100 MB.")
+		"Verify all files of the embedded etcd before the start, as triplane store verify does, and exit if they "+
+			"are damaged. It takes about a second per 100 MB.")
 	fs.StringVar(&o.EmbeddedListen, "embedded-etcd-listen", o.EmbeddedListen,
-		"Where the embedded etcd serves etcd's client API, for etcdctl and its like: https://127.0.0.1:2379 (a loopback address, with client certificates from DATA/pki/etcd) "+
-			"or unix:///run/etcd.sock (for this user). Who has it reads and writes everything, past authorization and admission. If blank, it is not served.")
+		"Where the embedded etcd serves etcd's client API, for example for etcdctl: https://127.0.0.1:2379 (a "+
+			"loopback address, with client certificates from DATA/pki/etcd) or unix:///run/etcd.sock (for this "+
+			"user). Its clients bypass authorization and admission. If blank, it is not served.")
 	o.Member.addFlags(fs)
-	fs.DurationVar(&o.SnapshotInterval, "snapshot-interval", o.SnapshotInterval, "How often a snapshot of the embedded etcd is made. 0 makes none.")
-	fs.IntVar(&o.SnapshotRetention, "snapshot-retention", o.SnapshotRetention, "How many of the snapshots of --snapshot-interval are kept.")
-	fs.StringVar(&o.SnapshotDir, "snapshot-dir", o.SnapshotDir, "Where the snapshots of --snapshot-interval are kept. If blank, in the folder snapshots of --data-dir.")
+	fs.DurationVar(&o.SnapshotInterval, "snapshot-interval", o.SnapshotInterval,
+		"How often the embedded etcd is saved to a snapshot. 0 disables snapshots.")
+	fs.IntVar(&o.SnapshotRetention, "snapshot-retention", o.SnapshotRetention,
+		"How many snapshots of --snapshot-interval to keep.")
+	fs.StringVar(&o.SnapshotDir, "snapshot-dir", o.SnapshotDir,
+		"Directory of the snapshots of --snapshot-interval. If blank, snapshots below --data-dir.")
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (o *Etcd) Validate() []error {
 	var errs []error
 	for _, s := range o.Servers {
 		if !isServerURL(s) {
-			errs = append(errs, fmt.Errorf("--etcd-servers: %q is not a URL such as https://127.0.0.1:2379 or unix:///run/etcd.sock", s))
+			errs = append(errs,
+				fmt.Errorf("--etcd-servers: %q is not a URL such as https://127.0.0.1:2379 or unix:///run/etcd.sock",
+					s))
 		}
 	}
 	if _, err := o.ParseOverrides(); err != nil {
 		errs = append(errs, err)
 	}
 	if o.EncryptionReload && o.EncryptionConfig == "" {
-		errs = append(errs, fmt.Errorf("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config"))
+		errs = append(errs,
+			fmt.Errorf("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config"))
 	}
 	if len(o.Servers) == 0 && len(o.Overrides) == 0 && (o.CAFile != "" || o.CertFile != "" || o.KeyFile != "") {
-		errs = append(errs, fmt.Errorf("--etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-servers: the embedded etcd has no network"))
+		errs = append(errs,
+			fmt.Errorf("--etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-servers: the embedded etcd "+
+				"does not use them"))
 	}
 	if (o.CertFile == "") != (o.KeyFile == "") {
 		errs = append(errs, fmt.Errorf("--etcd-certfile and --etcd-keyfile must be given together"))
@@ -204,7 +223,8 @@ func (o *Etcd) Validate() []error {
 	if o.DeleteCollectionWorkers < 1 {
 		errs = append(errs, fmt.Errorf("--delete-collection-workers must be at least 1"))
 	}
-	if o.CompactionInterval < 0 || o.HealthCheckTimeout < 0 || o.ReadyCheckTimeout < 0 || o.InitializationTimeout < 0 || o.LeaseReuseSeconds < 0 || o.CountPollPeriod < 0 || o.SizePollInterval < 0 {
+	if o.CompactionInterval < 0 || o.HealthCheckTimeout < 0 || o.ReadyCheckTimeout < 0 ||
+		o.InitializationTimeout < 0 || o.LeaseReuseSeconds < 0 || o.CountPollPeriod < 0 || o.SizePollInterval < 0 {
 		errs = append(errs, fmt.Errorf("the times of the etcd flags cannot be negative"))
 	}
 	if o.Backend != nil && (len(o.Servers) > 0 || o.Memory) {
@@ -214,31 +234,36 @@ func (o *Etcd) Validate() []error {
 	return append(errs, o.validateEmbedded()...)
 }
 
-// validateEmbedded returns what is wrong with the settings of the embedded etcd.
+// validateEmbedded returns an error for each invalid setting of the embedded etcd.
 func (o *Etcd) validateEmbedded() []error {
 	var errs []error
 	if o.EmbeddedQuotaBytes < minQuota {
 		errs = append(errs, fmt.Errorf("--embedded-etcd-quota-bytes must be at least %d", minQuota))
 	}
 	if o.EmbeddedSnapshotCount < minSnapshotCount || o.EmbeddedSnapshotCount > maxSnapshotCount {
-		errs = append(errs, fmt.Errorf("--embedded-etcd-snapshot-count must be between %d and %d", minSnapshotCount, maxSnapshotCount))
+		errs = append(errs, fmt.Errorf("--embedded-etcd-snapshot-count must be between %d and %d", minSnapshotCount,
+			maxSnapshotCount))
 	}
 	if o.SnapshotInterval < 0 || o.SnapshotRetention < 1 {
-		errs = append(errs, fmt.Errorf("--snapshot-interval cannot be negative, and --snapshot-retention must be at least 1"))
+		errs = append(errs,
+			fmt.Errorf("--snapshot-interval cannot be negative, and --snapshot-retention must be at least 1"))
 	}
 	if _, _, err := o.ListenAddress(); err != nil {
 		errs = append(errs, fmt.Errorf("--embedded-etcd-listen: %w", err))
 	}
 	errs = append(errs, o.Member.validate()...)
 	defaults := NewEtcd()
-	if !o.Embedded() && (o.EmbeddedQuotaBytes != defaults.EmbeddedQuotaBytes || o.EmbeddedSnapshotCount != defaults.EmbeddedSnapshotCount ||
-		!o.EmbeddedAutoDefragmentation || o.EmbeddedListen != "" || o.Member != Member{} || o.SnapshotInterval > 0 || o.VerifyStore) {
-		errs = append(errs, fmt.Errorf("--embedded-etcd-…, --verify-store and --snapshot-interval are of no use with --etcd-servers"))
+	if !o.Embedded() && (o.EmbeddedQuotaBytes != defaults.EmbeddedQuotaBytes ||
+		o.EmbeddedSnapshotCount != defaults.EmbeddedSnapshotCount ||
+		!o.EmbeddedAutoDefragmentation || o.EmbeddedListen != "" || o.Member != Member{} || o.SnapshotInterval > 0 ||
+		o.VerifyStore) {
+		errs = append(errs,
+			fmt.Errorf("--embedded-etcd-…, --verify-store and --snapshot-interval have no effect with --etcd-servers"))
 	}
 	return errs
 }
 
-// ListenAddress is EmbeddedListen as package net has it; blank where there is none.
+// ListenAddress returns EmbeddedListen as network and address of package net; "" if unset.
 func (o *Etcd) ListenAddress() (network, address string, err error) {
 	if o.EmbeddedListen == "" {
 		return "", "", nil
@@ -248,12 +273,14 @@ func (o *Etcd) ListenAddress() (network, address string, err error) {
 	}
 	address, is := strings.CutPrefix(o.EmbeddedListen, "https://")
 	if !is || embedded.Loopback(address) != nil {
-		return "", "", fmt.Errorf("%q is neither https:// with a loopback address and a port, such as https://127.0.0.1:2379, nor unix:// with an absolute path", o.EmbeddedListen)
+		return "", "",
+			fmt.Errorf("%q is neither https:// with a loopback address and a port, such as https://127.0.0.1:2379, "+
+				"nor unix:// with an absolute path", o.EmbeddedListen)
 	}
 	return "tcp", address, nil
 }
 
-// EmbeddedConfig is that of an embedded etcd in a directory. A Peer has no certificates yet.
+// EmbeddedConfig returns the configuration of an embedded etcd in a directory. Its Peer has no certificates yet.
 func (o *Etcd) EmbeddedConfig(dir string) (embedded.Config, error) {
 	member, err := o.Member.resolve()
 	if err != nil {
@@ -265,13 +292,14 @@ func (o *Etcd) EmbeddedConfig(dir string) (embedded.Config, error) {
 	}
 	if member != nil {
 		config.Peer = &embedded.Peer{
-			Name: member.name, Listen: member.listen, URL: *member.url, Initial: member.initial, Joining: o.Member.Joining, Wait: o.InitializationTimeout,
+			Name: member.name, Listen: member.listen, URL: *member.url, Initial: member.initial,
+			Joining: o.Member.Joining, Wait: o.InitializationTimeout,
 		}
 	}
 	return config, nil
 }
 
-// Complete sets what was left open: a timeout of 0 is the default one.
+// Complete sets defaults: timeouts of 0 become the default timeout.
 func (o *Etcd) Complete() {
 	o.HealthCheckTimeout = cmp.Or(o.HealthCheckTimeout, defaultCheckTimeout)
 	o.ReadyCheckTimeout = cmp.Or(o.ReadyCheckTimeout, defaultCheckTimeout)
@@ -280,10 +308,10 @@ func (o *Etcd) Complete() {
 // Embedded reports whether etcd runs inside this process.
 func (o *Etcd) Embedded() bool { return len(o.Servers) == 0 && o.Backend == nil }
 
-// AbsolutePrefix is Prefix as keys have it, "/registry".
+// AbsolutePrefix returns Prefix as keys contain it, "/registry".
 func (o *Etcd) AbsolutePrefix() string { return "/" + strings.Trim(o.Prefix, "/") }
 
-// ClientConfig is how to reach a cluster.
+// ClientConfig returns the client configuration of a cluster.
 func (o *Etcd) ClientConfig(servers []string) etcd.Config {
 	return etcd.Config{
 		Endpoints: servers,
@@ -296,19 +324,19 @@ func (o *Etcd) ClientConfig(servers []string) etcd.Config {
 	}
 }
 
-// Leases is how leases are shared.
+// Leases returns the lease settings.
 func (o *Etcd) Leases() etcd.LeaseOptions {
 	return etcd.LeaseOptions{Reuse: time.Duration(o.LeaseReuseSeconds) * time.Second}
 }
 
-// HealthCheck asks the backend, within the timeout of health checks.
+// HealthCheck returns a check of the backend with the timeout of health checks.
 func (o *Etcd) HealthCheck(backend storage.Backend) func() error {
 	return func() error {
 		return etcd.Check(context.Background(), backend, o.AbsolutePrefix(), o.HealthCheckTimeout)
 	}
 }
 
-// ReadyCheck asks the backend, within the timeout of readiness checks.
+// ReadyCheck returns a check of the backend with the timeout of readiness checks.
 func (o *Etcd) ReadyCheck(backend storage.Backend) func() error {
 	return func() error {
 		return etcd.Check(context.Background(), backend, o.AbsolutePrefix(), o.ReadyCheckTimeout)

@@ -21,8 +21,8 @@ func TestEmbeddedEtcdValidation(t *testing.T) {
 		"without TLS":        {func(o *Etcd) { o.EmbeddedListen = "http://127.0.0.1:2379" }, "--embedded-etcd-listen"},
 		"none kept":          {func(o *Etcd) { o.SnapshotRetention = 0 }, "--snapshot-retention must be at least 1"},
 		"negative":           {func(o *Etcd) { o.SnapshotInterval = -1 }, "--snapshot-interval cannot be negative"},
-		"of no use":          {func(o *Etcd) { o.Servers, o.EmbeddedQuotaBytes = []string{"http://127.0.0.1:2379"}, 64<<20 }, "are of no use with --etcd-servers"},
-		"no snapshots of it": {func(o *Etcd) { o.Servers, o.SnapshotInterval = []string{"http://127.0.0.1:2379"}, time.Hour }, "are of no use with --etcd-servers"},
+		"of no use":          {func(o *Etcd) { o.Servers, o.EmbeddedQuotaBytes = []string{"http://127.0.0.1:2379"}, 64<<20 }, "have no effect with --etcd-servers"},
+		"no snapshots of it": {func(o *Etcd) { o.Servers, o.SnapshotInterval = []string{"http://127.0.0.1:2379"}, time.Hour }, "have no effect with --etcd-servers"},
 	} {
 		o := NewEtcd()
 		c.change(o)

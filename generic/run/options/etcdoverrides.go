@@ -9,14 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// EtcdOverride is a cluster that keeps some resources.
+// EtcdOverride is an etcd cluster that stores individual resources.
 type EtcdOverride struct {
 	Servers   []string
 	Resources []schema.GroupResource
 }
 
-// ParseOverrides reads --etcd-servers-overrides. Entries with the same servers
-// are one cluster.
+// ParseOverrides parses --etcd-servers-overrides. It merges entries with the same servers into one cluster.
 func (o *Etcd) ParseOverrides() ([]EtcdOverride, error) {
 	var overrides []EtcdOverride
 	seen := map[schema.GroupResource]bool{}
@@ -30,7 +29,7 @@ func (o *Etcd) ParseOverrides() ([]EtcdOverride, error) {
 		}
 		r := schema.GroupResource{Group: group, Resource: resource}
 		if seen[r] {
-			return nil, fmt.Errorf("--etcd-servers-overrides: %s is there twice", r)
+			return nil, fmt.Errorf("--etcd-servers-overrides: %s is listItems twice", r)
 		}
 		seen[r] = true
 		i := slices.IndexFunc(overrides, func(c EtcdOverride) bool { return slices.Equal(c.Servers, servers) })
@@ -42,8 +41,7 @@ func (o *Etcd) ParseOverrides() ([]EtcdOverride, error) {
 	return overrides, nil
 }
 
-// isServerURL reports whether etcd can be dialed at a URL: a host, or the path of
-// a unix socket.
+// isServerURL reports whether s is a URL of an etcd server: with a host, or with the path of a Unix socket.
 func isServerURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil {

@@ -10,50 +10,52 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Ignored are flags of kube-apiserver that are read, so that its command lines
-// work, and change nothing here.
+// Ignored are flags of kube-apiserver that are accepted for compatibility, but have no effect here.
 type Ignored struct {
 	given []string
 }
 
-// ignoredFlags are kube-apiserver's types and defaults of flags, and why each
-// changes nothing here. Those that kube-apiserver deprecates are not in the help,
-// and say what to do instead.
+// ignoredFlags has kube-apiserver's types and defaults of the flags, and the reason why each has no effect here.
+// Flags that kube-apiserver deprecates are hidden in the help, and print its deprecation message.
 var ignoredFlags = []struct{ name, kind, def, why, deprecated string }{
 	{"enable-garbage-collector", "bool", "true", "deletion always leaves what the garbage collector needs", ""},
 	{"send-retry-after-while-not-ready-once", "bool", "false", "requests wait for what they need", ""},
-	{"watch-cache-sizes", "strings", "", "caches hold what there is", ""},
+	{"watch-cache-sizes", "strings", "", "caches hold all objects", ""},
 
-	{"default-watch-cache-size", "int", "100", "caches hold what there is", "watch caches are automatically sized and this flag will be removed in a future version"},
-	{"kubelet-read-only-port", "uint", "10255", "the read-only port is not used", "kubelet-read-only-port is deprecated and will be removed."},
+	{"default-watch-cache-size", "int", "100", "caches hold all objects",
+		"watch caches are automatically sized and this flag will be removed in a future version"},
+	{"kubelet-read-only-port", "uint", "10255", "the read-only port is not used",
+		"kubelet-read-only-port is deprecated and will be removed."},
 }
 
 // AddFlags binds the flags.
 func (o *Ignored) AddFlags(fs *pflag.FlagSet) {
 	for _, f := range ignoredFlags {
-		flag := fs.VarPF(&ignoredValue{name: f.name, kind: f.kind, text: f.def, given: &o.given}, f.name, "", "Read and ignored: "+f.why+".")
+		flag := fs.VarPF(&ignoredValue{name: f.name, kind: f.kind, text: f.def, given: &o.given}, f.name, "",
+			"Accepted for compatibility, without effect: "+f.why+".")
 		if f.kind == "bool" {
 			flag.NoOptDefVal = "true"
 		}
 		flag.Deprecated = f.deprecated
 		flag.Hidden = f.deprecated != ""
 	}
-	fs.Var(&oneOf{allowed: []string{"etcd3"}, text: new(string)}, "storage-backend", "How objects are stored: etcd3.")
-	fs.Var(&oneOf{allowed: []string{"", "1.35"}, text: new(string)}, "show-hidden-metrics-for-version", "Show metrics that were hidden after a release, 1.35. There are none.")
+	fs.Var(&oneOf{allowed: []string{"etcd3"}, text: new(string)}, "storage-backend", "The storage backend: etcd3.")
+	fs.Var(&oneOf{allowed: []string{"", "1.35"}, text: new(string)}, "show-hidden-metrics-for-version",
+		"Show metrics that were hidden in this release: 1.35. There are none.")
 }
 
-// Note logs which ignored flags were given.
+// Note logs the ignored flags that were set.
 func (o *Ignored) Note() {
 	for _, name := range o.given {
 		for _, f := range ignoredFlags {
 			if f.name == name {
-				klog.InfoS("A flag is ignored", "flag", "--"+name, "reason", f.why)
+				klog.InfoS("Ignored flag", "flag", "--"+name, "reason", f.why)
 			}
 		}
 	}
 }
 
-// ignoredValue checks that a value is of its type, and forgets it.
+// ignoredValue validates the type of a value, and ignores it.
 type ignoredValue struct {
 	name, kind, text string
 	given            *[]string
@@ -83,7 +85,7 @@ func (v *ignoredValue) String() string { return v.text }
 // Type implements pflag.Value.
 func (v *ignoredValue) Type() string { return v.kind }
 
-// oneOf is a text of a few. The zero text is "".
+// oneOf is a value from a list. Its zero value is "".
 type oneOf struct {
 	allowed []string
 	text    *string

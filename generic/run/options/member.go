@@ -12,31 +12,34 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Member is an embedded etcd that has others beside it, or may have.
+// Member configures the embedded etcd as a member of a cluster.
 type Member struct {
-	// Listen is where it listens to the others, https:// and an address; "" has none.
+	// Listen is the https:// URL on which it listens for peers; "" disables peers.
 	Listen string
-	// Advertise is where they find it; "" is where it listens.
+	// Advertise is the URL that peers use; "" means Listen.
 	Advertise string
-	// Name is what they call it; "" is the name of the host.
+	// Name is the member's name; "" means the host name.
 	Name string
-	// Initial are the members that a cluster is begun with, NAME=URL, comma separated, this one among
-	// them; "" is this one alone. It is for a directory that holds no member yet.
+	// Initial lists the members of a new cluster, including this one: NAME=URL, comma separated. "" means this
+	// member only. It applies only to a directory without a member.
 	Initial string
-	// Joining says that the Initial members run already, and expect this one.
+	// Joining means that the Initial members run already, and have added this one.
 	Joining bool
 }
 
 func (m *Member) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&m.Listen, "embedded-etcd-peer-listen", m.Listen,
-		"Where the embedded etcd listens to other members of its cluster: https:// with an address and a port, such as https://10.0.0.1:2380. "+
-			"They know each other by certificates of DATA/pki/etcd/peer-ca.crt. If blank, it is alone.")
+		"Where the embedded etcd listens for peers: https:// with an address and a port, such as "+
+			"https://10.0.0.1:2380. Peers authenticate with certificates of DATA/pki/etcd/peer-ca.crt. If blank, it "+
+			"has no peers.")
 	fs.StringVar(&m.Advertise, "embedded-etcd-peer-advertise", m.Advertise,
-		"Where other members find the embedded etcd, https:// with a host and a port. If blank, --embedded-etcd-peer-listen.")
-	fs.StringVar(&m.Name, "embedded-etcd-name", m.Name, "What this member of the embedded etcd is called. If blank, as the host.")
+		"The URL of the embedded etcd for peers: https:// with a host and a port. If blank, "+
+			"--embedded-etcd-peer-listen.")
+	fs.StringVar(&m.Name, "embedded-etcd-name", m.Name,
+		"The name of this member of the embedded etcd's cluster. If blank, the host name.")
 	fs.StringVar(&m.Initial, "embedded-etcd-initial-cluster", m.Initial,
-		"The members that a cluster is begun with: name=https://host:port, comma separated, this one among them. All start with the same keys (triplane keys). "+
-			"It is of no use once the data directory holds a member.")
+		"The members of a new cluster, including this one: name=https://host:port, comma separated. All must "+
+			"start with the same keys (triplane keys). It is ignored if the data directory contains a member.")
 }
 
 // peerURL parses the URL of a member.
@@ -44,7 +47,7 @@ func peerURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err == nil && (u.Scheme != "https" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "") {
-		err = errors.New("it has to be https:// with a host and a port and nothing else, such as https://10.0.0.1:2380")
+		err = errors.New("it must be https:// with a host and a port and nothing else, such as https://10.0.0.1:2380")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", text, err)
@@ -52,7 +55,7 @@ func peerURL(text string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
 }
 
-// name is the member's.
+// name returns the member's name.
 func (m *Member) name() (string, error) {
 	if m.Name != "" {
 		return m.Name, nil
@@ -60,7 +63,7 @@ func (m *Member) name() (string, error) {
 	return os.Hostname()
 }
 
-// initial are the initial members' URLs by name.
+// initial returns the URLs of the initial members by name.
 func (m *Member) initial() (map[string]string, error) {
 	if m.Initial == "" {
 		return nil, nil
@@ -76,25 +79,25 @@ func (m *Member) initial() (map[string]string, error) {
 			return nil, err
 		}
 		if members[name] != "" || slices.Contains(seen, u.String()) {
-			return nil, fmt.Errorf("%s is there twice", entry)
+			return nil, fmt.Errorf("%s is listItems twice", entry)
 		}
 		members[name], seen = u.String(), append(seen, u.String())
 	}
 	return members, nil
 }
 
-// resolved is a member with nothing left open.
+// resolved is a Member with all defaults.
 type resolved struct {
 	name, listen string
 	url          *url.URL
 	initial      map[string]string
 }
 
-// resolve decides what was left open; nil where there are no other members.
+// resolve sets defaults; it returns nil without peers.
 func (m *Member) resolve() (*resolved, error) {
 	if m.Listen == "" {
 		if *m != (Member{}) {
-			return nil, errors.New("the other flags of members need --embedded-etcd-peer-listen")
+			return nil, errors.New("the other --embedded-etcd-… flags of members need --embedded-etcd-peer-listen")
 		}
 		return nil, nil
 	}
@@ -110,11 +113,14 @@ func (m *Member) resolve() (*resolved, error) {
 		return nil, fmt.Errorf("--embedded-etcd-initial-cluster: %w", err)
 	}
 	if strings.ContainsAny(r.name, ",= ") {
-		return nil, fmt.Errorf("--embedded-etcd-name: a name like %q cannot be listed", r.name)
+		return nil, fmt.Errorf("--embedded-etcd-name: the name %q must not contain commas, equals signs and spaces",
+			r.name)
 	}
 	own := r.initial[r.name]
 	if len(r.initial) > 0 && own == "" {
-		return nil, fmt.Errorf("--embedded-etcd-initial-cluster has no member %q, as this one is called: name it with --embedded-etcd-name", r.name)
+		return nil,
+			fmt.Errorf("--embedded-etcd-initial-cluster does not contain this member, %q: set its name with "+
+				"--embedded-etcd-name", r.name)
 	}
 	for _, text := range []string{own, m.Advertise} {
 		if text == "" {
@@ -125,7 +131,9 @@ func (m *Member) resolve() (*resolved, error) {
 		}
 	}
 	if own != "" && own != r.url.String() {
-		return nil, fmt.Errorf("--embedded-etcd-peer-advertise is %s, but --embedded-etcd-initial-cluster has this member at %s", r.url, own)
+		return nil,
+			fmt.Errorf("--embedded-etcd-peer-advertise is %s, but --embedded-etcd-initial-cluster has this member "+
+				"at %s", r.url, own)
 	}
 	if ip := net.ParseIP(r.url.Hostname()); ip != nil && ip.IsUnspecified() {
 		return nil, fmt.Errorf("other members cannot find this one at %s: set --embedded-etcd-peer-advertise", r.url)
@@ -133,7 +141,7 @@ func (m *Member) resolve() (*resolved, error) {
 	return r, nil
 }
 
-// Self is this member's name, and where others find it.
+// Self returns this member's name and peer URL.
 func (m *Member) Self() (name, url string, err error) {
 	r, err := m.resolve()
 	if r == nil || err != nil {
@@ -149,5 +157,5 @@ func (m *Member) validate() []error {
 	return nil
 }
 
-// MayHavePeers reports whether the embedded etcd is, or may become, one of several.
+// MayHavePeers reports whether the embedded etcd is, or may become, a member of a cluster of several.
 func (o *Etcd) MayHavePeers() bool { return o.Member.Listen != "" }

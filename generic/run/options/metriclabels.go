@@ -10,8 +10,8 @@ import (
 	"triplane/generic/base/metrics"
 )
 
-// allowedLabels reads --allow-metric-labels and the file of
-// --allow-metric-labels-manifest, over which the flag wins.
+// allowedLabels parses --allow-metric-labels and the file of --allow-metric-labels-manifest. The flag takes
+// precedence.
 func (o *Features) allowedLabels() (metrics.AllowedLabels, error) {
 	allowed := metrics.AllowedLabels{}
 	if o.AllowedLabelsFile != "" {
@@ -35,7 +35,7 @@ func (o *Features) allowedLabels() (metrics.AllowedLabels, error) {
 	return allowed, nil
 }
 
-// allow enters "METRIC,LABEL": "VALUE,VALUE".
+// allow adds entries of the form "METRIC,LABEL": "VALUE,VALUE".
 func allow(into metrics.AllowedLabels, mapping map[string]string) error {
 	for key, values := range mapping {
 		metric, label, ok := strings.Cut(strings.TrimSpace(key), ",")
@@ -51,7 +51,7 @@ func allow(into metrics.AllowedLabels, mapping map[string]string) error {
 	return nil
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (o *Features) Validate() []error {
 	if _, err := o.allowedLabels(); err != nil {
 		return []error{err}

@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// RuntimeConfig is the value of --runtime-config: which API versions are served.
+// RuntimeConfig is the value of --runtime-config, which enables and disables API versions.
 type RuntimeConfig struct {
 	set map[string]bool
 }
 
 var _ pflag.Value = (*RuntimeConfig)(nil)
 
-// Keys of --runtime-config that mean many versions.
+// Keys of --runtime-config that cover many versions.
 const (
 	apiAll   = "api/all"
 	apiGA    = "api/ga"
@@ -26,7 +26,7 @@ const (
 	apiAlpha = "api/alpha"
 )
 
-// Set implements pflag.Value: key=true|false, comma separated; a key alone is on.
+// Set implements pflag.Value: key=true|false, comma separated; a key without a value means true.
 func (c *RuntimeConfig) Set(list string) error {
 	for item := range strings.SplitSeq(list, ",") {
 		item = strings.TrimSpace(item)
@@ -43,7 +43,7 @@ func (c *RuntimeConfig) Set(list string) error {
 			}
 		}
 		if _, err := schema.ParseGroupVersion(key); err != nil && strings.Count(key, "/") != 2 {
-			return fmt.Errorf("--runtime-config: %q is no group and version such as apps/v1", key)
+			return fmt.Errorf("--runtime-config: %q is not a group and version such as apps/v1", key)
 		}
 		if c.set == nil {
 			c.set = map[string]bool{}
@@ -66,8 +66,8 @@ func (c *RuntimeConfig) String() string {
 // Type implements pflag.Value.
 func (c *RuntimeConfig) Type() string { return "mapStringString" }
 
-// Validate returns what is wrong, in kube-apiserver's words; groups and versions
-// report whether an API group or a version of it exists.
+// Validate returns kube-apiserver's error for each invalid key. groups and versions report whether an API group or
+// version exists.
 func (c *RuntimeConfig) Validate(groups func(string) bool, versions func(schema.GroupVersion) bool) []error {
 	if on, ok := c.set[apiAll]; ok && !on && len(c.set) == 1 {
 		return []error{fmt.Errorf("invalid key with only %v=false", apiAll)}
@@ -95,9 +95,8 @@ func versionOf(key string) schema.GroupVersion {
 	return schema.GroupVersion{Group: parts[0], Version: parts[1]}
 }
 
-// Serves reports whether a resource is served in a version: as set itself, or as the
-// version, or as all of its stability, or as all, or else by default, as what is
-// stable is. Subresources are served as their resource is.
+// Serves reports whether a resource is enabled in a version. The most specific setting applies: the resource, the
+// version, its stability, all. By default only stable versions are enabled. Subresources follow their resource.
 func (c *RuntimeConfig) Serves(gv schema.GroupVersion, resource string) bool {
 	resource, _, _ = strings.Cut(resource, "/")
 	stability := apiGA
@@ -115,12 +114,12 @@ func (c *RuntimeConfig) Serves(gv schema.GroupVersion, resource string) bool {
 	return stability == apiGA
 }
 
-// Names reports whether a version, or a resource in it, is asked for by name.
+// Names reports whether a version, or a resource in it, is enabled by name.
 func (c *RuntimeConfig) Names(gv schema.GroupVersion, resource string) bool {
 	return c.set[gv.String()] || c.set[gv.String()+"/"+resource]
 }
 
-// Named returns the versions that are asked for by name, in order.
+// Named returns the sorted versions that are enabled by name.
 func (c *RuntimeConfig) Named() []schema.GroupVersion {
 	var named []schema.GroupVersion
 	for _, key := range slices.Sorted(maps.Keys(c.set)) {

@@ -15,10 +15,10 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// ServerRun is how the server answers and stops.
+// ServerRun configures request handling and shutdown.
 type ServerRun struct {
 	AdvertiseAddress net.IP
-	// AdvertisePort is announced with AdvertiseAddress; 0 is the port that is served.
+	// AdvertisePort is published with AdvertiseAddress; 0 means the serving port.
 	AdvertisePort int
 	ExternalHost  string
 
@@ -43,49 +43,60 @@ func NewServerRun() *ServerRun {
 // AddFlags binds the flags.
 func (o *ServerRun) AddFlags(fs *pflag.FlagSet) {
 	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress,
-		"The IP address that members of the cluster are given. If blank, --bind-address is used; if that is unspecified, the address of the host's default interface.")
-	fs.IntVar(&o.AdvertisePort, "advertise-port", o.AdvertisePort, "The port that members of the cluster are given. 0 is --secure-port.")
+		"The IP address that is published to members of the cluster. If blank, --bind-address is used; if that "+
+			"is unspecified, the address of the host's default interface.")
+	fs.IntVar(&o.AdvertisePort, "advertise-port", o.AdvertisePort,
+		"The port that is published to members of the cluster. 0 means --secure-port.")
 	fs.StringVar(&o.ExternalHost, "external-hostname", o.ExternalHost,
-		"The host name of URLs that clients are given.")
+		"The host name in URLs of responses.")
 	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins,
-		"Origins that are allowed for CORS, as regular expressions, comma separated. Anchor them: '^https://example\\.com$'. Empty means no CORS.")
+		"Allowed origins for CORS, as regular expressions, comma separated. Anchor them: "+
+			"'^https://example\\.com$'. Empty disables CORS.")
 	fs.StringSliceVar(&o.HSTSDirectives, "strict-transport-security-directives", o.HSTSDirectives,
-		"Directives of the Strict-Transport-Security header, comma separated, for example 'max-age=31536000,includeSubDomains'. Empty sends no header.")
+		"Directives of the Strict-Transport-Security header, comma separated, for example "+
+			"'max-age=31536000,includeSubDomains'. Empty sends no header.")
 	fs.Float64Var(&o.GoawayChance, "goaway-chance", o.GoawayChance,
-		"The chance, for each request, that an HTTP/2 client is asked to connect anew, so that clients spread over replicas. 0 is off, 0.02 the most.")
+		"The probability that a request closes its HTTP/2 connection, so that clients reconnect and spread over "+
+			"replicas. 0 disables it, the maximum is 0.02.")
 	fs.DurationVar(&o.LivezGracePeriod, "livez-grace-period", o.LivezGracePeriod,
-		"How long the server may take to start until unfinished hooks make /livez fail.")
+		"How long after the start unfinished hooks do not fail /livez.")
 	fs.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight,
-		"With --enable-priority-and-fairness, this and --max-mutating-requests-inflight are the seats of the server. Without, how many reading requests are served at once; more are answered 429, and zero is no limit.")
+		"With --enable-priority-and-fairness, the sum of this and --max-mutating-requests-inflight is the number "+
+			"of seats. Otherwise, how many read requests are served concurrently; the response to more is 429, and 0 "+
+			"means no limit.")
 	fs.IntVar(&o.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.MaxMutatingRequestsInFlight,
-		"The same for writing requests.")
+		"The same for write requests.")
 	fs.BoolVar(&o.EnablePriorityAndFairness, "enable-priority-and-fairness", o.EnablePriorityAndFairness,
-		"Queue and dispatch requests as FlowSchemas and PriorityLevelConfigurations say, rather than limit those in flight.")
+		"Queue and dispatch requests according to FlowSchemas and PriorityLevelConfigurations, instead of "+
+			"limiting the requests in flight.")
 	fs.Var((*seconds)(&o.MinRequestTimeout), "min-request-timeout",
-		"The least number of seconds after which a watch is ended; each watch gets a random time above it.")
+		"The minimum duration of a watch in seconds; each watch ends after a random time above it.")
 	fs.DurationVar(&o.RequestTimeout, "request-timeout", o.RequestTimeout,
-		"How long a request may take that is no watch, proxy or the like.")
+		"The timeout of requests, except for long-running ones such as watches and proxies.")
 	fs.DurationVar(&o.ShutdownDelayDuration, "shutdown-delay-duration", o.ShutdownDelayDuration,
-		"How long the server goes on serving after it was asked to stop. /readyz fails in that time, so that load balancers look elsewhere.")
+		"How long the server still serves after a termination signal. Meanwhile /readyz fails, so that load "+
+			"balancers stop sending requests.")
 	fs.BoolVar(&o.ShutdownSendRetryAfter, "shutdown-send-retry-after", o.ShutdownSendRetryAfter,
-		"Keep listening while requests in flight finish, and refuse new ones with a Retry-After header, rather than refuse connections.")
-	fs.DurationVar(&o.ShutdownWatchTerminationGracePeriod, "shutdown-watch-termination-grace-period", o.ShutdownWatchTerminationGracePeriod,
-		"How long watches may take to end at shutdown.")
+		"Keep listening while requests in flight complete, and reject new requests with a Retry-After header, "+
+			"instead of rejecting connections.")
+	fs.DurationVar(&o.ShutdownWatchTerminationGracePeriod, "shutdown-watch-termination-grace-period",
+		o.ShutdownWatchTerminationGracePeriod,
+		"How long shutdown waits for watches to end.")
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (o *ServerRun) Validate() []error {
 	endpoints := server.EndpointOptions{MinRequestTimeout: o.MinRequestTimeout}
 	return slices.Concat(o.Settings.Validate(), o.RunOptions.Validate(), endpoints.Validate())
 }
 
-// ApplyTo sets what the options say.
+// ApplyTo applies the options.
 func (o *ServerRun) ApplyTo(c *server.Config) {
 	c.Settings, c.RunOptions = o.Settings, o.RunOptions
 	c.MinRequestTimeout, c.BuildHandlerChain = o.MinRequestTimeout, o.BuildHandlerChain
 }
 
-// seconds is a duration as a flag that is a whole number of seconds.
+// seconds is the value of a duration flag in whole seconds.
 type seconds time.Duration
 
 // Set implements pflag.Value.
@@ -95,7 +106,7 @@ func (s *seconds) Set(text string) error {
 		return err
 	}
 	if n > math.MaxInt64/int64(time.Second) {
-		return fmt.Errorf("%d seconds are more than can be counted", n)
+		return fmt.Errorf("%d seconds overflow a duration", n)
 	}
 	*s = seconds(time.Duration(n) * time.Second)
 	return nil
@@ -107,8 +118,8 @@ func (s *seconds) String() string { return strconv.FormatInt(int64(time.Duration
 // Type implements pflag.Value.
 func (s *seconds) Type() string { return "int" }
 
-// FlowControl queues requests by the default objects until those of the API are known. It returns nil
-// where requests in flight are limited instead. objects is for estimates.
+// FlowControl returns the controller of priority and fairness, with default objects until those of the API are
+// read. It returns nil if priority and fairness is disabled. objects provides the counts for estimates.
 func (o *ServerRun) FlowControl(objects flowcontrol.Objects) *flowcontrol.Controller {
 	if !o.EnablePriorityAndFairness {
 		return nil

@@ -14,19 +14,18 @@ import (
 	"triplane/generic/serve/server"
 )
 
-// SecureServing is where and how the server listens.
+// SecureServing configures the HTTPS listener.
 type SecureServing struct {
 	BindAddress net.IP
-	// BindPort of 0 lets the kernel choose.
+	// BindPort is the port; 0 lets the kernel choose one.
 	BindPort int
 	CertFile string
 	KeyFile  string
-	// CertDir holds apiserver.crt and apiserver.key, which are served where CertFile
-	// and KeyFile are not given.
+	// CertDir contains apiserver.crt and apiserver.key, which are used if CertFile and KeyFile are not set.
 	CertDir string
 	SNI     []cliflag.NamedCertKey
-	// ECDSA generates an ECDSA key where no certificate is given, which is faster than RSA: for tests.
-	// Clients that accept no cipher suites but those of RSA cannot connect then.
+	// ECDSA generates an ECDSA key instead of RSA if no certificate is given. It is faster, for tests. Clients
+	// that support only RSA cipher suites then cannot connect.
 	ECDSA bool
 
 	server.ServingOptions
@@ -34,40 +33,45 @@ type SecureServing struct {
 	PermitAddressSharing bool
 }
 
-// NewSecureServing returns the defaults. BindAddress is left open: it depends on
-// what the server is for.
+// NewSecureServing returns the defaults. BindAddress is unset, because its default depends on the server.
 func NewSecureServing() *SecureServing { return &SecureServing{BindPort: 6443} }
 
 // AddFlags binds the flags.
 func (o *SecureServing) AddFlags(fs *pflag.FlagSet) {
 	fs.IPVar(&o.BindAddress, "bind-address", o.BindAddress,
-		"The IP address to listen on. If blank, 127.0.0.1 with the embedded store and all addresses (0.0.0.0) with --etcd-servers.")
+		"The IP address to listen on. If blank, 127.0.0.1 with the embedded etcd, and all addresses (0.0.0.0) "+
+			"with --etcd-servers.")
 	fs.IntVar(&o.BindPort, "secure-port", o.BindPort,
-		"The port to serve HTTPS on. 0 takes a free one, which is printed.")
+		"The port to serve HTTPS on. 0 chooses a free port, which is printed.")
 	fs.StringVar(&o.CertFile, "tls-cert-file", o.CertFile,
-		"File with the certificate for HTTPS, PEM, intermediate certificates behind it. If it and --tls-private-key-file are not given, a certificate is generated in the data directory.")
+		"File with the certificate for HTTPS, PEM, followed by intermediate certificates. Without it and "+
+			"--tls-private-key-file, a certificate is generated in the data directory.")
 	fs.StringVar(&o.KeyFile, "tls-private-key-file", o.KeyFile,
 		"File with the private key of --tls-cert-file.")
 	fs.StringVar(&o.CertDir, "cert-dir", o.CertDir,
-		"Directory with apiserver.crt and apiserver.key, which are served where --tls-cert-file and --tls-private-key-file are not given. A certificate is generated there if it has none. If blank, one below --data-dir.")
+		"Directory with apiserver.crt and apiserver.key, which are used without --tls-cert-file and "+
+			"--tls-private-key-file. A certificate is generated there if there is none. If blank, a directory below "+
+			"--data-dir.")
 	fs.Var(cliflag.NewNamedCertKeyArray(&o.SNI), "tls-sni-cert-key",
-		"A certificate and its key for some server names: 'a.crt,a.key' for the names in the certificate, or 'a.crt,a.key:*.foo.com,foo.com'. May be given several times.")
+		"A certificate and key for server names (SNI): 'a.crt,a.key' for the names in the certificate, or "+
+			"'a.crt,a.key:*.foo.com,foo.com'. May be repeated.")
 	fs.Var(&tlsVersion{id: &o.MinTLSVersion}, "tls-min-version",
-		"The least TLS version: "+strings.Join(cliflag.TLSPossibleVersions(), ", ")+". VersionTLS12 if blank.")
+		"The minimum TLS version: "+strings.Join(cliflag.TLSPossibleVersions(), ", ")+". If blank, VersionTLS12.")
 	fs.Var(&tlsCipherSuites{ids: &o.CipherSuites}, "tls-cipher-suites",
-		"Cipher suites of TLS 1.2, comma separated; Go's choice if blank. Preferred: "+strings.Join(cliflag.PreferredTLSCipherNames(), ", ")+".")
+		"Cipher suites of TLS 1.2, comma separated. If blank, Go's defaults. Preferred: "+
+			strings.Join(cliflag.PreferredTLSCipherNames(), ", ")+".")
 	fs.Var(&tlsCurves{ids: &o.CurvePreferences}, "tls-curve-preferences",
-		"Key exchange mechanisms by their numbers in Go's crypto/tls, comma separated; Go's choice if blank.")
+		"Key exchange mechanisms by their numbers in Go's crypto/tls, comma separated. If blank, Go's defaults.")
 	fs.BoolVar(&o.DisableHTTP2, "disable-http2-serving", o.DisableHTTP2, "Serve HTTP/1.1 only.")
 	fs.IntVar(&o.HTTP2MaxStreamsPerConnection, "http2-max-streams-per-connection", o.HTTP2MaxStreamsPerConnection,
-		"How many requests an HTTP/2 connection may carry at once; 0 is 100.")
+		"How many concurrent requests an HTTP/2 connection may have. 0 means 100.")
 	fs.BoolVar(&o.PermitPortSharing, "permit-port-sharing", o.PermitPortSharing,
 		"Bind with SO_REUSEPORT, so that several processes can share the port.")
 	fs.BoolVar(&o.PermitAddressSharing, "permit-address-sharing", o.PermitAddressSharing,
-		"Bind with SO_REUSEADDR, so that a wildcard address and specific ones can be bound side by side.")
+		"Bind with SO_REUSEADDR, so that a wildcard address and specific addresses can be bound at the same time.")
 }
 
-// Validate returns what is wrong.
+// Validate returns an error for each invalid value.
 func (o *SecureServing) Validate() []error {
 	var errs []error
 	if o.BindPort < 0 || o.BindPort > 65535 {
@@ -82,15 +86,14 @@ func (o *SecureServing) Validate() []error {
 	return errs
 }
 
-// Listen opens the listener. It can be done before certificates are at hand, so
-// that a port in use is known at once.
+// Listen opens the listener. It does not need certificates, so that a port in use is reported early.
 func (o *SecureServing) Listen(ctx context.Context) (net.Listener, error) {
 	address := net.JoinHostPort(o.BindAddress.String(), strconv.Itoa(o.BindPort))
 	return server.Listen(ctx, address, server.ReusePort(o.PermitPortSharing, o.PermitAddressSharing))
 }
 
-// Serving joins listener and certificates; the default certificate is the one
-// given by flags, else generated.
+// Serving combines listener and certificates. The default certificate is the one of the flags, otherwise the
+// generated one.
 func (o *SecureServing) Serving(l net.Listener, generated server.CertificateFiles) (*server.SecureServing, error) {
 	def := generated
 	if o.CertFile != "" {
@@ -98,7 +101,8 @@ func (o *SecureServing) Serving(l net.Listener, generated server.CertificateFile
 	}
 	var sni []server.CertificateFiles
 	for _, s := range o.SNI {
-		sni = append(sni, server.CertificateFiles{CertFile: s.CertFile, KeyFile: s.KeyFile, Names: slices.Clone(s.Names)})
+		sni = append(sni, server.CertificateFiles{CertFile: s.CertFile, KeyFile: s.KeyFile,
+			Names: slices.Clone(s.Names)})
 	}
 	certificates, err := server.NewCertificates(def, sni...)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"triplane/generic/storage/wire/protojson"
 )
 
-// Store is an open etcd and the multiplexer that feeds the caches of its resources.
+// Store is an open etcd with the watch multiplexer of its resources.
 type Store struct {
 	Backend     storage.Backend
 	Multiplexer *cache.Multiplexer
 }
 
-// Stores say where each resource is kept, and how it is encrypted.
+// Stores maps resources to their storage and encryption.
 type Stores struct {
 	Default Store
-	// Overrides are the stores of resources that are kept elsewhere.
+	// Overrides are the stores of individual resources.
 	Overrides map[schema.GroupResource]Store
-	// Encryption says how values are encrypted; nil leaves them as they are.
+	// Encryption encrypts values; nil stores them unencrypted.
 	Encryption *encryption.Providers
-	// Metrics count the requests of each resource; nil counts nothing.
+	// Metrics counts the storage requests of each resource; nil counts nothing.
 	Metrics *metrics.Storage
 }
 
@@ -42,7 +42,7 @@ func (o *Etcd) RESTOptionsGetter(stores Stores) registry.RESTOptionsGetter {
 	}}
 }
 
-// restOptions are what all resources share, and where each one is.
+// restOptions has the options that all resources share, and the store of each one.
 type restOptions struct {
 	stores    Stores
 	common    registry.RESTOptions

@@ -35,8 +35,7 @@ func (v *tlsVersion) String() string { return v.text }
 // Type implements pflag.Value.
 func (v *tlsVersion) Type() string { return "string" }
 
-// tlsCipherSuites is the value of --tls-cipher-suites: names, comma separated.
-// Given several times, the lists add up.
+// tlsCipherSuites is the value of --tls-cipher-suites: names, comma separated. Repeated flags append.
 type tlsCipherSuites struct {
 	ids   *[]uint16
 	names []string
@@ -59,8 +58,8 @@ func (v *tlsCipherSuites) String() string { return strings.Join(v.names, ",") }
 // Type implements pflag.Value.
 func (v *tlsCipherSuites) Type() string { return "strings" }
 
-// tlsCurves is the value of --tls-curve-preferences: numbers of crypto/tls, comma
-// separated. Given several times, the lists add up.
+// tlsCurves is the value of --tls-curve-preferences: numbers of crypto/tls, comma separated. Repeated flags
+// append.
 type tlsCurves struct{ ids *[]tls.CurveID }
 
 // Set implements pflag.Value.
@@ -91,7 +90,7 @@ func (v *tlsCurves) String() string {
 // Type implements pflag.Value.
 func (v *tlsCurves) Type() string { return "int32Slice" }
 
-// splitList returns the items of a comma separated list; none of "".
+// splitList returns the items of a comma-separated list; none for "".
 func splitList(text string) []string {
 	var items []string
 	for item := range strings.SplitSeq(text, ",") {

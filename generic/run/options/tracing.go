@@ -9,19 +9,20 @@ import (
 	"triplane/generic/base/tracing"
 )
 
-// Tracing is the export of spans.
+// Tracing configures the export of spans.
 type Tracing struct {
-	// ConfigFile is a TracingConfiguration; "" exports nothing.
+	// ConfigFile is a TracingConfiguration; "" disables tracing.
 	ConfigFile string
 }
 
 // AddFlags binds the flags.
 func (o *Tracing) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ConfigFile, "tracing-config-file", o.ConfigFile,
-		"File with a TracingConfiguration: where spans of requests are sent to with OTLP over gRPC, and how many. If blank, nowhere.")
+		"File with a TracingConfiguration: where to export spans (OTLP over gRPC), and the sampling rate. If "+
+			"blank, tracing is disabled.")
 }
 
-// Load reads the file, for a server with a name; nil where there is none.
+// Load reads the file, for the server instance of that name; it returns nil without a file.
 func (o *Tracing) Load(ctx context.Context, instance string) (*tracing.Provider, error) {
 	p, err := tracing.Load(ctx, o.ConfigFile, instance)
 	if err != nil {

@@ -15,15 +15,14 @@ import (
 	"time"
 )
 
-// authority signs certificates.
+// authority is a CA that signs certificates.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
 }
 
-// ensureAuthority reads an authority, or makes a new one where it is missing or
-// at its end. Files that are there and cannot be used are an error, never
-// overwritten: somebody may still need them.
+// ensureAuthority reads a CA, or creates a new one if it is missing or about to expire. It returns an error for
+// unusable files, and never overwrites them.
 func ensureAuthority(certFile, keyFile, name string) (*authority, error) {
 	certs, key, err := readPair(certFile, keyFile)
 	if err != nil {
@@ -52,8 +51,8 @@ func ensureAuthority(certFile, keyFile, name string) (*authority, error) {
 	return a, writePair(certFile, keyFile, a.cert, a.key)
 }
 
-// ensure makes a certificate that is missing, due, not signed by the authority,
-// or not for what the template says. make generates its key.
+// ensure creates a certificate if it is missing, about to expire, not signed by the CA, or does not match the
+// template. make generates its key.
 func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate, make keyMaker) error {
 	certs, key, err := readPair(certFile, keyFile)
 	if err != nil {
@@ -74,16 +73,15 @@ func (a *authority) ensure(certFile, keyFile string, template *x509.Certificate,
 	return writePair(certFile, keyFile, cert, signer)
 }
 
-// due says that a certificate has to be replaced.
+// due returns an error if a certificate must be replaced.
 func due(c *x509.Certificate) error {
 	if left := time.Until(c.NotAfter); left < renewBefore {
-		return fmt.Errorf("certificate %q ends in %v", c.Subject.CommonName, left)
+		return fmt.Errorf("certificate %q expires in %v", c.Subject.CommonName, left)
 	}
 	return nil
 }
 
-// covers reports whether a certificate is for all that is wanted, in names,
-// addresses and groups.
+// covers reports whether a certificate contains all wanted names, addresses and groups.
 func covers(have, want *x509.Certificate) bool {
 	for _, n := range want.DNSNames {
 		if !slices.Contains(have.DNSNames, n) {
@@ -95,7 +93,8 @@ func covers(have, want *x509.Certificate) bool {
 			return false
 		}
 	}
-	return have.Subject.CommonName == want.Subject.CommonName && slices.Equal(have.Subject.Organization, want.Subject.Organization)
+	return have.Subject.CommonName == want.Subject.CommonName &&
+		slices.Equal(have.Subject.Organization, want.Subject.Organization)
 }
 
 // keyMaker generates a private key.
@@ -103,12 +102,12 @@ type keyMaker func() (crypto.Signer, error)
 
 func newKey() (crypto.Signer, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
-// rsaBits is the size that kube-apiserver generates.
+// rsaBits is the key size of kube-apiserver's generated keys.
 const rsaBits = 2048
 
 func newRSAKey() (crypto.Signer, error) { return rsa.GenerateKey(rand.Reader, rsaBits) }
 
-// servingKey generates the key of a certificate for HTTPS.
+// servingKey generates the key of a serving certificate.
 func (c *Config) servingKey() (crypto.Signer, error) {
 	if c.ECDSA {
 		return newKey()
@@ -116,7 +115,9 @@ func (c *Config) servingKey() (crypto.Signer, error) {
 	return newRSAKey()
 }
 
-func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer, life time.Duration) (*x509.Certificate, error) {
+func sign(
+	template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer, life time.Duration,
+) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 126))
 	if err != nil {
 		return nil, err

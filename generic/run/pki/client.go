@@ -9,15 +9,15 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// NewClient makes a client certificate of the authority of f, for a user in groups, and its
-// key, in PEM. Nothing is written.
+// NewClient creates a client certificate of the CA of f, for a user in groups, with its key, in PEM. It writes no
+// files.
 func NewClient(f Files, name string, groups ...string) (cert, key []byte, err error) {
 	authorities, signer, err := readPair(f.CACert, f.CAKey)
 	if err != nil {
 		return nil, nil, err
 	}
 	if signer == nil {
-		return nil, nil, fmt.Errorf("there is no authority in %s", f.Dir)
+		return nil, nil, fmt.Errorf("there is no CA in %s", f.Dir)
 	}
 	own, err := newKey()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"triplane/internal/private"
 )
 
-// readPair returns certificates and key, nothing where one of the files does not
-// exist, and an error where they cannot be used.
+// readPair returns certificates and key. It returns nothing if one of the files does not exist, and an error if
+// they are unusable.
 func readPair(certFile, keyFile string) ([]*x509.Certificate, crypto.Signer, error) {
 	certPEM, err := readIfThere(certFile)
 	if certPEM == nil {
@@ -29,20 +29,20 @@ func readPair(certFile, keyFile string) ([]*x509.Certificate, crypto.Signer, err
 	}
 	certs, err := certutil.ParseCertsPEM(certPEM)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s cannot be used, remove it to have a new one made: %w", certFile, err)
+		return nil, nil, fmt.Errorf("%s cannot be used, remove it to generate a new one: %w", certFile, err)
 	}
 	key, err := keyutil.ParsePrivateKeyPEM(keyPEM)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s cannot be used, remove it to have a new one made: %w", keyFile, err)
+		return nil, nil, fmt.Errorf("%s cannot be used, remove it to generate a new one: %w", keyFile, err)
 	}
 	signer, ok := key.(crypto.Signer)
 	if !ok {
-		return nil, nil, fmt.Errorf("%s holds no signing key", keyFile)
+		return nil, nil, fmt.Errorf("%s contains no signing key", keyFile)
 	}
 	return certs, signer, nil
 }
 
-// readKey is readIfThere for a private key, which nobody else may read.
+// readKey is like readIfThere, but returns an error if other users can read the file.
 func readKey(name string) ([]byte, error) {
 	if err := private.Key(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -58,13 +58,13 @@ func readIfThere(name string) ([]byte, error) {
 	return b, err
 }
 
-// writePair writes the key first: a certificate without its key would be of no
-// use.
+// writePair writes the key first, because a certificate without its key is useless.
 func writePair(certFile, keyFile string, cert *x509.Certificate, key crypto.Signer) error {
 	if err := writeKey(keyFile, key); err != nil {
 		return err
 	}
-	return durable.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw}), 0o644)
+	return durable.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType,
+		Bytes: cert.Raw}), 0o644)
 }
 
 func writeKey(name string, key crypto.Signer) error {
@@ -75,8 +75,8 @@ func writeKey(name string, key crypto.Signer) error {
 	return durable.WriteFile(name, b, 0o600)
 }
 
-// ensureServiceAccountKey keeps the key that signs tokens, and its public half
-// for those who verify them.
+// ensureServiceAccountKey creates the key that signs tokens, if it is missing, and its public key for
+// verification.
 func ensureServiceAccountKey(keyFile, pubFile string) error {
 	b, err := readKey(keyFile)
 	if err != nil {
@@ -86,7 +86,8 @@ func ensureServiceAccountKey(keyFile, pubFile string) error {
 	if b != nil {
 		key, err := keyutil.ParsePrivateKeyPEM(b)
 		if err != nil {
-			return fmt.Errorf("%s cannot be used, remove it to have a new one made (tokens of service accounts end then): %w", keyFile, err)
+			return fmt.Errorf("%s cannot be used, remove it to generate a new one (which invalidates tokens of "+
+				"service accounts): %w", keyFile, err)
 		}
 		signer, _ = key.(crypto.Signer)
 	}

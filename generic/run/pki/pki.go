@@ -12,7 +12,7 @@ import (
 	"triplane/internal/durable"
 )
 
-// Files are the paths of what Ensure keeps.
+// Files are the paths of the files that Ensure generates.
 type Files struct {
 	Dir string
 
@@ -24,23 +24,23 @@ type Files struct {
 	FrontProxyClientCert, FrontProxyClientKey string
 }
 
-// Config is what the certificates are for.
+// Config has the names and addresses of the serving certificate.
 type Config struct {
 	Names []string
 	IPs   []net.IP
 	// FrontProxy is the common name of the front proxy's client certificate.
 	FrontProxy string
-	// ECDSA generates an ECDSA key for HTTPS instead of RSA, which takes about 100 ms. Clients that accept
-	// no cipher suites but those of RSA cannot connect then.
+	// ECDSA generates an ECDSA serving key instead of RSA, which takes about 100 ms. Clients that support only RSA
+	// cipher suites then cannot connect.
 	ECDSA bool
 }
 
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 365 * 24 * time.Hour
-	// renewBefore is how long before its end a certificate is replaced.
+	// renewBefore is how long before its expiry a certificate is replaced.
 	renewBefore = 60 * 24 * time.Hour
-	// backdate forgives clocks that are behind.
+	// backdate tolerates clocks that are slow.
 	backdate = 5 * time.Minute
 )
 
@@ -58,8 +58,8 @@ func In(dir string) Files {
 	}
 }
 
-// Ensure makes what is missing or due below dir, which is created if need be.
-// Only one process may do so at a time.
+// Ensure creates missing and expiring files below dir, and dir itself. Calls for the same directory must not
+// overlap, in any process.
 func Ensure(dir string, cfg Config) (Files, error) {
 	f := In(dir)
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
@@ -90,12 +90,12 @@ func Ensure(dir string, cfg Config) (Files, error) {
 	return f, ensureServiceAccountKey(f.ServiceAccountKey, f.ServiceAccountPub)
 }
 
-// StoreFiles are the paths of what EnsureStore keeps.
+// StoreFiles are the paths of the files that EnsureStore generates.
 type StoreFiles struct{ CACert, caKey, ServerCert, ServerKey, ClientCert, ClientKey string }
 
-// EnsureStore makes what is missing or due below dir for etcd's client API: an authority that is
-// nobody else's, since who has a certificate of it may do everything, and one each for the server, with
-// the names and addresses of cfg, and for clients.
+// EnsureStore creates missing and expiring files below dir for etcd's client API: a dedicated CA, because its
+// certificates grant full access, a server certificate with the names and addresses of cfg, and a client
+// certificate.
 func EnsureStore(dir string, cfg Config) (StoreFiles, error) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	f := StoreFiles{p("ca.crt"), p("ca.key"), p("server.crt"), p("server.key"), p("client.crt"), p("client.key")}
@@ -112,11 +112,11 @@ func EnsureStore(dir string, cfg Config) (StoreFiles, error) {
 	return f, ca.ensure(f.ClientCert, f.ClientKey, client("triplane-etcd-client"), newKey)
 }
 
-// PeerFiles are the paths of what EnsurePeer keeps.
+// PeerFiles are the paths of the files that EnsurePeer generates.
 type PeerFiles struct{ CACert, Cert, Key string }
 
-// EnsurePeer makes what is missing or due below dir for a member of an etcd cluster: an authority of
-// members, and a certificate of it with the names and addresses of cfg, as a server and as a client.
+// EnsurePeer creates missing and expiring files below dir for a member of an etcd cluster: a CA of members, and a
+// certificate with the names and addresses of cfg for servers and clients.
 func EnsurePeer(dir string, cfg Config) (PeerFiles, error) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	f := PeerFiles{p("peer-ca.crt"), p("peer.crt"), p("peer.key")}
@@ -133,8 +133,8 @@ func EnsurePeer(dir string, cfg Config) (PeerFiles, error) {
 	return f, ca.ensure(f.Cert, f.Key, template, newKey)
 }
 
-// EnsureServing makes a self-signed serving certificate and its key where neither
-// file exists, as for --cert-dir; files that are there stay as they are.
+// EnsureServing creates a self-signed serving certificate and its key if neither file exists (--cert-dir). It
+// never changes existing files.
 func EnsureServing(certFile, keyFile string, cfg Config) error {
 	_, noCert := os.Stat(certFile)
 	_, noKey := os.Stat(keyFile)
@@ -142,7 +142,7 @@ func EnsureServing(certFile, keyFile string, cfg Config) error {
 	case noCert == nil && noKey == nil:
 		return nil
 	case (noCert == nil) != (noKey == nil):
-		return fmt.Errorf("there is only one of %s and %s", certFile, keyFile)
+		return fmt.Errorf("only one of %s and %s exists", certFile, keyFile)
 	}
 	if err := durable.MkdirAll(filepath.Dir(certFile), 0o755); err != nil {
 		return fmt.Errorf("certificate directory: %w", err)

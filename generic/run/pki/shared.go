@@ -9,8 +9,7 @@ import (
 	"triplane/internal/durable"
 )
 
-// authorities are the certificates and keys, below the key directory, by which servers of one cluster
-// know each other's clients and each other, with their names.
+// authorities are the CAs below the key directory that the servers of a cluster share, with their names.
 var authorities = [...]struct{ cert, key, name string }{
 	{"ca.crt", "ca.key", "triplane-ca"},
 	{"front-proxy-ca.crt", "front-proxy-ca.key", "triplane-front-proxy-ca"},
@@ -18,7 +17,7 @@ var authorities = [...]struct{ cert, key, name string }{
 	{"etcd/peer-ca.crt", "etcd/peer-ca.key", "triplane-etcd-peer-ca"},
 }
 
-// shared are the files that servers of one cluster have in common, keys before their certificates.
+// shared returns the names of the files that the servers of a cluster share, keys before their certificates.
 func shared() (names []string) {
 	for _, a := range authorities {
 		names = append(names, a.key, a.cert)
@@ -26,8 +25,8 @@ func shared() (names []string) {
 	return append(names, "sa.key", "sa.pub")
 }
 
-// EnsureShared makes what is missing below dir of that which servers of one cluster have in common: the
-// authorities, and the key of service account tokens.
+// EnsureShared creates missing files below dir that the servers of a cluster share: the CAs, and the key of
+// service account tokens.
 func EnsureShared(dir string) error {
 	if err := durable.MkdirAll(filepath.Join(dir, "etcd"), 0o700); err != nil {
 		return fmt.Errorf("key directory: %w", err)
@@ -41,8 +40,8 @@ func EnsureShared(dir string) error {
 	return ensureServiceAccountKey(f.ServiceAccountKey, f.ServiceAccountPub)
 }
 
-// ReadShared returns the files below dir that servers of one cluster have in common, by name, after
-// EnsureShared. Whoever has them may act as any user.
+// ReadShared returns the shared files below dir by name. EnsureShared must have been called. The files allow
+// acting as any user.
 func ReadShared(dir string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, name := range shared() {
@@ -55,8 +54,8 @@ func ReadShared(dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// WriteShared writes what ReadShared has returned elsewhere. Other files that are there are an error:
-// somebody may still need them.
+// WriteShared writes the files that ReadShared returned. It returns an error for existing files with other
+// content, and never overwrites them.
 func WriteShared(dir string, files map[string][]byte) error {
 	if err := durable.MkdirAll(filepath.Join(dir, "etcd"), 0o700); err != nil {
 		return fmt.Errorf("key directory: %w", err)
@@ -68,13 +67,13 @@ func WriteShared(dir string, files map[string][]byte) error {
 		case err != nil:
 			return err
 		case len(content) == 0:
-			return fmt.Errorf("%s of the cluster is missing", name)
+			return fmt.Errorf("the cluster's %s is missing", name)
 		case there == nil:
 			if err := durable.WriteFile(path, content, 0o600); err != nil {
 				return err
 			}
 		case !bytes.Equal(there, content):
-			return fmt.Errorf("%s is another one than the cluster has: use a data directory without keys", path)
+			return fmt.Errorf("%s differs from the cluster's: use a data directory without keys", path)
 		}
 	}
 	return nil
